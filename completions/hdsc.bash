@@ -1,0 +1,54 @@
+# Completion of hdsc for bash.
+
+_hdsc() {
+    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} option=
+    COMPREPLY=()
+    # Bash splits --option=value into three words.
+    if [[ $word == '=' ]]; then
+        option=$previous word=
+    elif [[ $previous == '=' ]]; then
+        option=${COMP_WORDS[COMP_CWORD-2]}
+    fi
+    case ${option:-$previous} in
+        --arch) COMPREPLY=($(compgen -W "native $(hdsc --list=archs 2>/dev/null)" -- "$word")); return ;;
+        --emit) COMPREPLY=($(compgen -W "$(hdsc --list=kinds 2>/dev/null)" -- "$word")); return ;;
+        --dump) COMPREPLY=($(compgen -W "all tokens ast hir cu $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
+        --passes) COMPREPLY=($(compgen -W "$(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
+        --diagnostics) COMPREPLY=($(compgen -W "text json" -- "$word")); return ;;
+        --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
+        --stdlib | -I) COMPREPLY=($(compgen -d -- "$word")); return ;;
+        --nvrtc | --time-trace | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --entry | --error-limit | --step-budget | --nvrtc-option | -D) return ;;
+    esac
+    case ${COMP_WORDS[1]} in
+        explain)
+            COMPREPLY=($(compgen -W "--list $(hdsc --list=codes 2>/dev/null)" -- "$word"))
+            return ;;
+        mapping)
+            COMPREPLY=($(compgen -W "--layout --bytes --table -o --help" -- "$word"))
+            return ;;
+        help)
+            COMPREPLY=($(compgen -W "check mapping explain version" -- "$word"))
+            return ;;
+        version)
+            COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
+            return ;;
+    esac
+    case $word in
+        -W*)
+            local groups
+            groups=$(hdsc --list=warnings 2>/dev/null)
+            COMPREPLY=($(compgen -P -W -W "error $groups $(printf 'no-%s ' $groups)" -- "${word#-W}"))
+            return ;;
+        -*)
+            COMPREPLY=($(compgen -W "-o --emit= --arch= --entry= -D -I --diagnostics= --color= -W -Werror --error-limit=
+                --verbose -v --resource-usage --lineinfo -G --time-report --time-trace= --nvrtc= --nvrtc-option= --no-line
+                --dump= --passes= --verify-ir --step-budget= --stdlib= --help --usage --version" -- "$word"))
+            [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+            return ;;
+    esac
+    COMPREPLY=($(compgen -f -X '!*.@(hds|hir)' -- "$word") $(compgen -d -S / -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check mapping explain version help" -- "$word"))
+    [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
+}
+complete -F _hdsc hdsc

@@ -1,0 +1,40 @@
+# Completion of hdsc for fish.
+
+function __hdsc_list
+    hdsc --list=$argv[1] 2>/dev/null
+end
+
+set -l commands check mapping explain version help
+complete -c hdsc -n "not __fish_seen_subcommand_from $commands" -a "$commands"
+complete -c hdsc -n "__fish_seen_subcommand_from explain" -f -a "(__hdsc_list codes) --list"
+complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check mapping explain version"
+complete -c hdsc -n "__fish_seen_subcommand_from mapping" -l layout -x -d "layout of the tensor"
+complete -c hdsc -n "__fish_seen_subcommand_from mapping" -l bytes -x -a "1 2 4 8 16" -d "size of an element"
+complete -c hdsc -n "__fish_seen_subcommand_from mapping" -l table -d "list each worker's tasks"
+complete -c hdsc -s o -r -d "write to FILE"
+complete -c hdsc -l emit -x -a "(__hdsc_list kinds)" -d "what to make"
+complete -c hdsc -l arch -x -a "(__hdsc_list archs) native" -d "architectures"
+complete -c hdsc -l entry -x -d "compile this kernel only"
+complete -c hdsc -s D -x -d "set a constant or type parameter"
+complete -c hdsc -s I -r -d "folder of modules"
+complete -c hdsc -l diagnostics -x -a "text json" -d "format of messages"
+complete -c hdsc -l color -x -a "auto always never" -d "colours"
+complete -c hdsc -s W -x -a "(__hdsc_list warnings) error" -d "warning group"
+complete -c hdsc -l error-limit -x -d "stop after N errors"
+complete -c hdsc -s v -l verbose -d "say what is used"
+complete -c hdsc -l resource-usage -d "registers, spills, shared memory, occupancy"
+complete -c hdsc -l lineinfo -d "keep source lines"
+complete -c hdsc -s G -d "compile for the debugger"
+complete -c hdsc -l time-report -d "time of each stage"
+complete -c hdsc -l time-trace -r -d "the same as a trace"
+complete -c hdsc -l nvrtc -r -d "the NVRTC library"
+complete -c hdsc -l nvrtc-option -x -d "option for NVRTC"
+complete -c hdsc -l no-line -d "no #line directives"
+complete -c hdsc -l dump -x -a "all tokens ast hir cu (__hdsc_list passes)" -d "print a stage"
+complete -c hdsc -l passes -x -a "(__hdsc_list passes)" -d "run these passes only"
+complete -c hdsc -l verify-ir -d "check the IR after each pass"
+complete -c hdsc -l step-budget -x -d "steps of evaluation"
+complete -c hdsc -l stdlib -r -d "folder of the standard library"
+complete -c hdsc -l help -d "help"
+complete -c hdsc -l usage -d "short usage"
+complete -c hdsc -l version -d "version"

@@ -1,0 +1,51 @@
+// Arenas: memory with a lifetime instead of owners.
+//
+// An arena hands out zeroed, 16-byte aligned memory and frees all of it at once. Allocation never returns NULL:
+// when memory (or the arena's byte limit) is exhausted, control jumps to the recovery point in [arena_oom].
+// Nothing here is thread-safe; each thread of work has its own arenas.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Where control goes when memory runs out. The API sets one up per compilation.
+typedef struct arena_oom {
+    jmp_buf jump;
+} arena_oom;
+
+typedef struct arena_chunk arena_chunk;
+
+typedef struct arena {
+    arena_chunk *head;   // newest chunk
+    char *next;          // first free byte of [head]
+    char *end;           // one past the last byte of [head]
+    size_t total_bytes;  // bytes obtained from the system so far
+    size_t limit_bytes;  // 0: no limit
+    arena_oom *oom;      // NULL: abort, for tests and tools without a recovery point
+} arena;
+
+typedef struct arena_mark {
+    arena_chunk *head;
+    char *next;
+    char *end;
+} arena_mark;
+
+void arena_init(arena *a, arena_oom *oom);
+void arena_free(arena *a);
+
+// Zeroed memory of [size] bytes. Size 0 gives a valid unique pointer.
+void *arena_alloc(arena *a, size_t size);
+void *arena_dup(arena *a, const void *data, size_t size);
+char *arena_strdup(arena *a, const char *text);
+char *arena_strndup(arena *a, const char *text, size_t len);
+char *arena_printf(arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(arena *a, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+// Everything allocated after the mark is given back; memory taken before it stays valid.
+arena_mark arena_mark_get(const arena *a);
+void arena_reset(arena *a, arena_mark mark);
+
+#define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define ARENA_ARRAY(a, type, count) ((type *)arena_alloc((a), sizeof(type) * (size_t)(count)))

@@ -1,0 +1,175 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Paths of temporary files being written, for file_remove_temporaries. A slot is taken with a compare-and-swap so that
+// several compiling threads can write at once. This is the one piece of process-wide state: signals are per process.
+enum { SLOTS = 64 };
+static _Atomic(char *) temporaries[SLOTS];
+
+static int slot_take(char *path)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        char *empty = NULL;
+        if (atomic_compare_exchange_strong(&temporaries[i], &empty, path))
+            return i;
+    }
+    return -1;
+}
+
+static void slot_release(int slot)
+{
+    if (slot >= 0)
+        atomic_store(&temporaries[slot], NULL);
+}
+
+void file_remove_temporaries(void)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        char *path = atomic_load(&temporaries[i]);
+        if (path)
+            unlink(path);
+    }
+}
+
+static bool fail(arena *a, const char **error, const char *what)
+{
+    *error = arena_printf(a, "%s", strerror(errno));
+    if (what)
+        *error = arena_printf(a, "%s: %s", what, *error);
+    return false;
+}
+
+static bool read_all(arena *a, int fd, str_buf *out)
+{
+    char *block = arena_alloc(a, 1 << 16);
+    for (;;) {
+        ssize_t n = read(fd, block, 1 << 16);
+        if (n == 0)
+            return true;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        str_add(out, (str){block, (size_t)n});
+    }
+}
+
+bool file_read(arena *a, const char *path, str *out, const char **error)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(a, error, NULL);
+    struct stat info;
+    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+        if (!is_stdin)
+            close(fd);
+        errno = EISDIR;
+        return fail(a, error, NULL);
+    }
+    str_buf text;
+    str_buf_init(&text, a);
+    bool ok = read_all(a, fd, &text);
+    int saved = errno;
+    if (!is_stdin)
+        close(fd);
+    errno = saved;
+    if (!ok)
+        return fail(a, error, NULL);
+    *out = (str){str_text(&text), text.len};
+    return true;
+}
+
+static bool write_all(int fd, str text)
+{
+    size_t done = 0;
+    while (done < text.len) {
+        ssize_t n = write(fd, text.at + done, text.len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+// Devices and pipes (/dev/null, /dev/full, a FIFO) are written in place: a rename would replace them.
+static bool is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static bool write_in_place(arena *a, const char *path, str text, const char **error)
+{
+    bool is_stdout = strcmp(path, "-") == 0;
+    int fd = is_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(a, error, NULL);
+    bool ok = write_all(fd, text);
+    int saved = errno;
+    if (!is_stdout && close(fd) != 0 && ok) {
+        ok = false;
+        saved = errno;
+    }
+    errno = saved;
+    return ok || fail(a, error, NULL);
+}
+
+bool file_write(arena *a, const char *path, str text, const char **error)
+{
+    if (strcmp(path, "-") == 0 || is_special(path))
+        return write_in_place(a, path, text, error);
+    char *temporary = arena_printf(a, "%s.tmp-XXXXXX", path);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0)
+        return fail(a, error, NULL);
+    int slot = slot_take(temporary);
+    mode_t mask = umask(0);
+    umask(mask);
+    bool ok = write_all(fd, text) && fchmod(fd, 0666 & ~mask) == 0;
+    int saved = errno;
+    if (close(fd) != 0 && ok) {
+        ok = false;
+        saved = errno;
+    }
+    if (ok && rename(temporary, path) != 0) {
+        ok = false;
+        saved = errno;
+    }
+    if (!ok)
+        unlink(temporary);
+    slot_release(slot);
+    errno = saved;
+    return ok || fail(a, error, NULL);
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+const char *file_folder(arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return ".";
+    return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
+}
+
+const char *file_join(arena *a, const char *folder, const char *name)
+{
+    if (name[0] == '/' || strcmp(folder, ".") == 0)
+        return name;
+    return arena_printf(a, "%s/%s", folder, name);
+}

@@ -1,0 +1,30 @@
+// Interned names: two symbols with the same text are the same pointer.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/str.h"
+
+typedef struct sym_entry {
+    uint32_t id; // dense, in order of first interning
+    uint32_t len;
+    char text[]; // 0-terminated
+} sym_entry;
+
+typedef const sym_entry *sym;
+
+// An open-addressing table of its own: the parser interns a name for every third token or so.
+typedef struct sym_table {
+    arena *arena;
+    struct sym_slot *slots;
+    uint32_t slot_mask;
+    uint32_t count;
+} sym_table;
+
+void sym_init(sym_table *table, arena *a);
+sym sym_intern(sym_table *table, str text);
+sym sym_of(sym_table *table, const char *text);
+str sym_str(sym name);

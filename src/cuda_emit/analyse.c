@@ -1,0 +1,192 @@
+// What has to be known before the first line is written: which variables are used, which tensor parameters are only read,
+// how far register arrays have to be aligned, and which functions run where.
+#include "cuda_emit/emit_priv.h"
+
+#include <string.h>
+
+typedef struct walk {
+    cu *cx;
+    const ir_func *func;
+    int side;
+    bool changed;
+} walk;
+
+static void see_expr(walk *w, const ir_expr *e);
+
+static cu_var *info(walk *w, const ir_var *v)
+{
+    return &w->cx->vars[v->id];
+}
+
+static void raise_align(walk *w, const ir_var *v, int64_t bytes)
+{
+    int64_t size = v->tensor ? v->tensor->storage_elems * ir_type_bytes(v->tensor->elem) : 0;
+    while (bytes > size && bytes > 1)
+        bytes /= 2;
+    if (info(w, v)->align < bytes)
+        info(w, v)->align = (int)bytes;
+}
+
+// A pointer that is only read through.
+static void see_read_pointer(walk *w, const ir_expr *e)
+{
+    bool is_base = (e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && e->u.var->type->kind == IR_TENSOR;
+    if (!is_base) {
+        see_expr(w, e);
+        return;
+    }
+    info(w, e->u.var)->uses++;
+    for (int i = 0; i < e->arg_count; i++)
+        see_expr(w, e->args[i]);
+}
+
+bool cu_reads_only(const ir_intrin *in, int operand)
+{
+    const ir_type *t = in->operands[operand].type;
+    int global = IR_EFFECT_WRITES_GLOBAL, shared = IR_EFFECT_WRITES_SHARED;
+    if (t->is_const)
+        return true;
+    int writes = t->space == IR_GLOBAL ? global : t->space == IR_SHARED ? shared : global | shared;
+    return !(in->effects & (writes | IR_EFFECT_VOLATILE));
+}
+
+static void see_intrin(walk *w, const ir_expr *e)
+{
+    const ir_intrin *in = e->u.intrin;
+    if (in->form == IR_INTRIN_PTX && strstr(in->text, "setmaxnreg"))
+        w->cx->sets_registers = true;
+    for (int i = 0; i < e->arg_count; i++) {
+        const ir_operand *o = i < in->operand_count ? &in->operands[i] : NULL;
+        if (o && o->type->kind == IR_POINTER && cu_reads_only(in, i))
+            see_read_pointer(w, e->args[i]);
+        else
+            see_expr(w, e->args[i]);
+        if (e->args[i]->op == IR_OP_TILE)
+            raise_align(w, e->args[i]->u.var, 4);
+    }
+}
+
+static void see_call(walk *w, const ir_expr *e)
+{
+    const ir_func *callee = e->u.func;
+    intptr_t before = (intptr_t)map_get_ptr(&w->cx->sides, callee), after = before | w->side;
+    if (after != before) {
+        map_put_ptr(&w->cx->sides, callee, (void *)after);
+        w->changed = true;
+    }
+    for (int i = 0; i < e->arg_count; i++) {
+        bool is_const = (size_t)i < callee->params.len && callee->params.at[i]->type->is_const;
+        if (is_const)
+            see_read_pointer(w, e->args[i]);
+        else
+            see_expr(w, e->args[i]);
+    }
+}
+
+static void see_expr(walk *w, const ir_expr *e)
+{
+    switch (e->op) {
+    case IR_OP_VAR:
+        info(w, e->u.var)->uses++;
+        info(w, e->u.var)->is_written |= e->u.var->type->kind == IR_TENSOR;
+        return;
+    case IR_OP_ADDR: info(w, e->u.var)->is_written = true; info(w, e->u.var)->uses++; break;
+    case IR_OP_LOAD:
+    case IR_OP_TILE: info(w, e->u.var)->uses++; break;
+    case IR_OP_INTRIN: see_intrin(w, e); return;
+    case IR_OP_CALL: see_call(w, e); return;
+    case IR_OP_PLOAD:
+        see_read_pointer(w, e->args[0]);
+        see_expr(w, e->args[1]);
+        return;
+    default: break;
+    }
+    for (int i = 0; i < e->arg_count; i++)
+        see_expr(w, e->args[i]);
+}
+
+static void see_copy(walk *w, const ir_stmt *s)
+{
+    see_expr(w, s->args[0]);
+    see_read_pointer(w, s->args[1]);
+    if (s->args[1]->op == IR_OP_TILE)
+        see_expr(w, s->args[1]);
+    int64_t bytes = s->count * ir_type_bytes(s->args[0]->u.var->type->elem);
+    for (int i = 0; i < 2; i++)
+        if (s->args[i]->op == IR_OP_TILE)
+            raise_align(w, s->args[i]->u.var, bytes & -bytes & 31 ? bytes & -bytes & 31 : 16);
+}
+
+static void see_stmt(void *user, ir_stmt *s)
+{
+    walk *w = user;
+    if (s->kind == IR_COPY) {
+        see_copy(w, s);
+        return;
+    }
+    if (s->kind == IR_STORE) {
+        info(w, s->var)->is_written = true;
+        info(w, s->var)->uses++;
+    }
+    if (s->kind == IR_ALLOC && s->var->tensor->is_dynamic_smem && s->var->tensor->align_bytes > w->cx->pool_align)
+        w->cx->pool_align = s->var->tensor->align_bytes;
+    if (s->kind == IR_ALLOC && s->var->tensor->storage_elems < 0)
+        for (int i = 0; i < s->var->tensor->rank; i++)
+            see_expr(w, s->var->tensor->shape[i]);
+    if (s->value)
+        see_expr(w, s->value);
+    for (int i = 0; i < s->arg_count; i++)
+        see_expr(w, s->args[i]);
+}
+
+static void see_func(walk *w, const ir_func *f, int side)
+{
+    w->func = f;
+    w->side = side;
+    ir_walk((ir_block *)&f->body, see_stmt, w);
+    for (int i = 0; i < 3 && f->kind == IR_KERNEL; i++) {
+        const ir_expr *dims[] = {f->grid[i], f->block[i], f->cluster[i]};
+        for (int k = 0; k < 3; k++)
+            if (dims[k])
+                see_expr(w, dims[k]);
+    }
+}
+
+// Who runs where: kernels and public functions by themselves, others by their callers.
+static void mark_roots(cu *cx)
+{
+    for (size_t i = 0; i < cx->m->funcs.len; i++) {
+        const ir_func *f = cx->m->funcs.at[i];
+        intptr_t side = f->kind == IR_KERNEL ? CU_DEVICE : f->kind == IR_DEVICE && f->is_public ? CU_DEVICE : 0;
+        if (f->kind == IR_HOST_FUNC && cx->options->host && f->is_public)
+            side = CU_HOST;
+        map_put_ptr(&cx->sides, f, (void *)side);
+    }
+}
+
+static void count_all(walk *w)
+{
+    cu *cx = w->cx;
+    for (uint32_t i = 0; i < cx->m->next_var; i++)
+        cx->vars[i] = (cu_var){0};
+    // Callers stand after callees.
+    for (size_t i = cx->m->funcs.len; i-- > 0;) {
+        const ir_func *f = cx->m->funcs.at[i];
+        int side = (int)(intptr_t)map_get_ptr(&cx->sides, f);
+        if (side)
+            see_func(w, f, side);
+    }
+}
+
+void cu_analyse(cu *cx)
+{
+    walk w = {.cx = cx};
+    cx->vars = ARENA_ARRAY(cx->a, cu_var, cx->m->next_var + 1);
+    cx->pool_align = 16;
+    map_init(&cx->sides, cx->a);
+    mark_roots(cx);
+    do {
+        w.changed = false;
+        count_all(&w);
+    } while (w.changed);
+}

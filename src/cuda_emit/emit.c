@@ -1,0 +1,120 @@
+// The order of the text: origin, prelude, constant tables, instructions, functions, host functions. The functions are
+// written first, into a text of their own, since they decide what of the rest is needed.
+#include "cuda_emit/emit.h"
+
+#include "cuda_emit/emit_priv.h"
+
+static void name_globals(cu *cx)
+{
+    // Kernels first: others look them up by name.
+    for (int kernels = 1; kernels >= 0; kernels--)
+        for (size_t i = 0; i < cx->m->funcs.len; i++)
+            if ((cx->m->funcs.at[i]->kind == IR_KERNEL) == kernels)
+                cu_func_name(cx, cx->m->funcs.at[i]);
+    for (size_t i = 0; i < cx->m->globals.len; i++)
+        cu_name_table(cx, cx->m->globals.at[i], cx->m->global_values.at[i]);
+}
+
+// Wrappers' names are taken before any local variable can take them.
+static void name_intrins(cu *cx)
+{
+    for (size_t i = 0; i < cx->m->intrins.len; i++) {
+        const ir_intrin *in = cx->m->intrins.at[i];
+        if (in->form == IR_INTRIN_PTX)
+            map_put_ptr(&cx->wrappers, in, (void *)cu_name_global(cx, in->instance));
+    }
+}
+
+static void origin(cu *cx, str_buf *out)
+{
+    const cu_options *o = cx->options;
+    const char *source = o->source_name ? o->source_name : cx->m->name;
+    str_addf(out, "// %s for %s", source, cx->m->arch->name);
+    if (o->compiler)
+        str_addf(out, ", by %s", o->compiler);
+    if (o->flags && *o->flags)
+        str_addf(out, ", with %s", o->flags);
+    str_adds(out, "\n\n");
+}
+
+static void device_functions(cu *cx)
+{
+    for (size_t i = 0; i < cx->m->funcs.len; i++) {
+        ir_func *f = cx->m->funcs.at[i];
+        bool is_called = map_get_ptr(&cx->sides, f) != NULL;
+        if (f->kind != IR_HOST_FUNC && is_called && !cx->failed)
+            cu_function(cx, f);
+    }
+}
+
+static void host_functions(cu *cx)
+{
+    for (size_t i = 0; i < cx->m->funcs.len; i++) {
+        ir_func *f = cx->m->funcs.at[i];
+        if (f->kind == IR_HOST_FUNC && map_get_ptr(&cx->sides, f) && !cx->failed)
+            cu_host_function(cx, f);
+    }
+}
+
+// A part of the text that knows nothing of #line directives in the parts before it.
+static void begin_part(cu *cx, str_buf *part)
+{
+    str_buf_init(part, cx->a);
+    cx->out = part;
+    cx->indent = 0;
+    cx->in_host = false;
+    cx->file_is_named = false;
+    cx->counted = 0;
+}
+
+static void add_part(str_buf *out, const str_buf *part)
+{
+    str_add(out, (str){part->at, part->len});
+}
+
+static void add_host_part(cu *cx, str_buf *out, const str_buf *host)
+{
+    if (!host->len)
+        return;
+    str_adds(out, "#ifndef __CUDACC_RTC__\n\n");
+    cu_prelude_print(&cx->prelude, CU_HOST_PIECES, out);
+    add_part(out, host);
+    str_adds(out, "#endif\n");
+}
+
+static void assemble(cu *cx, str_buf *out, const str_buf *device, const str_buf *host)
+{
+    str_buf front;
+    begin_part(cx, &front);
+    cu_globals(cx);
+    cu_wrappers(cx);
+    if (cx->options->header)
+        origin(cx, out);
+    if (cx->needs_headers)
+        str_adds(out, "#ifndef __CUDACC_RTC__\n#include <math.h>\n#include <stdio.h>\n#endif\n\n");
+    cu_prelude_print(&cx->prelude, CU_DEVICE_PIECES, out);
+    add_part(out, &front);
+    add_part(out, device);
+    add_host_part(cx, out, host);
+    while (out->len > 1 && out->at[out->len - 1] == '\n' && out->at[out->len - 2] == '\n')
+        out->at[--out->len] = '\0';
+}
+
+bool cu_emit(ir_module *m, const cu_options *options, str_buf *out)
+{
+    cu *cx = ARENA_NEW(m->arena, cu);
+    *cx = (cu){.m = m, .options = options, .a = m->arena};
+    str_buf device, host;
+    cu_prelude_init(&cx->prelude, cx->a, m->arch);
+    cu_names_init(cx);
+    cu_analyse(cx);
+    name_globals(cx);
+    name_intrins(cx);
+    begin_part(cx, &device);
+    device_functions(cx);
+    begin_part(cx, &host);
+    host_functions(cx);
+    if (!cx->failed)
+        assemble(cx, out, &device, &host);
+    return !cx->failed;
+}

@@ -1,0 +1,174 @@
+// Expressions: leaves, calls, and the way to the files that know the rest.
+#include "cuda_emit/emit_priv.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void cu_bad_ir(cu *cx, src_span span, const char *what)
+{
+    if (!cx->failed)
+        diag_report(cx->m->diags, HDS0470, span, what);
+    cx->failed = true;
+}
+
+cu_text cu_text_of(cu *cx, dtype ctype, cu_prec prec, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *s = arena_vprintf(cx->a, format, args);
+    va_end(args);
+    return (cu_text){.s = s, .prec = prec, .ctype = ctype};
+}
+
+cu_text cu_primary(cu *cx, dtype ctype, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *s = arena_vprintf(cx->a, format, args);
+    va_end(args);
+    return (cu_text){.s = s, .prec = CU_POSTFIX, .ctype = ctype};
+}
+
+const char *cu_paren(cu *cx, cu_text t, cu_prec prec)
+{
+    return t.prec >= prec ? t.s : arena_printf(cx->a, "(%s)", t.s);
+}
+
+const char *cu_at(cu *cx, const ir_expr *e, cu_prec prec)
+{
+    return cu_paren(cx, cu_expr(cx, e), prec);
+}
+
+// threadIdx.x
+static cu_text special_register(cu *cx, const ir_expr *e)
+{
+    static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+    cu_text t = cu_primary(cx, DT_U32, "%s.%c", names[e->u.i / 3], "xyz"[e->u.i % 3]);
+    t.nonneg = true;
+    return t;
+}
+
+static cu_text variable(cu *cx, const ir_expr *e)
+{
+    const ir_var *v = e->u.var;
+    dtype ctype = v->type->kind == IR_SCALAR ? cu_value_dtype(v->type->scalar) : DT_NONE;
+    cu_text t = {.s = cu_var_name(cx, v), .prec = CU_POSTFIX, .ctype = ctype};
+    t.nonneg = ctype != DT_U64 && ((v->has_range && v->min >= 0) || cx->vars[v->id].is_nonneg);
+    return t;
+}
+
+const char *cu_call_args(cu *cx, const ir_expr *e)
+{
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    for (int i = 0; i < e->arg_count; i++) {
+        const ir_type *want = (size_t)i < e->u.func->params.len ? e->u.func->params.at[i]->type : e->args[i]->type;
+        str_addf(&out, "%s%s", i ? ", " : "", cu_as(cx, e->args[i], want));
+    }
+    return str_text(&out);
+}
+
+static dtype ctype_of(const ir_type *t)
+{
+    return t->kind == IR_SCALAR ? cu_value_dtype(t->scalar) : DT_NONE;
+}
+
+static cu_text call(cu *cx, const ir_expr *e)
+{
+    return cu_primary(cx, ctype_of(e->type), "%s(%s)", cu_func_name(cx, e->u.func), cu_call_args(cx, e));
+}
+
+// i4x4 of a, b, c, d: {(unsigned char)(a & 15 | (b & 15) << 4), …}
+static void add_packed(cu *cx, const ir_expr *e, str_buf *out)
+{
+    int bits = dt_bits(e->type->scalar), per_byte = 8 / bits, mask = (1 << bits) - 1;
+    for (int i = 0; i < e->arg_count; i++) {
+        int place = i % per_byte;
+        const char *value = cu_paren(cx, cu_exact(cx, e->args[i], true), CU_SHIFT);
+        str_adds(out, place ? " | " : i ? "), (unsigned char)(" : "(unsigned char)(");
+        str_addf(out, place ? "(%s & %d) << %d" : "(%s & %d)", value, mask, place * bits);
+    }
+    str_addc(out, ')');
+}
+
+static cu_text vector(cu *cx, const ir_expr *e)
+{
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    if (dt_is_int(e->type->scalar) && dt_is_subbyte(e->type->scalar))
+        add_packed(cx, e, &out);
+    else
+        for (int i = 0; i < e->arg_count; i++)
+            str_addf(&out, "%s%s", i ? ", " : "", cu_paren(cx, cu_typed(cx, e->args[i]), CU_ASSIGN));
+    return cu_primary(cx, DT_NONE, "%s{{%s}}", cu_type(cx, e->type), str_text(&out));
+}
+
+static cu_text lane(cu *cx, const ir_expr *e)
+{
+    dtype t = e->type->scalar;
+    const char *v = cu_at(cx, e->args[0], CU_POSTFIX);
+    if (!dt_is_int(t) || !dt_is_subbyte(t))
+        return cu_primary(cx, t, "%s.v[%d]", v, (int)e->u.i);
+    const char *helper = dt_is_signed(t) ? "load_sint" : "load_uint";
+    cu_use(cx, helper);
+    return cu_primary(cx, cu_value_dtype(t), "%s<%d>(%s.v, %d)", helper, dt_bits(t), v, (int)e->u.i);
+}
+
+static cu_text string(cu *cx, const ir_expr *e)
+{
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    cu_add_literal(&out, e->u.text);
+    return cu_primary(cx, DT_NONE, "\"%s\"", str_text(&out));
+}
+
+cu_text cu_expr(cu *cx, const ir_expr *e)
+{
+    switch (e->op) {
+    case IR_OP_INT: return cu_int_text(e->type->scalar, e->u.i, false, cx->a);
+    case IR_OP_FLOAT: return cu_float_text(cx, e->type->scalar, e->u.f);
+    case IR_OP_TEXT: return string(cx, e);
+    case IR_OP_VAR: return variable(cx, e);
+    case IR_OP_SREG: return special_register(cx, e);
+    case IR_OP_NEG:
+    case IR_OP_BITNOT:
+    case IR_OP_NOT: return cu_unary(cx, e);
+    case IR_OP_ADD:
+    case IR_OP_SUB:
+    case IR_OP_MUL:
+    case IR_OP_DIV:
+    case IR_OP_FLOORDIV:
+    case IR_OP_FLOORMOD:
+    case IR_OP_TRUNCDIV:
+    case IR_OP_TRUNCMOD:
+    case IR_OP_SHL:
+    case IR_OP_SHR:
+    case IR_OP_AND:
+    case IR_OP_OR:
+    case IR_OP_XOR:
+    case IR_OP_MIN:
+    case IR_OP_MAX:
+    case IR_OP_LAND:
+    case IR_OP_LOR:
+    case IR_OP_EQ:
+    case IR_OP_NE:
+    case IR_OP_LT:
+    case IR_OP_LE:
+    case IR_OP_GT:
+    case IR_OP_GE: return cu_binary(cx, e);
+    case IR_OP_SELECT: return cu_select(cx, e);
+    case IR_OP_CAST: return cu_cast(cx, e);
+    case IR_OP_BITCAST: return cu_bitcast(cx, e);
+    case IR_OP_LOAD: return cu_load(cx, e);
+    case IR_OP_ADDR: return cu_addr(cx, e);
+    case IR_OP_PLOAD: return cu_pload(cx, e);
+    case IR_OP_TILE: return cu_tile(cx, e);
+    case IR_OP_CALL: return call(cx, e);
+    case IR_OP_INTRIN: return cu_intrin(cx, e, NULL);
+    case IR_OP_VEC: return vector(cx, e);
+    case IR_OP_LANE: return lane(cx, e);
+    case IR_OP__COUNT: break;
+    }
+    cu_bad_ir(cx, e->span, "an unknown operator");
+    return cu_primary(cx, DT_NONE, "0");
+}

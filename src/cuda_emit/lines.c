@@ -1,0 +1,88 @@
+// Lines of output, and the lines of source that they stand for.
+//
+// A C++ compiler counts lines from a #line directive on, so the state is the number that the next line has by that count.
+// A directive is written only where it differs from the line of the statement that comes; a single line too few is made
+// up by an empty one, which is shorter and looks like the author's own.
+#include "cuda_emit/emit_priv.h"
+
+#include <stdarg.h>
+
+static void count_lines(cu *cx)
+{
+    for (; cx->counted < cx->out->len; cx->counted++)
+        cx->line += cx->out->at[cx->counted] == '\n';
+}
+
+static src_place place_of(const cu *cx, src_span span)
+{
+    if (!cx->options->sources || !span.begin)
+        return (src_place){0};
+    return src_place_of(cx->options->sources, span.begin);
+}
+
+bool cu_line_differs(cu *cx, src_span span)
+{
+    if (!cx->options->lines)
+        return false;
+    src_place place = place_of(cx, span);
+    count_lines(cx);
+    return place.file && (!cx->file_is_named || place.file != cx->file || place.line != cx->line);
+}
+
+void cu_line(cu *cx, src_span span)
+{
+    if (!cu_line_differs(cx, span))
+        return;
+    src_place place = place_of(cx, span);
+    bool is_named = cx->file_is_named && place.file == cx->file;
+    if (is_named && place.line == cx->line + 1) {
+        str_addc(cx->out, '\n');
+        return;
+    }
+    str_addf(cx->out, "#line %u", place.line);
+    if (!is_named) {
+        str_adds(cx->out, " \"");
+        cu_add_literal(cx->out, place.file->name);
+        str_addc(cx->out, '"');
+    }
+    str_addc(cx->out, '\n');
+    cx->file = place.file;
+    cx->file_is_named = true;
+    cx->line = place.line;
+    cx->counted = cx->out->len;
+}
+
+void cu_put(cu *cx, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *text = arena_vprintf(cx->a, format, args);
+    va_end(args);
+    for (int i = 0; i < cx->indent; i++)
+        str_adds(cx->out, "    ");
+    str_adds(cx->out, text);
+    str_addc(cx->out, '\n');
+}
+
+void cu_place_text(cu *cx, src_span span, str_buf *out)
+{
+    src_place place = place_of(cx, span);
+    if (place.file)
+        str_addf(out, "%s:%u: ", place.file->name, place.line);
+}
+
+void cu_add_literal(str_buf *out, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        if (*at == '\n')
+            str_adds(out, "\\n");
+        else if (*at == '\t')
+            str_adds(out, "\\t");
+        else if (*at == '"' || *at == '\\')
+            str_addf(out, "\\%c", *at);
+        else if (*at < ' ' || (*at == '?' && at[1] == '?'))
+            str_addf(out, "\\%03o", *at);
+        else
+            str_addc(out, (char)*at);
+    }
+}

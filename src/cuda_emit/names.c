@@ -1,0 +1,139 @@
+// Names: the author's, made unique among those that can be seen.
+#include "cuda_emit/emit_priv.h"
+
+#include <ctype.h>
+#include <string.h>
+
+// What a name in emitted text must not be: C++ keywords, what CUDA declares without a header, what the prelude declares,
+// what emitted functions call, and entry points of the C library that extern "C" functions would collide with.
+static const char reserved[] =
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl "
+    "concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete "
+    "do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable "
+    "namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast "
+    "requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw "
+    "true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
+    "threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 int3 char1 char2 char3 char4 uchar1 uchar2 uchar3 uchar4 "
+    "short1 short2 short3 short4 ushort1 ushort2 ushort3 ushort4 int1 int2 int4 uint1 uint2 uint4 long1 long2 long3 "
+    "long4 ulong1 ulong2 ulong3 ulong4 longlong1 longlong2 longlong3 longlong4 ulonglong1 ulonglong2 ulonglong3 "
+    "ulonglong4 float1 float2 float3 float4 double1 double2 double3 double4 cudaError_t cudaStream_t "
+    "f8e4m3 f8e5m2 f16 bf16 tf32 complex64 vec bit_cast fail floor_div floor_mod to_float to_float_odd to_f16 to_bf16 "
+    "to_tf32 to_f8e4m3 to_f8e5m2 to_complex64 wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array "
+    "fill "
+    "min max fminf fmaxf fmin fmax floorf floor fmodf fmod fabsf fabs printf assert main memcpy memset malloc free abort "
+    "exit abs labs llabs NULL INFINITY NAN size_t clock "
+    "linux unix";
+
+// Library functions that a function of this name would clash with; local variables may have their names.
+static const char reserved_for_functions[] =
+    "acos acosf acosh asin asinf asinh atan atan2 atanf atanh cbrt ceil ceilf copysign cos cosf cosh cospi div erf erfc "
+    "erff exp exp2 exp10 expf expm1 fdim fma fmaf frexp hypot ilogb index isfinite isinf isnan j0 j1 jn ldexp lgamma log "
+    "log10 log1p log2 logb logf modf nan nearbyint norm pow powf remainder rint round rsqrt scalbn signbit sin sincos "
+    "sinf sinh sinpi sqrt sqrtf tan tanf tanh tgamma time trunc y0 y1 yn select read write open close send wait sleep "
+    "copy signal remove rename system qsort rand";
+
+static void *const visible = (void *)reserved;
+
+static void reserve_words(cu *cx, const char *words)
+{
+    for (const char *at = words; *at;) {
+        size_t len = strcspn(at, " ");
+        map_put(&cx->names, at, len, visible);
+        at += len + (at[len] == ' ');
+    }
+}
+
+void cu_names_init(cu *cx)
+{
+    map_init(&cx->names, cx->a);
+    map_init(&cx->funcs, cx->a);
+    map_init(&cx->wrappers, cx->a);
+    map_init(&cx->used_intrins, cx->a);
+    reserve_words(cx, reserved);
+}
+
+static bool is_in_words(const char *words, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = strstr(words, name); at; at = strstr(at + 1, name))
+        if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+            return true;
+    return false;
+}
+
+static bool is_visible(const cu *cx, const char *name)
+{
+    return map_get(&cx->names, name, strlen(name)) != NULL;
+}
+
+// A C identifier that looks like [wish]: runs of other characters become one underscore.
+static const char *identifier(cu *cx, const char *wish)
+{
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    if (isdigit((unsigned char)wish[0]))
+        str_addc(&out, '_');
+    for (const char *at = wish; *at; at++) {
+        bool is_word = isalnum((unsigned char)*at) || *at == '_';
+        if (is_word)
+            str_addc(&out, *at);
+        else if (!out.len || out.at[out.len - 1] != '_')
+            str_addc(&out, '_');
+    }
+    return out.len ? str_text(&out) : "_";
+}
+
+static const char *unique(cu *cx, const char *wish, const char *also_reserved)
+{
+    const char *base = identifier(cx, wish), *name = base;
+    for (int i = 1; is_visible(cx, name) || is_in_words(also_reserved, name); i++)
+        name = arena_printf(cx->a, "%s_%d", base, i);
+    map_put(&cx->names, name, strlen(name), visible);
+    return name;
+}
+
+const char *cu_name_new(cu *cx, const char *wish)
+{
+    const char *name = unique(cx, wish, "");
+    VEC_PUSH(cx->a, &cx->scope, name);
+    return name;
+}
+
+const char *cu_name_global(cu *cx, const char *wish)
+{
+    return unique(cx, wish, reserved_for_functions);
+}
+
+size_t cu_scope_begin(cu *cx)
+{
+    return cx->scope.len;
+}
+
+void cu_scope_end(cu *cx, size_t mark)
+{
+    while (cx->scope.len > mark) {
+        const char *name = VEC_POP(&cx->scope);
+        map_put(&cx->names, name, strlen(name), NULL);
+    }
+}
+
+const char *cu_declare(cu *cx, const ir_var *v)
+{
+    return cx->vars[v->id].name = cu_name_new(cx, v->name);
+}
+
+const char *cu_var_name(cu *cx, const ir_var *v)
+{
+    const char *name = cx->vars[v->id].name;
+    return name ? name : v->name;
+}
+
+const char *cu_func_name(cu *cx, const ir_func *f)
+{
+    const char *name = map_get_ptr(&cx->funcs, f);
+    if (!name) {
+        name = cu_name_global(cx, f->name);
+        map_put_ptr(&cx->funcs, f, (void *)name);
+    }
+    return name;
+}

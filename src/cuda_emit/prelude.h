@@ -1,0 +1,35 @@
+// The prelude: pieces of CUDA text, named after what they are for, and which of them a module uses.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "target/arch.h"
+
+typedef struct embedded_text {
+    const char *name, *text;
+} embedded_text;
+extern const embedded_text cu_prelude_files[];  // ends with {0}
+
+typedef struct cu_piece {
+    str name;
+    str needs;        // names, separated by blanks
+    const arch *from, *below;  // NULL: any
+    str text;
+    bool is_host;     // stands before the host functions
+    bool is_used;
+} cu_piece;
+
+typedef struct cu_prelude {
+    const arch *arch;
+    cu_piece *pieces;
+    int count;
+} cu_prelude;
+
+void cu_prelude_init(cu_prelude *p, arena *a, const arch *target);
+// Marks the piece and those it needs; false if there is none of that name (for this architecture).
+bool cu_prelude_use(cu_prelude *p, str name);
+typedef enum cu_pieces { CU_DEVICE_PIECES, CU_HOST_PIECES } cu_pieces;
+// The pieces of that kind that are used, in order, each with an empty line after it.
+void cu_prelude_print(const cu_prelude *p, cu_pieces which, str_buf *out);

@@ -1,0 +1,121 @@
+// Things that belong to no type.
+
+//: fail
+// Out of line, so that a check costs its kernel a compare and a branch.
+static __device__ __noinline__ void fail(const char *message)
+{
+    printf("%s\n", message);
+    __trap();
+}
+
+//: floor_div
+// The quotient rounded down.
+template <typename T> static __host__ __device__ __forceinline__ T floor_div(T a, T b)
+{
+    T quotient = a / b;
+    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+//: floor_mod
+// The remainder that goes with the quotient rounded down: it has the sign of b.
+template <typename T> static __host__ __device__ __forceinline__ T floor_mod(T a, T b)
+{
+    T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+//: float.floormod
+static __host__ __device__ __forceinline__ float floor_mod(float a, float b)
+{
+    float rest = fmodf(a, b);
+    return rest != 0.0f && (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+}
+
+//: double.floormod
+static __host__ __device__ __forceinline__ double floor_mod(double a, double b)
+{
+    double rest = fmod(a, b);
+    return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+}
+
+//: bit_cast
+// The same bits as another type of the same size.
+template <typename To, typename From> static __host__ __device__ __forceinline__ To bit_cast(From value)
+{
+    static_assert(sizeof(To) == sizeof(From), "bit_cast keeps the size");
+    union both {
+        From from;
+        To to;
+        __host__ __device__ both() {}
+    } bits;
+    bits.from = value;
+    return bits.to;
+}
+
+//: vec
+template <typename T, int N> struct __align__(sizeof(T) * N) vec {
+    T v[N];
+};
+
+//: vec.neg needs vec
+template <typename T, int N> static __device__ __forceinline__ vec<T, N> operator-(vec<T, N> a)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        a.v[i] = -a.v[i];
+    return a;
+}
+
+//: vec.add needs vec
+template <typename T, int N> static __device__ __forceinline__ vec<T, N> operator+(vec<T, N> a, vec<T, N> b)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        a.v[i] = a.v[i] + b.v[i];
+    return a;
+}
+
+//: vec.sub needs vec
+template <typename T, int N> static __device__ __forceinline__ vec<T, N> operator-(vec<T, N> a, vec<T, N> b)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        a.v[i] = a.v[i] - b.v[i];
+    return a;
+}
+
+//: vec.mul needs vec
+template <typename T, int N> static __device__ __forceinline__ vec<T, N> operator*(vec<T, N> a, vec<T, N> b)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        a.v[i] = a.v[i] * b.v[i];
+    return a;
+}
+
+//: vec.div needs vec
+template <typename T, int N> static __device__ __forceinline__ vec<T, N> operator/(vec<T, N> a, vec<T, N> b)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        a.v[i] = a.v[i] / b.v[i];
+    return a;
+}
+
+//: vec.min needs vec
+template <typename T, int N> static __device__ __forceinline__ vec<T, N> min(vec<T, N> a, vec<T, N> b)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        a.v[i] = min(a.v[i], b.v[i]);
+    return a;
+}
+
+//: vec.max needs vec
+template <typename T, int N> static __device__ __forceinline__ vec<T, N> max(vec<T, N> a, vec<T, N> b)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        a.v[i] = max(a.v[i], b.v[i]);
+    return a;
+}

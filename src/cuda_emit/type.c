@@ -1,0 +1,106 @@
+// C++ names of types, and comments about shapes.
+#include "cuda_emit/emit_priv.h"
+
+#include <string.h>
+
+dtype cu_value_dtype(dtype t)
+{
+    if (!dt_is_int(t) || !dt_is_subbyte(t))
+        return t;
+    return dt_is_signed(t) ? DT_I8 : DT_U8;
+}
+
+bool cu_is_struct(dtype t)
+{
+    return t == DT_C64 || (dt_is_float(t) && t != DT_F32 && t != DT_F64);
+}
+
+bool cu_is_subbyte(const ir_type *elem)
+{
+    return elem->kind == IR_SCALAR && dt_is_int(elem->scalar) && dt_is_subbyte(elem->scalar);
+}
+
+bool cu_use(cu *cx, const char *piece)
+{
+    return cu_prelude_use(&cx->prelude, str_of(piece));
+}
+
+void cu_use_of(cu *cx, dtype t, const char *what, src_span span)
+{
+    if (cx->in_host && cu_is_struct(t)) {
+        if (!cx->failed) {
+            diag *d = diag_report(cx->m->diags, HDS0471, span, dt_name(t), cx->func->title);
+            diag_help(d, "compute it in a kernel, or in f32 on the host");
+        }
+        cx->failed = true;
+        return;
+    }
+    if (!cu_use(cx, arena_printf(cx->a, "%s.%s", dt_cuda_name(t), what)))
+        cu_bad_ir(cx, span, arena_printf(cx->a, "'%s' of %s", what, dt_name(t)));
+}
+
+static const char *scalar_name(cu *cx, dtype t)
+{
+    if (cu_is_struct(t))
+        cu_use(cx, dt_cuda_name(t));
+    return dt_cuda_name(cu_value_dtype(t));
+}
+
+static const char *vector_name(cu *cx, const ir_type *t)
+{
+    cu_use(cx, "vec");
+    bool packs = dt_is_int(t->scalar) && dt_is_subbyte(t->scalar);
+    int lanes = packs ? (t->lanes * dt_bits(t->scalar) + 7) / 8 : t->lanes;
+    return arena_printf(cx->a, "vec<%s, %d>", packs ? "unsigned char" : scalar_name(cx, t->scalar), lanes);
+}
+
+const char *cu_elem(cu *cx, const ir_type *t)
+{
+    return cu_is_subbyte(t) ? "unsigned char" : cu_type(cx, t);
+}
+
+const char *cu_type(cu *cx, const ir_type *t)
+{
+    switch (t->kind) {
+    case IR_VOID: return "void";
+    case IR_SCALAR: return scalar_name(cx, t->scalar);
+    case IR_VECTOR: return vector_name(cx, t);
+    case IR_STRING: return "const char *";
+    case IR_POINTER:
+    case IR_TENSOR: break;
+    }
+    const char *elem = cu_elem(cx, t->elem), *gap = elem[strlen(elem) - 1] == '*' ? "" : " ";
+    if (t->is_const && *gap)
+        return arena_printf(cx->a, "const %s *", elem);
+    return arena_printf(cx->a, "%s%s*", elem, t->is_const ? " const " : gap);
+}
+
+const char *cu_declarator(cu *cx, const ir_type *t, const char *name)
+{
+    const char *type = cu_type(cx, t);
+    return arena_printf(cx->a, "%s%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ", name);
+}
+
+static void add_exprs(cu *cx, str_buf *out, ir_expr **exprs, int count)
+{
+    for (int i = 0; i < count; i++)
+        str_addf(out, "%s%s", i ? ", " : "", cu_at(cx, exprs[i], CU_ASSIGN));
+}
+
+const char *cu_shape_comment(cu *cx, const ir_var *v)
+{
+    const ir_tensor *t = v->tensor;
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    ir_type_print(v->type->elem, &out);
+    if (!t)
+        return str_text(&out);
+    str_addc(&out, '[');
+    add_exprs(cx, &out, t->shape, t->rank);
+    str_addc(&out, ']');
+    if (t->layout && !tm_layout_is_row_major(t->layout)) {
+        str_adds(&out, ", ");
+        tm_layout_print(t->layout, &out);
+    }
+    return str_text(&out);
+}

@@ -1,0 +1,56 @@
+// Source files and places in them.
+//
+// All files of a compilation share one space of 32-bit positions: a file added to the map gets a range of its own, so a
+// place is one number and a span two. Line and column are computed only when somebody asks.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+// Bytes [begin, end) of the position space. {0, 0} is "nowhere".
+typedef struct src_span {
+    uint32_t begin;
+    uint32_t end;
+} src_span;
+
+typedef struct src_file {
+    const char *name;  // as diagnostics show it
+    str text;
+    uint32_t base;          // position of the first byte; never 0
+    uint32_t *line_starts;  // offsets within [text], made on first use
+    uint32_t line_count;
+} src_file;
+
+typedef struct src_map {
+    arena *arena;
+    VEC(src_file *) files;
+    uint32_t next_base;
+} src_map;
+
+void src_map_init(src_map *map, arena *a);
+// NULL if the position space (4 GiB over all files) is full. [text] must live as long as the map.
+src_file *src_add(src_map *map, const char *name, str text);
+src_file *src_file_at(const src_map *map, uint32_t position);
+
+typedef struct src_place {
+    src_file *file;   // NULL for "nowhere"
+    uint32_t line;    // from 1
+    uint32_t column;  // from 1, in bytes
+} src_place;
+
+src_place src_place_of(const src_map *map, uint32_t position);
+// The text of line [line] (from 1) without its end-of-line bytes.
+str src_line(src_map *map, src_file *file, uint32_t line);
+
+static inline src_span src_join(src_span a, src_span b)
+{
+    if (!a.begin)
+        return b;
+    if (!b.begin)
+        return a;
+    return (src_span){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+}

@@ -1,0 +1,305 @@
+#include "driver/arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/cmd.h"
+#include "driver/native.h"
+#include "ir/pass.h"
+
+enum {
+    KEY_EMIT = 1000, KEY_ARCH, KEY_ENTRY, KEY_DUMP, KEY_PASSES, KEY_VERIFY, KEY_DIAGNOSTICS, KEY_COLOR, KEY_ERROR_LIMIT,
+    KEY_RESOURCE_USAGE, KEY_TIME_REPORT, KEY_TIME_TRACE, KEY_NVRTC, KEY_NVRTC_OPTION, KEY_LINEINFO, KEY_NO_LINE,
+    KEY_STEP_BUDGET, KEY_STDLIB, KEY_MEMORY_LIMIT, KEY_LIST
+};
+
+static const struct argp_option table[] = {
+    {NULL, 0, NULL, 0, "Output:", 1},
+    {NULL, 'o', "FILE", 0, "write to FILE; its ending says what: .ptx .cubin .fatbin .cu .hir; '-' is standard output", 1},
+    {"emit", KEY_EMIT, "KIND", 0, "ptx (the default), cubin, fatbin, cu, hir, ast or tokens, beside the input unless -o", 1},
+    {"arch", KEY_ARCH, "LIST", 0,
+     "architectures, as in sm_80,sm_90a (default: sm_80); 'native' is that of the GPU here; "
+     "several make a .fatbin, compiled in parallel",
+     1},
+    {"entry", KEY_ENTRY, "NAME", 0,
+     "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: all of the file)", 1},
+    {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
+    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
+
+    {NULL, 0, NULL, 0, "Messages:", 2},
+    {"diagnostics", KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 2},
+    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never", 2},
+    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 2},
+    {"error-limit", KEY_ERROR_LIMIT, "N", 0, "stop after N errors (default: 20; 0: never)", 2},
+    {"verbose", 'v', NULL, 0, "say what is used: version, architectures, where NVRTC was found", 2},
+
+    {NULL, 0, NULL, 0, "Performance:", 3},
+    {"resource-usage", KEY_RESOURCE_USAGE, NULL, 0, "table of registers, spills, shared memory and occupancy by kernel", 3},
+    {"lineinfo", KEY_LINEINFO, NULL, 0, "keep source lines in the code, for profilers", 3},
+    {NULL, 'G', NULL, 0, "compile for the debugger (slow code)", 3},
+    {"time-report", KEY_TIME_REPORT, NULL, 0, "table of the time that each stage and pass took", 3},
+    {"time-trace", KEY_TIME_TRACE, "FILE", 0, "the same as a trace for chrome://tracing or Perfetto", 3},
+
+    {NULL, 0, NULL, 0, "The CUDA compiler:", 4},
+    {"nvrtc", KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 4},
+    {"nvrtc-option", KEY_NVRTC_OPTION, "OPTION", 0, "pass OPTION on to NVRTC; repeatable", 4},
+    {"no-line", KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 4},
+
+    {NULL, 0, NULL, 0, "For work on the compiler:", 5},
+    {"dump", KEY_DUMP, "STAGE", 0, "print tokens, ast, hir, cu, the IR after a pass, or all; then only -o writes output", 5},
+    {"passes", KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 5},
+    {"verify-ir", KEY_VERIFY, NULL, 0, "check the IR after each pass", 5},
+    {"step-budget", KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 5},
+    {"stdlib", KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 5},
+    {"memory-limit", KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 5},
+    {"list", KEY_LIST, "WHAT", OPTION_HIDDEN, NULL, 5},
+    {0},
+};
+
+// ---- lists of words ---------------------------------------------------------------------------------------------
+
+static void list_groups(str_buf *out)
+{
+    for (int code = DIAG_NONE + 1; code < DIAG__COUNT; code++) {
+        const char *group = diag_group((diag_code)code);
+        bool seen = false;
+        for (int earlier = DIAG_NONE + 1; earlier < code && !seen; earlier++)
+            seen = strcmp(diag_group((diag_code)earlier), group) == 0;
+        if (*group && !seen)
+            str_addf(out, "%s\n", group);
+    }
+}
+
+static void list_passes(str_buf *out)
+{
+    for (int i = 0; ir_pass_at(i); i++) {
+        const char *name = ir_pass_at(i)->name;
+        bool seen = false;
+        for (int earlier = 0; earlier < i && !seen; earlier++)
+            seen = strcmp(ir_pass_at(earlier)->name, name) == 0;
+        if (!seen)
+            str_addf(out, "%s\n", name);
+    }
+}
+
+bool cmd_list(const char *name, str_buf *out)
+{
+    if (strcmp(name, "archs") == 0) {
+        for (int i = 0; arch_at(i); i++)
+            str_addf(out, "%s\n", arch_at(i)->name);
+    } else if (strcmp(name, "kinds") == 0) {
+        for (int kind = PL_TOKENS; kind < PL_KIND__COUNT; kind++)
+            str_addf(out, "%s\n", pl_kind_name((pl_kind)kind));
+    } else if (strcmp(name, "codes") == 0) {
+        for (int code = DIAG_NONE + 1; code < DIAG__COUNT; code++)
+            str_addf(out, "%s\n", diag_name((diag_code)code));
+    } else if (strcmp(name, "warnings") == 0) {
+        list_groups(out);
+    } else if (strcmp(name, "passes") == 0) {
+        list_passes(out);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// "a, b, c" of the lines of a list; for messages.
+static const char *words_of(arena *a, const char *list)
+{
+    str_buf lines, words;
+    str_buf_init(&lines, a);
+    str_buf_init(&words, a);
+    cmd_list(list, &lines);
+    for (size_t i = 0; i + 1 < lines.len; i++)
+        str_adds(&words, lines.at[i] == '\n' ? ", " : (char[]){lines.at[i], 0});
+    return str_text(&words);
+}
+
+static bool is_listed(arena *a, const char *list, const char *word)
+{
+    str_buf lines;
+    str_buf_init(&lines, a);
+    str_addc(&lines, '\n');
+    cmd_list(list, &lines);
+    return strstr(str_text(&lines), arena_printf(a, "\n%s\n", word)) != NULL;
+}
+
+// ---- single options ---------------------------------------------------------------------------------------------
+
+static long number(struct argp_state *state, const char *option, const char *text, long least)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (!*text || *end || value < least)
+        argp_error(state, "%s takes a number from %ld on, not '%s'", option, least, text);
+    return value;
+}
+
+static void add_arch(struct argp_state *state, cmd_arguments *args, const char *name)
+{
+    const char *why = NULL;
+    const arch *found =
+        strcmp(name, "native") == 0 ? cmd_native_arch(&args->memory, &why) : arch_find(str_of(name));
+    if (!found && why)
+        argp_error(state, "cannot use '--arch=native': %s", why);
+    if (!found)
+        argp_error(state, "unknown architecture '%s'; expected one of %s or native", name,
+                   words_of(&args->memory, "archs"));
+    for (size_t i = 0; i < args->archs.len; i++) {
+        if (args->archs.at[i] == found)
+            return;
+    }
+    VEC_PUSH(&args->memory, &args->archs, found);
+}
+
+// Calls [add] for each word of "a,b,c".
+static void split(struct argp_state *state, cmd_arguments *args, const char *list,
+                  void (*add)(struct argp_state *, cmd_arguments *, const char *))
+{
+    for (const char *at = list;;) {
+        size_t len = strcspn(at, ",");
+        add(state, args, arena_strndup(&args->memory, at, len));
+        if (!at[len])
+            return;
+        at += len + 1;
+    }
+}
+
+static void add_pass(struct argp_state *state, cmd_arguments *args, const char *name)
+{
+    if (!ir_pass_find(name))
+        argp_error(state, "unknown pass '%s'; expected one of %s", name, words_of(&args->memory, "passes"));
+    VEC_PUSH(&args->memory, &args->passes, name);
+}
+
+static void add_define(struct argp_state *state, cmd_arguments *args, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    size_t len = equals ? (size_t)(equals - text) : strlen(text);
+    if (!len)
+        argp_error(state, "-D takes NAME=VALUE, not '%s'", text);
+    tc_define define = {arena_strndup(&args->memory, text, len), equals ? equals + 1 : NULL};
+    VEC_PUSH(&args->memory, &args->defines, define);
+}
+
+static void add_warning(struct argp_state *state, cmd_arguments *args, const char *flag)
+{
+    if (strcmp(flag, "error") == 0) {
+        args->options.warnings_are_errors = true;
+        return;
+    }
+    const char *group = strncmp(flag, "no-", 3) == 0 ? flag + 3 : flag;
+    if (!is_listed(&args->memory, "warnings", group))
+        argp_error(state, "unknown warning group '%s'; expected one of error, %s", group,
+                   words_of(&args->memory, "warnings"));
+    VEC_PUSH(&args->memory, &args->warnings, flag);
+}
+
+static void set_dump(struct argp_state *state, cmd_arguments *args, const char *stage)
+{
+    static const char *const stages[] = {"all", "tokens", "ast", "hir", "cu"};
+    bool known = ir_pass_find(stage) != NULL;
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        known = known || strcmp(stages[i], stage) == 0;
+    if (!known)
+        argp_error(state, "unknown stage '%s'; expected one of all, tokens, ast, hir, cu, %s", stage,
+                   words_of(&args->memory, "passes"));
+    args->options.dump = stage;
+}
+
+static void set_emit(struct argp_state *state, cmd_arguments *args, const char *kind)
+{
+    if (!pl_kind_find(kind, &args->options.emit))
+        argp_error(state, "unknown kind '%s'; expected one of %s", kind, words_of(&args->memory, "kinds"));
+    args->has_emit = true;
+}
+
+// The index of [word] in a list that ends with NULL.
+static int choose(struct argp_state *state, const char *option, const char *word, const char *const *choices)
+{
+    for (int i = 0; choices[i]; i++) {
+        if (strcmp(choices[i], word) == 0)
+            return i;
+    }
+    argp_error(state, "%s does not know '%s'", option, word);
+    return 0;
+}
+
+static error_t take_option(int key, char *arg, struct argp_state *state)
+{
+    static const char *const colors[] = {"auto", "always", "never", NULL};
+    static const char *const formats[] = {"text", "json", NULL};
+    cmd_arguments *args = state->input;
+    pl_options *o = &args->options;
+    switch (key) {
+    case 'o': args->output = arg; break;
+    case 'D': add_define(state, args, arg); break;
+    case 'I': VEC_PUSH(&args->memory, &args->include_folders, arg); break;
+    case 'W': add_warning(state, args, arg); break;
+    case 'G': o->device_debug = true; break;
+    case 'v': args->verbose = true; break;
+    case KEY_EMIT: set_emit(state, args, arg); break;
+    case KEY_ARCH: split(state, args, arg, add_arch); break;
+    case KEY_ENTRY: VEC_PUSH(&args->memory, &args->entries, arg); break;
+    case KEY_DUMP: set_dump(state, args, arg); break;
+    case KEY_PASSES: split(state, args, arg, add_pass); break;
+    case KEY_VERIFY: o->verify_ir = true; break;
+    case KEY_DIAGNOSTICS: args->diagnostics.json = choose(state, "--diagnostics", arg, formats) == 1; break;
+    case KEY_COLOR: args->diagnostics.color = (cmd_color)choose(state, "--color", arg, colors); break;
+    case KEY_ERROR_LIMIT: o->error_limit = (int)number(state, "--error-limit", arg, 0); break;
+    case KEY_RESOURCE_USAGE: o->resource_usage = true; break;
+    case KEY_TIME_REPORT: args->time_report = true; break;
+    case KEY_TIME_TRACE: args->time_trace = arg; break;
+    case KEY_NVRTC: o->nvrtc_path = arg; break;
+    case KEY_NVRTC_OPTION: VEC_PUSH(&args->memory, &args->nvrtc_options, arg); break;
+    case KEY_LINEINFO: o->line_info = true; break;
+    case KEY_NO_LINE: o->no_line = true; break;
+    case KEY_STEP_BUDGET: o->step_budget = number(state, "--step-budget", arg, 1); break;
+    case KEY_STDLIB: o->stdlib_folder = arg; break;
+    case KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)number(state, "--memory-limit", arg, 1) << 20; break;
+    case KEY_LIST: args->list = arg; break;
+    case ARGP_KEY_ARG: VEC_PUSH(&args->memory, &args->inputs, arg); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    if (key == KEY_ERROR_LIMIT && o->error_limit == 0)
+        o->error_limit = -1;
+    return 0;
+}
+
+// ---- all together -----------------------------------------------------------------------------------------------
+
+// The lists end as plain arrays in the options.
+static void finish(cmd_arguments *args)
+{
+    pl_options *o = &args->options;
+    if (!args->archs.len)
+        VEC_PUSH(&args->memory, &args->archs, arch_find(STR("sm_80")));
+    o->archs = args->archs.at;
+    o->arch_count = (int)args->archs.len;
+    o->defines = args->defines.at;
+    o->define_count = (int)args->defines.len;
+    o->entries = args->entries.at;
+    o->entry_count = (int)args->entries.len;
+    o->include_folders = args->include_folders.at;
+    o->include_count = (int)args->include_folders.len;
+    o->passes = args->passes.at;
+    o->pass_count = (int)args->passes.len;
+    o->warnings = args->warnings.at;
+    o->warning_count = (int)args->warnings.len;
+    o->nvrtc_options = args->nvrtc_options.at;
+    o->nvrtc_option_count = (int)args->nvrtc_options.len;
+}
+
+void cmd_parse(cmd_arguments *args, int argc, char **argv, const char *usage, const char *doc)
+{
+    *args = (cmd_arguments){0};
+    arena_init(&args->memory, &cmd_oom);
+    const struct argp parser = {table, take_option, usage, doc, NULL, NULL, NULL};
+    argp_parse(&parser, argc, argv, 0, NULL, args);
+    finish(args);
+}
+
+void cmd_arguments_free(cmd_arguments *args)
+{
+    arena_free(&args->memory);
+}

@@ -1,0 +1,45 @@
+// The commands of hdsc. Each takes its own argument vector, with its name ("hdsc check") in argv[0], and returns the
+// exit code of the program.
+#pragma once
+
+#include <stdio.h>
+
+#include "base/embedded.h"
+#include "diag/diag.h"
+#include "driver/arguments.h"
+
+enum {
+    CMD_OK = 0,
+    CMD_ERRORS = 1,    // the input has errors
+    CMD_USAGE = 2,     // the command line has
+    CMD_INTERNAL = 3,  // NVRTC is missing, or hdsc has a bug
+    CMD_INTERRUPTED = 130,
+};
+
+// Where control goes when memory runs out in a command: to the end of the program, with a message.
+extern arena_oom cmd_oom;
+
+int cmd_compile(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_mapping(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+
+extern const embedded_text cmd_pages[];  // lang/diagnostics/*.md
+
+// Prints what [dx] holds to standard error, and the summary line in text form.
+void cmd_print_diags(diag_context *dx, const cmd_output *how);
+// Whether standard output (fd 1) or error (2) takes colours, when nobody said so.
+bool cmd_is_colorful(int fd);
+int cmd_terminal_width(int fd);  // 0: no terminal
+// Writes all of [text] to standard output; false (after saying so on standard error) if that fails.
+bool cmd_print(str text);
+void cmd_print_error(str text);  // to standard error
+
+// Versions, and where NVRTC was found; [nvrtc_path] as --nvrtc gives it, or NULL.
+void cmd_print_versions(FILE *out, const char *nvrtc_path);
+
+// The arguments with each @FILE replaced by the words of that file (blanks and line ends separate, '…' and "…" quote).
+// NULL after an error, which was printed.
+char **cmd_expand_files(arena *a, int *argc, char **argv);

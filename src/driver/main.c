@@ -1,0 +1,104 @@
+// hdsc: the compiler as a program. Finds the command, runs it, returns its exit code.
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "driver/cmd.h"
+
+arena_oom cmd_oom;
+
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+    {"check", cmd_check},     {"mapping", cmd_mapping}, {"explain", cmd_explain},
+    {"version", cmd_version}, {"help", cmd_help},
+};
+
+static const command *find_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    }
+    return NULL;
+}
+
+// Nothing half-written stays behind. Only async-signal-safe calls are made here.
+static void interrupted(int signal_number)
+{
+    (void)signal_number;
+    file_remove_temporaries();
+    _exit(CMD_INTERRUPTED);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = interrupted};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    // A write past the file size limit is an error with a message, like a full disk.
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+// The command's own arguments, with "hdsc NAME" as the name of the program.
+static int run_command(arena *a, const command *found, int argc, char **argv)
+{
+    argv[1] = arena_printf(a, "hdsc %s", found->name);
+    return found->run(argc - 1, argv + 1);
+}
+
+int cmd_help(int argc, char **argv)
+{
+    char program[] = "hdsc", help[] = "--help";
+    const command *found = argc > 1 ? find_command(argv[1]) : NULL;
+    if (argc > 1 && !found && strcmp(argv[1], help) != 0) {
+        fprintf(stderr, "hdsc: there is no command '%s'; expected one of check, mapping, explain, version, help\n", argv[1]);
+        return CMD_USAGE;
+    }
+    if (!found || found->run == cmd_help)
+        return cmd_compile(2, (char *[]){program, help, NULL});
+    arena memory;
+    arena_init(&memory, &cmd_oom);
+    int code = run_command(&memory, found, 3, (char *[]){program, NULL, help, NULL});
+    arena_free(&memory);
+    return code;
+}
+
+static int dispatch(arena *a, int argc, char **argv)
+{
+    argv = cmd_expand_files(a, &argc, argv);
+    if (!argv)
+        return CMD_USAGE;
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        puts("hdsc " HDS_VERSION);
+        return fflush(stdout) == 0 ? CMD_OK : CMD_ERRORS;
+    }
+    const command *found = argc > 1 ? find_command(argv[1]) : NULL;
+    if (found)
+        return run_command(a, found, argc, argv);
+    argv[0] = arena_strdup(a, "hdsc");
+    return cmd_compile(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    if (setjmp(cmd_oom.jump) != 0) {
+        fputs("hdsc: out of memory\n", stderr);
+        return CMD_INTERNAL;
+    }
+    catch_signals();
+    argp_err_exit_status = CMD_USAGE;
+    arena memory;
+    arena_init(&memory, &cmd_oom);
+    int code = dispatch(&memory, argc, argv);
+    arena_free(&memory);
+    return code;
+}

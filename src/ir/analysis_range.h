@@ -1,0 +1,124 @@
+// What is known about integers at a place of a function: ranges, divisors, conditions that hold.
+//
+// An environment follows a pass on its way through the statements. It knows the ranges of special registers and size
+// parameters, the values of single-assignment variables, the bounds of the loops around, and the conditions of the
+// branches, ASSUMEs and ASSERTs that lead to the place. All results are conservative.
+//
+// Arithmetic. Ranges and proofs speak of the mathematical value of an expression. Signed arithmetic of 32 bits and more
+// does not overflow (as in C: the author's promise); narrower and unsigned arithmetic wraps, so that a result that may
+// leave its type has the type's whole range.
+//
+// Mutable variables and memory are unknown: no fact about them survives the expression that reads them.
+#pragma once
+
+#include "ir/ir.h"
+#include "ir/results.h"
+
+// Inclusive. INT64_MIN and INT64_MAX mean "no bound known" (values of u64 may lie above INT64_MAX).
+typedef struct ir_range {
+    int64_t min, max;
+} ir_range;
+
+typedef struct ir_linear ir_linear;
+
+// A condition that holds, as [nonneg] >= 0.
+typedef struct ir_fact {
+    ir_expr *cond;  // NULL: no expression says it in this form
+    bool holds;     // false: the negation of [cond] holds
+    const ir_linear *nonneg;  // NULL: not linear
+} ir_fact;
+
+// What facts say about one expression.
+typedef struct ir_refinement {
+    const ir_expr *atom;
+    ir_range range;
+    int64_t divisor;
+} ir_refinement;
+
+typedef struct ir_var_info {
+    bool known;
+    ir_range range;
+    int64_t divisor;
+    ir_expr *value;  // pure initialiser of a single-assignment variable, or NULL
+} ir_var_info;
+
+typedef struct ir_env {
+    ir_module *module;
+    const ir_func *func;
+    arena *arena;
+    ir_range sregs[IR_SREG__COUNT];
+    VEC(ir_var_info) vars;  // by variable id
+    VEC(ir_fact) facts;
+    VEC(ir_refinement) refinements;
+    uint32_t state;       // names the set of facts; results are memoised per state
+    uint32_t next_state;
+    bool no_expand;       // linear forms keep single-assignment variables as atoms
+    ir_results ranges, divisors;
+    ir_results linear[2];    // [no_expand]
+} ir_env;
+
+typedef struct ir_env_mark {
+    size_t facts, refinements;
+    uint32_t state;
+} ir_env_mark;
+
+// Everything the environment and its results need comes from [scratch]; expressions come from the module's arena.
+// [f] may be NULL (expressions outside of functions).
+ir_env *ir_env_new(ir_module *m, const ir_func *f, arena *scratch);
+
+// A scope: what is assumed after the mark is forgotten by leaving it.
+ir_env_mark ir_env_enter(const ir_env *env);
+void ir_env_leave(ir_env *env, ir_env_mark mark);
+
+// [v] = [value] was declared (of mutable variables nothing is kept).
+void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value);
+// The body of the FOR statement [loop] is entered.
+void ir_env_loop(ir_env *env, const ir_stmt *loop);
+// The variable has a value in [range], divisible by [divisor].
+void ir_env_bound(ir_env *env, const ir_var *v, ir_range range, int64_t divisor);
+// [cond] holds, or does not, from here to the end of the scope.
+void ir_env_assume(ir_env *env, ir_expr *cond, bool holds);
+// What the place after statement [s] knows because of it.
+void ir_env_learn(ir_env *env, ir_stmt *s);
+// The initialiser of a single-assignment variable, if it is pure; else NULL.
+ir_expr *ir_env_value(const ir_env *env, const ir_var *v);
+
+ir_range ir_range_of(ir_env *env, const ir_expr *e);
+// The same before the type's bounds are applied: whether it fits the type says whether the operation can overflow.
+ir_range ir_range_unwrapped(ir_env *env, const ir_expr *e);
+ir_range ir_range_of_type(const ir_type *t);
+bool ir_range_fits(ir_range r, const ir_type *t);
+// The largest d that is known to divide [e]; 0 for the constant 0 (everything divides it), else >= 1.
+int64_t ir_divisor_of(ir_env *env, const ir_expr *e);
+
+// Integer scalar types: all of the above and analysis_linear.h are about them.
+bool ir_is_integer(const ir_type *t);
+
+// Saturating arithmetic of bounds.
+ir_range ir_range_add(ir_range a, ir_range b);
+ir_range ir_range_scale(ir_range a, int64_t factor);
+ir_range ir_range_floordiv(ir_range a, int64_t divisor);  // divisor > 0
+
+// ---- passes that rewrite statements with an environment at hand -----------------------------------------------------
+
+typedef struct ir_rewriter ir_rewriter;
+// Appends to [out] what stands for [s]: usually s itself, with ir_emit, after ir_rewrite_nested.
+typedef void ir_stmt_rewrite(ir_rewriter *r, ir_stmt *s, ir_block *out);
+struct ir_rewriter {
+    ir_env *env;
+    ir_stmt_rewrite *stmt;
+    void *user;
+};
+void ir_rewrite_block(ir_rewriter *r, ir_block *b);
+// The blocks inside [s], each with what is known there.
+void ir_rewrite_nested(ir_rewriter *r, ir_stmt *s);
+void ir_emit(ir_rewriter *r, ir_block *out, ir_stmt *s);
+
+// Rewrites an expression bottom-up like ir_rewrite_expr, but arms of SELECT and right operands of LAND and LOR are
+// visited with what their condition says. [results] (same environment, same visitor) may serve many calls.
+ir_expr *ir_env_rewrite(ir_env *env, ir_expr *e, ir_expr_visit *visit, void *user, ir_results *results);
+// All expressions that [s] itself holds. The fill value of ALLOC and the condition of WHILE are among them.
+void ir_env_rewrite_stmt(ir_env *env, ir_stmt *s, ir_expr_visit *visit, void *user, ir_results *results);
+
+// Whether control never reaches the end of the block.
+bool ir_block_ends(const ir_block *b);

@@ -1,0 +1,352 @@
+// Does      turns register tensors that a mapping distributes into one array per thread: each access becomes the slot of
+//           the element in its owner's list, and is proved to be by the owner. Private arrays with layouts become flat.
+// Needs     no task loops: coordinates are declared as sums of digits.
+// Gives     REGISTER and LOCAL tensors of rank 1 without mappings, accesses IR_FLAT with slots that are constants or depend
+//           on loop variables; loops over such slots are unrolled.
+// Why here  after lower-tasks, whose declarations the proofs look through; before form-wide, which copies whole runs of
+//           slots.
+// See       Note [tiles of fragments]
+#include "ir/element.h"
+#include "ir/passes/passes.h"
+
+#include "base/checked.h"
+
+typedef struct lowering {
+    ir_pass_context *px;
+    ir_module *module;
+    ir_env *env;
+    ir_results results;
+    VEC(ir_stmt *) loops;     // around the place, outermost first
+    VEC(ir_var *) tensors;    // that were accessed or allocated: they become flat in the end
+    bool failed;
+} lowering;
+
+static bool is_private(const ir_var *v)
+{
+    return v && v->tensor && (v->tensor->space == IR_REGISTER || v->tensor->space == IR_LOCAL);
+}
+
+static bool is_lowered_here(const ir_var *v)
+{
+    return is_private(v) && (v->tensor->map || v->tensor->layout);
+}
+
+static void remember(lowering *l, ir_var *v)
+{
+    for (size_t i = 0; i < l->tensors.len; i++)
+        if (l->tensors.at[i] == v)
+            return;
+    VEC_PUSH(l->px->scratch, &l->tensors, v);
+}
+
+// ---- digits ----------------------------------------------------------------------------------------------------------
+
+static ir_expr *with_constant(lowering *l, ir_op op, ir_expr *e, int64_t value)
+{
+    return ir_binary(l->module, op, e, ir_int(l->module, e->type->scalar, value), e->span);
+}
+
+// floor(e / below) mod extent
+static ir_expr *digit_of(lowering *l, ir_expr *e, int64_t below, int64_t extent)
+{
+    if (below > 1)
+        e = with_constant(l, IR_OP_FLOORDIV, e, below);
+    return with_constant(l, IR_OP_FLOORMOD, e, extent);
+}
+
+static ir_expr *slot_of(lowering *l, const tm_map *mapping, ir_expr **index, src_span span)
+{
+    const ir_type *i32 = ir_scalar(l->module, DT_I32);
+    ir_expr *slot = NULL;
+    int64_t below = mapping->tasks_per_worker;
+    for (int i = 0; i < mapping->digit_count; i++) {
+        const tm_digit *g = &mapping->digits[i];
+        if (g->kind != TM_REPEAT || g->extent == 1)
+            continue;
+        below /= g->extent;
+        if (g->dim < 0)
+            continue;
+        ir_expr *part = ir_cast(l->module, digit_of(l, index[g->dim], g->stride, g->extent), i32, span);
+        if (below > 1)
+            part = with_constant(l, IR_OP_MUL, part, below);
+        slot = slot ? ir_binary(l->module, IR_OP_ADD, slot, part, span) : part;
+    }
+    return ir_simplify_index(l->env, slot ? slot : ir_int(l->module, DT_I32, 0));
+}
+
+// ---- ownership -------------------------------------------------------------------------------------------------------
+
+static bool owns_digit(lowering *l, const ir_tensor *t, ir_expr **index, int at, int64_t below)
+{
+    const tm_digit *g = &t->map->digits[at];
+    ir_expr *mine = digit_of(l, t->worker, below, g->extent);
+    return ir_prove_equal(l->env, digit_of(l, index[g->dim], g->stride, g->extent), mine);
+}
+
+static bool is_at_origin(lowering *l, const ir_tensor *t, ir_expr **index, int at)
+{
+    const tm_digit *g = &t->map->digits[at];
+    ir_expr *digit = digit_of(l, index[g->dim], g->stride, g->extent);
+    return ir_prove_equal(l->env, digit, ir_int(l->module, digit->type->scalar, 0));
+}
+
+// The digits from here on make the [count] slots of a tile. See Note [tiles of fragments].
+static int first_tile_digit(const tm_map *mapping, int64_t count)
+{
+    int at = mapping->digit_count;
+    for (int64_t slots = 1; at > 0 && slots < count; at--)
+        if (mapping->digits[at - 1].kind == TM_REPEAT)
+            slots *= mapping->digits[at - 1].extent;
+    return at;
+}
+
+// The first spatial digit of which the executing worker has another value, as far as can be proved, or -1.
+static int foreign_digit(lowering *l, const ir_expr *access, const ir_tensor *t, ir_expr **index, int64_t count)
+{
+    bool is_tile = access && access->op == IR_OP_TILE;
+    int tile = is_tile ? first_tile_digit(t->map, count) : t->map->digit_count;
+    int edge = tile;
+    while (is_tile && edge > 0 && (t->map->digits[edge - 1].kind == TM_SPATIAL || t->map->digits[edge - 1].extent == 1))
+        edge--;
+    int64_t below = t->map->workers;
+    for (int i = 0; i < tile; i++) {
+        const tm_digit *g = &t->map->digits[i];
+        if (g->kind != TM_SPATIAL)
+            continue;
+        below /= g->extent;
+        if (g->dim < 0 || g->extent == 1)
+            continue;
+        if (!owns_digit(l, t, index, i, below) && !(i >= edge && is_at_origin(l, t, index, i)))
+            return i;
+    }
+    return -1;
+}
+
+static const char *indices_text(lowering *l, ir_expr **index, int rank)
+{
+    str_buf b;
+    str_buf_init(&b, l->px->scratch);
+    for (int d = 0; d < rank; d++) {
+        if (d)
+            str_adds(&b, ", ");
+        ir_print_expr(index[d], &b);
+    }
+    return str_text(&b);
+}
+
+static const char *map_text(lowering *l, const tm_map *mapping)
+{
+    str_buf b;
+    str_buf_init(&b, l->px->scratch);
+    tm_print(mapping, &b);
+    return str_text(&b);
+}
+
+static void report_foreign(lowering *l, const ir_var *v, ir_expr **index, int at, src_span span)
+{
+    const ir_tensor *t = v->tensor;
+    const tm_digit *g = &t->map->digits[at];
+    str_buf worker;
+    str_buf_init(&worker, l->px->scratch);
+    ir_print_expr(t->worker, &worker);
+    diag *d = diag_report(l->px->diags, HDS0430, span, v->name, indices_text(l, index, t->rank));
+    diag_under(d, "dimension %d is spread over %lld workers here", g->dim, (long long)g->extent);
+    diag_label(d, v->span, "'%s' is distributed by %s, and this worker is %s", v->name, map_text(l, t->map),
+               str_text(&worker));
+    diag_help(d, "visit the elements that this worker holds with 'for … in %s', or exchange values by a shuffle or "
+                 "through shared memory",
+              v->name);
+    l->failed = true;
+}
+
+static bool check_inside(lowering *l, const ir_var *v, ir_expr **index, src_span span)
+{
+    int dim = ir_outside_dim(l->env, v->tensor, index);
+    if (dim < 0)
+        return true;
+    str_buf text, extent;
+    str_buf_init(&text, l->px->scratch);
+    str_buf_init(&extent, l->px->scratch);
+    ir_print_expr(index[dim], &text);
+    ir_print_expr(v->tensor->shape[dim], &extent);
+    diag *d = diag_report(l->px->diags, HDS0431, span, str_text(&text), dim, v->name, str_text(&extent));
+    diag_label(d, v->span, "'%s' is declared here", v->name);
+    l->failed = true;
+    return false;
+}
+
+// ---- unrolling -------------------------------------------------------------------------------------------------------
+
+// Registers have no addresses: a loop over slots must be unrolled. Where the slot depends on the loop variable modulo
+// some number only, and the loop is long, that many copies of the body will do.
+enum { LONG_LOOP = 64 };
+
+static int unroll_factor(const ir_linear *slot, const ir_stmt *loop)
+{
+    int64_t lo, hi, factor = 1;
+    if (!ir_const_int(loop->args[0], &lo) || !ir_const_int(loop->args[1], &hi) || hi - lo <= LONG_LOOP)
+        return 0;
+    for (int i = 0; i < slot->count; i++) {
+        const ir_term *t = &slot->terms[i];
+        if (!ir_expr_mentions(t->atom, loop->var))
+            continue;
+        if (t->atom->op != IR_OP_VAR || t->lower != 1 || !t->extent)
+            return 0;
+        factor = factor / gcd_of(factor, t->extent) * t->extent;
+    }
+    return factor > 1 && factor <= LONG_LOOP ? (int)factor : 0;
+}
+
+static bool linear_mentions(const ir_linear *slot, const ir_var *v)
+{
+    for (int i = 0; i < slot->count; i++)
+        if (ir_expr_mentions(slot->terms[i].atom, v))
+            return true;
+    return false;
+}
+
+static void unroll_loops_of(lowering *l, const ir_var *v, ir_expr *slot)
+{
+    int64_t known;
+    if (v->tensor->space != IR_REGISTER || ir_const_int(slot, &known))
+        return;
+    const ir_linear *form = ir_linear_of(l->env, slot);
+    for (size_t i = 0; i < l->loops.len; i++) {
+        ir_stmt *loop = l->loops.at[i];
+        bool open = loop->unroll == TM_LOOP_DEFAULT || loop->unroll == TM_LOOP_PLAIN || loop->unroll == TM_LOOP_PARALLEL;
+        if (!open || !linear_mentions(form, loop->var))
+            continue;
+        loop->unroll = TM_LOOP_UNROLL;
+        loop->factor = unroll_factor(form, loop);
+    }
+}
+
+// ---- accesses --------------------------------------------------------------------------------------------------------
+
+// The slot, after the proofs; NULL if they failed.
+static ir_expr *lower_place(lowering *l, ir_var *v, ir_expr **index, const ir_expr *access, bool guarded, src_span span)
+{
+    const ir_tensor *t = v->tensor;
+    int64_t count = access ? access->count : 1;
+    remember(l, v);
+    if (!guarded && !check_inside(l, v, index, span))
+        return NULL;
+    int foreign = t->map ? foreign_digit(l, access, t, index, count) : -1;
+    if (foreign >= 0) {
+        report_foreign(l, v, index, foreign, span);
+        return NULL;
+    }
+    ir_expr *slot;
+    if (t->map) {
+        ir_env_mark mark = ir_env_enter(l->env);
+        ir_assume_inside(l->env, t, index);
+        slot = slot_of(l, t->map, index, span);
+        ir_env_leave(l->env, mark);
+    } else {
+        slot = ir_element_offset(l->env, t, index, true, span);
+    }
+    unroll_loops_of(l, v, slot);
+    l->px->changed = true;
+    return slot;
+}
+
+static ir_expr *flat_access(lowering *l, const ir_expr *e, ir_expr *slot)
+{
+    ir_expr *flat = ir_new_expr(l->module, e->op, e->type, e->span, 1);
+    flat->flags = (e->flags & ~IR_GUARDED) | IR_FLAT;
+    flat->count = e->count;
+    flat->u = e->u;
+    flat->args[0] = slot;
+    return flat;
+}
+
+static ir_expr *lower_expr(void *user, ir_expr *e)
+{
+    lowering *l = user;
+    bool access = e->op == IR_OP_LOAD || e->op == IR_OP_ADDR || e->op == IR_OP_TILE;
+    if (!access || (e->flags & IR_FLAT) || !is_lowered_here(e->u.var))
+        return e;
+    bool guarded = e->flags & IR_GUARDED;
+    ir_expr *slot = lower_place(l, e->u.var, e->args, e, guarded, e->span);
+    if (!slot)
+        return e;
+    ir_expr *flat = flat_access(l, e, slot);
+    ir_expr *cond = guarded ? ir_inside(l->env, e->u.var->tensor, e->args, e->span) : NULL;
+    return cond ? ir_select(l->module, cond, flat, e->args[e->arg_count - 1], e->span) : flat;
+}
+
+static ir_stmt *lower_store(lowering *l, ir_stmt *s)
+{
+    if ((s->flags & IR_FLAT) || !is_lowered_here(s->var))
+        return s;
+    bool guarded = s->flags & IR_GUARDED;
+    ir_expr **index = s->args;
+    ir_expr *slot = lower_place(l, s->var, index, NULL, guarded, s->span);
+    if (!slot)
+        return s;
+    ir_expr *cond = guarded ? ir_inside(l->env, s->var->tensor, index, s->span) : NULL;
+    s->args = ARENA_ARRAY(l->module->arena, ir_expr *, 1);
+    s->args[0] = slot;
+    s->arg_count = 1;
+    s->flags = (s->flags & ~IR_GUARDED) | IR_FLAT;
+    if (!cond)
+        return s;
+    ir_stmt *guard = ir_new_stmt(l->module, IR_IF, s->span);
+    guard->value = cond;
+    ir_append(l->module, &guard->body, s);
+    return guard;
+}
+
+static void lower_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
+{
+    lowering *l = r->user;
+    if (s->kind == IR_ALLOC && is_lowered_here(s->var))
+        remember(l, s->var);
+    ir_env_rewrite_stmt(l->env, s, lower_expr, l, &l->results);
+    ir_stmt *now = s->kind == IR_STORE ? lower_store(l, s) : s;
+    if (s->kind == IR_FOR)
+        VEC_PUSH(l->px->scratch, &l->loops, s);
+    ir_rewrite_nested(r, s);
+    if (s->kind == IR_FOR)
+        l->loops.len--;
+    ir_emit(r, out, now);
+}
+
+// ---- tensors ---------------------------------------------------------------------------------------------------------
+
+static void make_flat(lowering *l, ir_tensor *t)
+{
+    tm_reason why;
+    int64_t elements = t->map ? t->map->tasks_per_worker : t->layout->size;
+    t->rank = 1;
+    t->shape = ARENA_ARRAY(l->module->arena, ir_expr *, 1);
+    t->shape[0] = ir_int(l->module, DT_I32, elements);
+    t->layout = tm_layout_row_major(l->module->arena, 1, &elements, &why);
+    t->map = NULL;
+    t->worker = NULL;
+    t->strides = NULL;
+    t->storage_elems = elements;
+}
+
+bool ir_pass_lower_registers(ir_pass_context *px)
+{
+    lowering l = {.px = px, .module = px->module};
+    for (size_t i = 0; i < px->module->funcs.len; i++) {
+        ir_func *f = px->module->funcs.at[i];
+        l.env = ir_env_new(px->module, f, px->scratch);
+        ir_results_init(&l.results, px->scratch);
+        ir_rewriter r = {l.env, lower_stmt, &l};
+        ir_rewrite_block(&r, &f->body);
+    }
+    for (size_t i = 0; i < l.tensors.len; i++)
+        make_flat(&l, l.tensors.at[i]->tensor);
+    return !l.failed;
+}
+
+// Note [tiles of fragments]
+//
+// The indices of a TILE are the origin of a part of the tensor that all workers of a group hold together, such as the
+// accumulator of one matrix instruction of a warp. The digits of the part itself (from the innermost on, until their
+// repeat extents make up its slots) belong to several workers, and the origin has 0 there; nothing is to be proved of
+// them. The digits outside say which group the part belongs to, and must be the worker's own. Spatial digits that stand
+// directly before the part's repeat digits may belong to either side: 0 or the worker's own value will do.

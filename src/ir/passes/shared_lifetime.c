@@ -1,0 +1,472 @@
+// Lifetimes of shared tensors over the structured tree; shared_lifetime.h says what counts as one.
+//
+// One walk numbers the places and notes blocks, barriers, jumps, uses, and which variables an address flows into. Then
+// each tensor's uses are put together. The barrier before a use is looked for directly in the blocks around the use:
+// whoever gets to the use has come through those. The barrier after a use likewise, if no jump lies in between: a jump
+// might go past it.
+#include "ir/passes/shared_lifetime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct block_info {
+    int parent;   // -1: the function's body
+    int begin, end;
+    bool is_loop;
+    VEC(int) barriers;  // directly in this block, ascending
+} block_info;
+
+// [tensor] is used from place [from] to [to], both seen from [block].
+typedef struct use {
+    int tensor;
+    int block, from, to;
+} use;
+
+// The address in variable [from] (or of the tensor) gets into [to], at a place; to -1: out of sight.
+typedef struct flow {
+    uint32_t from;
+    int to;
+    int place, block;
+} flow;
+
+struct shared_lifetimes {
+    ir_module *module;
+    arena *scratch;
+    const bool *leaks;
+    VEC(shared_tensor) tensors;
+    VEC(block_info) blocks;
+    VEC(use) uses;
+    VEC(flow) flows;
+    VEC(int) jumps;      // places of BREAK, CONTINUE and LEAVE, ascending
+    int *tensor_of_var;  // by variable id: index + 1 in [tensors]
+    int *block_of_var;   // by variable id: where it is declared + 1
+    int place;           // the last one given
+    int block;           // the current block
+    int budget;          // nodes that one search for addresses may still visit
+};
+
+// ---- addresses in values -----------------------------------------------------------------------------------------
+
+static bool may_hold_address(const ir_type *t)
+{
+    return t->kind == IR_POINTER || t->kind == IR_VECTOR ||
+           (t->kind == IR_SCALAR && dt_is_int(t->scalar) && dt_bits(t->scalar) >= 32);
+}
+
+static bool has_memory_effects(const ir_intrin *in)
+{
+    return in->effects & (IR_EFFECT_READS_SHARED | IR_EFFECT_WRITES_SHARED | IR_EFFECT_READS_GLOBAL |
+                          IR_EFFECT_WRITES_GLOBAL);
+}
+
+static bool passes_addresses_on(const ir_expr *e)
+{
+    switch (e->op) {
+    case IR_OP_LOAD:
+    case IR_OP_PLOAD:
+    case IR_OP_NOT:
+    case IR_OP_LAND:
+    case IR_OP_LOR: return false;
+    case IR_OP_INTRIN:
+        // An instruction that reads or writes memory gives what was there; any other makes a number of the address.
+        return !has_memory_effects(e->u.intrin) && may_hold_address(e->type);
+    default: return !(ir_op_properties(e->op) & IR_COMPARE) && may_hold_address(e->type);
+    }
+}
+
+static void add_flow(shared_lifetimes *l, uint32_t from, int to)
+{
+    flow f = {from, to, l->place, l->block};
+    VEC_PUSH(l->scratch, &l->flows, f);
+}
+
+// Notes a flow from every address that may be in the value of [e].
+static void find_flows(shared_lifetimes *l, const ir_expr *e, int to)
+{
+    if (--l->budget < 0)
+        return;
+    if (e->op == IR_OP_VAR || e->op == IR_OP_ADDR) {
+        add_flow(l, e->u.var->id, to);
+        return;
+    }
+    if (passes_addresses_on(e))
+        for (int i = 0; i < e->arg_count; i++)
+            find_flows(l, e->args[i], to);
+}
+
+static void flow_any(void *user, ir_expr *e)
+{
+    shared_lifetimes *l = user;
+    if (e->op == IR_OP_VAR || e->op == IR_OP_ADDR)
+        add_flow(l, e->u.var->id, -1);
+}
+
+static void note_flows(shared_lifetimes *l, ir_expr *e, int to)
+{
+    enum { SEARCH_LIMIT = 4096 };
+    if (!e || !may_hold_address(e->type))
+        return;
+    l->budget = SEARCH_LIMIT;
+    find_flows(l, e, to);
+    if (l->budget < 0)
+        ir_walk_expr(l->module, e, flow_any, l);
+}
+
+// ---- uses --------------------------------------------------------------------------------------------------------
+
+static void note_use(shared_lifetimes *l, const ir_var *v, int block, int from, int to)
+{
+    int tensor = l->tensor_of_var[v->id] - 1;
+    if (tensor < 0)
+        return;
+    use u = {tensor, block, from, to};
+    VEC_PUSH(l->scratch, &l->uses, u);
+}
+
+// An address that an instruction takes as a number (in a descriptor) may be used by hardware that works on its own until
+// somebody waits for it: a use to the end of the block.
+static void note_async_use(void *user, ir_expr *e)
+{
+    shared_lifetimes *l = user;
+    if ((e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && l->tensor_of_var[e->u.var->id])
+        note_use(l, e->u.var, l->block, l->place, -1);
+}
+
+static void note_intrin(shared_lifetimes *l, const ir_expr *e)
+{
+    for (int i = 0; i < e->arg_count; i++)
+        if (has_memory_effects(e->u.intrin) && e->args[i]->type->kind == IR_SCALAR)
+            ir_walk_expr(l->module, e->args[i], note_async_use, l);
+}
+
+static void note_call(shared_lifetimes *l, const ir_expr *e)
+{
+    for (int i = 0; i < e->arg_count; i++)
+        if (l->leaks[e->u.func->id])
+            note_flows(l, e->args[i], -1);
+}
+
+static void note_node(void *user, ir_expr *e)
+{
+    shared_lifetimes *l = user;
+    if (e->op == IR_OP_VAR || e->op == IR_OP_ADDR || e->op == IR_OP_LOAD)
+        note_use(l, e->u.var, l->block, l->place, l->place);
+    else if (e->op == IR_OP_INTRIN)
+        note_intrin(l, e);
+    else if (e->op == IR_OP_CALL)
+        note_call(l, e);
+}
+
+// ---- the walk ----------------------------------------------------------------------------------------------------
+
+static int open_block(shared_lifetimes *l, int begin, bool is_loop)
+{
+    block_info b = {.parent = l->block, .begin = begin, .is_loop = is_loop};
+    VEC_PUSH(l->scratch, &l->blocks, b);
+    return l->block = (int)l->blocks.len - 1;
+}
+
+static void walk_block(shared_lifetimes *l, ir_block *b, bool is_loop);
+
+static bool is_block_barrier(const ir_stmt *s)
+{
+    const ir_expr *e = s->value;
+    return s->kind == IR_EVAL && e->op == IR_OP_INTRIN && (e->u.intrin->effects & IR_EFFECT_BARRIER) &&
+           e->u.intrin->scope >= IR_SCOPE_BLOCK;
+}
+
+static void add_tensor(shared_lifetimes *l, ir_var *v)
+{
+    shared_tensor t = {.var = v, .alloc_block = l->block, .first = SHARED_NOWHERE, .last = -1,
+                       .first_barrier = SHARED_NOWHERE, .last_barrier = -1};
+    VEC_PUSH(l->scratch, &l->tensors, t);
+    l->tensor_of_var[v->id] = (int)l->tensors.len;
+}
+
+static void note_stmt(shared_lifetimes *l, ir_stmt *s)
+{
+    ir_walk_stmt_exprs(l->module, s, note_node, l);
+    switch (s->kind) {
+    case IR_ALLOC:
+        if (s->var->tensor->space == IR_SHARED)
+            add_tensor(l, s->var);
+        if (s->value)
+            note_use(l, s->var, l->block, l->place, l->place);
+        break;
+    case IR_DECL:
+        l->block_of_var[s->var->id] = l->block + 1;
+        note_flows(l, s->value, (int)s->var->id);
+        break;
+    case IR_ASSIGN: note_flows(l, s->value, (int)s->var->id); break;
+    case IR_STORE:
+        note_use(l, s->var, l->block, l->place, l->place);
+        note_flows(l, s->value, -1);
+        break;
+    case IR_PSTORE:
+    case IR_RETURN: note_flows(l, s->value, -1); break;
+    case IR_BREAK:
+    case IR_CONTINUE:
+    case IR_LEAVE: VEC_PUSH(l->scratch, &l->jumps, l->place); break;
+    case IR_EVAL:
+        if (is_block_barrier(s))
+            VEC_PUSH(l->scratch, &l->blocks.at[l->block].barriers, l->place);
+        break;
+    default: break;
+    }
+}
+
+static void walk_stmt(shared_lifetimes *l, ir_stmt *s)
+{
+    bool is_loop = s->kind == IR_FOR || s->kind == IR_WHILE || s->kind == IR_TASKS;
+    l->place++;
+    note_stmt(l, s);
+    walk_block(l, &s->body, is_loop);
+    walk_block(l, &s->or_else, false);
+    if (s->kind != IR_WHILE)
+        return;
+    // The condition is evaluated once more at the end.
+    l->place++;
+    ir_walk_stmt_exprs(l->module, s, note_node, l);
+}
+
+static void walk_block(shared_lifetimes *l, ir_block *b, bool is_loop)
+{
+    if (!b->stmts.len)
+        return;
+    int outer = l->block, mine = open_block(l, l->place, is_loop);
+    for (size_t i = 0; i < b->stmts.len; i++)
+        walk_stmt(l, b->stmts.at[i]);
+    l->blocks.at[mine].end = ++l->place;
+    l->block = outer;
+}
+
+// ---- what the uses make ------------------------------------------------------------------------------------------
+
+static int last_before(const block_info *b, int place)
+{
+    for (size_t i = b->barriers.len; i-- > 0;)
+        if (b->barriers.at[i] < place)
+            return b->barriers.at[i];
+    return -1;
+}
+
+static int first_after(const block_info *b, int place)
+{
+    for (size_t i = 0; i < b->barriers.len; i++)
+        if (b->barriers.at[i] > place)
+            return b->barriers.at[i];
+    return SHARED_NOWHERE;
+}
+
+static int barrier_before(const shared_lifetimes *l, int block, int place)
+{
+    int best = -1;
+    for (; block >= 0; block = l->blocks.at[block].parent) {
+        int p = last_before(&l->blocks.at[block], place);
+        best = p > best ? p : best;
+    }
+    return best;
+}
+
+static bool jumps_between(const shared_lifetimes *l, int from, int to)
+{
+    size_t low = 0, high = l->jumps.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->jumps.at[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < l->jumps.len && l->jumps.at[low] < to;
+}
+
+static int barrier_after(const shared_lifetimes *l, const use *u)
+{
+    int best = SHARED_NOWHERE;
+    for (int block = u->block; block >= 0; block = l->blocks.at[block].parent) {
+        int p = first_after(&l->blocks.at[block], u->to);
+        best = p < best ? p : best;
+    }
+    return best < SHARED_NOWHERE && !jumps_between(l, u->from, best) ? best : SHARED_NOWHERE;
+}
+
+// The outermost loop around [block] that is inside the tensor's own block; -1: none.
+static int loop_through(const shared_lifetimes *l, int block, int alloc_block)
+{
+    int loop = -1;
+    for (; block >= 0 && block != alloc_block; block = l->blocks.at[block].parent)
+        if (l->blocks.at[block].is_loop)
+            loop = block;
+    return loop;
+}
+
+static void stretch(shared_tensor *t, int from, int to)
+{
+    t->is_used = true;
+    t->first = from < t->first ? from : t->first;
+    t->last = to > t->last ? to : t->last;
+}
+
+static void apply_use(shared_lifetimes *l, use u)
+{
+    shared_tensor *t = &l->tensors.at[u.tensor];
+    if (u.to < 0)
+        u.to = l->blocks.at[u.block].end;
+    stretch(t, u.from, u.to);
+    int loop = loop_through(l, u.block, t->alloc_block);
+    if (loop >= 0)
+        stretch(t, l->blocks.at[loop].begin, l->blocks.at[loop].end);
+    int before = barrier_before(l, u.block, u.from), after = barrier_after(l, &u);
+    t->first_barrier = before < t->first_barrier ? before : t->first_barrier;
+    t->last_barrier = after > t->last_barrier ? after : t->last_barrier;
+}
+
+// ---- addresses in variables --------------------------------------------------------------------------------------
+
+typedef struct flow_index {
+    int *first;  // by variable id: flow number + 1
+    int *next;   // by flow number
+    bool *seen;  // variables that the current tensor's address has reached
+    VEC(uint32_t) work;
+} flow_index;
+
+static void follow_flow(shared_lifetimes *l, int tensor, const flow *f, flow_index *index)
+{
+    bool escapes = f->to < 0 || !l->block_of_var[f->to];
+    int block = escapes ? 0 : l->block_of_var[f->to] - 1;
+    apply_use(l, (use){tensor, f->block, f->place, f->place});
+    // Seen from the variable's block, the use lasts to that block's end.
+    use kept = {tensor, block, f->place, l->blocks.at[block].end};
+    apply_use(l, kept);
+    if (escapes || index->seen[f->to])
+        return;
+    index->seen[f->to] = true;
+    VEC_PUSH(l->scratch, &index->work, (uint32_t)f->to);
+}
+
+static void follow_tensor(shared_lifetimes *l, int tensor, flow_index *index)
+{
+    memset(index->seen, 0, l->module->next_var);
+    VEC_PUSH(l->scratch, &index->work, l->tensors.at[tensor].var->id);
+    while (index->work.len) {
+        uint32_t v = VEC_POP(&index->work);
+        for (int f = index->first[v]; f; f = index->next[f - 1])
+            follow_flow(l, tensor, &l->flows.at[f - 1], index);
+    }
+}
+
+static void follow_flows(shared_lifetimes *l)
+{
+    flow_index index = {0};
+    index.first = ARENA_ARRAY(l->scratch, int, l->module->next_var);
+    index.next = ARENA_ARRAY(l->scratch, int, l->flows.len);
+    index.seen = ARENA_ARRAY(l->scratch, bool, l->module->next_var);
+    for (size_t i = l->flows.len; i-- > 0;) {
+        index.next[i] = index.first[l->flows.at[i].from];
+        index.first[l->flows.at[i].from] = (int)i + 1;
+    }
+    for (size_t i = 0; i < l->tensors.len; i++)
+        follow_tensor(l, (int)i, &index);
+}
+
+// ---- answers -----------------------------------------------------------------------------------------------------
+
+shared_lifetimes *shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, const bool *leaks)
+{
+    shared_lifetimes *l = ARENA_NEW(scratch, shared_lifetimes);
+    l->module = m;
+    l->scratch = scratch;
+    l->leaks = leaks;
+    l->tensor_of_var = ARENA_ARRAY(scratch, int, m->next_var);
+    l->block_of_var = ARENA_ARRAY(scratch, int, m->next_var);
+    l->block = -1;
+    walk_block(l, &f->body, false);
+    for (size_t i = 0; i < l->uses.len; i++)
+        apply_use(l, l->uses.at[i]);
+    if (l->tensors.len)
+        follow_flows(l);
+    return l;
+}
+
+int shared_count(const shared_lifetimes *l)
+{
+    return (int)l->tensors.len;
+}
+
+const shared_tensor *shared_at(const shared_lifetimes *l, int index)
+{
+    return &l->tensors.at[index];
+}
+
+static bool encloses(const shared_lifetimes *l, int outer, int inner)
+{
+    for (; inner >= 0; inner = l->blocks.at[inner].parent)
+        if (inner == outer)
+            return true;
+    return false;
+}
+
+// The innermost loop that both tensors are made in; -1: none.
+static int common_loop(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b)
+{
+    for (int block = a->alloc_block; block >= 0; block = l->blocks.at[block].parent)
+        if (l->blocks.at[block].is_loop && encloses(l, block, b->alloc_block))
+            return block;
+    return -1;
+}
+
+bool shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b)
+{
+    if (!a->is_used || !b->is_used)
+        return true;
+    if (a->first > b->first) {
+        const shared_tensor *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (a->last >= b->first)
+        return false;
+    if (b->first_barrier <= a->last && a->last_barrier >= b->first)
+        return false;
+    // The next turn of a loop comes to the first tensor again.
+    int loop = common_loop(l, a, b);
+    return loop < 0 || b->last_barrier < l->blocks.at[loop].end || a->first_barrier > l->blocks.at[loop].begin;
+}
+
+// ---- functions that keep addresses -------------------------------------------------------------------------------
+
+typedef struct leak_search {
+    const bool *leaks;
+    bool found;
+} leak_search;
+
+static void look_at_node(void *user, ir_expr *e)
+{
+    leak_search *s = user;
+    bool from_pointer = e->op == IR_OP_BITCAST && e->args[0]->type->kind == IR_POINTER && e->type->kind != IR_POINTER;
+    bool in_number = e->op == IR_OP_INTRIN && !has_memory_effects(e->u.intrin) && e->arg_count &&
+                     e->args[0]->type->kind == IR_POINTER;
+    bool calls = e->op == IR_OP_CALL && s->leaks[e->u.func->id];
+    s->found |= from_pointer || in_number || calls;
+}
+
+typedef struct leak_walk {
+    ir_module *module;
+    leak_search search;
+} leak_walk;
+
+static void look_at_stmt(void *user, ir_stmt *s)
+{
+    leak_walk *w = user;
+    bool stores = (s->kind == IR_STORE || s->kind == IR_PSTORE) && s->value->type->kind == IR_POINTER;
+    w->search.found |= stores;
+    ir_walk_stmt_exprs(w->module, s, look_at_node, &w->search);
+}
+
+bool shared_leaks_addresses(ir_module *m, ir_func *f, const bool *leaks)
+{
+    leak_walk w = {m, {leaks, false}};
+    ir_walk(&f->body, look_at_stmt, &w);
+    return w.search.found;
+}

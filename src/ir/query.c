@@ -1,0 +1,188 @@
+// Questions about expressions: purity, effects, equality.
+//
+// Nothing here allocates. Shared operands of large expressions are kept from being asked again and again by a small
+// direct-mapped cache on the stack, which only walks past SMALL_WALK nodes pay for.
+#include "ir/ir.h"
+
+#include <string.h>
+
+enum { SMALL_WALK = 48, CACHE_SLOTS = 512 };
+
+typedef struct cache {
+    const ir_expr *first[CACHE_SLOTS];
+    const ir_expr *second[CACHE_SLOTS];
+} cache;
+
+static size_t cache_slot(const ir_expr *a, const ir_expr *b)
+{
+    uintptr_t mixed = ((uintptr_t)a >> 4) * 0x9E3779B97F4A7C15u ^ ((uintptr_t)b >> 4) * 0xC2B2AE3D27D4EB4Fu;
+    return (size_t)(mixed >> 24) % CACHE_SLOTS;
+}
+
+static bool cache_has(const cache *c, const ir_expr *a, const ir_expr *b)
+{
+    size_t i = cache_slot(a, b);
+    return c->first[i] == a && c->second[i] == b;
+}
+
+static void cache_put(cache *c, const ir_expr *a, const ir_expr *b)
+{
+    size_t i = cache_slot(a, b);
+    c->first[i] = a;
+    c->second[i] = b;
+}
+
+// ---- purity and effects ------------------------------------------------------------------------------------------
+
+typedef bool node_test(const ir_expr *e);
+
+enum {
+    WRITING_EFFECTS = IR_EFFECT_WRITES_GLOBAL | IR_EFFECT_WRITES_SHARED | IR_EFFECT_BARRIER | IR_EFFECT_FENCE |
+                      IR_EFFECT_VOLATILE
+};
+
+static bool updates_operand(const ir_intrin *in)
+{
+    for (int i = 0; i < in->operand_count; i++)
+        if (in->operands[i].is_updated)
+            return true;
+    return false;
+}
+
+static bool reads_registers(const ir_intrin *in)
+{
+    for (int i = 0; i < in->operand_count; i++)
+        if (in->operands[i].type->kind == IR_TENSOR)
+            return true;
+    return false;
+}
+
+static bool node_is_pure(const ir_expr *e)
+{
+    if (e->op == IR_OP_VAR)
+        return !e->u.var->is_mutable;
+    if (e->op == IR_OP_INTRIN)
+        return e->u.intrin->effects == IR_EFFECT_NONE && !reads_registers(e->u.intrin);
+    return (ir_op_properties(e->op) & IR_PURE) != 0;
+}
+
+static bool node_is_quiet(const ir_expr *e)
+{
+    if (e->op == IR_OP_INTRIN)
+        return !(e->u.intrin->effects & WRITING_EFFECTS) && !updates_operand(e->u.intrin);
+    return e->op != IR_OP_CALL && !(e->flags & IR_VOLATILE);
+}
+
+// Whether every node passes; [*budget] bounds the nodes visited without a cache, and going beyond it makes the answer
+// meaningless (the caller asks again with one).
+static bool all_small(const ir_expr *e, node_test *test, int *budget)
+{
+    if (--*budget < 0)
+        return false;
+    if (!test(e))
+        return false;
+    for (int i = 0; i < e->arg_count; i++)
+        if (!all_small(e->args[i], test, budget))
+            return false;
+    return true;
+}
+
+static bool all_cached(const ir_expr *e, node_test *test, cache *done)
+{
+    if (!test(e))
+        return false;
+    if (!e->arg_count || cache_has(done, e, NULL))
+        return true;
+    for (int i = 0; i < e->arg_count; i++)
+        if (!all_cached(e->args[i], test, done))
+            return false;
+    cache_put(done, e, NULL);
+    return true;
+}
+
+static bool __attribute__((noinline)) all_large(const ir_expr *e, node_test *test)
+{
+    cache done;
+    memset(&done, 0, sizeof done);
+    return all_cached(e, test, &done);
+}
+
+static bool all_nodes(const ir_expr *e, node_test *test)
+{
+    int budget = SMALL_WALK;
+    bool all = all_small(e, test, &budget);
+    return budget >= 0 ? all : all_large(e, test);
+}
+
+bool ir_is_pure(const ir_expr *e)
+{
+    return all_nodes(e, node_is_pure);
+}
+
+bool ir_has_effects(const ir_expr *e)
+{
+    return !all_nodes(e, node_is_quiet);
+}
+
+// ---- equality ----------------------------------------------------------------------------------------------------
+
+static bool same_payload(const ir_expr *a, const ir_expr *b)
+{
+    switch (a->op) {
+    case IR_OP_INT:
+    case IR_OP_SREG:
+    case IR_OP_LANE: return a->u.i == b->u.i;
+    case IR_OP_FLOAT: return memcmp(&a->u.f, &b->u.f, sizeof a->u.f) == 0;
+    case IR_OP_TEXT: return strcmp(a->u.text, b->u.text) == 0;
+    case IR_OP_VAR:
+    case IR_OP_LOAD:
+    case IR_OP_ADDR:
+    case IR_OP_TILE: return a->u.var == b->u.var;
+    case IR_OP_CALL: return a->u.func == b->u.func;
+    case IR_OP_INTRIN: return a->u.intrin == b->u.intrin;
+    default: return true;
+    }
+}
+
+static bool same_node(const ir_expr *a, const ir_expr *b)
+{
+    return a->op == b->op && a->type == b->type && a->arg_count == b->arg_count && a->flags == b->flags &&
+           a->count == b->count && same_payload(a, b) && node_is_pure(a);
+}
+
+static bool equal_small(const ir_expr *a, const ir_expr *b, int *budget)
+{
+    if (--*budget < 0 || !same_node(a, b))
+        return false;
+    for (int i = 0; i < a->arg_count; i++)
+        if (!equal_small(a->args[i], b->args[i], budget))
+            return false;
+    return true;
+}
+
+static bool equal_cached(const ir_expr *a, const ir_expr *b, cache *done)
+{
+    if (!same_node(a, b))
+        return false;
+    if (!a->arg_count || cache_has(done, a, b))
+        return true;
+    for (int i = 0; i < a->arg_count; i++)
+        if (!equal_cached(a->args[i], b->args[i], done))
+            return false;
+    cache_put(done, a, b);
+    return true;
+}
+
+static bool __attribute__((noinline)) equal_large(const ir_expr *a, const ir_expr *b)
+{
+    cache done;
+    memset(&done, 0, sizeof done);
+    return equal_cached(a, b, &done);
+}
+
+bool ir_expr_equal(const ir_expr *a, const ir_expr *b)
+{
+    int budget = SMALL_WALK;
+    bool equal = equal_small(a, b, &budget);
+    return budget >= 0 ? equal : equal_large(a, b);
+}

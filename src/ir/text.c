@@ -1,0 +1,97 @@
+// The vocabulary of the text form.
+#include "ir/text_priv.h"
+
+#include <string.h>
+
+const text_infix ir_text_infix[] = {
+    {IR_OP_LOR, "or", TEXT_LOR},        {IR_OP_LAND, "and", TEXT_LAND},        {IR_OP_EQ, "==", TEXT_COMPARE},
+    {IR_OP_NE, "!=", TEXT_COMPARE},     {IR_OP_LE, "<=", TEXT_COMPARE},        {IR_OP_GE, ">=", TEXT_COMPARE},
+    {IR_OP_LT, "<", TEXT_COMPARE},      {IR_OP_GT, ">", TEXT_COMPARE},         {IR_OP_OR, "|", TEXT_OR},
+    {IR_OP_XOR, "^", TEXT_XOR},         {IR_OP_AND, "&", TEXT_AND},            {IR_OP_SHL, "<<", TEXT_SHIFT},
+    {IR_OP_SHR, ">>", TEXT_SHIFT},      {IR_OP_ADD, "+", TEXT_SUM},            {IR_OP_SUB, "-", TEXT_SUM},
+    {IR_OP_MUL, "*", TEXT_PRODUCT},     {IR_OP_DIV, "/", TEXT_PRODUCT},        {IR_OP_FLOORDIV, "//", TEXT_PRODUCT},
+    {IR_OP_FLOORMOD, "%", TEXT_PRODUCT}, {IR_OP__COUNT, NULL, 0},
+};
+
+const char *const ir_text_effects[] = {
+    "reads_global", "writes_global", "reads_shared", "writes_shared", "barrier", "fence", "volatile", "convergent", NULL,
+};
+
+const char *const ir_text_unroll[] = {"", "plain", "unroll", "unroll_full", "parallel"};
+
+static const char *const reserved[] = {
+    "module",  "global",   "intrin",   "kernel",  "device", "host",        "public",   "let",    "mut",     "size",
+    "range",   "div",      "if",       "else",    "for",    "in",          "to",       "step",   "while",   "tasks",
+    "on",      "break",    "continue", "return",  "scope",  "leave",       "assert",   "assume", "print",   "launch",
+    "comment", "copy",     "alloc",    "true",    "false",  "and",         "or",       "inf",    "nan",     "ninf",
+    "layout",  "strides",  "map",      "worker",  "align",  "storage",     "at",       "dynamic", "const",  "count",
+    "_",       "void",    "string",   "tensor",   "guarded", "plain",  "unroll_full", "volatile", "unroll", "parallel", "low",
+};
+
+static const struct {
+    const char *mnemonic;
+    int arity;
+} ops[] = {
+#define IR_OP(op, mnemonic, arity, properties, doc) {mnemonic, arity},
+#include "ir/ir_ops.def"
+#undef IR_OP
+};
+
+int ir_op_arity(ir_op op)
+{
+    return ops[op].arity;
+}
+
+bool ir_text_op(str mnemonic, ir_op *out)
+{
+    for (int op = 0; op < IR_OP__COUNT; op++) {
+        if (str_equal(mnemonic, str_of(ops[op].mnemonic))) {
+            *out = (ir_op)op;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ir_text_type_name(str text, dtype *scalar, int *lanes)
+{
+    *lanes = 0;
+    if (dt_find(text, scalar) && strlen(dt_name(*scalar)) == text.len)
+        return true;
+    size_t digits = 0;
+    while (digits < text.len && text.at[text.len - 1 - digits] >= '0' && text.at[text.len - 1 - digits] <= '9')
+        digits++;
+    if (!digits || digits > 4 || digits + 2 > text.len || text.at[text.len - digits - 1] != 'x')
+        return false;
+    for (size_t i = text.len - digits; i < text.len; i++)
+        *lanes = *lanes * 10 + (text.at[i] - '0');
+    str head = {text.at, text.len - digits - 1};
+    return *lanes > 0 && text.at[text.len - digits] != '0' && dt_find(head, scalar) &&
+           strlen(dt_name(*scalar)) == head.len;
+}
+
+bool ir_text_is_reserved(const char *word)
+{
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strcmp(word, reserved[i]) == 0)
+            return true;
+    ir_op op;
+    dtype scalar;
+    int lanes;
+    return ir_text_op(str_of(word), &op) || ir_text_type_name(str_of(word), &scalar, &lanes);
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool ir_text_is_name(const char *text)
+{
+    if (!is_letter(*text))
+        return false;
+    for (; *text; text++)
+        if (!is_letter(*text) && !(*text >= '0' && *text <= '9'))
+            return false;
+    return true;
+}

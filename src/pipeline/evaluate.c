@@ -1,0 +1,36 @@
+#include "pipeline/evaluate.h"
+
+static src_file *add_text(pl_unit *u, const char *name, const char *text)
+{
+    src_file *file = src_add(&u->sources, name, str_of(text));
+    if (!file)
+        diag_report(&u->diags, HDS0492, (src_span){0, 0}, name);
+    return file;
+}
+
+static void evaluate(pl_unit *u)
+{
+    pl_evaluation *e = (pl_evaluation *)u;
+    const tc_options options = {.arch = u->arch, .find_module = pl_find_module, .find_user = &u->finder};
+    src_file *first = e->map_text ? add_text(u, "<mapping>", e->map_text) : NULL;
+    src_file *second = e->layout_text ? add_text(u, "<layout>", e->layout_text) : NULL;
+    if (first)
+        e->map = tc_eval_mapping(&u->memory, &u->syms, &u->diags, first, &options);
+    if (second)
+        e->layout = tc_eval_layout(&u->memory, &u->syms, &u->diags, second, &options);
+}
+
+pl_status pl_evaluate(pl_evaluation *e, const pl_options *options, const char *map_text, const char *layout_text,
+                      arena_oom *oom)
+{
+    *e = (pl_evaluation){.map_text = map_text, .layout_text = layout_text};
+    pl_unit_init(&e->unit, options, options->archs[0], pl_now_us());
+    pl_unit_run(&e->unit, evaluate);
+    e->unit.memory.oom = oom;
+    return e->unit.status;
+}
+
+void pl_evaluation_free(pl_evaluation *e)
+{
+    pl_unit_free(&e->unit);
+}

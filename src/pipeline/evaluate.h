@@ -1,0 +1,17 @@
+// Expressions evaluated by themselves, as `hdsc mapping` takes them.
+#pragma once
+
+#include "pipeline/unit.h"
+
+typedef struct pl_evaluation {
+    pl_unit unit;             // its diagnostics, its memory
+    const char *map_text, *layout_text;  // NULL: not asked for
+    const tm_map *map;
+    const tm_layout *layout;
+} pl_evaluation;
+
+// Evaluates the texts that are not NULL. The results live until pl_evaluation_free; [options] must live as long.
+// [oom]: as for pl_job_init.
+pl_status pl_evaluate(pl_evaluation *e, const pl_options *options, const char *map_text, const char *layout_text,
+                      arena_oom *oom);
+void pl_evaluation_free(pl_evaluation *e);

@@ -1,0 +1,167 @@
+#include "pipeline/job.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/file.h"
+
+// The elaborator recurses with the nesting of the source. This much is reserved, not used.
+enum { STACK_BYTES = 64 << 20 };
+
+static void set_up(pl_job *job)
+{
+    const pl_options *o = job->options;
+    src_map_init(&job->sources, &job->memory);
+    diag_init(&job->diags, &job->memory, &job->sources);
+    job->diags.error_limit = 0;  // the units have theirs
+    str_buf_init(&job->dump, &job->memory);
+    str_buf_init(&job->usage, &job->memory);
+    pl_times_init(&job->times, &job->memory, pl_now_us());
+    job->units = ARENA_ARRAY(&job->memory, pl_unit, o->arch_count);
+    for (int i = 0; i < o->arch_count; i++)
+        pl_unit_init(&job->units[i], o, o->archs[i], job->times.origin_us);
+    job->unit_count = o->arch_count;
+}
+
+void pl_job_init(pl_job *job, const pl_options *options, arena_oom *oom)
+{
+    *job = (pl_job){.options = options, .caller = oom};
+    arena_init(&job->memory, &job->oom);
+    job->memory.limit_bytes = options->memory_limit_bytes;
+}
+
+void pl_job_free(pl_job *job)
+{
+    for (int i = 0; i < job->unit_count; i++)
+        pl_unit_free(&job->units[i]);
+    arena_free(&job->memory);
+}
+
+// ---- before: options that cannot go together, the input ----------------------------------------------------------
+
+static bool check_options(pl_job *job)
+{
+    const pl_options *o = job->options;
+    bool is_for_one = o->emit >= PL_HIR && o->emit <= PL_CUBIN;
+    if (!is_for_one || o->arch_count == 1)
+        return true;
+    const char *name = pl_kind_name(o->emit);
+    diag *d = diag_report(&job->diags, HDS0493, (src_span){0, 0}, name, o->arch_count);
+    diag_help(d, "choose one with '--arch %s', or ask for all of them with '--emit=fatbin'", o->archs[0]->name);
+    return false;
+}
+
+static bool read_input(pl_job *job)
+{
+    const char *error = NULL, *path = job->options->input;
+    size_t span = pl_span_begin(&job->times, "read", 0);
+    bool ok = file_read(&job->memory, path, &job->input, &error);
+    pl_span_end(&job->times, span);
+    if (!ok)
+        diag_report(&job->diags, HDS0490, (src_span){0, 0}, path, error);
+    return ok;
+}
+
+// ---- the units ---------------------------------------------------------------------------------------------------
+
+static void *unit_thread(void *unit)
+{
+    pl_unit_run(unit, pl_compile);
+    return NULL;
+}
+
+// Each on a thread with a stack of our own choosing; on the caller's where the system gives none.
+static void run_units(pl_job *job)
+{
+    pthread_t *threads = ARENA_ARRAY(&job->memory, pthread_t, job->unit_count);
+    bool *runs = ARENA_ARRAY(&job->memory, bool, job->unit_count);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    for (int i = 0; i < job->unit_count; i++) {
+        pl_unit *u = &job->units[i];
+        u->input_name = strcmp(job->options->input, "-") == 0 ? "<stdin>" : job->options->input;
+        u->input = job->input;
+        u->is_first = i == 0;
+        runs[i] = pthread_create(&threads[i], &attributes, unit_thread, u) == 0;
+    }
+    pthread_attr_destroy(&attributes);
+    for (int i = 0; i < job->unit_count; i++) {
+        if (runs[i])
+            pthread_join(threads[i], NULL);
+        else
+            pl_unit_run(&job->units[i], pl_compile);
+    }
+}
+
+// ---- after: messages and results of all, in the order of the architectures ---------------------------------------
+
+static pl_status gather(pl_job *job)
+{
+    pl_status worst = PL_OK;
+    for (int i = 0; i < job->unit_count; i++) {
+        pl_unit *u = &job->units[i];
+        pl_diags_merge(&job->diags, &u->diags);
+        if (u->status == PL_NO_MEMORY)
+            diag_report(&job->diags, HDS0491, (src_span){0, 0}, u->input_name);
+        str_add(&job->dump, (str){u->dump.at, u->dump.len});
+        str_add(&job->usage, (str){u->usage.at, u->usage.len});
+        worst = u->status > worst ? u->status : worst;
+    }
+    return worst == PL_NO_MEMORY ? PL_ERRORS : worst;
+}
+
+static pl_status run(pl_job *job)
+{
+    set_up(job);
+    if (!check_options(job) || !read_input(job))
+        return PL_ERRORS;
+    size_t span = pl_span_begin(&job->times, "compile", 0);
+    run_units(job);
+    pl_span_end(&job->times, span);
+    pl_status status = gather(job);
+    if (status == PL_OK && !pl_write_output(job))
+        status = PL_ERRORS;
+    job->total_us = pl_now_us() - job->times.origin_us;
+    return status;
+}
+
+pl_status pl_job_run(pl_job *job)
+{
+    pl_status status = PL_NO_MEMORY;
+    if (setjmp(job->oom.jump) == 0)
+        status = run(job);
+    job->memory.oom = job->caller;
+    job->memory.limit_bytes = 0;
+    return status;
+}
+
+// ---- times -------------------------------------------------------------------------------------------------------
+
+// read, compile (with the stages of each architecture below it), write.
+void pl_job_time_report(pl_job *job, str_buf *out)
+{
+    str_addf(out, "%10s %7s  %s\n", "us", "share", job->options->input);
+    for (size_t i = 0; i < job->times.spans.len; i++) {
+        const pl_span *s = &job->times.spans.at[i];
+        pl_times_row(out, 0, s->name, s->duration_us, job->total_us);
+        if (strcmp(s->name, "compile") != 0)
+            continue;
+        for (int u = 0; u < job->unit_count; u++) {
+            if (job->unit_count > 1)
+                str_addf(out, "%10s %7s    for %s\n", "", "", job->units[u].arch->name);
+            pl_times_rows(&job->units[u].times, job->unit_count > 1 ? 2 : 1, job->total_us, out);
+        }
+    }
+    pl_times_row(out, 0, "total", job->total_us, job->total_us);
+}
+
+void pl_job_time_trace(pl_job *job, str_buf *out)
+{
+    bool first = true;
+    str_adds(out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+    pl_times_trace(&job->times, "files", 0, &first, out);
+    for (int i = 0; i < job->unit_count; i++)
+        pl_times_trace(&job->units[i].times, job->units[i].arch->name, i + 1, &first, out);
+    str_adds(out, "\n]}\n");
+}

@@ -1,0 +1,175 @@
+#include "pipeline/modules.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+// Where a file is: a folder on disk, or a folder of the library ("" is its root).
+typedef struct place {
+    bool is_stdlib;
+    const char *folder;
+} place;
+
+void pl_finder_init(pl_finder *f, arena *a, src_map *sources)
+{
+    *f = (pl_finder){.arena = a, .sources = sources};
+    map_init(&f->by_path, a);
+    map_init(&f->places, a);
+}
+
+static void remember(pl_finder *f, const char *key, src_file *file, bool is_stdlib, const char *folder)
+{
+    place *p = ARENA_NEW(f->arena, place);
+    *p = (place){is_stdlib, folder};
+    map_put(&f->by_path, key, strlen(key), file);
+    map_put_ptr(&f->places, file, p);
+}
+
+// Two ways to write a path are one file.
+static const char *canonical(arena *a, const char *path)
+{
+    char real[PATH_MAX];
+    return realpath(path, real) ? arena_strdup(a, real) : path;
+}
+
+void pl_finder_add_main(pl_finder *f, src_file *file)
+{
+    const char *folder = strcmp(file->name, "<stdin>") == 0 ? "." : file_folder(f->arena, file->name);
+    remember(f, canonical(f->arena, file->name), file, false, folder);
+}
+
+// "a.b" -> "a/b"
+static const char *slashed(arena *a, const char *dotted)
+{
+    char *path = arena_strdup(a, dotted);
+    for (char *c = path; *c; c++) {
+        if (*c == '.')
+            *c = '/';
+    }
+    return path;
+}
+
+static src_file *from_disk(pl_finder *f, const char *path, bool is_stdlib, const char *folder)
+{
+    const char *key = canonical(f->arena, path), *error = NULL;
+    src_file *file = map_get(&f->by_path, key, strlen(key));
+    if (file)
+        return file;
+    str text;
+    if (!file_read(f->arena, path, &text, &error))
+        return NULL;
+    file = src_add(f->sources, path, text);
+    if (file)
+        remember(f, key, file, is_stdlib, folder);
+    return file;
+}
+
+static src_file *from_table(pl_finder *f, const char *name, const char *folder)
+{
+    const char *shown = arena_printf(f->arena, "stdlib/%s", name);
+    const char *key = arena_printf(f->arena, "<%s>", shown);
+    src_file *file = map_get(&f->by_path, key, strlen(key));
+    for (const embedded_text *e = pl_stdlib; !file && e->name; e++) {
+        if (strcmp(e->name, name) != 0)
+            continue;
+        file = src_add(f->sources, shown, str_of(e->text));
+        if (file)
+            remember(f, key, file, true, folder);
+    }
+    return file;
+}
+
+static void add_looked(str_buf *looked, const char *path)
+{
+    str_addf(looked, "%s'%s'", looked->len ? ", " : "", path);
+}
+
+// [name]: "mma" or "a/mma", below the root of the library.
+static src_file *from_stdlib(pl_finder *f, const char *name, str_buf *looked)
+{
+    const char *file_name = arena_printf(f->arena, "%s.hds", name);
+    const char *folder = strchr(name, '/') ? file_folder(f->arena, name) : "";
+    if (!f->stdlib_folder) {
+        add_looked(looked, arena_printf(f->arena, "stdlib/%s", file_name));
+        return from_table(f, file_name, folder);
+    }
+    const char *path = file_join(f->arena, f->stdlib_folder, file_name);
+    add_looked(looked, path);
+    return from_disk(f, path, true, folder);
+}
+
+// A module is name.hds, or the folder name with an __init__.hds in it.
+static src_file *from_folder(pl_finder *f, const char *folder, const char *name, str_buf *looked)
+{
+    const char *paths[2] = {
+        *name ? file_join(f->arena, folder, arena_printf(f->arena, "%s.hds", name)) : NULL,
+        file_join(f->arena, folder, *name ? arena_printf(f->arena, "%s/__init__.hds", name) : "__init__.hds"),
+    };
+    for (int i = 0; i < 2; i++) {
+        if (!paths[i])
+            continue;
+        add_looked(looked, paths[i]);
+        src_file *file = from_disk(f, paths[i], false, file_folder(f->arena, paths[i]));
+        if (file)
+            return file;
+    }
+    return NULL;
+}
+
+// `from ..a import b` in a file of the library: one folder up for each dot after the first, not above the root.
+static src_file *relative_in_stdlib(pl_finder *f, const place *p, const char *name, int level, str_buf *looked)
+{
+    const char *folder = p->folder;
+    for (int i = 1; i < level; i++) {
+        if (!*folder)
+            return NULL;
+        folder = strchr(folder, '/') ? file_folder(f->arena, folder) : "";
+    }
+    return from_stdlib(f, *folder ? arena_printf(f->arena, "%s/%s", folder, name) : name, looked);
+}
+
+static src_file *relative_on_disk(pl_finder *f, const char *folder, const char *name, int level, str_buf *looked)
+{
+    for (int i = 1; i < level; i++)
+        folder = file_join(f->arena, folder, "..");
+    return from_folder(f, folder, name, looked);
+}
+
+// The part of "hidet.lang.mma" below the library: "mma"; "lang" for "hidet.lang" itself; NULL for other names.
+static const char *stdlib_name(const char *path)
+{
+    if (strcmp(path, "hidet.lang") == 0)
+        return "lang";
+    return strncmp(path, "hidet.lang.", 11) == 0 ? path + 11 : NULL;
+}
+
+static src_file *absolute(pl_finder *f, const place *p, const char *path, str_buf *looked)
+{
+    const char *in_library = stdlib_name(path), *name = slashed(f->arena, path);
+    if (in_library)
+        return from_stdlib(f, slashed(f->arena, in_library), looked);
+    src_file *file = p && !p->is_stdlib ? from_folder(f, p->folder, name, looked) : NULL;
+    for (int i = 0; !file && i < f->include_count; i++)
+        file = from_folder(f, f->include_folders[i], name, looked);
+    return file;
+}
+
+src_file *pl_find_module(void *user, const char *path, int level, const src_file *importer, const char **looked)
+{
+    pl_finder *f = user;
+    const place *p = importer ? map_get_ptr(&f->places, importer) : NULL;
+    str_buf tried;
+    str_buf_init(&tried, f->arena);
+    src_file *file = NULL;
+    if (level == 0)
+        file = absolute(f, p, path, &tried);
+    else if (p && p->is_stdlib)
+        file = relative_in_stdlib(f, p, slashed(f->arena, path), level, &tried);
+    else
+        file = relative_on_disk(f, p ? p->folder : ".", slashed(f->arena, path), level, &tried);
+    if (looked)
+        *looked = file || !tried.len ? NULL : str_text(&tried);
+    return file;
+}

@@ -1,0 +1,61 @@
+// What a compilation is asked for: one input file, the architectures, and what is to come out.
+#pragma once
+
+#include "target/arch.h"
+#include "typecheck/typecheck.h"
+
+typedef enum pl_kind {
+    PL_NOTHING,  // everything up to the CUDA text is made and thrown away
+    PL_TOKENS,   // the lexer's tokens, a line each
+    PL_AST,      // the syntax tree
+    PL_HIR,      // the intermediate representation after all passes
+    PL_CU,       // CUDA C++
+    PL_PTX,
+    PL_CUBIN,
+    PL_FATBIN,   // the machine code of every architecture and the PTX of the newest
+    PL_KIND__COUNT
+} pl_kind;
+
+const char *pl_kind_name(pl_kind kind);              // "ptx", which is also the ending of its files
+bool pl_kind_find(const char *name, pl_kind *out);   // by name
+bool pl_kind_of_path(const char *path, pl_kind *out);  // by the ending of a file name
+
+typedef struct pl_options {
+    const char *input;  // a path (.hds, or .hir: IR text), or "-"
+    pl_kind emit;
+    const char *output;  // a path or "-"; NULL when [emit] is PL_NOTHING
+    const arch *const *archs;
+    int arch_count;  // at least 1
+
+    // The language
+    const tc_define *defines;
+    int define_count;
+    const char *const *entries;
+    int entry_count;
+    const char *const *include_folders;
+    int include_count;
+    const char *stdlib_folder;  // NULL: the library built into the program
+    int64_t step_budget;        // 0: the default
+
+    // The compiler
+    const char *dump;           // NULL, "all", "tokens", "ast", "hir", "cu" or a pass
+    const char *const *passes;  // these passes only, then the IR is the output; NULL: the pipeline
+    int pass_count;
+    bool verify_ir;
+    bool no_line;               // leave #line out of the CUDA text
+    size_t memory_limit_bytes;  // of each unit; 0: none
+
+    // Diagnostics
+    const char *const *warnings;  // "shadow", "no-shadow", …: groups that exist
+    int warning_count;
+    bool warnings_are_errors;
+    int error_limit;  // 0: the default; -1: none
+
+    // NVRTC
+    const char *nvrtc_path;  // NULL: where CUDA is usually installed
+    const char *const *nvrtc_options;
+    int nvrtc_option_count;
+    bool line_info;
+    bool device_debug;
+    bool resource_usage;
+} pl_options;

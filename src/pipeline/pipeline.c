@@ -1,0 +1,212 @@
+// The map of the compiler.
+//
+//     kernel.hds ─ parse, elaborate ─▶ IR ─ passes ─▶ low IR ─ emit ─▶ CUDA C++ ─ NVRTC ─▶ PTX, machine code
+//                  src/frontend            src/ir              src/cuda_emit      src/toolchain
+//                  src/typecheck
+//
+// pl_compile below is that line as a list of calls, each followed by its dump. Each call returns whether to go on: not
+// after errors, and not when what was asked for is made.
+
+#include "pipeline/unit.h"
+
+#include <string.h>
+
+// ---- what is asked for ------------------------------------------------------------------------------------------
+
+static bool is_dumped(const pl_unit *u, const char *stage)
+{
+    const char *dump = u->options->dump;
+    return dump && (strcmp(dump, stage) == 0 || strcmp(dump, "all") == 0);
+}
+
+// With a dump and no output asked for, nothing after that dump is of interest.
+static bool ends_with_dump(const pl_unit *u, const char *stage)
+{
+    return u->options->emit == PL_NOTHING && u->options->dump && strcmp(u->options->dump, stage) == 0;
+}
+
+// Adds to the dump, under a headline where there are several. Returns whether to go on.
+static bool dump(pl_unit *u, const char *stage, str text)
+{
+    if (strcmp(u->options->dump, "all") == 0)
+        str_addf(&u->dump, "%s// ---- %s (%s)\n", u->dump.len ? "\n" : "", stage, u->arch->name);
+    str_add(&u->dump, text);
+    return !ends_with_dump(u, stage);
+}
+
+static bool deliver(pl_unit *u, str_buf *text)
+{
+    u->text = (str){str_text(text), text->len};
+    return false;
+}
+
+static bool is_ir_text(const pl_unit *u)
+{
+    return str_ends(str_of(u->input_name), STR(".hir"));
+}
+
+// ---- syntax -----------------------------------------------------------------------------------------------------
+
+static bool open_source(pl_unit *u)
+{
+    u->file = src_add(&u->sources, u->input_name, u->input);
+    if (!u->file) {
+        diag_report(&u->diags, HDS0492, (src_span){0, 0}, u->input_name);
+        return false;
+    }
+    pl_finder_add_main(&u->finder, u->file);
+    return true;
+}
+
+static bool show_tokens(pl_unit *u)
+{
+    bool is_output = u->options->emit == PL_TOKENS;
+    if (is_ir_text(u) || (!is_output && !(u->is_first && is_dumped(u, "tokens"))))
+        return true;
+    str_buf text;
+    str_buf_init(&text, &u->memory);
+    parse_context px = {&u->memory, &u->syms, &u->diags};
+    lex_print(&px, u->file, &text);
+    return is_output ? deliver(u, &text) : dump(u, "tokens", (str){str_text(&text), text.len});
+}
+
+static bool show_tree(pl_unit *u)
+{
+    bool is_output = u->options->emit == PL_AST;
+    if (is_ir_text(u) || (!is_output && !(u->is_first && is_dumped(u, "ast"))))
+        return true;
+    str_buf text;
+    str_buf_init(&text, &u->memory);
+    parse_context px = {&u->memory, &u->syms, &u->diags};
+    ast_print(parse_module(&px, u->file), &u->sources, &text);
+    return is_output ? deliver(u, &text) : dump(u, "ast", (str){str_text(&text), text.len});
+}
+
+// ---- IR ---------------------------------------------------------------------------------------------------------
+
+static bool elaborate(pl_unit *u)
+{
+    const pl_options *o = u->options;
+    tc_options options = {
+        .defines = o->defines,
+        .define_count = o->define_count,
+        .entries = o->entries,
+        .entry_count = o->entry_count,
+        .arch = u->arch,
+        .want_host = o->emit == PL_CU || o->emit == PL_HIR,
+        .step_budget = o->step_budget,
+        .find_module = pl_find_module,
+        .find_user = &u->finder,
+    };
+    size_t span = pl_span_begin(&u->times, is_ir_text(u) ? "read IR" : "elaborate", 0);
+    u->module = is_ir_text(u) ? ir_read_text(&u->memory, &u->syms, &u->diags, u->file)
+                              : tc_compile(&u->memory, &u->syms, &u->diags, u->file, &options);
+    pl_span_end(&u->times, span);
+    if (u->module && is_ir_text(u) && !ir_verify(u->module))
+        return false;
+    return u->module && !u->diags.shown_errors;
+}
+
+static bool print_ir(pl_unit *u)
+{
+    str_buf text;
+    str_buf_init(&text, &u->memory);
+    ir_print(u->module, &text);
+    return deliver(u, &text);
+}
+
+static bool dump_ir(pl_unit *u)
+{
+    if (!is_dumped(u, "hir"))
+        return true;
+    str_buf text;
+    str_buf_init(&text, &u->scratch);
+    ir_print(u->module, &text);
+    return dump(u, "hir", (str){str_text(&text), text.len});
+}
+
+// Debug builds verify always: a broken pass is found where it is, not in the CUDA text.
+static bool verifies(const pl_unit *u)
+{
+#ifdef NDEBUG
+    return u->options->verify_ir;
+#else
+    (void)u;
+    return true;
+#endif
+}
+
+static bool run_named_passes(pl_unit *u, ir_pass_context *px)
+{
+    for (int i = 0; i < u->options->pass_count; i++) {
+        if (!ir_run_pass(px, ir_pass_find(u->options->passes[i])))
+            return false;
+    }
+    return print_ir(u);
+}
+
+static bool is_a_pass(const char *name)
+{
+    return name && ir_pass_find(name);
+}
+
+static bool run_passes(pl_unit *u)
+{
+    const char *wanted = u->options->dump;
+    bool ends_here = u->options->emit == PL_NOTHING && is_a_pass(wanted);
+    ir_pass_options options = {
+        .verify_each = verifies(u),
+        .dump = is_a_pass(wanted) || is_dumped(u, "all") ? wanted : NULL,
+        .dump_out = &u->dump,
+        .stop_after = ends_here ? wanted : NULL,
+        .wide_access = true,
+    };
+    ir_pass_context px = {.module = u->module, .scratch = &u->scratch, .diags = &u->diags, .options = &options};
+    if (u->options->passes)
+        return run_named_passes(u, &px);
+    if (u->module->is_low)
+        return true;
+    size_t span = pl_span_begin(&u->times, "passes", 0);
+    bool ok = ir_run_pipeline(&px);
+    pl_span_end(&u->times, span);
+    double start_us = u->times.spans.at[span].start_us;
+    for (size_t i = 0; i < px.times.len; i++)
+        pl_span_add(&u->times, px.times.at[i].name, 1, start_us + px.times.at[i].start_us, px.times.at[i].duration_us);
+    return ok && !ends_here && !u->diags.shown_errors;
+}
+
+static bool output_ir(pl_unit *u)
+{
+    return u->options->emit != PL_HIR || print_ir(u);
+}
+
+// ---- CUDA -------------------------------------------------------------------------------------------------------
+
+static bool dump_cuda(pl_unit *u)
+{
+    return !is_dumped(u, "cu") || dump(u, "cu", u->cuda);
+}
+
+static bool output_cuda(pl_unit *u)
+{
+    if (u->options->emit == PL_CU)
+        u->text = u->cuda;
+    return u->options->emit > PL_CU || u->options->resource_usage;
+}
+
+// ---- the list ---------------------------------------------------------------------------------------------------
+
+void pl_compile(pl_unit *u)
+{
+    (void)(open_source(u)
+        && show_tokens(u)
+        && show_tree(u)
+        && elaborate(u)
+        && dump_ir(u)
+        && run_passes(u)  // dumps after each pass
+        && output_ir(u)
+        && pl_emit(u)
+        && dump_cuda(u)
+        && output_cuda(u)
+        && pl_assemble(u));
+}

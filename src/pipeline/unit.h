@@ -1,0 +1,63 @@
+// One compilation of one file for one architecture: its memory, its names, its messages, and what came out.
+//
+// Units share nothing but the options and the input's text, so several run at once, each on a thread of its own. A unit's
+// memory lives until the job that made it is freed; its scratch memory until the unit has run.
+#pragma once
+
+#include "cuda_emit/emit.h"
+#include "ir/pass.h"
+#include "pipeline/modules.h"
+#include "pipeline/options.h"
+#include "pipeline/times.h"
+
+// In order of gravity. The exit code of the program follows from it.
+typedef enum pl_status {
+    PL_OK,
+    PL_ERRORS,     // the input, the options or the file system: said in the diagnostics
+    PL_TOOLCHAIN,  // NVRTC is missing or unusable
+    PL_INTERNAL,   // our bug
+    PL_NO_MEMORY,
+} pl_status;
+
+// What the CUDA compiler made of a unit.
+typedef struct pl_code {
+    str ptx;
+    str cubin;
+} pl_code;
+
+typedef struct pl_unit {
+    const pl_options *options;
+    const arch *arch;
+    const char *input_name;  // as messages show it
+    str input;
+    double origin_us;        // of the job's clock
+    bool is_first;           // dumps of what does not depend on the architecture are made by the first unit only
+
+    arena memory, scratch;
+    arena_oom oom;
+    src_map sources;
+    sym_table syms;
+    diag_context diags;
+    pl_finder finder;
+    pl_times times;
+
+    src_file *file;
+    ir_module *module;
+    str text;        // the output, where it is text: tokens, ast, hir, cu
+    str cuda;
+    cu_kernel_list kernels;  // those of [cuda]
+    pl_code code;
+    str_buf dump;    // what --dump asks for
+    str_buf usage;   // the table of --resource-usage
+    pl_status status;
+} pl_unit;
+
+void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, double origin_us);
+// Sets the unit up and runs [body] (pl_compile) on it; out of memory is a status, not a crash.
+void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u));
+void pl_unit_free(pl_unit *u);
+
+// pipeline.c: all stages in order. emit.c and assemble.c: the last two of them; false after errors.
+void pl_compile(pl_unit *u);
+bool pl_emit(pl_unit *u);
+bool pl_assemble(pl_unit *u);

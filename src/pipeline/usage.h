@@ -1,0 +1,15 @@
+// What the kernels of a unit cost, and how many blocks of them fit on a multiprocessor.
+#pragma once
+
+#include "pipeline/unit.h"
+
+// From the cubin and ptxas' log: warns of kernels that spill registers, and with --resource-usage makes the table.
+void pl_usage(pl_unit *u, str log);
+
+typedef struct pl_occupancy {
+    int blocks;         // per multiprocessor; 0: the kernel does not fit at all
+    const char *limit;  // "registers", "shared memory", "warps" or "blocks"
+} pl_occupancy;
+
+// [registers] per thread, [threads] and [shared_bytes] per block.
+pl_occupancy pl_occupancy_of(const arch *target, int64_t registers, int64_t threads, int64_t shared_bytes);

@@ -1,0 +1,304 @@
+#include "toolchain/log.h"
+
+#include <ctype.h>
+#include <string.h>
+
+// ---- taking text apart ------------------------------------------------------------------------------------------
+
+static str skip_spaces(str s)
+{
+    while (s.len && (*s.at == ' ' || *s.at == '\t'))
+        s = (str){s.at + 1, s.len - 1};
+    return s;
+}
+
+static str trim(str s)
+{
+    s = skip_spaces(s);
+    while (s.len && isspace((unsigned char)s.at[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+static str after(str s, size_t len)
+{
+    return (str){s.at + len, s.len - len};
+}
+
+static bool take(str *s, const char *word)
+{
+    size_t len = strlen(word);
+    if (s->len < len || memcmp(s->at, word, len) != 0)
+        return false;
+    *s = after(*s, len);
+    return true;
+}
+
+static bool take_number(str *s, uint32_t *out)
+{
+    size_t len = 0;
+    uint64_t value = 0;
+    while (len < s->len && s->at[len] >= '0' && s->at[len] <= '9' && value < UINT32_MAX)
+        value = value * 10 + (uint64_t)(s->at[len++] - '0');
+    if (!len || value >= UINT32_MAX)
+        return false;
+    *out = (uint32_t)value;
+    *s = after(*s, len);
+    return true;
+}
+
+static bool take_line(str *text, str *line)
+{
+    if (!text->len)
+        return false;
+    const char *end = memchr(text->at, '\n', text->len);
+    size_t len = end ? (size_t)(end - text->at) : text->len;
+    *line = (str){text->at, len};
+    *text = after(*text, end ? len + 1 : len);
+    return true;
+}
+
+// ---- the C++ front end ------------------------------------------------------------------------------------------
+
+// 'error', 'warning #177-D', 'catastrophic error' … and the colon.
+static bool take_severity(str *s, tool_log_record *r)
+{
+    static const struct {
+        const char *word;
+        tool_log_severity severity;
+    } words[] = {{"error", TOOL_LOG_ERROR}, {"catastrophic error", TOOL_LOG_ERROR}, {"internal error", TOOL_LOG_ERROR},
+                 {"fatal", TOOL_LOG_ERROR}, {"warning", TOOL_LOG_WARNING},          {"remark", TOOL_LOG_INFO},
+                 {"info", TOOL_LOG_INFO}};
+    str rest = skip_spaces(*s);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        str at = rest;
+        if (!take(&at, words[i].word))
+            continue;
+        at = skip_spaces(at);
+        uint32_t number = 0;
+        if (take(&at, "#") && take_number(&at, &number))
+            take(&at, "-D");
+        at = skip_spaces(at);
+        if (!take(&at, ":"))
+            continue;
+        r->severity = words[i].severity;
+        r->number = (int)number;
+        *s = at;
+        return true;
+    }
+    return false;
+}
+
+// The '(12)' after a file name that ends at [end], and the colon.
+static bool take_parenthesis(str line, size_t end, tool_log_record *r, str *rest)
+{
+    *rest = after(line, end);
+    return take(rest, "(") && take_number(rest, &r->line) && take(rest, ")") && take(rest, ":");
+}
+
+// 'FILE(12): …', 'FILE' in double quotes or not, or '"FILE", line 12: …'. File names may hold parentheses.
+static bool take_place(arena *a, str line, tool_log_record *r, str *rest)
+{
+    str name = line;
+    if (take(&name, "\"")) {
+        const char *quote = memchr(name.at, '"', name.len);
+        if (!quote)
+            return false;
+        name.len = (size_t)(quote - name.at);
+        size_t end = name.len + 2;
+        *rest = after(line, end);
+        bool placed = (take(rest, ", line ") && take_number(rest, &r->line) && take(rest, ":")) ||
+                      take_parenthesis(line, end, r, rest);
+        r->file = placed ? arena_strndup(a, name.at, name.len) : NULL;
+        return placed;
+    }
+    for (size_t end = 1; end < line.len; end++) {
+        if (line.at[end] != '(' || !take_parenthesis(line, end, r, rest))
+            continue;
+        tool_log_record ignored;
+        str severity = *rest;
+        if (!take_severity(&severity, &ignored))
+            continue;
+        r->file = arena_strndup(a, line.at, end);
+        return true;
+    }
+    r->line = 0;
+    return false;
+}
+
+// ---- ptxas ------------------------------------------------------------------------------------------------------
+
+// [s] is what follows 'ptxas '. 'application ptx input, line 64; error   : …', 'error   : …', or, with a dot, a line
+// that continues the one before.
+static bool parse_ptxas(str s, tool_log_record *r)
+{
+    static const char place[] = ", line ";
+    str rest = skip_spaces(s);
+    if (take(&rest, ".")) {
+        *r = (tool_log_record){.severity = TOOL_LOG_INFO, .text = rest.at};
+        return true;
+    }
+    if (take_severity(&rest, r)) {
+        r->text = rest.at;
+        return true;
+    }
+    const char *found = memmem(s.at, s.len, place, sizeof place - 1);
+    if (!found)
+        return false;
+    rest = after(s, (size_t)(found - s.at) + sizeof place - 1);
+    r->in_ptx = take_number(&rest, &r->line) && take(&rest, ";") && take_severity(&rest, r);
+    r->text = rest.at;
+    return r->in_ptx;
+}
+
+// ---- from PTX to the source -------------------------------------------------------------------------------------
+
+typedef struct location {
+    uint32_t file, line;
+} location;
+
+// The .loc in force at a line of the PTX: the last one before it. A function's body begins a new sequence.
+static bool loc_at(str ptx, uint32_t line, location *out)
+{
+    bool found = false;
+    str text;
+    for (uint32_t n = 1; n <= line && take_line(&ptx, &text); n++) {
+        text = skip_spaces(text);
+        location here;
+        if (take(&text, "{") || take(&text, ".func") || take(&text, ".entry") || take(&text, ".visible"))
+            found = false;
+        if (!take(&text, ".loc"))
+            continue;
+        text = skip_spaces(text);
+        if (!take_number(&text, &here.file))
+            continue;
+        text = skip_spaces(text);
+        if (take_number(&text, &here.line) && here.line) {
+            *out = here;
+            found = true;
+        }
+    }
+    return found;
+}
+
+// The name in '.file 1 "name"'.
+static const char *file_name(arena *a, str ptx, uint32_t file)
+{
+    str text;
+    while (take_line(&ptx, &text)) {
+        text = skip_spaces(text);
+        uint32_t number;
+        if (!take(&text, ".file"))
+            continue;
+        text = skip_spaces(text);
+        if (!take_number(&text, &number) || number != file)
+            continue;
+        text = skip_spaces(text);
+        const char *end = take(&text, "\"") ? memchr(text.at, '"', text.len) : NULL;
+        if (end)
+            return arena_strndup(a, text.at, (size_t)(end - text.at));
+    }
+    return NULL;
+}
+
+static void map_ptx_line(arena *a, str ptx, tool_log_record *r)
+{
+    location at = {0};
+    const char *name = loc_at(ptx, r->line, &at) ? file_name(a, ptx, at.file) : NULL;
+    if (!name)
+        return;
+    r->file = name;
+    r->line = at.line;
+    r->in_ptx = false;
+}
+
+// ---- all together -----------------------------------------------------------------------------------------------
+
+// [r->text] is left pointing into [line].
+static bool parse_line(arena *a, str line, tool_log_record *r)
+{
+    *r = (tool_log_record){0};
+    str rest = line;
+    if (take(&rest, "ptxas "))
+        return parse_ptxas(rest, r);
+    // Excerpts of the source and carets are indented.
+    if (line.len && isspace((unsigned char)*line.at))
+        return false;
+    if (!take(&rest, "nvrtc:") && !take(&rest, "nvrtc-fatal:") && !take_place(a, line, r, &rest))
+        rest = line;
+    if (!take_severity(&rest, r))
+        return false;
+    r->text = rest.at;
+    return true;
+}
+
+// ptxas' last word repeats that there were errors.
+static bool is_total(const tool_log *log, const tool_log_record *r)
+{
+    return log->records.len && strncmp(r->text, "Ptx assembly aborted", 20) == 0;
+}
+
+void tool_log_parse(arena *a, str log, str ptx, tool_log *out)
+{
+    *out = (tool_log){0};
+    str line;
+    while (take_line(&log, &line)) {
+        tool_log_record r;
+        if (!parse_line(a, line, &r))
+            continue;
+        str text = trim((str){r.text, (size_t)(line.at + line.len - r.text)});
+        r.text = arena_strndup(a, text.at, text.len);
+        if (r.in_ptx && ptx.len)
+            map_ptx_line(a, ptx, &r);
+        if (!is_total(out, &r))
+            VEC_PUSH(a, &out->records, r);
+    }
+}
+
+// ---- diagnostics ------------------------------------------------------------------------------------------------
+
+// NVRTC puts the working folder before relative names in line tables.
+static bool is_name_of(str path, str name)
+{
+    if (!str_ends(path, name))
+        return false;
+    return path.len == name.len || (name.len && path.at[path.len - name.len - 1] == '/');
+}
+
+// The line of a record without its indentation; nowhere if its file is not a known source.
+static src_span span_of(diag_context *dx, const tool_log_record *r)
+{
+    for (size_t i = 0; r->file && i < dx->sources->files.len; i++) {
+        src_file *file = dx->sources->files.at[i];
+        if (!is_name_of(str_of(r->file), str_of(file->name)))
+            continue;
+        str line = src_line(dx->sources, file, r->line);
+        str text = trim(line);
+        if (!line.len)
+            continue;
+        uint32_t begin = file->base + (uint32_t)(text.at - file->text.at);
+        return (src_span){begin, begin + (uint32_t)text.len};
+    }
+    return (src_span){0, 0};
+}
+
+static bool is_performance_remark(const tool_log_record *r)
+{
+    return r->severity == TOOL_LOG_INFO && strstr(r->text, "Potential Performance Loss") != NULL;
+}
+
+int tool_log_report(diag_context *dx, const tool_log *log)
+{
+    int errors = 0;
+    for (size_t i = 0; i < log->records.len; i++) {
+        const tool_log_record *r = &log->records.at[i];
+        src_span span = span_of(dx, r);
+        if (r->severity == TOOL_LOG_ERROR) {
+            errors++;
+            diag_report(dx, span.begin ? HDS0074 : HDS0077, span, r->text);
+        } else if (r->severity == TOOL_LOG_WARNING || is_performance_remark(r)) {
+            diag_report(dx, HDS0075, span, r->text);
+        }
+    }
+    return errors;
+}

@@ -1,0 +1,80 @@
+// NVRTC: CUDA C++ in, PTX and cubins out.
+//
+// The library is found and opened at run time, so that hdsc works without it up to the CUDA text. A tool_nvrtc is
+// read-only once open: any number of threads may compile with it at the same time, each with an arena of its own.
+#pragma once
+
+#include "base/vec.h"
+#include "diag/diag.h"
+#include "target/arch.h"
+
+enum { TOOL_NVRTC_LEAST_MAJOR = 12, TOOL_NVRTC_LEAST_MINOR = 0 };
+
+typedef struct tool_nvrtc {
+    const char *path; // as it was opened; without a folder if the loader found it
+    int major, minor;
+    VEC(int) archs; // 90 for sm_90 and sm_90a, ascending
+    void *handle;
+    struct tool_nvrtc_api *api;
+} tool_nvrtc;
+
+// Opens the first usable library of version 12.0 or newer, looking at
+//   1. [explicit_path] (--nvrtc), if not NULL, else the environment's HDS_NVRTC: a file or a folder, and nothing else;
+//   2. $CUDA_HOME, $CUDA_PATH, the usual places of toolkits, newest first;
+//   3. what the loader finds by name;
+//   4. NVIDIA's Python wheels: in $VIRTUAL_ENV, $CONDA_PREFIX, a .venv beside or above the running program, the user's
+//      and the system's site-packages.
+// On failure reports HDS0070 (nothing found; a note lists every place), HDS0071 (only older ones) or HDS0072 (the named
+// library cannot be used) and returns NULL. The result lives in [a]; tool_nvrtc_close gives the
+// library up (it stays loaded until the process ends, see nvrtc_open.c).
+tool_nvrtc *tool_nvrtc_open(arena *a, diag_context *dx, const char *explicit_path);
+void tool_nvrtc_close(tool_nvrtc *nvrtc);
+
+// Whether the library makes code for [target]; if not, reports HDS0073.
+bool tool_nvrtc_check_arch(const tool_nvrtc *nvrtc, diag_context *dx, const arch *target);
+
+typedef struct tool_compile_options {
+    const arch *target;
+    const char *name; // what the log calls the text where no #line says otherwise; NULL: "kernel.cu"
+    bool cubin;       // make a cubin beside the PTX; runs ptxas, which also checks asm(...) texts
+    // Line tables for profilers, and for mapping ptxas' complaints to the source. NVRTC writes the working folder
+    // before relative file names into them.
+    bool line_info;
+    bool fast_math;
+    int max_registers;        // per thread; 0: no limit
+    const char *const *extra; // further options of NVRTC
+    size_t extra_len;
+} tool_compile_options;
+
+typedef enum tool_compile_status {
+    TOOL_COMPILED,
+    TOOL_REJECTED, // the text has errors: the log says which
+    TOOL_FAILED,   // NVRTC itself failed: see [failure]
+} tool_compile_status;
+
+typedef struct tool_result {
+    tool_compile_status status;
+    const char *failure; // NVRTC's words for the error; NULL if compiled
+    str ptx;             // 0-terminated; also there after a rejection by ptxas
+    str cubin;
+    str log;        // see toolchain/log.h
+    double seconds; // wall-clock time of nvrtcCompileProgram
+} tool_result;
+
+// Compiles one text. Returns whether it compiled. Reports nothing: see tool_log_report for rejections and
+// tool_nvrtc_report for failures.
+bool tool_nvrtc_compile(const tool_nvrtc *nvrtc, arena *a, const tool_compile_options *options, const char *cuda_text,
+                        tool_result *out);
+
+// The same for [count] jobs, each in a thread of its own. [out] has [count] elements. Returns whether all compiled.
+typedef struct tool_compile_job {
+    tool_compile_options options;
+    const char *cuda_text;
+} tool_compile_job;
+
+bool tool_nvrtc_compile_many(const tool_nvrtc *nvrtc, arena *a, const tool_compile_job *jobs, size_t count,
+                             tool_result *out);
+
+// Everything the log of [result] has to say, as diagnostics; a failure or an unexplained rejection is HDS0077. Returns
+// whether it compiled without errors.
+bool tool_nvrtc_report(diag_context *dx, arena *a, const tool_result *result);

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "toolchain/nvrtc.h"
+
+struct tool_nvrtc_api {
+#define NVRTC_API(result, name, parameters) result(*name) parameters;
+#include "toolchain/nvrtc_api.def"
+#undef NVRTC_API
+};
+
+// Where libraries may be, in the order to try: files and folders as paths, and names for the loader. Only what
+// [explicit_path] or HDS_NVRTC names if there is one; *[is_explicit] says so.
+typedef struct tool_places {
+    VEC(const char *) at;
+} tool_places;
+
+void tool_nvrtc_places(arena *a, const char *explicit_path, tool_places *out, bool *is_explicit);
+// The libraries in [folder], those without a version in the name first, then the newest first.
+void tool_nvrtc_files(arena *a, const char *folder, tool_places *out);

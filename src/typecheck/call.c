@@ -1,0 +1,669 @@
+// Calls: matching arguments with parameters, binding type parameters, and the three ways a call goes: evaluated while
+// compiling, dissolved in the caller, or a call of a CUDA function of its own.
+#include "typecheck/tc_priv.h"
+
+#include <string.h>
+
+enum { DEEPEST_CALLS = 200 };
+
+tc_function *tc_function_new(tc *tx, const ast_function *decl, tc_scope *closure, tc_module *module)
+{
+    tc_function *f = ARENA_NEW(tx->arena, tc_function);
+    f->id = tx->next_id++;
+    f->name = decl->name;
+    f->decl = decl;
+    f->module = module;
+    f->closure = closure;
+    f->facts = ARENA_NEW(tx->arena, tc_function_facts);
+    map_init(&f->facts->instances, tx->arena);
+    return f;
+}
+
+const char *tc_function_title(tc *tx, const tc_function *f)
+{
+    if (!f->name)
+        return "a lambda";
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    if (f->owner)
+        str_addf(&b, "%s.", f->owner->name->text);
+    str_adds(&b, f->name->text);
+    for (int i = 0; i < f->bound_count; i++) {
+        str_adds(&b, i ? ", " : "[");
+        tc_repr(tx, f->bound_values[i], &b);
+    }
+    if (f->bound_count)
+        str_addc(&b, ']');
+    return str_text(&b);
+}
+
+static const ast_params *params_of(const tc_function *f)
+{
+    return f->decl ? &f->decl->params : &f->lambda->params;
+}
+
+static const ast_type_params no_type_params;
+
+static const ast_type_params *type_params_of(const tc_function *f)
+{
+    return f->decl ? &f->decl->type_params : &no_type_params;
+}
+
+tc_value tc_function_brackets(tc *tx, tc_value v, tc_value *items, size_t len, src_span span)
+{
+    const tc_function *f = v.function;
+    const ast_type_params *params = type_params_of(f);
+    if (len > params->len)
+        return TC_ERR(tx, HDS0202, span, tc_function_title(tx, f), (long)params->len, (long)len);
+    tc_function *bound = arena_dup(tx->arena, f, sizeof *f);
+    bound->bound_count = (int)len;
+    bound->bound_names = ARENA_ARRAY(tx->arena, sym, len + 1);
+    bound->bound_values = arena_dup(tx->arena, items, len * sizeof *items);
+    for (size_t i = 0; i < len; i++)
+        bound->bound_names[i] = params->at[i].name;
+    return (tc_value){.kind = TC_FUNCTION, .function = bound};
+}
+
+// ---- type parameters -----------------------------------------------------------------------------------------------------------
+
+static bool class_matches(const tc_class *bound, tc_value v)
+{
+    return v.kind == TC_CLASS && v.class->decl == bound->decl;
+}
+
+bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope, src_span span)
+{
+    if (!p->bound || p->is_variadic || tc_is_poison(v))
+        return !tc_is_poison(v);
+    tc_value bound = tc_eval_annotation(tx, p->bound, scope);
+    if (tc_is_poison(bound))
+        return false;
+    bool ok = true;
+    if (bound.kind == TC_TUPLE || bound.kind == TC_LIST) {
+        ok = false;
+        for (size_t i = 0; i < bound.list->len; i++)
+            ok |= tc_equal(bound.list->at[i], v);
+    } else if (bound.kind == TC_KIND) {
+        return !tc_is_poison(tc_conform(tx, v, bound, p->name->text, span));
+    } else if (bound.kind == TC_TYPE) {
+        ok = tc_is_index(v) || tc_is_number(v);
+    } else if (bound.kind == TC_CLASS) {
+        ok = class_matches(bound.class, v) || (v.kind == TC_RECORD && v.record->class->decl == bound.class->decl);
+    }
+    if (ok)
+        return true;
+    diag *d = tc_error(tx, HDS0186, span, p->name->text, tc_text(tx, bound), tc_describe(tx, v));
+    diag_label(d, p->span, "the type parameter");
+    return false;
+}
+
+typedef struct matching {
+    tc *tx;
+    const tc_function *f;
+    tc_args *args;
+    bool *taken;           // arguments used up
+    int *arg_of;           // by parameter: index of its argument; -1 none
+    tc_scope *scope;       // of the activation
+    bool *type_bound;      // by type parameter
+    src_span span;
+} matching;
+
+static bool take_keyword_types(matching *m)
+{
+    const ast_type_params *types = type_params_of(m->f);
+    for (size_t i = 0; i < types->len; i++) {
+        const ast_type_param *p = &types->at[i];
+        tc_value v = tc_poison();
+        bool given = false;
+        for (int b = 0; b < m->f->bound_count; b++)
+            if (m->f->bound_names[b] == p->name) {
+                v = m->f->bound_values[b];
+                given = true;
+            }
+        for (size_t a = 0; a < m->args->list.len; a++)
+            if (m->args->list.at[a].name == p->name && !m->taken[a]) {
+                m->taken[a] = true;
+                v = m->args->list.at[a].value;
+                given = true;
+            }
+        if (!given)
+            continue;
+        if (tc_is_poison(v))
+            return false;
+        m->type_bound[i] = true;
+        tc_scope_bind(m->tx, m->scope, p->name, v, p->span);
+    }
+    return true;
+}
+
+static bool finish_types(matching *m, bool keep_sizes)
+{
+    tc *tx = m->tx;
+    const ast_type_params *types = type_params_of(m->f);
+    for (size_t i = 0; i < types->len; i++) {
+        const ast_type_param *p = &types->at[i];
+        if (!m->type_bound[i]) {
+            if (!p->default_value && keep_sizes)
+                continue;
+            if (!p->default_value) {
+                diag *d = tc_error(tx, HDS0204, m->span, p->name->text, tc_function_title(tx, m->f));
+                diag_label(d, p->span, "the type parameter");
+                return false;
+            }
+            tc_scope_bind(tx, m->scope, p->name, tc_eval_annotation(tx, p->default_value, m->scope), p->span);
+        }
+        if (!tc_check_bound(tx, p, tc_scope_find_here(m->scope, p->name)->value, m->scope, m->span))
+            return false;
+    }
+    return true;
+}
+
+// ---- parameters -------------------------------------------------------------------------------------------------------------------
+
+static bool too_many(matching *m, src_span span)
+{
+    tc *tx = m->tx;
+    size_t count = 0;
+    for (size_t i = 0; i < params_of(m->f)->len; i++)
+        count += params_of(m->f)->at[i].kind == AST_PARAM_PLAIN;
+    if (m->f->self || m->f->owner)
+        count -= count > 0;
+    diag *d = tc_error(tx, HDS0210, span, tc_function_title(tx, m->f), (long)count);
+    if (m->f->decl)
+        diag_label(d, m->f->decl->name_span, "defined here");
+    return false;
+}
+
+static bool match_args(matching *m, size_t skip)
+{
+    tc *tx = m->tx;
+    const ast_params *params = params_of(m->f);
+    size_t next = skip;
+    for (size_t i = 0; i < params->len; i++)
+        m->arg_of[i] = -1;
+    for (size_t a = 0; a < m->args->list.len; a++) {
+        if (m->taken[a] || m->args->list.at[a].name)
+            continue;
+        while (next < params->len && (params->at[next].keyword_only || params->at[next].kind == AST_PARAM_DOUBLE_STAR))
+            next = params->len;
+        if (next == params->len)
+            return too_many(m, m->args->list.at[a].span);
+        m->taken[a] = true;
+        if (params->at[next].kind == AST_PARAM_STAR)
+            continue;  // collected below
+        m->arg_of[next++] = (int)a;
+    }
+    for (size_t a = 0; a < m->args->list.len; a++) {
+        sym name = m->args->list.at[a].name;
+        if (!name || m->taken[a])
+            continue;
+        size_t i = skip;
+        while (i < params->len && (params->at[i].name != name || params->at[i].kind != AST_PARAM_PLAIN))
+            i++;
+        bool has_rest = params->len && VEC_LAST(params).kind == AST_PARAM_DOUBLE_STAR;
+        if (i == params->len && has_rest)
+            continue;
+        if (i == params->len) {
+            diag *d = tc_error(tx, HDS0211, m->args->list.at[a].span, tc_function_title(tx, m->f), name->text);
+            if (m->f->decl)
+                diag_label(d, m->f->decl->name_span, "defined here");
+            return false;
+        }
+        if (m->arg_of[i] >= 0) {
+            tc_error(tx, HDS0212, m->args->list.at[a].span, name->text, tc_function_title(tx, m->f));
+            return false;
+        }
+        m->arg_of[i] = (int)a;
+        m->taken[a] = true;
+    }
+    return true;
+}
+
+static void infer_types(matching *m)
+{
+    const ast_type_params *types = type_params_of(m->f);
+    if (!types->len)
+        return;
+    // Run-time arguments first: a literal takes the type that the others fix.
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < params_of(m->f)->len; i++) {
+            const ast_param *p = &params_of(m->f)->at[i];
+            if (!p->annotation || m->arg_of[i] < 0)
+                continue;
+            tc_value v = m->args->list.at[m->arg_of[i]].value;
+            bool run_time = v.kind == TC_TENSOR || v.kind == TC_RT;
+            if (run_time == (pass == 0))
+                tc_infer(m->tx, p->annotation, v, m->scope, types, m->type_bound);
+        }
+}
+
+static bool assigns_field_of(const ast_list *list, sym name);
+
+static bool touches(const ast_expr *e, sym name)
+{
+    if (e->kind == AST_ATTRIBUTE) {
+        const ast_expr *value = ((const ast_attribute *)e)->value;
+        return (value->kind == AST_NAME && ((const ast_name *)value)->name == name) || touches(value, name);
+    }
+    if (e->kind == AST_CALL)
+        return touches(((const ast_call *)e)->callee, name);
+    return false;
+}
+
+// Whether a body may change the record [name]: assigns a field of it or calls a method on it.
+static bool assigns_field_of(const ast_list *list, sym name)
+{
+    for (size_t i = 0; i < list->len; i++) {
+        const ast_stmt *s = list->at[i];
+        bool hit = false;
+        switch (s->kind) {
+        case AST_ASSIGN:
+            for (size_t k = 0; k < ((const ast_assign *)s)->targets.len; k++)
+                hit |= touches(((const ast_assign *)s)->targets.at[k], name);
+            break;
+        case AST_AUG_ASSIGN: hit = touches(((const ast_aug_assign *)s)->target, name); break;
+        case AST_EXPR_STMT: hit = touches(((const ast_expr_stmt *)s)->value, name); break;
+        case AST_FOR: hit = assigns_field_of(&((const ast_for *)s)->body, name); break;
+        case AST_WHILE: hit = assigns_field_of(&((const ast_while *)s)->body, name); break;
+        case AST_WITH: hit = true; break;
+        case AST_IF:
+            hit = assigns_field_of(&((const ast_if *)s)->body, name) || assigns_field_of(&((const ast_if *)s)->or_else, name);
+            break;
+        default: break;
+        }
+        if (hit)
+            return true;
+    }
+    return false;
+}
+
+static tc_value param_value(matching *m, const ast_param *p, int arg)
+{
+    tc *tx = m->tx;
+    tc_value v;
+    src_span span = m->span;
+    if (arg >= 0) {
+        v = m->args->list.at[arg].value;
+        span = m->args->list.at[arg].span;
+    } else if (p->default_value) {
+        v = tc_eval_annotation(tx, p->default_value, m->scope);
+        span = p->span;
+    } else {
+        diag *d = tc_error(tx, HDS0213, m->span, tc_function_title(tx, m->f), p->name->text);
+        diag_label(d, p->span, "the parameter");
+        return tc_poison();
+    }
+    if (p->annotation) {
+        tc_value annotation = tc_eval_annotation(tx, p->annotation, m->scope);
+        v = tc_conform(tx, v, annotation, arena_printf(tx->arena, "parameter '%s'", p->name->text), span);
+    }
+    if (v.kind == TC_RECORD && m->f->decl && assigns_field_of(&m->f->decl->body, p->name))
+        v = tc_record_copy(tx, v, span);
+    return v;
+}
+
+static bool body_assigns(const ast_list *list, sym name)
+{
+    for (size_t i = 0; i < list->len; i++) {
+        const ast_stmt *s = list->at[i];
+        if (s->kind == AST_AUG_ASSIGN && ((const ast_aug_assign *)s)->target->kind == AST_NAME &&
+            ((const ast_name *)((const ast_aug_assign *)s)->target)->name == name)
+            return true;
+        if (s->kind == AST_ASSIGN)
+            for (size_t k = 0; k < ((const ast_assign *)s)->targets.len; k++) {
+                const ast_expr *t = ((const ast_assign *)s)->targets.at[k];
+                if (t->kind != AST_NAME || ((const ast_name *)t)->name == name)
+                    return true;
+            }
+        const ast_list *inner = s->kind == AST_FOR ? &((const ast_for *)s)->body : s->kind == AST_WHILE ? &((const ast_while *)s)->body
+                              : s->kind == AST_WITH ? &((const ast_with *)s)->body : NULL;
+        if (inner && body_assigns(inner, name))
+            return true;
+        if (s->kind == AST_IF && (body_assigns(&((const ast_if *)s)->body, name) || body_assigns(&((const ast_if *)s)->or_else, name)))
+            return true;
+    }
+    return false;
+}
+
+// A run-time argument: read where it is used if nothing can change it meanwhile, else kept in a variable of the parameter's name.
+static void bind_param(matching *m, const ast_param *p, tc_value v)
+{
+    tc *tx = m->tx;
+    bool assigned = m->f->decl && v.kind == TC_RT && body_assigns(&m->f->decl->body, p->name);
+    if (assigned && tx->block) {
+        ir_var *var = tc_declare(tx, p->name->text, v.rt->type, v.rt, p->span);
+        tc_scope_bind(tx, m->scope, p->name, tc_rt(ir_read(tx->ir, var, p->span)), p->span)->var = var;
+        return;
+    }
+    if (v.kind == TC_RT && v.rt->op != IR_OP_VAR)
+        v = tc_rt(tc_keep(tx, v.rt, p->name->text, p->span));
+    tc_scope_bind(tx, m->scope, p->name, v, p->span);
+}
+
+static bool bind_params(matching *m, size_t skip)
+{
+    tc *tx = m->tx;
+    const ast_params *params = params_of(m->f);
+    bool ok = true;
+    for (size_t i = skip; i < params->len; i++) {
+        const ast_param *p = &params->at[i];
+        if (p->kind == AST_PARAM_STAR) {
+            tc_value rest = tc_list_new(tx, TC_TUPLE, NULL, 0);
+            size_t positional = i - skip, seen = 0;
+            for (size_t a = 0; a < m->args->list.len; a++)
+                if (!m->args->list.at[a].name && seen++ >= positional)
+                    tc_list_push(tx, rest.list, tc_freeze(tx, m->args->list.at[a].value, p->span));
+            if (p->name)
+                tc_scope_bind(tx, m->scope, p->name, rest, p->span);
+            continue;
+        }
+        if (p->kind == AST_PARAM_DOUBLE_STAR) {
+            tc_value rest = tc_dict_new(tx);
+            for (size_t a = 0; a < m->args->list.len; a++)
+                if (m->args->list.at[a].name && !m->taken[a])
+                    tc_dict_put(tx, rest.dict, tc_str(sym_str(m->args->list.at[a].name)), m->args->list.at[a].value);
+            tc_scope_bind(tx, m->scope, p->name, rest, p->span);
+            continue;
+        }
+        tc_value v = param_value(m, p, m->arg_of[i]);
+        ok &= !tc_is_poison(v);
+        if (!tc_is_poison(v))
+            bind_param(m, p, v);
+    }
+    return ok && !tx->needs_run_time;
+}
+
+// ---- running a body in the caller's code ----------------------------------------------------------------------------------------------
+
+static void splice(tc *tx, tc_frame *f, ir_block *body)
+{
+    for (size_t i = 0; i < f->result_decls.len; i++)
+        tc_emit(tx, f->result_decls.at[i]);
+    if (f->label) {
+        ir_stmt *scope = ir_new_stmt(tx->ir, IR_SCOPE_OF, f->call_span);
+        scope->count = f->label;
+        scope->body = *body;
+        tc_emit(tx, scope);
+        return;
+    }
+    for (size_t i = 0; i < body->stmts.len; i++)
+        tc_emit(tx, body->stmts.at[i]);
+}
+
+static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span, bool compile_time, ir_block *params_block)
+{
+    tc_frame frame = {.caller = tx->frame, .function = f, .scope = scope, .call_span = span, .title = tc_function_title(tx, f)};
+    frame.compile_time = compile_time;
+    frame.dissolved = true;
+    frame.entry_region = tx->region;
+    frame.in_instruction = f->facts->is_instruction;
+    ir_block *saved = tx->block, body = {0};
+    tx->frame = &frame;
+    frame.return_annotation = f->decl && f->decl->returns && !tx->needs_run_time ? tc_eval_annotation(tx, f->decl->returns, scope) : tc_none();
+    if (saved)
+        tx->block = &body;
+    if (f->lambda) {
+        frame.result = tc_eval(tx, f->lambda->body);
+        frame.has_result = true;
+    } else {
+        tc_exec_list(tx, &f->decl->body);
+    }
+    tx->frame = frame.caller;
+    tx->block = saved;
+    (void)params_block;
+    if (tx->needs_run_time || tx->aborted)
+        return tc_poison();
+    if (saved)
+        splice(tx, &frame, &body);
+    tc_value result = frame.has_result ? frame.result : tc_none();
+    if (frame.return_annotation.kind != TC_NONE && frame.has_result && !frame.in_instruction)
+        result = tc_conform(tx, result, frame.return_annotation, "the result", span);
+    return result;
+}
+
+static bool prepare(tc *tx, matching *m, tc_function *f, tc_args *args)
+{
+    *m = (matching){.tx = tx, .f = f, .args = args, .span = args->span};
+    m->scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_FUNCTION);
+    m->taken = ARENA_ARRAY(tx->arena, bool, args->list.len + 1);
+    m->arg_of = ARENA_ARRAY(tx->arena, int, params_of(f)->len + 1);
+    m->type_bound = ARENA_ARRAY(tx->arena, bool, type_params_of(f)->len + 1);
+    size_t skip = 0;
+    if (f->self) {
+        if (!params_of(f)->len) {
+            tc_error(tx, HDS0214, f->decl->name_span, tc_function_title(tx, f));
+            return false;
+        }
+        tc_scope_bind(tx, m->scope, params_of(f)->at[0].name, *f->self, args->span);
+        skip = 1;
+    }
+    if (!take_keyword_types(m) || !match_args(m, skip))
+        return false;
+    infer_types(m);
+    return true;
+}
+
+static size_t skipped(const tc_function *f)
+{
+    return f->self ? 1 : 0;
+}
+
+static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_time)
+{
+    matching m;
+    tc_frame *saved = tx->frame;
+    tc_frame outer = {.caller = saved, .function = f, .call_span = args->span, .title = tc_function_title(tx, f)};
+    if (!prepare(tx, &m, f, args))
+        return tc_poison();
+    // Defaults, bounds and annotations are evaluated in a frame of the callee, for the notes' sake.
+    outer.scope = m.scope;
+    outer.compile_time = compile_time;
+    tx->frame = &outer;
+    bool ok = finish_types(&m, false) && bind_params(&m, skipped(f));
+    tx->frame = saved;
+    if (!ok)
+        return tc_poison();
+    return run_body(tx, f, m.scope, args->span, compile_time, NULL);
+}
+
+// ---- evaluation while compiling -----------------------------------------------------------------------------------------------------------
+
+static bool args_are_compile_time(const tc_function *f, const tc_args *args)
+{
+    for (size_t i = 0; i < args->list.len; i++)
+        if (!tc_is_compile_time(args->list.at[i].value))
+            return false;
+    return !f->self || tc_is_compile_time(*f->self);
+}
+
+// Tries the call as compile-time evaluation. False: it needs run-time values; nothing has happened.
+static bool attempt(tc *tx, tc_function *f, tc_args *args, tc_value *result)
+{
+    if (!tx->block) {
+        *result = dissolve(tx, f, args, true);
+        return true;
+    }
+    bool outermost = tx->speculating == 0, muted = tx->diags->muted;
+    size_t mark = tx->block->stmts.len;
+    ir_block aside = {0}, *saved = tx->block;
+    tx->block = &aside;
+    tx->speculating++;
+    tc_frame *frame = tx->frame;
+    *result = dissolve(tx, f, args, true);
+    tx->frame = frame;
+    tx->speculating--;
+    tx->block = saved;
+    tx->diags->muted = muted;
+    (void)mark;
+    if (!tx->needs_run_time)
+        return true;
+    f->facts->needs_run_time = true;
+    if (outermost)
+        tx->needs_run_time = false;  // an outer attempt fails as a whole
+    return !outermost;
+}
+
+// ---- CUDA functions of their own ----------------------------------------------------------------------------------------------------------------
+
+static bool run_time_type(tc_value annotation)
+{
+    return annotation.kind == TC_TYPE;
+}
+
+static bool is_scalar_function(tc *tx, tc_function *f, tc_scope *scope)
+{
+    if (!f->decl || !f->decl->returns || f->self || f->owner || f->closure->kind == TC_SCOPE_FUNCTION)
+        return false;
+    for (size_t i = 0; i < f->decl->params.len; i++) {
+        const ast_param *p = &f->decl->params.at[i];
+        if (!p->annotation || p->kind != AST_PARAM_PLAIN || !run_time_type(tc_eval_annotation(tx, p->annotation, scope)))
+            return false;
+    }
+    return run_time_type(tc_eval_annotation(tx, f->decl->returns, scope));
+}
+
+// Short straight-line functions read better, and compile as well, in place.
+static bool is_small(const tc_function *f)
+{
+    return f->decl->body.len == 1 && f->decl->body.at[0]->kind == AST_RETURN;
+}
+
+static tc_value call_device(tc *tx, tc_function *f, tc_args *args, matching *m)
+{
+    ir_func *callee = tc_device_instance(tx, f, m->scope, args->span);
+    if (!callee)
+        return tc_poison();
+    ir_expr *call = ir_new_expr(tx->ir, IR_OP_CALL, callee->result, args->span, (int)callee->params.len);
+    call->u.func = callee;
+    for (size_t i = 0; i < callee->params.len; i++) {
+        tc_value v = param_value(m, &f->decl->params.at[i], m->arg_of[i]);
+        ir_expr *e = tc_convert(tx, v, callee->params.at[i]->type, args->span, f->decl->params.at[i].name->text);
+        if (!e)
+            return tc_poison();
+        call->args[i] = e;
+    }
+    if (callee->result->kind == IR_VOID) {
+        ir_stmt *s = ir_new_stmt(tx->ir, IR_EVAL, args->span);
+        s->value = call;
+        tc_emit(tx, s);
+        return tc_none();
+    }
+    return tc_rt(ir_read(tx->ir, tc_declare(tx, "t", call->type, call, args->span), args->span));
+}
+
+static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
+{
+    tc_function_classify(tx, f);
+    if (f->facts->is_kernel)
+        return tc_launch(tx, f, args);
+    if (tx->depth > DEEPEST_CALLS) {
+        diag *d = tc_error(tx, HDS0103, args->span, tc_function_title(tx, f), DEEPEST_CALLS);
+        diag_help(d, "recursion must end while compiling, or go through functions with run-time types for all parameters and the result");
+        tx->aborted = true;
+        return tc_poison();
+    }
+    tc_value result;
+    if (!f->facts->needs_run_time && !f->facts->is_instruction && args_are_compile_time(f, args) && attempt(tx, f, args, &result))
+        return result;
+    if (!tx->block)
+        return TC_ERR(tx, HDS0104, args->span, tc_function_title(tx, f));
+    if (f->decl && !f->facts->is_instruction && !is_small(f) && tx->func && tx->func->kind != IR_HOST_FUNC) {
+        matching m;
+        if (!prepare(tx, &m, f, args))
+            return tc_poison();
+        tc_frame outer = {.caller = tx->frame, .function = f, .call_span = args->span, .title = tc_function_title(tx, f), .scope = m.scope};
+        tc_frame *saved = tx->frame;
+        tx->frame = &outer;
+        bool ok = finish_types(&m, false);
+        bool own = ok && is_scalar_function(tx, f, m.scope);
+        tc_value r = own ? call_device(tx, f, args, &m) : tc_poison();
+        tx->frame = saved;
+        if (!ok || own)
+            return r;
+    }
+    return dissolve(tx, f, args, false);
+}
+
+static tc_value call_map(tc *tx, const tm_map *m, tc_args *args)
+{
+    int64_t worker;
+    if (args->list.len != 1 || !tc_as_int64(args->list.at[0].value, &worker))
+        return TC_ERR(tx, HDS0215, args->span);
+    if (worker < 0 || worker >= m->workers)
+        return TC_ERR(tx, HDS0140, args->span, tc_text(tx, args->list.at[0].value), (long)m->workers);
+    tc_tasks tasks = {m, ir_int(tx->ir, DT_I32, worker), true};
+    tc_value list = tc_list_new(tx, TC_LIST, NULL, 0);
+    tc_iterate(tx, (tc_value){.kind = TC_TASKS, .tasks = &tasks}, args->span, list.list);
+    return list;
+}
+
+static tc_value convert_call(tc *tx, const ir_type *type, tc_args *args)
+{
+    if (type->kind == IR_VECTOR) {
+        ir_expr *e = ir_new_expr(tx->ir, IR_OP_VEC, type, args->span, type->lanes);
+        bool splat = args->list.len == 1 && !(args->list.at[0].value.kind == TC_RT && args->list.at[0].value.rt->type->kind == IR_VECTOR);
+        if (args->list.len == 1 && !splat) {
+            ir_expr *cast = tc_cast(tx, args->list.at[0].value, type, args->span);
+            return cast ? tc_rt(cast) : tc_poison();
+        }
+        if (!splat && (int)args->list.len != type->lanes)
+            return TC_ERR(tx, HDS0216, args->span, tc_text(tx, tc_type(type)), type->lanes, (long)args->list.len);
+        for (int i = 0; i < type->lanes; i++) {
+            const tc_arg *a = &args->list.at[splat ? 0 : i];
+            e->args[i] = tc_convert(tx, a->value, ir_scalar(tx->ir, type->scalar), a->span, "element");
+            if (!e->args[i])
+                return tc_poison();
+        }
+        return tc_rt(e);
+    }
+    if (args->list.len != 1 || args->list.at[0].name)
+        return TC_ERR(tx, HDS0216, args->span, tc_text(tx, tc_type(type)), 1, (long)args->list.len);
+    tc_value v = args->list.at[0].value;
+    if (tx->speculating && tc_is_number(v) && tc_wants_run_time(tx))
+        return tc_poison();
+    ir_expr *e = tc_cast(tx, v, type, args->span);
+    return e ? tc_rt(e) : tc_poison();
+}
+
+tc_value tc_call(tc *tx, tc_value callee, tc_args *args)
+{
+    if (tx->aborted || tx->needs_run_time)
+        return tc_poison();
+    for (size_t i = 0; i < args->list.len; i++)
+        if (tc_is_poison(args->list.at[i].value))
+            return tc_poison();
+    tx->depth++;
+    tc_value r;
+    switch (callee.kind) {
+    case TC_POISON: r = callee; break;
+    case TC_FUNCTION: r = call_function(tx, callee.function, args); break;
+    case TC_NATIVE: r = tc_args_check(tx, callee.native, args) ? callee.native->run(tx, callee.native, args) : tc_poison(); break;
+    case TC_METHOD: r = tc_method_call(tx, *callee.method->self, callee.method->name, args); break;
+    case TC_CLASS: r = tc_construct(tx, callee.class, args); break;
+    case TC_TYPE: r = convert_call(tx, callee.type, args); break;
+    case TC_MAP: r = call_map(tx, callee.map, args); break;
+    case TC_KIND:
+    case TC_LAYOUT: {
+        sym name = sym_of(tx->syms, "__call__");
+        r = tc_method_call(tx, callee, name, args);
+        break;
+    }
+    case TC_RECORD: {
+        bool found = false;
+        tc_value method = tc_record_method(tx, callee, sym_of(tx->syms, "__call__"), &found);
+        r = found ? tc_call(tx, method, args) : TC_ERR(tx, HDS0217, args->span, tc_describe(tx, callee));
+        break;
+    }
+    default: r = TC_ERR(tx, HDS0217, args->span, tc_describe(tx, callee)); break;
+    }
+    tx->depth--;
+    return r;
+}
+
+tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span)
+{
+    tc_args args = {.span = span};
+    for (size_t i = 0; i < len; i++)
+        VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, values[i], span}));
+    return tc_call(tx, callee, &args);
+}

@@ -1,0 +1,145 @@
+// Writing IR: statements, variables, order of evaluation, control-flow regions.
+#include "typecheck/tc_priv.h"
+
+void tc_emit(tc *tx, ir_stmt *s)
+{
+    ir_append(tx->ir, tx->block, s);
+}
+
+ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init, src_span span)
+{
+    ir_var *v = ir_var_new(tx->ir, IR_VAR_LOCAL, name, type, span);
+    ir_stmt *s = ir_new_stmt(tx->ir, IR_DECL, span);
+    s->var = v;
+    s->value = init;
+    tc_emit(tx, s);
+    if (init)
+        map_put_ptr(&tx->definitions, v, init);
+    return v;
+}
+
+bool tc_is_stable(const ir_expr *e)
+{
+    if (e->op == IR_OP_VAR)
+        return e->u.var->kind != IR_VAR_LOCAL && !e->u.var->is_mutable;
+    return e->op == IR_OP_INT || e->op == IR_OP_FLOAT || e->op == IR_OP_TEXT || e->op == IR_OP_SREG;
+}
+
+// Whether nothing that later statements do can change the value: stable leaves under pure operators, of modest size.
+static bool is_steady(const ir_expr *e, int budget)
+{
+    if (budget <= 0)
+        return false;
+    if (tc_is_stable(e))
+        return true;
+    if (e->op == IR_OP_VAR)
+        return false;
+    if (!(ir_op_properties(e->op) & IR_PURE))
+        return false;
+    for (int i = 0; i < e->arg_count; i++)
+        if (!is_steady(e->args[i], budget / 2))
+            return false;
+    return true;
+}
+
+ir_expr *tc_keep(tc *tx, ir_expr *e, const char *name, src_span span)
+{
+    if (is_steady(e, 4) || e->type->kind == IR_VOID || e->type->kind == IR_STRING)
+        return e;
+    return ir_read(tx->ir, tc_declare(tx, name ? name : "t", e->type, e, span), span);
+}
+
+tc_value tc_freeze(tc *tx, tc_value v, src_span span)
+{
+    if (v.kind == TC_RT)
+        return tc_rt(tc_keep(tx, v.rt, NULL, span));
+    if (v.kind != TC_TUPLE && v.kind != TC_LIST)
+        return v;
+    if (tc_is_compile_time(v))
+        return v;
+    tc_value copy = tc_list_new(tx, v.kind, v.list->at, v.list->len);
+    for (size_t i = 0; i < copy.list->len; i++)
+        copy.list->at[i] = tc_freeze(tx, copy.list->at[i], span);
+    return copy;
+}
+
+tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
+{
+    if (v.kind != TC_RT || !tx->block || tx->block->stmts.len == mark || is_steady(v.rt, 4))
+        return v;
+    ir_var *t = ir_var_new(tx->ir, IR_VAR_LOCAL, "t", v.rt->type, span);
+    ir_stmt *s = ir_new_stmt(tx->ir, IR_DECL, span);
+    s->var = t;
+    s->value = v.rt;
+    tc_emit(tx, s);  // at the end, then moved to its place
+    ir_stmt **at = tx->block->stmts.at;
+    for (size_t i = tx->block->stmts.len - 1; i > mark; i--)
+        at[i] = at[i - 1];
+    at[mark] = s;
+    return tc_rt(ir_read(tx->ir, t, span));
+}
+
+void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span)
+{
+    v->is_mutable = true;
+    map_put_ptr(&tx->definitions, v, NULL);
+    ir_stmt *s = ir_new_stmt(tx->ir, IR_ASSIGN, span);
+    s->var = v;
+    s->value = value;
+    tc_emit(tx, s);
+}
+
+int tc_region_enter(tc *tx)
+{
+    VEC_PUSH(tx->arena, &tx->region_stack, tx->region);
+    tx->region = ++tx->next_region;
+    return tx->region;
+}
+
+void tc_region_leave(tc *tx)
+{
+    tx->region = VEC_POP(&tx->region_stack);
+}
+
+// Whether [region] is the current region or one around it.
+bool tc_in_region(const tc *tx, int region)
+{
+    if (region == tx->region)
+        return true;
+    for (size_t i = tx->region_stack.len; i-- > 0;)
+        if (tx->region_stack.at[i] == region)
+            return true;
+    return false;
+}
+
+typedef struct resolver {
+    tc *tx;
+    bool ok;
+    int depth;
+} resolver;
+
+static ir_expr *resolve_visit(void *user, ir_expr *e)
+{
+    resolver *r = user;
+    if (e->op == IR_OP_VAR && e->u.var->kind == IR_VAR_LOCAL) {
+        ir_expr *init = e->u.var->is_mutable ? NULL : map_get_ptr(&r->tx->definitions, e->u.var);
+        if (!init || ++r->depth > 1000) {
+            r->ok = false;
+            return e;
+        }
+        return ir_rewrite_expr(r->tx->ir, init, resolve_visit, r);
+    }
+    bool is_thread = e->op == IR_OP_SREG && (e->u.i <= IR_BID_Z);
+    if (is_thread || e->op == IR_OP_LOAD || e->op == IR_OP_PLOAD || e->op == IR_OP_CALL || e->op == IR_OP_INTRIN ||
+        (e->op == IR_OP_VAR && (e->u.var->kind == IR_VAR_LOOP || e->u.var->type->kind == IR_TENSOR)))
+        r->ok = false;
+    return e;
+}
+
+ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok)
+{
+    resolver r = {tx, true, 0};
+    ir_expr *resolved = ir_rewrite_expr(tx->ir, e, resolve_visit, &r);
+    *ok = r.ok;
+    return resolved;
+}

@@ -1,0 +1,736 @@
+// Expressions: one function per kind of node; names, f-strings, comprehensions, subscripts, attributes.
+#include "typecheck/tc_priv.h"
+
+#include <string.h>
+
+enum { DEEPEST = 3000 };  // nested expressions and statements over all active calls, a guard for the C stack
+
+// ---- names -------------------------------------------------------------------------------------------------------------
+
+static tc_value maybe_undefined(tc *tx, const tc_binding *b, src_span span)
+{
+    diag *d = tc_error(tx, HDS0131, span, b->name->text);
+    if (b->other.begin)
+        diag_label(d, b->other, "assigned only here");
+    diag_help(d, "assign it before, or in every branch");
+    return tc_poison();
+}
+
+tc_value tc_binding_value(tc *tx, tc_binding *b, src_span span)
+{
+    if (b->lazy_module) {
+        tc_module *m = b->lazy_module;
+        b->value = b->lazy_name ? tc_module_attribute(tx, m, b->lazy_name, span, NULL)
+                                : (tc_value){.kind = TC_MODULE, .module = m};
+        b->lazy_module = NULL;
+    }
+    if (b->state == TC_MAYBE_UNDEFINED)
+        return maybe_undefined(tx, b, span);
+    return b->value;
+}
+
+static bool has_run_time_part(tc_value v)
+{
+    return !tc_is_compile_time(v);
+}
+
+tc_value tc_lookup(tc *tx, sym name, src_span span)
+{
+    tc_binding *b = tx->frame ? tc_scope_find(tx->frame->scope, name, NULL) : tc_scope_find(tx->natives, name, NULL);
+    if (!b) {
+        diag *d = tc_error(tx, HDS0130, span, name->text);
+        const char *close = tc_scope_suggest(tx->frame ? tx->frame->scope : tx->natives, sym_str(name));
+        if (close)
+            diag_help(d, "did you mean '%s'?", close);
+        return tc_poison();
+    }
+    tc_value v = tc_binding_value(tx, b, span);
+    if (!has_run_time_part(v))
+        return v;
+    if (b->owner != tx->func)
+        return tc_capture(tx, b, span);
+    if (tx->frame && tx->frame->compile_time && tc_wants_run_time(tx))
+        return tc_poison();
+    if (v.kind == TC_RT && b->var)
+        return tc_rt(ir_read(tx->ir, b->var, span));
+    return v;
+}
+
+// ---- literals and text ---------------------------------------------------------------------------------------------------
+
+static tc_value eval_int(tc *tx, const ast_int *e)
+{
+    if (e->too_large)
+        return TC_ERR(tx, HDS0120, e->node.span);
+    return tc_of_int((tc_int)e->value);
+}
+
+static tc_value eval_fstring(tc *tx, const ast_fstring *e)
+{
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    for (size_t i = 0; i < e->parts.len; i++) {
+        const ast_fstring_part *p = &e->parts.at[i];
+        if (!p->value) {
+            str_add(&b, p->literal);
+            continue;
+        }
+        tc_value v = tc_eval(tx, p->value);
+        if (tc_is_poison(v))
+            return v;
+        if (!tc_is_compile_time(v) && v.kind != TC_TENSOR)
+            return TC_ERR(tx, HDS0132, p->value->span, tc_describe(tx, v));
+        if (p->debug)
+            str_adds(&b, p->debug);
+        if (p->conversion == 'r' || (p->debug && !p->conversion && !p->spec)) {
+            tc_repr(tx, v, &b);
+            continue;
+        }
+        tc_value spec = p->spec ? tc_eval(tx, p->spec) : tc_str(STR(""));
+        if (spec.kind != TC_STR)
+            return tc_poison();
+        tc_value text = tc_format_spec(tx, v, spec.s, p->value->span);
+        if (text.kind != TC_STR)
+            return tc_poison();
+        str_add(&b, text.s);
+    }
+    return tc_str((str){str_text(&b), b.len});
+}
+
+// ---- logic: the right side is looked at only if the left does not decide -----------------------------------------------------
+
+// Evaluates [e] into a block of its own. *[block] gets the statements it needed.
+static tc_value eval_aside(tc *tx, const ast_expr *e, ir_block *block)
+{
+    ir_block *saved = tx->block;
+    *block = (ir_block){0};
+    tx->block = block;
+    tc_region_enter(tx);
+    tc_value v = tc_eval(tx, e);
+    tc_region_leave(tx);
+    tx->block = saved;
+    return v;
+}
+
+static tc_value logical_rt(tc *tx, ast_op op, tc_value left, const ast_expr *right, src_span span)
+{
+    ir_expr *a = tc_condition(tx, left, span);
+    if (!a)
+        return tc_poison();
+    ir_block aside;
+    tc_value r = eval_aside(tx, right, &aside);
+    if (tc_is_poison(r))
+        return r;
+    ir_block *saved = tx->block;
+    tx->block = &aside;
+    ir_expr *b = tc_condition(tx, r, right->span);
+    tx->block = saved;
+    if (!b)
+        return tc_poison();
+    if (aside.stmts.len == 0)
+        return tc_rt(ir_binary(tx->ir, op == AST_OP_LOGICAL_AND ? IR_OP_LAND : IR_OP_LOR, a, b, span));
+    ir_var *result = tc_declare(tx, "holds", ir_scalar(tx->ir, DT_BOOL), a, span);
+    ir_stmt *branch = ir_new_stmt(tx->ir, IR_IF, span);
+    ir_expr *value = ir_read(tx->ir, result, span);
+    branch->value = op == AST_OP_LOGICAL_AND ? value : ir_unary(tx->ir, IR_OP_NOT, value, span);
+    branch->body = aside;
+    tx->block = &branch->body;
+    tc_assign_var(tx, result, b, span);
+    tx->block = saved;
+    tc_emit(tx, branch);
+    return tc_rt(ir_read(tx->ir, result, span));
+}
+
+static tc_value eval_logical(tc *tx, const ast_logical *e)
+{
+    tc_value left = tc_eval(tx, e->operands.at[0]);
+    for (size_t i = 1; i < e->operands.len && !tc_is_poison(left); i++) {
+        bool truth;
+        if (tc_truth(left, &truth)) {
+            if (truth == (e->op == AST_OP_LOGICAL_OR))
+                return left;
+            left = tc_eval(tx, e->operands.at[i]);
+        } else {
+            left = logical_rt(tx, e->op, left, e->operands.at[i], e->node.span);
+        }
+    }
+    return left;
+}
+
+static tc_value eval_compare(tc *tx, const ast_compare *e)
+{
+    tc_value left = tc_eval(tx, e->operands.at[0]);
+    tc_value all = tc_bool(true);
+    for (size_t i = 0; i < e->ops.len; i++) {
+        size_t mark = tx->block ? tx->block->stmts.len : 0;
+        tc_value right = tc_eval(tx, e->operands.at[i + 1]);
+        if (tc_is_poison(left) || tc_is_poison(right))
+            return tc_poison();
+        left = tc_keep_before(tx, left, mark, e->node.span);
+        if (i + 1 < e->ops.len)
+            right = tc_freeze(tx, right, e->node.span);
+        tc_value holds = tc_compare(tx, e->ops.at[i], left, right, e->node.span);
+        if (tc_is_poison(holds))
+            return holds;
+        bool truth;
+        if (tc_truth(holds, &truth)) {
+            if (!truth)
+                return tc_bool(false);
+        } else if (all.kind == TC_RT) {
+            all = tc_rt(ir_binary(tx->ir, IR_OP_LAND, all.rt, holds.rt, e->node.span));
+        } else {
+            all = holds;
+        }
+        left = right;
+    }
+    return all;
+}
+
+static bool same_type(tc *tx, tc_value a, tc_value b, const ir_type **out)
+{
+    const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
+    if (!ta || !tb)
+        return false;
+    if (ta == tb) {
+        *out = ta;
+        return true;
+    }
+    if (ta->kind != IR_SCALAR || tb->kind != IR_SCALAR)
+        return false;
+    // Literals adapt to the other arm; otherwise the common type of arithmetic.
+    if (a.kind != TC_RT && b.kind == TC_RT && (dt_is_float(tb->scalar) || a.kind != TC_FLOAT))
+        *out = tb;
+    else if (b.kind != TC_RT && a.kind == TC_RT && (dt_is_float(ta->scalar) || b.kind != TC_FLOAT))
+        *out = ta;
+    else {
+        dtype t = dt_promote(ta->scalar, tb->scalar);
+        *out = ir_scalar(tx->ir, t);
+        return t != DT_NONE;
+    }
+    return true;
+}
+
+static tc_value eval_if_expr(tc *tx, const ast_if_expr *e)
+{
+    tc_value c = tc_eval(tx, e->condition);
+    if (tc_is_poison(c))
+        return c;
+    bool truth;
+    if (tc_truth(c, &truth))
+        return tc_eval(tx, truth ? e->then : e->or_else);
+    ir_expr *condition = tc_condition(tx, c, e->condition->span);
+    if (!condition)
+        return tc_poison();
+    ir_block then_block, else_block;
+    tc_value a = eval_aside(tx, e->then, &then_block), b = eval_aside(tx, e->or_else, &else_block);
+    if (tc_is_poison(a) || tc_is_poison(b))
+        return tc_poison();
+    const ir_type *t;
+    if (!same_type(tx, a, b, &t))
+        return TC_ERR(tx, HDS0133, e->node.span, tc_describe(tx, a), tc_describe(tx, b));
+    ir_block *saved = tx->block;
+    tx->block = &then_block;
+    ir_expr *x = tc_convert(tx, a, t, e->then->span, "value");
+    tx->block = &else_block;
+    ir_expr *y = tc_convert(tx, b, t, e->or_else->span, "value");
+    tx->block = saved;
+    if (!x || !y)
+        return tc_poison();
+    if (!then_block.stmts.len && !else_block.stmts.len)
+        return tc_rt(ir_select(tx->ir, condition, x, y, e->node.span));
+    ir_var *result = tc_declare(tx, "chosen", t, NULL, e->node.span);
+    ir_stmt *branch = ir_new_stmt(tx->ir, IR_IF, e->node.span);
+    branch->value = condition;
+    branch->body = then_block;
+    branch->or_else = else_block;
+    tx->block = &branch->body;
+    tc_assign_var(tx, result, x, e->then->span);
+    tx->block = &branch->or_else;
+    tc_assign_var(tx, result, y, e->or_else->span);
+    tx->block = saved;
+    tc_emit(tx, branch);
+    return tc_rt(ir_read(tx->ir, result, e->node.span));
+}
+
+static tc_value eval_binary(tc *tx, const ast_binary *e)
+{
+    tc_value a = tc_eval(tx, e->left);
+    size_t mark = tx->block ? tx->block->stmts.len : 0;
+    tc_value b = tc_eval(tx, e->right);
+    a = tc_keep_before(tx, a, mark, e->left->span);
+    return tc_binary(tx, e->op, a, b, e->node.span);
+}
+
+static tc_value eval_unary(tc *tx, const ast_unary *e)
+{
+    if (e->op == AST_OP_INVERT && e->operand->kind == AST_SUBSCRIPT) {
+        const ast_subscript *s = AST_AS(SUBSCRIPT, subscript, e->operand);
+        tc_value base = tc_eval(tx, s->value);
+        if (base.kind == TC_TENSOR) {
+            tc_list items = {0};
+            if (!tc_eval_items(tx, &s->items, &items))
+                return tc_poison();
+            return tc_tensor_address(tx, base.tensor, items.at, items.len, e->node.span);
+        }
+        if (base.kind == TC_RT && base.rt->type->kind == IR_POINTER && s->items.len == 1)
+            return tc_binary(tx, AST_OP_ADD, base, tc_eval(tx, s->items.at[0]), e->node.span);
+        return tc_unary(tx, e->op, tc_index(tx, base, s), e->node.span);
+    }
+    return tc_unary(tx, e->op, tc_eval(tx, e->operand), e->node.span);
+}
+
+// ---- displays and comprehensions -----------------------------------------------------------------------------------------------
+
+bool tc_eval_items(tc *tx, const ast_list *items, tc_list *out)
+{
+    for (size_t i = 0; i < items->len; i++) {
+        const ast_node *item = items->at[i];
+        if (item->kind == AST_STARRED) {
+            tc_value v = tc_eval(tx, AST_AS(STARRED, starred, item)->value);
+            if (!tc_iterate(tx, v, item->span, out))
+                return false;
+            continue;
+        }
+        tc_value v = tc_eval(tx, item);
+        if (tc_is_poison(v))
+            return false;
+        tc_list_push(tx, out, v);
+    }
+    return true;
+}
+
+static tc_value eval_sequence(tc *tx, const ast_sequence *e, tc_kind kind)
+{
+    tc_value r = tc_list_new(tx, kind, NULL, 0);
+    tc_list items = {0};
+    if (!tc_eval_items(tx, &e->items, &items))
+        return tc_poison();
+    for (size_t i = 0; i < items.len; i++) {
+        bool doubled = false;
+        for (size_t j = 0; kind == TC_SET && j < r.list->len; j++)
+            doubled |= tc_equal(r.list->at[j], items.at[i]);
+        if (!doubled)
+            tc_list_push(tx, r.list, items.at[i]);
+    }
+    return r;
+}
+
+static tc_value eval_dict(tc *tx, const ast_dict *e)
+{
+    tc_value r = tc_dict_new(tx);
+    for (size_t i = 0; i < e->items.len; i++) {
+        tc_value v = tc_eval(tx, e->items.at[i].value);
+        if (tc_is_poison(v))
+            return v;
+        if (!e->items.at[i].key) {
+            if (v.kind != TC_DICT)
+                return TC_ERR(tx, HDS0134, e->items.at[i].value->span, tc_describe(tx, v));
+            for (size_t j = 0; j < v.dict->keys.len; j++)
+                tc_dict_put(tx, r.dict, v.dict->keys.at[j], v.dict->values.at[j]);
+            continue;
+        }
+        tc_value key = tc_eval(tx, e->items.at[i].key);
+        if (tc_is_poison(key))
+            return key;
+        if (!tc_is_compile_time(key))
+            return TC_ERR(tx, HDS0135, e->items.at[i].key->span, tc_describe(tx, key));
+        tc_dict_put(tx, r.dict, key, v);
+    }
+    return r;
+}
+
+static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_value into)
+{
+    if (clause == e->clauses.len) {
+        tc_value v = tc_eval(tx, e->element);
+        if (tc_is_poison(v))
+            return false;
+        if (!e->key) {
+            tc_list_push(tx, into.list, tc_freeze(tx, v, e->element->span));
+            return true;
+        }
+        tc_value key = tc_eval(tx, e->key);
+        if (tc_is_poison(key))
+            return false;
+        tc_dict_put(tx, into.dict, key, v);
+        return true;
+    }
+    const ast_comp_for *c = &e->clauses.at[clause];
+    tc_list items = {0};
+    tc_value iterable = tc_eval(tx, c->iterable);
+    if (tc_is_poison(iterable) || !tc_iterate(tx, iterable, c->iterable->span, &items))
+        return false;
+    for (size_t i = 0; i < items.len; i++) {
+        if (!tc_step(tx, e->node.span) || !tc_assign_target(tx, c->target, items.at[i], c->target->span))
+            return false;
+        bool keep = true;
+        for (size_t k = 0; k < c->conditions.len && keep; k++) {
+            tc_value v = tc_eval(tx, c->conditions.at[k]);
+            if (tc_is_poison(v))
+                return false;
+            if (!tc_truth(v, &keep)) {
+                tc_error(tx, HDS0136, c->conditions.at[k]->span, tc_describe(tx, v));
+                return false;
+            }
+        }
+        if (keep && !comprehend(tx, e, clause + 1, into))
+            return false;
+    }
+    return true;
+}
+
+static tc_value eval_comprehension(tc *tx, const ast_comprehension *e)
+{
+    tc_value into = e->key ? tc_dict_new(tx) : tc_list_new(tx, e->node.kind == AST_SET_COMP ? TC_SET : TC_LIST, NULL, 0);
+    tc_scope *saved = tx->frame->scope;
+    tx->frame->scope = tc_scope_new(tx, saved, saved->module, TC_SCOPE_FUNCTION);
+    bool ok = comprehend(tx, e, 0, into);
+    tx->frame->scope = saved;
+    return ok ? into : tc_poison();
+}
+
+static tc_value eval_lambda(tc *tx, const ast_lambda *e)
+{
+    tc_function *f = ARENA_NEW(tx->arena, tc_function);
+    f->id = tx->next_id++;
+    f->lambda = e;
+    f->module = tx->frame->scope->module;
+    f->closure = tx->frame->scope;
+    f->facts = ARENA_NEW(tx->arena, tc_function_facts);
+    return (tc_value){.kind = TC_FUNCTION, .function = f};
+}
+
+// ---- calls ------------------------------------------------------------------------------------------------------------------------
+
+static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
+{
+    tc_value v = tc_eval(tx, a->value);
+    if (tc_is_poison(v))
+        return false;
+    if (a->kind == AST_ARG_STAR) {
+        tc_list items = {0};
+        if (!tc_iterate(tx, v, a->span, &items))
+            return false;
+        for (size_t i = 0; i < items.len; i++)
+            VEC_PUSH(tx->arena, &out->list, ((tc_arg){NULL, items.at[i], a->span}));
+        return true;
+    }
+    if (v.kind != TC_DICT) {
+        tc_error(tx, HDS0134, a->span, tc_describe(tx, v));
+        return false;
+    }
+    for (size_t i = 0; i < v.dict->keys.len; i++) {
+        if (v.dict->keys.at[i].kind != TC_STR) {
+            tc_error(tx, HDS0135, a->span, tc_describe(tx, v.dict->keys.at[i]));
+            return false;
+        }
+        VEC_PUSH(tx->arena, &out->list, ((tc_arg){sym_intern(tx->syms, v.dict->keys.at[i].s), v.dict->values.at[i], a->span}));
+    }
+    return true;
+}
+
+static bool eval_args(tc *tx, const ast_call *e, tc_args *out)
+{
+    bool ok = true;
+    for (size_t i = 0; i < e->args.len; i++) {
+        const ast_arg *a = &e->args.at[i];
+        if (a->kind != AST_ARG_PLAIN) {
+            ok &= eval_star(tx, a, out);
+            continue;
+        }
+        size_t mark = tx->block ? tx->block->stmts.len : 0;
+        tc_value v = tc_eval(tx, a->value);
+        ok &= !tc_is_poison(v);
+        // An earlier argument that later statements could change is stored before them.
+        for (size_t j = 0; tx->block && tx->block->stmts.len > mark && j < out->list.len; j++) {
+            size_t before = tx->block->stmts.len;
+            out->list.at[j].value = tc_keep_before(tx, out->list.at[j].value, mark, out->list.at[j].span);
+            mark += tx->block->stmts.len - before;
+        }
+        VEC_PUSH(tx->arena, &out->list, ((tc_arg){a->name, v, a->span}));
+    }
+    return ok;
+}
+
+static tc_value eval_call(tc *tx, const ast_call *e)
+{
+    tc_value callee = tc_eval(tx, e->callee);
+    if (tc_is_poison(callee))
+        return callee;
+    tc_args args = {.span = e->node.span};
+    if (!eval_args(tx, e, &args))
+        return tc_poison();
+    return tc_call(tx, callee, &args);
+}
+
+// ---- subscripts and iteration -----------------------------------------------------------------------------------------------------------
+
+static tc_value ct_slice(tc *tx, tc_value v, const ast_slice *s)
+{
+    tc_int len = v.kind == TC_STR ? (tc_int)v.s.len : (tc_int)v.list->len;
+    tc_value parts[3];
+    const ast_expr *written[3] = {s->start, s->stop, s->step};
+    for (int i = 0; i < 3; i++) {
+        parts[i] = written[i] ? tc_eval(tx, written[i]) : tc_none();
+        if (tc_is_poison(parts[i]))
+            return parts[i];
+        if (parts[i].kind != TC_NONE && parts[i].kind != TC_INT)
+            return TC_ERR(tx, HDS0137, written[i]->span, tc_describe(tx, parts[i]));
+    }
+    tc_int step = parts[2].kind == TC_INT ? parts[2].i : 1;
+    if (step == 0)
+        return TC_ERR(tx, HDS0138, s->node.span);
+    tc_int low = step > 0 ? 0 : -1, high = step > 0 ? len : len - 1;
+    tc_int bounds[2];
+    for (int i = 0; i < 2; i++) {
+        tc_int b = parts[i].kind == TC_INT ? parts[i].i : (i == 0) == (step > 0) ? low : high;
+        if (parts[i].kind == TC_INT) {
+            if (b < 0)
+                b += len;
+            b = b < low ? low : b > high ? high : b;
+        }
+        bounds[i] = b;
+    }
+    str_buf text;
+    str_buf_init(&text, tx->arena);
+    tc_value r = v.kind == TC_STR ? v : tc_list_new(tx, v.kind, NULL, 0);
+    for (tc_int i = bounds[0]; step > 0 ? i < bounds[1] : i > bounds[1]; i += step) {
+        if (v.kind == TC_STR)
+            str_addc(&text, v.s.at[i]);
+        else
+            tc_list_push(tx, r.list, v.list->at[i]);
+    }
+    return v.kind == TC_STR ? tc_str((str){str_text(&text), text.len}) : r;
+}
+
+static tc_value sequence_item(tc *tx, tc_value v, tc_value index, src_span span)
+{
+    size_t len = v.kind == TC_STR ? v.s.len : v.list->len;
+    if (index.kind == TC_RT)
+        return TC_ERR(tx, HDS0139, span, tc_describe(tx, v));
+    if (index.kind != TC_INT && index.kind != TC_BOOL)
+        return TC_ERR(tx, HDS0137, span, tc_describe(tx, index));
+    tc_int i = index.kind == TC_BOOL ? index.b : index.i;
+    if (i < 0)
+        i += (tc_int)len;
+    if (i < 0 || i >= (tc_int)len)
+        return TC_ERR(tx, HDS0140, span, tc_text(tx, index), (long)len);
+    return v.kind == TC_STR ? tc_str((str){v.s.at + i, 1}) : v.list->at[i];
+}
+
+static tc_value range_item(tc *tx, tc_range *r, tc_value index, src_span span)
+{
+    tc_int len = r->step > 0 ? (r->stop - r->start + r->step - 1) / r->step : (r->start - r->stop - r->step - 1) / -r->step;
+    if (len < 0)
+        len = 0;
+    if (index.kind != TC_INT)
+        return TC_ERR(tx, HDS0137, span, tc_describe(tx, index));
+    tc_int i = index.i < 0 ? index.i + len : index.i;
+    if (i < 0 || i >= len)
+        return TC_ERR(tx, HDS0140, span, tc_text(tx, index), (long)len);
+    return tc_of_int(r->start + i * r->step);
+}
+
+tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_span span)
+{
+    tc_value key = len == 1 ? items[0] : tc_list_new(tx, TC_TUPLE, items, len);
+    switch (v.kind) {
+    case TC_POISON: return v;
+    case TC_STR:
+    case TC_TUPLE:
+    case TC_LIST: return sequence_item(tx, v, key, span);
+    case TC_RANGE: return range_item(tx, v.range, key, span);
+    case TC_DICT: {
+        tc_value *found = tc_dict_find(v.dict, key);
+        return found ? *found : TC_ERR(tx, HDS0141, span, tc_text(tx, key));
+    }
+    case TC_TYPE:
+    case TC_TENSOR_TYPE:
+    case TC_SPACE: return tc_type_subscript(tx, v, items, len, span);
+    case TC_KIND: return v;  // list[int], tuple[int, …] as annotations
+    case TC_FUNCTION: return tc_function_brackets(tx, v, items, len, span);
+    case TC_CLASS: return tc_class_brackets(tx, v, items, len, span);
+    case TC_MAP: {
+        tc_args args = {.span = span};
+        for (size_t i = 0; i < len; i++)
+            VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, items[i], span}));
+        return tc_call(tx, v, &args);
+    }
+    case TC_TENSOR: return tc_tensor_load(tx, v.tensor, items, len, NULL, span);
+    case TC_RECORD: {
+        bool found = false;
+        tc_value r = tc_record_dunder(tx, v, "__getitem__", items, len, span, &found);
+        return found ? r : TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+    }
+    case TC_RT:
+        if (v.rt->type->kind == IR_POINTER && len == 1) {
+            ir_expr *i = tc_to_index(tx, items[0], span);
+            if (!i)
+                return tc_poison();
+            if (v.rt->type->elem->kind == IR_VOID)
+                return TC_ERR(tx, HDS0143, span);
+            ir_expr *e = ir_new_expr(tx->ir, IR_OP_PLOAD, v.rt->type->elem, span, 2);
+            e->args[0] = v.rt;
+            e->args[1] = i;
+            return tc_rt(e);
+        }
+        if (v.rt->type->kind == IR_VECTOR && len == 1 && items[0].kind == TC_INT && items[0].i >= 0 &&
+            items[0].i < v.rt->type->lanes) {
+            ir_expr *e = ir_new_expr(tx->ir, IR_OP_LANE, ir_scalar(tx->ir, v.rt->type->scalar), span, 1);
+            e->args[0] = v.rt;
+            e->u.i = (int64_t)items[0].i;
+            return tc_rt(e);
+        }
+        return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+    default: return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+    }
+}
+
+tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at)
+{
+    if (tc_is_poison(v))
+        return v;
+    if (v.kind == TC_TENSOR)
+        return tc_tensor_index(tx, v.tensor, at);
+    bool sequence = v.kind == TC_STR || v.kind == TC_TUPLE || v.kind == TC_LIST;
+    if (at->items.len == 1 && at->items.at[0]->kind == AST_SLICE) {
+        if (sequence)
+            return ct_slice(tx, v, AST_AS(SLICE, slice, at->items.at[0]));
+        return TC_ERR(tx, HDS0142, at->node.span, tc_describe(tx, v));
+    }
+    tc_list items = {0};
+    if (!tc_eval_items(tx, &at->items, &items))
+        return tc_poison();
+    return tc_index_value(tx, v, items.at, items.len, at->node.span);
+}
+
+static bool iterate_mapping_tasks(tc *tx, const tc_tasks *tasks, src_span span, tc_list *out)
+{
+    int64_t worker;
+    if (!ir_const_int(tasks->worker, &worker)) {
+        tc_error(tx, HDS0144, span, "the tasks of a run-time worker");
+        return false;
+    }
+    for (int64_t p = 0; p < tasks->map->tasks_per_worker; p++) {
+        int64_t coords[TM_MAX_RANK];
+        tm_task(tasks->map, worker, p, coords);
+        tc_value t = tc_list_new(tx, TC_TUPLE, NULL, 0);
+        for (int d = 0; d < tasks->map->rank; d++)
+            tc_list_push(tx, t.list, tc_of_int(coords[d]));
+        tc_list_push(tx, out, tasks->map->rank == 1 && !tasks->as_tuple ? t.list->at[0] : t);
+    }
+    return true;
+}
+
+bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
+{
+    switch (v.kind) {
+    case TC_POISON: return false;
+    case TC_TUPLE:
+    case TC_LIST:
+    case TC_SET:
+        for (size_t i = 0; i < v.list->len; i++)
+            tc_list_push(tx, out, v.list->at[i]);
+        return true;
+    case TC_DICT:
+        for (size_t i = 0; i < v.dict->keys.len; i++)
+            tc_list_push(tx, out, v.dict->keys.at[i]);
+        return true;
+    case TC_STR:
+        for (size_t i = 0; i < v.s.len; i++)
+            tc_list_push(tx, out, tc_str((str){v.s.at + i, 1}));
+        return true;
+    case TC_RANGE: {
+        tc_range *r = v.range;
+        for (tc_int i = r->start; r->step > 0 ? i < r->stop : i > r->stop; i += r->step) {
+            if (!tc_step(tx, span))
+                return false;
+            tc_list_push(tx, out, tc_of_int(i));
+        }
+        return true;
+    }
+    case TC_TASKS: return iterate_mapping_tasks(tx, v.tasks, span, out);
+    case TC_RT:
+        if (v.rt->type->kind == IR_VECTOR) {
+            for (int i = 0; i < v.rt->type->lanes; i++) {
+                tc_value index = tc_of_int(i);
+                tc_list_push(tx, out, tc_index_value(tx, v, &index, 1, span));
+            }
+            return true;
+        }
+        break;
+    default: break;
+    }
+    tc_error(tx, HDS0144, span, tc_describe(tx, v));
+    return false;
+}
+
+static tc_value eval_attribute(tc *tx, const ast_attribute *e)
+{
+    tc_value v = tc_eval(tx, e->value);
+    return tc_is_poison(v) ? v : tc_attribute(tx, v, e->name, e->name_span, e->value->span);
+}
+
+static tc_value eval_walrus(tc *tx, const ast_walrus *e)
+{
+    tc_value v = tc_eval(tx, e->value);
+    if (tc_is_poison(v))
+        return v;
+    tc_bind_local(tx, e->name, v, e->node.span);
+    return tc_lookup(tx, e->name, e->node.span);
+}
+
+static tc_value eval_node(tc *tx, const ast_expr *e)
+{
+    switch (e->kind) {
+    case AST_NAME: return tc_lookup(tx, AST_AS(NAME, name, e)->name, e->span);
+    case AST_INT: return eval_int(tx, AST_AS(INT, int, e));
+    case AST_FLOAT: {
+        const ast_float *f = AST_AS(FLOAT, float, e);
+        return f->imaginary ? TC_ERR(tx, HDS0145, e->span) : tc_float(f->value);
+    }
+    case AST_STRING: return tc_str(AST_AS(STRING, string, e)->value);
+    case AST_FSTRING: return eval_fstring(tx, AST_AS(FSTRING, fstring, e));
+    case AST_TRUE: return tc_bool(true);
+    case AST_FALSE: return tc_bool(false);
+    case AST_NONE: return tc_none();
+    case AST_ELLIPSIS: return (tc_value){.kind = TC_ELLIPSIS};
+    case AST_UNARY: return eval_unary(tx, AST_AS(UNARY, unary, e));
+    case AST_BINARY: return eval_binary(tx, AST_AS(BINARY, binary, e));
+    case AST_LOGICAL: return eval_logical(tx, AST_AS(LOGICAL, logical, e));
+    case AST_COMPARE: return eval_compare(tx, AST_AS(COMPARE, compare, e));
+    case AST_IF_EXPR: return eval_if_expr(tx, AST_AS(IF_EXPR, if_expr, e));
+    case AST_LAMBDA: return eval_lambda(tx, AST_AS(LAMBDA, lambda, e));
+    case AST_CALL: return eval_call(tx, AST_AS(CALL, call, e));
+    case AST_ATTRIBUTE: return eval_attribute(tx, AST_AS(ATTRIBUTE, attribute, e));
+    case AST_SUBSCRIPT: {
+        const ast_subscript *s = AST_AS(SUBSCRIPT, subscript, e);
+        return tc_index(tx, tc_eval(tx, s->value), s);
+    }
+    case AST_TUPLE: return eval_sequence(tx, AST_AS(TUPLE, sequence, e), TC_TUPLE);
+    case AST_LIST: return eval_sequence(tx, AST_AS(LIST, sequence, e), TC_LIST);
+    case AST_SET: return eval_sequence(tx, AST_AS(SET, sequence, e), TC_SET);
+    case AST_DICT: return eval_dict(tx, AST_AS(DICT, dict, e));
+    case AST_LIST_COMP:
+    case AST_SET_COMP:
+    case AST_GENERATOR:
+    case AST_DICT_COMP: return eval_comprehension(tx, (const ast_comprehension *)e);
+    case AST_WALRUS: return eval_walrus(tx, AST_AS(WALRUS, walrus, e));
+    case AST_SLICE:
+    case AST_STARRED: return TC_ERR(tx, HDS0146, e->span);
+    default: return tc_poison();
+    }
+}
+
+tc_value tc_eval(tc *tx, const ast_expr *e)
+{
+    if (tx->aborted || tx->needs_run_time || !tc_step(tx, e->span))
+        return tc_poison();
+    if (++tx->eval_depth > DEEPEST) {
+        tc_error(tx, HDS0102, e->span);
+        tx->aborted = true;
+    }
+    tc_value v = tx->aborted ? tc_poison() : eval_node(tx, e);
+    tx->eval_depth--;
+    return v;
+}

@@ -1,0 +1,669 @@
+// The outermost scope (types, kinds, namespaces, built-in functions), attributes of values, and methods of built-in kinds.
+#include "typecheck/native.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- arguments of built-ins ---------------------------------------------------------------------------------------------------
+
+static int param_position(const char *params, sym name)
+{
+    int index = 0;
+    for (const char *at = params; at && *at; index++) {
+        size_t len = strcspn(at, " ");
+        if (len == name->len && memcmp(at, name->text, len) == 0)
+            return index;
+        at += len + (at[len] == ' ');
+    }
+    return -1;
+}
+
+tc_value *tc_arg_get(tc_args *args, const char *params, int index)
+{
+    int seen = 0;
+    for (size_t i = 0; i < args->list.len; i++) {
+        tc_arg *a = &args->list.at[i];
+        if (a->name ? param_position(params, a->name) == index : seen++ == index)
+            return &a->value;
+    }
+    return NULL;
+}
+
+bool tc_args_check(tc *tx, const tc_native *n, tc_args *args)
+{
+    int count = (int)args->list.len;
+    if (count < n->min_args || (n->max_args >= 0 && count > n->max_args)) {
+        const char *wanted = n->max_args < 0             ? arena_printf(tx->arena, "at least %d", n->min_args)
+                             : n->min_args == n->max_args ? arena_printf(tx->arena, "%d", n->min_args)
+                                                          : arena_printf(tx->arena, "%d to %d", n->min_args, n->max_args);
+        tc_error(tx, HDS0283, args->span, n->name, wanted, count);
+        return false;
+    }
+    for (int i = 0; i < n->min_args && n->params; i++)
+        if (!tc_arg_get(args, n->params, i)) {
+            const char *at = n->params;
+            for (int k = 0; k < i; k++)
+                at = strchr(at, ' ') + 1;
+            tc_error(tx, HDS0213, args->span, n->name, arena_strndup(tx->arena, at, strcspn(at, " ")));
+            return false;
+        }
+    for (size_t i = 0; n->params && i < args->list.len; i++)
+        if (args->list.at[i].name && param_position(n->params, args->list.at[i].name) < 0) {
+            tc_error(tx, HDS0211, args->list.at[i].span, n->name, args->list.at[i].name->text);
+            return false;
+        }
+    return true;
+}
+
+// ---- attributes of types ----------------------------------------------------------------------------------------------------------
+
+static tc_value dtype_limit(tc *tx, dtype t, bool is_max, src_span span)
+{
+    if (dt_is_int(t) || t == DT_BOOL)
+        return tc_of_int(is_max ? (tc_int)dt_max_bits(t) : (tc_int)dt_min(t));
+    if (dt_is_float(t)) {
+        int e = dt_exponent_bits(t), m = dt_mantissa_bits(t);
+        double top = t == DT_F8E4M3 ? 448 : t == DT_F64 ? 1.7976931348623157e308 : (2 - pow(2, -m)) * pow(2, (1 << (e - 1)) - 1);
+        return tc_float(is_max ? top : -top);
+    }
+    return TC_ERR(tx, HDS0154, span, "max", dt_name(t));
+}
+
+static const char *ptx_name(tc *tx, dtype t)
+{
+    const char *name = dt_name(t);
+    if (t == DT_F8E4M3 || t == DT_F8E5M2)
+        return name + 2;
+    if (dt_is_signed(t))
+        return arena_printf(tx->arena, "s%d", dt_bits(t));
+    return name;
+}
+
+static tc_value scalar_attribute(tc *tx, dtype t, str n, src_span span, bool *found)
+{
+    *found = true;
+    if (str_equal(n, STR("bits")) || str_equal(n, STR("nbits")))
+        return tc_of_int(dt_bits(t));
+    if (str_equal(n, STR("name")))
+        return tc_str(str_of(dt_long_name(t)));
+    if (str_equal(n, STR("short_name")))
+        return tc_str(str_of(dt_name(t)));
+    if (str_equal(n, STR("ptx")))
+        return tc_str(str_of(ptx_name(tx, t)));
+    if (str_equal(n, STR("is_float")))
+        return tc_bool(dt_is_float(t));
+    if (str_equal(n, STR("is_int")) || str_equal(n, STR("is_integer")))
+        return tc_bool(dt_is_int(t));
+    if (str_equal(n, STR("is_signed")))
+        return tc_bool(dt_is_signed(t) || dt_is_float(t));
+    if (str_equal(n, STR("is_subbyte")))
+        return tc_bool(dt_is_subbyte(t));
+    if (str_equal(n, STR("min")) || str_equal(n, STR("min_value")))
+        return dtype_limit(tx, t, false, span);
+    if (str_equal(n, STR("max")) || str_equal(n, STR("max_value")))
+        return dtype_limit(tx, t, true, span);
+    bool zero = str_equal(n, STR("zero")), one = str_equal(n, STR("one"));
+    if (zero || one)
+        return dt_is_float(t) ? tc_float(one) : t == DT_BOOL ? tc_bool(one) : tc_of_int(one);
+    *found = false;
+    return tc_poison();
+}
+
+static tc_value type_attribute(tc *tx, const ir_type *t, str n, src_span span, bool *found)
+{
+    *found = true;
+    if (str_equal(n, STR("nbytes"))) {
+        if (t->kind == IR_SCALAR && dt_is_subbyte(t->scalar))
+            return TC_ERR(tx, HDS0284, span, dt_name(t->scalar));
+        return tc_of_int(ir_type_bytes(t));
+    }
+    if (t->kind == IR_SCALAR)
+        return scalar_attribute(tx, t->scalar, n, span, found);
+    if (t->kind == IR_VECTOR && str_equal(n, STR("lanes")))
+        return tc_of_int(t->lanes);
+    if (t->kind == IR_VECTOR && str_equal(n, STR("dtype")))
+        return tc_type(ir_scalar(tx->ir, t->scalar));
+    if (t->kind == IR_POINTER && str_equal(n, STR("dtype")))
+        return tc_type(t->elem);
+    if (t->kind == IR_VECTOR)
+        return scalar_attribute(tx, t->scalar, n, span, found);
+    *found = false;
+    return tc_poison();
+}
+
+static tc_value tensor_type_attribute(tc *tx, const tc_tensor_type *t, str n, src_span span, bool *found)
+{
+    *found = true;
+    if (str_equal(n, STR("dtype")))
+        return tc_type(t->elem);
+    if (str_equal(n, STR("rank")))
+        return tc_of_int(t->rank);
+    if (str_equal(n, STR("shape")))
+        return tc_list_new(tx, TC_TUPLE, t->shape, (size_t)t->rank);
+    if (str_equal(n, STR("mapping")))
+        return t->map ? tc_map_value(t->map) : tc_none();
+    if (str_equal(n, STR("layout")))
+        return t->layout ? tc_layout_value(t->layout) : tc_none();
+    if (str_equal(n, STR("nbytes")) || str_equal(n, STR("size"))) {
+        tc_value size = tc_of_int(n.len == 6 ? ir_type_bytes(t->elem) : 1);
+        for (int i = 0; i < t->rank; i++)
+            size = tc_binary(tx, AST_OP_MUL, size, t->shape[i], span);
+        return size;
+    }
+    *found = false;
+    return tc_poison();
+}
+
+// ---- namespaces ----------------------------------------------------------------------------------------------------------------------
+
+static tc_value special_register(tc *tx, tc_namespace ns, str n, src_span span, bool *found)
+{
+    int axis = str_equal(n, STR("x")) ? 0 : str_equal(n, STR("y")) ? 1 : str_equal(n, STR("z")) ? 2 : -1;
+    *found = axis >= 0;
+    if (axis < 0)
+        return tc_poison();
+    if (tc_wants_run_time(tx))
+        return tc_poison();
+    if (!tx->func || tx->func->kind == IR_HOST_FUNC)
+        return TC_ERR(tx, HDS0285, span);
+    static const ir_sreg first[] = {IR_TID_X, IR_BID_X, IR_BDIM_X, IR_GDIM_X};
+    if (ns == TC_NS_BDIM && tx->func->block[axis] && tx->func->block[axis]->op == IR_OP_INT)
+        return tc_rt(ir_int(tx->ir, DT_I32, tx->func->block[axis]->u.i));
+    return tc_rt(ir_sreg_read(tx->ir, (ir_sreg)((int)first[ns - TC_NS_TID] + axis), span));
+}
+
+static tc_value native_by_name(tc *tx, const char *name)
+{
+    tc_binding *b = tc_scope_find_here(tx->natives, sym_of(tx->syms, name));
+    return b ? b->value : tc_poison();
+}
+
+static tc_value run_each(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
+    return tc_iterate(tx, args->list.at[0].value, args->span, r.list) ? r : tc_poison();
+}
+
+static const tc_native meta_each = {"each", run_each, 1, 1, NULL, 0};
+
+static tc_value namespace_attribute(tc *tx, tc_namespace ns, sym name, src_span span, bool *found)
+{
+    str n = sym_str(name);
+    *found = true;
+    if (ns == TC_NS_ATTRS && str_equal(n, STR("cuda")))
+        return (tc_value){.kind = TC_NAMESPACE, .ns = TC_NS_ATTRS_CUDA};
+    if (ns >= TC_NS_TID)
+        return special_register(tx, ns, n, span, found);
+    if (ns == TC_NS_META && str_equal(n, STR("range")))
+        return native_by_name(tx, "static_range");
+    if (ns == TC_NS_META && str_equal(n, STR("each")))
+        return (tc_value){.kind = TC_NATIVE, .native = &meta_each};
+    if (ns == TC_NS_HIDET && str_equal(n, STR("lang"))) {
+        tc_module *m = tc_module_load(tx, "hidet.lang", 0, NULL, span);
+        return m ? (tc_value){.kind = TC_MODULE, .module = m} : tc_poison();
+    }
+    if (ns == TC_NS_HIDET && str_equal(n, STR("script")))
+        return native_by_name(tx, "script");
+    tc_frame *f = tx->frame;
+    bool reads_dims = (ns == TC_NS_ATTRS_CUDA && str_equal(n, STR("block_dim"))) || (ns == TC_NS_ATTR && str_equal(n, STR("cuda_block_dim")));
+    if (reads_dims && tx->func && tx->func->block[0]) {
+        (void)f;
+        tc_value dims = tc_list_new(tx, TC_TUPLE, NULL, 0);
+        for (int i = 0; i < 3; i++) {
+            int64_t v;
+            tc_list_push(tx, dims.list, ir_const_int(tx->func->block[i], &v) ? tc_of_int(v) : tc_rt(tx->func->block[i]));
+        }
+        return dims;
+    }
+    *found = false;
+    return tc_poison();
+}
+
+// ---- attributes ------------------------------------------------------------------------------------------------------------------------
+
+static tc_value method_of(tc *tx, tc_value v, sym name)
+{
+    tc_method *m = ARENA_NEW(tx->arena, tc_method);
+    m->self = arena_dup(tx->arena, &v, sizeof v);
+    m->name = name;
+    return (tc_value){.kind = TC_METHOD, .method = m};
+}
+
+static tc_value function_attribute(tc *tx, const tc_function *f, str n, bool *found)
+{
+    *found = true;
+    if (str_equal(n, STR("name")) || str_equal(n, STR("__name__")))
+        return tc_str(f->name ? sym_str(f->name) : STR("<lambda>"));
+    if (str_equal(n, STR("__doc__")))
+        return f->decl && f->decl->doc ? tc_str(str_of(f->decl->doc)) : tc_none();
+    (void)tx;
+    *found = false;
+    return tc_poison();
+}
+
+static tc_value class_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found)
+{
+    const tc_class *c = v.kind == TC_CLASS ? v.class : v.record->class;
+    *found = true;
+    for (int i = 0; i < c->bound_count; i++)
+        if (c->bound_names[i] == name)
+            return c->bound_values[i];
+    if (v.kind == TC_RECORD) {
+        tc_value *field = tc_record_field(v.record, name, NULL);
+        if (field)
+            return *field;
+        tc_value method = tc_record_method(tx, v, name, found);
+        if (*found)
+            return method;
+    }
+    *found = true;
+    if (v.kind == TC_RECORD && strcmp(name->text, "nbytes") == 0) {
+        tc_value sum = tc_of_int(0);
+        for (int i = 0; i < c->field_count; i++)
+            sum = tc_binary(tx, AST_OP_ADD, sum, tc_attribute(tx, v.record->fields[i], name, span, span), span);
+        return sum;
+    }
+    if (v.kind == TC_CLASS && strcmp(name->text, "fields") == 0) {
+        tc_value names = tc_list_new(tx, TC_TUPLE, NULL, 0);
+        for (int i = 0; i < c->field_count; i++)
+            tc_list_push(tx, names.list, tc_str(sym_str(c->fields[i].name)));
+        return names;
+    }
+    *found = false;
+    return tc_poison();
+}
+
+static tc_value rt_attribute(tc *tx, tc_value v, str n, src_span span, bool *found)
+{
+    *found = true;
+    const ir_type *t = v.rt->type;
+    if (str_equal(n, STR("dtype")))
+        return tc_type(t->kind == IR_POINTER ? t->elem : t->kind == IR_VECTOR ? ir_scalar(tx->ir, t->scalar) : t);
+    if (str_equal(n, STR("type")))
+        return tc_type(t);
+    if (t->kind == IR_VECTOR && n.len == 1 && strchr("xyzw", n.at[0])) {
+        tc_value index = tc_of_int(strchr("xyzw", n.at[0]) - "xyzw");
+        return tc_index_value(tx, v, &index, 1, span);
+    }
+    *found = false;
+    return tc_poison();
+}
+
+static bool is_str_method(str n)
+{
+    static const char *const names[] = {"upper", "lower", "strip", "lstrip", "rstrip", "split", "join", "replace", "startswith", "endswith", "find",
+                                        "count", "format", "isdigit", "isalpha", "isalnum", "isupper", "islower", "zfill", "ljust", "rjust",
+                                        "center", "title", "capitalize", "removeprefix", "removesuffix", "splitlines"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_equal(n, str_of(names[i])))
+            return true;
+    return false;
+}
+
+static bool is_container_method(tc_kind kind, str n)
+{
+    static const char *const of_list[] = {"append", "extend", "index", "count", "pop", "insert", "copy", "reverse", NULL};
+    static const char *const of_dict[] = {"keys", "values", "items", "get", "copy", "update", "pop", NULL};
+    static const char *const of_set[] = {"add", "copy", NULL};
+    const char *const *names = kind == TC_DICT ? of_dict : kind == TC_SET ? of_set : of_list;
+    for (; *names; names++)
+        if (str_equal(n, str_of(*names)))
+            return kind != TC_TUPLE || str_equal(n, STR("index")) || str_equal(n, STR("count"));
+    return false;
+}
+
+tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found)
+{
+    str n = sym_str(name);
+    *found = true;
+    switch (v.kind) {
+    case TC_TYPE: return type_attribute(tx, v.type, n, span, found);
+    case TC_TENSOR_TYPE: return tensor_type_attribute(tx, v.tensor_type, n, span, found);
+    case TC_TENSOR: return tc_tensor_attribute(tx, v, name, span);
+    case TC_MODULE: return tc_module_attribute(tx, v.module, name, span, tx->frame ? tx->frame->scope->module : NULL);
+    case TC_NAMESPACE: return namespace_attribute(tx, v.ns, name, span, found);
+    case TC_CLASS:
+    case TC_RECORD: return class_attribute(tx, v, name, span, found);
+    case TC_RT: return rt_attribute(tx, v, n, span, found);
+    case TC_FUNCTION: return function_attribute(tx, v.function, n, found);
+    case TC_MAP: {
+        tc_value r = native_map_attribute(tx, v.map, n, found);
+        *found = true;
+        return tc_is_poison(r) ? method_of(tx, v, name) : r;
+    }
+    case TC_LAYOUT: {
+        tc_value r = native_layout_attribute(tx, v.layout, n, found);
+        *found = true;
+        return tc_is_poison(r) ? method_of(tx, v, name) : r;
+    }
+    case TC_RANGE:
+        if (!v.range->bounds[0]) {
+            if (str_equal(n, STR("start")))
+                return tc_of_int(v.range->start);
+            if (str_equal(n, STR("stop")))
+                return tc_of_int(v.range->stop);
+            if (str_equal(n, STR("step")))
+                return tc_of_int(v.range->step);
+        }
+        break;
+    case TC_STR:
+        if (is_str_method(n))
+            return method_of(tx, v, name);
+        break;
+    case TC_LIST:
+    case TC_TUPLE:
+    case TC_SET:
+    case TC_DICT:
+        if (is_container_method(v.kind, n))
+            return method_of(tx, v, name);
+        break;
+    case TC_INT:
+        if (str_equal(n, STR("bit_length")))
+            return method_of(tx, v, name);
+        break;
+    default: break;
+    }
+    *found = false;
+    return tc_poison();
+}
+
+tc_value tc_attribute(tc *tx, tc_value v, sym name, src_span span, src_span value_span)
+{
+    (void)value_span;
+    if (tc_is_poison(v))
+        return v;
+    bool found = false;
+    tc_value r = tc_native_attribute(tx, v, name, span, &found);
+    if (found)
+        return r;
+    return TC_ERR(tx, HDS0154, span, name->text, tc_describe(tx, v));
+}
+
+bool tc_has_attribute(tc *tx, tc_value v, sym name)
+{
+    bool muted = tx->diags->muted, found = false;
+    int errors = tx->diags->error_count;
+    tx->diags->muted = true;
+    tc_value r = tc_native_attribute(tx, v, name, (src_span){0}, &found);
+    tx->diags->muted = muted;
+    tx->diags->error_count = errors;
+    return found && !tc_is_poison(r);
+}
+
+// ---- methods ------------------------------------------------------------------------------------------------------------------------------
+
+static tc_value list_method(tc *tx, tc_value self, str n, tc_args *args)
+{
+    tc_list *list = self.list;
+    src_span span = args->span;
+    tc_value first = args->list.len ? args->list.at[0].value : tc_none();
+    if (str_equal(n, STR("append")) || str_equal(n, STR("add"))) {
+        for (size_t i = 0; self.kind == TC_SET && i < list->len; i++)
+            if (tc_equal(list->at[i], first))
+                return tc_none();
+        tc_list_push(tx, list, tc_freeze(tx, first, span));
+        return tc_none();
+    }
+    if (str_equal(n, STR("extend")))
+        return tc_iterate(tx, first, span, list) ? tc_none() : tc_poison();
+    if (str_equal(n, STR("copy")))
+        return tc_list_new(tx, self.kind, list->at, list->len);
+    if (str_equal(n, STR("reverse"))) {
+        for (size_t i = 0; i < list->len / 2; i++) {
+            tc_value swap = list->at[i];
+            list->at[i] = list->at[list->len - 1 - i];
+            list->at[list->len - 1 - i] = swap;
+        }
+        return tc_none();
+    }
+    if (str_equal(n, STR("index")) || str_equal(n, STR("count"))) {
+        tc_int count = 0;
+        for (size_t i = 0; i < list->len; i++)
+            if (tc_equal(list->at[i], first)) {
+                if (n.at[0] == 'i')
+                    return tc_of_int((tc_int)i);
+                count++;
+            }
+        return n.at[0] == 'i' ? TC_ERR(tx, HDS0141, span, tc_text(tx, first)) : tc_of_int(count);
+    }
+    int64_t at = (int64_t)list->len - 1;
+    bool pops = str_equal(n, STR("pop"));
+    if (args->list.len && !tc_as_int64(first, &at))
+        return TC_ERR(tx, HDS0137, span, tc_describe(tx, first));
+    if (at < 0)
+        at += (int64_t)list->len;
+    if (at < 0 || at >= (int64_t)list->len + !pops || (pops && !list->len))
+        return TC_ERR(tx, HDS0140, span, args->list.len ? tc_text(tx, first) : "-1", (long)list->len);
+    if (pops) {
+        tc_value v = list->at[at];
+        memmove(list->at + at, list->at + at + 1, ((size_t)((int64_t)list->len - at) - 1) * sizeof *list->at);
+        list->len--;
+        return v;
+    }
+    tc_list_push(tx, list, tc_none());
+    memmove(list->at + at + 1, list->at + at, ((size_t)((int64_t)list->len - at) - 1) * sizeof *list->at);
+    list->at[at] = args->list.len > 1 ? args->list.at[1].value : tc_none();
+    return tc_none();
+}
+
+static tc_value dict_method(tc *tx, tc_value self, str n, tc_args *args)
+{
+    tc_dict *d = self.dict;
+    tc_value first = args->list.len ? args->list.at[0].value : tc_none();
+    if (str_equal(n, STR("keys")) || str_equal(n, STR("values"))) {
+        tc_list *l = n.at[0] == 'k' ? &d->keys : &d->values;
+        return tc_list_new(tx, TC_LIST, l->at, l->len);
+    }
+    if (str_equal(n, STR("items"))) {
+        tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
+        for (size_t i = 0; i < d->keys.len; i++) {
+            tc_value pair[2] = {d->keys.at[i], d->values.at[i]};
+            tc_list_push(tx, r.list, tc_list_new(tx, TC_TUPLE, pair, 2));
+        }
+        return r;
+    }
+    if (str_equal(n, STR("get")) || str_equal(n, STR("pop"))) {
+        tc_value *found = tc_dict_find(d, first);
+        if (!found && (n.at[0] == 'g' || args->list.len > 1))
+            return args->list.len > 1 ? args->list.at[1].value : tc_none();
+        if (!found)
+            return TC_ERR(tx, HDS0141, args->span, tc_text(tx, first));
+        tc_value v = *found;
+        if (n.at[0] == 'p') {
+            size_t at = (size_t)(found - d->values.at), rest = d->keys.len - at - 1;
+            memmove(d->keys.at + at, d->keys.at + at + 1, rest * sizeof *d->keys.at);
+            memmove(d->values.at + at, d->values.at + at + 1, rest * sizeof *d->values.at);
+            d->keys.len--;
+            d->values.len--;
+        }
+        return v;
+    }
+    tc_value r = str_equal(n, STR("copy")) ? tc_dict_new(tx) : self;
+    const tc_dict *from = str_equal(n, STR("copy")) ? d : first.kind == TC_DICT ? first.dict : NULL;
+    for (size_t i = 0; from && i < from->keys.len; i++)
+        tc_dict_put(tx, r.dict, from->keys.at[i], from->values.at[i]);
+    return str_equal(n, STR("copy")) ? r : tc_none();
+}
+
+static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
+{
+    tc_value v = args->list.len ? args->list.at[0].value : tc_none();
+    bool empty = !args->list.len;
+    tc_value r;
+    bool truth;
+    switch (k) {
+    case TC_KIND_INT:
+        if (v.kind == TC_RT) {
+            ir_expr *e = tc_cast(tx, v, ir_scalar(tx->ir, DT_I32), args->span);
+            return e ? tc_rt(e) : tc_poison();
+        }
+        if (v.kind == TC_FLOAT)
+            return fabs(v.f) < 1e37 ? tc_of_int((tc_int)trunc(v.f)) : TC_ERR(tx, HDS0120, args->span);
+        if (v.kind == TC_STR) {
+            tc_int value = 0;
+            size_t i = v.s.len && (v.s.at[0] == '-' || v.s.at[0] == '+');
+            if (i == v.s.len || v.s.len - i > 36)
+                return TC_ERR(tx, HDS0286, args->span, tc_text(tx, v), "int");
+            for (size_t at = i; at < v.s.len; at++) {
+                if (v.s.at[at] < '0' || v.s.at[at] > '9')
+                    return TC_ERR(tx, HDS0286, args->span, tc_text(tx, v), "int");
+                value = value * 10 + (v.s.at[at] - '0');
+            }
+            return tc_of_int(v.s.at[0] == '-' ? -value : value);
+        }
+        if (empty || tc_is_number(v))
+            return tc_of_int(empty ? 0 : v.kind == TC_BOOL ? (tc_int)v.b : v.i);
+        break;
+    case TC_KIND_FLOAT:
+        if (v.kind == TC_RT) {
+            ir_expr *e = tc_cast(tx, v, ir_scalar(tx->ir, DT_F32), args->span);
+            return e ? tc_rt(e) : tc_poison();
+        }
+        if (v.kind == TC_STR)
+            return tc_float(str_to_double(arena_strndup(tx->arena, v.s.at, v.s.len)));
+        if (empty || tc_is_number(v))
+            return tc_float(empty ? 0 : v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i);
+        break;
+    case TC_KIND_BOOL:
+        if (empty)
+            return tc_bool(false);
+        if (tc_truth(v, &truth))
+            return tc_bool(truth);
+        ir_expr *c = tc_condition(tx, v, args->span);
+        return c ? tc_rt(c) : tc_poison();
+    case TC_KIND_STR: {
+        str_buf b;
+        str_buf_init(&b, tx->arena);
+        if (!empty)
+            tc_to_text(tx, v, &b);
+        return tc_str((str){str_text(&b), b.len});
+    }
+    case TC_KIND_TUPLE:
+    case TC_KIND_LIST:
+    case TC_KIND_SET:
+        r = tc_list_new(tx, k == TC_KIND_TUPLE ? TC_TUPLE : k == TC_KIND_LIST ? TC_LIST : TC_SET, NULL, 0);
+        if (!empty && !tc_iterate(tx, v, args->span, r.list))
+            return tc_poison();
+        if (k == TC_KIND_SET) {
+            size_t kept = 0;
+            for (size_t i = 0; i < r.list->len; i++) {
+                bool doubled = false;
+                for (size_t j = 0; j < kept; j++)
+                    doubled |= tc_equal(r.list->at[j], r.list->at[i]);
+                if (!doubled)
+                    r.list->at[kept++] = r.list->at[i];
+            }
+            r.list->len = kept;
+        }
+        return r;
+    case TC_KIND_DICT:
+        r = tc_dict_new(tx);
+        for (size_t i = 0; i < args->list.len; i++) {
+            const tc_arg *a = &args->list.at[i];
+            if (a->name)
+                tc_dict_put(tx, r.dict, tc_str(sym_str(a->name)), a->value);
+            else if (a->value.kind == TC_DICT)
+                for (size_t j = 0; j < a->value.dict->keys.len; j++)
+                    tc_dict_put(tx, r.dict, a->value.dict->keys.at[j], a->value.dict->values.at[j]);
+            else {
+                tc_list pairs = {0};
+                if (!tc_iterate(tx, a->value, a->span, &pairs))
+                    return tc_poison();
+                for (size_t j = 0; j < pairs.len; j++) {
+                    if (pairs.at[j].kind != TC_TUPLE || pairs.at[j].list->len != 2)
+                        return TC_ERR(tx, HDS0134, a->span, tc_describe(tx, pairs.at[j]));
+                    tc_dict_put(tx, r.dict, pairs.at[j].list->at[0], pairs.at[j].list->at[1]);
+                }
+            }
+        }
+        return r;
+    default: break;
+    }
+    return TC_ERR(tx, HDS0286, args->span, tc_describe(tx, v), tc_kind_texts[k]);
+}
+
+tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
+{
+    str n = sym_str(name);
+    bool found = false;
+    tc_value r = tc_poison();
+    switch (self.kind) {
+    case TC_TENSOR: return native_tensor_method(tx, self, name, args);
+    case TC_MAP: r = native_map_method(tx, self.map, n, args, &found); break;
+    case TC_LAYOUT: r = native_layout_method(tx, self.layout, n, args, &found); break;
+    case TC_STR: r = tc_str_method(tx, self.s, name, args, &found); break;
+    case TC_KIND: return call_kind(tx, self.kind_name, args);
+    case TC_LIST:
+    case TC_TUPLE:
+    case TC_SET: return list_method(tx, self, n, args);
+    case TC_DICT: return dict_method(tx, self, n, args);
+    case TC_INT: {
+        tc_int v = self.i < 0 ? -self.i : self.i, bits = 0;
+        for (; v; v >>= 1)
+            bits++;
+        return tc_of_int(bits);
+    }
+    default: break;
+    }
+    if (found)
+        return r;
+    return TC_ERR(tx, HDS0154, args->span, name->text, tc_describe(tx, self));
+}
+
+// ---- the outermost scope ----------------------------------------------------------------------------------------------------------------------
+
+static void install(tc *tx, const char *name, tc_value v)
+{
+    tc_scope_bind(tx, tx->natives, sym_of(tx->syms, name), v, (src_span){0});
+}
+
+static void install_types(tc *tx)
+{
+    for (int t = DT_NONE + 1; t < DT__COUNT; t++) {
+        tc_value v = tc_type(ir_scalar(tx->ir, (dtype)t));
+        // `bool` is Python's: known values and, as an annotation, the run-time type.
+        if (t != DT_BOOL)
+            install(tx, dt_name((dtype)t), v);
+        install(tx, dt_long_name((dtype)t), v);
+    }
+    static const struct { dtype t; int lanes[4]; } vectors[] = {
+        {DT_F16, {1, 2, 4, 8}}, {DT_BF16, {1, 2, 4, 8}}, {DT_F32, {1, 2, 4, 8}}, {DT_F64, {1, 2, 4, 0}}, {DT_I8, {2, 4, 8, 16}},
+        {DT_U8, {2, 4, 8, 16}}, {DT_I16, {2, 4, 8, 0}}, {DT_U16, {2, 4, 8, 0}}, {DT_I32, {1, 2, 4, 8}}, {DT_U32, {1, 2, 4, 8}},
+        {DT_I64, {1, 2, 4, 0}}, {DT_U64, {1, 2, 4, 0}}, {DT_F8E4M3, {2, 4, 8, 16}}, {DT_F8E5M2, {2, 4, 8, 16}}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        for (int k = 0; k < 4; k++)
+            if (vectors[i].lanes[k]) {
+                const char *name = arena_printf(tx->arena, "%sx%d", dt_name(vectors[i].t), vectors[i].lanes[k]);
+                install(tx, name, tc_type(ir_vector(tx->ir, vectors[i].t, vectors[i].lanes[k])));
+            }
+    install(tx, "void", tc_type(ir_void(tx->ir)));
+    install(tx, "void_p", tc_type(ir_pointer(tx->ir, ir_void(tx->ir), IR_GENERIC)));
+    install(tx, "byte_p", tc_type(ir_pointer(tx->ir, ir_scalar(tx->ir, DT_U8), IR_GENERIC)));
+}
+
+void tc_natives_install(tc *tx)
+{
+    install_types(tx);
+    for (int k = 0; k < TC_KIND__COUNT; k++)
+        install(tx, tc_kind_texts[k], (tc_value){.kind = TC_KIND, .kind_name = (tc_kind_name)k});
+    static const struct { const char *name; ir_space space; } spaces[] = {
+        {"shared", IR_SHARED}, {"register", IR_REGISTER}, {"global_", IR_GLOBAL}, {"generic", IR_GENERIC}, {"memory", IR_GENERIC}};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        install(tx, spaces[i].name, (tc_value){.kind = TC_SPACE, .space = spaces[i].space});
+    static const char *const scopes[] = {"thread", "warp", "warpgroup", "block", "cluster", "gpu"};
+    for (int i = 0; i < 6; i++)
+        install(tx, scopes[i], (tc_value){.kind = TC_SCOPE_NAME, .scope_name = (ir_scope)i});
+    static const struct { const char *name; tc_namespace ns; } namespaces[] = {
+        {"attrs", TC_NS_ATTRS}, {"attr", TC_NS_ATTR}, {"meta", TC_NS_META}, {"hidet", TC_NS_HIDET},
+        {"threadIdx", TC_NS_TID}, {"blockIdx", TC_NS_BID}, {"blockDim", TC_NS_BDIM}, {"gridDim", TC_NS_GDIM}};
+    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
+        install(tx, namespaces[i].name, (tc_value){.kind = TC_NAMESPACE, .ns = namespaces[i].ns});
+    install(tx, "inf", tc_float(INFINITY));
+    install(tx, "nan", tc_float(NAN));
+    install(tx, "pi", tc_float(3.14159265358979323846));
+    for (const tc_native *n = native_python; n->name; n++)
+        install(tx, n->name, (tc_value){.kind = TC_NATIVE, .native = n});
+    for (const tc_native *n = native_gpu; n->name; n++)
+        install(tx, n->name, (tc_value){.kind = TC_NATIVE, .native = n});
+}

@@ -1,0 +1,462 @@
+// Names of the machine: tensors, views of pointers, raw instruction text, printing, hints.
+#include "typecheck/native.h"
+
+#include <string.h>
+
+// ---- tensors ---------------------------------------------------------------------------------------------------------------
+
+typedef struct tensor_args {
+    tc_value dtype, shape, layout, init, align, worker;
+} tensor_args;
+
+static tc_value or_none(tc_value *v)
+{
+    return v ? *v : tc_none();
+}
+
+static bool add_shape(tc *tx, tc_tensor_type *t, tc_value v, src_span span)
+{
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST) {
+        for (size_t i = 0; i < v.list->len; i++)
+            if (!add_shape(tx, t, v.list->at[i], span))
+                return false;
+        return true;
+    }
+    if (!tc_is_index(v) || t->rank == TM_MAX_RANK) {
+        tc_error(tx, HDS0181, span, tc_describe(tx, v));
+        return false;
+    }
+    t->shape[t->rank++] = v;
+    return true;
+}
+
+static bool place(tc *tx, tc_tensor_type *t, tc_value where, src_span span)
+{
+    if (where.kind == TC_MAP)
+        t->map = where.map;
+    else if (where.kind == TC_LAYOUT && where.layout->kind == TM_LAYOUT_MAPPING)
+        t->map = where.layout->map;
+    else if (where.kind == TC_LAYOUT)
+        t->layout = where.layout;
+    else
+        return where.kind == TC_NONE || add_shape(tx, t, where, span);
+    int rank = t->map ? t->map->rank : t->layout->rank;
+    const int64_t *shape = t->map ? t->map->shape : t->layout->shape;
+    t->rank = rank;
+    for (int i = 0; i < rank; i++)
+        t->shape[i] = tc_of_int(shape[i]);
+    return true;
+}
+
+static bool type_from(tc *tx, const tensor_args *a, ir_space space, tc_tensor_type *t, src_span span)
+{
+    *t = (tc_tensor_type){.space = space};
+    if (a->dtype.kind == TC_TENSOR_TYPE) {
+        *t = *a->dtype.tensor_type;
+        t->space = space;
+        return true;
+    }
+    if (a->dtype.kind == TC_STR) {
+        diag *d = tc_error(tx, HDS0184, span, "the first argument", "dtype", tc_describe(tx, a->dtype));
+        diag_help(d, "the order is (dtype, shape, layout); the memory is chosen by shared_tensor or register_tensor");
+        return false;
+    }
+    if (a->dtype.kind != TC_TYPE || a->dtype.type->kind == IR_VOID) {
+        tc_error(tx, HDS0184, span, "the element type", "type", tc_describe(tx, a->dtype));
+        return false;
+    }
+    t->elem = a->dtype.type;
+    if (!place(tx, t, a->shape, span))
+        return false;
+    if (a->layout.kind != TC_NONE) {
+        int rank = t->rank;
+        t->rank = a->shape.kind == TC_NONE ? 0 : rank;
+        tc_value shape[TM_MAX_RANK];
+        memcpy(shape, t->shape, sizeof shape);
+        if (!place(tx, t, a->layout, span))
+            return false;
+        bool agrees = a->shape.kind == TC_NONE || rank == t->rank;
+        for (int i = 0; agrees && a->shape.kind != TC_NONE && i < rank; i++)
+            agrees = tc_equal(shape[i], t->shape[i]);
+        if (!agrees) {
+            tc_error(tx, HDS0270, span, tc_text(tx, a->shape), tc_text(tx, a->layout));
+            return false;
+        }
+    }
+    return true;
+}
+
+// shared_tensor(Record, [n]): one tensor per field, with the leading dimensions in front.
+static tc_value record_tensor(tc *tx, const tensor_args *a, src_span span)
+{
+    const tc_record *model = NULL;
+    tc_value made = tc_poison();
+    if (a->dtype.kind == TC_RECORD) {
+        model = a->dtype.record;
+    } else {
+        tc_args none = {.span = span};
+        made = tc_construct(tx, a->dtype.class, &none);
+        if (made.kind != TC_RECORD)
+            return made;
+        model = made.record;
+    }
+    tc_record *r = ARENA_NEW(tx->arena, tc_record);
+    r->class = model->class;
+    r->fields = ARENA_ARRAY(tx->arena, tc_value, model->class->field_count + 1);
+    for (int i = 0; i < model->class->field_count; i++) {
+        tc_value f = model->fields[i];
+        tc_tensor_type t = {.space = IR_SHARED};
+        if (!add_shape(tx, &t, a->shape, span))
+            return tc_poison();
+        if (f.kind == TC_TENSOR_TYPE) {
+            t.elem = f.tensor_type->elem;
+            for (int d = 0; d < f.tensor_type->rank && t.rank < TM_MAX_RANK; d++)
+                t.shape[t.rank++] = f.tensor_type->shape[d];
+        } else if (f.kind == TC_RT) {
+            t.elem = f.rt->type;
+        } else if (f.kind == TC_TYPE) {
+            t.elem = f.type;
+        } else {
+            return TC_ERR(tx, HDS0271, span, model->class->fields[i].name->text, tc_describe(tx, f));
+        }
+        int64_t align = 0;
+        tc_as_int64(a->align, &align);
+        r->fields[i] = tc_tensor_declare(tx, model->class->fields[i].name->text, &t, IR_VAR_LOCAL, tc_none(), (int)align, NULL, span);
+        if (tc_is_poison(r->fields[i]))
+            return tc_poison();
+    }
+    return (tc_value){.kind = TC_RECORD, .record = r};
+}
+
+static tensor_args tensor_arguments(const tc_native *self, tc_args *args)
+{
+    tensor_args a = {or_none(tc_arg_get(args, self->params, 0)), or_none(tc_arg_get(args, self->params, 1)),
+                     or_none(tc_arg_get(args, self->params, 2)), or_none(tc_arg_get(args, self->params, 3)),
+                     or_none(tc_arg_get(args, self->params, 4)), or_none(tc_arg_get(args, self->params, 5))};
+    return a;
+}
+
+static const char *default_name(ir_space space)
+{
+    return space == IR_SHARED ? "tile" : space == IR_REGISTER ? "regs" : "buffer";
+}
+
+static tc_value make_tensor(tc *tx, const tc_native *self, tc_args *args)
+{
+    ir_space space = (ir_space)self->data;
+    tensor_args a = tensor_arguments(self, args);
+    if (tc_wants_run_time(tx))
+        return tc_poison();
+    if (!tx->block)
+        return TC_ERR(tx, HDS0104, args->span, self->name);
+    bool of_records = a.dtype.kind == TC_CLASS || a.dtype.kind == TC_RECORD;
+    if (of_records && space == IR_SHARED)
+        return record_tensor(tx, &a, args->span);
+    tc_tensor_type t;
+    if (!type_from(tx, &a, space, &t, args->span))
+        return tc_poison();
+    int64_t align = 0;
+    if (a.align.kind != TC_NONE && (!tc_as_int64(a.align, &align) || align < 1 || align > 1024 || (align & (align - 1))))
+        return TC_ERR(tx, HDS0272, args->span, tc_describe(tx, a.align));
+    ir_expr *worker = NULL;
+    if (a.worker.kind != TC_NONE && !(worker = tc_to_index(tx, a.worker, args->span)))
+        return tc_poison();
+    if (worker)
+        worker = tc_keep(tx, worker, "worker", args->span);
+    tc_value v = tc_tensor_declare(tx, default_name(space), &t, IR_VAR_LOCAL, a.init, (int)align, worker, args->span);
+    if (v.kind == TC_TENSOR)
+        v.tensor->is_temporary = true;  // takes the name it is bound to
+    return v;
+}
+
+// as_tensor_pointer(pointer, dtype, shape, layout): a view of memory behind a pointer.
+static tc_value pointer_view(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value p = or_none(tc_arg_get(args, self->params, 0));
+    tensor_args a = {or_none(tc_arg_get(args, self->params, 1)), or_none(tc_arg_get(args, self->params, 2)),
+                     or_none(tc_arg_get(args, self->params, 3)), tc_none(), tc_none(), tc_none()};
+    if (tc_wants_run_time(tx))
+        return tc_poison();
+    tc_tensor_type t;
+    if (!type_from(tx, &a, IR_GLOBAL, &t, args->span))
+        return tc_poison();
+    ir_space space = p.kind == TC_RT && p.rt->type->kind == IR_POINTER ? p.rt->type->space : IR_GENERIC;
+    t.space = space == IR_GENERIC ? IR_GLOBAL : space;
+    ir_expr *base = tc_cast(tx, p, ir_pointer(tx->ir, t.elem, space), args->span);
+    if (!base)
+        return tc_poison();
+    tc_value v = tc_tensor_declare(tx, "view", &t, IR_VAR_GLOBAL, tc_none(), 0, NULL, args->span);
+    if (v.kind != TC_TENSOR)
+        return v;
+    // A tensor variable with an initialiser: its base pointer.
+    v.tensor->base->kind = IR_VAR_LOCAL;
+    v.tensor->base->tensor->align_bytes = (int)ir_type_bytes(t.elem);
+    ir_stmt *s = ir_new_stmt(tx->ir, IR_DECL, args->span);
+    s->var = v.tensor->base;
+    s->value = base;
+    tc_emit(tx, s);
+    v.tensor->is_temporary = true;
+    return v;
+}
+
+static bool flag(tc_value *v, bool fallback)
+{
+    return v && v->kind == TC_BOOL ? v->b : fallback;
+}
+
+static const tc_native read_method = {"read", NULL, 1, 3, "indices outside protected", 0};
+static const tc_native write_method = {"write", NULL, 2, 3, "indices value protected", 0};
+
+static bool index_list(tc *tx, tc_value v, tc_list *out)
+{
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST) {
+        *out = *v.list;
+        return true;
+    }
+    tc_list_push(tx, out, v);
+    return true;
+}
+
+static tc_value guarded_read(tc *tx, tc_tensor *t, tc_args *args)
+{
+    if (!tc_args_check(tx, &read_method, args))
+        return tc_poison();
+    tc_list idx = {0};
+    index_list(tx, *tc_arg_get(args, read_method.params, 0), &idx);
+    tc_value *outside = tc_arg_get(args, read_method.params, 1);
+    bool is_protected = flag(tc_arg_get(args, read_method.params, 2), true);
+    tc_value zero = dt_is_float(t->base->tensor->elem->scalar) ? tc_float(0) : tc_of_int(0);
+    if (t->base->tensor->elem->kind == IR_SCALAR && t->base->tensor->elem->scalar == DT_BOOL)
+        zero = tc_bool(false);
+    return tc_tensor_load(tx, t, idx.at, idx.len, is_protected ? (outside ? outside : &zero) : NULL, args->span);
+}
+
+static tc_value guarded_write(tc *tx, tc_tensor *t, tc_args *args)
+{
+    if (!tc_args_check(tx, &write_method, args))
+        return tc_poison();
+    tc_list idx = {0};
+    index_list(tx, *tc_arg_get(args, write_method.params, 0), &idx);
+    bool is_protected = flag(tc_arg_get(args, write_method.params, 2), true);
+    bool ok = tc_tensor_store(tx, t, idx.at, idx.len, *tc_arg_get(args, write_method.params, 1), is_protected, args->span);
+    return ok ? tc_none() : tc_poison();
+}
+
+tc_value native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
+{
+    if (strcmp(name->text, "read") == 0)
+        return guarded_read(tx, self.tensor, args);
+    if (strcmp(name->text, "write") == 0)
+        return guarded_write(tx, self.tensor, args);
+    if (self.tensor->base->tensor->space == IR_REGISTER) {
+        // Everything else about register tensors is library code.
+        tc_value f = tc_library(tx, "hidet.lang.registers", name->text, args->span);
+        if (tc_is_poison(f))
+            return f;
+        tc_args with_self = {.span = args->span};
+        VEC_PUSH(tx->arena, &with_self.list, ((tc_arg){NULL, self, args->span}));
+        for (size_t i = 0; i < args->list.len; i++)
+            VEC_PUSH(tx->arena, &with_self.list, args->list.at[i]);
+        return tc_call(tx, f, &with_self);
+    }
+    return TC_ERR(tx, HDS0154, args->span, name->text, tc_describe(tx, self));
+}
+
+// ---- statements in the form of calls ------------------------------------------------------------------------------------------
+
+static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value c = *tc_arg_get(args, self->params, 0);
+    bool truth;
+    if (!tc_truth(c, &truth))
+        return TC_ERR(tx, HDS0136, args->span, tc_describe(tx, c));
+    if (truth)
+        return tc_none();
+    tc_value *m = tc_arg_get(args, self->params, 1);
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    if (m)
+        tc_to_text(tx, *m, &b);
+    else
+        str_adds(&b, "the condition does not hold");
+    return TC_ERR(tx, HDS0157, args->span, str_text(&b));
+}
+
+static tc_value run_assume(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value c = args->list.at[0].value;
+    bool truth;
+    if (tc_truth(c, &truth)) {
+        if (!truth)
+            return TC_ERR(tx, HDS0157, args->span, "the assumption does not hold");
+        return tc_none();
+    }
+    ir_expr *e = tc_condition(tx, c, args->span);
+    if (!e)
+        return tc_poison();
+    ir_stmt *s = ir_new_stmt(tx->ir, IR_ASSUME, args->span);
+    s->value = e;
+    tc_emit(tx, s);
+    return tc_none();
+}
+
+static tc_value run_comment(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value v = args->list.at[0].value;
+    if (v.kind != TC_STR)
+        return TC_ERR(tx, HDS0184, args->span, "the comment", "str", tc_describe(tx, v));
+    if (!tx->block)
+        return tc_none();
+    ir_stmt *s = ir_new_stmt(tx->ir, IR_COMMENT, args->span);
+    s->text = arena_strndup(tx->arena, v.s.at, v.s.len);
+    tc_emit(tx, s);
+    return tc_none();
+}
+
+static tc_value run_text(tc *tx, const tc_native *self, tc_args *args)
+{
+    return tc_instruction_text(tx, self->data == 1, args);
+}
+
+static tc_value run_print(tc *tx, const tc_native *self, tc_args *args)
+{
+    return tc_print(tx, args, self->data == 1);
+}
+
+// ---- conversions ------------------------------------------------------------------------------------------------------------------
+
+static tc_value run_cast(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value v = *tc_arg_get(args, self->params, 0), t = *tc_arg_get(args, self->params, 1);
+    if (t.kind == TC_TENSOR_TYPE && self->data)  // view(pointer, T[shape])
+        return TC_ERR(tx, HDS0273, args->span);
+    if (t.kind != TC_TYPE)
+        return TC_ERR(tx, HDS0184, args->span, "the type", "type", tc_describe(tx, t));
+    if (!self->data) {
+        ir_expr *e = tc_cast(tx, v, t.type, args->span);
+        return e ? tc_rt(e) : tc_poison();
+    }
+    ir_expr *e = v.kind == TC_TENSOR ? tc_cast(tx, v, ir_pointer(tx->ir, v.tensor->base->tensor->elem, v.tensor->base->tensor->space), args->span)
+                                     : tc_default_rt(tx, v, args->span);
+    if (!e)
+        return tc_poison();
+    bool pointers = e->type->kind == IR_POINTER || t.type->kind == IR_POINTER;
+    if (!pointers && ir_type_bytes(e->type) != ir_type_bytes(t.type))
+        return TC_ERR(tx, HDS0274, args->span, tc_text(tx, tc_type(e->type)), tc_text(tx, t));
+    if (pointers && t.type->kind == IR_POINTER && e->type->kind == IR_POINTER && t.type->space == IR_GENERIC)
+        return tc_rt(ir_cast(tx->ir, e, ir_pointer(tx->ir, t.type->elem, e->type->space), args->span));
+    if (pointers)
+        return tc_rt(ir_cast(tx->ir, e, t.type, args->span));
+    ir_expr *cast = ir_new_expr(tx->ir, IR_OP_BITCAST, t.type, args->span, 1);
+    cast->args[0] = e;
+    return tc_rt(cast);
+}
+
+static tc_value run_address(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value v = args->list.at[0].value;
+    if (v.kind == TC_TENSOR)
+        return tc_tensor_address(tx, v.tensor, NULL, 0, args->span);
+    if (v.kind == TC_RT && v.rt->op == IR_OP_LOAD && !(v.rt->flags & IR_GUARDED))
+        return tc_rt(ir_addr(tx->ir, v.rt->u.var, v.rt->args, v.rt->arg_count, args->span));
+    return TC_ERR(tx, HDS0275, args->span, tc_describe(tx, v));
+}
+
+static tc_value run_deref(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value zero = tc_of_int(0), p = args->list.at[0].value;
+    if (args->list.len == 2 && args->list.at[1].value.kind == TC_TYPE && p.kind == TC_RT) {
+        ir_space space = p.rt->type->kind == IR_POINTER ? p.rt->type->space : IR_GENERIC;
+        ir_expr *e = tc_cast(tx, p, ir_pointer(tx->ir, args->list.at[1].value.type, space), args->span);
+        if (!e)
+            return tc_poison();
+        p = tc_rt(e);
+    }
+    return tc_index_value(tx, p, &zero, 1, args->span);
+}
+
+static tc_value run_vectorize(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value t = *tc_arg_get(args, self->params, 0);
+    int64_t n;
+    if (t.kind != TC_TYPE || t.type->kind != IR_SCALAR || !tc_as_int64(*tc_arg_get(args, self->params, 1), &n) || n < 1 || n > 16 || (n & (n - 1)))
+        return TC_ERR(tx, HDS0276, args->span);
+    return tc_type(ir_vector(tx->ir, t.type->scalar, (int)n));
+}
+
+static tc_value run_grid(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_grid *g = ARENA_NEW(tx->arena, tc_grid);
+    g->extents = ARENA_ARRAY(tx->arena, tc_value, TM_MAX_RANK);
+    for (size_t i = 0; i < args->list.len; i++) {
+        const tc_arg *a = &args->list.at[i];
+        if (a->name && strcmp(a->name->text, "bind_tuple") == 0) {
+            g->as_tuple = a->value.kind == TC_BOOL && a->value.b;
+        } else if (a->value.kind == TC_STR) {
+            g->attrs = arena_strndup(tx->arena, a->value.s.at, a->value.s.len);
+        } else if (a->value.kind == TC_LIST || a->value.kind == TC_TUPLE) {
+            for (size_t k = 0; k < a->value.list->len && g->rank < TM_MAX_RANK; k++)
+                g->extents[g->rank++] = a->value.list->at[k];
+            g->as_tuple = true;
+        } else if (tc_is_index(a->value) && g->rank < TM_MAX_RANK) {
+            g->extents[g->rank++] = a->value;
+        } else {
+            return TC_ERR(tx, HDS0113, a->span, tc_describe(tx, a->value));
+        }
+    }
+    if (!g->rank)
+        return TC_ERR(tx, HDS0213, args->span, "grid", "extent");
+    return (tc_value){.kind = TC_GRID, .grid = g};
+}
+
+static tc_value run_decorator(tc *tx, const tc_native *self, tc_args *args)
+{
+    return TC_ERR(tx, HDS0277, args->span, self->name);
+    (void)tx;
+}
+
+const tc_native native_gpu[] = {
+    {"shared_tensor", make_tensor, 1, 5, "dtype shape layout init align", IR_SHARED},
+    {"register_tensor", make_tensor, 1, 6, "dtype shape layout init align worker", IR_REGISTER},
+    {"tensor", make_tensor, 1, 5, "dtype shape layout init align", IR_GLOBAL},
+    {"as_tensor_pointer", pointer_view, 2, 4, "pointer dtype shape layout", 0},
+    {"static_assert", run_static_assert, 1, 2, "condition message", 0},
+    {"assume", run_assume, 1, 1, "condition", 0},
+    {"comment", run_comment, 1, 1, "text", 0},
+    {"ptx", run_text, 1, 1, "text", 1},
+    {"cuda", run_text, 1, 1, "text", 0},
+    {"printf", run_print, 1, -1, NULL, 1},
+    {"print", run_print, 0, -1, NULL, 0},
+    {"cast", run_cast, 2, 2, "value type", 0},
+    {"view", run_cast, 2, 2, "value type", 1},
+    {"bitcast", run_cast, 2, 2, "value type", 1},
+    {"address", run_address, 1, 1, "value", 0},
+    {"deref", run_deref, 1, 2, "pointer type", 0},
+    {"vectorize", run_vectorize, 2, 2, "dtype lanes", 0},
+    {"grid", run_grid, 1, -1, NULL, 0},
+    {"instruction", run_decorator, 0, -1, NULL, 0},
+    {"test", run_decorator, 0, -1, NULL, 0},
+    {"script", run_decorator, 0, -1, NULL, 0},
+    {"spatial", native_mapping, 0, -1, NULL, 0},
+    {"row_spatial", native_mapping, 0, -1, NULL, 0},
+    {"col_spatial", native_mapping, 0, -1, NULL, 1},
+    {"repeat", native_mapping, 0, -1, NULL, 2},
+    {"row_repeat", native_mapping, 0, -1, NULL, 2},
+    {"col_repeat", native_mapping, 0, -1, NULL, 3},
+    {"spatial_map", native_mapping_map, 1, 2, "shape ranks", 0},
+    {"repeat_map", native_mapping_map, 1, 3, "shape ranks attrs", 2},
+    {"auto_map", native_auto_map, 1, -1, NULL, 0},
+    {"predicated_auto_map", native_auto_map, 1, -1, NULL, 1},
+    {"chain", native_chain, 1, -1, NULL, 0},
+    {"row_major", native_layout, 0, -1, NULL, 0},
+    {"column_major", native_layout, 0, -1, NULL, 1},
+    {"local_layout", native_layout, 0, -1, NULL, 2},
+    {"strided_layout", native_strided_layout, 1, 3, "shape ranks strides", 0},
+    {"register_layout", native_register_layout, 1, 1, "mapping", 0},
+    {0},
+};

@@ -1,0 +1,427 @@
+// Python's built-in functions, on compile-time values; min, max, abs and range also on run-time ones.
+#include "typecheck/native.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tc_value run_range(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_range *r = ARENA_NEW(tx->arena, tc_range);
+    r->is_static = self->data == 1;
+    tc_value parts[3] = {tc_of_int(0), tc_of_int(0), tc_of_int(1)};
+    size_t n = args->list.len;
+    if (n == 1)
+        parts[1] = args->list.at[0].value;
+    for (size_t i = 0; n > 1 && i < n; i++)
+        parts[i] = args->list.at[i].value;
+    bool known = true;
+    for (int i = 0; i < 3; i++) {
+        if (!tc_is_index(parts[i]))
+            return TC_ERR(tx, HDS0113, args->span, tc_describe(tx, parts[i]));
+        known &= parts[i].kind != TC_RT;
+    }
+    if (parts[2].kind == TC_INT && parts[2].i == 0)
+        return TC_ERR(tx, HDS0138, args->span);
+    if (known) {
+        r->start = parts[0].kind == TC_BOOL ? parts[0].b : parts[0].i;
+        r->stop = parts[1].kind == TC_BOOL ? parts[1].b : parts[1].i;
+        r->step = parts[2].kind == TC_BOOL ? parts[2].b : parts[2].i;
+        return (tc_value){.kind = TC_RANGE, .range = r};
+    }
+    if (r->is_static)
+        return TC_ERR(tx, HDS0280, args->span);
+    for (int i = 0; i < 3; i++)
+        if (!(r->bounds[i] = tc_default_rt(tx, parts[i], args->span)))
+            return tc_poison();
+    return (tc_value){.kind = TC_RANGE, .range = r};
+}
+
+static tc_int range_len(const tc_range *r)
+{
+    tc_int n = r->step > 0 ? (r->stop - r->start + r->step - 1) / r->step : (r->start - r->stop - r->step - 1) / -r->step;
+    return n < 0 ? 0 : n;
+}
+
+static tc_value run_len(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value v = args->list.at[0].value;
+    bool found = false;
+    switch (v.kind) {
+    case TC_STR: return tc_of_int((tc_int)v.s.len);
+    case TC_TUPLE:
+    case TC_LIST:
+    case TC_SET: return tc_of_int((tc_int)v.list->len);
+    case TC_DICT: return tc_of_int((tc_int)v.dict->keys.len);
+    case TC_RANGE:
+        if (!v.range->bounds[0])
+            return tc_of_int(range_len(v.range));
+        break;
+    case TC_TENSOR:
+        if (v.tensor->rank)
+            return v.tensor->shape[0];
+        break;
+    case TC_RECORD: {
+        tc_value r = tc_record_dunder(tx, v, "__len__", NULL, 0, args->span, &found);
+        if (found)
+            return r;
+        break;
+    }
+    default: break;
+    }
+    return TC_ERR(tx, HDS0281, args->span, "len", tc_describe(tx, v));
+}
+
+static tc_value run_min_max(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_list items = {0};
+    if (args->list.len == 1) {
+        if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+            return tc_poison();
+    } else {
+        for (size_t i = 0; i < args->list.len; i++)
+            tc_list_push(tx, &items, args->list.at[i].value);
+    }
+    if (!items.len)
+        return TC_ERR(tx, HDS0282, args->span, self->name);
+    tc_value r = items.at[0];
+    for (size_t i = 1; i < items.len; i++)
+        r = tc_min_max(tx, self->data == 1, r, items.at[i], args->span);
+    return r;
+}
+
+static tc_value run_abs(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value v = args->list.at[0].value;
+    if (v.kind == TC_FLOAT)
+        return tc_float(fabs(v.f));
+    if (v.kind == TC_INT || v.kind == TC_BOOL)
+        return v.kind == TC_INT && v.i < 0 ? tc_unary(tx, AST_OP_NEG, v, args->span) : v;
+    if (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR && dt_is_int(v.rt->type->scalar)) {
+        ir_expr *x = tc_keep(tx, v.rt, NULL, args->span);
+        return tc_min_max(tx, true, tc_rt(x), tc_unary(tx, AST_OP_NEG, tc_rt(x), args->span), args->span);
+    }
+    if (v.kind == TC_RT) {
+        tc_value f = tc_library(tx, "hidet.lang.math", "abs", args->span);
+        return tc_is_poison(f) ? f : tc_call_values(tx, f, &v, 1, args->span);
+    }
+    return TC_ERR(tx, HDS0281, args->span, "abs", tc_describe(tx, v));
+}
+
+static tc_value run_sum(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_list items = {0};
+    if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+        return tc_poison();
+    tc_value *start = tc_arg_get(args, self->params, 1);
+    tc_value r = start ? *start : tc_of_int(0);
+    for (size_t i = 0; i < items.len; i++) {
+        bool zero = i == 0 && !start;
+        r = zero ? items.at[0] : tc_binary(tx, AST_OP_ADD, r, items.at[i], args->span);
+    }
+    return r;
+}
+
+static tc_value run_any_all(tc *tx, const tc_native *self, tc_args *args)
+{
+    bool is_all = self->data == 1;
+    tc_list items = {0};
+    if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+        return tc_poison();
+    tc_value r = tc_bool(is_all);
+    for (size_t i = 0; i < items.len; i++) {
+        bool truth;
+        if (tc_truth(items.at[i], &truth)) {
+            if (truth != is_all)
+                return tc_bool(truth);
+            continue;
+        }
+        ir_expr *e = tc_condition(tx, items.at[i], args->span);
+        if (!e)
+            return tc_poison();
+        r = r.kind == TC_RT ? tc_rt(ir_binary(tx->ir, is_all ? IR_OP_LAND : IR_OP_LOR, r.rt, e, args->span)) : tc_rt(e);
+    }
+    return r;
+}
+
+static tc_value run_sorted(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
+    if (!tc_iterate(tx, args->list.at[0].value, args->span, r.list))
+        return tc_poison();
+    tc_value *key = tc_arg_get(args, self->params, 1), *reverse = tc_arg_get(args, self->params, 2);
+    size_t n = r.list->len;
+    tc_value *keys = ARENA_ARRAY(tx->arena, tc_value, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = key && key->kind != TC_NONE ? tc_call_values(tx, *key, &r.list->at[i], 1, args->span) : r.list->at[i];
+        if (tc_is_poison(keys[i]))
+            return tc_poison();
+    }
+    bool down = reverse && reverse->kind == TC_BOOL && reverse->b;
+    for (size_t i = 1; i < n; i++)  // insertion keeps equal items in order
+        for (size_t j = i; j > 0; j--) {
+            tc_value less = down ? tc_compare(tx, AST_OP_GT, keys[j], keys[j - 1], args->span)
+                                 : tc_compare(tx, AST_OP_LT, keys[j], keys[j - 1], args->span);
+            if (less.kind != TC_BOOL)
+                return tc_poison();
+            if (!less.b || !tc_step(tx, args->span))
+                break;
+            tc_value swap = keys[j];
+            keys[j] = keys[j - 1];
+            keys[j - 1] = swap;
+            swap = r.list->at[j];
+            r.list->at[j] = r.list->at[j - 1];
+            r.list->at[j - 1] = swap;
+        }
+    return r;
+}
+
+static tc_value run_reversed(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_list items = {0};
+    if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+        return tc_poison();
+    tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
+    for (size_t i = items.len; i-- > 0;)
+        tc_list_push(tx, r.list, items.at[i]);
+    return r;
+}
+
+static tc_value run_enumerate(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_list items = {0};
+    if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+        return tc_poison();
+    tc_value *start = tc_arg_get(args, self->params, 1);
+    tc_int first = start && start->kind == TC_INT ? start->i : 0;
+    tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
+    for (size_t i = 0; i < items.len; i++) {
+        tc_value pair[2] = {tc_of_int(first + (tc_int)i), items.at[i]};
+        tc_list_push(tx, r.list, tc_list_new(tx, TC_TUPLE, pair, 2));
+    }
+    return r;
+}
+
+static tc_value run_zip(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
+    size_t n = args->list.len, shortest = SIZE_MAX;
+    tc_list *columns = ARENA_ARRAY(tx->arena, tc_list, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (!tc_iterate(tx, args->list.at[i].value, args->list.at[i].span, &columns[i]))
+            return tc_poison();
+        if (columns[i].len < shortest)
+            shortest = columns[i].len;
+    }
+    for (size_t k = 0; n && k < shortest; k++) {
+        tc_value row = tc_list_new(tx, TC_TUPLE, NULL, 0);
+        for (size_t i = 0; i < n; i++)
+            tc_list_push(tx, row.list, columns[i].at[k]);
+        tc_list_push(tx, r.list, row);
+    }
+    return r;
+}
+
+static tc_value run_map_filter(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_list items = {0};
+    if (!tc_iterate(tx, args->list.at[1].value, args->list.at[1].span, &items))
+        return tc_poison();
+    tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
+    for (size_t i = 0; i < items.len; i++) {
+        tc_value v = tc_call_values(tx, args->list.at[0].value, &items.at[i], 1, args->span);
+        bool keep = true;
+        if (tc_is_poison(v))
+            return v;
+        if (self->data == 1 && !tc_truth(v, &keep))
+            return TC_ERR(tx, HDS0136, args->span, tc_describe(tx, v));
+        if (self->data == 0 || keep)
+            tc_list_push(tx, r.list, self->data == 0 ? v : items.at[i]);
+    }
+    return r;
+}
+
+static tc_value run_repr(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    tc_repr(tx, args->list.at[0].value, &b);
+    return tc_str((str){str_text(&b), b.len});
+}
+
+static bool is_instance(tc_value v, tc_value t)
+{
+    if (t.kind == TC_TUPLE) {
+        for (size_t i = 0; i < t.list->len; i++)
+            if (is_instance(v, t.list->at[i]))
+                return true;
+        return false;
+    }
+    if (t.kind == TC_TYPE)
+        return v.kind == TC_RT && v.rt->type == t.type;
+    if (t.kind == TC_CLASS)
+        return v.kind == TC_RECORD && v.record->class->decl == t.class->decl;
+    if (t.kind != TC_KIND)
+        return false;
+    switch (t.kind_name) {
+    case TC_KIND_INT: return v.kind == TC_INT || v.kind == TC_BOOL;
+    case TC_KIND_FLOAT: return v.kind == TC_FLOAT;
+    case TC_KIND_BOOL: return v.kind == TC_BOOL;
+    case TC_KIND_STR: return v.kind == TC_STR;
+    case TC_KIND_DTYPE: return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
+    case TC_KIND_TYPE: return v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS || v.kind == TC_KIND;
+    case TC_KIND_LAYOUT: return v.kind == TC_LAYOUT;
+    case TC_KIND_MAPPING: return v.kind == TC_MAP;
+    case TC_KIND_FUNCTION: return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD;
+    case TC_KIND_TUPLE: return v.kind == TC_TUPLE;
+    case TC_KIND_LIST: return v.kind == TC_LIST;
+    case TC_KIND_DICT: return v.kind == TC_DICT;
+    case TC_KIND_SET: return v.kind == TC_SET;
+    default: return true;
+    }
+}
+
+static tc_value run_isinstance(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    (void)tx;
+    return tc_bool(is_instance(args->list.at[0].value, args->list.at[1].value));
+}
+
+static tc_value run_round(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value v = args->list.at[0].value;
+    tc_value *digits = tc_arg_get(args, self->params, 1);
+    if (v.kind == TC_INT)
+        return v;
+    if (v.kind != TC_FLOAT)
+        return TC_ERR(tx, HDS0281, args->span, "round", tc_describe(tx, v));
+    if (digits && digits->kind == TC_INT && digits->i >= 0 && digits->i < 16) {
+        double scale = pow(10, (double)digits->i);
+        return tc_float(nearbyint(v.f * scale) / scale);
+    }
+    double whole = nearbyint(v.f);
+    return fabs(whole) < 1e30 ? tc_of_int((tc_int)whole) : TC_ERR(tx, HDS0120, args->span);
+}
+
+static tc_value run_divmod(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value a = args->list.at[0].value, b = args->list.at[1].value;
+    tc_value parts[2] = {tc_binary(tx, AST_OP_FLOORDIV, a, b, args->span), tc_binary(tx, AST_OP_MOD, a, b, args->span)};
+    if (tc_is_poison(parts[0]) || tc_is_poison(parts[1]))
+        return tc_poison();
+    return tc_list_new(tx, TC_TUPLE, parts, 2);
+}
+
+static tc_value run_pow(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    return tc_binary(tx, AST_OP_POW, args->list.at[0].value, args->list.at[1].value, args->span);
+}
+
+static tc_value run_hasattr(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value name = args->list.at[1].value;
+    if (name.kind != TC_STR)
+        return TC_ERR(tx, HDS0184, args->span, "the name", "str", tc_describe(tx, name));
+    sym s = sym_intern(tx->syms, name.s);
+    bool has = tc_has_attribute(tx, args->list.at[0].value, s);
+    if (self->data == 0)
+        return tc_bool(has);
+    if (!has && args->list.len == 3)
+        return args->list.at[2].value;
+    return tc_attribute(tx, args->list.at[0].value, s, args->span, args->span);
+}
+
+static tc_value run_ord_chr(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value v = args->list.at[0].value;
+    if (self->data == 0 && v.kind == TC_STR && v.s.len == 1)
+        return tc_of_int((unsigned char)v.s.at[0]);
+    if (self->data == 1 && v.kind == TC_INT && v.i >= 0 && v.i < 128) {
+        char c = (char)v.i;
+        return tc_str((str){arena_strndup(tx->arena, &c, 1), 1});
+    }
+    return TC_ERR(tx, HDS0281, args->span, self->name, tc_describe(tx, v));
+}
+
+static tc_value run_bin_hex(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value v = args->list.at[0].value;
+    int64_t i;
+    if (!tc_as_int64(v, &i))
+        return TC_ERR(tx, HDS0281, args->span, self->name, tc_describe(tx, v));
+    uint64_t u = i < 0 ? -(uint64_t)i : (uint64_t)i;
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    str_addf(&b, "%s0%c", i < 0 ? "-" : "", self->data == 16 ? 'x' : self->data == 8 ? 'o' : 'b');
+    char digits[65];
+    int at = 64;
+    digits[64] = 0;
+    do {
+        digits[--at] = "0123456789abcdef"[u % (unsigned)self->data];
+        u /= (unsigned)self->data;
+    } while (u);
+    str_adds(&b, digits + at);
+    return tc_str((str){str_text(&b), b.len});
+}
+
+static tc_value run_type(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value v = args->list.at[0].value;
+    tc_value kind = {.kind = TC_KIND};
+    switch (v.kind) {
+    case TC_RT: return tc_type(v.rt->type);
+    case TC_RECORD: return (tc_value){.kind = TC_CLASS, .class = v.record->class};
+    case TC_BOOL: kind.kind_name = TC_KIND_BOOL; return kind;
+    case TC_INT: kind.kind_name = TC_KIND_INT; return kind;
+    case TC_FLOAT: kind.kind_name = TC_KIND_FLOAT; return kind;
+    case TC_STR: kind.kind_name = TC_KIND_STR; return kind;
+    case TC_TUPLE: kind.kind_name = TC_KIND_TUPLE; return kind;
+    case TC_LIST: kind.kind_name = TC_KIND_LIST; return kind;
+    case TC_DICT: kind.kind_name = TC_KIND_DICT; return kind;
+    case TC_MAP: kind.kind_name = TC_KIND_MAPPING; return kind;
+    case TC_LAYOUT: kind.kind_name = TC_KIND_LAYOUT; return kind;
+    case TC_FUNCTION: kind.kind_name = TC_KIND_FUNCTION; return kind;
+    default: return TC_ERR(tx, HDS0281, args->span, "type", tc_describe(tx, v));
+    }
+}
+
+const tc_native native_python[] = {
+    {"range", run_range, 1, 3, NULL, 0},
+    {"static_range", run_range, 1, 3, NULL, 1},
+    {"len", run_len, 1, 1, NULL, 0},
+    {"min", run_min_max, 1, -1, NULL, 0},
+    {"max", run_min_max, 1, -1, NULL, 1},
+    {"abs", run_abs, 1, 1, NULL, 0},
+    {"sum", run_sum, 1, 2, "iterable start", 0},
+    {"any", run_any_all, 1, 1, NULL, 0},
+    {"all", run_any_all, 1, 1, NULL, 1},
+    {"sorted", run_sorted, 1, 3, "iterable key reverse", 0},
+    {"reversed", run_reversed, 1, 1, NULL, 0},
+    {"enumerate", run_enumerate, 1, 2, "iterable start", 0},
+    {"zip", run_zip, 0, -1, NULL, 0},
+    {"map", run_map_filter, 2, 2, NULL, 0},
+    {"filter", run_map_filter, 2, 2, NULL, 1},
+    {"repr", run_repr, 1, 1, NULL, 0},
+    {"isinstance", run_isinstance, 2, 2, NULL, 0},
+    {"round", run_round, 1, 2, "number digits", 0},
+    {"divmod", run_divmod, 2, 2, NULL, 0},
+    {"pow", run_pow, 2, 2, NULL, 0},
+    {"hasattr", run_hasattr, 2, 2, NULL, 0},
+    {"getattr", run_hasattr, 2, 3, NULL, 1},
+    {"ord", run_ord_chr, 1, 1, NULL, 0},
+    {"chr", run_ord_chr, 1, 1, NULL, 1},
+    {"bin", run_bin_hex, 1, 1, NULL, 2},
+    {"oct", run_bin_hex, 1, 1, NULL, 8},
+    {"hex", run_bin_hex, 1, 1, NULL, 16},
+    {"type", run_type, 1, 1, NULL, 0},
+    {0},
+};

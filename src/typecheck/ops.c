@@ -1,0 +1,666 @@
+// Operators: Python's on compile-time values, typed ones on run-time values (promotion: lang/reference.md, "Numbers").
+#include "typecheck/tc_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- compile-time ----------------------------------------------------------------------------------------------------
+
+static tc_value overflow(tc *tx, src_span span)
+{
+    return TC_ERR(tx, HDS0120, span);
+}
+
+static double to_double(tc_value v)
+{
+    return v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i;
+}
+
+static tc_int to_int(tc_value v)
+{
+    return v.kind == TC_BOOL ? (tc_int)v.b : v.i;
+}
+
+static tc_int int_floor_div(tc_int a, tc_int b)
+{
+    tc_int q = a / b;
+    return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+static tc_value int_power(tc *tx, tc_int base, tc_int exponent, src_span span)
+{
+    if (exponent < 0)
+        return tc_float(pow((double)base, (double)exponent));
+    tc_int result = 1;
+    while (exponent) {
+        if ((exponent & 1) && __builtin_mul_overflow(result, base, &result))
+            return overflow(tx, span);
+        exponent >>= 1;
+        if (exponent && __builtin_mul_overflow(base, base, &base)) {
+            return overflow(tx, span);
+        }
+    }
+    return tc_of_int(result);
+}
+
+static tc_value int_binary(tc *tx, ast_op op, tc_int a, tc_int b, src_span span)
+{
+    tc_int r;
+    switch (op) {
+    case AST_OP_ADD: return __builtin_add_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
+    case AST_OP_SUB: return __builtin_sub_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
+    case AST_OP_MUL: return __builtin_mul_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
+    case AST_OP_DIV: return b == 0 ? TC_ERR(tx, HDS0121, span) : tc_float((double)a / (double)b);
+    case AST_OP_FLOORDIV:
+    case AST_OP_MOD:
+        if (b == 0)
+            return TC_ERR(tx, HDS0121, span);
+        if (b == -1)
+            return op == AST_OP_MOD ? tc_of_int(0) : __builtin_sub_overflow((tc_int)0, a, &r) ? overflow(tx, span) : tc_of_int(r);
+        return tc_of_int(op == AST_OP_FLOORDIV ? int_floor_div(a, b) : a - int_floor_div(a, b) * b);
+    case AST_OP_POW: return int_power(tx, a, b, span);
+    case AST_OP_SHL:
+        if (b < 0)
+            return TC_ERR(tx, HDS0122, span, tc_text(tx, tc_of_int(b)));
+        if (a == 0)
+            return tc_of_int(0);
+        if (b > 126 || __builtin_mul_overflow(a, (tc_int)1 << b, &r))
+            return overflow(tx, span);
+        return tc_of_int(r);
+    case AST_OP_SHR:
+        if (b < 0)
+            return TC_ERR(tx, HDS0122, span, tc_text(tx, tc_of_int(b)));
+        return tc_of_int(b > 126 ? (a < 0 ? -1 : 0) : a >> b);
+    case AST_OP_AND: return tc_of_int(a & b);
+    case AST_OP_OR: return tc_of_int(a | b);
+    case AST_OP_XOR: return tc_of_int(a ^ b);
+    default: return tc_poison();
+    }
+}
+
+static tc_value float_binary(tc *tx, ast_op op, double a, double b, src_span span)
+{
+    bool divides = op == AST_OP_DIV || op == AST_OP_FLOORDIV || op == AST_OP_MOD;
+    if (divides && b == 0)
+        return TC_ERR(tx, HDS0121, span);
+    switch (op) {
+    case AST_OP_ADD: return tc_float(a + b);
+    case AST_OP_SUB: return tc_float(a - b);
+    case AST_OP_MUL: return tc_float(a * b);
+    case AST_OP_DIV: return tc_float(a / b);
+    case AST_OP_FLOORDIV: return tc_float(floor(a / b));
+    case AST_OP_MOD: {
+        double r = fmod(a, b);
+        return tc_float(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+    }
+    case AST_OP_POW: return tc_float(pow(a, b));
+    default: return tc_poison();
+    }
+}
+
+static tc_value repeat_sequence(tc *tx, tc_value seq, tc_int times, src_span span)
+{
+    size_t len = seq.kind == TC_STR ? seq.s.len : seq.list->len;
+    if (times > 0 && (times > 1000000 || (tc_int)len * times > 10000000))
+        return TC_ERR(tx, HDS0123, span);
+    if (seq.kind == TC_STR) {
+        str_buf b;
+        str_buf_init(&b, tx->arena);
+        for (tc_int i = 0; i < times; i++)
+            str_add(&b, seq.s);
+        return tc_str((str){str_text(&b), b.len});
+    }
+    tc_value r = tc_list_new(tx, seq.kind, NULL, 0);
+    for (tc_int i = 0; i < times; i++)
+        for (size_t j = 0; j < len; j++)
+            tc_list_push(tx, r.list, seq.list->at[j]);
+    return r;
+}
+
+static tc_value concat(tc *tx, tc_value a, tc_value b)
+{
+    if (a.kind == TC_STR)
+        return tc_str(str_of(arena_printf(tx->arena, "%.*s%.*s", (int)a.s.len, a.s.at, (int)b.s.len, b.s.at)));
+    tc_value r = tc_list_new(tx, a.kind, a.list->at, a.list->len);
+    for (size_t i = 0; i < b.list->len; i++)
+        tc_list_push(tx, r.list, b.list->at[i]);
+    return r;
+}
+
+static bool is_sequence(tc_value v)
+{
+    return v.kind == TC_STR || v.kind == TC_TUPLE || v.kind == TC_LIST;
+}
+
+static tc_value set_binary(tc *tx, ast_op op, tc_value a, tc_value b)
+{
+    tc_value r = tc_list_new(tx, TC_SET, NULL, 0);
+    for (size_t i = 0; i < a.list->len; i++) {
+        bool in_b = false;
+        for (size_t j = 0; j < b.list->len; j++)
+            in_b |= tc_equal(a.list->at[i], b.list->at[j]);
+        if (op == AST_OP_OR || (op == AST_OP_AND) == in_b)
+            tc_list_push(tx, r.list, a.list->at[i]);
+    }
+    for (size_t j = 0; op == AST_OP_OR && j < b.list->len; j++) {
+        bool in_a = false;
+        for (size_t i = 0; i < a.list->len; i++)
+            in_a |= tc_equal(a.list->at[i], b.list->at[j]);
+        if (!in_a)
+            tc_list_push(tx, r.list, b.list->at[j]);
+    }
+    return r;
+}
+
+static tc_value mapping_error(tc *tx, tm_reason why, src_span span)
+{
+    return TC_ERR(tx, HDS0124, span, tm_reason_text(why));
+}
+
+static tc_value compose(tc *tx, tc_value a, tc_value b, src_span span)
+{
+    tm_reason why = TM_OK;
+    if (a.kind == TC_MAP && b.kind == TC_MAP) {
+        const tm_map *m = tm_compose(tx->arena, a.map, b.map, &why);
+        if (m)
+            return tc_map_value(m);
+        diag *d = tc_error(tx, HDS0124, span, tm_reason_text(why));
+        diag_under(d, "%s over %s", arena_printf(tx->arena, "rank %d", a.map->rank), arena_printf(tx->arena, "rank %d", b.map->rank));
+        return tc_poison();
+    }
+    const tm_layout *l = tm_layout_compose(tx->arena, a.layout, b.layout, &why);
+    return l ? tc_layout_value(l) : mapping_error(tx, why, span);
+}
+
+static tc_value layout_concat(tc *tx, tc_value a, tc_value b, src_span span)
+{
+    tm_reason why = TM_OK;
+    const tm_layout *l = tm_layout_concat(tx->arena, a.layout, b.layout, &why);
+    return l ? tc_layout_value(l) : mapping_error(tx, why, span);
+}
+
+static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    if (tc_is_number(a) && tc_is_number(b)) {
+        bool bits = op >= AST_OP_SHL && op <= AST_OP_XOR;
+        if (a.kind == TC_BOOL && b.kind == TC_BOOL && op >= AST_OP_AND && op <= AST_OP_XOR)
+            return tc_bool(op == AST_OP_AND ? a.b && b.b : op == AST_OP_OR ? a.b || b.b : a.b != b.b);
+        if (a.kind != TC_FLOAT && b.kind != TC_FLOAT && op != AST_OP_MATMUL)
+            return int_binary(tx, op, to_int(a), to_int(b), span);
+        if (!bits && op != AST_OP_MATMUL)
+            return float_binary(tx, op, to_double(a), to_double(b), span);
+    }
+    if (op == AST_OP_ADD && is_sequence(a) && a.kind == b.kind)
+        return concat(tx, a, b);
+    if (op == AST_OP_MUL && is_sequence(a) && b.kind == TC_INT)
+        return repeat_sequence(tx, a, b.i, span);
+    if (op == AST_OP_MUL && is_sequence(b) && a.kind == TC_INT)
+        return repeat_sequence(tx, b, a.i, span);
+    if (op == AST_OP_MUL && a.kind == b.kind && (a.kind == TC_MAP || a.kind == TC_LAYOUT))
+        return compose(tx, a, b, span);
+    if (op == AST_OP_ADD && a.kind == TC_LAYOUT && b.kind == TC_LAYOUT)
+        return layout_concat(tx, a, b, span);
+    if (a.kind == TC_SET && b.kind == TC_SET && (op == AST_OP_AND || op == AST_OP_OR || op == AST_OP_SUB))
+        return set_binary(tx, op, a, b);
+    if (op == AST_OP_OR && a.kind == TC_DICT && b.kind == TC_DICT) {
+        tc_value r = tc_dict_new(tx);
+        for (size_t i = 0; i < a.dict->keys.len; i++)
+            tc_dict_put(tx, r.dict, a.dict->keys.at[i], a.dict->values.at[i]);
+        for (size_t i = 0; i < b.dict->keys.len; i++)
+            tc_dict_put(tx, r.dict, b.dict->keys.at[i], b.dict->values.at[i]);
+        return r;
+    }
+    return TC_ERR(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
+}
+
+// ---- run-time ----------------------------------------------------------------------------------------------------------
+
+// The common type of two operands, of which at least one is RT; literals adapt to the other side.
+static const ir_type *common_type(tc *tx, tc_value a, tc_value b)
+{
+    const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
+    if (!ta || !tb)
+        return NULL;
+    if (ta->kind == IR_VECTOR || tb->kind == IR_VECTOR) {
+        const ir_type *v = ta->kind == IR_VECTOR ? ta : tb;
+        return ta->kind == tb->kind && ta != tb ? NULL : v;
+    }
+    if (ta->kind != IR_SCALAR || tb->kind != IR_SCALAR)
+        return NULL;
+    if (a.kind != TC_RT || b.kind != TC_RT) {
+        tc_value literal = a.kind == TC_RT ? b : a;
+        const ir_type *other = a.kind == TC_RT ? ta : tb;
+        dtype t = other->scalar;
+        bool is_real = dt_is_float(t) || t == DT_C64;
+        if (is_real)
+            return other;
+        if (literal.kind == TC_INT && dt_is_int(t)) {
+            tc_int i = literal.i;
+            if (t == DT_U64 ? i >= 0 : i >= INT64_MIN && i <= INT64_MAX && dt_holds_int(t, (int64_t)i))
+                return other;
+        }
+        if (literal.kind == TC_BOOL && dt_is_int(t))
+            return other;
+    }
+    dtype t = dt_promote(ta->scalar, tb->scalar);
+    return t == DT_NONE ? NULL : ir_scalar(tx->ir, t);
+}
+
+static bool is_int_type(const ir_type *t)
+{
+    return t->kind == IR_SCALAR && (dt_is_int(t->scalar) || t->scalar == DT_BOOL);
+}
+
+static ir_op arithmetic_op(ast_op op)
+{
+    switch (op) {
+    case AST_OP_ADD: return IR_OP_ADD;
+    case AST_OP_SUB: return IR_OP_SUB;
+    case AST_OP_MUL: return IR_OP_MUL;
+    case AST_OP_DIV: return IR_OP_DIV;
+    case AST_OP_FLOORDIV: return IR_OP_FLOORDIV;
+    case AST_OP_MOD: return IR_OP_FLOORMOD;
+    case AST_OP_SHL: return IR_OP_SHL;
+    case AST_OP_SHR: return IR_OP_SHR;
+    case AST_OP_AND: return IR_OP_AND;
+    case AST_OP_OR: return IR_OP_OR;
+    case AST_OP_XOR: return IR_OP_XOR;
+    default: return IR_OP__COUNT;
+    }
+}
+
+static tc_value operands_error(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    diag *d = tc_error(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
+    const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
+    if (ta && tb && ta->kind == IR_SCALAR && tb->kind == IR_SCALAR && ta != tb)
+        diag_help(d, "convert one of them, for example %s(…)", dt_name(dt_bits(ta->scalar) > dt_bits(tb->scalar) ? ta->scalar : tb->scalar));
+    return tc_poison();
+}
+
+static tc_value pointer_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    if (op == AST_OP_ADD && b.kind == TC_RT && b.rt->type->kind == IR_POINTER) {
+        tc_value swap = a;
+        a = b;
+        b = swap;
+    }
+    if (a.kind != TC_RT || a.rt->type->kind != IR_POINTER || !tc_is_index(b) || (op != AST_OP_ADD && op != AST_OP_SUB))
+        return operands_error(tx, op, a, b, span);
+    ir_expr *offset = tc_to_index(tx, b, span);
+    if (!offset)
+        return tc_poison();
+    if (op == AST_OP_SUB)
+        offset = ir_unary(tx->ir, IR_OP_NEG, offset, span);
+    return tc_rt(ir_binary(tx->ir, IR_OP_ADD, a.rt, offset, span));
+}
+
+// x ** n for small constant n: multiplications in the order of repeated squaring.
+static tc_value power_expand(tc *tx, tc_value x, int64_t n, src_span span)
+{
+    if (n == 0)
+        return tc_rt(dt_is_float(x.rt->type->scalar) ? ir_float(tx->ir, x.rt->type->scalar, 1) : ir_int(tx->ir, x.rt->type->scalar, 1));
+    ir_expr *square = tc_keep(tx, x.rt, "base", span), *result = NULL;
+    for (; n; n >>= 1) {
+        if (n & 1)
+            result = result ? ir_binary(tx->ir, IR_OP_MUL, result, square, span) : square;
+        if (n > 1)
+            square = tc_keep(tx, ir_binary(tx->ir, IR_OP_MUL, square, square, span), "square", span);
+    }
+    return tc_rt(result);
+}
+
+static tc_value power(tc *tx, tc_value a, tc_value b, src_span span)
+{
+    int64_t n;
+    if (a.kind == TC_RT && a.rt->type->kind == IR_SCALAR && tc_as_int64(b, &n) && n >= 0 && n <= 16)
+        return power_expand(tx, a, n, span);
+    if (a.kind == TC_RT && b.kind == TC_FLOAT && b.f == (double)(int)b.f && b.f >= 0 && b.f <= 16)
+        return power_expand(tx, a, (int)b.f, span);
+    tc_value pow_function = tc_library(tx, "hidet.lang.math", "pow", span);
+    tc_value args[2] = {a, b};
+    return tc_is_poison(pow_function) ? pow_function : tc_call_values(tx, pow_function, args, 2, span);
+}
+
+static ir_expr *lane_of(tc *tx, tc_value v, int i, const ir_type *vector, src_span span)
+{
+    if (v.kind == TC_RT && v.rt->type->kind == IR_VECTOR) {
+        ir_expr *e = ir_new_expr(tx->ir, IR_OP_LANE, ir_scalar(tx->ir, vector->scalar), span, 1);
+        e->args[0] = v.rt;
+        e->u.i = i;
+        return e;
+    }
+    return tc_convert(tx, v, ir_scalar(tx->ir, vector->scalar), span, "operand");
+}
+
+static tc_value vector_binary(tc *tx, ast_op op, tc_value a, tc_value b, const ir_type *vector, src_span span)
+{
+    if (a.kind == TC_RT)
+        a = tc_rt(tc_keep(tx, a.rt, NULL, span));
+    if (b.kind == TC_RT)
+        b = tc_rt(tc_keep(tx, b.rt, NULL, span));
+    ir_expr *result = ir_new_expr(tx->ir, IR_OP_VEC, vector, span, vector->lanes);
+    for (int i = 0; i < vector->lanes; i++) {
+        ir_expr *x = lane_of(tx, a, i, vector, span), *y = lane_of(tx, b, i, vector, span);
+        if (!x || !y)
+            return tc_poison();
+        tc_value lane = tc_binary(tx, op, tc_rt(x), tc_rt(y), span);
+        if (lane.kind != TC_RT)
+            return tc_poison();
+        result->args[i] = lane.rt;
+    }
+    return tc_rt(result);
+}
+
+static tc_value int_division_error(tc *tx, src_span span)
+{
+    diag *d = tc_error(tx, HDS0126, span);
+    diag_help(d, "write '//' for the integer quotient, or convert one operand: f32(a) / b");
+    return tc_poison();
+}
+
+static tc_value check_constant_divisor(tc *tx, ast_op op, tc_value b, const ir_type *t, src_span span)
+{
+    bool zero = (b.kind == TC_INT && b.i == 0) || (b.kind == TC_BOOL && !b.b);
+    if (zero && (op == AST_OP_FLOORDIV || op == AST_OP_MOD) && is_int_type(t))
+        return TC_ERR(tx, HDS0121, span);
+    int64_t shift;
+    if ((op == AST_OP_SHL || op == AST_OP_SHR) && tc_as_int64(b, &shift) && (shift < 0 || shift >= dt_bits(t->scalar)))
+        return TC_ERR(tx, HDS0122, span, tc_text(tx, b));
+    return tc_none();
+}
+
+static tc_value rt_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    if (op == AST_OP_POW)
+        return power(tx, a, b, span);
+    bool has_pointer = (a.kind == TC_RT && a.rt->type->kind == IR_POINTER) || (b.kind == TC_RT && b.rt->type->kind == IR_POINTER);
+    if (has_pointer)
+        return pointer_binary(tx, op, a, b, span);
+    bool shifts = op == AST_OP_SHL || op == AST_OP_SHR;
+    const ir_type *t = shifts && a.kind == TC_RT ? a.rt->type : common_type(tx, a, b);
+    if (!t || op == AST_OP_MATMUL)
+        return operands_error(tx, op, a, b, span);
+    if (t->kind == IR_VECTOR)
+        return vector_binary(tx, op, a, b, t, span);
+    bool bitwise = op >= AST_OP_SHL && op <= AST_OP_XOR;
+    if (t->scalar == DT_BOOL && !(op >= AST_OP_AND && op <= AST_OP_XOR))
+        t = ir_scalar(tx->ir, DT_I32);
+    if (bitwise && !is_int_type(t))
+        return operands_error(tx, op, a, b, span);
+    if (op == AST_OP_DIV && is_int_type(t))
+        return int_division_error(tx, span);
+    if (tc_is_poison(check_constant_divisor(tx, op, b, t, span)))
+        return tc_poison();
+    ir_expr *x = tc_cast(tx, a, t, span);
+    ir_expr *y = shifts ? tc_default_rt(tx, b, span) : tc_cast(tx, b, t, span);
+    if (!x || !y)
+        return tc_poison();
+    if (shifts && y->type != t)
+        y = ir_cast(tx->ir, y, t, span);
+    return tc_rt(ir_binary(tx->ir, arithmetic_op(op), x, y, span));
+}
+
+static const char *dunder_of(ast_op op)
+{
+    static const char *const names[AST_OP__COUNT] = {
+        [AST_OP_ADD] = "add", [AST_OP_SUB] = "sub", [AST_OP_MUL] = "mul", [AST_OP_DIV] = "truediv", [AST_OP_FLOORDIV] = "floordiv",
+        [AST_OP_MOD] = "mod", [AST_OP_POW] = "pow", [AST_OP_MATMUL] = "matmul", [AST_OP_SHL] = "lshift", [AST_OP_SHR] = "rshift",
+        [AST_OP_AND] = "and", [AST_OP_OR] = "or", [AST_OP_XOR] = "xor", [AST_OP_NEG] = "neg", [AST_OP_POS] = "pos",
+        [AST_OP_INVERT] = "invert", [AST_OP_EQ] = "eq", [AST_OP_NE] = "ne", [AST_OP_LT] = "lt", [AST_OP_LE] = "le",
+        [AST_OP_GT] = "gt", [AST_OP_GE] = "ge", [AST_OP_IN] = "contains"};
+    return names[op];
+}
+
+static bool dunder_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span, tc_value *out)
+{
+    if (!dunder_of(op))
+        return false;
+    bool found = false;
+    if (a.kind == TC_RECORD) {
+        *out = tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", dunder_of(op)), &b, 1, span, &found);
+        if (found)
+            return true;
+    }
+    if (b.kind == TC_RECORD) {
+        *out = tc_record_dunder(tx, b, arena_printf(tx->arena, "__r%s__", dunder_of(op)), &a, 1, span, &found);
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+// Element-wise operators over register tensors of one mapping make a new one.
+static tc_value tensor_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    tc_value f = tc_library(tx, "hidet.lang.registers", "elementwise", span);
+    if (tc_is_poison(f))
+        return f;
+    tc_value args[3] = {tc_str(str_of(ast_op_text(op))), a, b};
+    return tc_call_values(tx, f, args, 3, span);
+}
+
+static bool is_register_tensor(tc_value v)
+{
+    return v.kind == TC_TENSOR && v.tensor->map;
+}
+
+tc_value tc_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    if (tc_is_poison(a) || tc_is_poison(b))
+        return tc_poison();
+    tc_value result;
+    if ((a.kind == TC_RECORD || b.kind == TC_RECORD) && dunder_binary(tx, op, a, b, span, &result))
+        return result;
+    if (is_register_tensor(a) || is_register_tensor(b))
+        return tensor_binary(tx, op, a, b, span);
+    if (a.kind == TC_RT || b.kind == TC_RT)
+        return rt_binary(tx, op, a, b, span);
+    return ct_binary(tx, op, a, b, span);
+}
+
+tc_value tc_size_sub(tc *tx, tc_value a, tc_value b, src_span span)
+{
+    return tc_binary(tx, AST_OP_SUB, a, b, span);
+}
+
+static tc_value rt_unary(tc *tx, ast_op op, tc_value a, src_span span)
+{
+    const ir_type *t = a.rt->type;
+    if (op == AST_OP_NOT) {
+        ir_expr *c = tc_condition(tx, a, span);
+        return c ? tc_rt(ir_unary(tx->ir, IR_OP_NOT, c, span)) : tc_poison();
+    }
+    if (t->kind == IR_VECTOR && op == AST_OP_NEG)
+        return tc_binary(tx, AST_OP_SUB, tc_float(0), a, span);
+    if (t->kind != IR_SCALAR)
+        return TC_ERR(tx, HDS0127, span, ast_op_text(op), tc_describe(tx, a));
+    if (t->scalar == DT_BOOL && op != AST_OP_INVERT) {
+        t = ir_scalar(tx->ir, DT_I32);
+        a = tc_rt(ir_cast(tx->ir, a.rt, t, span));
+    }
+    switch (op) {
+    case AST_OP_POS: return a;
+    case AST_OP_NEG: return tc_rt(ir_unary(tx->ir, IR_OP_NEG, a.rt, span));
+    case AST_OP_INVERT:
+        if (dt_is_int(t->scalar))
+            return tc_rt(ir_unary(tx->ir, IR_OP_BITNOT, a.rt, span));
+        if (t->scalar == DT_BOOL)
+            return tc_rt(ir_unary(tx->ir, IR_OP_NOT, a.rt, span));
+        return TC_ERR(tx, HDS0127, span, "~", tc_describe(tx, a));
+    default: return tc_poison();
+    }
+}
+
+tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
+{
+    if (tc_is_poison(a))
+        return a;
+    if (a.kind == TC_RT)
+        return rt_unary(tx, op, a, span);
+    if (a.kind == TC_RECORD && op != AST_OP_NOT) {
+        bool found = false;
+        tc_value r = tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", dunder_of(op)), NULL, 0, span, &found);
+        if (found)
+            return r;
+    }
+    bool truth;
+    if (op == AST_OP_NOT && tc_truth(a, &truth))
+        return tc_bool(!truth);
+    if (a.kind == TC_FLOAT && op != AST_OP_INVERT)
+        return tc_float(op == AST_OP_NEG ? -a.f : a.f);
+    if (tc_is_number(a) && a.kind != TC_FLOAT) {
+        tc_int i = to_int(a), r;
+        if (op == AST_OP_NEG)
+            return __builtin_sub_overflow((tc_int)0, i, &r) ? overflow(tx, span) : tc_of_int(r);
+        return tc_of_int(op == AST_OP_INVERT ? ~i : i);
+    }
+    if (op == AST_OP_INVERT && a.kind == TC_TYPE)
+        return tc_type(ir_pointer(tx->ir, a.type, IR_GENERIC));
+    if (op == AST_OP_INVERT && a.kind == TC_TENSOR_TYPE)
+        return tc_type(ir_pointer(tx->ir, a.tensor_type->elem, a.tensor_type->space));
+    if (is_register_tensor(a) && op == AST_OP_NEG)
+        return tensor_binary(tx, AST_OP_SUB, tc_float(0), a, span);
+    if (a.kind == TC_TENSOR && op == AST_OP_INVERT)
+        return tc_tensor_address(tx, a.tensor, NULL, 0, span);
+    return TC_ERR(tx, HDS0127, span, ast_op_text(op), tc_describe(tx, a));
+}
+
+// ---- comparisons -------------------------------------------------------------------------------------------------------
+
+static int compare_str(str a, str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int c = n ? memcmp(a.at, b.at, n) : 0;
+    return c ? c : a.len < b.len ? -1 : a.len > b.len;
+}
+
+static bool ct_order(tc_value a, tc_value b, int *out, bool *unordered)
+{
+    *unordered = false;
+    if (tc_is_number(a) && tc_is_number(b)) {
+        if (a.kind == TC_FLOAT || b.kind == TC_FLOAT) {
+            double x = to_double(a), y = to_double(b);
+            *unordered = isnan(x) || isnan(y);
+            *out = x < y ? -1 : x > y;
+        } else {
+            tc_int x = to_int(a), y = to_int(b);
+            *out = x < y ? -1 : x > y;
+        }
+        return true;
+    }
+    if (a.kind == TC_STR && b.kind == TC_STR) {
+        *out = compare_str(a.s, b.s);
+        return true;
+    }
+    if (a.kind == b.kind && (a.kind == TC_TUPLE || a.kind == TC_LIST)) {
+        for (size_t i = 0; i < a.list->len && i < b.list->len; i++)
+            if (!tc_equal(a.list->at[i], b.list->at[i]))
+                return ct_order(a.list->at[i], b.list->at[i], out, unordered);
+        *out = a.list->len < b.list->len ? -1 : a.list->len > b.list->len;
+        return true;
+    }
+    return false;
+}
+
+static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
+{
+    if (in.kind == TC_STR && item.kind == TC_STR)
+        return tc_bool(item.s.len == 0 || (in.s.len && memmem(in.s.at, in.s.len, item.s.at, item.s.len)));
+    if (in.kind == TC_DICT)
+        return tc_bool(tc_dict_find(in.dict, item) != NULL);
+    if (in.kind == TC_RANGE && item.kind == TC_INT) {
+        tc_range *r = in.range;
+        bool inside = r->step > 0 ? item.i >= r->start && item.i < r->stop : item.i <= r->start && item.i > r->stop;
+        return tc_bool(inside && (item.i - r->start) % r->step == 0);
+    }
+    if (in.kind == TC_TUPLE || in.kind == TC_LIST || in.kind == TC_SET) {
+        if (!tc_is_compile_time(item) || !tc_is_compile_time(in)) {
+            tc_value any = tc_bool(false);
+            for (size_t i = 0; i < in.list->len; i++) {
+                tc_value equal = tc_compare(tx, AST_OP_EQ, item, in.list->at[i], span);
+                ir_expr *x = tc_condition(tx, any, span), *y = tc_condition(tx, equal, span);
+                if (!x || !y)
+                    return tc_poison();
+                any = any.kind == TC_BOOL ? (any.b ? any : equal) : tc_rt(ir_binary(tx->ir, IR_OP_LOR, x, y, span));
+            }
+            return any;
+        }
+        for (size_t i = 0; i < in.list->len; i++)
+            if (tc_equal(item, in.list->at[i]))
+                return tc_bool(true);
+        return tc_bool(false);
+    }
+    return TC_ERR(tx, HDS0125, span, "in", tc_describe(tx, item), tc_describe(tx, in));
+}
+
+static ir_op comparison_op(ast_op op)
+{
+    switch (op) {
+    case AST_OP_EQ: return IR_OP_EQ;
+    case AST_OP_NE: return IR_OP_NE;
+    case AST_OP_LT: return IR_OP_LT;
+    case AST_OP_LE: return IR_OP_LE;
+    case AST_OP_GT: return IR_OP_GT;
+    default: return IR_OP_GE;
+    }
+}
+
+static tc_value rt_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    if (op == AST_OP_IS || op == AST_OP_IS_NOT) {
+        if (a.kind == TC_NONE || b.kind == TC_NONE)
+            return tc_bool(op == AST_OP_IS_NOT);
+        return TC_ERR(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
+    }
+    const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
+    if (ta && tb && ta->kind == IR_POINTER && tb->kind == IR_POINTER) {
+        const ir_type *word = ir_scalar(tx->ir, DT_U64);
+        return tc_rt(ir_binary(tx->ir, comparison_op(op), ir_cast(tx->ir, a.rt, word, span), ir_cast(tx->ir, b.rt, word, span), span));
+    }
+    const ir_type *t = common_type(tx, a, b);
+    if (!t || t->kind != IR_SCALAR)
+        return operands_error(tx, op, a, b, span);
+    ir_expr *x = tc_cast(tx, a, t, span), *y = tc_cast(tx, b, t, span);
+    return x && y ? tc_rt(ir_binary(tx->ir, comparison_op(op), x, y, span)) : tc_poison();
+}
+
+tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    if (tc_is_poison(a) || tc_is_poison(b))
+        return tc_poison();
+    tc_value result;
+    if (a.kind == TC_RECORD && op <= AST_OP_GE && dunder_binary(tx, op, a, b, span, &result))
+        return result;
+    if (op == AST_OP_IN || op == AST_OP_NOT_IN) {
+        tc_value in = contains(tx, a, b, span);
+        return op == AST_OP_IN ? in : tc_unary(tx, AST_OP_NOT, in, span);
+    }
+    if (a.kind == TC_RT || b.kind == TC_RT)
+        return rt_compare(tx, op, a, b, span);
+    if (op == AST_OP_EQ || op == AST_OP_IS)
+        return tc_bool(tc_equal(a, b));
+    if (op == AST_OP_NE || op == AST_OP_IS_NOT)
+        return tc_bool(!tc_equal(a, b));
+    int order;
+    bool unordered;
+    if (!ct_order(a, b, &order, &unordered))
+        return TC_ERR(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
+    bool holds = op == AST_OP_LT ? order < 0 : op == AST_OP_LE ? order <= 0 : op == AST_OP_GT ? order > 0 : order >= 0;
+    return tc_bool(holds && !unordered);
+}
+
+tc_value tc_min_max(tc *tx, bool is_max, tc_value a, tc_value b, src_span span)
+{
+    if (tc_is_poison(a) || tc_is_poison(b))
+        return tc_poison();
+    if (a.kind != TC_RT && b.kind != TC_RT) {
+        tc_value less = tc_compare(tx, AST_OP_LT, is_max ? a : b, is_max ? b : a, span);
+        return tc_is_poison(less) ? less : less.b ? b : a;
+    }
+    const ir_type *t = common_type(tx, a, b);
+    if (!t || t->kind != IR_SCALAR || t->scalar == DT_C64)
+        return TC_ERR(tx, HDS0125, span, is_max ? "max" : "min", tc_describe(tx, a), tc_describe(tx, b));
+    ir_expr *x = tc_cast(tx, a, t, span), *y = tc_cast(tx, b, t, span);
+    return x && y ? tc_rt(ir_binary(tx->ir, is_max ? IR_OP_MAX : IR_OP_MIN, x, y, span)) : tc_poison();
+}

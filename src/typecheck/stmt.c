@@ -1,0 +1,592 @@
+// Statements without control flow: assignment in all its forms, assertions, nested definitions.
+#include "typecheck/tc_priv.h"
+
+#include <string.h>
+
+// ---- binding a local name ---------------------------------------------------------------------------------------------------
+
+static tc_binding *bind_run_time(tc *tx, sym name, ir_expr *value, src_span span)
+{
+    ir_block *b = tx->block;
+    ir_stmt *last = b->stmts.len ? VEC_LAST(&b->stmts) : NULL;
+    ir_var *var;
+    bool adopts = value->op == IR_OP_VAR && last && last->kind == IR_DECL && last->var == value->u.var &&
+                  strcmp(value->u.var->name, "t") == 0;
+    if (adopts) {
+        var = value->u.var;  // a temporary made for this value just now takes the name
+        var->name = name->text;
+        var->span = span;
+    } else {
+        var = tc_declare(tx, name->text, value->type, value, span);
+    }
+    tc_binding *binding = tc_scope_bind(tx, tx->frame->scope, name, tc_rt(ir_read(tx->ir, var, span)), span);
+    binding->var = var;
+    return binding;
+}
+
+static bool type_changed(tc *tx, const tc_binding *b, tc_value v, src_span span)
+{
+    diag *d = tc_error(tx, HDS0150, span, b->name->text, tc_describe(tx, b->value), tc_describe(tx, v));
+    diag_label(d, b->span, "declared here");
+    if (b->var && ir_is_scalar(b->var->type, DT_I32) && v.kind == TC_RT && dt_is_float(v.rt->type->scalar))
+        diag_help(d, "start with a float, or give the type: %s: %s = …", b->name->text, dt_name(v.rt->type->scalar));
+    else
+        diag_help(d, "use another name, or convert the value");
+    return false;
+}
+
+static bool converts(tc *tx, tc_value v, const ir_type *want)
+{
+    if (v.kind == TC_RT && v.rt->type == want)
+        return true;
+    bool muted = tx->diags->muted;
+    int errors = tx->diags->error_count;
+    tx->diags->muted = true;
+    bool ok = tc_convert(tx, v, want, (src_span){0}, "value") != NULL;
+    tx->diags->muted = muted;
+    tx->diags->error_count = errors;
+    return ok;
+}
+
+// The name already stands for a run-time variable that is visible here: assign to it.
+static bool assign_existing(tc *tx, tc_binding *b, tc_value v, src_span span)
+{
+    bool straight = b->region == tx->region;
+    if (v.kind == TC_RT && v.rt->type != b->var->type && straight) {
+        bind_run_time(tx, b->name, v.rt, span);
+        return true;
+    }
+    if ((v.kind != TC_RT && !tc_is_number(v)) || !converts(tx, v, b->var->type)) {
+        if (!straight)
+            return type_changed(tx, b, v, span);
+        *b = (tc_binding){.name = b->name, .value = v, .span = span, .owner = tx->func, .region = tx->region};
+        return true;
+    }
+    tc_assign_var(tx, b->var, tc_convert(tx, v, b->var->type, span, "value"), span);
+    return true;
+}
+
+static bool assign_elementwise(tc *tx, tc_binding *b, tc_value v, src_span span)
+{
+    tc_list *old = b->value.list;
+    if (v.kind != b->value.kind || v.list->len != old->len)
+        return type_changed(tx, b, v, span);
+    tc_value frozen = tc_freeze(tx, v, span);
+    for (size_t i = 0; i < old->len; i++) {
+        tc_value to = old->at[i], from = frozen.list->at[i];
+        if (to.kind == TC_RT && to.rt->op == IR_OP_VAR && to.rt->u.var->kind == IR_VAR_LOCAL) {
+            ir_expr *e = tc_convert(tx, from, to.rt->type, span, "value");
+            if (!e)
+                return false;
+            tc_assign_var(tx, to.rt->u.var, e, span);
+        } else if (!tc_equal(to, from)) {
+            return type_changed(tx, b, v, span);
+        }
+    }
+    return true;
+}
+
+// Tensors made by an instruction take the first name they are bound to.
+static void name_temporary(tc_value v, sym name)
+{
+    if (v.kind == TC_TENSOR && v.tensor->is_temporary) {
+        v.tensor->base->name = name->text;
+        v.tensor->is_temporary = false;
+    }
+}
+
+void tc_bind_local(tc *tx, sym name, tc_value v, src_span span)
+{
+    tc_binding *b = tc_scope_find_here(tx->frame->scope, name);
+    bool visible = b && b->state == TC_BOUND && b->owner == tx->func && !b->lazy_module && tc_in_region(tx, b->region);
+    if (visible && b->var && tx->block) {
+        assign_existing(tx, b, v, span);
+        return;
+    }
+    bool deeper = visible && b->region != tx->region && tx->block;
+    if (deeper && (b->value.kind == TC_TUPLE || b->value.kind == TC_LIST) && !tc_is_compile_time(b->value)) {
+        assign_elementwise(tx, b, v, span);
+        return;
+    }
+    if (deeper && b->value.kind == TC_RECORD && v.kind == TC_RECORD && tc_record_store_all(tx, b->value.record, v.record, span))
+        return;
+    if (deeper && !tc_equal(b->value, v) && !tc_is_poison(b->value)) {
+        diag *d = tc_error(tx, HDS0151, span, name->text, tc_describe(tx, b->value));
+        diag_label(d, b->span, "bound here");
+        return;
+    }
+    if (v.kind == TC_RT && tx->block) {
+        bind_run_time(tx, name, v.rt, span);
+        return;
+    }
+    name_temporary(v, name);
+    tc_scope_bind(tx, tx->frame->scope, name, tc_freeze(tx, v, span), span);
+}
+
+// ---- targets ------------------------------------------------------------------------------------------------------------------
+
+static bool unpack(tc *tx, const ast_list *targets, tc_value v, src_span span)
+{
+    tc_list items = {0};
+    if (tc_is_poison(v) || !tc_iterate(tx, v, span, &items))
+        return false;
+    size_t star = targets->len;
+    for (size_t i = 0; i < targets->len; i++)
+        if (targets->at[i]->kind == AST_STARRED)
+            star = i;
+    bool has_star = star < targets->len;
+    if (has_star ? items.len + 1 < targets->len : items.len != targets->len) {
+        tc_error(tx, HDS0152, span, (long)targets->len, (long)items.len);
+        return false;
+    }
+    bool ok = true;
+    size_t extra = has_star ? items.len + 1 - targets->len : 0, next = 0;
+    for (size_t i = 0; i < targets->len; i++) {
+        if (i == star) {
+            tc_value rest = tc_list_new(tx, TC_LIST, items.at + next, extra);
+            ok &= tc_assign_target(tx, AST_AS(STARRED, starred, targets->at[i])->value, rest, span);
+            next += extra;
+        } else {
+            ok &= tc_assign_target(tx, targets->at[i], items.at[next++], span);
+        }
+    }
+    return ok;
+}
+
+static bool store_dict(tc *tx, tc_value base, const tc_list *items, tc_value v, src_span span)
+{
+    tc_value key = items->len == 1 ? items->at[0] : tc_list_new(tx, TC_TUPLE, items->at, items->len);
+    if (base.kind == TC_DICT) {
+        tc_dict_put(tx, base.dict, key, v);
+        return true;
+    }
+    int64_t i;
+    if (!tc_as_int64(key, &i)) {
+        tc_error(tx, HDS0137, span, tc_describe(tx, key));
+        return false;
+    }
+    int64_t len = (int64_t)base.list->len;
+    if (i < -len || i >= len) {
+        tc_error(tx, HDS0140, span, tc_text(tx, key), (long)len);
+        return false;
+    }
+    base.list->at[i < 0 ? i + len : i] = v;
+    return true;
+}
+
+static bool store_pointer(tc *tx, ir_expr *p, const tc_list *items, tc_value v, src_span span)
+{
+    if (items->len != 1 || p->type->elem->kind == IR_VOID) {
+        tc_error(tx, HDS0143, span);
+        return false;
+    }
+    ir_expr *index = tc_to_index(tx, items->at[0], span);
+    ir_expr *value = index ? tc_convert(tx, v, p->type->elem, span, "stored value") : NULL;
+    if (!value)
+        return false;
+    ir_stmt *s = ir_new_stmt(tx->ir, IR_PSTORE, span);
+    s->args = ARENA_ARRAY(tx->arena, ir_expr *, 2);
+    s->arg_count = 2;
+    s->args[0] = p;
+    s->args[1] = index;
+    s->value = value;
+    tc_emit(tx, s);
+    return true;
+}
+
+static bool has_slice(const ast_subscript *s)
+{
+    for (size_t i = 0; i < s->items.len; i++)
+        if (s->items.at[i]->kind == AST_SLICE)
+            return true;
+    return false;
+}
+
+static bool assign_items(tc *tx, tc_value base, const tc_list *items, tc_value v, src_span span)
+{
+    switch (base.kind) {
+    case TC_POISON: return false;
+    case TC_TENSOR:
+        if ((int)items->len < base.tensor->rank) {
+            tc_value part = tc_tensor_load(tx, base.tensor, items->at, items->len, NULL, span);
+            return part.kind == TC_TENSOR && tc_tensor_assign(tx, part.tensor, v, span);
+        }
+        return tc_tensor_store(tx, base.tensor, items->at, items->len, v, false, span);
+    case TC_DICT:
+    case TC_LIST: return store_dict(tx, base, items, v, span);
+    case TC_RT:
+        if (base.rt->type->kind == IR_POINTER)
+            return store_pointer(tx, base.rt, items, v, span);
+        break;
+    case TC_RECORD: {
+        bool found = false;
+        tc_value args[TM_MAX_RANK + 1];
+        size_t n = items->len < TM_MAX_RANK ? items->len : TM_MAX_RANK;
+        memcpy(args, items->at, n * sizeof *args);
+        args[n] = v;
+        tc_value r = tc_record_dunder(tx, base, "__setitem__", args, n + 1, span, &found);
+        if (found)
+            return !tc_is_poison(r);
+        break;
+    }
+    default: break;
+    }
+    tc_error(tx, HDS0153, span, tc_describe(tx, base));
+    return false;
+}
+
+static bool assign_subscript(tc *tx, const ast_subscript *s, tc_value v, src_span span)
+{
+    tc_value base = tc_eval(tx, s->value);
+    if (tc_is_poison(base))
+        return false;
+    if (base.kind == TC_TENSOR && has_slice(s)) {
+        tc_value view = tc_tensor_index(tx, base.tensor, s);
+        return view.kind == TC_TENSOR && tc_tensor_assign(tx, view.tensor, v, span);
+    }
+    tc_list items = {0};
+    if (!tc_eval_items(tx, &s->items, &items))
+        return false;
+    return assign_items(tx, base, &items, v, span);
+}
+
+static bool assign_attribute(tc *tx, const ast_attribute *a, tc_value v, src_span span)
+{
+    bool is_attrs = false;
+    bool ok = tc_exec_attribute(tx, a, v, span, &is_attrs);
+    if (is_attrs)
+        return ok;
+    tc_value base = tc_eval(tx, a->value);
+    if (tc_is_poison(base))
+        return false;
+    if (base.kind == TC_RECORD)
+        return tc_record_assign_field(tx, base, a->name, v, span);
+    tc_error(tx, HDS0154, span, a->name->text, tc_describe(tx, base));
+    return false;
+}
+
+bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span)
+{
+    switch (target->kind) {
+    case AST_NAME: {
+        sym name = AST_AS(NAME, name, target)->name;
+        if (tc_is_poison(v))
+            tc_scope_bind(tx, tx->frame->scope, name, v, target->span);  // silences what follows
+        else if (strcmp(name->text, "_") != 0)
+            tc_bind_local(tx, name, v, target->span);
+        return !tc_is_poison(v);
+    }
+    case AST_TUPLE:
+    case AST_LIST: {
+        const ast_sequence *s = (const ast_sequence *)target;
+        if (tc_is_poison(v)) {
+            for (size_t i = 0; i < s->items.len; i++)
+                tc_assign_target(tx, s->items.at[i], v, span);
+            return false;
+        }
+        return unpack(tx, &s->items, v, span);
+    }
+    case AST_SUBSCRIPT: return !tc_is_poison(v) && assign_subscript(tx, AST_AS(SUBSCRIPT, subscript, target), v, target->span);
+    case AST_ATTRIBUTE: return !tc_is_poison(v) && assign_attribute(tx, AST_AS(ATTRIBUTE, attribute, target), v, span);
+    default:
+        if (target->kind != AST_BAD)
+            tc_error(tx, HDS0155, target->span);
+        return false;
+    }
+}
+
+// ---- assignment statements --------------------------------------------------------------------------------------------------------
+
+// `a, b = b, a`: the right side is a tuple of values that may read the targets. Each is stored first, unless no target is read.
+static bool reads_any_local(const ir_expr *e, const tc_scope *scope, const ast_sequence *targets)
+{
+    if (e->op == IR_OP_VAR) {
+        for (size_t i = 0; i < targets->items.len; i++) {
+            if (targets->items.at[i]->kind != AST_NAME)
+                return true;
+            tc_binding *b = tc_scope_find_here(scope, AST_AS(NAME, name, targets->items.at[i])->name);
+            if (b && b->var == e->u.var)
+                return true;
+        }
+        return false;
+    }
+    if (e->op == IR_OP_LOAD || e->op == IR_OP_PLOAD) {
+        for (size_t i = 0; i < targets->items.len; i++)
+            if (targets->items.at[i]->kind != AST_NAME)
+                return true;
+    }
+    for (int i = 0; i < e->arg_count; i++)
+        if (reads_any_local(e->args[i], scope, targets))
+            return true;
+    return false;
+}
+
+static tc_value settle_tuple(tc *tx, const ast_expr *target, tc_value v)
+{
+    if (target->kind != AST_TUPLE || (v.kind != TC_TUPLE && v.kind != TC_LIST))
+        return v;
+    const ast_sequence *targets = (const ast_sequence *)target;
+    tc_value copy = tc_list_new(tx, v.kind, v.list->at, v.list->len);
+    for (size_t i = 0; i < copy.list->len; i++) {
+        tc_value item = copy.list->at[i];
+        if (item.kind == TC_RT && reads_any_local(item.rt, tx->frame->scope, targets))
+            copy.list->at[i] = tc_rt(ir_read(tx->ir, tc_declare(tx, "t_old", item.rt->type, item.rt, target->span), target->span));
+    }
+    return copy;
+}
+
+static bool exec_assign(tc *tx, const ast_assign *s)
+{
+    tc_value v = tc_eval(tx, s->value);
+    if (v.kind == TC_RECORD && s->value->kind != AST_CALL)
+        v = tc_record_copy(tx, v, s->node.span);
+    if (s->targets.len > 1)
+        v = tc_freeze(tx, v, s->node.span);
+    bool ok = true;
+    for (size_t i = 0; i < s->targets.len; i++)
+        ok &= tc_assign_target(tx, s->targets.at[i], settle_tuple(tx, s->targets.at[i], v), s->node.span);
+    return ok;
+}
+
+static bool in_place(tc *tx, ast_op op, tc_value old, tc_value v, src_span span)
+{
+    static const char *const names[AST_OP__COUNT] = {[AST_OP_ADD] = "__iadd__", [AST_OP_SUB] = "__isub__", [AST_OP_MUL] = "__imul__",
+                                                     [AST_OP_DIV] = "__itruediv__"};
+    if (old.kind != TC_RECORD || !names[op])
+        return false;
+    bool found = false;
+    tc_record_dunder(tx, old, names[op], &v, 1, span, &found);
+    return found;
+}
+
+// The base and the indices of a target are evaluated once, then read and written.
+static bool aug_subscript(tc *tx, const ast_aug_assign *s, const ast_subscript *at)
+{
+    tc_value base = tc_eval(tx, at->value);
+    if (tc_is_poison(base))
+        return false;
+    if (base.kind == TC_TENSOR && has_slice(at)) {
+        tc_value view = tc_tensor_index(tx, base.tensor, at), v = tc_eval(tx, s->value);
+        return view.kind == TC_TENSOR && tc_tensor_assign(tx, view.tensor, tc_binary(tx, s->op, view, v, s->node.span), s->node.span);
+    }
+    tc_list items = {0};
+    if (!tc_eval_items(tx, &at->items, &items))
+        return false;
+    for (size_t i = 0; i < items.len; i++)
+        items.at[i] = items.at[i].kind == TC_RT && !ir_is_pure(items.at[i].rt) ? tc_freeze(tx, items.at[i], s->node.span) : items.at[i];
+    tc_value old = tc_index_value(tx, base, items.at, items.len, at->node.span);
+    size_t mark = tx->block ? tx->block->stmts.len : 0;
+    tc_value v = tc_eval(tx, s->value);
+    old = tc_keep_before(tx, old, mark, s->node.span);
+    if (tc_is_poison(old) || tc_is_poison(v))
+        return false;
+    if (in_place(tx, s->op, old, v, s->node.span))
+        return true;
+    tc_value sum = tc_binary(tx, s->op, old, v, s->node.span);
+    return !tc_is_poison(sum) && assign_items(tx, base, &items, sum, s->node.span);
+}
+
+static bool exec_aug_assign(tc *tx, const ast_aug_assign *s)
+{
+    if (s->target->kind == AST_SUBSCRIPT)
+        return aug_subscript(tx, s, AST_AS(SUBSCRIPT, subscript, s->target));
+    tc_value old = tc_eval(tx, s->target);
+    size_t mark = tx->block ? tx->block->stmts.len : 0;
+    tc_value v = tc_eval(tx, s->value);
+    if (tc_is_poison(old) || tc_is_poison(v))
+        return false;
+    if (in_place(tx, s->op, old, v, s->node.span))
+        return true;
+    old = tc_keep_before(tx, old, mark, s->node.span);
+    tc_value r = tc_binary(tx, s->op, old, v, s->node.span);
+    if (old.kind == TC_TENSOR && r.kind == TC_TENSOR)
+        return tc_tensor_assign(tx, old.tensor, r, s->node.span);
+    return tc_assign_target(tx, s->target, r, s->node.span);
+}
+
+static const char *target_name(const ast_expr *target)
+{
+    return target->kind == AST_NAME ? AST_AS(NAME, name, target)->name->text : "value";
+}
+
+// `x: T = v` declares a run-time variable of that type; `x: int = v` a constant; `x: T[shape]` a private register tensor.
+static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
+{
+    tc_value annotation = tc_eval_annotation(tx, s->annotation, tx->frame->scope);
+    tc_value v = s->value ? tc_eval(tx, s->value) : tc_none();
+    if (tc_is_poison(annotation) || tc_is_poison(v) || s->target->kind != AST_NAME) {
+        if (s->target->kind != AST_NAME)
+            tc_error(tx, HDS0155, s->target->span);
+        else
+            tc_scope_bind(tx, tx->frame->scope, AST_AS(NAME, name, s->target)->name, tc_poison(), s->node.span);
+        return false;
+    }
+    sym name = AST_AS(NAME, name, s->target)->name;
+    if (annotation.kind == TC_TYPE && tx->block && annotation.type->kind != IR_VOID) {
+        if (tx->frame->compile_time && tc_wants_run_time(tx))
+            return false;
+        ir_expr *init = s->value ? tc_convert(tx, v, annotation.type, s->value->span, "value") : NULL;
+        if (s->value && !init)
+            return false;
+        ir_var *var = tc_declare(tx, name->text, annotation.type, init, s->node.span);
+        if (!init)
+            var->is_mutable = true;
+        tc_binding *b = tc_scope_bind(tx, tx->frame->scope, name, tc_rt(ir_read(tx->ir, var, s->node.span)), s->node.span);
+        b->var = var;
+        return true;
+    }
+    if (annotation.kind == TC_TENSOR_TYPE && !s->value) {
+        tc_value t = tc_tensor_declare(tx, name->text, annotation.tensor_type, IR_VAR_LOCAL, tc_none(), 0, NULL, s->node.span);
+        return tc_assign_target(tx, s->target, t, s->node.span);
+    }
+    if (!s->value) {
+        tc_error(tx, HDS0156, s->node.span, target_name(s->target));
+        return false;
+    }
+    return tc_assign_target(tx, s->target, tc_conform(tx, v, annotation, target_name(s->target), s->value->span), s->node.span);
+}
+
+// ---- the rest ------------------------------------------------------------------------------------------------------------------------
+
+static bool exec_assert(tc *tx, const ast_assert *s)
+{
+    tc_value c = tc_eval(tx, s->condition);
+    if (tc_is_poison(c))
+        return false;
+    tc_value message = tc_str(STR("assertion failed"));
+    bool truth;
+    if (tc_truth(c, &truth)) {
+        if (truth)
+            return true;
+        if (s->message)
+            message = tc_eval(tx, s->message);
+        str_buf b;
+        str_buf_init(&b, tx->arena);
+        tc_to_text(tx, message, &b);
+        tc_error(tx, HDS0157, s->condition->span, str_text(&b));
+        return false;
+    }
+    if (s->message)
+        message = tc_eval(tx, s->message);
+    ir_expr *condition = tc_condition(tx, c, s->condition->span);
+    if (!condition || message.kind != TC_STR) {
+        if (condition && !tc_is_poison(message))
+            tc_error(tx, HDS0158, s->message->span, tc_describe(tx, message));
+        return false;
+    }
+    ir_stmt *a = ir_new_stmt(tx->ir, IR_ASSERT, s->node.span);
+    a->value = condition;
+    a->text = arena_strndup(tx->arena, message.s.at, message.s.len);
+    tc_emit(tx, a);
+    return true;
+}
+
+static bool exec_expression(tc *tx, const ast_expr_stmt *s)
+{
+    tc_value v = tc_eval(tx, s->value);
+    if (v.kind == TC_RT && !ir_is_pure(v.rt) && v.rt->op != IR_OP_VAR && v.rt->op != IR_OP_LOAD && v.rt->op != IR_OP_PLOAD) {
+        ir_stmt *e = ir_new_stmt(tx->ir, IR_EVAL, s->node.span);
+        e->value = v.rt;
+        tc_emit(tx, e);
+    }
+    return !tc_is_poison(v);
+}
+
+static bool redefined(tc *tx, sym name, src_span span)
+{
+    tc_binding *old = tc_scope_find_here(tx->frame->scope, name);
+    bool is_definition = old && (old->value.kind == TC_FUNCTION || old->value.kind == TC_CLASS) && !old->lazy_module;
+    if (!is_definition || tx->frame->function)
+        return false;
+    diag *d = tc_error(tx, HDS0159, span, name->text);
+    diag_label(d, old->span, "first defined here");
+    return true;
+}
+
+static bool exec_function(tc *tx, const ast_function *f)
+{
+    if (f->is_async) {
+        tc_error(tx, HDS0160, f->name_span);
+        return false;
+    }
+    if (redefined(tx, f->name, f->name_span))
+        return false;
+    tc_function *value = tc_function_new(tx, f, tx->frame->scope, tx->frame->scope->module);
+    tc_scope_bind(tx, tx->frame->scope, f->name, (tc_value){.kind = TC_FUNCTION, .function = value}, f->name_span);
+    return true;
+}
+
+static bool exec_class(tc *tx, const ast_class *c)
+{
+    if (redefined(tx, c->name, c->name_span))
+        return false;
+    tc_class *value = tc_class_new(tx, c, tx->frame->scope, tx->frame->scope->module);
+    tc_scope_bind(tx, tx->frame->scope, c->name, (tc_value){.kind = TC_CLASS, .class = value}, c->name_span);
+    return true;
+}
+
+static tc_flow exec_node(tc *tx, const ast_stmt *s)
+{
+    switch (s->kind) {
+    case AST_FUNCTION: exec_function(tx, (const ast_function *)s); break;
+    case AST_CLASS: exec_class(tx, (const ast_class *)s); break;
+    case AST_RETURN: return tc_exec_return(tx, (const ast_return *)s);
+    case AST_ASSIGN: exec_assign(tx, (const ast_assign *)s); break;
+    case AST_AUG_ASSIGN: exec_aug_assign(tx, (const ast_aug_assign *)s); break;
+    case AST_ANN_ASSIGN: exec_ann_assign(tx, (const ast_ann_assign *)s); break;
+    case AST_FOR: return tc_exec_for(tx, (const ast_for *)s);
+    case AST_WHILE: return tc_exec_while(tx, (const ast_while *)s);
+    case AST_IF: return tc_exec_if(tx, (const ast_if *)s);
+    case AST_WITH: return tc_exec_with(tx, (const ast_with *)s);
+    case AST_ASSERT: exec_assert(tx, (const ast_assert *)s); break;
+    case AST_IMPORT:
+    case AST_FROM_IMPORT: tc_exec_import(tx, s); break;
+    case AST_EXPR_STMT: exec_expression(tx, (const ast_expr_stmt *)s); break;
+    case AST_BREAK:
+    case AST_CONTINUE: {
+        tc_loop *loop = tx->frame->loop;
+        const char *word = s->kind == AST_BREAK ? "break" : "continue";
+        if (!loop) {
+            tc_error(tx, HDS0161, s->span, word);
+            return TC_NEXT;
+        }
+        if (tx->frame->with_depth > loop->with_depth && loop->kind != TC_LOOP_STATIC) {
+            tc_error(tx, HDS0163, s->span, word);
+            return TC_NEXT;
+        }
+        if (loop->kind == TC_LOOP_RT) {
+            tc_emit(tx, ir_new_stmt(tx->ir, s->kind == AST_BREAK ? IR_BREAK : IR_CONTINUE, s->span));
+            return TC_DEAD;
+        }
+        if (loop->kind == TC_LOOP_TASKS || loop->region != tx->region) {
+            diag *d = tc_error(tx, HDS0162, s->span, word,
+                               loop->kind == TC_LOOP_TASKS ? "a loop over the tasks of a mapping" : "a loop that is unrolled while compiling");
+            diag_help(d, "use an if, or a loop over range()");
+            return TC_NEXT;
+        }
+        return s->kind == AST_BREAK ? TC_BREAK : TC_CONTINUE;
+    }
+    default: break;  // PASS; UNSUPPORTED and BAD were reported by the parser
+    }
+    return TC_NEXT;
+}
+
+tc_flow tc_exec(tc *tx, const ast_stmt *s)
+{
+    if (tx->aborted || tx->needs_run_time || !tc_step(tx, s->span))
+        return TC_ABORT;
+    tx->eval_depth++;
+    tc_flow flow = exec_node(tx, s);
+    tx->eval_depth--;
+    return tx->aborted || tx->needs_run_time ? TC_ABORT : flow;
+}
+
+tc_flow tc_exec_list(tc *tx, const ast_list *list)
+{
+    for (size_t i = 0; i < list->len; i++) {
+        tc_flow flow = tc_exec(tx, list->at[i]);
+        if (flow != TC_NEXT)
+            return flow;
+    }
+    return TC_NEXT;
+}

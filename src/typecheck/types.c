@@ -1,0 +1,320 @@
+// Types as values: T[shape], shared[…], ~T; inference of type parameters from arguments; checking values against annotations.
+#include "typecheck/tc_priv.h"
+
+#include <string.h>
+
+const ir_type *tc_value_type(tc_value v)
+{
+    return v.kind == TC_RT ? v.rt->type : NULL;
+}
+
+// ---- T[…] ---------------------------------------------------------------------------------------------------------------------
+
+static bool add_dim(tc *tx, tc_tensor_type *t, tc_value v, src_span span)
+{
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST) {
+        for (size_t i = 0; i < v.list->len; i++)
+            if (!add_dim(tx, t, v.list->at[i], span))
+                return false;
+        return true;
+    }
+    if (t->rank == TM_MAX_RANK) {
+        tc_error(tx, HDS0180, span, TM_MAX_RANK);
+        return false;
+    }
+    if (!tc_is_index(v)) {
+        tc_error(tx, HDS0181, span, tc_describe(tx, v));
+        return false;
+    }
+    if (v.kind == TC_INT && (v.i < 0 || v.i > INT64_MAX / 2)) {
+        tc_error(tx, HDS0182, span, tc_text(tx, v));
+        return false;
+    }
+    t->shape[t->rank++] = v;
+    return true;
+}
+
+static void shape_from(tc_tensor_type *t, int rank, const int64_t *shape)
+{
+    t->rank = rank;
+    for (int i = 0; i < rank; i++)
+        t->shape[i] = tc_of_int(shape[i]);
+}
+
+static tc_value tensor_type_of(tc *tx, const ir_type *elem, tc_value *items, size_t len, src_span span)
+{
+    tc_tensor_type *t = ARENA_NEW(tx->arena, tc_tensor_type);
+    t->elem = elem;
+    t->space = IR_GLOBAL;
+    if (len == 1 && items[0].kind == TC_MAP) {
+        t->map = items[0].map;
+        t->space = IR_REGISTER;
+        shape_from(t, t->map->rank, t->map->shape);
+        return (tc_value){.kind = TC_TENSOR_TYPE, .tensor_type = t};
+    }
+    if (len >= 1 && items[len - 1].kind == TC_LAYOUT) {
+        t->layout = items[len - 1].layout;
+        shape_from(t, t->layout->rank, t->layout->shape);
+        return (tc_value){.kind = TC_TENSOR_TYPE, .tensor_type = t};
+    }
+    for (size_t i = 0; i < len; i++)
+        if (!add_dim(tx, t, items[i], span))
+            return tc_poison();
+    return (tc_value){.kind = TC_TENSOR_TYPE, .tensor_type = t};
+}
+
+static tc_value in_space(tc *tx, ir_space space, tc_value *items, size_t len, src_span span)
+{
+    if (items[0].kind == TC_TYPE && items[0].type->kind == IR_POINTER)
+        return tc_type(ir_pointer(tx->ir, items[0].type->elem, space));
+    if (items[0].kind != TC_TENSOR_TYPE)
+        return TC_ERR(tx, HDS0183, span, ir_space_name(space), tc_describe(tx, items[0]));
+    tc_tensor_type *t = arena_dup(tx->arena, items[0].tensor_type, sizeof *t);
+    t->space = space;
+    if (len > 1 && items[1].kind == TC_LAYOUT)
+        t->layout = items[1].layout;
+    else if (len > 1)
+        return TC_ERR(tx, HDS0183, span, ir_space_name(space), tc_describe(tx, items[1]));
+    return (tc_value){.kind = TC_TENSOR_TYPE, .tensor_type = t};
+}
+
+tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span)
+{
+    for (size_t i = 0; i < len; i++)
+        if (tc_is_poison(items[i]))
+            return tc_poison();
+    if (base.kind == TC_SPACE)
+        return len ? in_space(tx, base.space, items, len, span) : tc_poison();
+    if (base.kind == TC_TYPE && base.type->kind != IR_VOID)
+        return tensor_type_of(tx, base.type, items, len, span);
+    return TC_ERR(tx, HDS0142, span, tc_describe(tx, base));
+}
+
+tc_value tc_eval_annotation(tc *tx, const ast_expr *annotation, tc_scope *scope)
+{
+    tc_scope *saved = tx->frame->scope;
+    tx->frame->scope = scope;
+    tc_value v = tc_eval(tx, annotation);
+    tx->frame->scope = saved;
+    return v;
+}
+
+// ---- inference ------------------------------------------------------------------------------------------------------------------
+
+static int param_index(const ast_type_params *params, const ast_expr *e)
+{
+    if (e->kind != AST_NAME)
+        return -1;
+    for (size_t i = 0; i < params->len; i++)
+        if (params->at[i].name == AST_AS(NAME, name, e)->name)
+            return (int)i;
+    return -1;
+}
+
+typedef struct inference {
+    tc *tx;
+    tc_scope *scope;
+    const ast_type_params *params;
+    bool *bound;
+} inference;
+
+static void bind_param(inference *in, int i, tc_value v)
+{
+    if (in->bound[i] || tc_is_poison(v))
+        return;
+    in->bound[i] = true;
+    tc_scope_bind(in->tx, in->scope, in->params->at[i].name, v, in->params->at[i].span);
+}
+
+static void infer_type(inference *in, const ast_expr *annotation, const ir_type *type)
+{
+    int i = param_index(in->params, annotation);
+    if (i >= 0)
+        bind_param(in, i, tc_type(type));
+    else if (annotation->kind == AST_UNARY && AST_AS(UNARY, unary, annotation)->op == AST_OP_INVERT && type->kind == IR_POINTER)
+        infer_type(in, AST_AS(UNARY, unary, annotation)->operand, type->elem);
+}
+
+static void infer_dims(inference *in, const ast_list *items, const tc_tensor *t)
+{
+    size_t star = items->len;
+    for (size_t k = 0; k < items->len; k++)
+        if (items->at[k]->kind == AST_STARRED)
+            star = k;
+    if (star == items->len) {
+        for (int k = 0; (size_t)k < items->len && k < t->rank; k++) {
+            int i = param_index(in->params, items->at[k]);
+            if (i >= 0)
+                bind_param(in, i, t->shape[k]);
+        }
+        return;
+    }
+    int tail = (int)(items->len - star - 1), head = (int)star, middle = t->rank - head - tail;
+    for (int k = 0; k < head && k < t->rank; k++) {
+        int i = param_index(in->params, items->at[k]);
+        if (i >= 0)
+            bind_param(in, i, t->shape[k]);
+    }
+    if (middle < 0)
+        return;
+    int i = param_index(in->params, AST_AS(STARRED, starred, items->at[star])->value);
+    if (i >= 0)
+        bind_param(in, i, tc_list_new(in->tx, TC_TUPLE, t->shape + head, (size_t)middle));
+    for (int k = 0; k < tail; k++) {
+        i = param_index(in->params, items->at[star + 1 + (size_t)k]);
+        if (i >= 0)
+            bind_param(in, i, t->shape[head + middle + k]);
+    }
+}
+
+static const tm_layout *layout_of(tc *tx, const tc_tensor *t)
+{
+    (void)tx;
+    return t->is_view ? NULL : t->base->tensor->layout;
+}
+
+static void infer_tensor(inference *in, const ast_subscript *annotation, tc_value actual)
+{
+    tc_tensor *t = actual.tensor;
+    const ast_list *items = &annotation->items;
+    tc_value base = annotation->value->kind == AST_NAME && param_index(in->params, annotation->value) < 0
+                        ? tc_eval_annotation(in->tx, annotation->value, in->scope)
+                        : tc_none();
+    if (base.kind == TC_SPACE) {
+        if (items->len >= 1 && items->at[0]->kind == AST_SUBSCRIPT)
+            infer_tensor(in, AST_AS(SUBSCRIPT, subscript, items->at[0]), actual);
+        else if (items->len >= 1 && items->at[0]->kind == AST_UNARY)
+            infer_type(in, AST_AS(UNARY, unary, items->at[0])->operand, t->base->tensor->elem);
+        int i = items->len > 1 ? param_index(in->params, items->at[1]) : -1;
+        if (i >= 0 && layout_of(in->tx, t))
+            bind_param(in, i, tc_layout_value(layout_of(in->tx, t)));
+        return;
+    }
+    infer_type(in, annotation->value, t->base->tensor->elem);
+    int only = items->len == 1 ? param_index(in->params, items->at[0]) : -1;
+    if (only >= 0 && t->map && (t->rank != 1 || t->base->tensor->map))
+        bind_param(in, only, tc_map_value(t->map));
+    else
+        infer_dims(in, items, t);
+}
+
+bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params, bool *bound)
+{
+    inference in = {tx, scope, params, bound};
+    int i = param_index(params, annotation);
+    if (i >= 0) {
+        if (actual.kind == TC_TENSOR)
+            return true;
+        const ir_type *t = tc_default_type(tx, actual);
+        bind_param(&in, i, t ? tc_type(t) : actual.kind == TC_RECORD ? (tc_value){.kind = TC_CLASS, .class = actual.record->class} : actual);
+        return true;
+    }
+    if (annotation->kind == AST_SUBSCRIPT && actual.kind == TC_TENSOR)
+        infer_tensor(&in, AST_AS(SUBSCRIPT, subscript, annotation), actual);
+    else if (annotation->kind == AST_UNARY && actual.kind == TC_TENSOR)
+        infer_type(&in, AST_AS(UNARY, unary, annotation)->operand, actual.tensor->base->tensor->elem);
+    else if (actual.kind == TC_RT)
+        infer_type(&in, annotation, actual.rt->type);
+    if (annotation->kind == AST_SUBSCRIPT && actual.kind == TC_RT && actual.rt->type->kind == IR_POINTER) {
+        const ast_subscript *s = AST_AS(SUBSCRIPT, subscript, annotation);  // shared[~T]
+        if (s->items.len)
+            infer_type(&in, s->items.at[0], actual.rt->type);
+    }
+    return true;
+}
+
+// ---- values against annotations ---------------------------------------------------------------------------------------------------------
+
+static bool kind_accepts(tc_kind_name k, tc_value v)
+{
+    const ir_type *t = tc_value_type(v);
+    bool rt_scalar = t && t->kind == IR_SCALAR;
+    switch (k) {
+    case TC_KIND_INT: return v.kind == TC_INT || v.kind == TC_BOOL || (rt_scalar && dt_is_int(t->scalar));
+    case TC_KIND_FLOAT: return tc_is_number(v) || (rt_scalar && (dt_is_float(t->scalar) || dt_is_int(t->scalar)));
+    case TC_KIND_BOOL: return v.kind == TC_BOOL || (rt_scalar && t->scalar == DT_BOOL);
+    case TC_KIND_STR: return v.kind == TC_STR;
+    case TC_KIND_DTYPE: return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
+    case TC_KIND_TYPE: return v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS || v.kind == TC_KIND;
+    case TC_KIND_LAYOUT: return v.kind == TC_LAYOUT;
+    case TC_KIND_MAPPING: return v.kind == TC_MAP;
+    case TC_KIND_FUNCTION: return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD || v.kind == TC_CLASS || v.kind == TC_TYPE;
+    case TC_KIND_TUPLE: return v.kind == TC_TUPLE;
+    case TC_KIND_LIST: return v.kind == TC_LIST || v.kind == TC_TUPLE;
+    case TC_KIND_DICT: return v.kind == TC_DICT;
+    case TC_KIND_SET: return v.kind == TC_SET;
+    default: return true;
+    }
+}
+
+static tc_value conform_kind(tc *tx, tc_value v, tc_kind_name k, const char *what, src_span span)
+{
+    if (!kind_accepts(k, v))
+        return TC_ERR(tx, HDS0184, span, what, tc_kind_texts[k], tc_describe(tx, v));
+    if (k == TC_KIND_FLOAT && v.kind != TC_RT)
+        return tc_float(v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i);
+    if (k == TC_KIND_FLOAT && dt_is_int(v.rt->type->scalar))
+        return tc_rt(ir_cast(tx->ir, v.rt, ir_scalar(tx->ir, DT_F32), span));
+    return v;
+}
+
+static tc_value tensor_mismatch(tc *tx, tc_value v, const tc_tensor_type *want, const char *what, src_span span, const char *why)
+{
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    tc_tensor_type_text(tx, want, &b);
+    diag *d = tc_error(tx, HDS0185, span, what, str_text(&b), tc_describe(tx, v));
+    if (why)
+        diag_under(d, "%s", why);
+    if (v.kind == TC_TENSOR && v.tensor->base->span.begin)
+        diag_label(d, v.tensor->base->span, "the tensor is declared here");
+    return tc_poison();
+}
+
+static tc_value conform_tensor(tc *tx, tc_value v, const tc_tensor_type *want, const char *what, src_span span)
+{
+    if (v.kind != TC_TENSOR)
+        return tensor_mismatch(tx, v, want, what, span, NULL);
+    tc_tensor *t = v.tensor;
+    const ir_tensor *base = t->base->tensor;
+    if (base->elem != want->elem)
+        return tensor_mismatch(tx, v, want, what, span, "the element types differ");
+    if (t->rank != want->rank)
+        return tensor_mismatch(tx, v, want, what, span, "the ranks differ");
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i].kind == TC_INT && want->shape[i].kind == TC_INT && t->shape[i].i != want->shape[i].i)
+            return tensor_mismatch(tx, v, want, what, span, arena_printf(tx->arena, "dimension %d differs", i));
+    if (want->map && !(t->map && tm_equal(t->map, want->map)))
+        return tensor_mismatch(tx, v, want, what, span, "the register mappings differ");
+    if (want->space == IR_SHARED && base->space != IR_SHARED)
+        return tensor_mismatch(tx, v, want, what, span, "a shared-memory tensor is wanted");
+    if (want->layout && want->space == IR_SHARED && !(layout_of(tx, t) && tm_layout_equal(layout_of(tx, t), want->layout)) && !t->is_view)
+        return tensor_mismatch(tx, v, want, what, span, "the layouts differ");
+    return v;
+}
+
+tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span)
+{
+    if (tc_is_poison(v) || tc_is_poison(annotation))
+        return tc_poison();
+    switch (annotation.kind) {
+    case TC_KIND: return conform_kind(tx, v, annotation.kind_name, what, span);
+    case TC_TYPE: {
+        if (annotation.type->kind == IR_VOID)
+            return v;
+        ir_expr *e = tc_convert(tx, v, annotation.type, span, what);
+        return e ? tc_rt(e) : tc_poison();
+    }
+    case TC_TENSOR_TYPE: return conform_tensor(tx, v, annotation.tensor_type, what, span);
+    case TC_CLASS:
+        if (v.kind == TC_RECORD && v.record->class->decl == annotation.class->decl)
+            return v;
+        return TC_ERR(tx, HDS0184, span, what, annotation.class->name->text, tc_describe(tx, v));
+    case TC_TUPLE:
+        for (size_t i = 0; i < annotation.list->len; i++)
+            if (tc_equal(annotation.list->at[i], v))
+                return v;
+        return TC_ERR(tx, HDS0186, span, what, tc_text(tx, annotation), tc_describe(tx, v));
+    default: return v;
+    }
+}

@@ -1,0 +1,460 @@
+// Compile-time values: construction, equality, text.
+#include "typecheck/tc_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const tc_kind_texts[] = {"int", "float", "bool", "str", "dtype", "type", "layout", "mapping", "function",
+                                     "tuple", "list", "dict", "set", "object"};
+
+tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
+{
+    tc_list *list = ARENA_NEW(tx->arena, tc_list);
+    if (len) {
+        list->at = arena_dup(tx->arena, items, len * sizeof *items);
+        list->len = list->cap = len;
+    }
+    return (tc_value){.kind = kind, .list = list};
+}
+
+void tc_list_push(tc *tx, tc_list *list, tc_value v)
+{
+    VEC_PUSH(tx->arena, list, v);
+}
+
+tc_value tc_dict_new(tc *tx)
+{
+    return (tc_value){.kind = TC_DICT, .dict = ARENA_NEW(tx->arena, tc_dict)};
+}
+
+tc_value *tc_dict_find(tc_dict *d, tc_value key)
+{
+    for (size_t i = 0; i < d->keys.len; i++)
+        if (tc_equal(d->keys.at[i], key))
+            return &d->values.at[i];
+    return NULL;
+}
+
+void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value)
+{
+    tc_value *old = tc_dict_find(d, key);
+    if (old) {
+        *old = value;
+        return;
+    }
+    tc_list_push(tx, &d->keys, key);
+    tc_list_push(tx, &d->values, value);
+}
+
+static bool list_is_compile_time(const tc_list *list)
+{
+    for (size_t i = 0; i < list->len; i++)
+        if (!tc_is_compile_time(list->at[i]))
+            return false;
+    return true;
+}
+
+bool tc_is_compile_time(tc_value v)
+{
+    switch (v.kind) {
+    case TC_TUPLE:
+    case TC_LIST:
+    case TC_SET:
+        return list_is_compile_time(v.list);
+    case TC_DICT:
+        return list_is_compile_time(&v.dict->keys) && list_is_compile_time(&v.dict->values);
+    case TC_RECORD: {
+        for (int i = 0; i < v.record->class->field_count; i++)
+            if (!tc_is_compile_time(v.record->fields[i]))
+                return false;
+        return true;
+    }
+    case TC_RT:
+    case TC_TENSOR:
+    case TC_TASKS:
+    case TC_GRID:
+        return false;
+    case TC_RANGE:
+        return !v.range->bounds[0];
+    case TC_METHOD:
+        return tc_is_compile_time(*v.method->self);
+    case TC_FUNCTION:
+        return !v.function->self || tc_is_compile_time(*v.function->self);
+    case TC_TENSOR_TYPE:
+        for (int i = 0; i < v.tensor_type->rank; i++)
+            if (!tc_is_compile_time(v.tensor_type->shape[i]))
+                return false;
+        return true;
+    default:
+        return true;
+    }
+}
+
+bool tc_is_number(tc_value v)
+{
+    return v.kind == TC_INT || v.kind == TC_FLOAT || v.kind == TC_BOOL;
+}
+
+static double as_double(tc_value v)
+{
+    return v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i;
+}
+
+static bool lists_equal(const tc_list *a, const tc_list *b)
+{
+    if (a->len != b->len)
+        return false;
+    for (size_t i = 0; i < a->len; i++)
+        if (!tc_equal(a->at[i], b->at[i]))
+            return false;
+    return true;
+}
+
+static bool tensor_types_equal(const tc_tensor_type *a, const tc_tensor_type *b)
+{
+    if (a->elem != b->elem || a->space != b->space || a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (!tc_equal(a->shape[i], b->shape[i]))
+            return false;
+    bool maps = a->map == b->map || (a->map && b->map && tm_equal(a->map, b->map));
+    bool layouts = a->layout == b->layout || (a->layout && b->layout && tm_layout_equal(a->layout, b->layout));
+    return maps && layouts;
+}
+
+bool tc_equal(tc_value a, tc_value b)
+{
+    if (tc_is_number(a) && tc_is_number(b)) {
+        if (a.kind == TC_FLOAT || b.kind == TC_FLOAT)
+            return as_double(a) == as_double(b);
+        return (a.kind == TC_BOOL ? (tc_int)a.b : a.i) == (b.kind == TC_BOOL ? (tc_int)b.b : b.i);
+    }
+    if (a.kind != b.kind)
+        return false;
+    switch (a.kind) {
+    case TC_NONE:
+    case TC_ELLIPSIS:
+        return true;
+    case TC_STR:
+        return str_equal(a.s, b.s);
+    case TC_TUPLE:
+    case TC_LIST:
+        return lists_equal(a.list, b.list);
+    case TC_SET: {
+        if (a.list->len != b.list->len)
+            return false;
+        for (size_t i = 0; i < a.list->len; i++) {
+            bool found = false;
+            for (size_t j = 0; j < b.list->len && !found; j++)
+                found = tc_equal(a.list->at[i], b.list->at[j]);
+            if (!found)
+                return false;
+        }
+        return true;
+    }
+    case TC_DICT:
+        if (a.dict->keys.len != b.dict->keys.len)
+            return false;
+        for (size_t i = 0; i < a.dict->keys.len; i++) {
+            tc_value *other = tc_dict_find(b.dict, a.dict->keys.at[i]);
+            if (!other || !tc_equal(a.dict->values.at[i], *other))
+                return false;
+        }
+        return true;
+    case TC_RANGE:
+        return a.range->start == b.range->start && a.range->stop == b.range->stop && a.range->step == b.range->step;
+    case TC_TYPE:
+        return a.type == b.type;
+    case TC_TENSOR_TYPE:
+        return tensor_types_equal(a.tensor_type, b.tensor_type);
+    case TC_KIND:
+        return a.kind_name == b.kind_name;
+    case TC_MAP:
+        return tm_equal(a.map, b.map);
+    case TC_LAYOUT:
+        return tm_layout_equal(a.layout, b.layout);
+    case TC_FUNCTION:
+        return a.function->id == b.function->id && a.function->closure == b.function->closure;
+    case TC_NATIVE:
+        return a.native == b.native;
+    case TC_MODULE:
+        return a.module == b.module;
+    case TC_CLASS: {
+        if (a.class->decl != b.class->decl || a.class->bound_count != b.class->bound_count)
+            return false;
+        for (int i = 0; i < a.class->bound_count; i++)
+            if (!tc_equal(a.class->bound_values[i], b.class->bound_values[i]))
+                return false;
+        return true;
+    }
+    case TC_NAMESPACE:
+        return a.ns == b.ns;
+    case TC_SPACE:
+        return a.space == b.space;
+    case TC_SCOPE_NAME:
+        return a.scope_name == b.scope_name;
+    case TC_TENSOR:
+        return a.tensor == b.tensor;
+    case TC_RECORD:
+        return a.record == b.record;
+    default:
+        return false;
+    }
+}
+
+bool tc_truth(tc_value v, bool *out)
+{
+    switch (v.kind) {
+    case TC_NONE: *out = false; return true;
+    case TC_BOOL: *out = v.b; return true;
+    case TC_INT: *out = v.i != 0; return true;
+    case TC_FLOAT: *out = v.f != 0; return true;
+    case TC_STR: *out = v.s.len != 0; return true;
+    case TC_TUPLE:
+    case TC_LIST:
+    case TC_SET: *out = v.list->len != 0; return true;
+    case TC_DICT: *out = v.dict->keys.len != 0; return true;
+    case TC_TYPE:
+    case TC_TENSOR_TYPE:
+    case TC_KIND:
+    case TC_MAP:
+    case TC_LAYOUT:
+    case TC_FUNCTION:
+    case TC_NATIVE:
+    case TC_METHOD:
+    case TC_MODULE:
+    case TC_CLASS: *out = true; return true;
+    default: return false;
+    }
+}
+
+void tc_int_text(tc_int i, str_buf *out)
+{
+    char digits[48];
+    int at = sizeof digits;
+    bool negative = i < 0;
+    unsigned __int128 rest = negative ? -(unsigned __int128)i : (unsigned __int128)i;
+    do {
+        digits[--at] = (char)('0' + (int)(rest % 10));
+        rest /= 10;
+    } while (rest);
+    if (negative)
+        digits[--at] = '-';
+    str_add(out, (str){digits + at, sizeof digits - (size_t)at});
+}
+
+static void repr_str(str s, str_buf *out)
+{
+    char quote = memchr(s.at ? s.at : "", '\'', s.len) && !memchr(s.at, '"', s.len) ? '"' : '\'';
+    str_addc(out, quote);
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.at[i];
+        if (c == (unsigned char)quote || c == '\\')
+            str_addf(out, "\\%c", c);
+        else if (c == '\n')
+            str_adds(out, "\\n");
+        else if (c == '\t')
+            str_adds(out, "\\t");
+        else if (c == '\r')
+            str_adds(out, "\\r");
+        else if (c < 0x20)
+            str_addf(out, "\\x%02x", c);
+        else
+            str_addc(out, (char)c);
+    }
+    str_addc(out, quote);
+}
+
+static void repr_items(tc *tx, const tc_list *list, str_buf *out)
+{
+    for (size_t i = 0; i < list->len; i++) {
+        if (i)
+            str_adds(out, ", ");
+        tc_repr(tx, list->at[i], out);
+    }
+}
+
+void tc_tensor_type_text(tc *tx, const tc_tensor_type *t, str_buf *out)
+{
+    if (t->space == IR_SHARED)
+        str_adds(out, "shared ");
+    if (t->record)
+        str_adds(out, t->record->name->text);
+    else
+        ir_type_print(t->elem, out);
+    str_addc(out, '[');
+    if (t->map)
+        tm_print(t->map, out);
+    else
+        for (int i = 0; i < t->rank; i++) {
+            if (i)
+                str_adds(out, ", ");
+            if (t->shape[i].kind == TC_RT)
+                ir_print_expr(t->shape[i].rt, out);
+            else
+                tc_repr(tx, t->shape[i], out);
+        }
+    str_addc(out, ']');
+}
+
+static const tc_tensor_type *type_of_tensor(tc *tx, const tc_tensor *t)
+{
+    tc_tensor_type *type = ARENA_NEW(tx->arena, tc_tensor_type);
+    *type = (tc_tensor_type){.elem = t->base->tensor->elem, .space = t->base->tensor->space, .rank = t->rank, .map = t->map};
+    memcpy(type->shape, t->shape, sizeof type->shape);
+    return type;
+}
+
+static void repr_class(tc *tx, const tc_class *c, str_buf *out)
+{
+    str_adds(out, c->name->text);
+    if (!c->bound_count)
+        return;
+    str_addc(out, '[');
+    for (int i = 0; i < c->bound_count; i++) {
+        if (i)
+            str_adds(out, ", ");
+        tc_repr(tx, c->bound_values[i], out);
+    }
+    str_addc(out, ']');
+}
+
+void tc_repr(tc *tx, tc_value v, str_buf *out)
+{
+    switch (v.kind) {
+    case TC_POISON: str_adds(out, "<error>"); break;
+    case TC_NONE: str_adds(out, "None"); break;
+    case TC_BOOL: str_adds(out, v.b ? "True" : "False"); break;
+    case TC_INT: tc_int_text(v.i, out); break;
+    case TC_FLOAT: str_add_double(out, v.f); break;
+    case TC_STR: repr_str(v.s, out); break;
+    case TC_TUPLE:
+        str_addc(out, '(');
+        repr_items(tx, v.list, out);
+        str_adds(out, v.list->len == 1 ? ",)" : ")");
+        break;
+    case TC_LIST:
+        str_addc(out, '[');
+        repr_items(tx, v.list, out);
+        str_addc(out, ']');
+        break;
+    case TC_SET:
+        str_adds(out, v.list->len ? "{" : "set(");
+        repr_items(tx, v.list, out);
+        str_adds(out, v.list->len ? "}" : ")");
+        break;
+    case TC_DICT:
+        str_addc(out, '{');
+        for (size_t i = 0; i < v.dict->keys.len; i++) {
+            if (i)
+                str_adds(out, ", ");
+            tc_repr(tx, v.dict->keys.at[i], out);
+            str_adds(out, ": ");
+            tc_repr(tx, v.dict->values.at[i], out);
+        }
+        str_addc(out, '}');
+        break;
+    case TC_RANGE:
+        str_adds(out, "range(");
+        tc_int_text(v.range->start, out);
+        str_adds(out, ", ");
+        tc_int_text(v.range->stop, out);
+        if (v.range->step != 1) {
+            str_adds(out, ", ");
+            tc_int_text(v.range->step, out);
+        }
+        str_addc(out, ')');
+        break;
+    case TC_ELLIPSIS: str_adds(out, "..."); break;
+    case TC_TYPE: ir_type_print(v.type, out); break;
+    case TC_TENSOR_TYPE: tc_tensor_type_text(tx, v.tensor_type, out); break;
+    case TC_KIND: str_adds(out, tc_kind_texts[v.kind_name]); break;
+    case TC_MAP: tm_print(v.map, out); break;
+    case TC_LAYOUT: tm_layout_print(v.layout, out); break;
+    case TC_FUNCTION: str_adds(out, tc_function_title(tx, v.function)); break;
+    case TC_NATIVE: str_adds(out, v.native->name); break;
+    case TC_METHOD: str_addf(out, "<method '%s'>", v.method->name->text); break;
+    case TC_MODULE: str_addf(out, "<module '%s'>", v.module->path); break;
+    case TC_CLASS: repr_class(tx, v.class, out); break;
+    case TC_NAMESPACE: str_adds(out, "<namespace>"); break;
+    case TC_SPACE: str_adds(out, ir_space_name(v.space)); break;
+    case TC_SCOPE_NAME: {
+        static const char *const names[] = {"thread", "warp", "warpgroup", "block", "cluster", "gpu"};
+        str_adds(out, names[v.scope_name]);
+        break;
+    }
+    case TC_RT: ir_print_expr(v.rt, out); break;
+    case TC_TENSOR: tc_tensor_type_text(tx, type_of_tensor(tx, v.tensor), out); break;
+    case TC_RECORD:
+        repr_class(tx, v.record->class, out);
+        str_adds(out, "(…)");
+        break;
+    case TC_TASKS: str_adds(out, "<tasks>"); break;
+    case TC_GRID: str_adds(out, "<grid>"); break;
+    }
+}
+
+void tc_to_text(tc *tx, tc_value v, str_buf *out)
+{
+    if (v.kind == TC_STR)
+        str_add(out, v.s);
+    else
+        tc_repr(tx, v, out);
+}
+
+const char *tc_text(tc *tx, tc_value v)
+{
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    tc_repr(tx, v, &b);
+    enum { LONGEST = 120 };
+    const char *text = str_text(&b);
+    return b.len <= LONGEST ? text : arena_printf(tx->arena, "%.*s…", LONGEST, text);
+}
+
+const char *tc_describe(tc *tx, tc_value v)
+{
+    switch (v.kind) {
+    case TC_NONE: return "None";
+    case TC_BOOL: return arena_printf(tx->arena, "the bool %s", tc_text(tx, v));
+    case TC_INT: return arena_printf(tx->arena, "the int %s", tc_text(tx, v));
+    case TC_FLOAT: return arena_printf(tx->arena, "the float %s", tc_text(tx, v));
+    case TC_STR: return arena_printf(tx->arena, "the string %s", tc_text(tx, v));
+    case TC_TUPLE: return "a tuple";
+    case TC_LIST: return "a list";
+    case TC_SET: return "a set";
+    case TC_DICT: return "a dict";
+    case TC_RANGE: return "a range";
+    case TC_TYPE: return arena_printf(tx->arena, "the type %s", tc_text(tx, v));
+    case TC_TENSOR_TYPE: return arena_printf(tx->arena, "the tensor type %s", tc_text(tx, v));
+    case TC_KIND: return arena_printf(tx->arena, "the kind '%s'", tc_text(tx, v));
+    case TC_MAP: return arena_printf(tx->arena, "the mapping %s", tc_text(tx, v));
+    case TC_LAYOUT: return arena_printf(tx->arena, "the layout %s", tc_text(tx, v));
+    case TC_FUNCTION: return arena_printf(tx->arena, "the function '%s'", tc_text(tx, v));
+    case TC_NATIVE: return arena_printf(tx->arena, "the built-in '%s'", v.native->name);
+    case TC_METHOD: return arena_printf(tx->arena, "the method '%s'", v.method->name->text);
+    case TC_MODULE: return arena_printf(tx->arena, "the module '%s'", v.module->path);
+    case TC_CLASS: return arena_printf(tx->arena, "the class '%s'", tc_text(tx, v));
+    case TC_RT: {
+        str_buf b;
+        str_buf_init(&b, tx->arena);
+        str_adds(&b, "a run-time ");
+        ir_type_print(v.rt->type, &b);
+        return str_text(&b);
+    }
+    case TC_TENSOR: return arena_printf(tx->arena, "a tensor %s", tc_text(tx, v));
+    case TC_RECORD: return arena_printf(tx->arena, "a record of class '%s'", v.record->class->name->text);
+    case TC_TASKS: return "the tasks of a worker";
+    case TC_GRID: return "a grid of loops";
+    default: return tc_text(tx, v);
+    }
+}
+
+bool tc_as_int64(tc_value v, int64_t *out)
+{
+    tc_int i = v.kind == TC_BOOL ? (tc_int)v.b : v.i;
+    if ((v.kind != TC_INT && v.kind != TC_BOOL) || i < INT64_MIN || i > INT64_MAX)
+        return false;
+    *out = (int64_t)i;
+    return true;
+}

@@ -1,0 +1,65 @@
+#include "golden.h"
+
+static void places(void **state)
+{
+    fixture *f = *state;
+    src_file *a = add_source(f, "a.hds", "one\ntwo\r\nthree\rfour");
+    src_file *b = add_source(f, "b.hds", "");
+    src_file *c = add_source(f, "c.hds", "x\n");
+    static const struct {
+        uint32_t offset, line, column;
+    } table[] = {{0, 1, 1}, {3, 1, 4}, {4, 2, 1}, {7, 2, 4}, {8, 2, 5}, {9, 3, 1}, {14, 3, 6}, {15, 4, 1}, {19, 4, 5}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        src_place place = src_place_of(&f->sources, a->base + table[i].offset);
+        assert_ptr_equal(place.file, a);
+        assert_int_equal(place.line, table[i].line);
+        assert_int_equal(place.column, table[i].column);
+    }
+    assert_ptr_equal(src_file_at(&f->sources, b->base), b);
+    assert_int_equal(src_place_of(&f->sources, b->base).line, 1);
+    assert_int_equal(src_place_of(&f->sources, c->base + 2).line, 2);
+    assert_null(src_place_of(&f->sources, 0).file);
+    assert_null(src_file_at(&f->sources, c->base + 3));
+    assert_true(str_equal(src_line(&f->sources, a, 2), STR("two")));
+    assert_true(str_equal(src_line(&f->sources, a, 4), STR("four")));
+    assert_true(str_equal(src_line(&f->sources, a, 5), STR("")));
+    assert_true(str_equal(src_line(&f->sources, a, 0), STR("")));
+    assert_true(str_equal(src_line(&f->sources, b, 1), STR("")));
+}
+
+static void no_files(void **state)
+{
+    fixture *f = *state;
+    assert_null(src_file_at(&f->sources, 1));
+    assert_null(src_place_of(&f->sources, 1).file);
+}
+
+static void full_map(void **state)
+{
+    fixture *f = *state;
+    // The text is never read before somebody asks for a line.
+    assert_non_null(src_add(&f->sources, "huge", (str){"", UINT32_MAX - 10}));
+    assert_null(src_add(&f->sources, "more", (str){"", 100}));
+    assert_non_null(src_add(&f->sources, "small", STR("abc")));
+}
+
+static void joins(void **state)
+{
+    (void)state;
+    src_span joined = src_join((src_span){5, 9}, (src_span){2, 6});
+    assert_int_equal(joined.begin, 2);
+    assert_int_equal(joined.end, 9);
+    joined = src_join((src_span){0, 0}, (src_span){2, 6});
+    assert_int_equal(joined.begin, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(places, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(no_files, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(full_map, fixture_setup, fixture_teardown),
+        cmocka_unit_test(joins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Habits that a machine can check: line lengths, no unfinished words, links that lead somewhere, tests for every pass."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+WIDTH = 120
+CODE = (".c", ".h", ".py", ".hds", ".hir", ".cmake", ".cuh", ".y", ".re")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)]*)?\)")
+
+
+def files():
+    """Tracked and new files, or all but hidden and build folders where there is no git."""
+    try:
+        out = subprocess.run(["git", "-C", str(TOP), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True,
+                             check=True).stdout
+        return [TOP / line for line in out.splitlines() if (TOP / line).is_file()]
+    except (OSError, subprocess.CalledProcessError):
+        return [p for p in TOP.rglob("*")
+                if p.is_file() and not p.relative_to(TOP).parts[0].startswith((".git", "build"))]
+
+
+def code_problems(path, text):
+    name = path.relative_to(TOP)
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > WIDTH:
+            yield f"{name}:{number}: {len(line)} columns; {WIDTH} are allowed"
+        if UNFINISHED.search(line) and path != pathlib.Path(__file__).resolve():
+            yield f"{name}:{number}: an unfinished word"
+        if line != line.rstrip():
+            yield f"{name}:{number}: blanks at the end of the line"
+
+
+def link_problems(path, text):
+    for target, _ in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        if "://" not in target and not target.startswith("mailto:") and not (path.parent / target).exists():
+            yield f"{path.relative_to(TOP)}: the link to '{target}' leads nowhere"
+
+
+def pass_problems():
+    rows = re.findall(r'^IR_PASS\("([^"]+)"', (TOP / "src/ir/passes.def").read_text(encoding="utf-8"), re.MULTILINE)
+    for name in sorted(set(rows)):
+        if not any((TOP / "tests" / "ir" / name.replace("-", "_")).glob("*.hir")):
+            yield f"tests/ir/{name}: no test of the pass"
+
+
+def main():
+    problems, passed = list(pass_problems()), 0
+    for path in files():
+        parts = path.relative_to(TOP).parts
+        if path.suffix not in (*CODE, ".md") or "inputs" in parts or "corpus" in parts or "golden" in parts:
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = list(link_problems(path, text) if path.suffix == ".md" else code_problems(path, text))
+        problems += found
+        passed += not found
+    for problem in problems:
+        print(problem)
+    print(f"{passed} passed, {len(problems)} failed")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
