@@ -9,6 +9,7 @@ import argparse
 import datetime
 import pathlib
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -16,6 +17,13 @@ import tempfile
 import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
+
+
+LIMIT_BYTES = 8 << 30
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
 
 
 def cpu():
@@ -28,10 +36,14 @@ def cpu():
 
 
 def wall_ms(command, runs):
+    """The median; None if the program fails, as it does when memory is short."""
     times = []
     for _ in range(runs):
         start = time.perf_counter()
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit_memory,
+                              check=False)
+        if done.returncode:
+            return None
         times.append(1000 * (time.perf_counter() - start))
     return statistics.median(times)
 
@@ -86,6 +98,9 @@ def generated_rows(hdsc, folder, runs):
         command = [hdsc, str(path), "--emit=cu", "-o", "/dev/null"]
         ms = wall_ms(command, max(3, runs * 1000 // lines))
         count = text.count(b"\n")
+        if ms is None:
+            rows.append((f"{count:,} generated lines to CUDA text", f"needs more than {LIMIT_BYTES >> 30} GiB"))
+            continue
         rows.append((f"{count:,} generated lines to CUDA text",
                      f"{ms:.0f} ms ({count / ms:.0f} lines/ms), {peak_mib(command):.0f} MiB"))
     return rows

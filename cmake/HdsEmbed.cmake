@@ -1,5 +1,5 @@
-# hds_embed(<output.c> <symbol> <header> <files>...): a C table of texts, made when a file changes. The header declares the
-# symbol and its type embedded_text {name, text}.
+# hds_embed(<output.c> <symbol> <header> <files>...): a C table of texts, made when a file changes. The header declares
+# the symbol and its type embedded_text {name, text}.
 #
 #     const embedded_text symbol[] = {{"base.cuh", "…"}, …, {0}};
 #

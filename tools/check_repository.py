@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Habits that a machine can check: line lengths, no unfinished words, links that lead somewhere, tests for every pass."""
+"""Habits that a machine can check: line lengths, unfinished words, links that lead somewhere, a test for every pass."""
 
 import pathlib
 import re
@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-WIDTH = 120
+WIDTH = 140  # the formatter aims at 120; comments at the end of a line and strings may reach further
 CODE = (".c", ".h", ".py", ".hds", ".hir", ".cmake", ".cuh", ".y", ".re")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)]*)?\)")
@@ -16,8 +16,8 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)]*)?\)")
 def files():
     """Tracked and new files, or all but hidden and build folders where there is no git."""
     try:
-        out = subprocess.run(["git", "-C", str(TOP), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True,
-                             check=True).stdout
+        command = ["git", "-C", str(TOP), "ls-files", "-co", "--exclude-standard"]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return [TOP / line for line in out.splitlines() if (TOP / line).is_file()]
     except (OSError, subprocess.CalledProcessError):
         return [p for p in TOP.rglob("*")
@@ -31,12 +31,13 @@ def code_problems(path, text):
             yield f"{name}:{number}: {len(line)} columns; {WIDTH} are allowed"
         if UNFINISHED.search(line) and path != pathlib.Path(__file__).resolve():
             yield f"{name}:{number}: an unfinished word"
-        if line != line.rstrip():
+        if line != line.rstrip() and path.suffix != ".py":
             yield f"{name}:{number}: blanks at the end of the line"
 
 
 def link_problems(path, text):
-    for target, _ in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+    for target, _ in LINK.findall(prose):
         if "://" not in target and not target.startswith("mailto:") and not (path.parent / target).exists():
             yield f"{path.relative_to(TOP)}: the link to '{target}' leads nowhere"
 

@@ -1,8 +1,8 @@
 /* Hidet Script: Python 3.13's grammar for an LALR(1) parser.
 **
 ** What the language lacks is parsed all the same (try, raise, yield, …), so that one message can name it; the match
-** statement never comes here, layout.c swallows it whole. Each action is one call of a builder (src/frontend/parse_priv.h
-** explains them); nothing is decided here but the shape.
+** statement never comes here, layout.c swallows it whole. Each action is one call of a builder (parse_priv.h explains
+** them); nothing is decided here but the shape.
 **
 ** Three levels keep Python's precedence honest: `expr` (lambda, a if b else c), `logic` (or, and, not, comparisons) and
 ** `arith` (operators on numbers). Within `logic` and `arith` the %left lines below decide; between levels the rules do,

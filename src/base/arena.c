@@ -30,6 +30,7 @@ static void chunks_free(arena_chunk *from, arena_chunk *until)
 void arena_free(arena *a)
 {
     chunks_free(a->head, NULL);
+    free(a->spare);
     *a = (arena){.oom = a->oom, .limit_bytes = a->limit_bytes};
 }
 
@@ -49,12 +50,18 @@ static void chunk_add(arena *a, size_t need)
         size = LARGEST_CHUNK;
     if (size < need)
         size = need;
-    bool over_limit = a->limit_bytes && a->total_bytes + size > a->limit_bytes;
-    arena_chunk *chunk = over_limit ? NULL : malloc(sizeof *chunk + size);
-    if (!chunk)
-        out_of_memory(a);
+    arena_chunk *chunk = a->spare;
+    if (chunk && chunk->size >= size) {
+        a->spare = NULL;
+        size = chunk->size;
+    } else {
+        bool over_limit = a->limit_bytes && a->total_bytes + size > a->limit_bytes;
+        chunk = over_limit ? NULL : malloc(sizeof *chunk + size);
+        if (!chunk)
+            out_of_memory(a);
+        chunk->size = size;
+    }
     chunk->older = a->head;
-    chunk->size = size;
     a->head = chunk;
     a->next = chunk->data;
     a->end = chunk->data + size;
@@ -123,9 +130,16 @@ arena_mark arena_mark_get(const arena *a)
 
 void arena_reset(arena *a, arena_mark mark)
 {
-    for (arena_chunk *c = a->head; c != mark.head; c = c->older)
+    arena_chunk *newest = a->head;
+    for (arena_chunk *c = newest; c != mark.head; c = c->older)
         a->total_bytes -= c->size;
-    chunks_free(a->head, mark.head);
+    if (newest != mark.head && (!a->spare || a->spare->size < newest->size)) {
+        free(a->spare);
+        a->spare = newest;
+        chunks_free(newest->older, mark.head);
+    } else {
+        chunks_free(newest, mark.head);
+    }
     a->head = mark.head;
     a->next = mark.next;
     a->end = mark.end;

@@ -19,6 +19,7 @@ typedef struct arena_chunk arena_chunk;
 
 typedef struct arena {
     arena_chunk *head;   // newest chunk
+    arena_chunk *spare;  // a chunk that a reset gave back, kept for the next need
     char *next;          // first free byte of [head]
     char *end;           // one past the last byte of [head]
     size_t total_bytes;  // bytes obtained from the system so far

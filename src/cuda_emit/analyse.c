@@ -1,5 +1,5 @@
-// What has to be known before the first line is written: which variables are used, which tensor parameters are only read,
-// how far register arrays have to be aligned, and which functions run where.
+// What has to be known before the first line is written: which variables are used, which tensor parameters are only
+// read, how far register arrays have to be aligned, and which functions run where.
 #include "cuda_emit/emit_priv.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@ typedef struct walk {
     cu *cx;
     const ir_func *func;
     int side;
+    int round;
     bool changed;
 } walk;
 
@@ -90,7 +91,10 @@ static void see_expr(walk *w, const ir_expr *e)
         info(w, e->u.var)->uses++;
         info(w, e->u.var)->is_written |= e->u.var->type->kind == IR_TENSOR;
         return;
-    case IR_OP_ADDR: info(w, e->u.var)->is_written = true; info(w, e->u.var)->uses++; break;
+    case IR_OP_ADDR:
+        info(w, e->u.var)->is_written = true;
+        info(w, e->u.var)->uses++;
+        break;
     case IR_OP_LOAD:
     case IR_OP_TILE: info(w, e->u.var)->uses++; break;
     case IR_OP_INTRIN: see_intrin(w, e); return;
@@ -117,17 +121,33 @@ static void see_copy(walk *w, const ir_stmt *s)
             raise_align(w, s->args[i]->u.var, bytes & -bytes & 31 ? bytes & -bytes & 31 : 16);
 }
 
+// Whether the emitter leaves the statement out: it gives a value to something that nobody reads.
+static bool is_dead(const walk *w, const ir_stmt *s)
+{
+    bool gives = s->kind == IR_DECL || s->kind == IR_ASSIGN || s->kind == IR_STORE;
+    if (w->round == 0 || !gives || (s->flags & IR_VOLATILE) || (s->value && ir_has_effects(s->value)))
+        return false;
+    const cu_var *v = &w->cx->vars[s->var->id];
+    return !v->uses_before && (s->kind != IR_STORE || v->is_own);
+}
+
 static void see_stmt(void *user, ir_stmt *s)
 {
     walk *w = user;
+    if (s->kind == IR_ALLOC)
+        info(w, s->var)->is_own = w->side != CU_HOST;
+    if (is_dead(w, s))
+        return;
     if (s->kind == IR_COPY) {
         see_copy(w, s);
         return;
     }
     if (s->kind == IR_STORE) {
         info(w, s->var)->is_written = true;
-        info(w, s->var)->uses++;
+        info(w, s->var)->uses += !info(w, s->var)->is_own || (s->flags & IR_VOLATILE);
     }
+    if (s->kind == IR_INTRIN_TO && s->args[0]->op == IR_OP_TILE)
+        raise_align(w, s->args[0]->u.var, 4);
     if (s->kind == IR_ALLOC && s->var->tensor->is_dynamic_smem && s->var->tensor->align_bytes > w->cx->pool_align)
         w->cx->pool_align = s->var->tensor->align_bytes;
     if (s->kind == IR_ALLOC && s->var->tensor->storage_elems < 0)
@@ -168,14 +188,18 @@ static void count_all(walk *w)
 {
     cu *cx = w->cx;
     for (uint32_t i = 0; i < cx->m->next_var; i++)
-        cx->vars[i] = (cu_var){0};
-    // Callers stand after callees.
+        cx->vars[i] = (cu_var){.uses_before = cx->vars[i].uses};
+    // Callers stand after callees. A variable that only dead statements read is dead itself, so this goes on till
+    // nothing changes.
     for (size_t i = cx->m->funcs.len; i-- > 0;) {
         const ir_func *f = cx->m->funcs.at[i];
         int side = (int)(intptr_t)map_get_ptr(&cx->sides, f);
         if (side)
             see_func(w, f, side);
     }
+    for (uint32_t i = 0; i < cx->m->next_var; i++)
+        w->changed |= cx->vars[i].uses != cx->vars[i].uses_before;
+    w->round++;
 }
 
 void cu_analyse(cu *cx)

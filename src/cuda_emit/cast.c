@@ -1,5 +1,5 @@
-// Conversions: those that have to be written, those that C++ does by itself, and those that repair a text whose C++ type
-// is not the IR's (see cu_text).
+// Conversions: those that have to be written, those that C++ does by itself, and those that repair a text whose C++
+// type is not the IR's (see cu_text).
 #include "cuda_emit/emit_priv.h"
 
 static bool is_builtin(dtype t)
@@ -7,10 +7,13 @@ static bool is_builtin(dtype t)
     return t == DT_BOOL || dt_is_int(t) || t == DT_F32 || t == DT_F64;
 }
 
-static cu_text written(cu *cx, dtype to, cu_text t)
+cu_text cu_written(cu *cx, dtype to, cu_text t)
 {
     cu_text cast = cu_text_of(cx, to, CU_UNARY, "(%s)%s", dt_cuda_name(to), cu_paren(cx, t, CU_UNARY));
-    cast.nonneg = t.nonneg && !t.dirty && to != DT_U64;
+    bool widens = dt_is_int(t.ctype) && dt_bits(to) > dt_bits(t.ctype);
+    bool fits = widens || ((t.most || t.literal) && t.most <= dt_max_bits(to));
+    cast.nonneg = t.nonneg && !t.dirty && fits && to != DT_U64;
+    cast.most = t.most;
     return cast;
 }
 
@@ -20,7 +23,7 @@ cu_text cu_exact_text(cu *cx, cu_text t, dtype want, bool unsigned_is_fine)
     if (!dt_is_int(want) || t.literal || t.ctype == DT_NONE)
         return t;
     bool wrong_sign = want == DT_I32 && t.ctype == DT_U32 && !(t.nonneg && unsigned_is_fine);
-    return t.dirty || wrong_sign ? written(cx, want, t) : t;
+    return t.dirty || wrong_sign ? cu_written(cx, want, t) : t;
 }
 
 cu_text cu_exact(cu *cx, const ir_expr *e, bool unsigned_is_fine)
@@ -35,7 +38,7 @@ cu_text cu_typed(cu *cx, const ir_expr *e)
     if (e->type->kind != IR_SCALAR || t.literal)
         return t;
     dtype want = cu_value_dtype(e->type->scalar);
-    return t.ctype == want || !is_builtin(want) ? t : written(cx, want, t);
+    return t.ctype == want || !is_builtin(want) ? t : cu_written(cx, want, t);
 }
 
 // Conversions that lose nothing, and integers to floats.
@@ -63,7 +66,7 @@ const char *cu_as(cu *cx, const ir_expr *e, const ir_type *type)
     return cuts ? cu_at(cx, e, CU_ASSIGN) : cu_paren(cx, cu_exact(cx, e, true), CU_ASSIGN);
 }
 
-// ---- to the narrow floats and back -----------------------------------------------------------------------------------
+// ---- to the narrow floats and back ------------------------------------------------------------------------------
 
 // to_f16(x): the overload goes by the type of x. Integers that f32 holds exactly go through it.
 static cu_text to_struct(cu *cx, const ir_expr *e, dtype to)
@@ -81,7 +84,7 @@ static cu_text to_struct(cu *cx, const ir_expr *e, dtype to)
     if (through_float || from == DT_F64) {
         cu_use_of(cx, to, through_float ? "from_float" : "from_double", e->span);
         if (through_float && from != DT_F32)
-            t = written(cx, DT_F32, t);
+            t = cu_written(cx, DT_F32, t);
         return cu_primary(cx, to, "to_%s(%s)", name, cu_paren(cx, t, CU_ASSIGN));
     }
     if (to == DT_F16 && dt_bits(from) == 32) {
@@ -91,7 +94,7 @@ static cu_text to_struct(cu *cx, const ir_expr *e, dtype to)
     dtype wide = dt_is_signed(from) ? DT_I64 : DT_U64;
     cu_use_of(cx, to, wide == DT_I64 ? "from_sint" : "from_uint", e->span);
     if (from != wide)
-        t = written(cx, wide, t);
+        t = cu_written(cx, wide, t);
     return cu_primary(cx, to, "to_%s(%s)", name, cu_paren(cx, t, CU_ASSIGN));
 }
 
@@ -103,14 +106,14 @@ static cu_text to_float(cu *cx, const ir_expr *e)
     return cu_primary(cx, DT_F32, "to_float(%s)", cu_at(cx, e, CU_ASSIGN));
 }
 
-// ---- integers ----------------------------------------------------------------------------------------------------
+// ---- integers ---------------------------------------------------------------------------------------------------
 
 static cu_text to_subbyte(cu *cx, cu_text t, dtype from, dtype to)
 {
     const char *helper = dt_is_signed(to) ? "wrap_sint" : "wrap_uint";
     cu_use(cx, helper);
     if (dt_bits(from) > 32 || dt_is_float(from))
-        t = written(cx, DT_I32, t);
+        t = cu_written(cx, DT_I32, t);
     return cu_primary(cx, cu_value_dtype(to), "%s<%d>(%s)", helper, dt_bits(to), cu_paren(cx, t, CU_ASSIGN));
 }
 
@@ -136,7 +139,7 @@ static cu_text scalar_cast(cu *cx, const ir_expr *e)
         return to_bool(cx, t);
     if (dt_is_int(to) && dt_is_subbyte(to))
         return to_subbyte(cx, t, from, to);
-    return t.ctype == to && !t.literal ? (t.dirty = false, t) : written(cx, to, t);
+    return t.ctype == to && !t.literal ? (t.dirty = false, t) : cu_written(cx, to, t);
 }
 
 // Lane by lane, which needs the vector in a name: only variables have one, so others are bound to a lambda's parameter.
@@ -176,7 +179,7 @@ cu_text cu_cast(cu *cx, const ir_expr *e)
     return cu_text_of(cx, DT_NONE, CU_UNARY, "(%s)%s", cu_type(cx, e->type), cu_at(cx, e->args[0], CU_UNARY));
 }
 
-// ---- the same bits ---------------------------------------------------------------------------------------------------
+// ---- the same bits ----------------------------------------------------------------------------------------------
 
 // The unsigned integer that has the bits of a struct.
 static dtype bits_dtype(dtype t)
@@ -205,19 +208,19 @@ static cu_text bits_of_scalar(cu *cx, const ir_expr *e, dtype from, dtype to)
             return cu_primary(cx, to, "%s{%s}", cu_type(cx, e->type), bits.s);
         if (to == DT_F32)
             return cu_primary(cx, to, "__uint_as_float(%s)", bits.s);
-        return bits.ctype == to ? bits : written(cx, to, bits);
+        return bits.ctype == to ? bits : cu_written(cx, to, bits);
     }
     if (cu_is_struct(to) && to != DT_C64) {
         dtype raw = bits_dtype(to);
         cu_text bits = from == DT_F32 ? cu_primary(cx, DT_U32, "__float_as_uint(%s)", cu_at(cx, arg, CU_ASSIGN))
                                       : cu_expr(cx, arg);
         if (bits.ctype != raw || bits.literal)
-            bits = written(cx, raw, bits);
+            bits = cu_written(cx, raw, bits);
         return cu_primary(cx, to, "%s{%s}", cu_type(cx, e->type), cu_paren(cx, bits, CU_ASSIGN));
     }
     if (dt_is_int(from) && dt_is_int(to)) {
         cu_text t = cu_expr(cx, arg);
-        return t.ctype == to && !t.literal ? t : written(cx, to, t);
+        return t.ctype == to && !t.literal ? t : cu_written(cx, to, t);
     }
     const char *function = cx->in_host ? NULL : reinterpreter(from, to);
     if (function)

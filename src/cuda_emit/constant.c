@@ -38,6 +38,7 @@ static const char *digits_of(dtype t, int64_t value, arena *a)
 cu_text cu_int_text(dtype t, int64_t value, bool bare, arena *a)
 {
     cu_text text = {.ctype = t, .prec = CU_POSTFIX, .nonneg = value >= 0 && t != DT_U64, .literal = true};
+    text.most = text.nonneg ? (uint64_t)value : 0;
     if (t == DT_BOOL) {
         text.s = value ? "true" : "false";
         text.literal = false;

@@ -15,6 +15,18 @@ static void name_globals(cu *cx)
         cu_name_table(cx, cx->m->globals.at[i], cx->m->global_values.at[i]);
 }
 
+// The words of CUDA text, functions most of them, so that no variable hides one.
+static void reserve_text(cu *cx, const char *text)
+{
+    for (const char *at = text; *at;) {
+        str hole = cu_hole_at(at);
+        size_t len = hole.len ? hole.len + 2 : cu_word_length(at);
+        if (!hole.len && len)
+            cu_name_reserve(cx, (str){at, len});
+        at += len ? len : 1;
+    }
+}
+
 // Wrappers' names are taken before any local variable can take them.
 static void name_intrins(cu *cx)
 {
@@ -22,6 +34,8 @@ static void name_intrins(cu *cx)
         const ir_intrin *in = cx->m->intrins.at[i];
         if (in->form == IR_INTRIN_PTX)
             map_put_ptr(&cx->wrappers, in, (void *)cu_name_global(cx, in->instance));
+        else
+            reserve_text(cx, in->text);
     }
 }
 

@@ -10,12 +10,13 @@
 // What a launcher has to know of a kernel.
 typedef struct cu_kernel_info {
     const ir_func *func;
-    const char *symbol;            // the name in the object code (extern "C")
+    const char *symbol; // the name in the object code (extern "C")
     int64_t static_smem_bytes;
-    int64_t dynamic_smem_bytes;    // at each launch; func->dynamic_smem_bytes, if any, comes on top
-    int64_t max_threads;           // of __launch_bounds__; 0: the block's shape depends on arguments
-    int64_t min_blocks;            // of __launch_bounds__; 0: not given
-    int64_t cluster[3];            // compiled in; 0: no cluster, or one that depends on arguments
+    int64_t dynamic_smem_bytes; // at each launch; func->dynamic_smem_bytes, if any, comes on top
+    int64_t max_threads;        // of __launch_bounds__; 0: the block's shape depends on arguments
+    int64_t min_blocks;         // of __launch_bounds__; 0: not given
+    int64_t cluster[3];         // compiled in; 0: no cluster, or one that depends on arguments
+    const bool *writes;         // by parameter: a tensor or pointer through which the kernel may write
 } cu_kernel_info;
 
 typedef struct cu_kernel_list {
@@ -24,16 +25,16 @@ typedef struct cu_kernel_list {
 } cu_kernel_list;
 
 typedef struct cu_options {
-    bool lines;               // #line directives that map statements to the source
-    const src_map *sources;   // for [lines] and for the messages of assert; may be NULL
-    bool host;                // host functions too: for nvcc
-    bool header;              // a comment about the origin
-    const char *compiler;     // "hdsc 0.1.0", for the header; may be NULL
-    const char *source_name;  // as the user gave it, for the header; NULL: the module's name
-    const char *flags;        // what the user asked for, for the header; NULL: nothing
-    cu_kernel_list *kernels;  // NULL, or filled in order of the module; memory of the module's arena
+    bool lines;              // #line directives that map statements to the source
+    const src_map *sources;  // for [lines] and for the messages of assert; may be NULL
+    bool host;               // host functions too: for nvcc
+    bool header;             // a comment about the origin
+    const char *compiler;    // "hdsc 0.1.0", for the header; may be NULL
+    const char *source_name; // as the user gave it, for the header; NULL: the module's name
+    const char *flags;       // what the user asked for, for the header; NULL: nothing
+    cu_kernel_list *kernels; // NULL, or filled in order of the module; memory of the module's arena
 } cu_options;
 
-// Appends the module's text to [out]. False after reporting: IR that is not low level, or host code that would need what
-// only the device has.
+// Appends the module's text to [out]. False after reporting: IR that is not low level, or host code that would need
+// what only the device has.
 bool cu_emit(ir_module *m, const cu_options *options, str_buf *out);

@@ -6,14 +6,14 @@
 
 // Binding strength of C++ operators; a text with a weaker operator than its place asks for gets parentheses.
 typedef enum cu_prec {
-    CU_COMMA, CU_ASSIGN, CU_COND, CU_LOR, CU_LAND, CU_OR, CU_XOR, CU_AND, CU_EQUAL, CU_RELATION, CU_SHIFT, CU_ADD, CU_MUL,
-    CU_UNARY, CU_POSTFIX,
+    CU_COMMA, CU_ASSIGN, CU_COND, CU_LOR, CU_LAND, CU_OR, CU_XOR, CU_AND, CU_EQUAL, CU_RELATION, CU_SHIFT, CU_ADD,
+    CU_MUL, CU_UNARY, CU_POSTFIX,
 } cu_prec;
 
 // The text of an expression.
 //
-// IR arithmetic happens in the operands' type, C++'s in int at least, and threadIdx is unsigned where the IR has i32. So
-// a text carries the type that C++ gives it, and how far its value can be trusted: [dirty] texts have the right bits
+// IR arithmetic happens in the operands' type, C++'s in int at least, and threadIdx is unsigned where the IR has i32.
+// So a text carries the type that C++ gives it, and how far its value can be trusted: [dirty] texts have the right bits
 // only in the width of the IR's type. Sums, products and the like take dirty operands as they are; comparisons,
 // divisions and conversions ask for an exact one (cu_exact), which costs a cast.
 typedef struct cu_text {
@@ -22,13 +22,16 @@ typedef struct cu_text {
     dtype ctype;    // DT_NONE: a pointer, vector or string
     bool dirty;
     bool nonneg;    // known not to be negative, so that it means the same as signed and as unsigned number
+    uint64_t most;  // bound of a [nonneg] value; 0: unknown, unless it is a literal
     bool literal;   // a bare integer constant: takes on any type
 } cu_text;
 
 // What the emitter knows of a variable.
 typedef struct cu_var {
     const char *name;     // while it is in scope
-    uint32_t uses;        // reads of its value, or any access to a tensor
+    uint32_t uses;        // reads of its value, or accesses to a tensor; stores into one of its own count for nothing
+    uint32_t uses_before; // as the round of counting before found it
+    bool is_own;          // a tensor that the function allocates, on the device
     bool is_written;      // a tensor parameter through which something is stored, or may be
     bool is_nonneg;       // a loop variable that counts up from 0 or more
     int align;            // a register array: alignment that wide access to it needs; 0: none
@@ -89,6 +92,8 @@ bool cu_reads_only(const ir_intrin *in, int operand);    // a pointer operand th
 
 // names.c
 void cu_names_init(cu *cx);
+void cu_name_reserve(cu *cx, str name);
+size_t cu_word_length(const char *at);                  // of the identifier or number that begins here
 const char *cu_name_new(cu *cx, const char *wish);      // unique among visible names; visible until the scope ends
 const char *cu_name_global(cu *cx, const char *wish);   // visible to the end
 size_t cu_scope_begin(cu *cx);
@@ -98,7 +103,7 @@ const char *cu_var_name(cu *cx, const ir_var *v);
 const char *cu_func_name(cu *cx, const ir_func *f);
 
 // lines.c
-void cu_line(cu *cx, src_span span);                    // before a statement: makes its first line count as the source's
+void cu_line(cu *cx, src_span span);                    // before a statement: its first line counts as the source's
 bool cu_line_differs(cu *cx, src_span span);            // whether cu_line would write anything
 void cu_put(cu *cx, const char *format, ...) __attribute__((format(printf, 2, 3)));  // one whole line, indented
 void cu_place_text(cu *cx, src_span span, str_buf *out);  // "kernel.hds:12: " or nothing
@@ -132,6 +137,7 @@ cu_text cu_unary(cu *cx, const ir_expr *e);
 cu_text cu_binary(cu *cx, const ir_expr *e);
 cu_text cu_select(cu *cx, const ir_expr *e);
 // cast.c
+cu_text cu_written(cu *cx, dtype to, cu_text t);        // with a cast
 cu_text cu_exact(cu *cx, const ir_expr *e, bool unsigned_is_fine);  // the very value of [e]
 cu_text cu_exact_text(cu *cx, cu_text t, dtype want, bool unsigned_is_fine);
 cu_text cu_typed(cu *cx, const ir_expr *e);             // exact, and of the IR's type for overloads and braces
@@ -151,12 +157,19 @@ void cu_alloc(cu *cx, const ir_stmt *s);
 void cu_pools(cu *cx, const ir_func *f);
 // intrin.c
 cu_text cu_intrin(cu *cx, const ir_expr *e, const char *result);  // [result]: the array of an INTRIN_TO, else NULL
+// wrapper.c
 void cu_wrappers(cu *cx);
+str cu_hole_at(const char *at);                         // the name of a {hole} that begins here; else empty
+void cu_add_item(str_buf *list, const char *item);      // with a comma before it if it is not the first
 // stmt.c
 void cu_block(cu *cx, const ir_block *b);               // its own scope; the braces are the caller's
 void cu_stmt(cu *cx, const ir_stmt *s, bool is_last);
 bool cu_ends(const ir_block *b);                        // control never comes to the end
 bool cu_returns(const ir_block *b);                     // control leaves the function before the end
+// check.c
+void cu_check(cu *cx, const ir_stmt *s);
+void cu_assume(cu *cx, const ir_stmt *s);
+void cu_print(cu *cx, const ir_stmt *s);
 // func.c
 void cu_function(cu *cx, ir_func *f);
 void cu_name_table(cu *cx, const ir_var *v, ir_expr *const *values);
@@ -169,5 +182,5 @@ void cu_launch(cu *cx, const ir_stmt *s);
 void cu_host_alloc(cu *cx, const ir_stmt *s);
 void cu_host_copy(cu *cx, const ir_stmt *s);
 void cu_host_return(cu *cx, const ir_stmt *s);
-bool cu_host_call(cu *cx, const ir_stmt *s);            // EVAL, DECL or ASSIGN of a call of a host function: true if done
+bool cu_host_call(cu *cx, const ir_stmt *s);            // EVAL of a host function: true if done
 void cu_host_assert(cu *cx, const ir_stmt *s, const char *condition, const char *message);

@@ -45,6 +45,8 @@ static cu_text special_register(cu *cx, const ir_expr *e)
     static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
     cu_text t = cu_primary(cx, DT_U32, "%s.%c", names[e->u.i / 3], "xyz"[e->u.i % 3]);
     t.nonneg = true;
+    bool is_of_block = e->u.i / 3 == 0 || e->u.i / 3 == 2;
+    t.most = is_of_block ? 1024 : INT32_MAX;
     return t;
 }
 
@@ -54,6 +56,7 @@ static cu_text variable(cu *cx, const ir_expr *e)
     dtype ctype = v->type->kind == IR_SCALAR ? cu_value_dtype(v->type->scalar) : DT_NONE;
     cu_text t = {.s = cu_var_name(cx, v), .prec = CU_POSTFIX, .ctype = ctype};
     t.nonneg = ctype != DT_U64 && ((v->has_range && v->min >= 0) || cx->vars[v->id].is_nonneg);
+    t.most = t.nonneg && v->has_range ? (uint64_t)v->max : 0;
     return t;
 }
 

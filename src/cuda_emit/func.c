@@ -14,7 +14,7 @@ bool cu_const_dims(ir_expr *const dims[3], int64_t out[3])
     return true;
 }
 
-// ---- heads ---------------------------------------------------------------------------------------------------------------
+// ---- heads ------------------------------------------------------------------------------------------------------
 
 static void add_comment_lines(cu *cx, const char *text)
 {
@@ -115,11 +115,26 @@ static void add_bounds(const cu_kernel_info *info, str_buf *out)
         str_addf(out, "__cluster_dims__(%lld, %lld, %lld) ", (long long)c[0], (long long)c[1], (long long)c[2]);
 }
 
+static const bool *written_parameters(cu *cx, const ir_func *f)
+{
+    bool *writes = ARENA_ARRAY(cx->a, bool, f->params.len);
+    for (size_t i = 0; i < f->params.len; i++) {
+        const ir_var *v = f->params.at[i];
+        bool is_tensor = v->type->kind == IR_TENSOR;
+        writes[i] = is_tensor ? cx->vars[v->id].is_written : v->type->kind == IR_POINTER && !v->type->is_const;
+    }
+    return writes;
+}
+
 static cu_kernel_info kernel_info(cu *cx, const ir_func *f)
 {
     int64_t block[3], cluster[3];
-    cu_kernel_info info = {.func = f, .symbol = cu_func_name(cx, f), .static_smem_bytes = f->static_smem_bytes,
-                           .dynamic_smem_bytes = f->pool_bytes, .min_blocks = f->min_blocks};
+    cu_kernel_info info = {.func = f,
+                           .symbol = cu_func_name(cx, f),
+                           .static_smem_bytes = f->static_smem_bytes,
+                           .dynamic_smem_bytes = f->pool_bytes,
+                           .min_blocks = f->min_blocks,
+                           .writes = written_parameters(cx, f)};
     if (cu_const_dims(f->block, block))
         info.max_threads = block[0] * block[1] * block[2];
     // ptxas ignores setmaxnreg where the registers at entry do not follow from the bounds.
@@ -150,7 +165,7 @@ static void add_head(cu *cx, const ir_func *f, str_buf *out)
         str_addf(out, "static __device__ __forceinline__ %s%s%s(", result, gap, name);
 }
 
-// ---- bodies --------------------------------------------------------------------------------------------------------------
+// ---- bodies -----------------------------------------------------------------------------------------------------
 
 void cu_function(cu *cx, ir_func *f)
 {
@@ -183,12 +198,14 @@ void cu_function(cu *cx, ir_func *f)
     cu_scope_end(cx, mark);
 }
 
-// ---- constant tables -------------------------------------------------------------------------------------------------------
+// ---- constant tables --------------------------------------------------------------------------------------------
 
-// Infinity and NaN have no literal that is a constant expression everywhere, so a table with one holds its values' bits,
-// and the name stands for a cast of it.
+// Infinity and NaN have no literal that is a constant expression everywhere, so a table with one holds its values'
+// bits, and the name stands for a cast of it.
 static bool holds_bits(const ir_tensor *t, ir_expr *const *values)
 {
+    if (!values)
+        return false;
     if (!ir_is_scalar(t->elem, DT_F32) && !ir_is_scalar(t->elem, DT_F64))
         return false;
     for (int64_t i = 0; i < t->storage_elems; i++)
@@ -245,15 +262,17 @@ static void table(cu *cx, const ir_var *v, ir_expr *const *values)
     }
     str_buf out;
     str_buf_init(&out, cx->a);
-    str_addf(&out, "static %s %s%s %s[%lld] = {", where, v->type->is_const ? "const " : "", elem, name, (long long)table_count(t));
+    str_addf(&out, "static %s %s%s %s[%lld]", where, v->type->is_const && values ? "const " : "", elem, name,
+             (long long)table_count(t));
     size_t line = 0;
-    for (int64_t i = 0; i < table_count(t); i++) {
+    str_adds(&out, values ? " = {" : "");
+    for (int64_t i = 0; values && i < table_count(t); i++) {
         const char *value = table_value(cx, t, values, i);
         bool breaks = out.len - line + strlen(value) > 110;
         str_addf(&out, "%s%s%s", i ? "," : "", breaks ? "\n    " : i ? " " : "", value);
         line = breaks ? out.len - strlen(value) - 4 : line;
     }
-    str_adds(&out, "};");
+    str_adds(&out, values ? "};" : ";");
     cu_line(cx, v->span);
     cu_put(cx, "%s%s", str_text(&out), is_plain ? "" : arena_printf(cx->a, "  // %s", cu_shape_comment(cx, v)));
     str_addc(cx->out, '\n');

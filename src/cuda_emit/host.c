@@ -1,7 +1,7 @@
 // Host functions, for nvcc: C++ over the CUDA runtime.
 //
-// One that returns nothing in the source returns a cudaError_t here and takes a stream; the first error ends it. One that
-// returns a value is a plain function and does no work on the device.
+// One that returns nothing in the source returns a cudaError_t here and takes a stream; the first error ends it. One
+// that returns a value is a plain function and does no work on the device.
 #include "cuda_emit/emit_priv.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ void cu_host_function(cu *cx, ir_func *f)
 {
     size_t mark = cu_scope_begin(cx);
     cx->func = f;
-    cx->in_host = true;
+    cx->in_host = cx->prelude.for_host = true;
     cx->label_count = 0;
     cx->tails = NULL;
     cu_name_new(cx, "stream");
@@ -45,7 +45,7 @@ void cu_host_function(cu *cx, ir_func *f)
     cu_put(cx, "}");
     str_addc(cx->out, '\n');
     cu_scope_end(cx, mark);
-    cx->in_host = false;
+    cx->in_host = cx->prelude.for_host = false;
 }
 
 void cu_host_return(cu *cx, const ir_stmt *s)
@@ -77,7 +77,7 @@ static void checked(cu *cx, const char *what)
     cx->indent--;
 }
 
-// ---- memory --------------------------------------------------------------------------------------------------------------
+// ---- memory -----------------------------------------------------------------------------------------------------
 
 // Elements of a tensor whose shape may depend on arguments.
 static const char *count_text(cu *cx, const ir_tensor *t)
@@ -130,7 +130,7 @@ void cu_host_copy(cu *cx, const ir_stmt *s)
     checked(cx, "cudaStreamSynchronize(stream)");
 }
 
-// ---- calls and launches ----------------------------------------------------------------------------------------------------
+// ---- calls and launches -----------------------------------------------------------------------------------------
 
 bool cu_host_call(cu *cx, const ir_stmt *s)
 {
@@ -175,7 +175,8 @@ static const char *dims_text(cu *cx, ir_expr *const dims[3])
     for (int i = 0; i < rank; i++) {
         cu_text t = cu_exact(cx, dims[i], true);
         bool is_wide = dims[i]->type->scalar == DT_I64 && dims[i]->op != IR_OP_INT;
-        str_addf(&out, "%s%s%s", i ? ", " : "", is_wide ? "(unsigned int)" : "", cu_paren(cx, t, is_wide ? CU_UNARY : CU_ASSIGN));
+        str_addf(&out, "%s%s%s", i ? ", " : "", is_wide ? "(unsigned int)" : "",
+                 cu_paren(cx, t, is_wide ? CU_UNARY : CU_ASSIGN));
     }
     return str_text(&out);
 }
@@ -247,8 +248,9 @@ void cu_launch(cu *cx, const ir_stmt *s)
     cu_put(cx, "dim3 grid(%s), block(%s);", dims_text(cx, grid), dims_text(cx, block));
     cu_put(cx, "size_t smem_bytes = %s;", smem);
     if (is_large)
-        checked(cx, arena_printf(cx->a, "cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)smem_bytes)",
-                                 name));
+        checked(cx, arena_printf(
+                        cx->a, "cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)smem_bytes)",
+                        name));
     if (!is_fixed) {
         cu_put(cx, "if (grid.x && grid.y && grid.z) {");
         cx->indent++;

@@ -1,8 +1,8 @@
 // Lines of output, and the lines of source that they stand for.
 //
-// A C++ compiler counts lines from a #line directive on, so the state is the number that the next line has by that count.
-// A directive is written only where it differs from the line of the statement that comes; a single line too few is made
-// up by an empty one, which is shorter and looks like the author's own.
+// A C++ compiler counts lines from a #line directive on, so the state is the number that the next line has by that
+// count. A directive is written only where it differs from the line of the statement that comes; a single line too few
+// is made up by an empty one, which is shorter and looks like the author's own.
 #include "cuda_emit/emit_priv.h"
 
 #include <stdarg.h>

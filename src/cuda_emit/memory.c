@@ -1,7 +1,7 @@
 // Tensors: where they live, and access to their elements.
 #include "cuda_emit/emit_priv.h"
 
-// ---- places ----------------------------------------------------------------------------------------------------------
+// ---- places -----------------------------------------------------------------------------------------------------
 
 // C++ widens an index by itself, so a cast to i64 around the whole of it says nothing.
 cu_text cu_index(cu *cx, const ir_expr *e)
@@ -44,10 +44,14 @@ static cu_text element(cu *cx, const char *base, const ir_type *pointer, const i
     if (!(flags & IR_VOLATILE))
         return cu_primary(cx, elem_ctype(elem), "%s[%s]", base, at);
     if (elem->kind == IR_SCALAR && cu_is_struct(elem->scalar) && elem->scalar != DT_C64) {
-        const char *bits = dt_bits(elem->scalar) == 8 ? "unsigned char" : dt_bits(elem->scalar) == 16 ? "unsigned short" : "unsigned int";
-        return cu_primary(cx, elem->scalar, "%s{((%svolatile %s *)%s)[%s]}", cu_type(cx, elem), const_word(pointer), bits, base, at);
+        const char *bits = dt_bits(elem->scalar) == 8    ? "unsigned char"
+                           : dt_bits(elem->scalar) == 16 ? "unsigned short"
+                                                         : "unsigned int";
+        return cu_primary(cx, elem->scalar, "%s{((%svolatile %s *)%s)[%s]}", cu_type(cx, elem), const_word(pointer),
+                          bits, base, at);
     }
-    return cu_primary(cx, elem_ctype(elem), "((%svolatile %s *)%s)[%s]", const_word(pointer), cu_type(cx, elem), base, at);
+    return cu_primary(cx, elem_ctype(elem), "((%svolatile %s *)%s)[%s]", const_word(pointer), cu_type(cx, elem), base,
+                      at);
 }
 
 cu_text cu_load(cu *cx, const ir_expr *e)
@@ -60,7 +64,8 @@ cu_text cu_load(cu *cx, const ir_expr *e)
 cu_text cu_pload(cu *cx, const ir_expr *e)
 {
     const ir_type *pointer = e->args[0]->type;
-    if (!cu_is_subbyte(pointer->elem) && e->args[1]->op == IR_OP_INT && e->args[1]->u.i == 0 && !(e->flags & IR_VOLATILE))
+    if (!cu_is_subbyte(pointer->elem) && e->args[1]->op == IR_OP_INT && e->args[1]->u.i == 0 &&
+        !(e->flags & IR_VOLATILE))
         return cu_text_of(cx, elem_ctype(pointer->elem), CU_UNARY, "*%s", cu_at(cx, e->args[0], CU_UNARY));
     return element(cx, cu_at(cx, e->args[0], CU_POSTFIX), pointer, e->args[1], e->flags);
 }
@@ -90,7 +95,7 @@ cu_text cu_tile(cu *cx, const ir_expr *e)
     return cu_addr(cx, e);
 }
 
-// ---- stores ------------------------------------------------------------------------------------------------------------
+// ---- stores -----------------------------------------------------------------------------------------------------
 
 static void store_subbyte(cu *cx, const char *base, const ir_type *elem, const ir_expr *index, const ir_expr *value)
 {
@@ -103,8 +108,8 @@ static void store_subbyte(cu *cx, const char *base, const ir_type *elem, const i
 static const char *compound(const ir_stmt *s, const ir_type *elem)
 {
     static const char *const signs[IR_OP__COUNT] = {
-        [IR_OP_ADD] = "+=", [IR_OP_SUB] = "-=", [IR_OP_MUL] = "*=", [IR_OP_DIV] = "/=", [IR_OP_AND] = "&=",
-        [IR_OP_OR] = "|=",  [IR_OP_XOR] = "^=", [IR_OP_SHL] = "<<=",
+        [IR_OP_ADD] = "+=", [IR_OP_SUB] = "-=", [IR_OP_MUL] = "*=", [IR_OP_DIV] = "/=",
+        [IR_OP_AND] = "&=", [IR_OP_OR] = "|=",  [IR_OP_XOR] = "^=", [IR_OP_SHL] = "<<=",
     };
     const ir_expr *v = s->value;
     bool is_builtin = elem->kind == IR_SCALAR && !cu_is_struct(elem->scalar) && elem->scalar != DT_BOOL;
@@ -146,9 +151,12 @@ static void assign(cu *cx, const ir_stmt *s, const char *place, const ir_type *e
 }
 
 // The place of a volatile struct is its bits.
-static void store_volatile_struct(cu *cx, const char *base, const ir_type *elem, const ir_expr *index, const ir_expr *value)
+static void store_volatile_struct(cu *cx, const char *base, const ir_type *elem, const ir_expr *index,
+                                  const ir_expr *value)
 {
-    const char *bits = dt_bits(elem->scalar) == 8 ? "unsigned char" : dt_bits(elem->scalar) == 16 ? "unsigned short" : "unsigned int";
+    const char *bits = dt_bits(elem->scalar) == 8    ? "unsigned char"
+                       : dt_bits(elem->scalar) == 16 ? "unsigned short"
+                                                     : "unsigned int";
     cu_put(cx, "((volatile %s *)%s)[%s] = %s.bits;", bits, base, cu_index(cx, index).s, cu_at(cx, value, CU_POSTFIX));
 }
 
@@ -183,7 +191,7 @@ void cu_store(cu *cx, const ir_stmt *s)
     store_at(cx, s, cu_var_name(cx, s->var), s->var->type, s->args[0]);
 }
 
-// ---- copies --------------------------------------------------------------------------------------------------------------
+// ---- copies -----------------------------------------------------------------------------------------------------
 
 static const char *wide_type(const ir_type *elem, int64_t bytes)
 {
@@ -252,7 +260,7 @@ void cu_copy(cu *cx, const ir_stmt *s)
     }
 }
 
-// ---- allocation ----------------------------------------------------------------------------------------------------------
+// ---- allocation -------------------------------------------------------------------------------------------------
 
 static int64_t storage_bytes(const ir_tensor *t)
 {
@@ -362,13 +370,13 @@ void cu_alloc(cu *cx, const ir_stmt *s)
         alloc_shared(cx, s->var);
 }
 
-// ---- the kernel's pools of shared memory ----------------------------------------------------------------------------------
+// ---- the kernel's pools of shared memory ------------------------------------------------------------------------
 
 typedef struct pools {
     const cu *cx;
     int static_count, dynamic_count, static_align;
     int64_t static_end;
-    bool first_is_whole;  // the only static tensor is the whole pool
+    bool first_is_whole; // the only static tensor is the whole pool
 } pools;
 
 static void see_alloc(void *user, ir_stmt *s)
@@ -398,7 +406,8 @@ void cu_pools(cu *cx, const ir_func *f)
     int64_t bytes = f->static_smem_bytes > p.static_end ? f->static_smem_bytes : p.static_end;
     if (p.static_count && !(p.static_count == 1 && p.first_is_whole)) {
         cx->static_pool = cu_name_new(cx, "smem");
-        cu_put(cx, "__shared__ __align__(%d) unsigned char %s[%lld];", p.static_align, cx->static_pool, (long long)bytes);
+        cu_put(cx, "__shared__ __align__(%d) unsigned char %s[%lld];", p.static_align, cx->static_pool,
+               (long long)bytes);
     }
     if (p.dynamic_count) {
         cx->dynamic_pool = cu_name_new(cx, "dynamic_smem");

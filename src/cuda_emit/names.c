@@ -4,33 +4,34 @@
 #include <ctype.h>
 #include <string.h>
 
-// What a name in emitted text must not be: C++ keywords, what CUDA declares without a header, what the prelude declares,
-// what emitted functions call, and entry points of the C library that extern "C" functions would collide with.
+// What a name in emitted text must not be: C++ keywords, what CUDA declares without a header, what the prelude declares
+// and what emitted functions call.
+// clang-format off
 static const char reserved[] =
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl "
-    "concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete "
-    "do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable "
-    "namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast "
-    "requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw "
-    "true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
-    "threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 int3 char1 char2 char3 char4 uchar1 uchar2 uchar3 uchar4 "
-    "short1 short2 short3 short4 ushort1 ushort2 ushort3 ushort4 int1 int2 int4 uint1 uint2 uint4 long1 long2 long3 "
-    "long4 ulong1 ulong2 ulong3 ulong4 longlong1 longlong2 longlong3 longlong4 ulonglong1 ulonglong2 ulonglong3 "
-    "ulonglong4 float1 float2 float3 float4 double1 double2 double3 double4 cudaError_t cudaStream_t "
-    "f8e4m3 f8e5m2 f16 bf16 tf32 complex64 vec bit_cast fail floor_div floor_mod to_float to_float_odd to_f16 to_bf16 "
-    "to_tf32 to_f8e4m3 to_f8e5m2 to_complex64 wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array "
-    "fill "
-    "min max fminf fmaxf fmin fmax floorf floor fmodf fmod fabsf fabs printf assert main memcpy memset malloc free abort "
-    "exit abs labs llabs NULL INFINITY NAN size_t clock "
-    "linux unix";
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class "
+    "compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype "
+    "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if "
+    "inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected "
+    "public register reinterpret_cast requires return short signed sizeof static static_assert static_cast "
+    "struct switch template this thread_local throw true try typedef typeid typename union unsigned using "
+    "virtual void volatile wchar_t while xor xor_eq threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 int3 "
+    "char1 char2 char3 char4 uchar1 uchar2 uchar3 uchar4 short1 short2 short3 short4 ushort1 ushort2 ushort3 "
+    "ushort4 int1 int2 int4 uint1 uint2 uint4 long1 long2 long3 long4 ulong1 ulong2 ulong3 ulong4 longlong1 "
+    "longlong2 longlong3 longlong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4 float1 float2 float3 float4 "
+    "double1 double2 double3 double4 cudaError_t cudaStream_t f8e4m3 f8e5m2 f16 bf16 tf32 complex64 vec bit_cast "
+    "fail floor_div floor_mod to_float to_float_odd to_f16 to_bf16 to_tf32 to_f8e4m3 to_f8e5m2 to_complex64 "
+    "wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array fill min max fminf fmaxf fmin "
+    "fmax floorf floor fmodf fmod fabsf fabs printf assert main memcpy memset malloc free abort exit abs labs "
+    "llabs NULL INFINITY NAN size_t clock linux unix";
 
 // Library functions that a function of this name would clash with; local variables may have their names.
 static const char reserved_for_functions[] =
-    "acos acosf acosh asin asinf asinh atan atan2 atanf atanh cbrt ceil ceilf copysign cos cosf cosh cospi div erf erfc "
-    "erff exp exp2 exp10 expf expm1 fdim fma fmaf frexp hypot ilogb index isfinite isinf isnan j0 j1 jn ldexp lgamma log "
-    "log10 log1p log2 logb logf modf nan nearbyint norm pow powf remainder rint round rsqrt scalbn signbit sin sincos "
-    "sinf sinh sinpi sqrt sqrtf tan tanf tanh tgamma time trunc y0 y1 yn select read write open close send wait sleep "
-    "copy signal remove rename system qsort rand";
+    "acos acosf acosh asin asinf asinh atan atan2 atanf atanh cbrt ceil ceilf copysign cos cosf cosh cospi div "
+    "erf erfc erff exp exp2 exp10 expf expm1 fdim fma fmaf frexp hypot ilogb index isfinite isinf isnan j0 j1 jn "
+    "ldexp lgamma log log10 log1p log2 logb logf modf nan nearbyint norm pow powf remainder rint round rsqrt "
+    "scalbn signbit sin sincos sinf sinh sinpi sqrt sqrtf tan tanf tanh tgamma time trunc y0 y1 yn select read "
+    "write open close send wait sleep copy signal remove rename system qsort rand";
+// clang-format on
 
 static void *const visible = (void *)reserved;
 
@@ -81,6 +82,19 @@ static const char *identifier(cu *cx, const char *wish)
             str_addc(&out, '_');
     }
     return out.len ? str_text(&out) : "_";
+}
+
+void cu_name_reserve(cu *cx, str name)
+{
+    map_put(&cx->names, name.at, name.len, visible);
+}
+
+size_t cu_word_length(const char *at)
+{
+    size_t len = 0;
+    while (isalnum((unsigned char)at[len]) || at[len] == '_')
+        len++;
+    return len;
 }
 
 static const char *unique(cu *cx, const char *wish, const char *also_reserved)

@@ -7,14 +7,14 @@ typedef struct row {
 } row;
 
 static const row rows[IR_OP__COUNT] = {
-    [IR_OP_ADD] = {"+", CU_ADD},        [IR_OP_SUB] = {"-", CU_ADD},       [IR_OP_MUL] = {"*", CU_MUL},
-    [IR_OP_DIV] = {"/", CU_MUL},        [IR_OP_FLOORDIV] = {"/", CU_MUL},  [IR_OP_FLOORMOD] = {"%", CU_MUL},
-    [IR_OP_TRUNCDIV] = {"/", CU_MUL},   [IR_OP_TRUNCMOD] = {"%", CU_MUL},  [IR_OP_SHL] = {"<<", CU_SHIFT},
-    [IR_OP_SHR] = {">>", CU_SHIFT},     [IR_OP_AND] = {"&", CU_AND},       [IR_OP_OR] = {"|", CU_OR},
-    [IR_OP_XOR] = {"^", CU_XOR},        [IR_OP_LAND] = {"&&", CU_LAND},    [IR_OP_LOR] = {"||", CU_LOR},
-    [IR_OP_EQ] = {"==", CU_EQUAL},      [IR_OP_NE] = {"!=", CU_EQUAL},     [IR_OP_LT] = {"<", CU_RELATION},
-    [IR_OP_LE] = {"<=", CU_RELATION},   [IR_OP_GT] = {">", CU_RELATION},   [IR_OP_GE] = {">=", CU_RELATION},
-    [IR_OP_MIN] = {"min", CU_POSTFIX},  [IR_OP_MAX] = {"max", CU_POSTFIX},
+    [IR_OP_ADD] = {"+", CU_ADD},       [IR_OP_SUB] = {"-", CU_ADD},       [IR_OP_MUL] = {"*", CU_MUL},
+    [IR_OP_DIV] = {"/", CU_MUL},       [IR_OP_FLOORDIV] = {"/", CU_MUL},  [IR_OP_FLOORMOD] = {"%", CU_MUL},
+    [IR_OP_TRUNCDIV] = {"/", CU_MUL},  [IR_OP_TRUNCMOD] = {"%", CU_MUL},  [IR_OP_SHL] = {"<<", CU_SHIFT},
+    [IR_OP_SHR] = {">>", CU_SHIFT},    [IR_OP_AND] = {"&", CU_AND},       [IR_OP_OR] = {"|", CU_OR},
+    [IR_OP_XOR] = {"^", CU_XOR},       [IR_OP_LAND] = {"&&", CU_LAND},    [IR_OP_LOR] = {"||", CU_LOR},
+    [IR_OP_EQ] = {"==", CU_EQUAL},     [IR_OP_NE] = {"!=", CU_EQUAL},     [IR_OP_LT] = {"<", CU_RELATION},
+    [IR_OP_LE] = {"<=", CU_RELATION},  [IR_OP_GT] = {">", CU_RELATION},   [IR_OP_GE] = {">=", CU_RELATION},
+    [IR_OP_MIN] = {"min", CU_POSTFIX}, [IR_OP_MAX] = {"max", CU_POSTFIX},
 };
 
 // Of neighbours in the table of precedences, few people know which binds tighter: shifts and bitwise operators, and &&
@@ -48,7 +48,7 @@ static cu_text infix(cu *cx, ir_op op, cu_text a, cu_text b, dtype ctype)
     return cu_text_of(cx, ctype, prec, "%s %s %s", left_of(cx, a, prec), rows[op].sign, right);
 }
 
-// ---- operands ------------------------------------------------------------------------------------------------------
+// ---- operands ---------------------------------------------------------------------------------------------------
 
 // Whether C++'s usual conversions turn [from] into [t] beside an operand of [t].
 static bool converts_beside(dtype from, dtype t)
@@ -98,7 +98,7 @@ static void operands(cu *cx, const ir_expr *left, const ir_expr *right, dtype t,
     }
 }
 
-// ---- integers ------------------------------------------------------------------------------------------------------
+// ---- integers ---------------------------------------------------------------------------------------------------
 
 // Operators whose low result bits depend on low operand bits only.
 static bool works_on_low_bits(ir_op op)
@@ -115,13 +115,37 @@ static bool works_on_low_bits(ir_op op)
     }
 }
 
-static bool stays_nonneg(ir_op op, cu_text a, cu_text b)
+// The largest value that a text known not to be negative can have.
+static uint64_t most_of(cu_text t)
 {
+    return t.most || t.literal ? t.most : INT64_MAX;
+}
+
+// Bounds of the result of two operands that are not negative; more than the type holds if it may overflow.
+static uint64_t most_of_two(ir_op op, cu_text a, cu_text b)
+{
+    uint64_t x = most_of(a), y = most_of(b), result;
+    switch (op) {
+    case IR_OP_ADD: return __builtin_add_overflow(x, y, &result) ? UINT64_MAX : result;
+    case IR_OP_MUL: return __builtin_mul_overflow(x, y, &result) ? UINT64_MAX : result;
+    case IR_OP_SHL: return b.literal && y < 32 && x < (uint64_t)1 << 32 ? x << y : UINT64_MAX;
+    case IR_OP_MAX:
+    case IR_OP_OR:
+    case IR_OP_XOR: return op == IR_OP_MAX ? (x > y ? x : y) : INT32_MAX;
+    default: return x;
+    }
+}
+
+// Whether the result is known not to be negative; then sets its bound.
+static void bound(cu_text *r, ir_op op, dtype t, cu_text a, cu_text b)
+{
+    bool a_fits = a.nonneg && !a.dirty, b_fits = b.nonneg && !b.dirty;
+    r->nonneg = a_fits && b_fits && op != IR_OP_SUB && most_of_two(op, a, b) <= dt_max_bits(t);
     if (op == IR_OP_AND)
-        return (a.nonneg && !a.dirty) || (b.nonneg && !b.dirty);
+        r->nonneg = a_fits || b_fits;
     if (op == IR_OP_TRUNCMOD || op == IR_OP_SHR)
-        return a.nonneg;
-    return op != IR_OP_SUB && a.nonneg && b.nonneg;
+        r->nonneg = a_fits;
+    r->most = op == IR_OP_AND && !a_fits ? most_of(b) : most_of_two(op, a, b);
 }
 
 static bool can_outgrow(ir_op op)
@@ -147,11 +171,10 @@ static void make_exact(cu *cx, dtype t, cu_text *a, cu_text *b)
     *b = cu_exact_text(cx, *b, t, fine);
 }
 
-// u >= 0 of an unsigned u: compilers warn about what is always so.
-static bool is_foregone(ir_op op, cu_text a, const ir_expr *right)
+// u >= 0 and 0 > u of an unsigned u: compilers warn about what is always so.
+static bool is_unsigned_zero(const ir_expr *zero, cu_text other)
 {
-    bool is_unsigned = dt_kind_of(a.ctype) == DT_KIND_UINT;
-    return is_unsigned && (op == IR_OP_GE || op == IR_OP_LT) && right->op == IR_OP_INT && right->u.i == 0;
+    return zero->op == IR_OP_INT && zero->u.i == 0 && dt_kind_of(other.ctype) == DT_KIND_UINT && !other.literal;
 }
 
 static cu_text compare(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_text b)
@@ -159,24 +182,36 @@ static cu_text compare(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_text b)
     bool is_equality = e->op == IR_OP_EQ || e->op == IR_OP_NE;
     if (!is_equality || dt_bits(t) < 32)
         make_exact(cx, t, &a, &b);
-    const char *outcome = e->op == IR_OP_GE ? "true" : "false";
-    if (is_foregone(e->op, a, e->args[1]))
-        return ir_is_pure(e->args[0]) ? cu_primary(cx, DT_BOOL, "%s", outcome)
-                                      : cu_primary(cx, DT_BOOL, "((void)%s, %s)", cu_paren(cx, a, CU_UNARY), outcome);
+    bool right = is_unsigned_zero(e->args[1], a) && (e->op == IR_OP_GE || e->op == IR_OP_LT);
+    bool left = is_unsigned_zero(e->args[0], b) && (e->op == IR_OP_LE || e->op == IR_OP_GT);
+    if (left || right) {
+        bool always = e->op == IR_OP_GE || e->op == IR_OP_LE;
+        if (e->args[right ? 0 : 1]->op == IR_OP_SREG)
+            return cu_primary(cx, DT_BOOL, "%s", always ? "true" : "false");
+        // The operand stays, since it may be all that uses a variable; of the largest value nobody warns.
+        cu_text x = right ? a : b, most = cu_int_text(x.ctype, (int64_t)dt_max_bits(x.ctype), false, cx->a);
+        return infix(cx, always ? IR_OP_LE : IR_OP_GT, x, most, DT_BOOL);
+    }
     return infix(cx, e->op, a, b, DT_BOOL);
 }
 
-// floor_div(a, b), where the simplifier could not show that a / b is the same.
-static cu_text floor_helper(cu *cx, const ir_expr *e, dtype t)
+// floor_div(a, b), where the simplifier could not show that a / b is the same. Its overloads want 64-bit constants to
+// look like it.
+static cu_text floor_helper(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_text b)
 {
-    cu_text a = cu_exact(cx, e->args[0], false), b = cu_exact(cx, e->args[1], false);
-    const char *name = e->op == IR_OP_FLOORDIV ? "floor_div" : "floor_mod";
-    cu_use(cx, name);
-    const char *of = a.ctype == b.ctype ? "" : dt_bits(t) < 32 ? "<int>" : arena_printf(cx->a, "<%s>", dt_cuda_name(t));
-    cu_text r = cu_primary(cx, dt_bits(t) < 32 ? DT_I32 : t, "%s%s(%s, %s)", name, of, cu_paren(cx, a, CU_ASSIGN),
-                           cu_paren(cx, b, CU_ASSIGN));
-    r.dirty = dt_bits(t) < 32 && e->op == IR_OP_FLOORDIV;
-    r.nonneg = e->op == IR_OP_FLOORMOD && b.nonneg;
+    bool divides = e->op == IR_OP_FLOORDIV, is_long = t == DT_I64;
+    cu_text *texts[] = {&a, &b};
+    for (int i = 0; i < 2; i++) {
+        bool is_bare = e->args[i]->op == IR_OP_INT;
+        *texts[i] = is_bare ? cu_int_text(t, e->args[i]->u.i, false, cx->a) : cu_exact_text(cx, *texts[i], t, false);
+        if (is_long && texts[i]->ctype != DT_I64)
+            *texts[i] = cu_written(cx, DT_I64, *texts[i]);
+    }
+    cu_use(cx, arena_printf(cx->a, "%s.floor%s", is_long ? "long" : "int", divides ? "div" : "mod"));
+    cu_text r = cu_primary(cx, is_long ? t : DT_I32, "floor_%s(%s, %s)", divides ? "div" : "mod",
+                           cu_paren(cx, a, CU_ASSIGN), cu_paren(cx, b, CU_ASSIGN));
+    r.dirty = dt_bits(t) < 32 && divides;
+    r.nonneg = !divides && b.nonneg;
     return r;
 }
 
@@ -185,7 +220,7 @@ static cu_text int_minmax(cu *cx, const ir_expr *e, dtype t)
     cu_text a = cu_exact(cx, e->args[0], false), b = cu_exact(cx, e->args[1], false);
     cu_text r = cu_primary(cx, dt_bits(t) < 32 ? DT_I32 : t, "%s(%s, %s)", rows[e->op].sign, cu_paren(cx, a, CU_ASSIGN),
                            cu_paren(cx, b, CU_ASSIGN));
-    r.nonneg = e->op == IR_OP_MAX ? a.nonneg || b.nonneg : a.nonneg && b.nonneg;
+    bound(&r, e->op, t, a, b);
     return r;
 }
 
@@ -193,6 +228,13 @@ static cu_text int_minmax(cu *cx, const ir_expr *e, dtype t)
 static bool subtracts_constant(ir_op op, dtype t, const ir_expr *right)
 {
     return op == IR_OP_ADD && dt_is_signed(t) && right->op == IR_OP_INT && right->u.i < 0 && right->u.i > -INT32_MAX;
+}
+
+// A negative constant beside an unsigned operand would become unsigned, with a warning.
+static void mind_sign(cu *cx, dtype t, cu_text *x, cu_text other)
+{
+    if (t == DT_I32 && other.literal && !other.nonneg)
+        *x = cu_exact_text(cx, *x, t, false);
 }
 
 static cu_text integer(cu *cx, const ir_expr *e, dtype t)
@@ -212,24 +254,26 @@ static cu_text integer(cu *cx, const ir_expr *e, dtype t)
     } else {
         operands(cx, e->args[0], right, t, &a, &b);
     }
+    mind_sign(cx, t, &a, b);
+    mind_sign(cx, t, &b, a);
     if (ir_op_properties(op) & IR_COMPARE)
         return compare(cx, e, t, a, b);
     bool floors = op == IR_OP_FLOORDIV || op == IR_OP_FLOORMOD;
     if (floors && dt_is_signed(t) && !(a.nonneg && b.nonneg && !a.dirty && !b.dirty))
-        return floor_helper(cx, e, t);
+        return floor_helper(cx, e, t, a, b);
     if (op == IR_OP_SHR)
         a = cu_exact_text(cx, a, t, true);
     else if (!works_on_low_bits(op))
         make_exact(cx, t, &a, &b);
     cu_text r = infix(cx, op, a, b, ctype_of(op, t, a, b));
-    r.nonneg = stays_nonneg(op, a, b);
+    bound(&r, op, t, a, b);
     bool masked = op == IR_OP_AND && r.nonneg;
     bool wrong_sign = t == DT_I32 && r.ctype == DT_U32 && !r.nonneg;
     r.dirty = !masked && (a.dirty || b.dirty || wrong_sign || (dt_bits(t) < 32 && can_outgrow(op)));
     return r;
 }
 
-// ---- floats, vectors, pointers -----------------------------------------------------------------------------------------
+// ---- floats, vectors, pointers ----------------------------------------------------------------------------------
 
 // Overloaded functions want the very types.
 static const char *two_args(cu *cx, const ir_expr *e)
@@ -294,7 +338,7 @@ static cu_text pointers(cu *cx, const ir_expr *e)
     return infix(cx, e->op, a, b, DT_NONE);
 }
 
-// ---- entry points ------------------------------------------------------------------------------------------------------
+// ---- entry points -----------------------------------------------------------------------------------------------
 
 cu_text cu_binary(cu *cx, const ir_expr *e)
 {
@@ -328,7 +372,8 @@ cu_text cu_unary(cu *cx, const ir_expr *e)
     if (cu_is_struct(t))
         cu_use_of(cx, t, "neg", e->span);
     // Two minus signs in a row would be a decrement.
-    const char *operand = a.s[0] == sign[0] && sign[0] == '-' ? arena_printf(cx->a, "(%s)", a.s) : cu_paren(cx, a, CU_UNARY);
+    const char *operand =
+        a.s[0] == sign[0] && sign[0] == '-' ? arena_printf(cx->a, "(%s)", a.s) : cu_paren(cx, a, CU_UNARY);
     cu_text r = cu_text_of(cx, sign[0] == '!' ? DT_BOOL : a.ctype, CU_UNARY, "%s%s", sign, operand);
     if (dt_is_int(t) && dt_bits(t) < 32) {
         r.ctype = DT_I32;
@@ -350,8 +395,11 @@ cu_text cu_select(cu *cx, const ir_expr *e)
         a = cu_exact_text(cx, a, t, false);
         b = cu_exact_text(cx, b, t, false);
     }
-    cu_text r = cu_text_of(cx, is_int && dt_bits(t) < 32 ? DT_I32 : t, CU_COND, "%s ? %s : %s", condition,
-                           cu_paren(cx, a, CU_LOR), cu_paren(cx, b, CU_COND));
+    // Arms of one narrow type keep it; others are promoted.
+    bool is_narrow = is_int && dt_bits(t) < 32, is_same = a.ctype == b.ctype && !a.literal && !b.literal;
+    dtype ctype = !is_narrow ? t : is_same ? a.ctype : DT_I32;
+    cu_text r =
+        cu_text_of(cx, ctype, CU_COND, "%s ? %s : %s", condition, cu_paren(cx, a, CU_LOR), cu_paren(cx, b, CU_COND));
     r.nonneg = nonneg;
     return r;
 }

@@ -90,9 +90,10 @@ bool cu_prelude_use(cu_prelude *p, str name)
         cu_piece *piece = &p->pieces[i];
         if (!str_equal(piece->name, name) || !fits(piece, p->arch))
             continue;
-        if (piece->is_used)
+        if (piece->is_used && (p->for_host || !piece->is_host_only))
             return true;
         piece->is_used = true;
+        piece->is_host_only = p->for_host;
         str rest = piece->needs;
         for (str word = next_word(&rest); word.len; word = next_word(&rest))
             cu_prelude_use(p, word);
@@ -104,11 +105,13 @@ bool cu_prelude_use(cu_prelude *p, str name)
 void cu_prelude_print(const cu_prelude *p, cu_pieces which, str_buf *out)
 {
     for (int i = 0; i < p->count; i++) {
-        str text = p->pieces[i].text;
+        const cu_piece *piece = &p->pieces[i];
+        bool is_host = piece->is_host || piece->is_host_only;
+        if (!piece->is_used || is_host != (which == CU_HOST_PIECES))
+            continue;
+        str text = piece->text;
         while (text.len && text.at[text.len - 1] == '\n')
             text.len--;
-        if (!p->pieces[i].is_used || p->pieces[i].is_host != (which == CU_HOST_PIECES))
-            continue;
         str_add(out, text);
         str_adds(out, "\n\n");
     }

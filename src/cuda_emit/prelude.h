@@ -10,21 +10,23 @@
 typedef struct embedded_text {
     const char *name, *text;
 } embedded_text;
-extern const embedded_text cu_prelude_files[];  // ends with {0}
+extern const embedded_text cu_prelude_files[]; // ends with {0}
 
 typedef struct cu_piece {
     str name;
-    str needs;        // names, separated by blanks
-    const arch *from, *below;  // NULL: any
+    str needs;                // names, separated by blanks
+    const arch *from, *below; // NULL: any
     str text;
-    bool is_host;     // stands before the host functions
+    bool is_host;       // is for host functions alone
     bool is_used;
+    bool is_host_only;  // only host functions use it
 } cu_piece;
 
 typedef struct cu_prelude {
     const arch *arch;
     cu_piece *pieces;
     int count;
+    bool for_host;  // what is used now is used by host functions
 } cu_prelude;
 
 void cu_prelude_init(cu_prelude *p, arena *a, const arch *target);

@@ -15,14 +15,15 @@ enum {
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Output:", 1},
-    {NULL, 'o', "FILE", 0, "write to FILE; its ending says what: .ptx .cubin .fatbin .cu .hir; '-' is standard output", 1},
-    {"emit", KEY_EMIT, "KIND", 0, "ptx (the default), cubin, fatbin, cu, hir, ast or tokens, beside the input unless -o", 1},
+    {NULL, 'o', "FILE", 0, "write to FILE; its ending says what: .ptx .cubin .fatbin .cu .json .hir; '-' is standard output", 1},
+    {"emit", KEY_EMIT, "KIND", 0,
+     "ptx (the default), cubin, fatbin, cu, json (how the kernels are called), hir, ast or tokens, beside the input unless -o", 1},
     {"arch", KEY_ARCH, "LIST", 0,
      "architectures, as in sm_80,sm_90a (default: sm_80); 'native' is that of the GPU here; "
      "several make a .fatbin, compiled in parallel",
      1},
     {"entry", KEY_ENTRY, "NAME", 0,
-     "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: all of the file)", 1},
+     "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: the whole file)", 1},
     {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
     {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
 
@@ -34,7 +35,8 @@ static const struct argp_option table[] = {
     {"verbose", 'v', NULL, 0, "say what is used: version, architectures, where NVRTC was found", 2},
 
     {NULL, 0, NULL, 0, "Performance:", 3},
-    {"resource-usage", KEY_RESOURCE_USAGE, NULL, 0, "table of registers, spills, shared memory and occupancy by kernel", 3},
+    {"resource-usage", KEY_RESOURCE_USAGE, NULL, 0,
+     "table of registers, spills, shared memory and occupancy by kernel", 3},
     {"lineinfo", KEY_LINEINFO, NULL, 0, "keep source lines in the code, for profilers", 3},
     {NULL, 'G', NULL, 0, "compile for the debugger (slow code)", 3},
     {"time-report", KEY_TIME_REPORT, NULL, 0, "table of the time that each stage and pass took", 3},
@@ -46,7 +48,8 @@ static const struct argp_option table[] = {
     {"no-line", KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 4},
 
     {NULL, 0, NULL, 0, "For work on the compiler:", 5},
-    {"dump", KEY_DUMP, "STAGE", 0, "print tokens, ast, hir, cu, the IR after a pass, or all; then only -o writes output", 5},
+    {"dump", KEY_DUMP, "STAGE", 0,
+     "print tokens, ast, hir, cu, the IR after a pass, or all; then only -o writes output", 5},
     {"passes", KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 5},
     {"verify-ir", KEY_VERIFY, NULL, 0, "check the IR after each pass", 5},
     {"step-budget", KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 5},

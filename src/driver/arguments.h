@@ -27,9 +27,11 @@ typedef struct cmd_arguments {
     bool has_emit, time_report, verbose;
 } cmd_arguments;
 
-// Reads the arguments of a command that compiles. Ends the program (exit code 2) where they make no sense, as argp does.
+// Reads the arguments of a command that compiles. Ends the program (exit code 2) where they make no sense, as argp
+// does.
 void cmd_parse(cmd_arguments *args, int argc, char **argv, const char *usage, const char *doc);
 void cmd_arguments_free(cmd_arguments *args);
 
-// The words of hidden '--list=NAME': passes, archs, warnings, kinds or codes, a line each. False if there is no such list.
+// The words of hidden '--list=NAME': passes, archs, warnings, kinds or codes, a line each. False if there is no such
+// list.
 bool cmd_list(const char *name, str_buf *out);

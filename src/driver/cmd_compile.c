@@ -31,7 +31,7 @@ static int choose_kind(cmd_arguments *args)
     if (args->output && strcmp(args->output, "-") != 0) {
         if (pl_kind_of_path(args->output, &o->emit))
             return CMD_OK;
-        return usage_error("cannot tell from '%s' what to write: end it in .ptx, .cubin, .fatbin, .cu or .hir, or give --emit",
+        return usage_error("cannot tell from '%s' what to write: end it in .ptx, .cubin, .fatbin, .cu, .json or .hir, or give --emit",
                            args->output);
     }
     bool is_text_wanted = o->dump && !args->output;
@@ -55,7 +55,8 @@ static int check_usage(cmd_arguments *args)
     if (!args->inputs.len)
         return usage_error("no input files");
     if (args->inputs.len > 1 && args->output && strcmp(args->output, "-") != 0)
-        return usage_error("'-o %s' is one file and there are several inputs; without -o each output is written beside its input",
+        return usage_error("'-o %s' is one file and there are several inputs; without -o each output is written beside "
+                           "its input",
                            args->output);
     if (args->inputs.len > 1 && args->time_trace)
         return usage_error("'--time-trace=%s' is for one input", args->time_trace);
@@ -183,7 +184,8 @@ int cmd_compile(int argc, char **argv)
         "  hdsc help [COMMAND]        this text, or that of a command"
         "\v"
         "FILE '-' is standard input. @FILE stands for arguments read from FILE.\n"
-        "Exit code: 0 all went well; 1 the input has errors; 2 the command line has; 3 NVRTC is missing, or hdsc has a bug.";
+        "Exit code: 0 all went well; 1 the input has errors; 2 the command line has; 3 NVRTC is missing, or hdsc has "
+        "a bug.";
     cmd_arguments args;
     cmd_parse(&args, argc, argv, "FILE...", doc);
     int code = compile(&args, false);

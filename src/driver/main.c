@@ -60,7 +60,8 @@ int cmd_help(int argc, char **argv)
     char program[] = "hdsc", help[] = "--help";
     const command *found = argc > 1 ? find_command(argv[1]) : NULL;
     if (argc > 1 && !found && strcmp(argv[1], help) != 0) {
-        fprintf(stderr, "hdsc: there is no command '%s'; expected one of check, mapping, explain, version, help\n", argv[1]);
+        fprintf(stderr, "hdsc: there is no command '%s'; expected one of check, mapping, explain, version, help\n",
+                argv[1]);
         return CMD_USAGE;
     }
     if (!found || found->run == cmd_help)

@@ -12,7 +12,7 @@ enum { KEY_LAYOUT = 1000, KEY_BYTES, KEY_TABLE };
 
 static const struct argp_option table[] = {
     {"layout", KEY_LAYOUT, "EXPR", 0, "the layout of the tensor that the mapping goes over", 0},
-    {"bytes", KEY_BYTES, "N", 0, "size of an element, for widths and bank conflicts (default: each of 1, 2, 4, 8 and 16)", 0},
+    {"bytes", KEY_BYTES, "N", 0, "size of an element, for widths and bank conflicts (default: 1, 2, 4, 8 and 16)", 0},
     {"table", KEY_TABLE, NULL, 0, "list each worker's tasks", 0},
     {NULL, 'o', "FILE", 0, "draw the mapping into an SVG file", 0},
     {0},

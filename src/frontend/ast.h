@@ -1,10 +1,11 @@
 // The syntax tree of a module.
 //
-// One struct per kind behind a common head, in the module's arena, immutable once the parser is done. The tree says what
-// was written and nothing else: names are not resolved, literals keep their value, parentheses are gone but spans are
-// exact (the span of an expression covers it from its first to its last byte, without enclosing parentheses).
-// Syntax of Python that the language does not have becomes an UNSUPPORTED node that names the construct; syntax errors
-// leave BAD nodes, so that later stages can go on silently.
+// One struct per kind behind a common head, in the module's arena, immutable once the parser is done. The tree says
+// what was written and nothing else: names are not resolved, literals keep their value, parentheses are gone but spans
+// are exact (the span of an expression covers it from its first to its last byte, without enclosing parentheses; the
+// parentheses of a tuple are its own).
+// Syntax of Python that the language does not have becomes an UNSUPPORTED node that names the construct (a BAD node
+// where it is an expression); syntax errors leave BAD nodes, so that later stages can go on silently.
 #pragma once
 
 #include <stdbool.h>
@@ -49,7 +50,8 @@ typedef enum ast_op {
     // logical
     AST_OP_LOGICAL_AND, AST_OP_LOGICAL_OR,
     // comparisons
-    AST_OP_EQ, AST_OP_NE, AST_OP_LT, AST_OP_LE, AST_OP_GT, AST_OP_GE, AST_OP_IS, AST_OP_IS_NOT, AST_OP_IN, AST_OP_NOT_IN,
+    AST_OP_EQ, AST_OP_NE, AST_OP_LT, AST_OP_LE, AST_OP_GT, AST_OP_GE, AST_OP_IS, AST_OP_IS_NOT, AST_OP_IN,
+    AST_OP_NOT_IN,
     AST_OP__COUNT
 } ast_op;
 const char *ast_op_text(ast_op op);  // "+", "<=", "not in"

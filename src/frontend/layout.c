@@ -257,7 +257,10 @@ static uint32_t close_bracket(lex_state *s, uint32_t kind)
     char c = *s->start;
     src_span span = lex_span(s, s->start, s->cursor);
     if (!s->depth) {
-        lex_report(s, HDS0009, span, c);
+        if (c == '}' && s->orphan_braces)
+            s->orphan_braces--;
+        else
+            lex_report(s, HDS0009, span, c);
         return LEX_ERROR;
     }
     lex_frame top = s->frames[s->depth - 1];
@@ -397,6 +400,7 @@ static lex_token abandon_brackets(lex_state *s, bool at_end)
 {
     if (!s->recovering)
         report_unclosed(s);
+    s->orphan_braces += s->frames[s->depth - 1].open == '{';
     s->depth = 0;
     if (at_end)
         return hand_out_empty(s, LEX_ERROR);

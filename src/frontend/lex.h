@@ -61,6 +61,7 @@ typedef struct lex_state {
     lex_token last;         // the token returned last
     src_span block_colon;   // the colon that ended the logical line before, {0} if none did
 
+    uint32_t orphan_braces; // dropped '{': blocks of another language, whose '}' is no news
     uint32_t pending_dedents;
     uint32_t queue_len; // tokens to return before anything else is read, last first
     lex_token queue[4];

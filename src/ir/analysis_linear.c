@@ -3,81 +3,43 @@
 
 #include "base/checked.h"
 
-// ---- equality --------------------------------------------------------------------------------------------------------
+// ---- atoms ---------------------------------------------------------------------------------------------------------
 
-static bool same_leaf(const ir_expr *a, const ir_expr *b)
+static const ir_linear *constant_form(ir_env *env, int64_t value)
 {
-    switch (a->op) {
-    case IR_OP_INT:
-    case IR_OP_SREG: return a->u.i == b->u.i;
-    case IR_OP_VAR: return a->u.var == b->u.var;
-    default: return ir_expr_equal(a, b);
-    }
+    ir_sum s;
+    ir_sum_start(&s, value);
+    return ir_sum_finish(env, &s);
 }
 
-// Casts that keep every value do not count.
-static const ir_expr *without_widening(const ir_expr *e)
+static const ir_linear *atom_form(ir_env *env, ir_expr *e)
 {
-    while (e->op == IR_OP_CAST && ir_is_integer(e->args[0]->type) && ir_is_integer(e->type) &&
-           dt_converts_exactly(e->args[0]->type->scalar, e->type->scalar))
-        e = e->args[0];
-    return e;
+    ir_range r = ir_range_of(env, e);
+    if (r.min == r.max && r.min != INT64_MIN && r.max != INT64_MAX)
+        return constant_form(env, r.min);
+    ir_sum s;
+    ir_sum_start(&s, 0);
+    s.terms[s.count++] = (ir_term){1, e, 1, 0};
+    return ir_sum_finish(env, &s);
 }
 
-// One mathematical value whatever the width: signed arithmetic that does not overflow, and constants.
-static bool width_matters(const ir_expr *a, const ir_expr *b)
+// The form of an atom that was made here is the atom, whatever building and taking apart once more would give: so the
+// way through forms of forms ends.
+static const ir_linear *final_atom(ir_env *env, ir_expr *e)
 {
-    if (a->type == b->type)
-        return false;
-    bool index_types = ir_is_integer(a->type) && ir_is_integer(b->type) && dt_is_signed(a->type->scalar) &&
-                       dt_is_signed(b->type->scalar) && dt_bits(a->type->scalar) >= 32 && dt_bits(b->type->scalar) >= 32;
-    return !index_types || (a->op != IR_OP_INT && a->op != IR_OP_ADD && a->op != IR_OP_SUB && a->op != IR_OP_MUL);
+    const ir_linear *l = atom_form(env, e);
+    ir_results_put(&env->linear[env->no_expand], e, env->state, (void *)l);
+    return l;
 }
 
-// Reads of memory are the same only if they are one node: another thread may write between two of them. A mutable
-// variable has one value at one place.
-bool ir_same_value(const ir_expr *a, const ir_expr *b)
+// The value of the operation is its mathematical value.
+static bool is_exact(ir_env *env, const ir_expr *e)
 {
-    a = without_widening(a);
-    b = without_widening(b);
-    if (a == b)
-        return true;
-    if (a->op != b->op || a->arg_count != b->arg_count || width_matters(a, b))
-        return false;
-    if (!a->arg_count)
-        return same_leaf(a, b);
-    bool plain = (ir_op_properties(a->op) & IR_PURE) && a->op != IR_OP_ADDR && a->op != IR_OP_TILE && a->op != IR_OP_LANE;
-    if (!plain)
-        return ir_expr_equal(a, b);
-    for (int i = 0; i < a->arg_count; i++)
-        if (!ir_same_value(a->args[i], b->args[i]))
-            return false;
-    return true;
+    bool promised = dt_is_signed(e->type->scalar) && dt_bits(e->type->scalar) >= 32 && e->op != IR_OP_SHL;
+    return promised || ir_range_fits(ir_range_unwrapped(env, e), e->type);
 }
 
-// A total order of what ir_same_value tells apart, as far as structure goes: factors of products stand in it.
-static int order(const ir_expr *a, const ir_expr *b)
-{
-    if (a == b)
-        return 0;
-    if (a->op != b->op)
-        return a->op < b->op ? -1 : 1;
-    if (a->arg_count != b->arg_count)
-        return a->arg_count < b->arg_count ? -1 : 1;
-    if (a->op == IR_OP_VAR || a->op == IR_OP_LOAD)
-        if (a->u.var->id != b->u.var->id)
-            return a->u.var->id < b->u.var->id ? -1 : 1;
-    if ((a->op == IR_OP_INT || a->op == IR_OP_SREG) && a->u.i != b->u.i)
-        return a->u.i < b->u.i ? -1 : 1;
-    for (int i = 0; i < a->arg_count; i++) {
-        int by_arg = order(a->args[i], b->args[i]);
-        if (by_arg)
-            return by_arg;
-    }
-    return 0;
-}
-
-// ---- products --------------------------------------------------------------------------------------------------------
+// ---- products ------------------------------------------------------------------------------------------------------
 
 enum { MOST_FACTORS = 8, MOST_PRODUCT_TERMS = 12 };
 
@@ -86,14 +48,23 @@ typedef struct factors {
     ir_expr *at[MOST_FACTORS];
 } factors;
 
-static bool collect_factors(ir_expr *e, factors *f)
+static ir_expr *strip_widening(ir_env *env, ir_expr *e)
 {
-    if (e->op == IR_OP_MUL)
-        return collect_factors(e->args[0], f) && collect_factors(e->args[1], f);
+    while (e->op == IR_OP_CAST && ir_is_integer(e->args[0]->type) &&
+           ir_range_fits(ir_range_of(env, e->args[0]), e->type))
+        e = e->args[0];
+    return e;
+}
+
+static bool collect_factors(ir_env *env, ir_expr *e, factors *f)
+{
+    e = strip_widening(env, e);
+    if (e->op == IR_OP_MUL && is_exact(env, e))
+        return collect_factors(env, e->args[0], f) && collect_factors(env, e->args[1], f);
     if (f->count == MOST_FACTORS)
         return false;
     int at = f->count++;
-    for (; at > 0 && order(e, f->at[at - 1]) < 0; at--)
+    for (; at > 0 && ir_expr_order(e, f->at[at - 1]) < 0; at--)
         f->at[at] = f->at[at - 1];
     f->at[at] = e;
     return true;
@@ -103,7 +74,7 @@ static bool collect_factors(ir_expr *e, factors *f)
 static ir_expr *product_atom(ir_env *env, ir_expr *a, ir_expr *b, const ir_type *type)
 {
     factors f = {0};
-    bool sorted = collect_factors(a, &f) && collect_factors(b, &f);
+    bool sorted = collect_factors(env, a, &f) && collect_factors(env, b, &f);
     if (!sorted) {
         f.count = 2;
         f.at[0] = a;
@@ -117,23 +88,18 @@ static ir_expr *product_atom(ir_env *env, ir_expr *a, ir_expr *b, const ir_type 
 
 static ir_expr *split_expr(ir_env *env, ir_term t, const ir_type *type)
 {
-    ir_sum s = {.count = 1, .terms = {t}};
+    ir_sum s;
+    ir_sum_start(&s, 0);
+    s.terms[s.count++] = t;
     s.terms[0].coef = 1;
     return ir_linear_build(env, ir_sum_finish(env, &s), type, (src_span){0});
-}
-
-static ir_expr *strip_widening(ir_env *env, ir_expr *e)
-{
-    while (e->op == IR_OP_CAST && ir_is_integer(e->args[0]->type) && ir_range_fits(ir_range_of(env, e->args[0]), e->type))
-        e = e->args[0];
-    return e;
 }
 
 static void add_product(ir_env *env, ir_sum *s, const ir_term *a, const ir_term *b, const ir_type *type)
 {
     ir_expr *x = strip_widening(env, split_expr(env, *a, type)), *y = strip_widening(env, split_expr(env, *b, type));
     ir_term t = {1, product_atom(env, x, y, type), 1, 0};
-    // A product is an atom: its own form would be this sum again.
+    final_atom(env, t.atom);
     if (!mul_checked(a->coef, b->coef, &t.coef) || s->count == IR_LINEAR_MAX_TERMS) {
         s->failed = true;
         return;
@@ -147,10 +113,11 @@ static void add_product(ir_env *env, ir_sum *s, const ir_term *a, const ir_term 
     s->terms[s->count++] = t;
 }
 
-// One factor is a single term: the other is distributed over it.
+// Each term of the one with each of the other, as long as they are few.
 static const ir_linear *multiply(ir_env *env, const ir_linear *a, const ir_linear *b, const ir_type *type)
 {
-    ir_sum s = {0};
+    ir_sum s;
+    ir_sum_start(&s, 0);
     if (!a->count || !b->count) {
         ir_sum_add(env, &s, a->count ? a : b, a->count ? b->constant : a->constant);
         return ir_sum_finish(env, &s);
@@ -163,7 +130,7 @@ static const ir_linear *multiply(ir_env *env, const ir_linear *a, const ir_linea
     const ir_linear *crossed = ir_sum_finish(env, &s);
     if (!crossed || !mul_checked(a->constant, b->constant, &s.constant))
         return NULL;
-    s = (ir_sum){.constant = s.constant};
+    ir_sum_start(&s, s.constant);
     for (int i = 0; i < crossed->count && !s.failed; i++)
         if (crossed->terms[i].coef)
             s.terms[s.count++] = crossed->terms[i];
@@ -177,29 +144,7 @@ static const ir_linear *multiply(ir_env *env, const ir_linear *a, const ir_linea
     return ir_sum_finish(env, &s);
 }
 
-// ---- operators -------------------------------------------------------------------------------------------------------
-
-static const ir_linear *constant_form(ir_env *env, int64_t value)
-{
-    ir_sum s = {.constant = value};
-    return ir_sum_finish(env, &s);
-}
-
-static const ir_linear *atom_form(ir_env *env, ir_expr *e)
-{
-    ir_range r = ir_range_of(env, e);
-    if (r.min == r.max && r.min != INT64_MIN && r.max != INT64_MAX)
-        return constant_form(env, r.min);
-    ir_sum s = {.count = 1, .terms = {{1, e, 1, 0}}};
-    return ir_sum_finish(env, &s);
-}
-
-// The value of the operation is its mathematical value.
-static bool is_exact(ir_env *env, const ir_expr *e)
-{
-    bool promised = dt_is_signed(e->type->scalar) && dt_bits(e->type->scalar) >= 32 && e->op != IR_OP_SHL;
-    return promised || ir_range_fits(ir_range_unwrapped(env, e), e->type);
-}
+// ---- operators -----------------------------------------------------------------------------------------------------
 
 static const ir_linear *canonical_atom(ir_env *env, ir_expr *e)
 {
@@ -214,7 +159,7 @@ static const ir_linear *canonical_atom(ir_env *env, ir_expr *e)
             now = ir_with_args(env->module, e, e->args);
         now->args[i] = arg;
     }
-    return atom_form(env, now);
+    return final_atom(env, now);
 }
 
 // A variable's initialiser has the same value; only in the expanding mode.
@@ -247,7 +192,9 @@ static const ir_linear *divide_by_atom(ir_env *env, ir_expr *e, bool quotient)
     if (n->count != 1 || n->constant || n->terms[0].coef != 1 || n->terms[0].lower != 1 || n->terms[0].extent)
         return NULL;
     ir_expr *by = n->terms[0].atom;
-    ir_sum whole = {0}, rest = {.constant = l->constant};
+    ir_sum whole, rest;
+    ir_sum_start(&whole, 0);
+    ir_sum_start(&rest, l->constant);
     for (int i = 0; i < l->count; i++) {
         const ir_term *t = &l->terms[i];
         bool plain = t->lower == 1 && !t->extent;
@@ -257,8 +204,8 @@ static const ir_linear *divide_by_atom(ir_env *env, ir_expr *e, bool quotient)
         }
         factors f = {0};
         int at = 0;
-        if (plain && t->atom->op == IR_OP_MUL && collect_factors(t->atom, &f))
-            while (at < f.count && !ir_same_value(strip_widening(env, f.at[at]), by))
+        if (plain && t->atom->op == IR_OP_MUL && collect_factors(env, t->atom, &f))
+            while (at < f.count && !ir_same_value(f.at[at], by))
                 at++;
         if (!f.count || at == f.count || f.count != 2)
             ir_sum_add_term(env, &rest, *t);
@@ -305,7 +252,8 @@ static const ir_linear *shift_form(ir_env *env, ir_expr *e)
     const ir_linear *a = ir_linear_of(env, e->args[0]);
     if (e->op == IR_OP_SHR)
         return ir_linear_divide(env, a, (int64_t)1 << by, e->type);
-    ir_sum s = {0};
+    ir_sum s;
+    ir_sum_start(&s, 0);
     ir_sum_add(env, &s, a, (int64_t)1 << by);
     return ir_sum_finish(env, &s);
 }
@@ -323,7 +271,8 @@ static bool is_mask(int64_t mask, int *low, int *bits)
 
 static const ir_linear *scaled_form(ir_env *env, const ir_linear *l, int64_t factor)
 {
-    ir_sum s = {0};
+    ir_sum s;
+    ir_sum_start(&s, 0);
     ir_sum_add(env, &s, l, factor);
     return ir_sum_finish(env, &s);
 }
@@ -357,8 +306,8 @@ static int64_t low_zero_unit(ir_env *env, ir_expr *e)
     return d & -d;
 }
 
-// a | b and a ^ b are a + b where the one ends below the lowest bit of the other. Of a ^ b the bits below those of b are
-// a's own, and the rest is a smaller xor.
+// a | b and a ^ b are a + b where the one ends below the lowest bit of the other. Of a ^ b the bits below those of b
+// are a's own, and the rest is a smaller xor.
 static const ir_linear *or_form(ir_env *env, ir_expr *e)
 {
     for (int i = 0; i < 2; i++) {
@@ -378,12 +327,14 @@ static const ir_linear *or_form(ir_env *env, ir_expr *e)
         if (unit == 1)
             continue;
         const ir_linear *fa = ir_linear_of(env, a), *fb = ir_linear_of(env, b);
-        const ir_linear *high_a = ir_linear_divide(env, fa, unit, e->type), *low_a = ir_linear_modulo(env, fa, unit, e->type);
+        const ir_linear *high_a = ir_linear_divide(env, fa, unit, e->type),
+                        *low_a = ir_linear_modulo(env, fa, unit, e->type);
         const ir_linear *high_b = ir_linear_divide(env, fb, unit, e->type);
         if (!high_a || !low_a || !high_b)
             return NULL;
-        ir_expr *x = ir_linear_build(env, high_a, e->type, a->span), *y = ir_linear_build(env, high_b, e->type, b->span);
-        if (order(y, x) < 0) {
+        ir_expr *x = ir_linear_build(env, high_a, e->type, a->span),
+                *y = ir_linear_build(env, high_b, e->type, b->span);
+        if (ir_expr_order(y, x) < 0) {
             ir_expr *t = x;
             x = y;
             y = t;
@@ -428,8 +379,7 @@ static const ir_linear *cast_form(ir_env *env, ir_expr *e)
 
 static const ir_linear *extremum_form(ir_env *env, ir_expr *e)
 {
-    const ir_linear *d =
-        ir_linear_combine(env, ir_linear_of(env, e->args[0]), 1, ir_linear_of(env, e->args[1]), -1);
+    const ir_linear *d = ir_linear_combine(env, ir_linear_of(env, e->args[0]), 1, ir_linear_of(env, e->args[1]), -1);
     if (!d)
         return NULL;
     bool first_larger = ir_linear_range(env, d).min >= 0, second_larger = ir_linear_range(env, d).max <= 0;
@@ -442,35 +392,49 @@ static const ir_linear *sum_form(ir_env *env, ir_expr *e)
 {
     const ir_linear *a = ir_linear_of(env, e->args[0]);
     switch (e->op) {
-    case IR_OP_NEG: return scaled_form(env, a, -1);
-    case IR_OP_ADD: return ir_linear_combine(env, a, 1, ir_linear_of(env, e->args[1]), 1);
-    case IR_OP_SUB: return ir_linear_combine(env, a, 1, ir_linear_of(env, e->args[1]), -1);
-    default: return multiply(env, a, ir_linear_of(env, e->args[1]), e->type);
+    case IR_OP_NEG:
+        return scaled_form(env, a, -1);
+    case IR_OP_ADD:
+        return ir_linear_combine(env, a, 1, ir_linear_of(env, e->args[1]), 1);
+    case IR_OP_SUB:
+        return ir_linear_combine(env, a, 1, ir_linear_of(env, e->args[1]), -1);
+    default:
+        return multiply(env, a, ir_linear_of(env, e->args[1]), e->type);
     }
 }
 
 static const ir_linear *compute_form(ir_env *env, ir_expr *e)
 {
     switch (e->op) {
-    case IR_OP_INT: return ir_range_of(env, e).min == e->u.i ? constant_form(env, e->u.i) : NULL;
-    case IR_OP_VAR: return var_form(env, e);
+    case IR_OP_INT:
+        return ir_range_of(env, e).min == e->u.i ? constant_form(env, e->u.i) : NULL;
+    case IR_OP_VAR:
+        return var_form(env, e);
     case IR_OP_NEG:
     case IR_OP_ADD:
     case IR_OP_SUB:
-    case IR_OP_MUL: return is_exact(env, e) ? sum_form(env, e) : NULL;
+    case IR_OP_MUL:
+        return is_exact(env, e) ? sum_form(env, e) : NULL;
     case IR_OP_FLOORDIV:
     case IR_OP_FLOORMOD:
     case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD: return division_form(env, e);
+    case IR_OP_TRUNCMOD:
+        return division_form(env, e);
     case IR_OP_SHL:
-    case IR_OP_SHR: return is_exact(env, e) ? shift_form(env, e) : NULL;
-    case IR_OP_AND: return and_form(env, e);
+    case IR_OP_SHR:
+        return is_exact(env, e) ? shift_form(env, e) : NULL;
+    case IR_OP_AND:
+        return and_form(env, e);
     case IR_OP_OR:
-    case IR_OP_XOR: return or_form(env, e);
-    case IR_OP_CAST: return cast_form(env, e);
+    case IR_OP_XOR:
+        return or_form(env, e);
+    case IR_OP_CAST:
+        return cast_form(env, e);
     case IR_OP_MIN:
-    case IR_OP_MAX: return extremum_form(env, e);
-    default: return NULL;
+    case IR_OP_MAX:
+        return extremum_form(env, e);
+    default:
+        return NULL;
     }
 }
 
@@ -486,7 +450,8 @@ const ir_linear *ir_linear_of(ir_env *env, ir_expr *e)
     const ir_linear *known = ir_results_get(memo, e, env->state);
     if (known)
         return known;
-    const ir_linear *l = ir_is_integer(e->type) ? compute_form(env, e) : NULL;
+    bool opaque = env->opaque && ir_same_value(e, env->opaque);
+    const ir_linear *l = opaque ? atom_form(env, env->opaque) : ir_is_integer(e->type) ? compute_form(env, e) : NULL;
     if (!l)
         l = may_canonise(e) ? canonical_atom(env, e) : atom_form(env, e);
     ir_results_put(memo, e, env->state, (void *)l);
@@ -495,17 +460,18 @@ const ir_linear *ir_linear_of(ir_env *env, ir_expr *e)
 
 const ir_linear *ir_linear_combine(ir_env *env, const ir_linear *a, int64_t fa, const ir_linear *b, int64_t fb)
 {
-    ir_sum s = {0};
+    ir_sum s;
+    ir_sum_start(&s, 0);
     ir_sum_add(env, &s, a, fa);
     ir_sum_add(env, &s, b, fb);
     return ir_sum_finish(env, &s);
 }
 
-// ---- questions -------------------------------------------------------------------------------------------------------
+// ---- questions -----------------------------------------------------------------------------------------------------
 
 ir_range ir_linear_range(ir_env *env, const ir_linear *l)
 {
-    ir_range r = {l->constant, l->constant};
+    ir_range r = ir_range_constant(l->constant);
     for (int i = 0; i < l->count; i++)
         r = ir_range_add(r, ir_range_scale(ir_term_range(env, &l->terms[i]), l->terms[i].coef));
     return r;

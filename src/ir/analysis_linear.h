@@ -10,7 +10,7 @@
 #include "ir/analysis_range.h"
 
 typedef struct ir_term {
-    int64_t coef;   // never 0
+    int64_t coef; // never 0
     ir_expr *atom;
     int64_t lower;  // >= 1
     int64_t extent; // >= 2, or 0: no mod
@@ -47,6 +47,8 @@ int ir_expr_cost(const ir_expr *e);
 bool ir_prove(ir_env *env, ir_expr *cond);
 bool ir_disprove(ir_env *env, ir_expr *cond);
 bool ir_prove_equal(ir_env *env, ir_expr *a, ir_expr *b);
+// The same, where [unit] (a pure expression) may be taken as a whole: what both sides compute from it agrees.
+bool ir_prove_equal_in(ir_env *env, ir_expr *a, ir_expr *b, ir_expr *unit);
 bool ir_prove_less(ir_env *env, ir_expr *a, ir_expr *b);
 bool ir_prove_nonneg(ir_env *env, const ir_linear *l);
 // The largest provable divisor, through the linear form (stronger than ir_divisor_of, and dearer).

@@ -37,7 +37,7 @@ static bool never_overflows(const ir_type *t)
     return t->kind == IR_SCALAR && dt_is_signed(t->scalar) && dt_bits(t->scalar) >= 32;
 }
 
-// ---- arithmetic of bounds --------------------------------------------------------------------------------------------
+// ---- arithmetic of bounds ------------------------------------------------------------------------------------------
 
 static bool is_infinite(int64_t v)
 {
@@ -75,8 +75,14 @@ static int64_t divide_bound(int64_t v, int64_t divisor)
     return is_infinite(v) ? v : floor_div(v, divisor);
 }
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 static ir_range hull(ir_range a, ir_range b)
 {
@@ -90,21 +96,32 @@ static ir_range meet(ir_range a, ir_range b)
     return both.min <= both.max ? both : a;
 }
 
+// The infinities stand for "no bound" on their own side only: a lower bound beyond all numbers is the largest but one.
+static ir_range of_bounds(int64_t min, int64_t max)
+{
+    return (ir_range){min == INT64_MAX ? INT64_MAX - 1 : min, max == INT64_MIN ? INT64_MIN + 1 : max};
+}
+
+ir_range ir_range_constant(int64_t value)
+{
+    return of_bounds(value, value);
+}
+
 ir_range ir_range_add(ir_range a, ir_range b)
 {
-    return (ir_range){add_bounds(a.min, b.min), add_bounds(a.max, b.max)};
+    return of_bounds(add_bounds(a.min, b.min), add_bounds(a.max, b.max));
 }
 
 static ir_range negate(ir_range a)
 {
-    return (ir_range){negate_bound(a.max), negate_bound(a.min)};
+    return of_bounds(negate_bound(a.max), negate_bound(a.min));
 }
 
 static ir_range multiply(ir_range a, ir_range b)
 {
     int64_t p = multiply_bounds(a.min, b.min), q = multiply_bounds(a.min, b.max);
     int64_t r = multiply_bounds(a.max, b.min), s = multiply_bounds(a.max, b.max);
-    return (ir_range){smaller(smaller(p, q), smaller(r, s)), larger(larger(p, q), larger(r, s))};
+    return of_bounds(smaller(smaller(p, q), smaller(r, s)), larger(larger(p, q), larger(r, s)));
 }
 
 ir_range ir_range_scale(ir_range a, int64_t factor)
@@ -190,11 +207,12 @@ static ir_range shift(ir_op op, ir_range a, ir_range by, const ir_type *t)
     return ir_range_of_type(t);
 }
 
-// ---- leaves ----------------------------------------------------------------------------------------------------------
+// ---- leaves --------------------------------------------------------------------------------------------------------
 
 static const ir_var_info *info_of(const ir_env *env, const ir_var *v)
 {
-    return v->id < env->vars.len && env->vars.at[v->id].known ? &env->vars.at[v->id] : NULL;
+    const ir_var_info *info = ir_results_get(&env->vars, v, 0);
+    return info && info->known ? info : NULL;
 }
 
 static ir_range declared_range(const ir_var *v)
@@ -227,28 +245,40 @@ static ir_range refined(const ir_env *env, const ir_expr *e, ir_range r)
     return r;
 }
 
-// ---- the tree --------------------------------------------------------------------------------------------------------
+// ---- the tree ------------------------------------------------------------------------------------------------------
 
 static ir_range binary_range(ir_env *env, const ir_expr *e)
 {
     ir_range a = ir_range_of(env, e->args[0]), b = ir_range_of(env, e->args[1]);
     ir_range all = ir_range_of_type(e->type);
     switch (e->op) {
-    case IR_OP_ADD: return ir_range_add(a, b);
-    case IR_OP_SUB: return ir_range_add(a, negate(b));
-    case IR_OP_MUL: return multiply(a, b);
-    case IR_OP_FLOORDIV: return b.min > 0 ? floordiv(a, b) : all;
-    case IR_OP_FLOORMOD: return b.min > 0 ? floormod(a, b) : all;
-    case IR_OP_TRUNCDIV: return b.min > 0 ? truncdiv(a, b) : all;
-    case IR_OP_TRUNCMOD: return b.min > 0 ? truncmod(a, b) : all;
+    case IR_OP_ADD:
+        return ir_range_add(a, b);
+    case IR_OP_SUB:
+        return ir_range_add(a, negate(b));
+    case IR_OP_MUL:
+        return multiply(a, b);
+    case IR_OP_FLOORDIV:
+        return b.min > 0 ? floordiv(a, b) : all;
+    case IR_OP_FLOORMOD:
+        return b.min > 0 ? floormod(a, b) : all;
+    case IR_OP_TRUNCDIV:
+        return b.min > 0 ? truncdiv(a, b) : all;
+    case IR_OP_TRUNCMOD:
+        return b.min > 0 ? truncmod(a, b) : all;
     case IR_OP_SHL:
-    case IR_OP_SHR: return shift(e->op, a, b, e->type);
+    case IR_OP_SHR:
+        return shift(e->op, a, b, e->type);
     case IR_OP_AND:
     case IR_OP_OR:
-    case IR_OP_XOR: return bitwise(e->op, a, b, all);
-    case IR_OP_MIN: return (ir_range){smaller(a.min, b.min), smaller(a.max, b.max)};
-    case IR_OP_MAX: return (ir_range){larger(a.min, b.min), larger(a.max, b.max)};
-    default: return all;
+    case IR_OP_XOR:
+        return bitwise(e->op, a, b, all);
+    case IR_OP_MIN:
+        return (ir_range){smaller(a.min, b.min), smaller(a.max, b.max)};
+    case IR_OP_MAX:
+        return (ir_range){larger(a.min, b.min), larger(a.max, b.max)};
+    default:
+        return all;
     }
 }
 
@@ -273,18 +303,25 @@ static bool constant_fits_signed(const ir_expr *e)
 ir_range ir_range_unwrapped(ir_env *env, const ir_expr *e)
 {
     switch (e->op) {
-    case IR_OP_INT: return constant_fits_signed(e) ? (ir_range){e->u.i, e->u.i} : (ir_range){0, INT64_MAX};
-    case IR_OP_VAR: return var_range(env, e->u.var);
-    case IR_OP_SREG: return env->sregs[e->u.i];
-    case IR_OP_NEG: return negate(ir_range_of(env, e->args[0]));
+    case IR_OP_INT:
+        return constant_fits_signed(e) ? ir_range_constant(e->u.i) : (ir_range){0, INT64_MAX};
+    case IR_OP_VAR:
+        return var_range(env, e->u.var);
+    case IR_OP_SREG:
+        return env->sregs[e->u.i];
+    case IR_OP_NEG:
+        return negate(ir_range_of(env, e->args[0]));
     case IR_OP_BITNOT:
         if (!dt_is_signed(e->type->scalar))
             return ir_range_of_type(e->type);
         return ir_range_add(negate(ir_range_of(env, e->args[0])), (ir_range){-1, -1});
-    case IR_OP_SELECT: return hull(ir_range_of(env, e->args[1]), ir_range_of(env, e->args[2]));
-    case IR_OP_CAST: return cast_range(env, e);
-    default: return e->arg_count == 2 && (ir_op_properties(e->op) & IR_PURE) ? binary_range(env, e)
-                                                                             : ir_range_of_type(e->type);
+    case IR_OP_SELECT:
+        return hull(ir_range_of(env, e->args[1]), ir_range_of(env, e->args[2]));
+    case IR_OP_CAST:
+        return cast_range(env, e);
+    default:
+        return e->arg_count == 2 && (ir_op_properties(e->op) & IR_PURE) ? binary_range(env, e)
+                                                                        : ir_range_of_type(e->type);
     }
 }
 
@@ -312,7 +349,7 @@ ir_range ir_range_of(ir_env *env, const ir_expr *e)
     return r;
 }
 
-// ---- divisors --------------------------------------------------------------------------------------------------------
+// ---- divisors ------------------------------------------------------------------------------------------------------
 
 // Of multiples of [a] and multiples of [b] at once, as long as it stays small.
 static int64_t common_multiple(int64_t a, int64_t b)
@@ -385,28 +422,41 @@ static int64_t binary_divisor(ir_env *env, const ir_expr *e)
     case IR_OP_MIN:
     case IR_OP_MAX:
     case IR_OP_FLOORMOD:
-    case IR_OP_TRUNCMOD: return gcd_of(a, b);
-    case IR_OP_MUL: return multiply_divisors(a, b);
+    case IR_OP_TRUNCMOD:
+        return gcd_of(a, b);
+    case IR_OP_MUL:
+        return multiply_divisors(a, b);
     case IR_OP_FLOORDIV:
-    case IR_OP_TRUNCDIV: return quotient_divisor(e, a);
+    case IR_OP_TRUNCDIV:
+        return quotient_divisor(e, a);
     case IR_OP_SHL:
-    case IR_OP_SHR: return shift_divisor(env, e, a);
-    case IR_OP_AND: return and_divisor(a, b);
+    case IR_OP_SHR:
+        return shift_divisor(env, e, a);
+    case IR_OP_AND:
+        return and_divisor(a, b);
     case IR_OP_OR:
-    case IR_OP_XOR: return a == 0 && b == 0 ? 0 : smaller(low_bits_of(a), low_bits_of(b));
-    default: return 1;
+    case IR_OP_XOR:
+        return a == 0 && b == 0 ? 0 : smaller(low_bits_of(a), low_bits_of(b));
+    default:
+        return 1;
     }
 }
 
 static int64_t compute_divisor(ir_env *env, const ir_expr *e)
 {
     switch (e->op) {
-    case IR_OP_INT: return e->u.i == INT64_MIN ? 1 : e->u.i < 0 ? -e->u.i : e->u.i;
-    case IR_OP_VAR: return var_divisor(env, e->u.var);
-    case IR_OP_NEG: return ir_divisor_of(env, e->args[0]);
-    case IR_OP_SELECT: return gcd_of(ir_divisor_of(env, e->args[1]), ir_divisor_of(env, e->args[2]));
-    case IR_OP_CAST: return ir_is_integer(e->args[0]->type) ? ir_divisor_of(env, e->args[0]) : 1;
-    default: return e->arg_count == 2 && (ir_op_properties(e->op) & IR_PURE) ? binary_divisor(env, e) : 1;
+    case IR_OP_INT:
+        return e->u.i == INT64_MIN ? 1 : e->u.i < 0 ? -e->u.i : e->u.i;
+    case IR_OP_VAR:
+        return var_divisor(env, e->u.var);
+    case IR_OP_NEG:
+        return ir_divisor_of(env, e->args[0]);
+    case IR_OP_SELECT:
+        return gcd_of(ir_divisor_of(env, e->args[1]), ir_divisor_of(env, e->args[2]));
+    case IR_OP_CAST:
+        return ir_is_integer(e->args[0]->type) ? ir_divisor_of(env, e->args[0]) : 1;
+    default:
+        return e->arg_count == 2 && (ir_op_properties(e->op) & IR_PURE) ? binary_divisor(env, e) : 1;
     }
 }
 
@@ -420,9 +470,12 @@ static bool may_wrap(ir_env *env, const ir_expr *e)
     case IR_OP_NEG:
     case IR_OP_ADD:
     case IR_OP_SUB:
-    case IR_OP_MUL: return !never_overflows(e->type) && !ir_range_fits(ir_range_unwrapped(env, e), e->type);
-    case IR_OP_SHL: return !ir_range_fits(ir_range_unwrapped(env, e), e->type);
-    default: return false;
+    case IR_OP_MUL:
+        return !never_overflows(e->type) && !ir_range_fits(ir_range_unwrapped(env, e), e->type);
+    case IR_OP_SHL:
+        return !ir_range_fits(ir_range_unwrapped(env, e), e->type);
+    default:
+        return false;
     }
 }
 

@@ -23,9 +23,9 @@ typedef struct ir_linear ir_linear;
 
 // A condition that holds, as [nonneg] >= 0.
 typedef struct ir_fact {
-    ir_expr *cond;  // NULL: no expression says it in this form
-    bool holds;     // false: the negation of [cond] holds
-    const ir_linear *nonneg;  // NULL: not linear
+    ir_expr *cond;           // NULL: no expression says it in this form
+    bool holds;              // false: the negation of [cond] holds
+    const ir_linear *nonneg; // NULL: not linear
 } ir_fact;
 
 // What facts say about one expression.
@@ -39,7 +39,7 @@ typedef struct ir_var_info {
     bool known;
     ir_range range;
     int64_t divisor;
-    ir_expr *value;  // pure initialiser of a single-assignment variable, or NULL
+    ir_expr *value; // pure initialiser of a single-assignment variable, or NULL
 } ir_var_info;
 
 typedef struct ir_env {
@@ -47,14 +47,15 @@ typedef struct ir_env {
     const ir_func *func;
     arena *arena;
     ir_range sregs[IR_SREG__COUNT];
-    VEC(ir_var_info) vars;  // by variable id
+    ir_results vars; // variable -> ir_var_info *
     VEC(ir_fact) facts;
     VEC(ir_refinement) refinements;
-    uint32_t state;       // names the set of facts; results are memoised per state
+    uint32_t state; // names the set of facts; results are memoised per state
     uint32_t next_state;
-    bool no_expand;       // linear forms keep single-assignment variables as atoms
+    bool no_expand;  // linear forms keep single-assignment variables as atoms
+    ir_expr *opaque; // linear forms keep this expression as an atom, see ir_prove_equal_in; or NULL
     ir_results ranges, divisors;
-    ir_results linear[2];    // [no_expand]
+    ir_results linear[2]; // [no_expand]
 } ir_env;
 
 typedef struct ir_env_mark {
@@ -95,11 +96,12 @@ int64_t ir_divisor_of(ir_env *env, const ir_expr *e);
 bool ir_is_integer(const ir_type *t);
 
 // Saturating arithmetic of bounds.
+ir_range ir_range_constant(int64_t value);
 ir_range ir_range_add(ir_range a, ir_range b);
 ir_range ir_range_scale(ir_range a, int64_t factor);
-ir_range ir_range_floordiv(ir_range a, int64_t divisor);  // divisor > 0
+ir_range ir_range_floordiv(ir_range a, int64_t divisor); // divisor > 0
 
-// ---- passes that rewrite statements with an environment at hand -----------------------------------------------------
+// ---- passes that rewrite statements with an environment at hand ----------------------------------------------------
 
 typedef struct ir_rewriter ir_rewriter;
 // Appends to [out] what stands for [s]: usually s itself, with ir_emit, after ir_rewrite_nested.

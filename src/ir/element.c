@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// ---- bounds ----------------------------------------------------------------------------------------------------------
+// ---- bounds --------------------------------------------------------------------------------------------------------
 
 ir_expr *ir_compare(ir_env *env, ir_op op, ir_expr *a, ir_expr *b, src_span span)
 {
@@ -62,7 +62,7 @@ int ir_outside_dim(ir_env *env, const ir_tensor *t, ir_expr **index)
     return -1;
 }
 
-// ---- layouts ---------------------------------------------------------------------------------------------------------
+// ---- layouts -------------------------------------------------------------------------------------------------------
 
 typedef struct expansion {
     ir_env *env;
@@ -202,22 +202,29 @@ static ir_expr *expand_mapping(expansion *x, const tm_map *m, ir_expr **index)
 static ir_expr *expand(expansion *x, const tm_layout *l, ir_expr **index)
 {
     switch (l->kind) {
-    case TM_LAYOUT_STRIDED: return expand_strided(x, l, index);
-    case TM_LAYOUT_COMPOSE: return expand_compose(x, l, index);
+    case TM_LAYOUT_STRIDED:
+        return expand_strided(x, l, index);
+    case TM_LAYOUT_COMPOSE:
+        return expand_compose(x, l, index);
     case TM_LAYOUT_CONCAT: {
         ir_expr *high = product(x, expand(x, l->outer, index), l->inner->size);
         return sum(x, high, expand(x, l->inner, index + l->outer->rank));
     }
-    case TM_LAYOUT_SWIZZLE: return expand_swizzle(x, l, index);
-    case TM_LAYOUT_XOR: return expand_xor(x, l, index);
-    case TM_LAYOUT_RESHAPE: return expand_reshape(x, l, index);
-    case TM_LAYOUT_PERMUTE: return expand_permute(x, l, index);
-    case TM_LAYOUT_MAPPING: return expand_mapping(x, l->map, index);
+    case TM_LAYOUT_SWIZZLE:
+        return expand_swizzle(x, l, index);
+    case TM_LAYOUT_XOR:
+        return expand_xor(x, l, index);
+    case TM_LAYOUT_RESHAPE:
+        return expand_reshape(x, l, index);
+    case TM_LAYOUT_PERMUTE:
+        return expand_permute(x, l, index);
+    case TM_LAYOUT_MAPPING:
+        return expand_mapping(x, l->map, index);
     }
     return number(x, 0);
 }
 
-// ---- offsets ---------------------------------------------------------------------------------------------------------
+// ---- offsets -------------------------------------------------------------------------------------------------------
 
 static int64_t largest_of(const tm_layout *l)
 {
@@ -273,9 +280,9 @@ static ir_expr *strided_offset(ir_env *env, const ir_tensor *t, ir_expr **index,
             continue;
         ir_expr *i = ir_simplify_index(env, index[d]);
         i = ir_const_int(i, &extent) ? number(&x, extent) : ir_cast(env->module, i, x.type, i->span);
-        ir_expr *part = ir_const_int(t->strides[d], &stride)
-                            ? product(&x, i, stride)
-                            : is_zero(i) ? i : ir_binary(env->module, IR_OP_MUL, i, widen(&x, t->strides[d]), span);
+        ir_expr *part = ir_const_int(t->strides[d], &stride) ? product(&x, i, stride)
+                        : is_zero(i)                         ? i
+                                     : ir_binary(env->module, IR_OP_MUL, i, widen(&x, t->strides[d]), span);
         offset = sum(&x, offset, part);
     }
     return offset ? ir_simplify_index(env, offset) : number(&x, 0);

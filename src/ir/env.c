@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 
-// ---- creation --------------------------------------------------------------------------------------------------------
+// ---- creation ------------------------------------------------------------------------------------------------------
 
 // Largest launch sizes: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
 static const int64_t most_threads[3] = {1024, 1024, 64};
@@ -50,6 +50,7 @@ ir_env *ir_env_new(ir_module *m, const ir_func *f, arena *scratch)
     env->func = f;
     env->arena = scratch;
     env->state = env->next_state = 1;
+    ir_results_init(&env->vars, scratch);
     ir_results_init(&env->ranges, scratch);
     ir_results_init(&env->divisors, scratch);
     ir_results_init(&env->linear[0], scratch);
@@ -71,13 +72,17 @@ void ir_env_leave(ir_env *env, ir_env_mark mark)
     env->state = mark.state;
 }
 
-// ---- variables -------------------------------------------------------------------------------------------------------
+// ---- variables -----------------------------------------------------------------------------------------------------
 
+// A function touches few of the module's variables, so the table is keyed by variable; state 0 is always valid.
 static ir_var_info *info_slot(ir_env *env, const ir_var *v)
 {
-    while (env->vars.len <= v->id)
-        VEC_PUSH(env->arena, &env->vars, (ir_var_info){0});
-    return &env->vars.at[v->id];
+    ir_var_info *info = ir_results_get(&env->vars, v, 0);
+    if (!info) {
+        info = ARENA_NEW(env->arena, ir_var_info);
+        ir_results_put(&env->vars, v, 0, info);
+    }
+    return info;
 }
 
 void ir_env_bound(ir_env *env, const ir_var *v, ir_range range, int64_t divisor)
@@ -96,10 +101,11 @@ void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value)
 
 ir_expr *ir_env_value(const ir_env *env, const ir_var *v)
 {
-    return v->id < env->vars.len && !v->is_mutable ? env->vars.at[v->id].value : NULL;
+    const ir_var_info *info = v->is_mutable ? NULL : ir_results_get(&env->vars, v, 0);
+    return info ? info->value : NULL;
 }
 
-// ---- loops -----------------------------------------------------------------------------------------------------------
+// ---- loops ---------------------------------------------------------------------------------------------------------
 
 static ir_range loop_range(ir_range lo, ir_range hi, ir_range step)
 {
@@ -145,7 +151,7 @@ void ir_env_loop(ir_env *env, const ir_stmt *loop)
         assume_compare(env, IR_OP_LT, v, hi);
 }
 
-// ---- conditions ------------------------------------------------------------------------------------------------------
+// ---- conditions ----------------------------------------------------------------------------------------------------
 
 static void refine(ir_env *env, const ir_expr *atom, ir_range range, int64_t divisor)
 {
@@ -226,7 +232,8 @@ static void assume_unequal(ir_env *env, ir_expr *cond, bool holds, ir_expr *a, i
 {
     assume_nonneg(env, cond, holds, NULL);
     const ir_linear *l = difference(env, a, b, 0);
-    if (!l || l->count != 1 || l->terms[0].lower != 1 || l->terms[0].extent || (l->terms[0].coef != 1 && l->terms[0].coef != -1))
+    if (!l || l->count != 1 || l->terms[0].lower != 1 || l->terms[0].extent ||
+        (l->terms[0].coef != 1 && l->terms[0].coef != -1))
         return;
     ir_expr *atom = l->terms[0].atom;
     if (l->constant == INT64_MIN || !ir_is_pure(atom))
@@ -242,12 +249,18 @@ static void assume_unequal(ir_env *env, ir_expr *cond, bool holds, ir_expr *a, i
 static ir_op opposite(ir_op op)
 {
     switch (op) {
-    case IR_OP_EQ: return IR_OP_NE;
-    case IR_OP_NE: return IR_OP_EQ;
-    case IR_OP_LT: return IR_OP_GE;
-    case IR_OP_GE: return IR_OP_LT;
-    case IR_OP_GT: return IR_OP_LE;
-    default: return IR_OP_GT;
+    case IR_OP_EQ:
+        return IR_OP_NE;
+    case IR_OP_NE:
+        return IR_OP_EQ;
+    case IR_OP_LT:
+        return IR_OP_GE;
+    case IR_OP_GE:
+        return IR_OP_LT;
+    case IR_OP_GT:
+        return IR_OP_LE;
+    default:
+        return IR_OP_GT;
     }
 }
 
@@ -255,12 +268,24 @@ static void assume_comparison(ir_env *env, ir_expr *cond, bool holds)
 {
     ir_expr *a = cond->args[0], *b = cond->args[1];
     switch (holds ? cond->op : opposite(cond->op)) {
-    case IR_OP_LT: assume_nonneg(env, cond, holds, difference(env, b, a, -1)); break;
-    case IR_OP_LE: assume_nonneg(env, cond, holds, difference(env, b, a, 0)); break;
-    case IR_OP_GT: assume_nonneg(env, cond, holds, difference(env, a, b, -1)); break;
-    case IR_OP_GE: assume_nonneg(env, cond, holds, difference(env, a, b, 0)); break;
-    case IR_OP_EQ: assume_equal(env, cond, holds, a, b); break;
-    default: assume_unequal(env, cond, holds, a, b); break;
+    case IR_OP_LT:
+        assume_nonneg(env, cond, holds, difference(env, b, a, -1));
+        break;
+    case IR_OP_LE:
+        assume_nonneg(env, cond, holds, difference(env, b, a, 0));
+        break;
+    case IR_OP_GT:
+        assume_nonneg(env, cond, holds, difference(env, a, b, -1));
+        break;
+    case IR_OP_GE:
+        assume_nonneg(env, cond, holds, difference(env, a, b, 0));
+        break;
+    case IR_OP_EQ:
+        assume_equal(env, cond, holds, a, b);
+        break;
+    default:
+        assume_unequal(env, cond, holds, a, b);
+        break;
     }
 }
 
@@ -293,7 +318,7 @@ void ir_env_assume(ir_env *env, ir_expr *cond, bool holds)
     env->no_expand = no_expand;
 }
 
-// ---- statements ------------------------------------------------------------------------------------------------------
+// ---- statements ----------------------------------------------------------------------------------------------------
 
 bool ir_block_ends(const ir_block *b)
 {
@@ -304,25 +329,33 @@ bool ir_block_ends(const ir_block *b)
     case IR_RETURN:
     case IR_BREAK:
     case IR_CONTINUE:
-    case IR_LEAVE: return true;
-    case IR_IF: return ir_block_ends(&last->body) && ir_block_ends(&last->or_else);
-    default: return false;
+    case IR_LEAVE:
+        return true;
+    case IR_IF:
+        return ir_block_ends(&last->body) && ir_block_ends(&last->or_else);
+    default:
+        return false;
     }
 }
 
 void ir_env_learn(ir_env *env, ir_stmt *s)
 {
     switch (s->kind) {
-    case IR_DECL: ir_env_bind(env, s->var, s->value); break;
+    case IR_DECL:
+        ir_env_bind(env, s->var, s->value);
+        break;
     case IR_ASSUME:
-    case IR_ASSERT: ir_env_assume(env, s->value, true); break;
+    case IR_ASSERT:
+        ir_env_assume(env, s->value, true);
+        break;
     case IR_IF:
         if (ir_block_ends(&s->body))
             ir_env_assume(env, s->value, false);
         else if (ir_block_ends(&s->or_else))
             ir_env_assume(env, s->value, true);
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -368,7 +401,7 @@ void ir_rewrite_nested(ir_rewriter *r, ir_stmt *s)
     ir_env_leave(r->env, mark);
 }
 
-// ---- expressions -----------------------------------------------------------------------------------------------------
+// ---- expressions ---------------------------------------------------------------------------------------------------
 
 typedef struct rewriting {
     ir_env *env;

@@ -28,7 +28,7 @@ static ir_expr *boolean(ir_module *m, const ir_expr *e, bool value)
     return at_place(ir_int(m, DT_BOOL, value), e);
 }
 
-// ---- integers --------------------------------------------------------------------------------------------------------
+// ---- integers ------------------------------------------------------------------------------------------------------
 
 // Wraps to unsigned types; a signed result that does not fit stays unfolded.
 static ir_expr *checked(ir_module *m, ir_expr *e, bool fits_64, int64_t value)
@@ -73,10 +73,14 @@ static ir_expr *divide(ir_module *m, ir_expr *e, int64_t a, int64_t b)
     if (b == -1 && a == dt_min(e->type->scalar))
         return e;
     switch (e->op) {
-    case IR_OP_FLOORDIV: return integer(m, e, floor_div(a, b));
-    case IR_OP_FLOORMOD: return integer(m, e, floor_mod(a, b));
-    case IR_OP_TRUNCDIV: return integer(m, e, a / b);
-    default: return integer(m, e, a % b);
+    case IR_OP_FLOORDIV:
+        return integer(m, e, floor_div(a, b));
+    case IR_OP_FLOORMOD:
+        return integer(m, e, floor_mod(a, b));
+    case IR_OP_TRUNCDIV:
+        return integer(m, e, a / b);
+    default:
+        return integer(m, e, a % b);
     }
 }
 
@@ -101,33 +105,51 @@ static ir_expr *integers(ir_module *m, ir_expr *e, int64_t a, int64_t b)
     switch (e->op) {
     case IR_OP_ADD:
     case IR_OP_SUB:
-    case IR_OP_MUL: return arithmetic(m, e, a, b);
+    case IR_OP_MUL:
+        return arithmetic(m, e, a, b);
     case IR_OP_FLOORDIV:
     case IR_OP_FLOORMOD:
     case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD: return divide(m, e, a, b);
+    case IR_OP_TRUNCMOD:
+        return divide(m, e, a, b);
     case IR_OP_SHL:
-    case IR_OP_SHR: return shift(m, e, a, b);
-    case IR_OP_AND: return integer(m, e, a & b);
-    case IR_OP_OR: return integer(m, e, a | b);
-    case IR_OP_XOR: return integer(m, e, a ^ b);
-    case IR_OP_MIN: return integer(m, e, below(t, b, a) ? b : a);
-    case IR_OP_MAX: return integer(m, e, below(t, a, b) ? b : a);
-    case IR_OP_EQ: return boolean(m, e, a == b);
-    case IR_OP_NE: return boolean(m, e, a != b);
-    case IR_OP_LT: return boolean(m, e, below(t, a, b));
-    case IR_OP_LE: return boolean(m, e, !below(t, b, a));
-    case IR_OP_GT: return boolean(m, e, below(t, b, a));
-    case IR_OP_GE: return boolean(m, e, !below(t, a, b));
-    case IR_OP_LAND: return boolean(m, e, a && b);
-    case IR_OP_LOR: return boolean(m, e, a || b);
-    default: return e;
+    case IR_OP_SHR:
+        return shift(m, e, a, b);
+    case IR_OP_AND:
+        return integer(m, e, a & b);
+    case IR_OP_OR:
+        return integer(m, e, a | b);
+    case IR_OP_XOR:
+        return integer(m, e, a ^ b);
+    case IR_OP_MIN:
+        return integer(m, e, below(t, b, a) ? b : a);
+    case IR_OP_MAX:
+        return integer(m, e, below(t, a, b) ? b : a);
+    case IR_OP_EQ:
+        return boolean(m, e, a == b);
+    case IR_OP_NE:
+        return boolean(m, e, a != b);
+    case IR_OP_LT:
+        return boolean(m, e, below(t, a, b));
+    case IR_OP_LE:
+        return boolean(m, e, !below(t, b, a));
+    case IR_OP_GT:
+        return boolean(m, e, below(t, b, a));
+    case IR_OP_GE:
+        return boolean(m, e, !below(t, a, b));
+    case IR_OP_LAND:
+        return boolean(m, e, a && b);
+    case IR_OP_LOR:
+        return boolean(m, e, a || b);
+    default:
+        return e;
     }
 }
 
-// ---- floats ----------------------------------------------------------------------------------------------------------
+// ---- floats --------------------------------------------------------------------------------------------------------
 
-// Types whose sums, products and quotients are those of doubles, rounded once: doubles have more than twice their digits.
+// Types whose sums, products and quotients are those of doubles, rounded once: doubles have more than twice their
+// digits.
 static bool computes_in_double(dtype t)
 {
     return t == DT_F16 || t == DT_BF16 || t == DT_F32 || t == DT_F64;
@@ -149,11 +171,16 @@ static ir_expr *float_arithmetic(ir_module *m, ir_expr *e, double a, double b)
     if (!computes_in_double(t))
         return e;
     switch (e->op) {
-    case IR_OP_ADD: return real(m, e, a + b);
-    case IR_OP_SUB: return real(m, e, a - b);
-    case IR_OP_MUL: return real(m, e, a * b);
-    case IR_OP_FLOORDIV: return b == 0 ? e : real(m, e, floor(rounded(t, a / b)));
-    default: return b == 0 ? e : real(m, e, a / b);
+    case IR_OP_ADD:
+        return real(m, e, a + b);
+    case IR_OP_SUB:
+        return real(m, e, a - b);
+    case IR_OP_MUL:
+        return real(m, e, a * b);
+    case IR_OP_FLOORDIV:
+        return b == 0 ? e : real(m, e, floor(rounded(t, a / b)));
+    default:
+        return b == 0 ? e : real(m, e, a / b);
     }
 }
 
@@ -174,20 +201,29 @@ static ir_expr *floats(ir_module *m, ir_expr *e, double a, double b)
     case IR_OP_SUB:
     case IR_OP_MUL:
     case IR_OP_DIV:
-    case IR_OP_FLOORDIV: return float_arithmetic(m, e, a, b);
+    case IR_OP_FLOORDIV:
+        return float_arithmetic(m, e, a, b);
     case IR_OP_MIN:
-    case IR_OP_MAX: return float_extremum(m, e, a, b);
-    case IR_OP_EQ: return boolean(m, e, a == b);
-    case IR_OP_NE: return boolean(m, e, a != b);
-    case IR_OP_LT: return boolean(m, e, a < b);
-    case IR_OP_LE: return boolean(m, e, a <= b);
-    case IR_OP_GT: return boolean(m, e, a > b);
-    case IR_OP_GE: return boolean(m, e, a >= b);
-    default: return e;
+    case IR_OP_MAX:
+        return float_extremum(m, e, a, b);
+    case IR_OP_EQ:
+        return boolean(m, e, a == b);
+    case IR_OP_NE:
+        return boolean(m, e, a != b);
+    case IR_OP_LT:
+        return boolean(m, e, a < b);
+    case IR_OP_LE:
+        return boolean(m, e, a <= b);
+    case IR_OP_GT:
+        return boolean(m, e, a > b);
+    case IR_OP_GE:
+        return boolean(m, e, a >= b);
+    default:
+        return e;
     }
 }
 
-// ---- one operand -----------------------------------------------------------------------------------------------------
+// ---- one operand ---------------------------------------------------------------------------------------------------
 
 static ir_expr *int_to_float(ir_module *m, ir_expr *e, dtype from, int64_t value)
 {
@@ -227,7 +263,8 @@ static ir_expr *bitcast(ir_module *m, ir_expr *e)
 {
     const ir_expr *a = e->args[0];
     dtype to = e->type->scalar, from = a->type->scalar;
-    if ((a->op != IR_OP_INT && a->op != IR_OP_FLOAT) || dt_bits(to) != dt_bits(from) || to == DT_BOOL || from == DT_BOOL)
+    if ((a->op != IR_OP_INT && a->op != IR_OP_FLOAT) || dt_bits(to) != dt_bits(from) || to == DT_BOOL ||
+        from == DT_BOOL)
         return e;
     uint64_t bits = a->op == IR_OP_FLOAT ? dt_from_double(from, a->u.f) : (uint64_t)a->u.i;
     if (dt_is_int(to))
@@ -239,17 +276,22 @@ static ir_expr *unary(ir_module *m, ir_expr *e)
 {
     const ir_expr *a = e->args[0];
     switch (e->op) {
-    case IR_OP_NOT: return a->op == IR_OP_INT ? boolean(m, e, !a->u.i) : e;
-    case IR_OP_BITNOT: return a->op == IR_OP_INT ? integer(m, e, ~a->u.i) : e;
+    case IR_OP_NOT:
+        return a->op == IR_OP_INT ? boolean(m, e, !a->u.i) : e;
+    case IR_OP_BITNOT:
+        return a->op == IR_OP_INT ? integer(m, e, ~a->u.i) : e;
     case IR_OP_NEG:
         if (a->op == IR_OP_FLOAT)
             return real(m, e, -a->u.f);
         if (a->op != IR_OP_INT)
             return e;
         return a->u.i == INT64_MIN ? checked(m, e, false, a->u.i) : checked(m, e, true, -a->u.i);
-    case IR_OP_CAST: return cast(m, e);
-    case IR_OP_BITCAST: return bitcast(m, e);
-    default: return e;
+    case IR_OP_CAST:
+        return cast(m, e);
+    case IR_OP_BITCAST:
+        return bitcast(m, e);
+    default:
+        return e;
     }
 }
 

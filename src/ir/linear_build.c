@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-// ---- splits ----------------------------------------------------------------------------------------------------------
+// ---- splits --------------------------------------------------------------------------------------------------------
 
 typedef struct building {
     ir_env *env;
@@ -58,7 +58,7 @@ static ir_expr *split(building *b, const ir_term *t)
     return e;
 }
 
-// ---- sums ------------------------------------------------------------------------------------------------------------
+// ---- sums ----------------------------------------------------------------------------------------------------------
 
 typedef struct part {
     int64_t coef;
@@ -124,12 +124,14 @@ static ir_expr *add_parts(building *b, parts *p, int64_t constant)
 // Parts with one coefficient share the multiplication: a·c + b·c = (a + b)·c.
 static void share_coefficients(building *b, parts *p)
 {
-    parts out = {0};
+    parts out;
+    out.count = 0;
     for (int i = 0; i < p->count; i++) {
         if (p->at[i].used)
             continue;
         int64_t c = p->at[i].coef;
-        parts same = {0};
+        parts same;
+        same.count = 0;
         for (int j = i; j < p->count && c != 1 && c != -1 && c != INT64_MIN; j++) {
             if (p->at[j].used || (p->at[j].coef != c && p->at[j].coef != -c))
                 continue;
@@ -162,7 +164,8 @@ static int count_cofactors(const parts *p, const ir_expr *factor)
 // i·n + 4·(j·n) + n = (i + 4·j + 1)·n
 static bool share_factor(building *b, parts *p, ir_expr *factor)
 {
-    parts out = {0}, inner = {0};
+    parts out, inner;
+    out.count = inner.count = 0;
     int64_t constant = 0;
     if (count_cofactors(p, factor) < 2)
         return false;
@@ -200,7 +203,8 @@ static void share_factors(building *b, parts *p)
 ir_expr *ir_linear_build(ir_env *env, const ir_linear *l, const ir_type *type, src_span span)
 {
     building b = {env, type, span};
-    parts p = {.count = l->count};
+    parts p;
+    p.count = l->count;
     for (int i = 0; i < l->count; i++)
         p.at[i] = (part){l->terms[i].coef, split(&b, &l->terms[i]), false};
     share_factors(&b, &p);
@@ -208,7 +212,7 @@ ir_expr *ir_linear_build(ir_env *env, const ir_linear *l, const ir_type *type, s
     return add_parts(&b, &p, l->constant);
 }
 
-// ---- cost ------------------------------------------------------------------------------------------------------------
+// ---- cost ----------------------------------------------------------------------------------------------------------
 
 // Beyond this nobody compares any more; shared operands make trees exponentially large.
 enum { MOST_NODES = 4000 };
@@ -219,9 +223,12 @@ static int own_cost(const ir_expr *e)
     case IR_OP_FLOORDIV:
     case IR_OP_FLOORMOD:
     case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD: return 4;
-    case IR_OP_CAST: return !(ir_is_integer(e->type) && ir_is_integer(e->args[0]->type));
-    default: return e->arg_count > 0;
+    case IR_OP_TRUNCMOD:
+        return 4;
+    case IR_OP_CAST:
+        return !(ir_is_integer(e->type) && ir_is_integer(e->args[0]->type));
+    default:
+        return e->arg_count > 0;
     }
 }
 
@@ -247,7 +254,8 @@ static int risks(ir_env *env, const ir_expr *e, int *budget)
 {
     if (--*budget < 0 || !ir_is_integer(e->type))
         return 0;
-    bool grows = e->op == IR_OP_ADD || e->op == IR_OP_SUB || e->op == IR_OP_MUL || e->op == IR_OP_NEG || e->op == IR_OP_SHL;
+    bool grows =
+        e->op == IR_OP_ADD || e->op == IR_OP_SUB || e->op == IR_OP_MUL || e->op == IR_OP_NEG || e->op == IR_OP_SHL;
     int sum = grows && !ir_range_fits(ir_range_unwrapped(env, e), e->type);
     for (int i = 0; i < e->arg_count; i++)
         sum += risks(env, e->args[i], budget);

@@ -5,14 +5,14 @@
 
 #include "base/checked.h"
 
-// ---- terms -----------------------------------------------------------------------------------------------------------
+// ---- terms ---------------------------------------------------------------------------------------------------------
 
 ir_range ir_term_range(ir_env *env, const ir_term *t)
 {
     ir_range r = ir_range_floordiv(ir_range_of(env, t->atom), t->lower);
     if (t->extent && (r.min < 0 || r.max >= t->extent)) {
-        bool one_turn = r.min != INT64_MIN && r.max != INT64_MAX &&
-                        floor_div(r.min, t->extent) == floor_div(r.max, t->extent);
+        bool one_turn =
+            r.min != INT64_MIN && r.max != INT64_MAX && floor_div(r.min, t->extent) == floor_div(r.max, t->extent);
         return one_turn ? (ir_range){floor_mod(r.min, t->extent), floor_mod(r.max, t->extent)}
                         : (ir_range){0, t->extent - 1};
     }
@@ -46,7 +46,7 @@ static bool term_divisible(ir_env *env, const ir_term *t, int64_t d)
     return mul_checked(t->coef % d, ir_term_divisor(env, t) % d, &product) && product % d == 0;
 }
 
-// ---- sums ------------------------------------------------------------------------------------------------------------
+// ---- sums ----------------------------------------------------------------------------------------------------------
 
 void ir_sum_add_constant(ir_sum *s, int64_t value)
 {
@@ -82,8 +82,14 @@ static const ir_expr *plain_atom(const ir_term *t)
     return t->lower == 1 && !t->extent ? t->atom : NULL;
 }
 
-static bool is_quotient(const ir_expr *e) { return e->op == IR_OP_FLOORDIV || e->op == IR_OP_TRUNCDIV; }
-static bool is_remainder(const ir_expr *e) { return e->op == IR_OP_FLOORMOD || e->op == IR_OP_TRUNCMOD; }
+static bool is_quotient(const ir_expr *e)
+{
+    return e->op == IR_OP_FLOORDIV || e->op == IR_OP_TRUNCDIV;
+}
+static bool is_remainder(const ir_expr *e)
+{
+    return e->op == IR_OP_FLOORMOD || e->op == IR_OP_TRUNCMOD;
+}
 
 // (x div n)·n + x mod n = x, for an n that is not constant.
 static ir_expr *whole_of(const ir_term *product, const ir_term *rest)
@@ -138,8 +144,10 @@ static bool dissolves(const ir_expr *e)
     case IR_OP_AND:
     case IR_OP_OR:
     case IR_OP_XOR:
-    case IR_OP_CAST: return true;
-    default: return false;
+    case IR_OP_CAST:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -190,7 +198,7 @@ void ir_sum_add_term(ir_env *env, ir_sum *s, ir_term t)
         t.coef /= t.lower;
         t.lower = 1;
     }
-    if (t.lower == 1 && !t.extent && dissolves(t.atom)) {
+    if (t.lower == 1 && !t.extent && t.atom != env->opaque && dissolves(t.atom)) {
         const ir_linear *l = ir_linear_of(env, t.atom);
         if (!is_itself(l, t.atom)) {
             ir_sum_add(env, s, l, t.coef);
@@ -221,6 +229,10 @@ const ir_linear *ir_sum_finish(ir_env *env, const ir_sum *s)
 {
     if (s->failed)
         return NULL;
+    // The one number without an opposite is not worth its special cases.
+    for (int i = 0; i < s->count; i++)
+        if (s->terms[i].coef == INT64_MIN)
+            return NULL;
     ir_linear *l = arena_alloc(env->arena, sizeof *l + (size_t)s->count * sizeof l->terms[0]);
     l->constant = s->constant;
     l->count = s->count;
@@ -228,11 +240,11 @@ const ir_linear *ir_sum_finish(ir_env *env, const ir_sum *s)
     return l;
 }
 
-// ---- quotients and remainders ----------------------------------------------------------------------------------------
+// ---- quotients and remainders --------------------------------------------------------------------------------------
 
 static ir_range sum_range(ir_env *env, const ir_sum *s)
 {
-    ir_range r = {s->constant, s->constant};
+    ir_range r = ir_range_constant(s->constant);
     for (int i = 0; i < s->count; i++)
         r = ir_range_add(r, ir_range_scale(ir_term_range(env, &s->terms[i]), s->terms[i].coef));
     return r;
@@ -265,11 +277,12 @@ static void add_exact_quotient(ir_env *env, ir_sum *s, ir_term t, int64_t d)
     ir_sum_add_term(env, s, t);
 }
 
-// l = d·[whole] + [rest]: multiples of d apart from what is left.
-static void separate(ir_env *env, const ir_linear *l, int64_t d, ir_sum *whole, ir_sum *rest)
+// l = d·[whole] + [rest]: multiples of d apart from what is left. What is left has the signs of what was there: x - 3
+// must not become x + 5, which may be too large for its type; unless [floors].
+static void separate(ir_env *env, const ir_linear *l, int64_t d, bool floors, ir_sum *whole, ir_sum *rest)
 {
-    ir_sum_add_constant(whole, floor_div(l->constant, d));
-    ir_sum_add_constant(rest, floor_mod(l->constant, d));
+    ir_sum_add_constant(whole, floors ? floor_div(l->constant, d) : l->constant / d);
+    ir_sum_add_constant(rest, floors ? floor_mod(l->constant, d) : l->constant % d);
     for (int i = 0; i < l->count; i++) {
         ir_term t = l->terms[i];
         if (term_divisible(env, &t, d)) {
@@ -305,12 +318,12 @@ static bool peel(ir_env *env, const ir_sum *rest, int64_t d, int64_t *g, ir_sum 
         if (best == 1)
             return false;
         last = *g = best;
-        *high = (ir_sum){0};
-        *low = (ir_sum){0};
+        ir_sum_start(high, 0);
+        ir_sum_start(low, 0);
         const ir_linear *all = ir_sum_finish(env, rest);
         if (!all)
             return false;
-        separate(env, all, best, high, low);
+        separate(env, all, best, true, high, low);
         ir_range r = sum_range(env, low);
         if (!high->failed && !low->failed && r.min >= 0 && r.max < best)
             return true;
@@ -329,7 +342,9 @@ static bool is_single(const ir_sum *s)
 
 static ir_expr *term_expr(ir_env *env, ir_term t, const ir_type *type)
 {
-    ir_sum s = {.count = 1, .terms = {t}};
+    ir_sum s;
+    ir_sum_start(&s, 0);
+    s.terms[s.count++] = t;
     s.terms[0].coef = 1;
     return build_sum(env, &s, type);
 }
@@ -363,9 +378,14 @@ static ir_term remainder_term(ir_env *env, const ir_sum *s, int64_t d, const ir_
 
 static void divide(ir_env *env, const ir_linear *l, int64_t d, const ir_type *type, ir_sum *out)
 {
-    ir_sum rest = {0}, high, low;
+    ir_sum rest, high, low;
     int64_t quotient, g;
-    separate(env, l, d, out, &rest);
+    ir_sum_start(&rest, 0);
+    if (!l) {
+        out->failed = true;
+        return;
+    }
+    separate(env, l, d, false, out, &rest);
     if (out->failed || rest.failed) {
         out->failed = true;
     } else if (constant_quotient(env, &rest, d, &quotient)) {
@@ -382,7 +402,8 @@ const ir_linear *ir_linear_divide(ir_env *env, const ir_linear *l, int64_t d, co
 {
     if (d == 1)
         return l;
-    ir_sum out = {0};
+    ir_sum out;
+    ir_sum_start(&out, 0);
     divide(env, l, d, type, &out);
     return ir_sum_finish(env, &out);
 }
@@ -390,10 +411,13 @@ const ir_linear *ir_linear_divide(ir_env *env, const ir_linear *l, int64_t d, co
 // [out] += factor·(l mod d)
 static void modulo(ir_env *env, const ir_linear *l, int64_t d, const ir_type *type, int64_t factor, ir_sum *out)
 {
-    ir_sum whole = {0}, rest = {0}, high, low;
+    ir_sum whole, rest, high, low;
     int64_t quotient, g;
-    separate(env, l, d, &whole, &rest);
-    if (rest.failed) {
+    ir_sum_start(&whole, 0);
+    ir_sum_start(&rest, 0);
+    if (l)
+        separate(env, l, d, false, &whole, &rest);
+    if (!l || rest.failed) {
         out->failed = true;
     } else if (constant_quotient(env, &rest, d, &quotient)) {
         ir_sum_add(env, out, ir_sum_finish(env, &rest), factor);
@@ -414,7 +438,8 @@ static void modulo(ir_env *env, const ir_linear *l, int64_t d, const ir_type *ty
 
 const ir_linear *ir_linear_modulo(ir_env *env, const ir_linear *l, int64_t d, const ir_type *type)
 {
-    ir_sum out = {0};
+    ir_sum out;
+    ir_sum_start(&out, 0);
     if (d > 1)
         modulo(env, l, d, type, 1, &out);
     return ir_sum_finish(env, &out);

@@ -186,6 +186,9 @@ static void print_indexed_pointer(printer *p, const ir_expr *pointer, const ir_e
 // Whether the reader finds the type of an operator by itself.
 static bool type_follows(const ir_expr *e)
 {
+    for (int i = 0; i < e->arg_count; i++)
+        if (!e->args[i] || !e->args[i]->type)
+            return false;  // broken trees are printed, too
     switch (e->op) {
     case IR_OP_NOT:
     case IR_OP_LAND:

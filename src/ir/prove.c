@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-// ---- nonneg ----------------------------------------------------------------------------------------------------------
+// ---- nonneg --------------------------------------------------------------------------------------------------------
 
 // A goal l >= 0 is tried by its range; else a fact f >= 0 that shares a term is subtracted, as often as cancels the
 // term, and the rest is the new goal. Few steps suffice for bounds of tiles; more would only cost time.
@@ -83,14 +83,14 @@ bool ir_prove_nonneg(ir_env *env, const ir_linear *l)
     return prove_nonneg(env, l, MOST_DEPTH, &tries);
 }
 
-// ---- equality --------------------------------------------------------------------------------------------------------
+// ---- equality ------------------------------------------------------------------------------------------------------
 
 enum { MOST_BREAKS = 2 * IR_LINEAR_MAX_TERMS };
 
 typedef struct breaks {
     int count;
     int64_t at[MOST_BREAKS];
-    bool open;  // some term has no mod
+    bool open; // some term has no mod
 } breaks;
 
 static bool add_break(breaks *b, int64_t at)
@@ -127,15 +127,16 @@ static bool collect_breaks(const ir_linear *l, const ir_expr *atom, breaks *b)
     return true;
 }
 
-// The digits of an atom between the breaks of all its terms: the terms vanish together iff each digit's coefficient does.
+// The digits of an atom between the breaks of all its terms: the terms vanish together iff each digit's coefficient
+// does.
 static bool digits_vanish(const ir_linear *l, const ir_expr *atom, const breaks *b)
 {
     for (int d = 0; d < b->count; d++) {
         int64_t sum = 0;
         for (int i = 0; i < l->count; i++) {
             const ir_term *t = &l->terms[i];
-            bool covers = ir_same_value(t->atom, atom) && t->lower <= b->at[d] &&
-                          (!t->extent || b->at[d] < t->lower * t->extent);
+            bool covers =
+                ir_same_value(t->atom, atom) && t->lower <= b->at[d] && (!t->extent || b->at[d] < t->lower * t->extent);
             int64_t part;
             if (covers && (!mul_checked(t->coef, b->at[d] / t->lower, &part) || !add_checked(sum, part, &sum)))
                 return false;
@@ -197,30 +198,43 @@ static bool unequal(ir_env *env, ir_expr *a, ir_expr *b)
     return nonneg(env, difference(env, a, b, -1)) || nonneg(env, difference(env, b, a, -1));
 }
 
-// ---- conditions ------------------------------------------------------------------------------------------------------
+// ---- conditions ----------------------------------------------------------------------------------------------------
 
 static bool compare(ir_env *env, ir_op op, ir_expr *a, ir_expr *b)
 {
     switch (op) {
-    case IR_OP_LT: return nonneg(env, difference(env, b, a, -1));
-    case IR_OP_LE: return nonneg(env, difference(env, b, a, 0));
-    case IR_OP_GT: return nonneg(env, difference(env, a, b, -1));
-    case IR_OP_GE: return nonneg(env, difference(env, a, b, 0));
-    case IR_OP_EQ: return equal(env, a, b);
-    case IR_OP_NE: return unequal(env, a, b);
-    default: return false;
+    case IR_OP_LT:
+        return nonneg(env, difference(env, b, a, -1));
+    case IR_OP_LE:
+        return nonneg(env, difference(env, b, a, 0));
+    case IR_OP_GT:
+        return nonneg(env, difference(env, a, b, -1));
+    case IR_OP_GE:
+        return nonneg(env, difference(env, a, b, 0));
+    case IR_OP_EQ:
+        return equal(env, a, b);
+    case IR_OP_NE:
+        return unequal(env, a, b);
+    default:
+        return false;
     }
 }
 
 static ir_op negated(ir_op op)
 {
     switch (op) {
-    case IR_OP_LT: return IR_OP_GE;
-    case IR_OP_LE: return IR_OP_GT;
-    case IR_OP_GT: return IR_OP_LE;
-    case IR_OP_GE: return IR_OP_LT;
-    case IR_OP_EQ: return IR_OP_NE;
-    default: return IR_OP_EQ;
+    case IR_OP_LT:
+        return IR_OP_GE;
+    case IR_OP_LE:
+        return IR_OP_GT;
+    case IR_OP_GT:
+        return IR_OP_LE;
+    case IR_OP_GE:
+        return IR_OP_LT;
+    case IR_OP_EQ:
+        return IR_OP_NE;
+    default:
+        return IR_OP_EQ;
     }
 }
 
@@ -278,6 +292,21 @@ bool ir_prove_equal(ir_env *env, ir_expr *a, ir_expr *b)
     env->no_expand = false;
     bool proved = equal(env, a, b);
     env->no_expand = no_expand;
+    return proved;
+}
+
+// Sums come apart in quotients, and not always in the same way on both sides: (9·y + x) mod 6 and its parts (… / 3) mod
+// 2 and … mod 3 have forms that do not join again. With the sum as one atom they do.
+bool ir_prove_equal_in(ir_env *env, ir_expr *a, ir_expr *b, ir_expr *unit)
+{
+    if (ir_prove_equal(env, a, b))
+        return true;
+    uint32_t state = env->state;
+    env->state = ++env->next_state;
+    env->opaque = unit;
+    bool proved = ir_prove_equal(env, a, b);
+    env->opaque = NULL;
+    env->state = state;
     return proved;
 }
 

@@ -45,6 +45,8 @@ static ir_expr **read_fixed_exprs(reader *r, const char *open, const char *close
 static bool read_placement(reader *r, ir_tensor *t)
 {
     int count;
+    if (!read_continues(r))
+        return false;
     if (read_take_word(r, "layout"))
         t->layout = read_layout(r);
     else if (read_take_word(r, "strides"))
@@ -85,6 +87,8 @@ static void read_tensor(reader *r, ir_var *v, const ir_type *elem)
 
 static bool read_fact(reader *r, ir_var *v)
 {
+    if (!read_continues(r))
+        return false;
     if (read_take_word(r, "mut")) {
         v->is_mutable = true;
     } else if (read_take_word(r, "size")) {

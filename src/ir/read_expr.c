@@ -239,16 +239,11 @@ static ir_expr *read_tile(reader *r)
     return e;
 }
 
-static bool continues(const reader *r)
-{
-    return r->brackets > 0 || !r->now.starts_line;
-}
-
 static ir_expr *read_variable(reader *r)
 {
     src_span span = r->now.span;
     ir_var *v = read_var_use(r);
-    if (v->type->kind != IR_TENSOR || !read_at_sign(r, "[") || !continues(r))
+    if (v->type->kind != IR_TENSOR || !read_at_sign(r, "[") || !read_continues(r))
         return ir_read(r->module, v, span);
     access a;
     read_access(r, v, &a);
@@ -278,11 +273,6 @@ static const ir_type *inferred_type(reader *r, ir_op op, ir_expr **args, src_spa
     default: break;
     }
     return ir_op_properties(op) & IR_COMPARE ? ir_scalar(r->module, DT_BOOL) : args[0]->type;
-}
-
-static bool has_call_form(ir_op op)
-{
-    return !(ir_op_properties(op) & IR_LEAF) && (ir_op_arity(op) > 0 || op == IR_OP_VEC);
 }
 
 // min(a, b), add[i64](a, b), lane[2](v), bitcast[~shared u32](p)
@@ -383,17 +373,18 @@ static ir_expr *read_word_expr(reader *r)
         return read_variable(r);
     if (read_at_word(r, "true") || read_at_word(r, "false"))
         return read_truth(r);
-    if (read_at_word(r, "nan") || read_at_word(r, "inf") || read_at_word(r, "ninf"))
+    bool called = read_before_paren(r);
+    if (called && (read_at_word(r, "nan") || read_at_word(r, "inf") || read_at_word(r, "ninf")))
         return read_special_float(r);
-    if (read_at_word(r, "tile"))
+    if (called && read_at_word(r, "tile"))
         return read_tile(r);
     if (find_sreg(word, &sreg)) {
         read_next(r);
         return ir_sreg_read(r->module, sreg, span);
     }
-    if (ir_text_op(word, &op) && has_call_form(op))
+    if (ir_text_op(word, &op) && ir_text_has_call_form(op))
         return read_operator(r, op);
-    if (ir_text_type_name(word, &scalar, &lanes))
+    if (called && ir_text_type_name(word, &scalar, &lanes))
         return read_cast(r);
     return read_variable(r);
 }
@@ -428,7 +419,7 @@ static ir_expr *read_primary(reader *r)
 ir_expr *read_postfix(reader *r)
 {
     ir_expr *e = read_primary(r);
-    while (read_at_sign(r, "[") && continues(r)) {
+    while (read_at_sign(r, "[") && read_continues(r)) {
         src_span span = r->now.span;
         int height = r->height;
         if (e->type->kind != IR_POINTER)
@@ -467,7 +458,7 @@ static ir_expr *read_unary(reader *r)
 
 static const text_infix *at_infix(const reader *r)
 {
-    if ((r->now.kind != T_SIGN && r->now.kind != T_NAME) || !continues(r))
+    if ((r->now.kind != T_SIGN && r->now.kind != T_NAME) || !read_continues(r))
         return NULL;
     for (const text_infix *t = ir_text_infix; t->sign; t++)
         if (read_at_sign(r, t->sign) || read_at_word(r, t->sign))

@@ -293,6 +293,16 @@ bool read_at_word(const reader *r, const char *word)
     return r->now.kind == T_NAME && !r->now.is_quoted && str_equal(r->now.full, str_of(word));
 }
 
+bool read_continues(const reader *r)
+{
+    return r->brackets > 0 || !r->now.starts_line;
+}
+
+bool read_before_paren(const reader *r)
+{
+    return peek(r, 0) == '(';
+}
+
 bool read_take_sign(reader *r, const char *sign)
 {
     bool there = read_at_sign(r, sign);

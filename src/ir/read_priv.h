@@ -60,6 +60,8 @@ _Noreturn void read_fail(reader *r, src_span span, const char *format, ...) __at
 _Noreturn void read_expected(reader *r, const char *what);
 bool read_at_sign(const reader *r, const char *sign);
 bool read_at_word(const reader *r, const char *word);
+bool read_continues(const reader *r);               // whether the current token is still on the statement's line
+bool read_before_paren(const reader *r);            // whether '(' follows the current token at once
 bool read_take_sign(reader *r, const char *sign);  // if it is the next token, goes past it
 bool read_take_word(reader *r, const char *word);
 void read_sign(reader *r, const char *sign);       // must be there

@@ -26,7 +26,7 @@ static void grow(ir_results *results)
 {
     ir_result *old = results->slots;
     size_t old_cap = results->cap;
-    results->cap = old_cap ? old_cap * 2 : 256;
+    results->cap = old_cap ? old_cap * 2 : 16;
     results->slots = ARENA_ARRAY(results->arena, ir_result, results->cap);
     for (size_t i = 0; i < old_cap; i++) {
         if (old[i].key)

@@ -16,7 +16,7 @@ typedef struct ir_result {
 typedef struct ir_results {
     arena *arena;
     ir_result *slots;
-    size_t cap;  // a power of two, or 0
+    size_t cap; // a power of two, or 0
     size_t len;
 } ir_results;
 

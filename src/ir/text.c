@@ -20,12 +20,9 @@ const char *const ir_text_effects[] = {
 const char *const ir_text_unroll[] = {"", "plain", "unroll", "unroll_full", "parallel"};
 
 static const char *const reserved[] = {
-    "module",  "global",   "intrin",   "kernel",  "device", "host",        "public",   "let",    "mut",     "size",
-    "range",   "div",      "if",       "else",    "for",    "in",          "to",       "step",   "while",   "tasks",
-    "on",      "break",    "continue", "return",  "scope",  "leave",       "assert",   "assume", "print",   "launch",
-    "comment", "copy",     "alloc",    "true",    "false",  "and",         "or",       "inf",    "nan",     "ninf",
-    "layout",  "strides",  "map",      "worker",  "align",  "storage",     "at",       "dynamic", "const",  "count",
-    "_",       "void",    "string",   "tensor",   "guarded", "plain",  "unroll_full", "volatile", "unroll", "parallel", "low",
+    "let",      "alloc",  "copy",  "if",     "else",   "for",    "while",   "tasks", "break", "continue", "return", "scope",
+    "leave",    "assert", "assume", "print", "launch", "comment", "true",   "false", "and",   "or",       "mut",    "guarded",
+    "volatile", "_",
 };
 
 static const struct {
@@ -40,6 +37,11 @@ static const struct {
 int ir_op_arity(ir_op op)
 {
     return ops[op].arity;
+}
+
+bool ir_text_has_call_form(ir_op op)
+{
+    return ops[op].arity > 0 || op == IR_OP_VEC;
 }
 
 bool ir_text_op(str mnemonic, ir_op *out)
@@ -76,9 +78,7 @@ bool ir_text_is_reserved(const char *word)
         if (strcmp(word, reserved[i]) == 0)
             return true;
     ir_op op;
-    dtype scalar;
-    int lanes;
-    return ir_text_op(str_of(word), &op) || ir_text_type_name(str_of(word), &scalar, &lanes);
+    return ir_text_op(str_of(word), &op) && ir_text_has_call_form(op);
 }
 
 static bool is_letter(char c)

@@ -18,12 +18,14 @@ typedef struct text_infix {
 // The operators that have a sign; ends with a NULL sign.
 extern const text_infix ir_text_infix[];
 
-// Words that a variable of that name has to be quoted for.
+// Words that a variable of that name has to be quoted for: those that begin a statement or an expression, and operators
+// that 'min[i32](a, b)' calls by name. Others stand where no variable can, or (types) before '('.
 bool ir_text_is_reserved(const char *word);
 bool ir_text_is_name(const char *text);
 // "f32x4" or "f32": false if [text] is neither; [lanes] 0 for a scalar.
 bool ir_text_type_name(str text, dtype *scalar, int *lanes);
 bool ir_text_op(str mnemonic, ir_op *out);
+bool ir_text_has_call_form(ir_op op);
 int ir_op_arity(ir_op op);
 
 // Names of flags, indexed by bit; end with NULL.

@@ -59,8 +59,8 @@ static bool report(pl_unit *u, const tool_result *result)
     bool is_ours = !has_author_texts(u->module);
     u->status = is_ours || result->status == TOOL_FAILED ? PL_INTERNAL : PL_ERRORS;
     if (u->diags.all.len && is_ours)
-        diag_help(VEC_LAST(&u->diags.all), "this is a bug in hdsc: please report it, with the source and the CUDA text that "
-                                           "'--emit=cu' writes");
+        diag_help(VEC_LAST(&u->diags.all), "this is a bug in hdsc: please report it, with the source and the CUDA text "
+                                           "that '--emit=cu' writes");
     return false;
 }
 

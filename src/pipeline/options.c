@@ -4,7 +4,8 @@
 
 static const char *const names[PL_KIND__COUNT] = {
     [PL_NOTHING] = "nothing", [PL_TOKENS] = "tokens", [PL_AST] = "ast",     [PL_HIR] = "hir",
-    [PL_CU] = "cu",           [PL_PTX] = "ptx",       [PL_CUBIN] = "cubin", [PL_FATBIN] = "fatbin",
+    [PL_JSON] = "json",       [PL_CU] = "cu",         [PL_PTX] = "ptx",     [PL_CUBIN] = "cubin",
+    [PL_FATBIN] = "fatbin",
 };
 
 const char *pl_kind_name(pl_kind kind)

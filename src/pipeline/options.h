@@ -9,6 +9,7 @@ typedef enum pl_kind {
     PL_TOKENS,   // the lexer's tokens, a line each
     PL_AST,      // the syntax tree
     PL_HIR,      // the intermediate representation after all passes
+    PL_JSON,     // how the kernels are called (docs/interface.md)
     PL_CU,       // CUDA C++
     PL_PTX,
     PL_CUBIN,

@@ -20,6 +20,7 @@ static bool output_of(pl_job *job, str *out)
     case PL_TOKENS:
     case PL_AST:
     case PL_HIR:
+    case PL_JSON:
     case PL_CU:
     case PL_KIND__COUNT:
         break;

@@ -7,7 +7,7 @@
 // pl_compile below is that line as a list of calls, each followed by its dump. Each call returns whether to go on: not
 // after errors, and not when what was asked for is made.
 
-#include "pipeline/unit.h"
+#include "pipeline/interface.h"
 
 #include <string.h>
 
@@ -84,6 +84,18 @@ static bool show_tree(pl_unit *u)
 
 // ---- IR ---------------------------------------------------------------------------------------------------------
 
+// Not an error: a module of helpers is a good file.
+static void warn_if_empty(pl_unit *u)
+{
+    for (size_t i = 0; i < u->module->funcs.len; i++) {
+        if (u->module->funcs.at[i]->is_public)
+            return;
+    }
+    diag *d = diag_report(&u->diags, HDS0496, (src_span){0, 0}, u->input_name);
+    diag_help(d, "a kernel is a function that assigns attrs.cuda.grid_dim and attrs.cuda.block_dim; "
+                 "'-Wno-empty' hides this");
+}
+
 static bool elaborate(pl_unit *u)
 {
     const pl_options *o = u->options;
@@ -93,7 +105,7 @@ static bool elaborate(pl_unit *u)
         .entries = o->entries,
         .entry_count = o->entry_count,
         .arch = u->arch,
-        .want_host = o->emit == PL_CU || o->emit == PL_HIR,
+        .want_host = o->emit == PL_CU || o->emit == PL_HIR || o->emit == PL_NOTHING,
         .step_budget = o->step_budget,
         .find_module = pl_find_module,
         .find_user = &u->finder,
@@ -104,7 +116,10 @@ static bool elaborate(pl_unit *u)
     pl_span_end(&u->times, span);
     if (u->module && is_ir_text(u) && !ir_verify(u->module))
         return false;
-    return u->module && !u->diags.shown_errors;
+    if (!u->module || u->diags.shown_errors)
+        return false;
+    warn_if_empty(u);
+    return !u->diags.shown_errors;
 }
 
 static bool print_ir(pl_unit *u)
@@ -189,6 +204,8 @@ static bool dump_cuda(pl_unit *u)
 
 static bool output_cuda(pl_unit *u)
 {
+    if (u->options->emit == PL_JSON)
+        u->text = pl_interface(u);
     if (u->options->emit == PL_CU)
         u->text = u->cuda;
     return u->options->emit > PL_CU || u->options->resource_usage;

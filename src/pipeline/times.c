@@ -54,12 +54,12 @@ static void add_comma(bool *first, str_buf *out)
 void pl_times_trace(const pl_times *t, const char *title, int tid, bool *first, str_buf *out)
 {
     add_comma(first, out);
-    str_addf(out, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"args\": {\"name\": \"%s\"}}", tid,
-             title);
+    str_addf(out, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, ", tid);
+    str_addf(out, "\"args\": {\"name\": \"%s\"}}", title);
     for (size_t i = 0; i < t->spans.len; i++) {
         const pl_span *s = &t->spans.at[i];
         add_comma(first, out);
-        str_addf(out, "{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f}", s->name, tid,
-                 s->start_us, s->duration_us);
+        str_addf(out, "{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, ", s->name, tid);
+        str_addf(out, "\"ts\": %.3f, \"dur\": %.3f}", s->start_us, s->duration_us);
     }
 }

@@ -1,7 +1,7 @@
 // One compilation of one file for one architecture: its memory, its names, its messages, and what came out.
 //
-// Units share nothing but the options and the input's text, so several run at once, each on a thread of its own. A unit's
-// memory lives until the job that made it is freed; its scratch memory until the unit has run.
+// Units share nothing but the options and the input's text, so several run at once, each on a thread of its own. A
+// unit's memory lives until the job that made it is freed; its scratch memory until the unit has run.
 #pragma once
 
 #include "cuda_emit/emit.h"
@@ -43,7 +43,7 @@ typedef struct pl_unit {
 
     src_file *file;
     ir_module *module;
-    str text;        // the output, where it is text: tokens, ast, hir, cu
+    str text;        // the output, where it is text: tokens, ast, hir, json, cu
     str cuda;
     cu_kernel_list kernels;  // those of [cuda]
     pl_code code;

@@ -88,8 +88,8 @@ static void add_head(pl_unit *u)
 {
     str_addf(&u->usage, "resources on %s; registers, spills and stack per thread, shared memory per block, in bytes\n",
              u->arch->name);
-    str_addf(&u->usage, "%9s %7s %6s %7s %7s %9s %10s  %-13s  %s\n", "registers", "spilled", "stack", "shared", "threads",
-             "blocks/SM", "occupancy", "limited by", "kernel");
+    str_addf(&u->usage, "%9s %7s %6s %7s %7s %9s %10s  %-13s  %s\n", "registers", "spilled", "stack", "shared",
+             "threads", "blocks/SM", "occupancy", "limited by", "kernel");
 }
 
 // ---- spills -----------------------------------------------------------------------------------------------------

@@ -140,7 +140,8 @@ static dtype promote_ints(dtype a, dtype b)
     dtype s = dt_is_signed(a) ? a : b, u = dt_is_signed(a) ? b : a;
     if (dt_bits(s) > dt_bits(u))
         return s;
-    return dt_bits(u) <= 32 ? DT_I64 : DT_NONE;
+    // the smallest signed type that holds both
+    return dt_bits(u) == 8 ? DT_I16 : dt_bits(u) == 16 ? DT_I32 : dt_bits(u) == 32 ? DT_I64 : DT_NONE;
 }
 
 // [a] and [b] are different and neither is an fp8. The smallest type that holds both, where one does.

@@ -53,14 +53,21 @@ tc_value tc_function_brackets(tc *tx, tc_value v, tc_value *items, size_t len, s
 {
     const tc_function *f = v.function;
     const ast_type_params *params = type_params_of(f);
-    if (len > params->len)
-        return TC_ERR(tx, HDS0202, span, tc_function_title(tx, f), (long)params->len, (long)len);
+    size_t before = (size_t)f->bound_count;  // g = f[f16] takes the rest in further brackets: g[128]
+    if (before + len > params->len) {
+        diag *d = tc_error(tx, HDS0202, span, f->name ? f->name->text : "a lambda", (long)params->len, (long)(before + len));
+        if (f->decl)
+            diag_label(d, f->decl->name_span, "defined here");
+        return tc_poison();
+    }
     tc_function *bound = arena_dup(tx->arena, f, sizeof *f);
-    bound->bound_count = (int)len;
-    bound->bound_names = ARENA_ARRAY(tx->arena, sym, len + 1);
-    bound->bound_values = arena_dup(tx->arena, items, len * sizeof *items);
-    for (size_t i = 0; i < len; i++)
-        bound->bound_names[i] = params->at[i].name;
+    bound->bound_count = (int)(before + len);
+    bound->bound_names = ARENA_ARRAY(tx->arena, sym, before + len + 1);
+    bound->bound_values = ARENA_ARRAY(tx->arena, tc_value, before + len + 1);
+    for (size_t i = 0; i < before + len; i++) {
+        bound->bound_names[i] = i < before ? f->bound_names[i] : params->at[i].name;
+        bound->bound_values[i] = i < before ? f->bound_values[i] : items[i - before];
+    }
     return (tc_value){.kind = TC_FUNCTION, .function = bound};
 }
 
@@ -204,9 +211,16 @@ static bool match_args(matching *m, size_t skip)
         if (i == params->len && has_rest)
             continue;
         if (i == params->len) {
-            diag *d = tc_error(tx, HDS0211, m->args->list.at[a].span, tc_function_title(tx, m->f), name->text);
+            diag *d = tc_error(tx, HDS0211, m->args->list.at[a].span, m->f->name ? m->f->name->text : "a lambda", name->text);
             if (m->f->decl)
                 diag_label(d, m->f->decl->name_span, "defined here");
+            const char **names = ARENA_ARRAY(tx->arena, const char *, params->len + type_params_of(m->f)->len + 1);
+            for (size_t p = 0, n = 0; p < params->len; p++)
+                if (params->at[p].name)
+                    names[n++] = params->at[p].name->text;
+            const char *close = tc_suggest(tx, names, sym_str(name));
+            if (close)
+                diag_help(d, "did you mean '%s'?", close);
             return false;
         }
         if (m->arg_of[i] >= 0) {
@@ -458,6 +472,7 @@ static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_tim
     // Defaults, bounds and annotations are evaluated in a frame of the callee, for the notes' sake.
     outer.scope = m.scope;
     outer.compile_time = compile_time;
+    outer.preparing = true;
     tx->frame = &outer;
     bool ok = finish_types(&m, false) && bind_params(&m, skipped(f));
     tx->frame = saved;
@@ -571,7 +586,8 @@ static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
         matching m;
         if (!prepare(tx, &m, f, args))
             return tc_poison();
-        tc_frame outer = {.caller = tx->frame, .function = f, .call_span = args->span, .title = tc_function_title(tx, f), .scope = m.scope};
+        tc_frame outer = {.caller = tx->frame, .function = f, .call_span = args->span, .title = tc_function_title(tx, f), .scope = m.scope,
+                          .preparing = true};
         tc_frame *saved = tx->frame;
         tx->frame = &outer;
         bool ok = finish_types(&m, false);

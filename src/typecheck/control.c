@@ -47,6 +47,17 @@ static void assigned_in(tc *tx, const ast_list *list, sym_list *out)
     }
 }
 
+void tc_silence(tc *tx, const ast_stmt *s)
+{
+    ast_stmt *one = (ast_stmt *)s;
+    ast_list list = {.at = &one, .len = 1};
+    sym_list names = {0};
+    assigned_in(tx, &list, &names);
+    for (size_t i = 0; i < names.len; i++)
+        if (!tc_scope_find_here(tx->frame->scope, names.at[i]))
+            tc_scope_bind(tx, tx->frame->scope, names.at[i], tc_poison(), s->span);
+}
+
 // Names that hold known numbers and are assigned under run-time control flow become variables before it. (A loop variable
 // over known values that is only ever a `for` target keeps its name to itself: it is bound anew in there.)
 static void materialize(tc *tx, const ast_list *list)
@@ -199,10 +210,8 @@ static tc_flow rt_if(tc *tx, const ast_if *s, ir_expr *condition)
 tc_flow tc_exec_if(tc *tx, const ast_if *s)
 {
     tc_value c = tc_eval(tx, s->condition);
-    if (tc_is_poison(c)) {
-        // Look into the branches all the same: their errors are the author's too. What they bind is unknown.
-        return TC_NEXT;
-    }
+    if (tc_is_poison(c))
+        return TC_NEXT;  // which branch is meant, and what it binds, is unknown
     bool truth;
     if (tc_truth(c, &truth))
         return tc_exec_list(tx, truth ? &s->body : &s->or_else);
@@ -525,14 +534,61 @@ static tc_flow grid_for(tc *tx, const ast_for *s, const tc_grid *g)
     return flow;
 }
 
+// A record with __len__ and __getitem__ is a sequence: its length is taken once, its items as the loop goes.
+static tc_flow sequence_for(tc *tx, const ast_for *s, tc_value record)
+{
+    src_span span = s->iterable->span;
+    bool found;
+    tc_value length = tc_record_dunder(tx, record, "__len__", NULL, 0, span, &found);
+    if (!tc_is_index(length)) {
+        if (!tc_is_poison(length))
+            tc_error(tx, HDS0113, span, tc_describe(tx, length));
+        return TC_NEXT;
+    }
+    if (length.kind == TC_INT && (tx->frame->compile_time || !tx->block)) {
+        tc_list items = {0};
+        for (tc_int i = 0; i < length.i && tc_step(tx, span); i++) {
+            tc_value index = tc_of_int(i);
+            tc_list_push(tx, &items, tc_record_dunder(tx, record, "__getitem__", &index, 1, span, &found));
+        }
+        return static_for(tx, s, (tc_value){.kind = TC_LIST, .list = &items});
+    }
+    materialize(tx, &s->body);
+    ir_stmt *loop = ir_new_stmt(tx->ir, IR_FOR, s->head);
+    ir_expr *stop = tc_keep(tx, tc_default_rt(tx, length, span), "turns", span);
+    dtype t = stop->type->scalar;
+    ir_expr *bounds[3] = {ir_int(tx->ir, t, 0), stop, ir_int(tx->ir, t, 1)};
+    loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
+    loop->arg_count = 3;
+    loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, "turn", stop->type, span);
+    int region = tc_region_enter(tx);
+    ir_block *saved = tx->block;
+    tx->block = &loop->body;
+    tc_value index = tc_rt(ir_read(tx->ir, loop->var, span));
+    tc_assign_target(tx, s->target, tc_record_dunder(tx, record, "__getitem__", &index, 1, span, &found), s->target->span);
+    tx->block = saved;
+    tc_flow flow = run_rt_body(tx, &s->body, &loop->body, TC_LOOP_RT);
+    tc_region_leave(tx);
+    close_region(tx, region, s->head, NULL);
+    tc_emit(tx, loop);
+    return flow;
+}
+
+static bool has_method(tc *tx, tc_value record, const char *name)
+{
+    return map_get_ptr(&record.record->class->methods, sym_of(tx->syms, name)) != NULL;
+}
+
 tc_flow tc_exec_for(tc *tx, const ast_for *s)
 {
     tc_value it = tc_eval(tx, s->iterable);
     for (int i = 0; it.kind == TC_RECORD && i < 8; i++) {
         bool found = false;
+        if (!has_method(tx, it, "__iter__") && has_method(tx, it, "__len__") && has_method(tx, it, "__getitem__"))
+            return sequence_for(tx, s, it);
         it = tc_record_dunder(tx, it, "__iter__", NULL, 0, s->iterable->span, &found);
         if (!found)
-            it = TC_ERR(tx, HDS0144, s->iterable->span, "a record without '__iter__'");
+            it = TC_ERR(tx, HDS0144, s->iterable->span, "a record without '__iter__', or '__len__' and '__getitem__'");
     }
     if (tc_is_poison(it)) {
         tc_assign_target(tx, s->target, it, s->target->span);
@@ -625,12 +681,13 @@ static tc_flow run_with(tc *tx, const ast_with *s, size_t item)
         return tc_exec_list(tx, &s->body);
     const ast_with_item *w = &s->items.at[item];
     tc_value v = tc_eval(tx, w->context);
-    if (tc_is_poison(v))
-        return TC_NEXT;
     bool found = false;
     tc_value entered = tc_record_dunder(tx, v, "__enter__", NULL, 0, w->context->span, &found);
     if (!found) {
-        tc_error(tx, HDS0168, w->context->span, tc_describe(tx, v));
+        if (!tc_is_poison(v))
+            tc_error(tx, HDS0168, w->context->span, tc_describe(tx, v));
+        if (w->target)
+            tc_assign_target(tx, w->target, tc_poison(), w->target->span);
         return TC_NEXT;
     }
     if (w->target)
@@ -658,12 +715,14 @@ static tc_flow return_from_function(tc *tx, const ast_return *s, tc_value v)
     ir_stmt *r = ir_new_stmt(tx->ir, IR_RETURN, s->node.span);
     const ir_type *want = tx->frame->return_type;
     if (want && want->kind != IR_VOID) {
-        r->value = tc_convert(tx, v, want, s->node.span, "result");
+        r->value = tc_convert(tx, v, want, s->value ? s->value->span : s->node.span, "result");
         if (!r->value)
             return TC_DEAD;
     } else if (v.kind != TC_NONE) {
+        bool is_kernel = tx->func->kind == IR_KERNEL;
         diag *d = tc_error(tx, HDS0169, s->node.span, tx->frame->title);
-        diag_help(d, "annotate the function with its result type: -> T");
+        diag_help(d, is_kernel ? "a kernel has no result: write the value into a tensor"
+                               : "annotate the function with its result type: -> T");
         return TC_DEAD;
     }
     tc_emit(tx, r);

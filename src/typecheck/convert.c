@@ -37,8 +37,13 @@ static void narrowing_error(tc *tx, tc_value v, const ir_type *want, src_span sp
     str_buf_init(&name, tx->arena);
     ir_type_print(want, &name);
     diag *d = tc_error(tx, HDS0110, span, tc_describe(tx, v), str_text(&name), what);
-    if (want->kind == IR_SCALAR && (tc_is_number(v) || v.kind == TC_RT))
-        diag_help(d, "write the conversion: %s(…)", str_text(&name));
+    if (want->kind != IR_SCALAR || !(tc_is_number(v) || (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR)))
+        return;
+    diag_help(d, "write the conversion: %s(…)", str_text(&name));
+    if (span.begin && span.begin == tx->value_span.begin && span.end == tx->value_span.end) {
+        diag_fix(d, (src_span){span.begin, span.begin}, arena_printf(tx->arena, "%s(", str_text(&name)));
+        diag_fix(d, (src_span){span.end, span.end}, ")");
+    }
 }
 
 static ir_expr *number_to(tc *tx, tc_value v, const ir_type *want, src_span span, const char *what)

@@ -40,8 +40,10 @@ tc_value tc_lookup(tc *tx, sym name, src_span span)
     if (!b) {
         diag *d = tc_error(tx, HDS0130, span, name->text);
         const char *close = tc_scope_suggest(tx->frame ? tx->frame->scope : tx->natives, sym_str(name));
-        if (close)
+        if (close) {
             diag_help(d, "did you mean '%s'?", close);
+            diag_fix(d, span, close);
+        }
         return tc_poison();
     }
     tc_value v = tc_binding_value(tx, b, span);
@@ -563,7 +565,9 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
         return found ? r : TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
     }
     case TC_RT:
-        if (v.rt->type->kind == IR_POINTER && len == 1) {
+        if (v.rt->type->kind == IR_POINTER && len != 1)
+            return TC_ERR(tx, HDS0143, span);
+        if (v.rt->type->kind == IR_POINTER) {
             ir_expr *i = tc_to_index(tx, items[0], span);
             if (!i)
                 return tc_poison();

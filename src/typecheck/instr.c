@@ -33,7 +33,8 @@ static bool set_arch(tc *tx, tc_function_facts *facts, tc_value v, src_span span
 {
     facts->arch = v.kind == TC_STR ? arch_find(v.s) : NULL;
     if (!facts->arch) {
-        tc_error(tx, HDS0241, span, tc_describe(tx, v));
+        diag *d = tc_error(tx, HDS0241, span, tc_text(tx, v));
+        diag_help(d, "write it as in --arch: \"sm_80\", \"sm_90a\"");
         return false;
     }
     facts->arch_text = facts->arch->name;
@@ -68,8 +69,19 @@ static bool set_flag(tc *tx, tc_function_facts *facts, const ast_arg *a, bool *s
             facts->effects |= v.b ? flags[i].effect : 0;
             return true;
         }
+    static const char *const known[] = {"scope", "pure", "volatile", "convergent", "barrier", "fence", "arch", "reads", "writes", NULL};
+    for (int i = 0; i < 6; i++)
+        if (strcmp(name, known[i]) == 0) {
+            diag *d = tc_error(tx, HDS0184, a->span, arena_printf(tx->arena, "property '%s'", name), i ? "bool" : "scope", tc_describe(tx, v));
+            diag_help(d, i ? "write True or False" : "scopes are thread, warp, warpgroup, block and cluster, without quotes");
+            return false;
+        }
     diag *d = tc_error(tx, HDS0242, a->span, name);
-    diag_help(d, "an instruction says arch, scope, pure, reads, writes, volatile, convergent, barrier, fence");
+    const char *close = tc_suggest(tx, known, str_of(name));
+    if (close)
+        diag_help(d, "did you mean '%s'?", close);
+    else
+        diag_help(d, "an instruction says arch, scope, pure, reads, writes, volatile, convergent, barrier, fence");
     return false;
 }
 
@@ -114,6 +126,8 @@ static void paste(instr_builder *b, tc_value v)
 {
     if (v.kind == TC_TYPE && v.type->kind == IR_SCALAR)
         str_adds(&b->text, ptx_type(v.type->scalar));
+    else if (v.kind == TC_BOOL)
+        str_adds(&b->text, v.b ? "1" : "0");
     else
         tc_to_text(b->tx, v, &b->text);
 }
@@ -231,6 +245,8 @@ static bool set_result(instr_builder *b, ir_intrin *in, const tc_tensor_type **t
         in->result = ir_void(tx->ir);
         return true;
     }
+    if (r.kind == TC_KIND && r.kind_name == TC_KIND_BOOL)
+        r = tc_type(ir_scalar(tx->ir, DT_BOOL));
     if (r.kind == TC_TYPE) {
         in->result = r.type;
         return true;
@@ -308,6 +324,8 @@ static const ir_intrin *intern(instr_builder *b, ir_intrin *in)
     str_buf_init(&name, tx->arena);
     str_adds(&name, b->f->name->text);
     in->dtypes = type_arguments(tx, b->f, &name);
+    if (name.len == b->f->name->len)
+        str_adds(&name, "_ptx");  // "sqrt" alone is a name that CUDA has
     in->name = b->f->name->text;
     in->module = b->f->module->path;
     in->instance = identifier(tx, str_text(&name));
@@ -375,7 +393,8 @@ tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args)
     src_span span = frame->call_span.begin ? frame->call_span : args->span;
     ir_expr *call = ir_new_expr(tx->ir, IR_OP_INTRIN, instance->result, span, (int)b.args.len);
     call->u.intrin = instance;
-    memcpy(call->args, b.args.at, b.args.len * sizeof *b.args.at);
+    for (size_t i = 0; i < b.args.len; i++)
+        call->args[i] = b.args.at[i];
     if (array)
         return emit_array(tx, call, array, span);
     if (instance->result->kind == IR_VOID) {

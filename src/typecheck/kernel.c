@@ -247,7 +247,8 @@ bool tc_exec_attribute(tc *tx, const ast_attribute *target, tc_value v, src_span
             diag_help(d, "assign it at the top level of the kernel's body");
             return false;
         }
-        return tc_is_poison(v) ? false : set_attribute(tx, attributes[k].id, target->name->text, v, target->node.span);
+        src_span value_span = tx->value_span.begin ? tx->value_span : target->node.span;
+        return tc_is_poison(v) ? false : set_attribute(tx, attributes[k].id, target->name->text, v, value_span);
     }
     diag *d = tc_error(tx, HDS0226, target->node.span, str_text(&path));
     const char *names[ATTRIBUTE_COUNT + 1] = {0};
@@ -256,8 +257,10 @@ bool tc_exec_attribute(tc *tx, const ast_attribute *target, tc_value v, src_span
     const char *close = tc_suggest(tx, names, str_of(str_text(&path)));
     if (strstr(str_text(&path), "shared"))
         close = "attrs.cuda.dynamic_smem_bytes";
-    if (close)
+    if (close) {
         diag_help(d, "did you mean '%s'?", close);
+        diag_fix(d, target->node.span, close);
+    }
     return false;
 }
 
@@ -517,9 +520,11 @@ static bool run_own_body(kernel_builder *k, const ir_type *result, tc_frame *cal
     tc_frame frame = {.caller = caller, .function = k->f, .scope = k->scope, .call_span = call_span, .title = k->func->title};
     frame.entry_region = tx->region;
     frame.return_type = result;
+    tc_frame *saved = tx->frame;
     tx->frame = &frame;
     int before = tx->diags->error_count;
     tc_exec_list(tx, &k->f->decl->body);
+    tx->frame = saved;
     return tx->diags->error_count == before && !tx->aborted;
 }
 
@@ -532,6 +537,8 @@ static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool
     k->func = ir_func_new(tx->ir, kind, name ? name : f->name->text, f->decl->name_span);
     k->func->doc = f->decl->doc;
     k->func->result = ir_void(tx->ir);
+    for (int i = 0; i < 3; i++)
+        k->func->grid[i] = k->func->block[i] = NULL;  // set by the attributes, or missing
     tc_frame *caller = tx->frame;
     saved_state saved = enter(tx, k->func, &k->func->body, captures);
     tc_frame frame = {.caller = caller, .function = f, .scope = scope, .call_span = call_span, .title = tc_function_title(tx, f)};
@@ -566,12 +573,12 @@ static tc_scope *entry_scope(tc *tx, tc_function *f, bool *bound)
     return scope;
 }
 
-static ir_func *build_entry(tc *tx, tc_function *f, const char *name, ir_func_kind kind)
+static ir_func *build_entry(tc *tx, tc_function *f, const char *name, ir_func_kind kind, src_span where)
 {
     bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
     tc_scope *scope = entry_scope(tx, f, bound);
     kernel_builder k;
-    ir_func *func = build_kernel(tx, f, scope, bound, name, NULL, kind, &k, (src_span){0});
+    ir_func *func = build_kernel(tx, f, scope, bound, name, NULL, kind, &k, where);
     if (func)
         func->is_public = true;
     return func;
@@ -589,7 +596,8 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
 {
     if (!tx->func || tx->func->kind != IR_HOST_FUNC) {
         diag *d = tc_error(tx, HDS0231, args->span, tc_function_title(tx, f));
-        diag_help(d, "a kernel is launched from a host function: a function that no kernel calls");
+        diag_label(d, f->decl->name_span, "a kernel, as it assigns grid_dim and block_dim");
+        diag_help(d, "put what both do into a function without these; only host functions launch kernels");
         return tc_poison();
     }
     const ast_params *params = &f->decl->params;
@@ -619,8 +627,15 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
         if (params->at[i].annotation)
             tc_infer(tx, params->at[i].annotation, found->value, scope, &f->decl->type_params, bound);
     }
+    for (size_t a = 0; a < given.len; a++) {
+        bool known = !given.at[a].name;
+        for (size_t i = 0; i < params->len; i++)
+            known |= given.at[a].name == params->at[i].name;
+        if (!known)
+            return TC_ERR(tx, HDS0211, given.at[a].span, f->name->text, given.at[a].name->text);
+    }
     if (given.len > params->len)
-        return TC_ERR(tx, HDS0210, args->span, tc_function_title(tx, f), (long)params->len);
+        return TC_ERR(tx, HDS0210, given.at[params->len].span, tc_function_title(tx, f), (long)params->len);
     tc_captures *captures = ARENA_NEW(tx->arena, tc_captures);
     map_init(&captures->vars, tx->arena);
     captures->from = tx->func;
@@ -807,13 +822,14 @@ static const ast_type_param *open_param(tc *tx, const tc_function *f)
     return NULL;
 }
 
-static bool compile_function(tc *tx, tc_function *f, const char *name)
+// [where]: the name that an instance is bound to, for notes; nowhere for the function itself.
+static bool compile_function(tc *tx, tc_function *f, const char *name, src_span where)
 {
     tc_function_classify(tx, f);
     if (f->facts->is_kernel)
-        return build_entry(tx, f, name, IR_KERNEL) != NULL;
+        return build_entry(tx, f, name, IR_KERNEL, where) != NULL;
     if (f->facts->is_host)
-        return !tx->options->want_host || build_entry(tx, f, name, IR_HOST_FUNC) != NULL;
+        return !tx->options->want_host || build_entry(tx, f, name, IR_HOST_FUNC, where) != NULL;
     if (!f->decl->returns || f->decl->type_params.len > (size_t)f->bound_count)
         return true;
     // A device function that nobody calls is checked all the same.
@@ -846,7 +862,7 @@ static bool chosen_entries(tc *tx)
     bool ok = true;
     for (int i = 0; i < tx->options->entry_count; i++) {
         tc_value v = entry_by_text(tx, tx->options->entries[i]);
-        ok &= v.kind == TC_FUNCTION && compile_function(tx, v.function, NULL);
+        ok &= v.kind == TC_FUNCTION && compile_function(tx, v.function, NULL, (src_span){0});
     }
     return ok;
 }
@@ -888,7 +904,7 @@ bool tc_compile_entries(tc *tx)
             continue;
         }
         found += f->facts->is_kernel || f->facts->is_host;
-        ok &= compile_function(tx, f, alias ? b->name->text : NULL);
+        ok &= compile_function(tx, f, alias ? b->name->text : NULL, alias ? b->span : (src_span){0});
     }
     if (!found && open.len && !tx->aborted) {
         const ast_type_param *p = open_param(tx, open.at[0]);

@@ -165,6 +165,14 @@ static bool import_module(tc *tx, const ast_import_name *n)
 {
     const char *path = n->path->text;
     bool is_hidet = strcmp(path, "hidet") == 0 || strncmp(path, "hidet.", 6) == 0;
+    if (strchr(path, '.') && !n->alias && !is_hidet) {
+        // `import a.b` would bind a, which is no module.
+        diag *d = tc_error(tx, HDS0254, n->span, path);
+        diag_help(d, "write 'import %s as name', or 'from … import …'", path);
+        const char *first = arena_strndup(tx->arena, path, strcspn(path, "."));
+        bind_import(tx, sym_of(tx->syms, first), tc_poison(), n->span);
+        return false;
+    }
     tc_module *m = strcmp(path, "hidet") == 0 ? NULL : tc_module_load(tx, path, 0, tx->frame->scope->module, n->span);
     tc_value v = m ? (tc_value){.kind = TC_MODULE, .module = m} : tc_poison();
     if (is_hidet && !n->alias) {
@@ -173,13 +181,6 @@ static bool import_module(tc *tx, const ast_import_name *n)
     }
     if (strcmp(path, "hidet") == 0)
         v = (tc_value){.kind = TC_NAMESPACE, .ns = TC_NS_HIDET};
-    const char *dot = strchr(path, '.');
-    if (dot && !n->alias) {
-        // `import a.b` binds a; its attribute b is found by path.
-        diag *d = tc_error(tx, HDS0254, n->span, path);
-        diag_help(d, "write 'import %s as name', or 'from … import …'", path);
-        return false;
-    }
     bind_import(tx, n->alias ? n->alias : n->path, v, n->span);
     return !tc_is_poison(v);
 }
@@ -268,6 +269,7 @@ ir_module *tc_compile(arena *a, sym_table *syms, diag_context *diags, src_file *
     int before = diags->error_count;
     tx->main = module_new(tx, stem(a, file->name), file);
     tx->main->is_main = true;
+    tx->main_scope = tx->main->scope;
     map_put_ptr(&tx->file_modules, file, tx->main);
     if (tx->main->ast->has_errors)
         return NULL;

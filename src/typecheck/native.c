@@ -29,6 +29,17 @@ tc_value *tc_arg_get(tc_args *args, const char *params, int index)
     return NULL;
 }
 
+src_span tc_arg_span(const tc_args *args, const char *params, int index)
+{
+    int seen = 0;
+    for (size_t i = 0; i < args->list.len; i++) {
+        const tc_arg *a = &args->list.at[i];
+        if (a->name ? param_position(params, a->name) == index : seen++ == index)
+            return a->span;
+    }
+    return args->span;
+}
+
 bool tc_args_check(tc *tx, const tc_native *n, tc_args *args)
 {
     int count = (int)args->list.len;
@@ -125,6 +136,8 @@ static tc_value type_attribute(tc *tx, const ir_type *t, str n, src_span span, b
         return tc_type(ir_scalar(tx->ir, t->scalar));
     if (t->kind == IR_POINTER && str_equal(n, STR("dtype")))
         return tc_type(t->elem);
+    if (t->kind == IR_VECTOR && str_equal(n, STR("ptx")))
+        return tc_str(str_of(arena_printf(tx->arena, "%sx%d", ptx_name(tx, t->scalar), t->lanes)));
     if (t->kind == IR_VECTOR)
         return scalar_attribute(tx, t->scalar, n, span, found);
     *found = false;
@@ -282,6 +295,8 @@ static tc_value rt_attribute(tc *tx, tc_value v, str n, src_span span, bool *fou
         return tc_type(t->kind == IR_POINTER ? t->elem : t->kind == IR_VECTOR ? ir_scalar(tx->ir, t->scalar) : t);
     if (str_equal(n, STR("type")))
         return tc_type(t);
+    if (t->kind == IR_POINTER && str_equal(n, STR("space")))
+        return (tc_value){.kind = TC_SPACE, .space = t->space};
     if (t->kind == IR_VECTOR && n.len == 1 && strchr("xyzw", n.at[0])) {
         tc_value index = tc_of_int(strchr("xyzw", n.at[0]) - "xyzw");
         return tc_index_value(tx, v, &index, 1, span);
@@ -290,27 +305,42 @@ static tc_value rt_attribute(tc *tx, tc_value v, str n, src_span span, bool *fou
     return tc_poison();
 }
 
-static bool is_str_method(str n)
+static const char *const str_methods[] = {
+    "upper", "lower", "strip", "lstrip", "rstrip", "split", "join", "replace", "startswith", "endswith", "find", "count", "format",
+    "isdigit", "isalpha", "isalnum", "isupper", "islower", "zfill", "ljust", "rjust", "center", "title", "capitalize",
+    "removeprefix", "removesuffix", "splitlines", NULL};
+static const char *const list_methods[] = {"append", "extend", "index", "count", "pop", "insert", "copy", "reverse", NULL};
+static const char *const tuple_methods[] = {"index", "count", NULL};
+static const char *const dict_methods[] = {"keys", "values", "items", "get", "copy", "update", "pop", NULL};
+static const char *const set_methods[] = {"add", "copy", NULL};
+static const char *const int_methods[] = {"bit_length", NULL};
+static const char *const map_methods[] = {"on", "map", "single_task_of", "shared_steps", "projection", "without", "permute",
+                                          "spatial", "repeat", NULL};
+static const char *const layout_methods[] = {"swizzle", "xor", "reshape", "permute", "within_bound", "row_major",
+                                             "column_major", "local", NULL};
+
+static bool is_one_of(const char *const *names, str n)
 {
-    static const char *const names[] = {"upper", "lower", "strip", "lstrip", "rstrip", "split", "join", "replace", "startswith", "endswith", "find",
-                                        "count", "format", "isdigit", "isalpha", "isalnum", "isupper", "islower", "zfill", "ljust", "rjust",
-                                        "center", "title", "capitalize", "removeprefix", "removesuffix", "splitlines"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_equal(n, str_of(names[i])))
+    for (; *names; names++)
+        if (str_equal(n, str_of(*names)))
             return true;
     return false;
 }
 
-static bool is_container_method(tc_kind kind, str n)
+// Methods of built-in kinds of values that are data; NULL: none.
+static const char *const *methods_of(tc_kind kind)
 {
-    static const char *const of_list[] = {"append", "extend", "index", "count", "pop", "insert", "copy", "reverse", NULL};
-    static const char *const of_dict[] = {"keys", "values", "items", "get", "copy", "update", "pop", NULL};
-    static const char *const of_set[] = {"add", "copy", NULL};
-    const char *const *names = kind == TC_DICT ? of_dict : kind == TC_SET ? of_set : of_list;
-    for (; *names; names++)
-        if (str_equal(n, str_of(*names)))
-            return kind != TC_TUPLE || str_equal(n, STR("index")) || str_equal(n, STR("count"));
-    return false;
+    switch (kind) {
+    case TC_STR: return str_methods;
+    case TC_LIST: return list_methods;
+    case TC_TUPLE: return tuple_methods;
+    case TC_SET: return set_methods;
+    case TC_DICT: return dict_methods;
+    case TC_INT: return int_methods;
+    case TC_MAP: return map_methods;
+    case TC_LAYOUT: return layout_methods;
+    default: return NULL;
+    }
 }
 
 tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found)
@@ -320,7 +350,7 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
     switch (v.kind) {
     case TC_TYPE: return type_attribute(tx, v.type, n, span, found);
     case TC_TENSOR_TYPE: return tensor_type_attribute(tx, v.tensor_type, n, span, found);
-    case TC_TENSOR: return tc_tensor_attribute(tx, v, name, span);
+    case TC_TENSOR: return tc_tensor_attribute(tx, v, name, span, found);
     case TC_MODULE: return tc_module_attribute(tx, v.module, name, span, tx->frame ? tx->frame->scope->module : NULL);
     case TC_NAMESPACE: return namespace_attribute(tx, v.ns, name, span, found);
     case TC_CLASS:
@@ -328,14 +358,18 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
     case TC_RT: return rt_attribute(tx, v, n, span, found);
     case TC_FUNCTION: return function_attribute(tx, v.function, n, found);
     case TC_MAP: {
-        tc_value r = native_map_attribute(tx, v.map, n, found);
-        *found = true;
-        return tc_is_poison(r) ? method_of(tx, v, name) : r;
+        tc_value r = tc_native_map_attribute(tx, v.map, n, found);
+        if (*found)
+            return r;
+        *found = is_one_of(map_methods, n);
+        return *found ? method_of(tx, v, name) : r;
     }
     case TC_LAYOUT: {
-        tc_value r = native_layout_attribute(tx, v.layout, n, found);
-        *found = true;
-        return tc_is_poison(r) ? method_of(tx, v, name) : r;
+        tc_value r = tc_native_layout_attribute(tx, v.layout, n, found);
+        if (*found)
+            return r;
+        *found = is_one_of(layout_methods, n);
+        return *found ? method_of(tx, v, name) : r;
     }
     case TC_RANGE:
         if (!v.range->bounds[0]) {
@@ -348,24 +382,63 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
         }
         break;
     case TC_STR:
-        if (is_str_method(n))
-            return method_of(tx, v, name);
-        break;
     case TC_LIST:
     case TC_TUPLE:
     case TC_SET:
     case TC_DICT:
-        if (is_container_method(v.kind, n))
-            return method_of(tx, v, name);
-        break;
     case TC_INT:
-        if (str_equal(n, STR("bit_length")))
+        if (is_one_of(methods_of(v.kind), n))
             return method_of(tx, v, name);
         break;
     default: break;
     }
     *found = false;
     return tc_poison();
+}
+
+static const char *const *data_attributes(tc_value v)
+{
+    static const char *const of_tensor[] = {"shape", "dtype", "rank", "size", "nbytes", "space", "layout", "mapping", "T", "read", "write",
+                                            NULL};
+    static const char *const of_type[] = {"bits", "nbytes", "name", "short_name", "ptx", "is_float", "is_int", "is_signed", "is_subbyte",
+                                          "min", "max", "zero", "one", "lanes", "dtype", NULL};
+    static const char *const of_map[] = {"workers", "shape", "rank", "tasks_per_worker", NULL};
+    static const char *const of_layout[] = {"shape", "size", "rank", NULL};
+    static const char *const of_rt[] = {"dtype", "type", NULL};
+    static const char *const of_meta[] = {"range", "each", NULL};
+    switch (v.kind) {
+    case TC_TENSOR:
+    case TC_TENSOR_TYPE: return of_tensor;
+    case TC_TYPE: return of_type;
+    case TC_MAP: return of_map;
+    case TC_LAYOUT: return of_layout;
+    case TC_RT: return of_rt;
+    case TC_NAMESPACE: return v.ns == TC_NS_META ? of_meta : NULL;
+    default: return NULL;
+    }
+}
+
+// An attribute, field or method of [v] that is written like [name], or NULL.
+static const char *close_attribute(tc *tx, tc_value v, sym name)
+{
+    VEC(const char *) names = {0};
+    const char *const *lists[2] = {data_attributes(v), methods_of(v.kind)};
+    for (int i = 0; i < 2; i++)
+        for (const char *const *at = lists[i]; at && *at; at++)
+            VEC_PUSH(tx->arena, &names, *at);
+    const tc_class *c = v.kind == TC_RECORD ? v.record->class : v.kind == TC_CLASS ? v.class : NULL;
+    for (int i = 0; c && i < c->field_count; i++)
+        VEC_PUSH(tx->arena, &names, c->fields[i].name->text);
+    for (size_t i = 0; c && i < c->decl->body.len; i++)
+        if (c->decl->body.at[i]->kind == AST_FUNCTION)
+            VEC_PUSH(tx->arena, &names, ((const ast_function *)c->decl->body.at[i])->name->text);
+    if (v.kind == TC_TENSOR && v.tensor->base->tensor->space == IR_REGISTER) {
+        tc_module *library = tc_module_load(tx, "hidet.lang.registers", 0, NULL, (src_span){0});
+        for (size_t i = 0; library && i < library->scope->list.len; i++)
+            VEC_PUSH(tx->arena, &names, library->scope->list.at[i]->name->text);
+    }
+    VEC_PUSH(tx->arena, &names, NULL);
+    return tc_suggest(tx, names.at, sym_str(name));
 }
 
 tc_value tc_attribute(tc *tx, tc_value v, sym name, src_span span, src_span value_span)
@@ -377,7 +450,14 @@ tc_value tc_attribute(tc *tx, tc_value v, sym name, src_span span, src_span valu
     tc_value r = tc_native_attribute(tx, v, name, span, &found);
     if (found)
         return r;
-    return TC_ERR(tx, HDS0154, span, name->text, tc_describe(tx, v));
+    diag *d = tc_error(tx, HDS0154, span, name->text, tc_describe(tx, v));
+    const char *close = close_attribute(tx, v, name);
+    if (close) {
+        diag_help(d, "did you mean '%s'?", close);
+        if (span.end - span.begin == name->len)
+            diag_fix(d, span, close);
+    }
+    return tc_poison();
 }
 
 bool tc_has_attribute(tc *tx, tc_value v, sym name)
@@ -589,9 +669,9 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
     bool found = false;
     tc_value r = tc_poison();
     switch (self.kind) {
-    case TC_TENSOR: return native_tensor_method(tx, self, name, args);
-    case TC_MAP: r = native_map_method(tx, self.map, n, args, &found); break;
-    case TC_LAYOUT: r = native_layout_method(tx, self.layout, n, args, &found); break;
+    case TC_TENSOR: return tc_native_tensor_method(tx, self, name, args);
+    case TC_MAP: r = tc_native_map_method(tx, self.map, n, args, &found); break;
+    case TC_LAYOUT: r = tc_native_layout_method(tx, self.layout, n, args, &found); break;
     case TC_STR: r = tc_str_method(tx, self.s, name, args, &found); break;
     case TC_KIND: return call_kind(tx, self.kind_name, args);
     case TC_LIST:
@@ -662,8 +742,8 @@ void tc_natives_install(tc *tx)
     install(tx, "inf", tc_float(INFINITY));
     install(tx, "nan", tc_float(NAN));
     install(tx, "pi", tc_float(3.14159265358979323846));
-    for (const tc_native *n = native_python; n->name; n++)
+    for (const tc_native *n = tc_native_python; n->name; n++)
         install(tx, n->name, (tc_value){.kind = TC_NATIVE, .native = n});
-    for (const tc_native *n = native_gpu; n->name; n++)
+    for (const tc_native *n = tc_native_gpu; n->name; n++)
         install(tx, n->name, (tc_value){.kind = TC_NATIVE, .native = n});
 }

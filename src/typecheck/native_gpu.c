@@ -242,7 +242,7 @@ static tc_value guarded_write(tc *tx, tc_tensor *t, tc_args *args)
     return ok ? tc_none() : tc_poison();
 }
 
-tc_value native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
+tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
 {
     if (strcmp(name->text, "read") == 0)
         return guarded_read(tx, self.tensor, args);
@@ -268,8 +268,9 @@ static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value c = *tc_arg_get(args, self->params, 0);
     bool truth;
+    src_span span = tc_arg_span(args, self->params, 0);
     if (!tc_truth(c, &truth))
-        return TC_ERR(tx, HDS0136, args->span, tc_describe(tx, c));
+        return TC_ERR(tx, HDS0136, span, tc_describe(tx, c));
     if (truth)
         return tc_none();
     tc_value *m = tc_arg_get(args, self->params, 1);
@@ -279,7 +280,7 @@ static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
         tc_to_text(tx, *m, &b);
     else
         str_adds(&b, "the condition does not hold");
-    return TC_ERR(tx, HDS0157, args->span, str_text(&b));
+    return TC_ERR(tx, HDS0157, span, str_text(&b));
 }
 
 static tc_value run_assume(tc *tx, const tc_native *self, tc_args *args)
@@ -420,7 +421,7 @@ static tc_value run_decorator(tc *tx, const tc_native *self, tc_args *args)
     (void)tx;
 }
 
-const tc_native native_gpu[] = {
+const tc_native tc_native_gpu[] = {
     {"shared_tensor", make_tensor, 1, 5, "dtype shape layout init align", IR_SHARED},
     {"register_tensor", make_tensor, 1, 6, "dtype shape layout init align worker", IR_REGISTER},
     {"tensor", make_tensor, 1, 5, "dtype shape layout init align", IR_GLOBAL},
@@ -442,21 +443,21 @@ const tc_native native_gpu[] = {
     {"instruction", run_decorator, 0, -1, NULL, 0},
     {"test", run_decorator, 0, -1, NULL, 0},
     {"script", run_decorator, 0, -1, NULL, 0},
-    {"spatial", native_mapping, 0, -1, NULL, 0},
-    {"row_spatial", native_mapping, 0, -1, NULL, 0},
-    {"col_spatial", native_mapping, 0, -1, NULL, 1},
-    {"repeat", native_mapping, 0, -1, NULL, 2},
-    {"row_repeat", native_mapping, 0, -1, NULL, 2},
-    {"col_repeat", native_mapping, 0, -1, NULL, 3},
-    {"spatial_map", native_mapping_map, 1, 2, "shape ranks", 0},
-    {"repeat_map", native_mapping_map, 1, 3, "shape ranks attrs", 2},
-    {"auto_map", native_auto_map, 1, -1, NULL, 0},
-    {"predicated_auto_map", native_auto_map, 1, -1, NULL, 1},
-    {"chain", native_chain, 1, -1, NULL, 0},
-    {"row_major", native_layout, 0, -1, NULL, 0},
-    {"column_major", native_layout, 0, -1, NULL, 1},
-    {"local_layout", native_layout, 0, -1, NULL, 2},
-    {"strided_layout", native_strided_layout, 1, 3, "shape ranks strides", 0},
-    {"register_layout", native_register_layout, 1, 1, "mapping", 0},
+    {"spatial", tc_native_mapping, 0, -1, NULL, 0},
+    {"row_spatial", tc_native_mapping, 0, -1, NULL, 0},
+    {"col_spatial", tc_native_mapping, 0, -1, NULL, 1},
+    {"repeat", tc_native_mapping, 0, -1, NULL, 2},
+    {"row_repeat", tc_native_mapping, 0, -1, NULL, 2},
+    {"col_repeat", tc_native_mapping, 0, -1, NULL, 3},
+    {"spatial_map", tc_native_mapping_map, 1, 2, "shape ranks", 0},
+    {"repeat_map", tc_native_mapping_map, 1, 3, "shape ranks attrs", 2},
+    {"auto_map", tc_native_auto_map, 1, -1, NULL, 0},
+    {"predicated_auto_map", tc_native_auto_map, 1, -1, NULL, 1},
+    {"chain", tc_native_chain, 1, -1, NULL, 0},
+    {"row_major", tc_native_layout, 0, -1, NULL, 0},
+    {"column_major", tc_native_layout, 0, -1, NULL, 1},
+    {"local_layout", tc_native_layout, 0, -1, NULL, 2},
+    {"strided_layout", tc_native_strided_layout, 1, 3, "shape ranks strides", 0},
+    {"register_layout", tc_native_register_layout, 1, 1, "mapping", 0},
     {0},
 };

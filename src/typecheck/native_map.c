@@ -117,13 +117,13 @@ static tc_value construct(tc *tx, int which, tc_args *args)
     return map_or_error(tx, m, why, args->span);
 }
 
-tc_value native_mapping(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_mapping(tc *tx, const tc_native *self, tc_args *args)
 {
     return construct(tx, self->data, args);
 }
 
 // spatial_map(shape, ranks), repeat_map(shape, ranks, attrs)
-tc_value native_mapping_map(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_mapping_map(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value *shape_value = tc_arg_get(args, self->params, 0);
     int64_t shape[TM_MAX_RANK];
@@ -141,7 +141,7 @@ tc_value native_mapping_map(tc *tx, const tc_native *self, tc_args *args)
     return map_or_error(tx, m, why, args->span);
 }
 
-tc_value native_auto_map(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_auto_map(tc *tx, const tc_native *self, tc_args *args)
 {
     int64_t shape[TM_MAX_RANK], workers;
     int rank, ranks[TM_MAX_RANK];
@@ -173,7 +173,7 @@ tc_value native_auto_map(tc *tx, const tc_native *self, tc_args *args)
     return map_or_error(tx, m, why, args->span);
 }
 
-tc_value native_chain(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_chain(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
     tc_value r = args->list.at[0].value;
@@ -184,7 +184,7 @@ tc_value native_chain(tc *tx, const tc_native *self, tc_args *args)
 
 // ---- layouts -----------------------------------------------------------------------------------------------------------------
 
-tc_value native_layout(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_layout(tc *tx, const tc_native *self, tc_args *args)
 {
     int64_t shape[TM_MAX_RANK];
     int rank;
@@ -197,7 +197,7 @@ tc_value native_layout(tc *tx, const tc_native *self, tc_args *args)
     return layout_or_error(tx, l, why, args->span);
 }
 
-tc_value native_strided_layout(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_strided_layout(tc *tx, const tc_native *self, tc_args *args)
 {
     int64_t shape[TM_MAX_RANK], strides[TM_MAX_RANK];
     int rank, n, ranks[TM_MAX_RANK];
@@ -220,7 +220,7 @@ tc_value native_strided_layout(tc *tx, const tc_native *self, tc_args *args)
 }
 
 // register_layout(mapping): the layout of a register tensor distributed by the mapping.
-tc_value native_register_layout(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_register_layout(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
     if (args->list.at[0].value.kind != TC_MAP)
@@ -307,7 +307,7 @@ static tc_value int_tuple(tc *tx, const int64_t *values, int n)
     return t;
 }
 
-tc_value native_map_attribute(tc *tx, const tm_map *m, str name, bool *found)
+tc_value tc_native_map_attribute(tc *tx, const tm_map *m, str name, bool *found)
 {
     *found = true;
     if (str_equal(name, STR("workers")) || str_equal(name, STR("num_workers")))
@@ -322,7 +322,7 @@ tc_value native_map_attribute(tc *tx, const tm_map *m, str name, bool *found)
     return tc_poison();
 }
 
-tc_value native_layout_attribute(tc *tx, const tm_layout *l, str name, bool *found)
+tc_value tc_native_layout_attribute(tc *tx, const tm_layout *l, str name, bool *found)
 {
     *found = true;
     if (str_equal(name, STR("shape")))
@@ -451,7 +451,7 @@ static bool permutation(tc *tx, tc_args *args, int rank, int *perm)
     return true;
 }
 
-tc_value native_map_method(tc *tx, const tm_map *m, str name, tc_args *args, bool *found)
+tc_value tc_native_map_method(tc *tx, const tm_map *m, str name, tc_args *args, bool *found)
 {
     *found = true;
     tm_reason why = TM_OK;
@@ -495,7 +495,7 @@ static int int_argument(tc *tx, tc_args *args, int position, const char *name, i
     return fallback;
 }
 
-tc_value native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *args, bool *found)
+tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *args, bool *found)
 {
     *found = true;
     tm_reason why = TM_OK;
@@ -535,7 +535,7 @@ tc_value native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *arg
     for (int i = 0; i < 3; i++)
         if (str_equal(name, str_of(chained[i]))) {
             tc_native ctor = {.name = chained[i], .data = i};
-            return tc_binary(tx, AST_OP_MUL, tc_layout_value(l), native_layout(tx, &ctor, args), args->span);
+            return tc_binary(tx, AST_OP_MUL, tc_layout_value(l), tc_native_layout(tx, &ctor, args), args->span);
         }
     *found = false;
     return tc_poison();

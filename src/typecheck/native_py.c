@@ -394,7 +394,7 @@ static tc_value run_type(tc *tx, const tc_native *self, tc_args *args)
     }
 }
 
-const tc_native native_python[] = {
+const tc_native tc_native_python[] = {
     {"range", run_range, 1, 3, NULL, 0},
     {"static_range", run_range, 1, 3, NULL, 1},
     {"len", run_len, 1, 1, NULL, 0},

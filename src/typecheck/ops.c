@@ -379,7 +379,7 @@ static tc_value rt_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
         return pointer_binary(tx, op, a, b, span);
     bool shifts = op == AST_OP_SHL || op == AST_OP_SHR;
     const ir_type *t = shifts && a.kind == TC_RT ? a.rt->type : common_type(tx, a, b);
-    if (!t || op == AST_OP_MATMUL)
+    if (!t || op == AST_OP_MATMUL || (shifts && !tc_is_index(b)))
         return operands_error(tx, op, a, b, span);
     if (t->kind == IR_VECTOR)
         return vector_binary(tx, op, a, b, t, span);

@@ -133,12 +133,15 @@ static int keyword(construction *k, sym name)
     return -1;
 }
 
-// Whether all fields get their values from the class itself, so that positional arguments are type parameters.
+// Whether all fields get their values from the class itself or by keyword, so that positional arguments are type parameters.
 static bool fields_are_complete(construction *k)
 {
     for (int i = 0; i < k->class->field_count; i++) {
         const tc_field *f = &k->class->fields[i];
-        if (!f->default_value && f->annotation->kind != AST_CALL)
+        bool given = false;
+        for (size_t a = 0; a < k->args->list.len; a++)
+            given |= k->args->list.at[a].name == f->name;
+        if (!given && !f->default_value && f->annotation->kind != AST_CALL)
             return false;
     }
     return true;
@@ -220,6 +223,7 @@ static bool fill_fields(construction *k, tc_record *r)
         src_span span = at >= 0 ? k->args->list.at[at].span : k->args->span;
         r->fields[i] = field_value(k, f, at >= 0 ? k->args->list.at[at].value : tc_none(), at >= 0, span);
         ok &= !tc_is_poison(r->fields[i]);
+        tc_name_temporary(r->fields[i], f->name);
         tc_scope_bind(k->tx, k->scope, f->name, r->fields[i], f->span);
     }
     return ok;
@@ -338,7 +342,13 @@ bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span
 {
     tc_value *field = tc_record_field(rec.record, name, NULL);
     if (!field) {
-        tc_error(tx, HDS0154, span, name->text, tc_describe(tx, rec));
+        diag *d = tc_error(tx, HDS0154, span, name->text, tc_describe(tx, rec));
+        const char **names = ARENA_ARRAY(tx->arena, const char *, rec.record->class->field_count + 1);
+        for (int i = 0; i < rec.record->class->field_count; i++)
+            names[i] = rec.record->class->fields[i].name->text;
+        const char *close = tc_suggest(tx, names, sym_str(name));
+        if (close)
+            diag_help(d, "did you mean '%s'?", close);
         return false;
     }
     return store_field(tx, field, name, v, span);

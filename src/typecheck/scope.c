@@ -64,7 +64,7 @@ tc_binding *tc_scope_bind(tc *tx, tc_scope *s, sym name, tc_value v, src_span sp
 const char *tc_scope_suggest(const tc_scope *s, str name)
 {
     const char *best = NULL;
-    int limit = name.len <= 3 ? 1 : 2, best_distance = limit + 1;
+    int limit = name.len <= 2 ? 0 : name.len <= 4 ? 1 : 2, best_distance = limit + 1;
     for (; s; s = s->parent)
         for (size_t i = 0; i < s->list.len; i++) {
             int d = str_distance(sym_str(s->list.at[i]->name), name, limit);
@@ -80,9 +80,9 @@ const char *tc_suggest(tc *tx, const char *const *names, str name)
 {
     (void)tx;
     const char *best = NULL;
-    int best_distance = 4;
+    int limit = name.len <= 2 ? 1 : name.len <= 4 ? 2 : 3, best_distance = limit + 1;
     for (; *names; names++) {
-        int d = str_distance(str_of(*names), name, 3);
+        int d = str_distance(str_of(*names), name, limit);
         if (d < best_distance) {
             best_distance = d;
             best = *names;
@@ -91,17 +91,66 @@ const char *tc_suggest(tc *tx, const char *const *names, str name)
     return best;
 }
 
-// The calls that led here, innermost first, as notes; a long chain is cut in the middle.
+// "gemm[T=f16, BM=64]": a function and what its type parameters stand for, as far as they are bound by now.
+static const char *frame_title(tc *tx, const tc_frame *f)
+{
+    const tc_function *function = f->function;
+    if (!function->decl || !f->scope || !function->decl->type_params.len)
+        return f->title;
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    if (function->owner)
+        str_addf(&b, "%s.", function->owner->name->text);
+    str_adds(&b, function->name->text);
+    int shown = 0;
+    for (size_t i = 0; i < function->decl->type_params.len; i++) {
+        sym name = function->decl->type_params.at[i].name;
+        const tc_binding *p = tc_scope_find_here(f->scope, name);
+        if (!p || tc_is_poison(p->value) || p->value.kind == TC_RT)
+            continue;
+        str_addf(&b, "%s%s=", shown++ ? ", " : "[", name->text);
+        tc_repr(tx, p->value, &b);
+    }
+    if (shown)
+        str_addc(&b, ']');
+    return str_text(&b);
+}
+
+static const char *frame_verb(const tc_frame *f)
+{
+    if (!f->function->facts->is_kernel)
+        return "called";
+    return f->caller && f->caller->function ? "launched" : "instantiated";
+}
+
+// The calls that led here, innermost first, as notes. A recursion is one note; a long chain is cut in the middle. The
+// innermost call is left out where the error is in the text of the call itself.
 static void note_frames(tc *tx, diag *d)
 {
-    enum { SHOWN = 6 };
-    int shown = 0;
-    for (tc_frame *f = tx->frame; f && f->function; f = f->caller) {
-        if (!f->call_span.begin)
+    enum { FIRST = 5, LAST = 2 };
+    VEC(const tc_frame *) chain = {0};
+    VEC(int) repeats = {0};
+    for (const tc_frame *f = tx->frame; f && f->function; f = f->caller) {
+        bool tells_nothing = f == tx->frame && f->call_span.begin <= d->span.begin && d->span.end <= f->call_span.end;
+        if (!f->call_span.begin || tells_nothing || (f->preparing && f != tx->frame))
             continue;
-        if (++shown > SHOWN)
-            break;
-        diag_note(d, f->call_span, "in %s, called here", f->title);
+        if (chain.len && VEC_LAST(&chain)->call_span.begin == f->call_span.begin) {
+            VEC_LAST(&repeats)++;
+            continue;
+        }
+        VEC_PUSH(tx->arena, &chain, f);
+        VEC_PUSH(tx->arena, &repeats, 1);
+    }
+    for (size_t i = 0; i < chain.len; i++) {
+        const tc_frame *f = chain.at[i];
+        if (i == FIRST && chain.len > FIRST + LAST) {
+            diag_note(d, (src_span){0}, "and %zu calls between", chain.len - FIRST - LAST);
+            i = chain.len - LAST - 1;
+        } else if (repeats.at[i] > 1) {
+            diag_note(d, f->call_span, "in %s, called %d times here", f->title, repeats.at[i]);
+        } else {
+            diag_note(d, f->call_span, "in %s, %s here", frame_title(tx, f), frame_verb(f));
+        }
     }
 }
 

@@ -87,7 +87,7 @@ static bool assign_elementwise(tc *tx, tc_binding *b, tc_value v, src_span span)
 }
 
 // Tensors made by an instruction take the first name they are bound to.
-static void name_temporary(tc_value v, sym name)
+void tc_name_temporary(tc_value v, sym name)
 {
     if (v.kind == TC_TENSOR && v.tensor->is_temporary) {
         v.tensor->base->name = name->text;
@@ -119,7 +119,7 @@ void tc_bind_local(tc *tx, sym name, tc_value v, src_span span)
         bind_run_time(tx, name, v.rt, span);
         return;
     }
-    name_temporary(v, name);
+    tc_name_temporary(v, name);
     tc_scope_bind(tx, tx->frame->scope, name, tc_freeze(tx, v, span), span);
 }
 
@@ -136,7 +136,7 @@ static bool unpack(tc *tx, const ast_list *targets, tc_value v, src_span span)
             star = i;
     bool has_star = star < targets->len;
     if (has_star ? items.len + 1 < targets->len : items.len != targets->len) {
-        tc_error(tx, HDS0152, span, (long)targets->len, (long)items.len);
+        tc_error(tx, HDS0152, tx->value_span.begin ? tx->value_span : span, (long)targets->len, (long)items.len);
         return false;
     }
     bool ok = true;
@@ -181,7 +181,8 @@ static bool store_pointer(tc *tx, ir_expr *p, const tc_list *items, tc_value v, 
         return false;
     }
     ir_expr *index = tc_to_index(tx, items->at[0], span);
-    ir_expr *value = index ? tc_convert(tx, v, p->type->elem, span, "stored value") : NULL;
+    src_span value_span = tx->value_span.begin ? tx->value_span : span;
+    ir_expr *value = index ? tc_convert(tx, v, p->type->elem, value_span, "stored value") : NULL;
     if (!value)
         return false;
     ir_stmt *s = ir_new_stmt(tx->ir, IR_PSTORE, span);
@@ -247,6 +248,8 @@ static bool assign_subscript(tc *tx, const ast_subscript *s, tc_value v, src_spa
     tc_list items = {0};
     if (!tc_eval_items(tx, &s->items, &items))
         return false;
+    if (base.kind == TC_TENSOR && !tc_tensor_check_indices(tx, base.tensor, s, &items))
+        return false;
     return assign_items(tx, base, &items, v, span);
 }
 
@@ -270,6 +273,9 @@ bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span)
     switch (target->kind) {
     case AST_NAME: {
         sym name = AST_AS(NAME, name, target)->name;
+        bool is_constant = !tx->frame->function && tx->frame->scope->module == tx->main && tx->frame->scope->kind == TC_SCOPE_MODULE;
+        if (is_constant && tx->options->define_count)
+            tc_defined(tx, name, &v);  // -D NAME=VALUE
         if (tc_is_poison(v))
             tc_scope_bind(tx, tx->frame->scope, name, v, target->span);  // silences what follows
         else if (strcmp(name->text, "_") != 0)
@@ -335,13 +341,23 @@ static tc_value settle_tuple(tc *tx, const ast_expr *target, tc_value v)
     return copy;
 }
 
+// -D NAME=VALUE stands for the right side of `NAME = …` at the top level of the main file.
+static bool is_defined(tc *tx, const ast_expr *target, tc_value *out)
+{
+    bool is_constant = !tx->frame->function && tx->frame->scope == tx->main_scope && target->kind == AST_NAME;
+    return is_constant && tc_defined(tx, AST_AS(NAME, name, target)->name, out);
+}
+
 static bool exec_assign(tc *tx, const ast_assign *s)
 {
-    tc_value v = tc_eval(tx, s->value);
+    tc_value v;
+    if (s->targets.len != 1 || !is_defined(tx, s->targets.at[0], &v))
+        v = tc_eval(tx, s->value);
     if (v.kind == TC_RECORD && s->value->kind != AST_CALL)
         v = tc_record_copy(tx, v, s->node.span);
     if (s->targets.len > 1)
         v = tc_freeze(tx, v, s->node.span);
+    tx->value_span = s->value->span;
     bool ok = true;
     for (size_t i = 0; i < s->targets.len; i++)
         ok &= tc_assign_target(tx, s->targets.at[i], settle_tuple(tx, s->targets.at[i], v), s->node.span);
@@ -374,6 +390,8 @@ static bool aug_subscript(tc *tx, const ast_aug_assign *s, const ast_subscript *
         return false;
     for (size_t i = 0; i < items.len; i++)
         items.at[i] = items.at[i].kind == TC_RT && !ir_is_pure(items.at[i].rt) ? tc_freeze(tx, items.at[i], s->node.span) : items.at[i];
+    if (base.kind == TC_TENSOR && !tc_tensor_check_indices(tx, base.tensor, at, &items))
+        return false;
     tc_value old = tc_index_value(tx, base, items.at, items.len, at->node.span);
     size_t mark = tx->block ? tx->block->stmts.len : 0;
     tc_value v = tc_eval(tx, s->value);
@@ -413,7 +431,9 @@ static const char *target_name(const ast_expr *target)
 static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
 {
     tc_value annotation = tc_eval_annotation(tx, s->annotation, tx->frame->scope);
-    tc_value v = s->value ? tc_eval(tx, s->value) : tc_none();
+    tc_value v = tc_none();
+    if (s->value && !is_defined(tx, s->target, &v))
+        v = tc_eval(tx, s->value);
     if (tc_is_poison(annotation) || tc_is_poison(v) || s->target->kind != AST_NAME) {
         if (s->target->kind != AST_NAME)
             tc_error(tx, HDS0155, s->target->span);
@@ -425,6 +445,7 @@ static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
     if (annotation.kind == TC_TYPE && tx->block && annotation.type->kind != IR_VOID) {
         if (tx->frame->compile_time && tc_wants_run_time(tx))
             return false;
+        tx->value_span = s->value ? s->value->span : (src_span){0};
         ir_expr *init = s->value ? tc_convert(tx, v, annotation.type, s->value->span, "value") : NULL;
         if (s->value && !init)
             return false;
@@ -441,6 +462,7 @@ static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
     }
     if (!s->value) {
         tc_error(tx, HDS0156, s->node.span, target_name(s->target));
+        tc_scope_bind(tx, tx->frame->scope, name, tc_poison(), s->node.span);
         return false;
     }
     return tc_assign_target(tx, s->target, tc_conform(tx, v, annotation, target_name(s->target), s->value->span), s->node.span);
@@ -505,10 +527,6 @@ static bool redefined(tc *tx, sym name, src_span span)
 
 static bool exec_function(tc *tx, const ast_function *f)
 {
-    if (f->is_async) {
-        tc_error(tx, HDS0160, f->name_span);
-        return false;
-    }
     if (redefined(tx, f->name, f->name_span))
         return false;
     tc_function *value = tc_function_new(tx, f, tx->frame->scope, tx->frame->scope->module);
@@ -575,9 +593,15 @@ tc_flow tc_exec(tc *tx, const ast_stmt *s)
 {
     if (tx->aborted || tx->needs_run_time || !tc_step(tx, s->span))
         return TC_ABORT;
+    int errors = tx->diags->error_count;
+    src_span outer_value = tx->value_span;
+    tx->value_span = (src_span){0};
     tx->eval_depth++;
     tc_flow flow = exec_node(tx, s);
     tx->eval_depth--;
+    tx->value_span = outer_value;
+    if (tx->diags->error_count != errors && !tx->needs_run_time)
+        tc_silence(tx, s);
     return tx->aborted || tx->needs_run_time ? TC_ABORT : flow;
 }
 

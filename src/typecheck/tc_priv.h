@@ -275,6 +275,7 @@ struct tc_frame {
     src_span call_span;
     const char *title;
     bool compile_time;   // loops over known bounds run
+    bool preparing;      // its arguments are being matched: the frame of the body, if there is one yet, tells the same
     bool dissolved;      // `return` gives a value to the caller instead of a RETURN statement
     int entry_region;
     tc_loop *loop;
@@ -315,11 +316,13 @@ struct tc {
     map file_modules;    // src_file* -> tc_module*
     VEC(tc_module *) loading;
     tc_module *main;
+    tc_scope *main_scope;
     map intrins;         // key -> ir_intrin*
     map definitions;     // ir_var* -> ir_expr* (initialisers of single-assignment locals)
     map names_used;      // IR function names
     uint32_t next_id;
     bool attrs_allowed;
+    src_span value_span; // right side of the assignment under way; nowhere outside of one
     // captures of the kernel being written from a host function
     struct tc_captures *captures;
     VEC(bool) define_used;
@@ -422,8 +425,10 @@ tc_flow tc_exec_list(tc *tx, const ast_list *list);
 tc_flow tc_exec(tc *tx, const ast_stmt *s);
 bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_bind_local(tc *tx, sym name, tc_value v, src_span span);
+void tc_name_temporary(tc_value v, sym name);  // a tensor made just now takes the first name it is bound to
 // control.c
 tc_flow tc_exec_if(tc *tx, const ast_if *s);
+void tc_silence(tc *tx, const ast_stmt *s);  // after an error in [s]: the names it should have bound are poison
 tc_flow tc_exec_for(tc *tx, const ast_for *s);
 tc_flow tc_exec_while(tc *tx, const ast_while *s);
 tc_flow tc_exec_with(tc *tx, const ast_with *s);
@@ -458,9 +463,10 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
 tc_value tc_tensor_of_var(tc *tx, ir_var *v);
 tc_value tc_tensor_load(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value *outside, src_span span);
 bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v, bool guarded, src_span span);
+bool tc_tensor_check_indices(tc *tx, const tc_tensor *t, const ast_subscript *at, const tc_list *items);
 tc_value tc_tensor_index(tc *tx, tc_tensor *t, const ast_subscript *at);
 bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span);   // whole (view) = tensor or scalar
-tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span);
+tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);
 tc_value tc_tensor_address(tc *tx, tc_tensor *t, tc_value *idx, size_t len, src_span span);
 ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span);
 ir_expr *tc_default_worker(tc *tx, int64_t workers, src_span span);
@@ -491,6 +497,7 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
 tc_value tc_str_method(tc *tx, str s, sym name, tc_args *args, bool *found);
 tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args);
 tc_value *tc_arg_get(tc_args *args, const char *params, int index);  // by position or keyword; NULL: not given
+src_span tc_arg_span(const tc_args *args, const char *params, int index);  // of the call where it is not given
 bool tc_args_check(tc *tx, const tc_native *n, tc_args *args);
 tc_value tc_format_spec(tc *tx, tc_value v, str spec, src_span span);
 tc_value tc_print(tc *tx, tc_args *args, bool is_printf);

@@ -185,6 +185,20 @@ static bool check_index(tc *tx, const tc_tensor *t, int dim, tc_value i, bool gu
     return false;
 }
 
+// Marks the index that is wrong, where the indices are written one by one.
+bool tc_tensor_check_indices(tc *tx, const tc_tensor *t, const ast_subscript *at, const tc_list *items)
+{
+    if (at->items.len != items->len)
+        return true;
+    for (size_t i = 0; i < items->len && (int)i < t->rank; i++) {
+        if (at->items.at[i]->kind == AST_STARRED)
+            return true;
+        if (items->at[i].kind != TC_TUPLE && !check_index(tx, t, (int)i, items->at[i], false, at->items.at[i]->span))
+            return false;
+    }
+    return true;
+}
+
 static ir_expr *base_index(tc *tx, const tc_tensor *t, int d, tc_value *idx, size_t len, src_span span)
 {
     int dim = t->dim_of[d];
@@ -225,6 +239,7 @@ static tc_value row_view(tc *tx, const tc_tensor *t, tc_value *idx, size_t len, 
     tc_tensor *v = ARENA_NEW(tx->arena, tc_tensor);
     *v = *t;
     v->is_view = true;
+    v->is_temporary = false;
     v->rank = t->rank - (int)len;
     memmove(v->shape, t->shape + len, sizeof v->shape[0] * (size_t)v->rank);
     for (int d = 0; d < t->base->tensor->rank; d++) {
@@ -268,7 +283,8 @@ bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v
         tc_error(tx, HDS0193, span, t->base->name, tc_describe(tx, v));
         return false;
     }
-    ir_expr *value = base ? tc_convert(tx, v, t->base->tensor->elem, span, "stored value") : NULL;
+    src_span value_span = tx->value_span.begin ? tx->value_span : span;
+    ir_expr *value = base ? tc_convert(tx, v, t->base->tensor->elem, value_span, "stored value") : NULL;
     if (!value)
         return false;
     ir_stmt *s = ir_new_stmt(tx->ir, IR_STORE, span);
@@ -471,6 +487,8 @@ tc_value tc_tensor_index(tc *tx, tc_tensor *t, const ast_subscript *at)
     tc_list items = {0};
     if (!tc_eval_items(tx, &at->items, &items))
         return tc_poison();
+    if (!tc_tensor_check_indices(tx, t, at, &items))
+        return tc_poison();
     if (items.len == 1 && items.at[0].kind == TC_TUPLE)
         items = *items.at[0].list;
     return tc_tensor_load(tx, t, items.at, items.len, NULL, at->node.span);
@@ -483,6 +501,11 @@ ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span)
     const ir_tensor *info = t->base->tensor;
     if (info->space != IR_REGISTER && info->space != IR_LOCAL)
         return NULL;
+    for (int d = 0; d < info->rank; d++)
+        if (t->dim_of[d] != d) {
+            tc_error(tx, HDS0192, span, t->base->name);
+            return NULL;
+        }
     *count = (int)(t->map ? t->map->tasks_per_worker : info->storage_elems);
     ir_expr *indices[TM_MAX_RANK];
     for (int d = 0; d < info->rank; d++)
@@ -571,6 +594,7 @@ static tc_value transposed(tc *tx, tc_tensor *t, src_span span)
     tc_tensor *v = ARENA_NEW(tx->arena, tc_tensor);
     *v = *t;
     v->is_view = true;
+    v->is_temporary = false;
     int perm[TM_MAX_RANK];
     for (int i = 0; i < t->rank; i++) {
         v->shape[i] = t->shape[t->rank - 1 - i];
@@ -600,7 +624,7 @@ static tc_value element_count(tc *tx, const tc_tensor *t, src_span span)
     return n;
 }
 
-tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span)
+tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found)
 {
     tc_tensor *t = v.tensor;
     const ir_tensor *info = t->base->tensor;
@@ -625,6 +649,16 @@ tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span)
         return tc_rt(info->worker);
     if (str_equal(n, STR("layout")))
         return !t->is_view && info->layout ? tc_layout_value(info->layout) : tc_none();
+    bool is_method = str_equal(n, STR("read")) || str_equal(n, STR("write"));
+    if (!is_method && info->space == IR_REGISTER) {
+        // Everything else about register tensors is library code.
+        tc_module *library = tc_module_load(tx, "hidet.lang.registers", 0, NULL, span);
+        is_method = library && name->text[0] != '_' && tc_scope_find_here(library->scope, name);
+    }
+    if (!is_method) {
+        *found = false;
+        return tc_poison();
+    }
     tc_method *m = ARENA_NEW(tx->arena, tc_method);
     m->self = arena_dup(tx->arena, &v, sizeof v);
     m->name = name;

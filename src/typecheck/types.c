@@ -302,6 +302,15 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
     case TC_TYPE: {
         if (annotation.type->kind == IR_VOID)
             return v;
+        // A pointer into a known space stays one where any space will do: the text of an instruction may depend on it.
+        bool any_space = annotation.type->kind == IR_POINTER && annotation.type->space == IR_GENERIC;
+        if (any_space && v.kind == TC_TENSOR) {
+            v = tc_tensor_address(tx, v.tensor, NULL, 0, span);
+            if (tc_is_poison(v))
+                return v;
+        }
+        if (any_space && v.kind == TC_RT && v.rt->type->kind == IR_POINTER && v.rt->type->elem == annotation.type->elem)
+            return v;
         ir_expr *e = tc_convert(tx, v, annotation.type, span, what);
         return e ? tc_rt(e) : tc_poison();
     }

@@ -44,14 +44,20 @@ ire_array *ire_array_of(ire *r, const ir_var *v, int64_t count)
     if (a->at)
         return a;
     const ir_tensor *t = v->tensor;
-    a->count = t->map ? t->map->tasks_per_worker : t->storage_elems > 0 ? t->storage_elems : t->layout ? t->layout->size : count;
+    a->count = t->map                 ? t->map->tasks_per_worker
+               : t->storage_elems > 0 ? t->storage_elems
+               : t->layout            ? t->layout->size
+                                      : count;
     a->at = ARENA_ARRAY(r->arena, ire_value, a->count + 1);
     return a;
 }
 
-// ---- integers --------------------------------------------------------------------------------------------------------
+// ---- integers ------------------------------------------------------------------------------------------------------
 
-static bool is_unsigned(dtype t) { return dt_kind_of(t) == DT_KIND_UINT || t == DT_BOOL; }
+static bool is_unsigned(dtype t)
+{
+    return dt_kind_of(t) == DT_KIND_UINT || t == DT_BOOL;
+}
 
 static ire_value integer(ire *r, dtype t, __int128 v)
 {
@@ -83,37 +89,59 @@ static ire_value binary_int(ire *r, ir_op op, dtype t, __int128 a, __int128 b)
         return (ire_value){0};
     }
     switch (op) {
-    case IR_OP_ADD: return integer(r, t, a + b);
-    case IR_OP_SUB: return integer(r, t, a - b);
-    case IR_OP_MUL: return integer(r, t, a * b);
-    case IR_OP_FLOORDIV: return integer(r, t, down(a, b));
-    case IR_OP_FLOORMOD: return integer(r, t, a - down(a, b) * b);
-    case IR_OP_TRUNCDIV: return integer(r, t, a / b);
-    case IR_OP_TRUNCMOD: return integer(r, t, a % b);
-    case IR_OP_SHL: return (ire_value){.i = dt_wrap_int(t, (int64_t)((uint64_t)(int64_t)a << (int)b))};
-    case IR_OP_SHR: return integer(r, t, a >> (int)b);
-    case IR_OP_AND: return integer(r, t, a & b);
-    case IR_OP_OR: return integer(r, t, a | b);
-    case IR_OP_XOR: return integer(r, t, a ^ b);
-    case IR_OP_MIN: return integer(r, t, a < b ? a : b);
-    case IR_OP_MAX: return integer(r, t, a > b ? a : b);
-    default: fail(r, "not an integer operation"); return (ire_value){0};
+    case IR_OP_ADD:
+        return integer(r, t, a + b);
+    case IR_OP_SUB:
+        return integer(r, t, a - b);
+    case IR_OP_MUL:
+        return integer(r, t, (__int128)((unsigned __int128)a * (unsigned __int128)b));
+    case IR_OP_FLOORDIV:
+        return integer(r, t, down(a, b));
+    case IR_OP_FLOORMOD:
+        return integer(r, t, a - down(a, b) * b);
+    case IR_OP_TRUNCDIV:
+        return integer(r, t, a / b);
+    case IR_OP_TRUNCMOD:
+        return integer(r, t, a % b);
+    case IR_OP_SHL:
+        return (ire_value){.i = dt_wrap_int(t, (int64_t)((uint64_t)(int64_t)a << (int)b))};
+    case IR_OP_SHR:
+        return integer(r, t, a >> (int)b);
+    case IR_OP_AND:
+        return integer(r, t, a & b);
+    case IR_OP_OR:
+        return integer(r, t, a | b);
+    case IR_OP_XOR:
+        return integer(r, t, a ^ b);
+    case IR_OP_MIN:
+        return integer(r, t, a < b ? a : b);
+    case IR_OP_MAX:
+        return integer(r, t, a > b ? a : b);
+    default:
+        fail(r, "not an integer operation");
+        return (ire_value){0};
     }
 }
 
 static bool compare_int(ir_op op, __int128 a, __int128 b)
 {
     switch (op) {
-    case IR_OP_EQ: return a == b;
-    case IR_OP_NE: return a != b;
-    case IR_OP_LT: return a < b;
-    case IR_OP_LE: return a <= b;
-    case IR_OP_GT: return a > b;
-    default: return a >= b;
+    case IR_OP_EQ:
+        return a == b;
+    case IR_OP_NE:
+        return a != b;
+    case IR_OP_LT:
+        return a < b;
+    case IR_OP_LE:
+        return a <= b;
+    case IR_OP_GT:
+        return a > b;
+    default:
+        return a >= b;
     }
 }
 
-// ---- floats ----------------------------------------------------------------------------------------------------------
+// ---- floats --------------------------------------------------------------------------------------------------------
 
 static ire_value real(dtype t, double v)
 {
@@ -123,29 +151,43 @@ static ire_value real(dtype t, double v)
 static ire_value binary_float(ire *r, ir_op op, dtype t, double a, double b)
 {
     switch (op) {
-    case IR_OP_ADD: return real(t, a + b);
-    case IR_OP_SUB: return real(t, a - b);
-    case IR_OP_MUL: return real(t, a * b);
-    case IR_OP_DIV: return real(t, a / b);
-    case IR_OP_MIN: return real(t, isnan(a) ? b : isnan(b) || a < b ? a : b);
-    case IR_OP_MAX: return real(t, isnan(a) ? b : isnan(b) || a > b ? a : b);
-    default: fail(r, "not a float operation"); return (ire_value){0};
+    case IR_OP_ADD:
+        return real(t, a + b);
+    case IR_OP_SUB:
+        return real(t, a - b);
+    case IR_OP_MUL:
+        return real(t, a * b);
+    case IR_OP_DIV:
+        return real(t, a / b);
+    case IR_OP_MIN:
+        return real(t, isnan(a) ? b : isnan(b) || a < b ? a : b);
+    case IR_OP_MAX:
+        return real(t, isnan(a) ? b : isnan(b) || a > b ? a : b);
+    default:
+        fail(r, "not a float operation");
+        return (ire_value){0};
     }
 }
 
 static bool compare_float(ir_op op, double a, double b)
 {
     switch (op) {
-    case IR_OP_EQ: return a == b;
-    case IR_OP_NE: return a != b;
-    case IR_OP_LT: return a < b;
-    case IR_OP_LE: return a <= b;
-    case IR_OP_GT: return a > b;
-    default: return a >= b;
+    case IR_OP_EQ:
+        return a == b;
+    case IR_OP_NE:
+        return a != b;
+    case IR_OP_LT:
+        return a < b;
+    case IR_OP_LE:
+        return a <= b;
+    case IR_OP_GT:
+        return a > b;
+    default:
+        return a >= b;
     }
 }
 
-// ---- memory ----------------------------------------------------------------------------------------------------------
+// ---- memory --------------------------------------------------------------------------------------------------------
 
 // Digits of the worker that holds [index], where the mapping has a dimension for them, against those of [worker].
 static bool owns(const tm_map *m, int64_t worker, const int64_t *index)
@@ -233,7 +275,7 @@ static ire_value load(ire *r, const ir_expr *e)
     return (ire_value){0};
 }
 
-// ---- expressions -----------------------------------------------------------------------------------------------------
+// ---- expressions ---------------------------------------------------------------------------------------------------
 
 static ire_value cast(ire *r, const ir_expr *e)
 {
@@ -253,7 +295,8 @@ static ire_value binary(ire *r, const ir_expr *e)
     ire_value a = ire_eval(r, e->args[0]), b = ire_eval(r, e->args[1]);
     bool compares = ir_op_properties(e->op) & IR_COMPARE;
     if (dt_is_float(t->scalar))
-        return compares ? (ire_value){.i = compare_float(e->op, a.f, b.f)} : binary_float(r, e->op, t->scalar, a.f, b.f);
+        return compares ? (ire_value){.i = compare_float(e->op, a.f, b.f)}
+                        : binary_float(r, e->op, t->scalar, a.f, b.f);
     __int128 x = wide(t, a), y = wide(e->args[1]->type, b);
     return compares ? (ire_value){.i = compare_int(e->op, x, y)} : binary_int(r, e->op, e->type->scalar, x, y);
 }
@@ -272,18 +315,28 @@ static ire_value unary(ire *r, const ir_expr *e)
 ire_value ire_eval(ire *r, const ir_expr *e)
 {
     switch (e->op) {
-    case IR_OP_INT: return (ire_value){.i = e->u.i};
-    case IR_OP_FLOAT: return (ire_value){.f = e->u.f};
-    case IR_OP_VAR: return *slot(r, e->u.var);
-    case IR_OP_SREG: return (ire_value){.i = r->sregs[e->u.i]};
+    case IR_OP_INT:
+        return (ire_value){.i = e->u.i};
+    case IR_OP_FLOAT:
+        return (ire_value){.f = e->u.f};
+    case IR_OP_VAR:
+        return *slot(r, e->u.var);
+    case IR_OP_SREG:
+        return (ire_value){.i = r->sregs[e->u.i]};
     case IR_OP_NEG:
     case IR_OP_BITNOT:
-    case IR_OP_NOT: return unary(r, e);
-    case IR_OP_LAND: return ire_eval(r, e->args[0]).i ? ire_eval(r, e->args[1]) : (ire_value){0};
-    case IR_OP_LOR: return ire_eval(r, e->args[0]).i ? (ire_value){.i = 1} : ire_eval(r, e->args[1]);
-    case IR_OP_SELECT: return ire_eval(r, e->args[ire_eval(r, e->args[0]).i ? 1 : 2]);
-    case IR_OP_CAST: return cast(r, e);
-    case IR_OP_LOAD: return load(r, e);
+    case IR_OP_NOT:
+        return unary(r, e);
+    case IR_OP_LAND:
+        return ire_eval(r, e->args[0]).i ? ire_eval(r, e->args[1]) : (ire_value){0};
+    case IR_OP_LOR:
+        return ire_eval(r, e->args[0]).i ? (ire_value){.i = 1} : ire_eval(r, e->args[1]);
+    case IR_OP_SELECT:
+        return ire_eval(r, e->args[ire_eval(r, e->args[0]).i ? 1 : 2]);
+    case IR_OP_CAST:
+        return cast(r, e);
+    case IR_OP_LOAD:
+        return load(r, e);
     default:
         if (e->arg_count == 2 && (ir_op_properties(e->op) & IR_PURE))
             return binary(r, e);
@@ -292,7 +345,7 @@ ire_value ire_eval(ire *r, const ir_expr *e)
     }
 }
 
-// ---- statements ------------------------------------------------------------------------------------------------------
+// ---- statements ----------------------------------------------------------------------------------------------------
 
 static ire_flow after_body(ire_flow flow)
 {
@@ -382,17 +435,33 @@ static ire_flow run_stmt(ire *r, const ir_stmt *s)
         if (s->value)
             *slot(r, s->var) = ire_eval(r, s->value);
         return IRE_NEXT;
-    case IR_ASSIGN: *slot(r, s->var) = ire_eval(r, s->value); return IRE_NEXT;
-    case IR_STORE: run_store(r, s); return IRE_NEXT;
-    case IR_COPY: run_copy(r, s); return IRE_NEXT;
-    case IR_EVAL: ire_eval(r, s->value); return IRE_NEXT;
-    case IR_ALLOC: run_alloc(r, s); return IRE_NEXT;
-    case IR_IF: return ire_run(r, ire_eval(r, s->value).i ? &s->body : &s->or_else);
-    case IR_FOR: return run_for(r, s);
-    case IR_WHILE: return run_while(r, s);
-    case IR_TASKS: return run_tasks(r, s);
-    case IR_BREAK: return IRE_BREAK;
-    case IR_CONTINUE: return IRE_CONTINUE;
+    case IR_ASSIGN:
+        *slot(r, s->var) = ire_eval(r, s->value);
+        return IRE_NEXT;
+    case IR_STORE:
+        run_store(r, s);
+        return IRE_NEXT;
+    case IR_COPY:
+        run_copy(r, s);
+        return IRE_NEXT;
+    case IR_EVAL:
+        ire_eval(r, s->value);
+        return IRE_NEXT;
+    case IR_ALLOC:
+        run_alloc(r, s);
+        return IRE_NEXT;
+    case IR_IF:
+        return ire_run(r, ire_eval(r, s->value).i ? &s->body : &s->or_else);
+    case IR_FOR:
+        return run_for(r, s);
+    case IR_WHILE:
+        return run_while(r, s);
+    case IR_TASKS:
+        return run_tasks(r, s);
+    case IR_BREAK:
+        return IRE_BREAK;
+    case IR_CONTINUE:
+        return IRE_CONTINUE;
     case IR_RETURN:
         if (s->value)
             r->result = ire_eval(r, s->value);
@@ -401,14 +470,19 @@ static ire_flow run_stmt(ire *r, const ir_stmt *s)
         ire_flow flow = ire_run(r, &s->body);
         return flow == IRE_LEAVE && r->label == s->count ? IRE_NEXT : flow;
     }
-    case IR_LEAVE: r->label = s->count; return IRE_LEAVE;
+    case IR_LEAVE:
+        r->label = s->count;
+        return IRE_LEAVE;
     case IR_ASSERT:
     case IR_ASSUME:
         if (!ire_eval(r, s->value).i)
             fail(r, "an assumption does not hold");
         return IRE_NEXT;
-    case IR_COMMENT: return IRE_NEXT;
-    default: fail(r, "a statement that the interpreter does not know"); return IRE_NEXT;
+    case IR_COMMENT:
+        return IRE_NEXT;
+    default:
+        fail(r, "a statement that the interpreter does not know");
+        return IRE_NEXT;
     }
 }
 

@@ -8,8 +8,8 @@
 #include "ir/ir.h"
 
 typedef struct ire_value {
-    int64_t i;  // integers, bools (u64: the bits)
-    double f;   // floats
+    int64_t i; // integers, bools (u64: the bits)
+    double f;  // floats
 } ire_value;
 
 typedef struct ire_array {
@@ -30,15 +30,15 @@ typedef struct ire {
     arena *arena;
     const ir_module *module;
     int64_t sregs[IR_SREG__COUNT];
-    VEC(ire_value) vars;     // by variable id
-    VEC(ire_array) arrays;   // by variable id
+    VEC(ire_value) vars;   // by variable id
+    VEC(ire_array) arrays; // by variable id
     VEC(ire_event) events;
-    bool record;             // keep [events]
-    bool overflowed;         // signed arithmetic of 32 bits or more left its type somewhere
-    const char *error;       // NULL, or what went wrong first
-    int64_t steps;           // statements executed
-    int label;               // of the LEAVE under way
-    ire_value result;        // of RETURN
+    bool record;       // keep [events]
+    bool overflowed;   // signed arithmetic of 32 bits or more left its type somewhere
+    const char *error; // NULL, or what went wrong first
+    int64_t steps;     // statements executed
+    int label;         // of the LEAVE under way
+    ire_value result;  // of RETURN
 } ire;
 
 void ire_init(ire *r, arena *a, const ir_module *m);

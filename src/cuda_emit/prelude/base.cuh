@@ -8,19 +8,35 @@ static __device__ __noinline__ void fail(const char *message)
     __trap();
 }
 
-//: floor_div
+//: int.floordiv
 // The quotient rounded down.
-template <typename T> static __host__ __device__ __forceinline__ T floor_div(T a, T b)
+static __host__ __device__ __forceinline__ int floor_div(int a, int b)
 {
-    T quotient = a / b;
+    int quotient = a / b;
     return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-//: floor_mod
+//: int.floormod
 // The remainder that goes with the quotient rounded down: it has the sign of b.
-template <typename T> static __host__ __device__ __forceinline__ T floor_mod(T a, T b)
+static __host__ __device__ __forceinline__ int floor_mod(int a, int b)
 {
-    T rest = a % b;
+    int rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+//: long.floordiv
+// The quotient rounded down.
+static __host__ __device__ __forceinline__ long long floor_div(long long a, long long b)
+{
+    long long quotient = a / b;
+    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+//: long.floormod
+// The remainder that goes with the quotient rounded down: it has the sign of b.
+static __host__ __device__ __forceinline__ long long floor_mod(long long a, long long b)
+{
+    long long rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 

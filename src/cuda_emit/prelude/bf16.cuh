@@ -1,9 +1,9 @@
 // bfloat16: the upper half of an f32.
 //
-// Sums, differences and products are one fma.rn.bf16 from sm_80 on, with 1 as factor or -0 as addend: one rounding of the
-// exact result. Below, they are f32 operations that are rounded once more; f32 has 24 >= 2 * 8 + 2 bits, so the second
-// rounding changes nothing (Figueroa, "When is double rounding innocuous?"), except that a product below 2^-126, where
-// both types lose bits, may be off by one in its last place. Division goes that way everywhere.
+// Sums, differences and products are one fma.rn.bf16 from sm_80 on, with 1 as factor or -0 as addend: one rounding of
+// the exact result. Below, they are f32 operations that are rounded once more; f32 has 24 >= 2 * 8 + 2 bits, so the
+// second rounding changes nothing (Figueroa, "When is double rounding innocuous?"), except that a product below 2^-126,
+// where both types lose bits, may be off by one in its last place. Division goes that way everywhere.
 
 //: bf16
 struct bf16 {

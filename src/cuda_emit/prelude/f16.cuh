@@ -1,6 +1,6 @@
-// IEEE 754 binary16, by the instructions that every architecture since sm_53 has (PTX ISA, "Half Precision Floating Point
-// Instructions"). Division and the comparisons go through f32: the quotient has 24 >= 2 * 11 + 2 bits there, so that the
-// second rounding changes nothing (Figueroa, "When is double rounding innocuous?").
+// IEEE 754 binary16, by the instructions that every architecture since sm_53 has (PTX ISA, "Half Precision Floating
+// Point Instructions"). Division and the comparisons go through f32: the quotient has 24 >= 2 * 11 + 2 bits there, so
+// that the second rounding changes nothing (Figueroa, "When is double rounding innocuous?").
 
 //: f16
 struct f16 {

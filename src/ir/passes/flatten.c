@@ -1,8 +1,10 @@
 // Does      gives every access to a tensor one index, the element offset: layouts and strides become arithmetic.
 // Needs     no tensors with mappings, no guards.
-// Gives     LOAD, STORE, ADDR and TILE are IR_FLAT: LOW level. Offsets are i32 where the tensor's size shows that this is
+// Gives     LOAD, STORE, ADDR and TILE are IR_FLAT: LOW level. Offsets are i32 where the tensor's size shows that this
+// is
 //           enough, and i64 else.
-// Why here  after all passes that ask which element an access means (form-wide, lower-guards); before the last simplify,
+// Why here  after all passes that ask which element an access means (form-wide, lower-guards); before the last
+// simplify,
 //           which cleans up what offsets have in common with loops and other offsets.
 // See       Note [widths of offsets]
 #include "ir/element.h"
@@ -77,11 +79,13 @@ static void flatten_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
 bool ir_pass_flatten(ir_pass_context *px)
 {
     for (size_t i = 0; i < px->module->funcs.len; i++) {
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *func = px->module->funcs.at[i];
         flattening f = {.px = px, .env = ir_env_new(px->module, func, px->scratch)};
         ir_results_init(&f.results, px->scratch);
         ir_rewriter r = {f.env, flatten_stmt, &f};
         ir_rewrite_block(&r, &func->body);
+        arena_reset(px->scratch, mark);
     }
     return true;
 }
@@ -89,6 +93,6 @@ bool ir_pass_flatten(ir_pass_context *px)
 // Note [widths of offsets]
 //
 // A static layout of at most 2^31 elements is computed in i32: an access inside the shape has no offset beyond. Dynamic
-// strides need bounds on the sizes; without them the offset is i64, and its terms are widened before they are multiplied,
-// so that tensors of more than 2^31 elements work. The indices themselves stay as the author wrote them: i32 arithmetic
-// does not overflow, by promise.
+// strides need bounds on the sizes; without them the offset is i64, and its terms are widened before they are
+// multiplied, so that tensors of more than 2^31 elements work. The indices themselves stay as the author wrote them:
+// i32 arithmetic does not overflow, by promise.

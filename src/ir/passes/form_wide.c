@@ -19,7 +19,7 @@ static ir_expr *number(const wide_loop *w, int64_t value)
     return ir_int(w->px->module, DT_I32, value);
 }
 
-// ---- copies ----------------------------------------------------------------------------------------------------------
+// ---- copies --------------------------------------------------------------------------------------------------------
 
 static ir_var *new_registers(const wide_loop *w, const wide_group *g)
 {
@@ -129,7 +129,7 @@ static void raise_alignment(const wide_group *g)
         t->align_bytes = bytes;
 }
 
-// ---- the body --------------------------------------------------------------------------------------------------------
+// ---- the body ------------------------------------------------------------------------------------------------------
 
 static ir_expr *slot_of_turn(const wide_loop *w)
 {
@@ -191,7 +191,7 @@ static void work_on_registers(wide_loop *w)
     }
 }
 
-// ---- loops that only copy --------------------------------------------------------------------------------------------
+// ---- loops that only copy ------------------------------------------------------------------------------------------
 
 // The single STORE of a body that does nothing else but declare what its indices need.
 static ir_stmt *only_store(const ir_block *b)
@@ -247,7 +247,8 @@ static bool pass_through(ir_rewriter *r, wide_loop *w, ir_block *out)
     ir_stmt *s = only_store(&w->loop->body);
     if (!s || s->value->op != IR_OP_LOAD || w->groups.len != 2 || w->accesses.len != 2)
         return false;
-    wide_group *from = &w->groups.at[w->groups.at[0].is_read ? 0 : 1], *to = &w->groups.at[w->groups.at[0].is_read ? 1 : 0];
+    wide_group *from = &w->groups.at[w->groups.at[0].is_read ? 0 : 1],
+               *to = &w->groups.at[w->groups.at[0].is_read ? 1 : 0];
     if (!from->is_read || from->is_written || !to->is_written || to->is_read)
         return false;
     wide_group *wider = from->width > to->width ? from : to;
@@ -258,7 +259,7 @@ static bool pass_through(ir_rewriter *r, wide_loop *w, ir_block *out)
     return true;
 }
 
-// ---- the pass --------------------------------------------------------------------------------------------------------
+// ---- the pass ------------------------------------------------------------------------------------------------------
 
 static bool has_groups(const wide_loop *w)
 {
@@ -329,19 +330,22 @@ bool ir_pass_form_wide(ir_pass_context *px)
     if (px->options && !px->options->wide_access)
         return true;
     for (size_t i = 0; i < px->module->funcs.len; i++) {
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *func = px->module->funcs.at[i];
         forming f = {px, ir_env_new(px->module, func, px->scratch)};
         ir_rewriter r = {f.env, form_stmt, &f};
         ir_rewrite_block(&r, &func->body);
+        arena_reset(px->scratch, mark);
     }
     return true;
 }
 
 // Note [what may be moved]
 //
-// All reads of a run happen before the loop's first turn, all writes after its last. That is the same program if nothing
-// in the loop tells the difference: no calls, barriers, instructions with effects, or jumps; the accesses are made in every
-// turn (inner loops of constant bounds count as straight on); and a tensor that is written has no other accesses in the
-// loop than to the one element of the turn, which then live in the registers in order. Different tensors do not overlap:
-// for parameters that is the language's rule (a tensor may be given twice only if the kernel writes an element after all
-// reads of that element, as in place elementwise operators do), and for shared memory the allocator's.
+// All reads of a run happen before the loop's first turn, all writes after its last. That is the same program if
+// nothing in the loop tells the difference: no calls, barriers, instructions with effects, or jumps; the accesses are
+// made in every turn (inner loops of constant bounds count as straight on); and a tensor that is written has no other
+// accesses in the loop than to the one element of the turn, which then live in the registers in order. Different
+// tensors do not overlap: for parameters that is the language's rule (a tensor may be given twice only if the kernel
+// writes an element after all reads of that element, as in place elementwise operators do), and for shared memory the
+// allocator's.

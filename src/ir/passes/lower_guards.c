@@ -1,8 +1,10 @@
-// Does      turns guarded accesses into predicates: a guarded STORE into an IF, a guarded LOAD into a SELECT with the value
+// Does      turns guarded accesses into predicates: a guarded STORE into an IF, a guarded LOAD into a SELECT with the
+// value
 //           for outside. Comparisons that are proved are left out. Accesses that are always outside are errors.
 // Needs     no task loops; form-wide has taken the guards that hold for whole runs.
 // Gives     no IR_GUARDED.
-// Why here  after lower-registers and form-wide, which look at the indices of guarded accesses; before flatten, after which
+// Why here  after lower-registers and form-wide, which look at the indices of guarded accesses; before flatten, after
+// which
 //           nobody knows the shape any more.
 #include "ir/element.h"
 #include "ir/passes/passes.h"
@@ -11,19 +13,19 @@
 typedef struct predicate {
     ir_expr *cond;
     int uses;
-    ir_var *var;  // once it has one
+    ir_var *var; // once it has one
 } predicate;
 
 typedef struct guarding {
     ir_pass_context *px;
     ir_env *env;
     ir_results results;
-    VEC(predicate) made;  // in the statement under way
-    const ir_stmt *guarded;  // a STORE whose guard was made: it may well never be inside
+    VEC(predicate) made;    // in the statement under way
+    const ir_stmt *guarded; // a STORE whose guard was made: it may well never be inside
     bool failed;
 } guarding;
 
-// ---- what is always outside ------------------------------------------------------------------------------------------
+// ---- what is always outside ----------------------------------------------------------------------------------------
 
 static void report_outside(guarding *g, const ir_var *v, ir_expr **index, int dim, src_span span)
 {
@@ -43,7 +45,11 @@ static void report_outside(guarding *g, const ir_var *v, ir_expr **index, int di
         diag_under(d, "at least %lld", (long long)r.min);
     if (v->span.begin)
         diag_label(d, v->span, "'%s' is declared here", v->name);
-    diag_help(d, "indices of dimension %d go from 0 to %s - 1", dim, str_text(&extent));
+    int64_t known;
+    if (ir_const_int(v->tensor->shape[dim], &known))
+        diag_help(d, "indices of dimension %d go from 0 to %lld", dim, (long long)known - 1);
+    else
+        diag_help(d, "indices of dimension %d go from 0 to %s - 1", dim, str_text(&extent));
     g->failed = true;
 }
 
@@ -56,7 +62,7 @@ static void check_place(guarding *g, const ir_var *v, ir_expr **index, int flags
         report_outside(g, v, index, dim, span);
 }
 
-// ---- predicates ------------------------------------------------------------------------------------------------------
+// ---- predicates ----------------------------------------------------------------------------------------------------
 
 static ir_expr *shared_condition(guarding *g, ir_expr *cond)
 {
@@ -122,7 +128,7 @@ static void declare_shared(ir_rewriter *r, ir_stmt *s, ir_block *out)
         ir_rewrite_stmt_exprs(g->px->module, s, use_shared, g);
 }
 
-// ---- statements ------------------------------------------------------------------------------------------------------
+// ---- statements ----------------------------------------------------------------------------------------------------
 
 static ir_stmt *guard_store(guarding *g, ir_stmt *s)
 {
@@ -172,13 +178,16 @@ static void guard_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
 
 bool ir_pass_lower_guards(ir_pass_context *px)
 {
-    guarding g = {.px = px};
+    bool ok = true;
     for (size_t i = 0; i < px->module->funcs.len; i++) {
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *f = px->module->funcs.at[i];
-        g.env = ir_env_new(px->module, f, px->scratch);
+        guarding g = {.px = px, .env = ir_env_new(px->module, f, px->scratch)};
         ir_results_init(&g.results, px->scratch);
         ir_rewriter r = {g.env, guard_stmt, &g};
         ir_rewrite_block(&r, &f->body);
+        ok &= !g.failed;
+        arena_reset(px->scratch, mark);
     }
-    return !g.failed;
+    return ok;
 }

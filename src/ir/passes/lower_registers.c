@@ -1,7 +1,9 @@
-// Does      turns register tensors that a mapping distributes into one array per thread: each access becomes the slot of
+// Does      turns register tensors that a mapping distributes into one array per thread: each access becomes the slot
+// of
 //           the element in its owner's list, and is proved to be by the owner. Private arrays with layouts become flat.
 // Needs     no task loops: coordinates are declared as sums of digits.
-// Gives     REGISTER and LOCAL tensors of rank 1 without mappings, accesses IR_FLAT with slots that are constants or depend
+// Gives     REGISTER and LOCAL tensors of rank 1 without mappings, accesses IR_FLAT with slots that are constants or
+// depend
 //           on loop variables; loops over such slots are unrolled.
 // Why here  after lower-tasks, whose declarations the proofs look through; before form-wide, which copies whole runs of
 //           slots.
@@ -16,8 +18,8 @@ typedef struct lowering {
     ir_module *module;
     ir_env *env;
     ir_results results;
-    VEC(ir_stmt *) loops;     // around the place, outermost first
-    VEC(ir_var *) tensors;    // that were accessed or allocated: they become flat in the end
+    VEC(ir_stmt *) loops;  // around the place, outermost first
+    VEC(ir_var *) tensors; // that were accessed or allocated: they become flat in the end
     bool failed;
 } lowering;
 
@@ -39,7 +41,7 @@ static void remember(lowering *l, ir_var *v)
     VEC_PUSH(l->px->scratch, &l->tensors, v);
 }
 
-// ---- digits ----------------------------------------------------------------------------------------------------------
+// ---- digits --------------------------------------------------------------------------------------------------------
 
 static ir_expr *with_constant(lowering *l, ir_op op, ir_expr *e, int64_t value)
 {
@@ -74,13 +76,13 @@ static ir_expr *slot_of(lowering *l, const tm_map *mapping, ir_expr **index, src
     return ir_simplify_index(l->env, slot ? slot : ir_int(l->module, DT_I32, 0));
 }
 
-// ---- ownership -------------------------------------------------------------------------------------------------------
+// ---- ownership -----------------------------------------------------------------------------------------------------
 
 static bool owns_digit(lowering *l, const ir_tensor *t, ir_expr **index, int at, int64_t below)
 {
     const tm_digit *g = &t->map->digits[at];
     ir_expr *mine = digit_of(l, t->worker, below, g->extent);
-    return ir_prove_equal(l->env, digit_of(l, index[g->dim], g->stride, g->extent), mine);
+    return ir_prove_equal_in(l->env, digit_of(l, index[g->dim], g->stride, g->extent), mine, t->worker);
 }
 
 static bool is_at_origin(lowering *l, const ir_tensor *t, ir_expr **index, int at)
@@ -153,8 +155,9 @@ static void report_foreign(lowering *l, const ir_var *v, ir_expr **index, int at
     diag_under(d, "dimension %d is spread over %lld workers here", g->dim, (long long)g->extent);
     diag_label(d, v->span, "'%s' is distributed by %s, and this worker is %s", v->name, map_text(l, t->map),
                str_text(&worker));
-    diag_help(d, "visit the elements that this worker holds with 'for … in %s', or exchange values by a shuffle or "
-                 "through shared memory",
+    diag_help(d,
+              "visit the elements that this worker holds with 'for … in %s', or exchange values by a shuffle or "
+              "through shared memory",
               v->name);
     l->failed = true;
 }
@@ -175,7 +178,7 @@ static bool check_inside(lowering *l, const ir_var *v, ir_expr **index, src_span
     return false;
 }
 
-// ---- unrolling -------------------------------------------------------------------------------------------------------
+// ---- unrolling -----------------------------------------------------------------------------------------------------
 
 // Registers have no addresses: a loop over slots must be unrolled. Where the slot depends on the loop variable modulo
 // some number only, and the loop is long, that many copies of the body will do.
@@ -213,7 +216,8 @@ static void unroll_loops_of(lowering *l, const ir_var *v, ir_expr *slot)
     const ir_linear *form = ir_linear_of(l->env, slot);
     for (size_t i = 0; i < l->loops.len; i++) {
         ir_stmt *loop = l->loops.at[i];
-        bool open = loop->unroll == TM_LOOP_DEFAULT || loop->unroll == TM_LOOP_PLAIN || loop->unroll == TM_LOOP_PARALLEL;
+        bool open =
+            loop->unroll == TM_LOOP_DEFAULT || loop->unroll == TM_LOOP_PLAIN || loop->unroll == TM_LOOP_PARALLEL;
         if (!open || !linear_mentions(form, loop->var))
             continue;
         loop->unroll = TM_LOOP_UNROLL;
@@ -221,7 +225,7 @@ static void unroll_loops_of(lowering *l, const ir_var *v, ir_expr *slot)
     }
 }
 
-// ---- accesses --------------------------------------------------------------------------------------------------------
+// ---- accesses ------------------------------------------------------------------------------------------------------
 
 // The slot, after the proofs; NULL if they failed.
 static ir_expr *lower_place(lowering *l, ir_var *v, ir_expr **index, const ir_expr *access, bool guarded, src_span span)
@@ -312,7 +316,7 @@ static void lower_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
     ir_emit(r, out, now);
 }
 
-// ---- tensors ---------------------------------------------------------------------------------------------------------
+// ---- tensors -------------------------------------------------------------------------------------------------------
 
 static void make_flat(lowering *l, ir_tensor *t)
 {
@@ -330,17 +334,20 @@ static void make_flat(lowering *l, ir_tensor *t)
 
 bool ir_pass_lower_registers(ir_pass_context *px)
 {
-    lowering l = {.px = px, .module = px->module};
+    bool ok = true;
     for (size_t i = 0; i < px->module->funcs.len; i++) {
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *f = px->module->funcs.at[i];
-        l.env = ir_env_new(px->module, f, px->scratch);
+        lowering l = {.px = px, .module = px->module, .env = ir_env_new(px->module, f, px->scratch)};
         ir_results_init(&l.results, px->scratch);
         ir_rewriter r = {l.env, lower_stmt, &l};
         ir_rewrite_block(&r, &f->body);
+        for (size_t k = 0; k < l.tensors.len; k++)
+            make_flat(&l, l.tensors.at[k]->tensor);
+        ok &= !l.failed;
+        arena_reset(px->scratch, mark);
     }
-    for (size_t i = 0; i < l.tensors.len; i++)
-        make_flat(&l, l.tensors.at[i]->tensor);
-    return !l.failed;
+    return ok;
 }
 
 // Note [tiles of fragments]

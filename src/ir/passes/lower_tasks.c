@@ -1,9 +1,11 @@
 // Does      replaces each task loop by plain loops over the repeat digits of its mapping and, for each coordinate, a
 //           variable computed from the digits of the worker and the loop variables.
 // Needs     mappings and their workers as expressions; simplify has run, so that constants stand as such.
-// Gives     no IR_TASKS; loop bounds are constants; coordinates are declared at the outermost loop where all they depend
+// Gives     no IR_TASKS; loop bounds are constants; coordinates are declared at the outermost loop where all they
+// depend
 //           on is known. A worker that may lie outside of the mapping's is guarded.
-// Why here  before lower-registers, which reads the digits of coordinates out of these declarations, and before form-wide,
+// Why here  before lower-registers, which reads the digits of coordinates out of these declarations, and before
+// form-wide,
 //           which wants to see the innermost loops.
 #include "ir/passes/passes.h"
 
@@ -37,7 +39,7 @@ static ir_expr *with_constant(lowering *l, ir_op op, ir_expr *e, int64_t value)
     return ir_binary(l->module, op, e, constant(l, e->type, value), e->span);
 }
 
-// ---- does the block have the workers? --------------------------------------------------------------------------------
+// ---- does the block have the workers? ------------------------------------------------------------------------------
 
 static bool depends_on_threads(const lowering *l, const ir_expr *e)
 {
@@ -83,7 +85,7 @@ static void check_workers(lowering *l, const ir_stmt *s, ir_expr *worker)
     l->failed = true;
 }
 
-// ---- coordinates -----------------------------------------------------------------------------------------------------
+// ---- coordinates ---------------------------------------------------------------------------------------------------
 
 static ir_expr *worker_digit(lowering *l, const nest *n, int64_t below, int64_t extent)
 {
@@ -152,7 +154,7 @@ static void declare_coordinates(ir_rewriter *r, const nest *n, int level, ir_blo
     }
 }
 
-// ---- loops -----------------------------------------------------------------------------------------------------------
+// ---- loops ---------------------------------------------------------------------------------------------------------
 
 // "i_r" for the only loop of i; "i_r" and "i_v" for two; "i_r", "i_r2", … "i_v" for more.
 static const char *loop_name(lowering *l, const nest *n, int at)
@@ -201,7 +203,7 @@ static ir_stmt *new_loop(lowering *l, const nest *n, int at)
     return loop;
 }
 
-// ---- break and continue ----------------------------------------------------------------------------------------------
+// ---- break and continue --------------------------------------------------------------------------------------------
 
 static bool is_loop(const ir_stmt *s)
 {
@@ -243,7 +245,7 @@ static ir_block *scope_jumps(lowering *l, ir_stmt *tasks, ir_stmt_kind kind, ir_
     return &scope->body;
 }
 
-// ---- the statement ---------------------------------------------------------------------------------------------------
+// ---- the statement -------------------------------------------------------------------------------------------------
 
 static void lower_body(ir_rewriter *r, nest *n, ir_block *out)
 {
@@ -336,11 +338,13 @@ bool ir_pass_lower_tasks(ir_pass_context *px)
     for (size_t i = 0; i < px->module->funcs.len; i++)
         ir_walk(&px->module->funcs.at[i]->body, find_label, &l.next_label);
     for (size_t i = 0; i < px->module->funcs.len; i++) {
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *f = px->module->funcs.at[i];
         l.func = f;
         l.env = ir_env_new(px->module, f, px->scratch);
         ir_rewriter r = {l.env, lower_stmt, &l};
         ir_rewrite_block(&r, &f->body);
+        arena_reset(px->scratch, mark);
     }
     return !l.failed;
 }

@@ -2,8 +2,7 @@
 //
 // One walk numbers the places and notes blocks, barriers, jumps, uses, and which variables an address flows into. Then
 // each tensor's uses are put together. The barrier before a use is looked for directly in the blocks around the use:
-// whoever gets to the use has come through those. The barrier after a use likewise, if no jump lies in between: a jump
-// might go past it.
+// whoever gets to the use has come through those. The barrier after a use likewise, if no jump on the way leads past it.
 #include "ir/passes/shared_lifetime.h"
 
 #include <stdlib.h>
@@ -12,7 +11,8 @@
 typedef struct block_info {
     int parent;   // -1: the function's body
     int begin, end;
-    bool is_loop;
+    bool is_loop, is_scope;
+    int label;    // of a scope
     VEC(int) barriers;  // directly in this block, ascending
 } block_info;
 
@@ -29,6 +29,11 @@ typedef struct flow {
     int place, block;
 } flow;
 
+// From [place] to the end of block [past].
+typedef struct jump {
+    int place, past;
+} jump;
+
 struct shared_lifetimes {
     ir_module *module;
     arena *scratch;
@@ -37,7 +42,7 @@ struct shared_lifetimes {
     VEC(block_info) blocks;
     VEC(use) uses;
     VEC(flow) flows;
-    VEC(int) jumps;      // places of BREAK, CONTINUE and LEAVE, ascending
+    VEC(jump) jumps;     // by place
     int *tensor_of_var;  // by variable id: index + 1 in [tensors]
     int *block_of_var;   // by variable id: where it is declared + 1
     int place;           // the last one given
@@ -159,14 +164,20 @@ static void note_node(void *user, ir_expr *e)
 
 // ---- the walk ----------------------------------------------------------------------------------------------------
 
-static int open_block(shared_lifetimes *l, int begin, bool is_loop)
-{
-    block_info b = {.parent = l->block, .begin = begin, .is_loop = is_loop};
-    VEC_PUSH(l->scratch, &l->blocks, b);
-    return l->block = (int)l->blocks.len - 1;
-}
+static void walk_block(shared_lifetimes *l, ir_block *b, block_info info);
 
-static void walk_block(shared_lifetimes *l, ir_block *b, bool is_loop);
+// Out of the innermost loop, or of the scope with the label of a LEAVE.
+static void note_jump(shared_lifetimes *l, const ir_stmt *s)
+{
+    int past = l->block;
+    for (; past > 0; past = l->blocks.at[past].parent) {
+        const block_info *b = &l->blocks.at[past];
+        if (s->kind == IR_LEAVE ? b->is_scope && b->label == s->count : b->is_loop)
+            break;
+    }
+    jump j = {l->place, past};
+    VEC_PUSH(l->scratch, &l->jumps, j);
+}
 
 static bool is_block_barrier(const ir_stmt *s)
 {
@@ -206,7 +217,7 @@ static void note_stmt(shared_lifetimes *l, ir_stmt *s)
     case IR_RETURN: note_flows(l, s->value, -1); break;
     case IR_BREAK:
     case IR_CONTINUE:
-    case IR_LEAVE: VEC_PUSH(l->scratch, &l->jumps, l->place); break;
+    case IR_LEAVE: note_jump(l, s); break;
     case IR_EVAL:
         if (is_block_barrier(s))
             VEC_PUSH(l->scratch, &l->blocks.at[l->block].barriers, l->place);
@@ -217,11 +228,12 @@ static void note_stmt(shared_lifetimes *l, ir_stmt *s)
 
 static void walk_stmt(shared_lifetimes *l, ir_stmt *s)
 {
-    bool is_loop = s->kind == IR_FOR || s->kind == IR_WHILE || s->kind == IR_TASKS;
+    block_info info = {.is_loop = s->kind == IR_FOR || s->kind == IR_WHILE || s->kind == IR_TASKS,
+                       .is_scope = s->kind == IR_SCOPE_OF, .label = s->count};
     l->place++;
     note_stmt(l, s);
-    walk_block(l, &s->body, is_loop);
-    walk_block(l, &s->or_else, false);
+    walk_block(l, &s->body, info);
+    walk_block(l, &s->or_else, (block_info){0});
     if (s->kind != IR_WHILE)
         return;
     // The condition is evaluated once more at the end.
@@ -229,11 +241,15 @@ static void walk_stmt(shared_lifetimes *l, ir_stmt *s)
     ir_walk_stmt_exprs(l->module, s, note_node, l);
 }
 
-static void walk_block(shared_lifetimes *l, ir_block *b, bool is_loop)
+static void walk_block(shared_lifetimes *l, ir_block *b, block_info info)
 {
     if (!b->stmts.len)
         return;
-    int outer = l->block, mine = open_block(l, l->place, is_loop);
+    int outer = l->block, mine = (int)l->blocks.len;
+    info.parent = outer;
+    info.begin = l->place;
+    VEC_PUSH(l->scratch, &l->blocks, info);
+    l->block = mine;
     for (size_t i = 0; i < b->stmts.len; i++)
         walk_stmt(l, b->stmts.at[i]);
     l->blocks.at[mine].end = ++l->place;
@@ -268,27 +284,41 @@ static int barrier_before(const shared_lifetimes *l, int block, int place)
     return best;
 }
 
-static bool jumps_between(const shared_lifetimes *l, int from, int to)
+static size_t first_jump_from(const shared_lifetimes *l, int place)
 {
     size_t low = 0, high = l->jumps.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (l->jumps.at[middle] < from)
+        if (l->jumps.at[middle].place < place)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < l->jumps.len && l->jumps.at[low] < to;
+    return low;
 }
 
+// Whether a jump from between [from] and [barrier] goes to behind the barrier.
+static bool is_jumped_over(const shared_lifetimes *l, int from, int barrier)
+{
+    for (size_t i = first_jump_from(l, from); i < l->jumps.len && l->jumps.at[i].place < barrier; i++)
+        if (l->blocks.at[l->jumps.at[i].past].end > barrier)
+            return true;
+    return false;
+}
+
+// The innermost blocks have the nearest barriers. Out of a loop one may get in another turn, from anywhere in it.
 static int barrier_after(const shared_lifetimes *l, const use *u)
 {
-    int best = SHARED_NOWHERE;
+    int from = u->from;
     for (int block = u->block; block >= 0; block = l->blocks.at[block].parent) {
-        int p = first_after(&l->blocks.at[block], u->to);
-        best = p < best ? p : best;
+        const block_info *b = &l->blocks.at[block];
+        int p = first_after(b, u->to);
+        if (p < SHARED_NOWHERE && !is_jumped_over(l, from, p))
+            return p;
+        if (b->is_loop)
+            from = b->begin;
     }
-    return best < SHARED_NOWHERE && !jumps_between(l, u->from, best) ? best : SHARED_NOWHERE;
+    return SHARED_NOWHERE;
 }
 
 // The outermost loop around [block] that is inside the tensor's own block; -1: none.
@@ -336,8 +366,9 @@ static void follow_flow(shared_lifetimes *l, int tensor, const flow *f, flow_ind
     bool escapes = f->to < 0 || !l->block_of_var[f->to];
     int block = escapes ? 0 : l->block_of_var[f->to] - 1;
     apply_use(l, (use){tensor, f->block, f->place, f->place});
-    // Seen from the variable's block, the use lasts to that block's end.
-    use kept = {tensor, block, f->place, l->blocks.at[block].end};
+    // Seen from the variable's block, the use lasts to that block's end, and comes round every loop in between.
+    int loop = loop_through(l, f->block, block);
+    use kept = {tensor, block, loop < 0 ? f->place : l->blocks.at[loop].begin, l->blocks.at[block].end};
     apply_use(l, kept);
     if (escapes || index->seen[f->to])
         return;
@@ -381,7 +412,7 @@ shared_lifetimes *shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, 
     l->tensor_of_var = ARENA_ARRAY(scratch, int, m->next_var);
     l->block_of_var = ARENA_ARRAY(scratch, int, m->next_var);
     l->block = -1;
-    walk_block(l, &f->body, false);
+    walk_block(l, &f->body, (block_info){0});
     for (size_t i = 0; i < l->uses.len; i++)
         apply_use(l, l->uses.at[i]);
     if (l->tensors.len)

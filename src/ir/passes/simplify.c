@@ -1,4 +1,5 @@
-// Does      folds constants; simplifies boolean and index arithmetic by what is known at each place; takes known branches;
+// Does      folds constants; simplifies boolean and index arithmetic by what is known at each place; takes known
+// branches;
 //           unrolls nothing, but loops of no or one iteration dissolve.
 // Needs     nothing: any level of the IR.
 // Gives     no operator on constants alone, save those whose result is decided at run time; FLOORDIV and FLOORMOD only
@@ -37,18 +38,25 @@ static bool droppable(const ir_expr *e)
     return !ir_has_effects(e);
 }
 
-// ---- booleans --------------------------------------------------------------------------------------------------------
+// ---- booleans ------------------------------------------------------------------------------------------------------
 
 static ir_op opposite(ir_op op)
 {
     switch (op) {
-    case IR_OP_EQ: return IR_OP_NE;
-    case IR_OP_NE: return IR_OP_EQ;
-    case IR_OP_LT: return IR_OP_GE;
-    case IR_OP_GE: return IR_OP_LT;
-    case IR_OP_GT: return IR_OP_LE;
-    case IR_OP_LE: return IR_OP_GT;
-    default: return IR_OP__COUNT;
+    case IR_OP_EQ:
+        return IR_OP_NE;
+    case IR_OP_NE:
+        return IR_OP_EQ;
+    case IR_OP_LT:
+        return IR_OP_GE;
+    case IR_OP_GE:
+        return IR_OP_LT;
+    case IR_OP_GT:
+        return IR_OP_LE;
+    case IR_OP_LE:
+        return IR_OP_GT;
+    default:
+        return IR_OP__COUNT;
     }
 }
 
@@ -103,7 +111,7 @@ static ir_expr *comparison(simplifier *s, ir_expr *e)
     return ir_disprove(s->env, e) ? boolean(s, false, e) : e;
 }
 
-// ---- integers --------------------------------------------------------------------------------------------------------
+// ---- integers ------------------------------------------------------------------------------------------------------
 
 static ir_expr *with_op(simplifier *s, ir_expr *e, ir_op op, ir_expr *right)
 {
@@ -161,7 +169,8 @@ static ir_expr *neutral(simplifier *s, ir_expr *e)
         return is_int(a, 0) ? b : e;
     case IR_OP_SUB:
     case IR_OP_SHL:
-    case IR_OP_SHR: return is_int(b, 0) ? a : e;
+    case IR_OP_SHR:
+        return is_int(b, 0) ? a : e;
     case IR_OP_MUL:
         if (is_int(b, 1) || (is_int(a, 0) && droppable(b)))
             return a;
@@ -173,8 +182,10 @@ static ir_expr *neutral(simplifier *s, ir_expr *e)
     case IR_OP_FLOORDIV:
     case IR_OP_FLOORMOD:
     case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD: return division(s, e);
-    default: return e;
+    case IR_OP_TRUNCMOD:
+        return division(s, e);
+    default:
+        return e;
     }
 }
 
@@ -192,7 +203,7 @@ static ir_expr *conversion(simplifier *s, ir_expr *e)
     return ir_cast(s->module, x, e->type, e->span);
 }
 
-// ---- expressions -----------------------------------------------------------------------------------------------------
+// ---- expressions ---------------------------------------------------------------------------------------------------
 
 // Integer operators below other integer operators are parts of one index expression, which is simplified as a whole.
 static bool joins_parent(const ir_expr *e, const ir_expr *parent)
@@ -213,8 +224,10 @@ static bool joins_parent(const ir_expr *e, const ir_expr *parent)
     case IR_OP_AND:
     case IR_OP_OR:
     case IR_OP_XOR:
-    case IR_OP_CAST: return true;
-    default: return false;
+    case IR_OP_CAST:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -237,13 +250,20 @@ static ir_expr *finish_operands(simplifier *s, ir_expr *e)
     return now;
 }
 
+// A variable that is a copy of another one, neither of which changes, is that other one.
+static ir_expr *original(simplifier *s, ir_expr *e)
+{
+    ir_expr *value = e->op == IR_OP_VAR ? ir_env_value(s->env, e->u.var) : NULL;
+    return value && value->op == IR_OP_VAR ? ir_read(s->module, value->u.var, e->span) : e;
+}
+
 static ir_expr *known_leaf(simplifier *s, ir_expr *e)
 {
     if (!ir_is_integer(e->type) || (e->op != IR_OP_VAR && e->op != IR_OP_SREG))
         return e;
     ir_range r = ir_range_of(s->env, e);
     if (r.min != r.max || r.min == INT64_MIN || r.max == INT64_MAX)
-        return e;
+        return original(s, e);
     ir_expr *constant = ir_int(s->module, e->type->scalar, r.min);
     constant->span = e->span;
     return constant;
@@ -252,16 +272,25 @@ static ir_expr *known_leaf(simplifier *s, ir_expr *e)
 static ir_expr *by_operator(simplifier *s, ir_expr *e)
 {
     switch (e->op) {
-    case IR_OP_NOT: return negation(s, e);
-    case IR_OP_LAND: return connective(e, true);
-    case IR_OP_LOR: return connective(e, false);
-    case IR_OP_SELECT: return choice(s, e);
-    case IR_OP_CAST: return conversion(s, e);
+    case IR_OP_NOT:
+        return negation(s, e);
+    case IR_OP_LAND:
+        return connective(e, true);
+    case IR_OP_LOR:
+        return connective(e, false);
+    case IR_OP_SELECT:
+        return choice(s, e);
+    case IR_OP_CAST:
+        return conversion(s, e);
     case IR_OP_MIN:
-    case IR_OP_MAX: return extremum(s, e);
-    case IR_OP_NEG: return e->args[0]->op == IR_OP_NEG ? e->args[0]->args[0] : e;
-    case IR_OP_BITNOT: return e->args[0]->op == IR_OP_BITNOT ? e->args[0]->args[0] : e;
-    default: break;
+    case IR_OP_MAX:
+        return extremum(s, e);
+    case IR_OP_NEG:
+        return e->args[0]->op == IR_OP_NEG ? e->args[0]->args[0] : e;
+    case IR_OP_BITNOT:
+        return e->args[0]->op == IR_OP_BITNOT ? e->args[0]->args[0] : e;
+    default:
+        break;
     }
     if (ir_op_properties(e->op) & IR_COMPARE)
         return comparison(s, e);
@@ -288,7 +317,7 @@ static ir_expr *simplify(simplifier *s, ir_expr *e)
     return now;
 }
 
-// ---- statements ------------------------------------------------------------------------------------------------------
+// ---- statements ----------------------------------------------------------------------------------------------------
 
 static void simplify_held(simplifier *s, ir_stmt *stmt)
 {
@@ -355,7 +384,8 @@ static bool simplify_for(ir_rewriter *r, ir_stmt *loop, ir_block *out)
         return false;
     if (ir_prove(s->env, ir_binary(s->module, IR_OP_GE, low, high, loop->span)))
         return true;
-    bool once = ir_const_int(low, &lo) && ir_const_int(high, &hi) && lo < hi && (uint64_t)hi - (uint64_t)lo <= (uint64_t)step;
+    bool once =
+        ir_const_int(low, &lo) && ir_const_int(high, &hi) && lo < hi && (uint64_t)hi - (uint64_t)lo <= (uint64_t)step;
     if (!once || has_jumps(&loop->body))
         return false;
     ir_emit(r, out, declare(s, loop->var, low));
@@ -367,12 +397,17 @@ static bool dissolve(ir_rewriter *r, ir_stmt *s, ir_block *out)
 {
     int64_t known;
     switch (s->kind) {
-    case IR_IF: return simplify_if(r, s, out);
-    case IR_FOR: return simplify_for(r, s, out);
-    case IR_WHILE: return ir_const_int(s->value, &known) && !known;
+    case IR_IF:
+        return simplify_if(r, s, out);
+    case IR_FOR:
+        return simplify_for(r, s, out);
+    case IR_WHILE:
+        return ir_const_int(s->value, &known) && !known;
     case IR_ASSERT:
-    case IR_ASSUME: return ir_const_int(s->value, &known) && known;
-    default: return false;
+    case IR_ASSUME:
+        return ir_const_int(s->value, &known) && known;
+    default:
+        return false;
     }
 }
 
@@ -401,6 +436,7 @@ static void simplify_launch(simplifier *s, ir_func *f)
 bool ir_pass_simplify(ir_pass_context *px)
 {
     for (size_t i = 0; i < px->module->funcs.len; i++) {
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *f = px->module->funcs.at[i];
         // The launch is computed by the host, where no launch is known yet.
         simplifier host = {.module = px->module, .env = ir_env_new(px->module, NULL, px->scratch)};
@@ -411,6 +447,7 @@ bool ir_pass_simplify(ir_pass_context *px)
         ir_rewriter r = {s.env, simplify_stmt, &s};
         ir_rewrite_block(&r, &f->body);
         px->changed |= s.changed | host.changed;
+        arena_reset(px->scratch, mark);
     }
     return true;
 }
@@ -418,5 +455,6 @@ bool ir_pass_simplify(ir_pass_context *px)
 // Note [what is left alone]
 //
 // Floats: x·0, x + 0 and x - x are not 0, x and 0: NaN, infinities and the sign of zero. So no rule here knows a float
-// operator, except for folding of constants. Reads: expressions with effects keep their operands, each once and in order;
-// reads of memory may be dropped (x·0) but are never moved or doubled: a LOAD is an atom that equals only itself.
+// operator, except for folding of constants. Reads: expressions with effects keep their operands, each once and in
+// order; reads of memory may be dropped (x·0) but are never moved or doubled: a LOAD is an atom that equals only
+// itself.

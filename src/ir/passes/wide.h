@@ -10,11 +10,11 @@ typedef struct wide_access {
     ir_expr **index;
     int rank;
     bool is_store, is_guarded;
-    bool is_plain;       // executed in each turn of the loop, by LOAD or STORE, with indices that are no reads
-    ir_expr *load;       // LOAD: the node
-    ir_stmt *store;      // STORE: the statement
-    ir_expr *outside;    // guarded LOAD
-    int group;           // -1: stays as it is
+    bool is_plain;    // executed in each turn of the loop, by LOAD or STORE, with indices that are no reads
+    ir_expr *load;    // LOAD: the node
+    ir_stmt *store;   // STORE: the statement
+    ir_expr *outside; // guarded LOAD
+    int group;        // -1: stays as it is
 } wide_access;
 
 // Accesses that always mean the same element: they share one array of registers.
@@ -22,9 +22,9 @@ typedef struct wide_group {
     ir_var *tensor;
     ir_expr **index;
     int rank;
-    int width;           // elements a copy
+    int width; // elements a copy
     bool is_read, is_written;
-    bool is_guarded;     // and the bounds are not proved
+    bool is_guarded; // and the bounds are not proved
     ir_expr *outside;
     src_span span;
     ir_var *registers;
@@ -32,13 +32,13 @@ typedef struct wide_group {
 
 typedef struct wide_loop {
     ir_pass_context *px;
-    ir_env *env;         // inside of the loop
+    ir_env *env; // inside of the loop
     ir_stmt *loop;
     int64_t first, trips;
-    bool hopeless;       // calls, barriers, jumps: nothing may be moved
+    bool hopeless; // calls, barriers, jumps: nothing may be moved
     bool reads_pointers;
     VEC(wide_access) accesses;
-    VEC(ir_var *) inner;   // declared in the body, inner loop variables among them
+    VEC(ir_var *) inner; // declared in the body, inner loop variables among them
     VEC(ir_var *) assigned;
     VEC(wide_group) groups;
 } wide_loop;
@@ -47,8 +47,8 @@ typedef struct wide_loop {
 bool ir_wide_is_candidate(const ir_stmt *loop, int64_t *first, int64_t *trips);
 // Fills in accesses and groups.
 void ir_wide_find(wide_loop *w);
-// [e] as it is when the loop variable is [at], for a place before or after the loop; NULL if it depends on what only the
-// body knows.
+// [e] as it is when the loop variable is [at], for a place before or after the loop; NULL if it depends on what only
+// the body knows.
 ir_expr *ir_wide_outside_loop(wide_loop *w, ir_expr *e, ir_expr *at);
 // The same as a sum (turn - first) + rest, when it grows with the turns one by one; else NULL.
 const ir_linear *ir_wide_unit_form(wide_loop *w, const ir_linear *l);

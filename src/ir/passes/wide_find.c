@@ -8,14 +8,16 @@ enum { MOST_TRIPS = 64, MOST_BYTES = 256, WIDEST_BITS = 128 };
 bool ir_wide_is_candidate(const ir_stmt *loop, int64_t *first, int64_t *trips)
 {
     int64_t end, step;
-    if (loop->kind != IR_FOR || !ir_is_integer(loop->var->type) || loop->var->is_mutable || loop->unroll == TM_LOOP_PLAIN)
+    if (loop->kind != IR_FOR || !ir_is_integer(loop->var->type) || loop->var->is_mutable ||
+        loop->unroll == TM_LOOP_PLAIN)
         return false;
-    if (!ir_const_int(loop->args[0], first) || !ir_const_int(loop->args[1], &end) || !ir_const_int(loop->args[2], &step))
+    if (!ir_const_int(loop->args[0], first) || !ir_const_int(loop->args[1], &end) ||
+        !ir_const_int(loop->args[2], &step))
         return false;
     return step == 1 && sub_checked(end, *first, trips) && *trips >= 2 && *trips <= MOST_TRIPS;
 }
 
-// ---- collecting ------------------------------------------------------------------------------------------------------
+// ---- collecting ----------------------------------------------------------------------------------------------------
 
 static bool is_memory(const ir_var *v)
 {
@@ -63,12 +65,21 @@ static void add_load(wide_loop *w, ir_expr *e, bool always)
 static void collect_expr(wide_loop *w, ir_expr *e, bool always)
 {
     switch (e->op) {
-    case IR_OP_LOAD: add_load(w, e, always); break;
-    case IR_OP_PLOAD: w->reads_pointers = true; break;
+    case IR_OP_LOAD:
+        add_load(w, e, always);
+        break;
+    case IR_OP_PLOAD:
+        w->reads_pointers = true;
+        break;
     case IR_OP_ADDR:
-    case IR_OP_CALL: w->hopeless = true; break;
-    case IR_OP_INTRIN: w->hopeless |= e->u.intrin->effects != IR_EFFECT_NONE; break;
-    default: break;
+    case IR_OP_CALL:
+        w->hopeless = true;
+        break;
+    case IR_OP_INTRIN:
+        w->hopeless |= e->u.intrin->effects != IR_EFFECT_NONE;
+        break;
+    default:
+        break;
     }
     bool lazy = e->op == IR_OP_SELECT || e->op == IR_OP_LAND || e->op == IR_OP_LOR;
     for (int i = 0; i < e->arg_count; i++)
@@ -85,7 +96,8 @@ static void collect_copy(wide_loop *w, ir_stmt *s)
         if (end->op != IR_OP_ADDR && end->op != IR_OP_TILE)
             w->hopeless = true;
         else if (is_memory(end->u.var))
-            add_access(w, (wide_access){.tensor = end->u.var, .index = end->args, .rank = end->arg_count, .is_store = i == 0});
+            add_access(
+                w, (wide_access){.tensor = end->u.var, .index = end->args, .rank = end->arg_count, .is_store = i == 0});
     }
 }
 
@@ -121,11 +133,21 @@ static void collect_stmt(wide_loop *w, ir_stmt *s, bool always)
         VEC_PUSH(w->px->scratch, &w->inner, s->var);
         w->hopeless |= s->var->tensor != NULL;
         break;
-    case IR_ASSIGN: VEC_PUSH(w->px->scratch, &w->assigned, s->var); break;
-    case IR_STORE: collect_store(w, s, always); return;
-    case IR_COPY: collect_copy(w, s); return;
-    case IR_FOR: collect_loop(w, s, always); return;
-    case IR_ALLOC: w->hopeless |= s->var->tensor->space != IR_REGISTER && s->var->tensor->space != IR_LOCAL; break;
+    case IR_ASSIGN:
+        VEC_PUSH(w->px->scratch, &w->assigned, s->var);
+        break;
+    case IR_STORE:
+        collect_store(w, s, always);
+        return;
+    case IR_COPY:
+        collect_copy(w, s);
+        return;
+    case IR_FOR:
+        collect_loop(w, s, always);
+        return;
+    case IR_ALLOC:
+        w->hopeless |= s->var->tensor->space != IR_REGISTER && s->var->tensor->space != IR_LOCAL;
+        break;
     case IR_IF:
         collect_expr(w, s->value, always);
         collect_block(w, &s->body, false);
@@ -134,8 +156,11 @@ static void collect_stmt(wide_loop *w, ir_stmt *s, bool always)
     case IR_EVAL:
     case IR_INTRIN_TO:
     case IR_ASSUME:
-    case IR_COMMENT: break;
-    default: w->hopeless = true; return;
+    case IR_COMMENT:
+        break;
+    default:
+        w->hopeless = true;
+        return;
     }
     if (s->value)
         collect_expr(w, s->value, always);
@@ -147,7 +172,7 @@ static void collect_block(wide_loop *w, ir_block *b, bool always)
         collect_stmt(w, b->stmts.at[i], always);
 }
 
-// ---- outside of the loop ---------------------------------------------------------------------------------------------
+// ---- outside of the loop -------------------------------------------------------------------------------------------
 
 typedef struct hoisting {
     wide_loop *w;
@@ -203,7 +228,7 @@ const ir_linear *ir_wide_unit_form(wide_loop *w, const ir_linear *l)
     return rest ? ir_linear_combine(w->env, rest, 1, &first, 1) : NULL;
 }
 
-// ---- width -----------------------------------------------------------------------------------------------------------
+// ---- width ---------------------------------------------------------------------------------------------------------
 
 static bool owns_storage(const ir_var *v)
 {
@@ -230,8 +255,8 @@ static int widest(wide_loop *w, const ir_var *v, int64_t unit)
     return width * bits >= 8 ? width : 1;
 }
 
-// The bounds hold for all or none of each [width] turns that begin at a multiple of it: sure for a dimension whose index
-// does not change with the turns, and where both index and extent are multiples.
+// The bounds hold for all or none of each [width] turns that begin at a multiple of it: sure for a dimension whose
+// index does not change with the turns, and where both index and extent are multiples.
 static bool guard_is_uniform(wide_loop *w, const wide_access *a, int width)
 {
     int64_t coef;
@@ -272,7 +297,7 @@ static int width_of(wide_loop *w, const wide_access *a, bool *guard_needed)
     return width;
 }
 
-// ---- groups ----------------------------------------------------------------------------------------------------------
+// ---- groups --------------------------------------------------------------------------------------------------------
 
 static bool same_place(wide_loop *w, const wide_group *g, const wide_access *a)
 {
@@ -304,8 +329,10 @@ static int group_of(wide_loop *w, const wide_access *a)
     int width = width_of(w, a, &guard_needed);
     if (width == 1)
         return -1;
-    wide_group g = {a->tensor, a->index, a->rank, width, !a->is_store, a->is_store, guard_needed, a->outside,
-                    a->load ? a->load->span : a->store->span, NULL};
+    wide_group g = {a->tensor,    a->index,     a->rank,
+                    width,        !a->is_store, a->is_store,
+                    guard_needed, a->outside,   a->load ? a->load->span : a->store->span,
+                    NULL};
     VEC_PUSH(w->px->scratch, &w->groups, g);
     return (int)w->groups.len - 1;
 }

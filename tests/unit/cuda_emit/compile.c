@@ -105,11 +105,13 @@ static void test_host_functions_compile(void **state)
     golden_emit(&g, "host", NULL);
     char folder[] = "/tmp/cuda_emit_XXXXXX";
     assert_non_null(mkdtemp(folder));
-    const char *source = file_join(&g.arena, folder, "host.cu"), *object = file_join(&g.arena, folder, "host.o"), *error;
+    const char *source = file_join(&g.arena, folder, "host.cu"), *object = file_join(&g.arena, folder, "host.o"),
+               *error;
     const char *log_path = file_join(&g.arena, folder, "log");
     assert_true(file_write(&g.arena, source, (str){g.text.at, g.text.len}, &error));
-    int status = system(arena_printf(&g.arena, "%s -std=c++17 -Wno-deprecated-gpu-targets -arch=sm_90 -c -o %s %s > %s 2>&1",
-                                     nvcc, object, source, log_path));
+    int status =
+        system(arena_printf(&g.arena, "%s -std=c++17 -Wno-deprecated-gpu-targets -arch=sm_90 -c -o %s %s > %s 2>&1",
+                            nvcc, object, source, log_path));
     str log;
     assert_true(file_read(&g.arena, log_path, &log, &error));
     if (status || log.len)

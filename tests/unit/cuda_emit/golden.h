@@ -21,7 +21,7 @@ typedef struct golden {
     diag_context diags;
     ir_module *module;
     cu_options options;
-    const arch *from;  // the first architecture that has what the file uses; NULL: any
+    const arch *from; // the first architecture that has what the file uses; NULL: any
     cu_kernel_list kernels;
     str_buf text;
 } golden;
@@ -77,7 +77,8 @@ static inline void golden_read(golden *g, const char *name, str text, const char
     if (target)
         g->module->arch = arch_find(str_of(target));
     g->options = (cu_options){.sources = &g->sources, .kernels = &g->kernels};
-    const char *line = str_starts(text, STR("# options:")) ? arena_strndup(&g->arena, text.at, strcspn(text.at, "\n")) : "";
+    const char *line =
+        str_starts(text, STR("# options:")) ? arena_strndup(&g->arena, text.at, strcspn(text.at, "\n")) : "";
     g->options.lines = strstr(line, "lines") != NULL;
     g->options.host = strstr(line, "host") != NULL;
     if (strstr(line, "header")) {

@@ -1,4 +1,5 @@
-// As much of NVRTC as the tests of emitted text need: the compiler's verdict on a text, without any header or include path.
+// As much of NVRTC as the tests of emitted text need: the compiler's verdict on a text, without any header or include
+// path.
 #pragma once
 
 #include <dlfcn.h>

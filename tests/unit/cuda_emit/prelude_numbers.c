@@ -1,6 +1,6 @@
 // The prelude's conversions for architectures without the instructions, compiled as C++ for the host and compared with
-// src/target: fp8, bf16 and tf32 from every upper half of an f32 with the lower halves where rounding decides, back from
-// every code, and from doubles and integers. Skipped where there is no C++ compiler.
+// src/target: fp8, bf16 and tf32 from every upper half of an f32 with the lower halves where rounding decides, back
+// from every code, and from doubles and integers. Skipped where there is no C++ compiler.
 #include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
@@ -42,11 +42,14 @@ typedef struct under_test {
     uint32_t (*from_sint)(long long);
     uint32_t (*from_uint)(unsigned long long);
     float (*to_float)(uint32_t);
-    uint32_t (*add)(uint32_t, uint32_t), (*sub)(uint32_t, uint32_t), (*mul)(uint32_t, uint32_t), (*div)(uint32_t, uint32_t);
+    uint32_t (*add)(uint32_t, uint32_t), (*sub)(uint32_t, uint32_t), (*mul)(uint32_t, uint32_t),
+        (*div)(uint32_t, uint32_t);
 } under_test;
 
-static under_test types[] = {{.type = DT_F8E4M3, .name = "f8e4m3"}, {.type = DT_F8E5M2, .name = "f8e5m2"},
-                             {.type = DT_BF16, .name = "bf16"}, {.type = DT_TF32, .name = "tf32"}};
+static under_test types[] = {{.type = DT_F8E4M3, .name = "f8e4m3"},
+                             {.type = DT_F8E5M2, .name = "f8e5m2"},
+                             {.type = DT_BF16, .name = "bf16"},
+                             {.type = DT_TF32, .name = "tf32"}};
 enum { TYPES = sizeof types / sizeof *types };
 
 static void *library;
@@ -54,20 +57,25 @@ static void *library;
 static void add_entries(arena *a, str_buf *text, const char *name)
 {
     static const char *const operators[] = {"add", "+", "sub", "-", "mul", "*", "div", "/"};
-    static const char *const sources[] = {"float", "float", "double", "double", "sint", "long long", "uint", "unsigned long long"};
+    static const char *const sources[] = {"float", "float",     "double", "double",
+                                          "sint",  "long long", "uint",   "unsigned long long"};
     for (int i = 0; i < 8; i += 2)
-        str_addf(text, "extern \"C\" unsigned %s_from_%s(%s a) { return to_%s(a).bits; }\n", name, sources[i], sources[i + 1], name);
-    const char *bits = strcmp(name, "tf32") == 0 ? "unsigned int" : strcmp(name, "bf16") == 0 ? "unsigned short" : "unsigned char";
+        str_addf(text, "extern \"C\" unsigned %s_from_%s(%s a) { return to_%s(a).bits; }\n", name, sources[i],
+                 sources[i + 1], name);
+    const char *bits = strcmp(name, "tf32") == 0   ? "unsigned int"
+                       : strcmp(name, "bf16") == 0 ? "unsigned short"
+                                                   : "unsigned char";
     const char *of = arena_printf(a, "%s{(%s)", name, bits);
     str_addf(text, "extern \"C\" float %s_to_float(unsigned a) { return to_float(%sa}); }\n", name, of);
     for (int i = 0; i < 8; i += 2)
-        str_addf(text, "extern \"C\" unsigned %s_%s(unsigned a, unsigned b) { return (%sa} %s %sb}).bits; }\n", name, operators[i],
-                 of, operators[i + 1], of);
+        str_addf(text, "extern \"C\" unsigned %s_%s(unsigned a, unsigned b) { return (%sa} %s %sb}).bits; }\n", name,
+                 operators[i], of, operators[i + 1], of);
 }
 
 static void use_all(arena *a, cu_prelude *p, const char *name)
 {
-    static const char *const pieces[] = {"from_float", "from_double", "from_sint", "from_uint", "to_float", "add", "sub", "mul", "div"};
+    static const char *const pieces[] = {"from_float", "from_double", "from_sint", "from_uint", "to_float",
+                                         "add",        "sub",         "mul",       "div"};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         assert_true(cu_prelude_use(p, str_of(arena_printf(a, "%s.%s", name, pieces[i]))));
 }
@@ -257,7 +265,8 @@ static void test_arithmetic(void **state)
         if (t->type == DT_TF32)
             continue;
         for (int n = 0; n < 400000; n++) {
-            uint32_t a = (uint32_t)next_random(&seed) & ((1u << dt_bits(t->type)) - 1), b = (uint32_t)(next_random(&seed) >> 20) & ((1u << dt_bits(t->type)) - 1);
+            uint32_t a = (uint32_t)next_random(&seed) & ((1u << dt_bits(t->type)) - 1),
+                     b = (uint32_t)(next_random(&seed) >> 20) & ((1u << dt_bits(t->type)) - 1);
             double x = dt_to_double(t->type, a), y = dt_to_double(t->type, b);
             if (isnan(x) || isnan(y))
                 continue;

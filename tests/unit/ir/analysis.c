@@ -33,10 +33,22 @@ static int64_t pick(world *w, int64_t count)
     return (int64_t)(w->seed % (uint64_t)count);
 }
 
-static ir_expr *number(world *w, int64_t v) { return ir_int(w->m, DT_I32, v); }
-static ir_expr *read_of(world *w, ir_var *v) { return ir_read(w->m, v, nowhere); }
-static ir_expr *op2(world *w, ir_op op, ir_expr *a, ir_expr *b) { return ir_binary(w->m, op, a, b, nowhere); }
-static ir_expr *tid(world *w) { return ir_sreg_read(w->m, IR_TID_X, nowhere); }
+static ir_expr *number(world *w, int64_t v)
+{
+    return ir_int(w->m, DT_I32, v);
+}
+static ir_expr *read_of(world *w, ir_var *v)
+{
+    return ir_read(w->m, v, nowhere);
+}
+static ir_expr *op2(world *w, ir_op op, ir_expr *a, ir_expr *b)
+{
+    return ir_binary(w->m, op, a, b, nowhere);
+}
+static ir_expr *tid(world *w)
+{
+    return ir_sreg_read(w->m, IR_TID_X, nowhere);
+}
 
 static void open_world(world *w, uint64_t seed)
 {
@@ -91,18 +103,25 @@ static void random_point(world *w, ire *r)
     ire_set(r, w->local, ire_eval(r, w->local_value).i);
 }
 
-// ---- random expressions ----------------------------------------------------------------------------------------------
+// ---- random expressions --------------------------------------------------------------------------------------------
 
 static ir_expr *random_leaf(world *w)
 {
     switch (pick(w, 7)) {
-    case 0: return number(w, pick(w, 70) - 8);
-    case 1: return read_of(w, w->size);
-    case 2: return read_of(w, w->loop);
-    case 3: return read_of(w, w->local);
-    case 4: return read_of(w, w->free_var);
-    case 5: return ir_sreg_read(w->m, IR_BID_X, nowhere);
-    default: return tid(w);
+    case 0:
+        return number(w, pick(w, 70) - 8);
+    case 1:
+        return read_of(w, w->size);
+    case 2:
+        return read_of(w, w->loop);
+    case 3:
+        return read_of(w, w->local);
+    case 4:
+        return read_of(w, w->free_var);
+    case 5:
+        return ir_sreg_read(w->m, IR_BID_X, nowhere);
+    default:
+        return tid(w);
     }
 }
 
@@ -120,20 +139,31 @@ static ir_expr *random_index(world *w, int depth)
     switch (pick(w, 16)) {
     case 0:
     case 1:
-    case 2: return op2(w, IR_OP_ADD, a, random_index(w, depth - 1));
-    case 3: return op2(w, IR_OP_SUB, a, random_index(w, depth - 1));
+    case 2:
+        return op2(w, IR_OP_ADD, a, random_index(w, depth - 1));
+    case 3:
+        return op2(w, IR_OP_SUB, a, random_index(w, depth - 1));
     case 4:
-    case 5: return op2(w, IR_OP_MUL, a, number(w, divisor(w)));
-    case 6: return op2(w, IR_OP_MUL, a, random_leaf(w));
+    case 5:
+        return op2(w, IR_OP_MUL, a, number(w, divisor(w)));
+    case 6:
+        return op2(w, IR_OP_MUL, a, random_leaf(w));
     case 7:
-    case 8: return op2(w, IR_OP_FLOORDIV, a, number(w, divisor(w)));
+    case 8:
+        return op2(w, IR_OP_FLOORDIV, a, number(w, divisor(w)));
     case 9:
-    case 10: return op2(w, IR_OP_FLOORMOD, a, number(w, divisor(w)));
-    case 11: return op2(w, pick(w, 2) ? IR_OP_TRUNCDIV : IR_OP_TRUNCMOD, a, number(w, divisor(w)));
-    case 12: return op2(w, pick(w, 2) ? IR_OP_SHL : IR_OP_SHR, a, number(w, pick(w, 5)));
-    case 13: return op2(w, IR_OP_AND, a, number(w, pick(w, 2) ? (1 << pick(w, 7)) - 1 : pick(w, 64)));
-    case 14: return op2(w, pick(w, 2) ? IR_OP_XOR : IR_OP_OR, a, random_index(w, depth - 1));
-    default: return op2(w, pick(w, 2) ? IR_OP_MIN : IR_OP_MAX, a, random_index(w, depth - 1));
+    case 10:
+        return op2(w, IR_OP_FLOORMOD, a, number(w, divisor(w)));
+    case 11:
+        return op2(w, pick(w, 2) ? IR_OP_TRUNCDIV : IR_OP_TRUNCMOD, a, number(w, divisor(w)));
+    case 12:
+        return op2(w, pick(w, 2) ? IR_OP_SHL : IR_OP_SHR, a, number(w, pick(w, 5)));
+    case 13:
+        return op2(w, IR_OP_AND, a, number(w, pick(w, 2) ? (1 << pick(w, 7)) - 1 : pick(w, 64)));
+    case 14:
+        return op2(w, pick(w, 2) ? IR_OP_XOR : IR_OP_OR, a, random_index(w, depth - 1));
+    default:
+        return op2(w, pick(w, 2) ? IR_OP_MIN : IR_OP_MAX, a, random_index(w, depth - 1));
     }
 }
 
@@ -253,17 +283,29 @@ static void test_random_proofs(void **state)
     close_world(&w);
 }
 
-// ---- by name ---------------------------------------------------------------------------------------------------------
+// ---- by name -------------------------------------------------------------------------------------------------------
 
 static void expect_text(world *w, ir_expr *e, const char *text)
 {
     assert_string_equal(text_of(w, ir_simplify_index(w->env, e)), text);
 }
 
-static ir_expr *fdiv(world *w, ir_expr *e, int64_t d) { return op2(w, IR_OP_FLOORDIV, e, number(w, d)); }
-static ir_expr *fmod_(world *w, ir_expr *e, int64_t d) { return op2(w, IR_OP_FLOORMOD, e, number(w, d)); }
-static ir_expr *times(world *w, ir_expr *e, int64_t d) { return op2(w, IR_OP_MUL, e, number(w, d)); }
-static ir_expr *plus(world *w, ir_expr *a, ir_expr *b) { return op2(w, IR_OP_ADD, a, b); }
+static ir_expr *fdiv(world *w, ir_expr *e, int64_t d)
+{
+    return op2(w, IR_OP_FLOORDIV, e, number(w, d));
+}
+static ir_expr *fmod_(world *w, ir_expr *e, int64_t d)
+{
+    return op2(w, IR_OP_FLOORMOD, e, number(w, d));
+}
+static ir_expr *times(world *w, ir_expr *e, int64_t d)
+{
+    return op2(w, IR_OP_MUL, e, number(w, d));
+}
+static ir_expr *plus(world *w, ir_expr *a, ir_expr *b)
+{
+    return op2(w, IR_OP_ADD, a, b);
+}
 
 static void test_splits_join(void **state)
 {

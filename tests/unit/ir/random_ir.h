@@ -42,7 +42,8 @@ static inline const ir_type *gen_scalar_type(gen *g)
 static inline const char *gen_name(gen *g)
 {
     static const char *const names[] = {"a", "b", "acc", "if", "f32", "i", "odd name", "x.2", "tid", "let", "back`tick",
-                                        "_", "min", "volatile", "A", "true"};
+                                        "_", "min", "volatile", "A", "true", "at", "size", "count",
+                                        "tile", "to", "map", "layout"};
     return names[rng_below(g->r, sizeof names / sizeof *names)];
 }
 

@@ -318,10 +318,10 @@ static void promotion_rows(void **state)
         dtype a, b, result;
     } table[] = {
         {DT_I8, DT_I32, DT_I32},      {DT_U8, DT_U16, DT_U16},      {DT_I32, DT_U16, DT_I32},
-        {DT_I32, DT_U32, DT_I64},     {DT_I8, DT_U8, DT_I64},       {DT_I64, DT_U32, DT_I64},
+        {DT_I32, DT_U32, DT_I64},     {DT_I8, DT_U8, DT_I16},       {DT_I64, DT_U32, DT_I64},
         {DT_I64, DT_U64, DT_NONE},    {DT_I8, DT_U64, DT_NONE},     {DT_BOOL, DT_I8, DT_I8},
         {DT_BOOL, DT_U64, DT_U64},    {DT_BOOL, DT_BOOL, DT_BOOL},  {DT_I4, DT_I4, DT_I8},
-        {DT_U4, DT_I4, DT_I64},       {DT_U4, DT_I16, DT_I16},      {DT_BOOL, DT_I1, DT_I8},
+        {DT_U4, DT_I4, DT_I16},       {DT_U4, DT_I16, DT_I16},      {DT_BOOL, DT_I1, DT_I8},
         {DT_F16, DT_I64, DT_F16},     {DT_BOOL, DT_F32, DT_F32},    {DT_F16, DT_BF16, DT_F32},
         {DT_TF32, DT_F32, DT_F32},    {DT_F16, DT_TF32, DT_TF32},   {DT_BF16, DT_TF32, DT_TF32},
         {DT_F64, DT_BF16, DT_F64},    {DT_F8E4M3, DT_F32, DT_NONE}, {DT_F8E4M3, DT_F8E5M2, DT_NONE},

@@ -6,9 +6,9 @@ static __device__ __noinline__ void fail(const char *message)
 }
 
 // The remainder that goes with the quotient rounded down: it has the sign of b.
-template <typename T> static __host__ __device__ __forceinline__ T floor_mod(T a, T b)
+static __host__ __device__ __forceinline__ int floor_mod(int a, int b)
 {
-    T rest = a % b;
+    int rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 

@@ -1,3 +1,17 @@
+// The quotient rounded down.
+static __host__ __device__ __forceinline__ int floor_div(int a, int b)
+{
+    int quotient = a / b;
+    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+// The remainder that goes with the quotient rounded down: it has the sign of b.
+static __host__ __device__ __forceinline__ int floor_mod(int a, int b)
+{
+    int rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 static __device__ __forceinline__ int sign(int x)
 {
     if (x < 0) {
@@ -104,5 +118,16 @@ extern "C" __global__ void control(
     y[r] = search(x, n) + (int)last(x, n);
     if (n == 0) {
         return;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32) nobody_reads(
+    int *__restrict__ x,  // i32[4]
+    int n)
+{
+    bump(x);
+    unsigned int u = (unsigned int)n;
+    if (u > 0xffffffffu || u <= 0xffffffffu || (unsigned int)bump(&x[1]) > 0xffffffffu) {
+        x[2] = floor_mod(floor_div(floor_div(floor_div(n, 4), 5), 6), 7);
     }
 }

@@ -3,26 +3,6 @@
 #include <stdio.h>
 #endif
 
-// The quotient rounded down.
-template <typename T> static __host__ __device__ __forceinline__ T floor_div(T a, T b)
-{
-    T quotient = a / b;
-    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
-// The same bits as another type of the same size.
-template <typename To, typename From> static __host__ __device__ __forceinline__ To bit_cast(From value)
-{
-    static_assert(sizeof(To) == sizeof(From), "bit_cast keeps the size");
-    union both {
-        From from;
-        To to;
-        __host__ __device__ both() {}
-    } bits;
-    bits.from = value;
-    return bits.to;
-}
-
 extern "C" __global__ void __launch_bounds__(256) fill_kernel(
     float *__restrict__ x,  // f32[n]
     int n, float v)
@@ -58,6 +38,26 @@ extern "C" __global__ void __launch_bounds__(32) __cluster_dims__(2, 1, 1) paire
 }
 
 #ifndef __CUDACC_RTC__
+
+// The quotient rounded down.
+static __host__ __device__ __forceinline__ int floor_div(int a, int b)
+{
+    int quotient = a / b;
+    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+// The same bits as another type of the same size.
+template <typename To, typename From> static __host__ __device__ __forceinline__ To bit_cast(From value)
+{
+    static_assert(sizeof(To) == sizeof(From), "bit_cast keeps the size");
+    union both {
+        From from;
+        To to;
+        __host__ __device__ both() {}
+    } bits;
+    bits.from = value;
+    return bits.to;
+}
 
 // Device memory that lives as long as its scope.
 template <typename T> struct device_array {

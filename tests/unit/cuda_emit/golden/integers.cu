@@ -1,15 +1,22 @@
 // The quotient rounded down.
-template <typename T> static __host__ __device__ __forceinline__ T floor_div(T a, T b)
+static __host__ __device__ __forceinline__ int floor_div(int a, int b)
 {
-    T quotient = a / b;
+    int quotient = a / b;
     return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
 // The remainder that goes with the quotient rounded down: it has the sign of b.
-template <typename T> static __host__ __device__ __forceinline__ T floor_mod(T a, T b)
+static __host__ __device__ __forceinline__ int floor_mod(int a, int b)
 {
-    T rest = a % b;
+    int rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+// The quotient rounded down.
+static __host__ __device__ __forceinline__ long long floor_div(long long a, long long b)
+{
+    long long quotient = a / b;
+    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
 extern "C" __global__ void __launch_bounds__(32) in_i32(
@@ -30,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(32) in_i32(
     x[(int)(threadIdx.x - 1)] = threadIdx.x / 32;
     x[threadIdx.x + 4] = floor_div((int)threadIdx.x, n) + min((int)threadIdx.x, n);
     if ((int)threadIdx.x < n && (blockIdx.x == 0 || true) && threadIdx.x < 32) {
-        x[blockIdx.x * 128 + threadIdx.x] = threadIdx.x < 4 ? (int)threadIdx.x : n;
+        x[(int)(blockIdx.x * 128 + threadIdx.x)] = threadIdx.x < 4 ? (int)threadIdx.x : n;
     }
     if (!(n == m) || (n != 3 && m <= 4)) {
         x[2]++;
@@ -73,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(32) unsigned_1(
     x[2] = n & 0xffffffffu;
     x[3] = threadIdx.x - 1;
     x[4] = min(n, 5u) >> 2;
-    if (true && m > 0) {
+    if (n <= 0xffffffffu && m > 0) {
         y[0] = n * m + 0xffffffffffffffffull;
     }
     y[1] = (unsigned long long)threadIdx.x << 3;
@@ -99,8 +106,8 @@ extern "C" __global__ void __launch_bounds__(1) narrow(
     c[1] = (signed char)(p + p);
     d[0] = ((unsigned short)q << 8) | (unsigned short)b[1];
     d[1] = (unsigned short)f + (unsigned short)!f;
-    a[4] = floor_div<int>(p, 2);
-    a[5] = floor_mod<int>(p, 3);
+    a[4] = floor_div(p, 2);
+    a[5] = floor_mod(p, 3);
     if ((f && p != 0) || f ^ true) {
         a[6] = (signed char)(q & 15);
     }

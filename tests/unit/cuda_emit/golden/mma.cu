@@ -44,6 +44,6 @@ extern "C" __global__ void __launch_bounds__(32) tensor_cores(
     }
     #pragma unroll
     for (int i = 0; i < 16; i++) {
-        y[i * 32 + threadIdx.x] = acc[i];
+        y[(int)(i * 32 + threadIdx.x)] = acc[i];
     }
 }

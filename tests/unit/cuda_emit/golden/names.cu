@@ -24,3 +24,10 @@ extern "C" __global__ void __launch_bounds__(32) names(
         class_1[i] = 1.0f;
     }
 }
+
+extern "C" __global__ void __launch_bounds__(32) hides(
+    float sqrtf_1,
+    float *__restrict__ x)  // f32[4]
+{
+    x[0] = sqrtf(sqrtf_1);
+}
