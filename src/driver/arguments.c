@@ -15,7 +15,8 @@ enum {
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Output:", 1},
-    {NULL, 'o', "FILE", 0, "write to FILE; its ending says what: .ptx .cubin .fatbin .cu .json .hir; '-' is standard output", 1},
+    {NULL, 'o', "FILE", 0,
+     "write to FILE; its ending says what: .ptx .cubin .fatbin .cu .json .hir; '-' is standard output", 1},
     {"emit", KEY_EMIT, "KIND", 0,
      "ptx (the default), cubin, fatbin, cu, json (how the kernels are called), hir, ast or tokens, beside the input unless -o", 1},
     {"arch", KEY_ARCH, "LIST", 0,

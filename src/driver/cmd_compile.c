@@ -31,7 +31,8 @@ static int choose_kind(cmd_arguments *args)
     if (args->output && strcmp(args->output, "-") != 0) {
         if (pl_kind_of_path(args->output, &o->emit))
             return CMD_OK;
-        return usage_error("cannot tell from '%s' what to write: end it in .ptx, .cubin, .fatbin, .cu, .json or .hir, or give --emit",
+        return usage_error("cannot tell from '%s' what to write: end it in .ptx, .cubin, .fatbin, .cu, .json or .hir, "
+                           "or give --emit",
                            args->output);
     }
     bool is_text_wanted = o->dump && !args->output;

@@ -156,7 +156,8 @@ ir_expr *ir_unary(ir_module *m, ir_op op, ir_expr *a, src_span span);
 ir_expr *ir_binary(ir_module *m, ir_op op, ir_expr *a, ir_expr *b, src_span span);  // result type: a's, or bool
 ir_expr *ir_select(ir_module *m, ir_expr *c, ir_expr *a, ir_expr *b, src_span span);
 ir_expr *ir_cast(ir_module *m, ir_expr *a, const ir_type *type, src_span span);  // [a] itself if it has the type
-ir_expr *ir_load(ir_module *m, ir_var *tensor, ir_expr **indices, int rank, ir_expr *outside, src_span span);  // outside != NULL: guarded
+// [outside] != NULL: guarded.
+ir_expr *ir_load(ir_module *m, ir_var *tensor, ir_expr **indices, int rank, ir_expr *outside, src_span span);
 ir_expr *ir_addr(ir_module *m, ir_var *tensor, ir_expr **indices, int rank, src_span span);
 ir_expr *ir_tile(ir_module *m, ir_var *tensor, ir_expr **indices, int rank, int count, src_span span);
 ir_expr *ir_with_args(ir_module *m, const ir_expr *e, ir_expr **args);  // a copy with other operands
@@ -341,7 +342,7 @@ ir_expr *ir_substitute(ir_module *m, ir_expr *e, const map *substitution);
 
 // The textual form: read(print(m)) equals m. docs/ir.md describes it.
 void ir_print(const ir_module *m, str_buf *out);
-void ir_print_spans(const ir_module *m, str_buf *out);  // with a comment '; file:line' after each statement that has a place
+void ir_print_spans(const ir_module *m, str_buf *out);  // with a comment '; file:line' after each statement
 void ir_print_stmt(const ir_stmt *s, str_buf *out);  // with its nested statements
 void ir_print_func(const ir_func *f, str_buf *out);
 void ir_print_expr(const ir_expr *e, str_buf *out);

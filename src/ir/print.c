@@ -262,7 +262,7 @@ static bool is_number(const ir_expr *e)
 // -(3) is an operator, -3 a constant.
 static void print_prefix(printer *p, char sign, const ir_expr *operand, int at_least)
 {
-    bool parens = TEXT_UNARY < at_least, inner = is_number(operand);
+    bool parens = TEXT_UNARY < at_least, inner = sign == '-' && is_number(operand);
     if (parens)
         str_addc(p->out, '(');
     str_addc(p->out, sign);

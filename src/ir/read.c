@@ -23,7 +23,7 @@ static void unbind_to(reader *r, size_t mark)
 static void no_guarded_place(reader *r)
 {
     if (r->guarded_place)
-        read_fail(r, r->guarded_place->span, "'guarded' is for the left side of a store");
+        ir_read_fail(r, r->guarded_place->span, "'guarded' is for the left side of a store");
 }
 
 // ---- variables ---------------------------------------------------------------------------------------------------
@@ -32,36 +32,36 @@ static ir_expr **read_fixed_exprs(reader *r, const char *open, const char *close
 {
     ir_expr **list;
     src_span span = r->now.span;
-    read_open(r, open);
-    *count = read_exprs(r, close, &list);
-    read_close(r, close);
+    ir_read_open(r, open);
+    *count = ir_read_exprs(r, close, &list);
+    ir_read_close(r, close);
     if (*count > READ_MAX_RANK)
-        read_fail(r, span, "expected at most %d dimensions", READ_MAX_RANK);
+        ir_read_fail(r, span, "expected at most %d dimensions", READ_MAX_RANK);
     if (wanted >= 0 && *count != wanted)
-        read_fail(r, span, "expected %d expressions, found %d", wanted, *count);
+        ir_read_fail(r, span, "expected %d expressions, found %d", wanted, *count);
     return list;
 }
 
 static bool read_placement(reader *r, ir_tensor *t)
 {
     int count;
-    if (!read_continues(r))
+    if (!ir_read_continues(r))
         return false;
-    if (read_take_word(r, "layout"))
-        t->layout = read_layout(r);
-    else if (read_take_word(r, "strides"))
+    if (ir_read_take_word(r, "layout"))
+        t->layout = ir_read_layout(r);
+    else if (ir_read_take_word(r, "strides"))
         t->strides = read_fixed_exprs(r, "(", ")", &count, t->rank);
-    else if (read_take_word(r, "map"))
-        t->map = read_map(r);
-    else if (read_take_word(r, "worker"))
-        t->worker = read_expr(r);
-    else if (read_take_word(r, "align"))
-        t->align_bytes = read_int_in(r, 0, 1 << 20);
-    else if (read_take_word(r, "storage"))
-        t->storage_elems = read_integer(r);
-    else if (read_take_word(r, "at"))
-        t->smem_offset = read_integer(r);
-    else if (read_take_word(r, "dynamic"))
+    else if (ir_read_take_word(r, "map"))
+        t->map = ir_read_map(r);
+    else if (ir_read_take_word(r, "worker"))
+        t->worker = ir_read_expr(r);
+    else if (ir_read_take_word(r, "align"))
+        t->align_bytes = ir_read_int_in(r, 0, 1 << 20);
+    else if (ir_read_take_word(r, "storage"))
+        t->storage_elems = ir_read_integer(r);
+    else if (ir_read_take_word(r, "at"))
+        t->smem_offset = ir_read_integer(r);
+    else if (ir_read_take_word(r, "dynamic"))
         t->is_dynamic_smem = true;
     else
         return false;
@@ -75,11 +75,11 @@ static void read_tensor(reader *r, ir_var *v, const ir_type *elem)
     t->elem = elem;
     t->storage_elems = t->smem_offset = -1;
     t->shape = read_fixed_exprs(r, "[", "]", &t->rank, -1);
-    if (!read_take_space(r, &t->space))
-        read_expected(r, "a memory space");
+    if (!ir_read_take_space(r, &t->space))
+        ir_read_expected(r, "a memory space");
     v->tensor = t;
     v->type = ir_tensor_type(r->module, elem, t->space);
-    if (read_take_word(r, "const"))
+    if (ir_read_take_word(r, "const"))
         v->type = ir_const_of(r->module, v->type);
     while (read_placement(r, t))
         continue;
@@ -87,23 +87,23 @@ static void read_tensor(reader *r, ir_var *v, const ir_type *elem)
 
 static bool read_fact(reader *r, ir_var *v)
 {
-    if (!read_continues(r))
+    if (!ir_read_continues(r))
         return false;
-    if (read_take_word(r, "mut")) {
+    if (ir_read_take_word(r, "mut")) {
         v->is_mutable = true;
-    } else if (read_take_word(r, "size")) {
+    } else if (ir_read_take_word(r, "size")) {
         v->is_size = true;
-    } else if (read_take_word(r, "range")) {
+    } else if (ir_read_take_word(r, "range")) {
         v->has_range = true;
-        read_open(r, "(");
-        v->min = read_integer(r);
-        read_sign(r, ",");
-        v->max = read_integer(r);
-        read_close(r, ")");
-    } else if (read_take_word(r, "div")) {
-        read_open(r, "(");
-        v->divisor = read_integer(r);
-        read_close(r, ")");
+        ir_read_open(r, "(");
+        v->min = ir_read_integer(r);
+        ir_read_sign(r, ",");
+        v->max = ir_read_integer(r);
+        ir_read_close(r, ")");
+    } else if (ir_read_take_word(r, "div")) {
+        ir_read_open(r, "(");
+        v->divisor = ir_read_integer(r);
+        ir_read_close(r, ")");
     } else {
         return false;
     }
@@ -115,16 +115,17 @@ static void read_name_and_type(reader *r, str *key, str *name, const ir_type **t
     *key = r->now.full;
     *name = r->now.text;
     *span = r->now.span;
-    if (r->now.kind != T_NAME || (!r->now.is_quoted && ir_text_is_reserved(arena_strndup(r->arena, name->at, name->len))))
-        read_expected(r, "the name of a variable");
-    read_next(r);
-    read_sign(r, ":");
-    *type = read_type(r);
+    bool is_word = r->now.kind == T_NAME && !r->now.is_quoted;
+    if (r->now.kind != T_NAME || (is_word && ir_text_is_reserved(arena_strndup(r->arena, name->at, name->len))))
+        ir_read_expected(r, "the name of a variable");
+    ir_read_next(r);
+    ir_read_sign(r, ":");
+    *type = ir_read_type(r);
 }
 
 static void read_var_tail(reader *r, ir_var *v)
 {
-    if (read_at_sign(r, "["))
+    if (ir_read_at_sign(r, "["))
         read_tensor(r, v, v->type);
     while (read_fact(r, v))
         continue;
@@ -164,11 +165,11 @@ static ir_stmt *read_declaration(reader *r, src_span span, ir_stmt_kind kind)
 {
     ir_stmt *s = new_stmt(r, kind, span);
     str key;
-    bool is_mutable = kind == IR_DECL && read_take_word(r, "mut");
+    bool is_mutable = kind == IR_DECL && ir_read_take_word(r, "mut");
     s->var = read_var_decl(r, IR_VAR_LOCAL, &key);
     s->var->is_mutable |= is_mutable;
-    if (read_take_sign(r, "="))
-        s->value = read_expr(r);
+    if (ir_read_take_sign(r, "="))
+        s->value = ir_read_expr(r);
     bind(r, key, s->var);
     return s;
 }
@@ -186,12 +187,12 @@ static ir_stmt *read_alloc(reader *r, src_span span)
 static ir_stmt *read_copy(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_COPY, span);
-    ir_expr *to = read_expr(r);
-    read_sign(r, "=");
-    ir_expr *from = read_expr(r);
-    read_word(r, "count");
-    s->count = read_int_in(r, 0, INT32_MAX);
-    if (read_take_word(r, "volatile"))
+    ir_expr *to = ir_read_expr(r);
+    ir_read_sign(r, "=");
+    ir_expr *from = ir_read_expr(r);
+    ir_read_word(r, "count");
+    s->count = ir_read_int_in(r, 0, INT32_MAX);
+    if (ir_read_take_word(r, "volatile"))
         s->flags |= IR_VOLATILE;
     set_args(r, s, 2, to, from, NULL);
     return s;
@@ -202,16 +203,16 @@ static ir_stmt *read_if(reader *r, src_span span)
     ir_stmt *first = new_stmt(r, IR_IF, span), *s = first;
     int depth = r->depth;
     for (;;) {
-        s->value = read_expr(r);
+        s->value = ir_read_expr(r);
         read_block(r, &s->body);
-        if (!read_take_word(r, "else"))
+        if (!ir_read_take_word(r, "else"))
             break;
         src_span place = r->now.span;
-        if (!read_take_word(r, "if")) {
+        if (!ir_read_take_word(r, "if")) {
             read_block(r, &s->or_else);
             break;
         }
-        read_enter(r);
+        ir_read_enter(r);
         ir_stmt *next = new_stmt(r, IR_IF, place);
         ir_append(r->module, &s->or_else, next);
         s = next;
@@ -223,14 +224,14 @@ static ir_stmt *read_if(reader *r, src_span span)
 static void read_unroll(reader *r, ir_stmt *s)
 {
     for (int i = TM_LOOP_PLAIN; i <= TM_LOOP_PARALLEL; i++) {
-        if (!read_take_word(r, ir_text_unroll[i]))
+        if (!ir_read_take_word(r, ir_text_unroll[i]))
             continue;
         s->unroll = (tm_unroll)i;
-        if (!read_at_sign(r, "("))
+        if (!ir_read_at_sign(r, "("))
             return;
-        read_open(r, "(");
-        s->factor = read_int_in(r, 0, INT32_MAX);
-        read_close(r, ")");
+        ir_read_open(r, "(");
+        s->factor = ir_read_int_in(r, 0, INT32_MAX);
+        ir_read_close(r, ")");
         return;
     }
 }
@@ -242,12 +243,12 @@ static ir_stmt *read_for(reader *r, src_span span)
     s->var = read_var_decl(r, IR_VAR_LOOP, &key);
     const ir_type *type = s->var->type;
     if (type->kind != IR_SCALAR || !dt_is_int(type->scalar))
-        read_fail(r, s->var->span, "expected an integer as the variable of a loop");
-    read_word(r, "in");
-    ir_expr *from = read_expr(r);
-    read_word(r, "to");
-    ir_expr *to = read_expr(r);
-    ir_expr *step = read_take_word(r, "step") ? read_expr(r) : ir_int(r->module, type->scalar, 1);
+        ir_read_fail(r, s->var->span, "expected an integer as the variable of a loop");
+    ir_read_word(r, "in");
+    ir_expr *from = ir_read_expr(r);
+    ir_read_word(r, "to");
+    ir_expr *to = ir_read_expr(r);
+    ir_expr *step = ir_read_take_word(r, "step") ? ir_read_expr(r) : ir_int(r->module, type->scalar, 1);
     set_args(r, s, 3, from, to, step);
     read_unroll(r, s);
     size_t mark = r->undo.len;
@@ -260,7 +261,7 @@ static ir_stmt *read_for(reader *r, src_span span)
 static ir_stmt *read_while(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_WHILE, span);
-    s->value = read_expr(r);
+    s->value = ir_read_expr(r);
     read_block(r, &s->body);
     return s;
 }
@@ -271,21 +272,21 @@ static ir_stmt *read_tasks(reader *r, src_span span)
     str keys[TM_MAX_RANK];
     ir_var *vars[TM_MAX_RANK] = {0};
     int count = 0;
-    while (!read_take_word(r, "in")) {
-        if (count && !read_take_sign(r, ","))
-            read_expected(r, "',' or 'in'");
+    while (!ir_read_take_word(r, "in")) {
+        if (count && !ir_read_take_sign(r, ","))
+            ir_read_expected(r, "',' or 'in'");
         if (count == TM_MAX_RANK)
-            read_fail(r, r->now.span, "expected at most %d variables", TM_MAX_RANK);
+            ir_read_fail(r, r->now.span, "expected at most %d variables", TM_MAX_RANK);
         vars[count] = read_var_decl(r, IR_VAR_LOOP, &keys[count]);
         count++;
     }
     src_span place = r->now.span;
-    s->map = read_map(r);
+    s->map = ir_read_map(r);
     if (s->map->rank != count)
-        read_fail(r, place, "expected a mapping of rank %d, found one of rank %d", count, s->map->rank);
+        ir_read_fail(r, place, "expected a mapping of rank %d, found one of rank %d", count, s->map->rank);
     s->vars = arena_dup(r->arena, vars, sizeof *vars * (size_t)count);
-    read_word(r, "on");
-    set_args(r, s, 1, read_expr(r), NULL, NULL);
+    ir_read_word(r, "on");
+    set_args(r, s, 1, ir_read_expr(r), NULL, NULL);
     size_t mark = r->undo.len;
     for (int i = 0; i < count; i++)
         bind(r, keys[i], vars[i]);
@@ -306,21 +307,21 @@ static ir_stmt *read_continue(reader *r, src_span span)
 
 static bool at_end_of_stmt(const reader *r)
 {
-    return r->now.starts_line || r->now.kind == T_END || read_at_sign(r, "}");
+    return r->now.starts_line || r->now.kind == T_END || ir_read_at_sign(r, "}");
 }
 
 static ir_stmt *read_return(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_RETURN, span);
     if (!at_end_of_stmt(r))
-        s->value = read_expr(r);
+        s->value = ir_read_expr(r);
     return s;
 }
 
 static ir_stmt *read_scope(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_SCOPE_OF, span);
-    s->count = read_int_in(r, INT32_MIN, INT32_MAX);
+    s->count = ir_read_int_in(r, INT32_MIN, INT32_MAX);
     read_block(r, &s->body);
     return s;
 }
@@ -328,53 +329,53 @@ static ir_stmt *read_scope(reader *r, src_span span)
 static ir_stmt *read_leave_stmt(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_LEAVE, span);
-    s->count = read_int_in(r, INT32_MIN, INT32_MAX);
+    s->count = ir_read_int_in(r, INT32_MIN, INT32_MAX);
     return s;
 }
 
 static ir_stmt *read_assert(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_ASSERT, span);
-    s->value = read_expr(r);
-    if (read_take_sign(r, ","))
-        s->text = read_string(r);
+    s->value = ir_read_expr(r);
+    if (ir_read_take_sign(r, ","))
+        s->text = ir_read_string(r);
     return s;
 }
 
 static ir_stmt *read_assume(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_ASSUME, span);
-    s->value = read_expr(r);
+    s->value = ir_read_expr(r);
     return s;
 }
 
 static ir_stmt *read_print(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_PRINT, span);
-    s->text = read_string(r);
-    if (read_take_sign(r, ","))
-        s->arg_count = read_exprs(r, "}", &s->args);
+    s->text = ir_read_string(r);
+    if (ir_read_take_sign(r, ","))
+        s->arg_count = ir_read_exprs(r, "}", &s->args);
     return s;
 }
 
 static ir_stmt *read_launch(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_LAUNCH, span);
-    read_sign(r, "@");
-    str name = read_name(r, "the name of a kernel");
+    ir_read_sign(r, "@");
+    str name = ir_read_name(r, "the name of a kernel");
     s->func = map_get(&r->funcs, name.at, name.len);
     if (!s->func)
-        read_fail(r, span, "no kernel '%.*s' is declared before this", (int)name.len, name.at);
-    read_open(r, "(");
-    s->arg_count = read_exprs(r, ")", &s->args);
-    read_close(r, ")");
+        ir_read_fail(r, span, "no kernel '%.*s' is declared before this", (int)name.len, name.at);
+    ir_read_open(r, "(");
+    s->arg_count = ir_read_exprs(r, ")", &s->args);
+    ir_read_close(r, ")");
     return s;
 }
 
 static ir_stmt *read_comment(reader *r, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_COMMENT, span);
-    s->text = read_string(r);
+    s->text = ir_read_string(r);
     return s;
 }
 
@@ -382,12 +383,12 @@ static ir_stmt *read_comment(reader *r, src_span span)
 static ir_stmt *read_assignment(reader *r, ir_expr *place, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_ASSIGN, span);
-    s->value = read_expr(r);
+    s->value = ir_read_expr(r);
     switch (place->op) {
     case IR_OP_VAR: s->var = place->u.var; break;
     case IR_OP_LOAD:
         if ((place->flags & IR_GUARDED) && place != r->guarded_place)
-            read_fail(r, place->span, "a store has no 'else'; 'guarded' makes it one that stays inside");
+            ir_read_fail(r, place->span, "a store has no 'else'; 'guarded' makes it one that stays inside");
         r->guarded_place = place == r->guarded_place ? NULL : r->guarded_place;
         s->kind = IR_STORE;
         s->var = place->u.var;
@@ -404,7 +405,7 @@ static ir_stmt *read_assignment(reader *r, ir_expr *place, src_span span)
         s->kind = IR_INTRIN_TO;
         set_args(r, s, 1, place, NULL, NULL);
         break;
-    default: read_fail(r, place->span, "expected a variable, an element or a tile before '='");
+    default: ir_read_fail(r, place->span, "expected a variable, an element or a tile before '='");
     }
     return s;
 }
@@ -412,8 +413,8 @@ static ir_stmt *read_assignment(reader *r, ir_expr *place, src_span span)
 static ir_stmt *read_expr_stmt(reader *r)
 {
     src_span span = r->now.span;
-    ir_expr *e = read_expr(r);
-    if (read_take_sign(r, "="))
+    ir_expr *e = ir_read_expr(r);
+    if (ir_read_take_sign(r, "="))
         return read_assignment(r, e, span);
     ir_stmt *s = new_stmt(r, IR_EVAL, span);
     s->value = e;
@@ -436,7 +437,7 @@ static ir_stmt *read_stmt(reader *r)
     src_span span = r->now.span;
     if (r->now.kind == T_NAME)
         for (size_t i = 0; i < sizeof stmt_words / sizeof *stmt_words; i++)
-            if (read_take_word(r, stmt_words[i].word))
+            if (ir_read_take_word(r, stmt_words[i].word))
                 return stmt_words[i].read(r, span);
     return read_expr_stmt(r);
 }
@@ -444,35 +445,35 @@ static ir_stmt *read_stmt(reader *r)
 static void read_block(reader *r, ir_block *out)
 {
     no_guarded_place(r);
-    read_enter(r);
+    ir_read_enter(r);
     size_t mark = r->undo.len;
-    read_sign(r, "{");
-    while (!read_take_sign(r, "}")) {
+    ir_read_sign(r, "{");
+    while (!ir_read_take_sign(r, "}")) {
         ir_append(r->module, out, read_stmt(r));
         no_guarded_place(r);
         if (!at_end_of_stmt(r))
-            read_expected(r, "the end of the line");
+            ir_read_expected(r, "the end of the line");
     }
     unbind_to(r, mark);
-    read_leave(r);
+    ir_read_leave(r);
 }
 
 // ---- functions ---------------------------------------------------------------------------------------------------
 
 static void skip_param(reader *r)
 {
-    for (int open = 0; open || (!read_at_sign(r, ",") && !read_at_sign(r, ")")); read_next(r)) {
+    for (int open = 0; open || (!ir_read_at_sign(r, ",") && !ir_read_at_sign(r, ")")); ir_read_next(r)) {
         if (r->now.kind == T_END)
-            read_expected(r, "')'");
-        open += read_at_sign(r, "(") || read_at_sign(r, "[") || read_at_sign(r, "{");
-        open -= read_at_sign(r, ")") || read_at_sign(r, "]") || read_at_sign(r, "}");
+            ir_read_expected(r, "')'");
+        open += ir_read_at_sign(r, "(") || ir_read_at_sign(r, "[") || ir_read_at_sign(r, "{");
+        open -= ir_read_at_sign(r, ")") || ir_read_at_sign(r, "]") || ir_read_at_sign(r, "}");
     }
 }
 
 // The names and types, so that a shape may name a parameter that comes later.
 static void declare_params(reader *r, ir_func *f)
 {
-    while (!read_at_sign(r, ")")) {
+    while (!ir_read_at_sign(r, ")")) {
         str key, name;
         const ir_type *type;
         src_span span;
@@ -481,19 +482,19 @@ static void declare_params(reader *r, ir_func *f)
         VEC_PUSH(r->arena, &f->params, v);
         skip_param(r);
         bind(r, key, v);
-        if (!read_take_sign(r, ","))
+        if (!ir_read_take_sign(r, ","))
             break;
     }
 }
 
 static void read_params(reader *r, ir_func *f)
 {
-    read_open(r, "(");
+    ir_read_open(r, "(");
     size_t begin = r->at;
     token first = r->now;
     declare_params(r, f);
-    if (!read_at_sign(r, ")"))
-        read_expected(r, "')'");
+    if (!ir_read_at_sign(r, ")"))
+        ir_read_expected(r, "')'");
     r->at = begin;
     r->now = first;
     for (size_t i = 0; i < f->params.len; i++) {
@@ -503,41 +504,41 @@ static void read_params(reader *r, ir_func *f)
         read_name_and_type(r, &key, &name, &type, &span);
         read_var_tail(r, f->params.at[i]);
         if (i + 1 < f->params.len)
-            read_sign(r, ",");
+            ir_read_sign(r, ",");
     }
-    read_take_sign(r, ",");
-    read_close(r, ")");
+    ir_read_take_sign(r, ",");
+    ir_read_close(r, ")");
 }
 
 static void read_three(reader *r, ir_expr **three)
 {
     for (int i = 0; i < 3; i++) {
         if (i)
-            read_sign(r, ",");
-        three[i] = read_take_word(r, "_") ? NULL : read_expr(r);
+            ir_read_sign(r, ",");
+        three[i] = ir_read_take_word(r, "_") ? NULL : ir_read_expr(r);
     }
 }
 
 static bool read_func_property(reader *r, ir_func *f)
 {
-    if (read_take_word(r, "title"))
-        f->title = read_string(r);
-    else if (read_take_word(r, "doc"))
-        f->doc = read_string(r);
-    else if (read_take_word(r, "grid"))
+    if (ir_read_take_word(r, "title"))
+        f->title = ir_read_string(r);
+    else if (ir_read_take_word(r, "doc"))
+        f->doc = ir_read_string(r);
+    else if (ir_read_take_word(r, "grid"))
         read_three(r, f->grid);
-    else if (read_take_word(r, "block"))
+    else if (ir_read_take_word(r, "block"))
         read_three(r, f->block);
-    else if (read_take_word(r, "cluster"))
+    else if (ir_read_take_word(r, "cluster"))
         read_three(r, f->cluster);
-    else if (read_take_word(r, "smem"))
-        f->dynamic_smem_bytes = read_expr(r);
-    else if (read_take_word(r, "min_blocks"))
-        f->min_blocks = read_integer(r);
-    else if (read_take_word(r, "static_smem"))
-        f->static_smem_bytes = read_integer(r);
-    else if (read_take_word(r, "pool"))
-        f->pool_bytes = read_integer(r);
+    else if (ir_read_take_word(r, "smem"))
+        f->dynamic_smem_bytes = ir_read_expr(r);
+    else if (ir_read_take_word(r, "min_blocks"))
+        f->min_blocks = ir_read_integer(r);
+    else if (ir_read_take_word(r, "static_smem"))
+        f->static_smem_bytes = ir_read_integer(r);
+    else if (ir_read_take_word(r, "pool"))
+        f->pool_bytes = ir_read_integer(r);
     else
         return false;
     return true;
@@ -546,27 +547,27 @@ static bool read_func_property(reader *r, ir_func *f)
 static ir_func_kind read_func_kind(reader *r)
 {
     for (ir_func_kind k = IR_KERNEL; k <= IR_HOST_FUNC; k++)
-        if (read_take_word(r, ir_func_kind_name(k)))
+        if (ir_read_take_word(r, ir_func_kind_name(k)))
             return k;
-    read_expected(r, "'intrin', 'global' or a function");
+    ir_read_expected(r, "'intrin', 'global' or a function");
 }
 
 static void read_func(reader *r)
 {
     src_span span = r->now.span;
-    bool is_public = read_take_word(r, "public");
+    bool is_public = ir_read_take_word(r, "public");
     ir_func_kind kind = read_func_kind(r);
-    read_sign(r, "@");
+    ir_read_sign(r, "@");
     src_span place = r->now.span;
-    str name = read_name(r, "the name of a function");
+    str name = ir_read_name(r, "the name of a function");
     if (map_get(&r->funcs, name.at, name.len))
-        read_fail(r, place, "function '%.*s' is already declared", (int)name.len, name.at);
+        ir_read_fail(r, place, "function '%.*s' is already declared", (int)name.len, name.at);
     ir_func *f = ir_func_new(r->module, kind, arena_strndup(r->arena, name.at, name.len), span);
     f->is_public = is_public;
     size_t mark = r->undo.len;
     read_params(r, f);
-    if (read_take_sign(r, "->"))
-        f->result = read_type(r);
+    if (ir_read_take_sign(r, "->"))
+        f->result = ir_read_type(r);
     while (read_func_property(r, f))
         continue;
     read_block(r, &f->body);
@@ -579,14 +580,14 @@ static void read_func(reader *r)
 
 static void read_operand(reader *r, ir_operand *o)
 {
-    str name = read_name(r, "the name of an operand");
+    str name = ir_read_name(r, "the name of an operand");
     o->name = arena_strndup(r->arena, name.at, name.len);
-    read_sign(r, ":");
-    o->type = read_type(r);
-    if (read_take_word(r, "count"))
-        o->count = read_int_in(r, 0, INT32_MAX);
-    o->is_immediate = read_take_word(r, "immediate");
-    o->is_updated = read_take_word(r, "updated");
+    ir_read_sign(r, ":");
+    o->type = ir_read_type(r);
+    if (ir_read_take_word(r, "count"))
+        o->count = ir_read_int_in(r, 0, INT32_MAX);
+    o->is_immediate = ir_read_take_word(r, "immediate");
+    o->is_updated = ir_read_take_word(r, "updated");
 }
 
 static int read_effects(reader *r)
@@ -594,31 +595,31 @@ static int read_effects(reader *r)
     int effects = 0;
     do {
         int i = 0;
-        while (ir_text_effects[i] && !read_at_word(r, ir_text_effects[i]))
+        while (ir_text_effects[i] && !ir_read_at_word(r, ir_text_effects[i]))
             i++;
         if (!ir_text_effects[i])
-            read_expected(r, "an effect");
-        read_next(r);
+            ir_read_expected(r, "an effect");
+        ir_read_next(r);
         effects |= 1 << i;
-    } while (read_take_sign(r, ","));
+    } while (ir_read_take_sign(r, ","));
     return effects;
 }
 
 static ir_scope read_scope_name(reader *r)
 {
     for (ir_scope s = IR_SCOPE_THREAD; s <= IR_SCOPE_GPU; s++)
-        if (read_take_word(r, ir_scope_name(s)))
+        if (ir_read_take_word(r, ir_scope_name(s)))
             return s;
-    read_expected(r, "a scope");
+    ir_read_expected(r, "a scope");
 }
 
 static const arch *read_arch(reader *r)
 {
     src_span span = r->now.span;
-    str name = read_name(r, "an architecture");
+    str name = ir_read_name(r, "an architecture");
     const arch *found = arch_find(name);
     if (!found)
-        read_fail(r, span, "no architecture is called '%.*s'", (int)name.len, name.at);
+        ir_read_fail(r, span, "no architecture is called '%.*s'", (int)name.len, name.at);
     return found;
 }
 
@@ -629,33 +630,33 @@ typedef struct intrin_lists {
 
 static void read_intrin_property(reader *r, ir_intrin *in, intrin_lists *lists)
 {
-    if (read_take_word(r, "name")) {
-        in->name = read_string(r);
-    } else if (read_take_word(r, "module")) {
-        in->module = read_string(r);
-    } else if (read_at_word(r, "ptx") || read_at_word(r, "cuda")) {
-        in->form = read_at_word(r, "ptx") ? IR_INTRIN_PTX : IR_INTRIN_CUDA;
-        read_next(r);
-        in->text = read_string(r);
-    } else if (read_take_word(r, "needs")) {
+    if (ir_read_take_word(r, "name")) {
+        in->name = ir_read_string(r);
+    } else if (ir_read_take_word(r, "module")) {
+        in->module = ir_read_string(r);
+    } else if (ir_read_at_word(r, "ptx") || ir_read_at_word(r, "cuda")) {
+        in->form = ir_read_at_word(r, "ptx") ? IR_INTRIN_PTX : IR_INTRIN_CUDA;
+        ir_read_next(r);
+        in->text = ir_read_string(r);
+    } else if (ir_read_take_word(r, "needs")) {
         in->needs = read_arch(r);
-    } else if (read_take_word(r, "needs_text")) {
-        in->needs_text = read_string(r);
-    } else if (read_take_word(r, "scope")) {
+    } else if (ir_read_take_word(r, "needs_text")) {
+        in->needs_text = ir_read_string(r);
+    } else if (ir_read_take_word(r, "scope")) {
         in->scope = read_scope_name(r);
-    } else if (read_take_word(r, "effects")) {
+    } else if (ir_read_take_word(r, "effects")) {
         in->effects = read_effects(r);
-    } else if (read_take_word(r, "operand")) {
+    } else if (ir_read_take_word(r, "operand")) {
         ir_operand o = {0};
         read_operand(r, &o);
         VEC_PUSH(r->arena, &lists->operands, o);
-    } else if (read_take_word(r, "result")) {
-        in->result = read_type(r);
-        if (read_take_word(r, "count"))
-            in->result_count = read_int_in(r, 0, INT32_MAX);
+    } else if (ir_read_take_word(r, "result")) {
+        in->result = ir_read_type(r);
+        if (ir_read_take_word(r, "count"))
+            in->result_count = ir_read_int_in(r, 0, INT32_MAX);
     } else {
-        read_word(r, "dtype");
-        const char *text = read_string(r);
+        ir_read_word(r, "dtype");
+        const char *text = ir_read_string(r);
         VEC_PUSH(r->arena, &lists->dtypes, text);
     }
 }
@@ -666,14 +667,14 @@ static void read_intrin_decl(reader *r)
     intrin_lists lists = {0};
     in->span = r->now.span;
     src_span place = r->now.span;
-    str name = read_name(r, "the name of an instruction");
+    str name = ir_read_name(r, "the name of an instruction");
     if (map_get(&r->intrins, name.at, name.len))
-        read_fail(r, place, "instruction '%.*s' is already declared", (int)name.len, name.at);
+        ir_read_fail(r, place, "instruction '%.*s' is already declared", (int)name.len, name.at);
     in->instance = in->name = arena_strndup(r->arena, name.at, name.len);
     in->module = in->text = "";
     in->result = ir_void(r->module);
-    read_sign(r, "{");
-    while (!read_take_sign(r, "}"))
+    ir_read_sign(r, "{");
+    while (!ir_read_take_sign(r, "}"))
         read_intrin_property(r, in, &lists);
     VEC_PUSH(r->arena, &lists.dtypes, NULL);
     in->operands = lists.operands.at;
@@ -691,21 +692,21 @@ static void read_global(reader *r)
     ir_expr **values = NULL;
     ir_var *v = read_var_decl(r, IR_VAR_GLOBAL, &key);
     if (!v->tensor)
-        read_fail(r, v->span, "expected a tensor as a global variable");
-    if (read_take_sign(r, "=")) {
+        ir_read_fail(r, v->span, "expected a tensor as a global variable");
+    if (ir_read_take_sign(r, "=")) {
         src_span span = r->now.span;
         VEC(ir_expr *) list = {0};
         r->brackets++;
-        read_sign(r, "{");
-        while (!read_at_sign(r, "}")) {
-            ir_expr *e = read_expr(r);
+        ir_read_sign(r, "{");
+        while (!ir_read_at_sign(r, "}")) {
+            ir_expr *e = ir_read_expr(r);
             VEC_PUSH(r->arena, &list, e);
-            if (!read_take_sign(r, ","))
+            if (!ir_read_take_sign(r, ","))
                 break;
         }
-        read_close(r, "}");
+        ir_read_close(r, "}");
         if ((int64_t)list.len != v->tensor->storage_elems)
-            read_fail(r, span, "expected %lld values, found %zu", (long long)v->tensor->storage_elems, list.len);
+            ir_read_fail(r, span, "expected %lld values, found %zu", (long long)v->tensor->storage_elems, list.len);
         VEC_RESERVE(r->arena, &list, 1);
         values = list.at;
     }
@@ -717,16 +718,16 @@ static void read_global(reader *r)
 
 static void read_module(reader *r)
 {
-    read_next(r);
-    if (read_take_word(r, "module")) {
-        r->module->name = read_string(r);
+    ir_read_next(r);
+    if (ir_read_take_word(r, "module")) {
+        r->module->name = ir_read_string(r);
         r->module->arch = read_arch(r);
-        r->module->is_low = read_take_word(r, "low");
+        r->module->is_low = ir_read_take_word(r, "low");
     }
     while (r->now.kind != T_END) {
-        if (read_take_word(r, "intrin"))
+        if (ir_read_take_word(r, "intrin"))
             read_intrin_decl(r);
-        else if (read_take_word(r, "global"))
+        else if (ir_read_take_word(r, "global"))
             read_global(r);
         else
             read_func(r);

@@ -6,10 +6,10 @@
 
 // ---- types -------------------------------------------------------------------------------------------------------
 
-bool read_take_space(reader *r, ir_space *out)
+bool ir_read_take_space(reader *r, ir_space *out)
 {
     for (ir_space s = IR_GENERIC; s <= IR_HOST; s++) {
-        if (read_take_word(r, ir_space_name(s))) {
+        if (ir_read_take_word(r, ir_space_name(s))) {
             *out = s;
             return true;
         }
@@ -20,30 +20,30 @@ bool read_take_space(reader *r, ir_space *out)
 static const ir_type *read_derived(reader *r, bool is_pointer)
 {
     ir_space space = IR_GENERIC;
-    read_enter(r);
-    read_take_space(r, &space);
-    bool is_const = read_take_word(r, "const");
-    const ir_type *elem = read_type(r);
+    ir_read_enter(r);
+    ir_read_take_space(r, &space);
+    bool is_const = ir_read_take_word(r, "const");
+    const ir_type *elem = ir_read_type(r);
     const ir_type *t = is_pointer ? ir_pointer(r->module, elem, space) : ir_tensor_type(r->module, elem, space);
-    read_leave(r);
+    ir_read_leave(r);
     return is_const ? ir_const_of(r->module, t) : t;
 }
 
-const ir_type *read_type(reader *r)
+const ir_type *ir_read_type(reader *r)
 {
-    if (read_take_sign(r, "~"))
+    if (ir_read_take_sign(r, "~"))
         return read_derived(r, true);
-    if (read_take_word(r, "tensor"))
+    if (ir_read_take_word(r, "tensor"))
         return read_derived(r, false);
-    if (read_take_word(r, "void"))
+    if (ir_read_take_word(r, "void"))
         return ir_void(r->module);
-    if (read_take_word(r, "string"))
+    if (ir_read_take_word(r, "string"))
         return ir_string(r->module);
     dtype scalar;
     int lanes;
     if (r->now.kind != T_NAME || r->now.is_quoted || !ir_text_type_name(r->now.full, &scalar, &lanes))
-        read_expected(r, "a type");
-    read_next(r);
+        ir_read_expected(r, "a type");
+    ir_read_next(r);
     return lanes ? ir_vector(r->module, scalar, lanes) : ir_scalar(r->module, scalar);
 }
 
@@ -57,8 +57,8 @@ static ir_expr *read_int_constant(reader *r, bool negative)
     int64_t value = (int64_t)(negative ? 0 - t.magnitude : t.magnitude);
     bool fits = type == DT_U64 ? !negative || !value : t.magnitude <= limit && dt_holds_int(type, value);
     if (!dt_is_int(type) || !fits)
-        read_fail(r, t.span, "the number is no value of type %s", dt_name(type));
-    read_next(r);
+        ir_read_fail(r, t.span, "the number is no value of type %s", dt_name(type));
+    ir_read_next(r);
     ir_expr *e = ir_int(r->module, type, value);
     e->span = t.span;
     return e;
@@ -69,8 +69,8 @@ static ir_expr *read_float_constant(reader *r, bool negative)
     token t = r->now;
     dtype type = t.suffix == DT_NONE ? DT_F32 : t.suffix;
     if (dt_is_int(type) || type == DT_BOOL)
-        read_fail(r, t.span, "the number is no value of type %s", dt_name(type));
-    read_next(r);
+        ir_read_fail(r, t.span, "the number is no value of type %s", dt_name(type));
+    ir_read_next(r);
     ir_expr *e = ir_float(r->module, type, negative ? -t.number : t.number);
     e->span = t.span;
     return e;
@@ -80,13 +80,14 @@ static ir_expr *read_float_constant(reader *r, bool negative)
 static ir_expr *read_special_float(reader *r)
 {
     src_span span = r->now.span;
-    double value = read_at_word(r, "nan") ? (double)NAN : read_at_word(r, "inf") ? (double)INFINITY : -(double)INFINITY;
-    read_next(r);
-    read_open(r, "(");
-    const ir_type *type = read_type(r);
-    read_close(r, ")");
+    double infinity = ir_read_at_word(r, "ninf") ? -(double)INFINITY : (double)INFINITY;
+    double value = ir_read_at_word(r, "nan") ? (double)NAN : infinity;
+    ir_read_next(r);
+    ir_read_open(r, "(");
+    const ir_type *type = ir_read_type(r);
+    ir_read_close(r, ")");
     if (type->kind != IR_SCALAR || dt_is_int(type->scalar) || type->scalar == DT_BOOL)
-        read_fail(r, span, "expected a float type");
+        ir_read_fail(r, span, "expected a float type");
     // Not through ir_float: narrow types that saturate have no infinity, but a module may hold one until it is checked.
     ir_expr *e = ir_new_expr(r->module, IR_OP_FLOAT, type, span, 0);
     e->u.f = value;
@@ -96,24 +97,24 @@ static ir_expr *read_special_float(reader *r)
 static ir_expr *read_string_constant(reader *r)
 {
     src_span span = r->now.span;
-    ir_expr *e = ir_text(r->module, read_string(r));
+    ir_expr *e = ir_text(r->module, ir_read_string(r));
     e->span = span;
     return e;
 }
 
 // ---- lists -------------------------------------------------------------------------------------------------------
 
-int read_exprs(reader *r, const char *close, ir_expr ***out)
+int ir_read_exprs(reader *r, const char *close, ir_expr ***out)
 {
     VEC(ir_expr *) list = {0};
     int height = 0;
-    while (!read_at_sign(r, close) && !read_at_word(r, "else")) {
+    while (!ir_read_at_sign(r, close) && !ir_read_at_word(r, "else")) {
         if (list.len == READ_MAX_ARGS)
-            read_fail(r, r->now.span, "expected at most %d operands", READ_MAX_ARGS);
-        ir_expr *e = read_expr(r);
+            ir_read_fail(r, r->now.span, "expected at most %d operands", READ_MAX_ARGS);
+        ir_expr *e = ir_read_expr(r);
         VEC_PUSH(r->arena, &list, e);
         height = r->height > height ? r->height : height;
-        if (!read_take_sign(r, ","))
+        if (!ir_read_take_sign(r, ","))
             break;
     }
     r->height = height;
@@ -123,10 +124,10 @@ int read_exprs(reader *r, const char *close, ir_expr ***out)
 
 static int read_call_args(reader *r, ir_expr ***out)
 {
-    read_open(r, "(");
-    int count = read_exprs(r, ")", out);
-    read_close(r, ")");
-    read_grow(r, r->height);
+    ir_read_open(r, "(");
+    int count = ir_read_exprs(r, ")", out);
+    ir_read_close(r, ")");
+    ir_read_grow(r, r->height);
     return count;
 }
 
@@ -140,25 +141,25 @@ static ir_expr *with_args(reader *r, ir_op op, const ir_type *type, src_span spa
 
 // ---- variables and accesses --------------------------------------------------------------------------------------
 
-ir_var *read_var_use(reader *r)
+ir_var *ir_read_var_use(reader *r)
 {
     if (r->now.kind != T_NAME)
-        read_expected(r, "a variable");
+        ir_read_expected(r, "a variable");
     ir_var *v = map_get(&r->vars, r->now.full.at, r->now.full.len);
     if (!v)
-        read_fail(r, r->now.span, "no variable '%.*s' is declared here", (int)r->now.full.len, r->now.full.at);
-    read_next(r);
+        ir_read_fail(r, r->now.span, "no variable '%.*s' is declared here", (int)r->now.full.len, r->now.full.at);
+    ir_read_next(r);
     return v;
 }
 
 static int read_access_flags(reader *r)
 {
     int flags = 0;
-    if (read_take_word(r, "guarded"))
+    if (ir_read_take_word(r, "guarded"))
         flags |= IR_GUARDED;
-    if (read_take_word(r, "volatile"))
+    if (ir_read_take_word(r, "volatile"))
         flags |= IR_VOLATILE;
-    if (read_take_sign(r, "+"))
+    if (ir_read_take_sign(r, "+"))
         flags |= IR_FLAT;
     return flags;
 }
@@ -175,22 +176,22 @@ typedef struct access {
 static void read_access(reader *r, ir_var *v, access *a)
 {
     *a = (access){.var = v};
-    read_open(r, "[");
+    ir_read_open(r, "[");
     a->flags = read_access_flags(r);
-    a->count = read_exprs(r, "]", &a->args);
+    a->count = ir_read_exprs(r, "]", &a->args);
     int height = r->height;
-    if (read_take_word(r, "else"))
-        a->outside = read_expr(r);
-    read_close(r, "]");
-    read_grow(r, r->height > height ? r->height : height);
+    if (ir_read_take_word(r, "else"))
+        a->outside = ir_read_expr(r);
+    ir_read_close(r, "]");
+    ir_read_grow(r, r->height > height ? r->height : height);
 }
 
 static ir_var *read_tensor_use(reader *r)
 {
     src_span span = r->now.span;
-    ir_var *v = read_var_use(r);
+    ir_var *v = ir_read_var_use(r);
     if (v->type->kind != IR_TENSOR)
-        read_fail(r, span, "expected a tensor, '%s' is none", v->name);
+        ir_read_fail(r, span, "expected a tensor, '%s' is none", v->name);
     return v;
 }
 
@@ -201,7 +202,7 @@ static ir_expr *load_of(reader *r, const access *a, src_span span)
     if (!(a->flags & IR_GUARDED))
         return e;
     if (a->outside || r->guarded_place)
-        read_fail(r, span, "'guarded' is for the left side of a store; a load says what to read 'else'");
+        ir_read_fail(r, span, "'guarded' is for the left side of a store; a load says what to read 'else'");
     r->guarded_place = e;
     return e;
 }
@@ -209,7 +210,7 @@ static ir_expr *load_of(reader *r, const access *a, src_span span)
 static int flat_or_volatile(reader *r, const access *a, src_span span)
 {
     if (a->outside || (a->flags & IR_GUARDED))
-        read_fail(r, span, "an address cannot be guarded");
+        ir_read_fail(r, span, "an address cannot be guarded");
     return a->flags;
 }
 
@@ -228,12 +229,12 @@ static ir_expr *read_tile(reader *r)
 {
     src_span span = r->now.span;
     access a;
-    read_next(r);
-    read_open(r, "(");
+    ir_read_next(r);
+    ir_read_open(r, "(");
     read_access(r, read_tensor_use(r), &a);
-    read_sign(r, ",");
-    int count = read_int_in(r, 0, INT32_MAX);
-    read_close(r, ")");
+    ir_read_sign(r, ",");
+    int count = ir_read_int_in(r, 0, INT32_MAX);
+    ir_read_close(r, ")");
     ir_expr *e = ir_tile(r->module, a.var, a.args, a.count, count, span);
     e->flags = (uint8_t)flat_or_volatile(r, &a, span);
     return e;
@@ -242,8 +243,8 @@ static ir_expr *read_tile(reader *r)
 static ir_expr *read_variable(reader *r)
 {
     src_span span = r->now.span;
-    ir_var *v = read_var_use(r);
-    if (v->type->kind != IR_TENSOR || !read_at_sign(r, "[") || !read_continues(r))
+    ir_var *v = ir_read_var_use(r);
+    if (v->type->kind != IR_TENSOR || !ir_read_at_sign(r, "[") || !ir_read_continues(r))
         return ir_read(r->module, v, span);
     access a;
     read_access(r, v, &a);
@@ -261,15 +262,15 @@ static const ir_type *inferred_type(reader *r, ir_op op, ir_expr **args, src_spa
     case IR_OP_SELECT: return args[1]->type;
     case IR_OP_PLOAD:
         if (args[0]->type->kind != IR_POINTER)
-            read_fail(r, span, "expected a pointer");
+            ir_read_fail(r, span, "expected a pointer");
         return args[0]->type->elem;
     case IR_OP_LANE:
         if (args[0]->type->kind != IR_VECTOR)
-            read_fail(r, span, "expected a vector");
+            ir_read_fail(r, span, "expected a vector");
         return ir_scalar(r->module, args[0]->type->scalar);
     case IR_OP_CAST:
     case IR_OP_BITCAST:
-    case IR_OP_VEC: read_fail(r, span, "expected a type in brackets after '%s'", ir_op_name(op));
+    case IR_OP_VEC: ir_read_fail(r, span, "expected a type in brackets after '%s'", ir_op_name(op));
     default: break;
     }
     return ir_op_properties(op) & IR_COMPARE ? ir_scalar(r->module, DT_BOOL) : args[0]->type;
@@ -282,18 +283,18 @@ static ir_expr *read_operator(reader *r, ir_op op)
     const ir_type *type = NULL;
     int lane = 0;
     ir_expr **args;
-    read_next(r);
-    if (read_at_sign(r, "[")) {
-        read_open(r, "[");
+    ir_read_next(r);
+    if (ir_read_at_sign(r, "[")) {
+        ir_read_open(r, "[");
         if (op == IR_OP_LANE)
-            lane = read_int_in(r, 0, INT32_MAX);
+            lane = ir_read_int_in(r, 0, INT32_MAX);
         else
-            type = read_type(r);
-        read_close(r, "]");
+            type = ir_read_type(r);
+        ir_read_close(r, "]");
     }
     int count = read_call_args(r, &args);
     if (op != IR_OP_VEC && count != ir_op_arity(op))
-        read_fail(r, span, "'%s' takes %d operands, found %d", ir_op_name(op), ir_op_arity(op), count);
+        ir_read_fail(r, span, "'%s' takes %d operands, found %d", ir_op_name(op), ir_op_arity(op), count);
     if (!type)
         type = inferred_type(r, op, args, span);
     ir_expr *e = with_args(r, op, type, span, args, count);
@@ -305,10 +306,10 @@ static ir_expr *read_operator(reader *r, ir_op op)
 static ir_expr *read_cast(reader *r)
 {
     src_span span = r->now.span;
-    const ir_type *type = read_type(r);
+    const ir_type *type = ir_read_type(r);
     ir_expr **args;
     if (read_call_args(r, &args) != 1)
-        read_fail(r, span, "a conversion takes one operand");
+        ir_read_fail(r, span, "a conversion takes one operand");
     return with_args(r, IR_OP_CAST, type, span, args, 1);
 }
 
@@ -316,11 +317,11 @@ static ir_expr *read_call(reader *r)
 {
     src_span span = r->now.span;
     ir_expr **args;
-    read_next(r);
-    str name = read_name(r, "the name of a function");
+    ir_read_next(r);
+    str name = ir_read_name(r, "the name of a function");
     ir_func *f = map_get(&r->funcs, name.at, name.len);
     if (!f)
-        read_fail(r, span, "no function '%.*s' is declared before this", (int)name.len, name.at);
+        ir_read_fail(r, span, "no function '%.*s' is declared before this", (int)name.len, name.at);
     int count = read_call_args(r, &args);
     ir_expr *e = with_args(r, IR_OP_CALL, f->result, span, args, count);
     e->u.func = f;
@@ -331,11 +332,11 @@ static ir_expr *read_intrin(reader *r)
 {
     src_span span = r->now.span;
     ir_expr **args;
-    read_next(r);
-    str name = read_name(r, "the name of an instruction");
+    ir_read_next(r);
+    str name = ir_read_name(r, "the name of an instruction");
     const ir_intrin *in = map_get(&r->intrins, name.at, name.len);
     if (!in)
-        read_fail(r, span, "no instruction '%.*s' is declared before this", (int)name.len, name.at);
+        ir_read_fail(r, span, "no instruction '%.*s' is declared before this", (int)name.len, name.at);
     int count = read_call_args(r, &args);
     ir_expr *e = with_args(r, IR_OP_INTRIN, in->result, span, args, count);
     e->u.intrin = in;
@@ -344,6 +345,8 @@ static ir_expr *read_intrin(reader *r)
 
 static bool find_sreg(str name, ir_sreg *out)
 {
+    if (!memchr(name.at, '.', name.len))
+        return false;
     for (int i = 0; i < IR_SREG__COUNT; i++) {
         if (str_equal(name, str_of(ir_sreg_name((ir_sreg)i)))) {
             *out = (ir_sreg)i;
@@ -355,38 +358,44 @@ static bool find_sreg(str name, ir_sreg *out)
 
 static ir_expr *read_truth(reader *r)
 {
-    ir_expr *e = ir_int(r->module, DT_BOOL, read_at_word(r, "true"));
+    ir_expr *e = ir_int(r->module, DT_BOOL, ir_read_at_word(r, "true"));
     e->span = r->now.span;
-    read_next(r);
+    ir_read_next(r);
     return e;
+}
+
+// A word before '(' or '[' that calls something; NULL if it does not.
+static ir_expr *read_called_word(reader *r)
+{
+    ir_op op;
+    dtype scalar;
+    int lanes;
+    bool called = ir_read_before(r, '(');
+    if (called && (ir_read_at_word(r, "nan") || ir_read_at_word(r, "inf") || ir_read_at_word(r, "ninf")))
+        return read_special_float(r);
+    if (called && ir_read_at_word(r, "tile"))
+        return read_tile(r);
+    if (ir_text_op(r->now.full, &op) && ir_text_has_call_form(op))
+        return read_operator(r, op);
+    if (called && ir_text_type_name(r->now.full, &scalar, &lanes))
+        return read_cast(r);
+    return NULL;
 }
 
 static ir_expr *read_word_expr(reader *r)
 {
-    str word = r->now.full;
     src_span span = r->now.span;
     ir_sreg sreg;
-    ir_op op;
-    dtype scalar;
-    int lanes;
     if (r->now.is_quoted || r->now.is_numbered)
         return read_variable(r);
-    if (read_at_word(r, "true") || read_at_word(r, "false"))
+    if (ir_read_at_word(r, "true") || ir_read_at_word(r, "false"))
         return read_truth(r);
-    bool called = read_before_paren(r);
-    if (called && (read_at_word(r, "nan") || read_at_word(r, "inf") || read_at_word(r, "ninf")))
-        return read_special_float(r);
-    if (called && read_at_word(r, "tile"))
-        return read_tile(r);
-    if (find_sreg(word, &sreg)) {
-        read_next(r);
+    if (find_sreg(r->now.full, &sreg)) {
+        ir_read_next(r);
         return ir_sreg_read(r->module, sreg, span);
     }
-    if (ir_text_op(word, &op) && ir_text_has_call_form(op))
-        return read_operator(r, op);
-    if (called && ir_text_type_name(word, &scalar, &lanes))
-        return read_cast(r);
-    return read_variable(r);
+    ir_expr *called = ir_read_before(r, '(') || ir_read_before(r, '[') ? read_called_word(r) : NULL;
+    return called ? called : read_variable(r);
 }
 
 // ---- precedence --------------------------------------------------------------------------------------------------
@@ -403,32 +412,32 @@ static ir_expr *read_primary(reader *r)
     case T_SIGN:
     case T_END: break;
     }
-    if (read_at_sign(r, "@"))
+    if (ir_read_at_sign(r, "@"))
         return read_call(r);
-    if (read_at_sign(r, "!"))
+    if (ir_read_at_sign(r, "!"))
         return read_intrin(r);
-    if (!read_at_sign(r, "("))
-        read_expected(r, "an expression");
-    read_open(r, "(");
-    e = read_expr(r);
-    read_close(r, ")");
+    if (!ir_read_at_sign(r, "("))
+        ir_read_expected(r, "an expression");
+    ir_read_open(r, "(");
+    e = ir_read_expr(r);
+    ir_read_close(r, ")");
     return e;
 }
 
 // p[i], p[volatile i]
-ir_expr *read_postfix(reader *r)
+ir_expr *ir_read_postfix(reader *r)
 {
     ir_expr *e = read_primary(r);
-    while (read_at_sign(r, "[") && read_continues(r)) {
+    while (ir_read_at_sign(r, "[") && ir_read_continues(r)) {
         src_span span = r->now.span;
         int height = r->height;
         if (e->type->kind != IR_POINTER)
-            read_fail(r, span, "expected a tensor or a pointer before '['");
-        read_open(r, "[");
-        bool is_volatile = read_take_word(r, "volatile");
-        ir_expr *args[2] = {e, read_expr(r)};
-        read_close(r, "]");
-        read_grow(r, r->height > height ? r->height : height);
+            ir_read_fail(r, span, "expected a tensor or a pointer before '['");
+        ir_read_open(r, "[");
+        bool is_volatile = ir_read_take_word(r, "volatile");
+        ir_expr *args[2] = {e, ir_read_expr(r)};
+        ir_read_close(r, "]");
+        ir_read_grow(r, r->height > height ? r->height : height);
         e = with_args(r, IR_OP_PLOAD, e->type->elem, span, args, 2);
         e->flags = is_volatile ? IR_VOLATILE : 0;
     }
@@ -438,30 +447,30 @@ ir_expr *read_postfix(reader *r)
 static ir_expr *read_unary(reader *r)
 {
     src_span span = r->now.span;
-    if (read_take_sign(r, "&"))
+    if (ir_read_take_sign(r, "&"))
         return read_address(r);
-    ir_op op = read_at_sign(r, "-") ? IR_OP_NEG : IR_OP_BITNOT;
-    if (op == IR_OP_BITNOT && !read_at_sign(r, "~"))
-        return read_postfix(r);
-    read_next(r);
+    ir_op op = ir_read_at_sign(r, "-") ? IR_OP_NEG : IR_OP_BITNOT;
+    if (op == IR_OP_BITNOT && !ir_read_at_sign(r, "~"))
+        return ir_read_postfix(r);
+    ir_read_next(r);
     r->height = 0;
     if (op == IR_OP_NEG && r->now.kind == T_INT)
         return read_int_constant(r, true);
     if (op == IR_OP_NEG && r->now.kind == T_FLOAT)
         return read_float_constant(r, true);
-    read_enter(r);
+    ir_read_enter(r);
     ir_expr *e = ir_unary(r->module, op, read_unary(r), span);
-    read_grow(r, r->height);
-    read_leave(r);
+    ir_read_grow(r, r->height);
+    ir_read_leave(r);
     return e;
 }
 
 static const text_infix *at_infix(const reader *r)
 {
-    if ((r->now.kind != T_SIGN && r->now.kind != T_NAME) || !read_continues(r))
+    if ((r->now.kind != T_SIGN && r->now.kind != T_NAME) || !ir_read_continues(r))
         return NULL;
     for (const text_infix *t = ir_text_infix; t->sign; t++)
-        if (read_at_sign(r, t->sign) || read_at_word(r, t->sign))
+        if (ir_read_at_sign(r, t->sign) || ir_read_at_word(r, t->sign))
             return t;
     return NULL;
 }
@@ -473,17 +482,17 @@ static ir_expr *read_binary(reader *r, int at_least)
     for (const text_infix *t; (t = at_infix(r)) && t->precedence >= at_least;) {
         src_span span = r->now.span;
         int height = r->height;
-        read_next(r);
+        ir_read_next(r);
         left = ir_binary(r->module, t->op, left, read_binary(r, t->precedence + 1), span);
-        read_grow(r, r->height > height ? r->height : height);
+        ir_read_grow(r, r->height > height ? r->height : height);
     }
     return left;
 }
 
-ir_expr *read_expr(reader *r)
+ir_expr *ir_read_expr(reader *r)
 {
-    read_enter(r);
+    ir_read_enter(r);
     ir_expr *e = read_binary(r, TEXT_LOR);
-    read_leave(r);
+    ir_read_leave(r);
     return e;
 }

@@ -7,7 +7,7 @@
 
 // ---- errors ------------------------------------------------------------------------------------------------------
 
-void read_fail(reader *r, src_span span, const char *format, ...)
+void ir_read_fail(reader *r, src_span span, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -25,27 +25,27 @@ static const char *token_text(reader *r)
     return arena_printf(r->arena, "'%.*s'", (int)(len < 40 ? len : 40), r->file->text.at + begin);
 }
 
-void read_expected(reader *r, const char *what)
+void ir_read_expected(reader *r, const char *what)
 {
-    read_fail(r, r->now.span, "expected %s, found %s", what, token_text(r));
+    ir_read_fail(r, r->now.span, "expected %s, found %s", what, token_text(r));
 }
 
-void read_enter(reader *r)
+void ir_read_enter(reader *r)
 {
     if (++r->depth > READ_MAX_DEPTH)
-        read_fail(r, r->now.span, "nested too deeply: expected at most %d levels", READ_MAX_DEPTH);
+        ir_read_fail(r, r->now.span, "nested too deeply: expected at most %d levels", READ_MAX_DEPTH);
 }
 
-void read_leave(reader *r)
+void ir_read_leave(reader *r)
 {
     r->depth--;
 }
 
-void read_grow(reader *r, int below)
+void ir_read_grow(reader *r, int below)
 {
     r->height = below + 1;
     if (r->height > READ_MAX_DEPTH)
-        read_fail(r, r->now.span, "nested too deeply: expected at most %d levels", READ_MAX_DEPTH);
+        ir_read_fail(r, r->now.span, "nested too deeply: expected at most %d levels", READ_MAX_DEPTH);
 }
 
 // ---- characters --------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ static void lex_quoted_name(reader *r, size_t begin)
     for (r->at++;; r->at++) {
         int c = peek(r, 0);
         if (c <= 0)
-            read_fail(r, span_from(r, begin), "expected '`' at the end of a quoted name");
+            ir_read_fail(r, span_from(r, begin), "expected '`' at the end of a quoted name");
         if (c == '`' && peek(r, 1) != '`')
             break;
         if (c == '`')
@@ -147,7 +147,7 @@ static void lex_quoted_name(reader *r, size_t begin)
     }
     r->at++;
     if (!b.len)
-        read_fail(r, span_from(r, begin), "expected a name between the quotes");
+        ir_read_fail(r, span_from(r, begin), "expected a name between the quotes");
     r->now.kind = T_NAME;
     r->now.is_quoted = true;
     r->now.text = (str){b.at, b.len};
@@ -162,7 +162,7 @@ static void lex_number_suffix(reader *r)
         r->at++;
     int lanes;
     if (r->at > begin && (!ir_text_type_name(text_from(r, begin), &r->now.suffix, &lanes) || lanes))
-        read_fail(r, span_from(r, begin), "expected a scalar type after the number");
+        ir_read_fail(r, span_from(r, begin), "expected a scalar type after the number");
 }
 
 static bool lex_fraction(reader *r)
@@ -198,7 +198,7 @@ static void lex_number(reader *r, size_t begin)
     errno = 0;
     r->now.magnitude = strtoull(text, NULL, 10);
     if (errno)
-        read_fail(r, span_from(r, begin), "the number does not fit in 64 bits");
+        ir_read_fail(r, span_from(r, begin), "the number does not fit in 64 bits");
 }
 
 static int hex_digit(int c)
@@ -215,7 +215,7 @@ static char lex_escape(reader *r)
         return (char)c;
     int high = hex_digit(peek(r, 1)), low = high < 0 ? -1 : hex_digit(peek(r, 2));
     if (c != 'x' || low < 0 || high + low == 0)
-        read_fail(r, span_from(r, r->at), "expected one of \\n, \\\", \\\\ and \\x01 to \\xff");
+        ir_read_fail(r, span_from(r, r->at), "expected one of \\n, \\\", \\\\ and \\x01 to \\xff");
     r->at += 2;
     return (char)(high * 16 + low);
 }
@@ -227,7 +227,7 @@ static void lex_string(reader *r, size_t begin)
     for (r->at++; peek(r, 0) != '"'; r->at++) {
         int c = peek(r, 0);
         if (c <= 0 || c == '\n')
-            read_fail(r, span_from(r, begin), "expected '\"' at the end of the string");
+            ir_read_fail(r, span_from(r, begin), "expected '\"' at the end of the string");
         if (c == '\\') {
             r->at++;
             c = lex_escape(r);
@@ -249,7 +249,7 @@ static void lex_sign(reader *r, size_t begin)
 {
     str rest = {r->file->text.at + begin, r->file->text.len - begin};
     for (const char *const *s = signs; *s; s++) {
-        if (!str_starts(rest, str_of(*s)))
+        if (*rest.at != **s || !str_starts(rest, str_of(*s)))
             continue;
         r->at += strlen(*s);
         r->now.kind = T_SIGN;
@@ -257,10 +257,10 @@ static void lex_sign(reader *r, size_t begin)
         return;
     }
     r->at++;
-    read_fail(r, span_from(r, begin), "unexpected byte 0x%02x", (unsigned)(unsigned char)*rest.at);
+    ir_read_fail(r, span_from(r, begin), "unexpected byte 0x%02x", (unsigned)(unsigned char)*rest.at);
 }
 
-void read_next(reader *r)
+void ir_read_next(reader *r)
 {
     bool starts_line = skip_space(r);
     size_t begin = r->at;
@@ -283,103 +283,104 @@ void read_next(reader *r)
 
 // ---- what a production asks for ----------------------------------------------------------------------------------
 
-bool read_at_sign(const reader *r, const char *sign)
+bool ir_read_at_sign(const reader *r, const char *sign)
 {
-    return r->now.kind == T_SIGN && strcmp(r->now.sign, sign) == 0;
+    return r->now.kind == T_SIGN && *r->now.sign == *sign && strcmp(r->now.sign, sign) == 0;
 }
 
-bool read_at_word(const reader *r, const char *word)
+bool ir_read_at_word(const reader *r, const char *word)
 {
-    return r->now.kind == T_NAME && !r->now.is_quoted && str_equal(r->now.full, str_of(word));
+    const token *t = &r->now;
+    return t->kind == T_NAME && !t->is_quoted && *t->full.at == *word && str_equal(t->full, str_of(word));
 }
 
-bool read_continues(const reader *r)
+bool ir_read_continues(const reader *r)
 {
     return r->brackets > 0 || !r->now.starts_line;
 }
 
-bool read_before_paren(const reader *r)
+bool ir_read_before(const reader *r, char c)
 {
-    return peek(r, 0) == '(';
+    return peek(r, 0) == c;
 }
 
-bool read_take_sign(reader *r, const char *sign)
+bool ir_read_take_sign(reader *r, const char *sign)
 {
-    bool there = read_at_sign(r, sign);
+    bool there = ir_read_at_sign(r, sign);
     if (there)
-        read_next(r);
+        ir_read_next(r);
     return there;
 }
 
-bool read_take_word(reader *r, const char *word)
+bool ir_read_take_word(reader *r, const char *word)
 {
-    bool there = read_at_word(r, word);
+    bool there = ir_read_at_word(r, word);
     if (there)
-        read_next(r);
+        ir_read_next(r);
     return there;
 }
 
-void read_sign(reader *r, const char *sign)
+void ir_read_sign(reader *r, const char *sign)
 {
-    if (!read_take_sign(r, sign))
-        read_expected(r, arena_printf(r->arena, "'%s'", sign));
+    if (!ir_read_take_sign(r, sign))
+        ir_read_expected(r, arena_printf(r->arena, "'%s'", sign));
 }
 
-void read_word(reader *r, const char *word)
+void ir_read_word(reader *r, const char *word)
 {
-    if (!read_take_word(r, word))
-        read_expected(r, arena_printf(r->arena, "'%s'", word));
+    if (!ir_read_take_word(r, word))
+        ir_read_expected(r, arena_printf(r->arena, "'%s'", word));
 }
 
-void read_open(reader *r, const char *sign)
+void ir_read_open(reader *r, const char *sign)
 {
     r->brackets++;
-    read_sign(r, sign);
+    ir_read_sign(r, sign);
 }
 
-void read_close(reader *r, const char *sign)
+void ir_read_close(reader *r, const char *sign)
 {
-    if (!read_at_sign(r, sign))
-        read_expected(r, arena_printf(r->arena, "'%s'", sign));
+    if (!ir_read_at_sign(r, sign))
+        ir_read_expected(r, arena_printf(r->arena, "'%s'", sign));
     r->brackets--;
-    read_next(r);
+    ir_read_next(r);
 }
 
-str read_name(reader *r, const char *what)
+str ir_read_name(reader *r, const char *what)
 {
     if (r->now.kind != T_NAME || r->now.is_numbered)
-        read_expected(r, what);
+        ir_read_expected(r, what);
     str name = r->now.text;
-    read_next(r);
+    ir_read_next(r);
     return name;
 }
 
-const char *read_string(reader *r)
+const char *ir_read_string(reader *r)
 {
     if (r->now.kind != T_STRING)
-        read_expected(r, "a string");
+        ir_read_expected(r, "a string");
     const char *text = r->now.text.at;
-    read_next(r);
+    ir_read_next(r);
     return text;
 }
 
-int64_t read_integer(reader *r)
+int64_t ir_read_integer(reader *r)
 {
-    bool negative = read_take_sign(r, "-");
+    bool negative = ir_read_take_sign(r, "-");
     uint64_t limit = (uint64_t)INT64_MAX + negative;
     if (r->now.kind != T_INT || r->now.suffix != DT_NONE || r->now.magnitude > limit)
-        read_expected(r, "a 64-bit integer");
+        ir_read_expected(r, "a 64-bit integer");
     uint64_t value = negative ? 0 - r->now.magnitude : r->now.magnitude;
-    read_next(r);
+    ir_read_next(r);
     return (int64_t)value;
 }
 
-int read_int_in(reader *r, int64_t low, int64_t high)
+int ir_read_int_in(reader *r, int64_t low, int64_t high)
 {
     src_span span = r->now.span;
-    int64_t value = read_integer(r);
+    int64_t value = ir_read_integer(r);
     if (value < low || value > high)
-        read_fail(r, span, "expected a number from %lld to %lld, found %lld", (long long)low, (long long)high,
-                  (long long)value);
+        ir_read_fail(r, span, "expected a number from %lld to %lld, found %lld", (long long)low, (long long)high,
+                     (long long)value);
     return (int)value;
 }

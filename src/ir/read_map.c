@@ -23,29 +23,29 @@ typedef struct call {
 static void read_numbers(reader *r, const char *close, shape *out)
 {
     *out = (shape){0};
-    while (!read_at_sign(r, close)) {
+    while (!ir_read_at_sign(r, close)) {
         if (r->now.kind == T_NAME)
             return;
         if (out->rank == TM_MAX_RANK)
-            read_fail(r, r->now.span, "expected at most %d dimensions", TM_MAX_RANK);
-        out->at[out->rank++] = read_integer(r);
-        if (!read_take_sign(r, ","))
+            ir_read_fail(r, r->now.span, "expected at most %d dimensions", TM_MAX_RANK);
+        out->at[out->rank++] = ir_read_integer(r);
+        if (!ir_read_take_sign(r, ","))
             return;
     }
 }
 
 static void read_list(reader *r, shape *out)
 {
-    read_open(r, "[");
+    ir_read_open(r, "[");
     read_numbers(r, "]", out);
-    read_close(r, "]");
+    ir_read_close(r, "]");
 }
 
 static void small_numbers(reader *r, const shape *from, int *out)
 {
     for (int i = 0; i < from->rank; i++) {
         if (from->at[i] < 0 || from->at[i] >= TM_MAX_RANK)
-            read_fail(r, r->now.span, "expected numbers from 0 to %d", TM_MAX_RANK - 1);
+            ir_read_fail(r, r->now.span, "expected numbers from 0 to %d", TM_MAX_RANK - 1);
         out[i] = (int)from->at[i];
     }
 }
@@ -54,55 +54,55 @@ static void read_named(reader *r, call *c)
 {
     src_span span = r->now.span;
     shape list;
-    if (read_take_word(r, "ranks")) {
-        read_sign(r, "=");
+    if (ir_read_take_word(r, "ranks")) {
+        ir_read_sign(r, "=");
         read_list(r, &list);
         small_numbers(r, &list, c->ranks);
         c->has_ranks = true;
         if (list.rank != c->extents.rank)
-            read_fail(r, span, "expected %d ranks, found %d", c->extents.rank, list.rank);
-    } else if (read_take_word(r, "strides")) {
-        read_sign(r, "=");
+            ir_read_fail(r, span, "expected %d ranks, found %d", c->extents.rank, list.rank);
+    } else if (ir_read_take_word(r, "strides")) {
+        ir_read_sign(r, "=");
         read_list(r, &c->strides);
         c->has_strides = true;
         if (c->strides.rank != c->extents.rank)
-            read_fail(r, span, "expected %d strides, found %d", c->extents.rank, c->strides.rank);
+            ir_read_fail(r, span, "expected %d strides, found %d", c->extents.rank, c->strides.rank);
     } else {
-        read_word(r, "attrs");
-        read_sign(r, "=");
-        c->attrs = read_string(r);
+        ir_read_word(r, "attrs");
+        ir_read_sign(r, "=");
+        c->attrs = ir_read_string(r);
     }
 }
 
 static void read_call(reader *r, call *c)
 {
     *c = (call){0};
-    read_open(r, "(");
-    if (read_at_sign(r, "[")) {
+    ir_read_open(r, "(");
+    if (ir_read_at_sign(r, "[")) {
         read_list(r, &c->extents);
-        if (!read_at_sign(r, ")"))
-            read_sign(r, ",");
+        if (!ir_read_at_sign(r, ")"))
+            ir_read_sign(r, ",");
     } else {
         read_numbers(r, ")", &c->extents);
     }
-    while (!read_at_sign(r, ")")) {
+    while (!ir_read_at_sign(r, ")")) {
         read_named(r, c);
-        if (!read_take_sign(r, ","))
+        if (!ir_read_take_sign(r, ","))
             break;
     }
-    read_close(r, ")");
+    ir_read_close(r, ")");
 }
 
 static _Noreturn void impossible(reader *r, src_span span, tm_reason why)
 {
-    read_fail(r, span, "this cannot be built: %s", tm_reason_text(why));
+    ir_read_fail(r, span, "this cannot be built: %s", tm_reason_text(why));
 }
 
 static int read_one_int(reader *r)
 {
-    read_open(r, "(");
-    int value = read_int_in(r, 0, TM_MAX_RANK);
-    read_close(r, ")");
+    ir_read_open(r, "(");
+    int value = ir_read_int_in(r, 0, TM_MAX_RANK);
+    ir_read_close(r, ")");
     return value;
 }
 
@@ -118,14 +118,14 @@ static void reverse_ranks(call *c)
 static const tm_map *read_map_call(reader *r)
 {
     src_span span = r->now.span;
-    str name = read_name(r, "a mapping");
+    str name = ir_read_name(r, "a mapping");
     bool column = str_starts(name, STR("col_"));
     bool repeats = str_equal(name, STR("repeat")) || str_equal(name, STR("col_repeat")) ||
                    str_equal(name, STR("repeat_map"));
     bool spreads = str_equal(name, STR("spatial")) || str_equal(name, STR("col_spatial")) ||
                    str_equal(name, STR("spatial_map"));
     if (!repeats && !spreads)
-        read_fail(r, span, "expected a mapping, found '%.*s'", (int)name.len, name.at);
+        ir_read_fail(r, span, "expected a mapping, found '%.*s'", (int)name.len, name.at);
     call c;
     read_call(r, &c);
     if (column)
@@ -142,13 +142,13 @@ static const tm_map *read_map_call(reader *r)
 // .projection({0: 0})
 static int read_projected_dim(reader *r)
 {
-    read_open(r, "(");
-    read_sign(r, "{");
-    int dim = read_int_in(r, 0, TM_MAX_RANK);
-    read_sign(r, ":");
-    read_int_in(r, 0, 0);
-    read_sign(r, "}");
-    read_close(r, ")");
+    ir_read_open(r, "(");
+    ir_read_sign(r, "{");
+    int dim = ir_read_int_in(r, 0, TM_MAX_RANK);
+    ir_read_sign(r, ":");
+    ir_read_int_in(r, 0, 0);
+    ir_read_sign(r, "}");
+    ir_read_close(r, ")");
     return dim;
 }
 
@@ -156,33 +156,33 @@ static const tm_map *read_map_factor(reader *r)
 {
     const tm_map *m;
     src_span span = r->now.span;
-    read_enter(r);
-    if (read_at_sign(r, "(")) {
-        read_open(r, "(");
-        m = read_map(r);
-        read_close(r, ")");
+    ir_read_enter(r);
+    if (ir_read_at_sign(r, "(")) {
+        ir_read_open(r, "(");
+        m = ir_read_map(r);
+        ir_read_close(r, ")");
     } else {
         m = read_map_call(r);
     }
-    while (read_take_sign(r, ".")) {
+    while (ir_read_take_sign(r, ".")) {
         tm_reason why = TM_OK;
-        bool drops = read_take_word(r, "without");
+        bool drops = ir_read_take_word(r, "without");
         if (!drops)
-            read_word(r, "projection");
+            ir_read_word(r, "projection");
         int dim = drops ? read_one_int(r) : read_projected_dim(r);
         m = drops ? tm_without(r->arena, m, dim, &why) : tm_project(r->arena, m, dim, &why);
         if (!m)
             impossible(r, span, why);
     }
-    read_leave(r);
+    ir_read_leave(r);
     return m;
 }
 
-const tm_map *read_map(reader *r)
+const tm_map *ir_read_map(reader *r)
 {
     src_span span = r->now.span;
     const tm_map *m = read_map_factor(r);
-    while (read_take_sign(r, "*")) {
+    while (ir_read_take_sign(r, "*")) {
         tm_reason why = TM_OK;
         m = tm_compose(r->arena, m, read_map_factor(r), &why);
         if (!m)
@@ -198,11 +198,11 @@ static const tm_layout *read_layout_call(reader *r)
     src_span span = r->now.span;
     tm_reason why = TM_OK;
     const tm_layout *l = NULL;
-    str name = read_name(r, "a layout");
+    str name = ir_read_name(r, "a layout");
     if (str_equal(name, STR("register_layout"))) {
-        read_open(r, "(");
-        l = tm_layout_of_map(r->arena, read_map(r));
-        read_close(r, ")");
+        ir_read_open(r, "(");
+        l = tm_layout_of_map(r->arena, ir_read_map(r));
+        ir_read_close(r, ")");
         return l;
     }
     call c;
@@ -218,7 +218,7 @@ static const tm_layout *read_layout_call(reader *r)
     else if (str_equal(name, STR("strided_layout")) && c.has_strides)
         l = tm_layout_strided(r->arena, c.extents.rank, c.extents.at, c.strides.at, &why);
     else
-        read_fail(r, span, "expected a layout, found '%.*s'", (int)name.len, name.at);
+        ir_read_fail(r, span, "expected a layout, found '%.*s'", (int)name.len, name.at);
     if (!l)
         impossible(r, span, why);
     return l;
@@ -227,30 +227,30 @@ static const tm_layout *read_layout_call(reader *r)
 static const tm_layout *read_swizzle(reader *r, const tm_layout *base, tm_reason *why)
 {
     int regards = -1, log_step = 0;
-    read_open(r, "(");
-    int dim = read_int_in(r, 0, TM_MAX_RANK);
-    while (read_take_sign(r, ",")) {
-        bool names_dim = read_take_word(r, "regards_dim");
+    ir_read_open(r, "(");
+    int dim = ir_read_int_in(r, 0, TM_MAX_RANK);
+    while (ir_read_take_sign(r, ",")) {
+        bool names_dim = ir_read_take_word(r, "regards_dim");
         if (!names_dim)
-            read_word(r, "log_step");
-        read_sign(r, "=");
-        int value = read_int_in(r, 0, 62);
+            ir_read_word(r, "log_step");
+        ir_read_sign(r, "=");
+        int value = ir_read_int_in(r, 0, 62);
         *(names_dim ? &regards : &log_step) = value;
     }
-    read_close(r, ")");
+    ir_read_close(r, ")");
     return tm_layout_swizzle(r->arena, base, dim, regards, log_step, why);
 }
 
 static const tm_layout *read_xor(reader *r, const tm_layout *base, tm_reason *why)
 {
     int value[3];
-    read_open(r, "(");
+    ir_read_open(r, "(");
     for (int i = 0; i < 3; i++) {
         if (i)
-            read_sign(r, ",");
-        value[i] = read_int_in(r, 0, 62);
+            ir_read_sign(r, ",");
+        value[i] = ir_read_int_in(r, 0, 62);
     }
-    read_close(r, ")");
+    ir_read_close(r, ")");
     return tm_layout_xor(r->arena, base, value[0], value[1], value[2], why);
 }
 
@@ -259,26 +259,26 @@ static const tm_layout *read_list_method(reader *r, const tm_layout *base, bool 
     shape list;
     int perm[TM_MAX_RANK] = {0};
     src_span span = r->now.span;
-    read_open(r, "(");
+    ir_read_open(r, "(");
     read_list(r, &list);
-    read_close(r, ")");
+    ir_read_close(r, ")");
     if (reshapes)
         return tm_layout_reshape(r->arena, base, list.rank, list.at, why);
     if (list.rank != base->rank)
-        read_fail(r, span, "expected %d dimensions, found %d", base->rank, list.rank);
+        ir_read_fail(r, span, "expected %d dimensions, found %d", base->rank, list.rank);
     small_numbers(r, &list, perm);
     return tm_layout_permute(r->arena, base, perm, why);
 }
 
 static const tm_layout *read_method(reader *r, const tm_layout *base, tm_reason *why)
 {
-    if (read_take_word(r, "swizzle"))
+    if (ir_read_take_word(r, "swizzle"))
         return read_swizzle(r, base, why);
-    if (read_take_word(r, "xor"))
+    if (ir_read_take_word(r, "xor"))
         return read_xor(r, base, why);
-    bool reshapes = read_take_word(r, "reshape");
+    bool reshapes = ir_read_take_word(r, "reshape");
     if (!reshapes)
-        read_word(r, "permute");
+        ir_read_word(r, "permute");
     return read_list_method(r, base, reshapes, why);
 }
 
@@ -286,23 +286,23 @@ static const tm_layout *read_layout_factor(reader *r)
 {
     const tm_layout *l;
     src_span span = r->now.span;
-    read_enter(r);
+    ir_read_enter(r);
     r->height = 0;
-    if (read_at_sign(r, "(")) {
-        read_open(r, "(");
-        l = read_layout(r);
-        read_close(r, ")");
+    if (ir_read_at_sign(r, "(")) {
+        ir_read_open(r, "(");
+        l = ir_read_layout(r);
+        ir_read_close(r, ")");
     } else {
         l = read_layout_call(r);
     }
-    while (read_take_sign(r, ".")) {
+    while (ir_read_take_sign(r, ".")) {
         tm_reason why = TM_OK;
         l = read_method(r, l, &why);
         if (!l)
             impossible(r, span, why);
-        read_grow(r, r->height);
+        ir_read_grow(r, r->height);
     }
-    read_leave(r);
+    ir_read_leave(r);
     return l;
 }
 
@@ -315,7 +315,7 @@ static const tm_layout *join(reader *r, layout_join *make, const tm_layout *left
     const tm_layout *l = make(r->arena, left, right, &why);
     if (!l)
         impossible(r, span, why);
-    read_grow(r, r->height > height ? r->height : height);
+    ir_read_grow(r, r->height > height ? r->height : height);
     return l;
 }
 
@@ -323,7 +323,7 @@ static const tm_layout *read_layout_product(reader *r)
 {
     src_span span = r->now.span;
     const tm_layout *l = read_layout_factor(r);
-    while (read_take_sign(r, "*")) {
+    while (ir_read_take_sign(r, "*")) {
         int height = r->height;
         const tm_layout *inner = read_layout_factor(r);
         l = join(r, tm_layout_compose, l, inner, height, span);
@@ -331,11 +331,11 @@ static const tm_layout *read_layout_product(reader *r)
     return l;
 }
 
-const tm_layout *read_layout(reader *r)
+const tm_layout *ir_read_layout(reader *r)
 {
     src_span span = r->now.span;
     const tm_layout *l = read_layout_product(r);
-    while (read_take_sign(r, "+")) {
+    while (ir_read_take_sign(r, "+")) {
         int height = r->height;
         const tm_layout *inner = read_layout_product(r);
         l = join(r, tm_layout_concat, l, inner, height, span);

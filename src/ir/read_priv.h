@@ -55,35 +55,35 @@ typedef struct reader {
 } reader;
 
 // ---- read_lex.c
-void read_next(reader *r);
-_Noreturn void read_fail(reader *r, src_span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
-_Noreturn void read_expected(reader *r, const char *what);
-bool read_at_sign(const reader *r, const char *sign);
-bool read_at_word(const reader *r, const char *word);
-bool read_continues(const reader *r);               // whether the current token is still on the statement's line
-bool read_before_paren(const reader *r);            // whether '(' follows the current token at once
-bool read_take_sign(reader *r, const char *sign);  // if it is the next token, goes past it
-bool read_take_word(reader *r, const char *word);
-void read_sign(reader *r, const char *sign);       // must be there
-void read_word(reader *r, const char *word);
-void read_open(reader *r, const char *sign);       // '(' or '[', inside which line ends mean nothing
-void read_close(reader *r, const char *sign);
-str read_name(reader *r, const char *what);
-const char *read_string(reader *r);
-int64_t read_integer(reader *r);                   // with an optional '-'
-int read_int_in(reader *r, int64_t low, int64_t high);
-void read_enter(reader *r);                        // one level deeper; fails beyond READ_MAX_DEPTH
-void read_leave(reader *r);
-void read_grow(reader *r, int below);              // what was read is a node over [below] levels
+void ir_read_next(reader *r);
+_Noreturn void ir_read_fail(reader *r, src_span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void ir_read_expected(reader *r, const char *what);
+bool ir_read_at_sign(const reader *r, const char *sign);
+bool ir_read_at_word(const reader *r, const char *word);
+bool ir_read_continues(const reader *r);               // whether the current token is still on the statement's line
+bool ir_read_before(const reader *r, char c);           // whether [c] follows the current token at once
+bool ir_read_take_sign(reader *r, const char *sign);  // if it is the next token, goes past it
+bool ir_read_take_word(reader *r, const char *word);
+void ir_read_sign(reader *r, const char *sign);       // must be there
+void ir_read_word(reader *r, const char *word);
+void ir_read_open(reader *r, const char *sign);       // '(' or '[', inside which line ends mean nothing
+void ir_read_close(reader *r, const char *sign);
+str ir_read_name(reader *r, const char *what);
+const char *ir_read_string(reader *r);
+int64_t ir_read_integer(reader *r);                   // with an optional '-'
+int ir_read_int_in(reader *r, int64_t low, int64_t high);
+void ir_read_enter(reader *r);                        // one level deeper; fails beyond READ_MAX_DEPTH
+void ir_read_leave(reader *r);
+void ir_read_grow(reader *r, int below);              // what was read is a node over [below] levels
 
 // ---- read_expr.c
-bool read_take_space(reader *r, ir_space *out);
-const ir_type *read_type(reader *r);
-ir_expr *read_expr(reader *r);
-ir_expr *read_postfix(reader *r);
-int read_exprs(reader *r, const char *close, ir_expr ***out);  // up to the closing sign, which is not read
-ir_var *read_var_use(reader *r);
+bool ir_read_take_space(reader *r, ir_space *out);
+const ir_type *ir_read_type(reader *r);
+ir_expr *ir_read_expr(reader *r);
+ir_expr *ir_read_postfix(reader *r);
+int ir_read_exprs(reader *r, const char *close, ir_expr ***out);  // up to the closing sign, which is not read
+ir_var *ir_read_var_use(reader *r);
 
 // ---- read_map.c
-const tm_map *read_map(reader *r);
-const tm_layout *read_layout(reader *r);
+const tm_map *ir_read_map(reader *r);
+const tm_layout *ir_read_layout(reader *r);

@@ -20,9 +20,9 @@ const char *const ir_text_effects[] = {
 const char *const ir_text_unroll[] = {"", "plain", "unroll", "unroll_full", "parallel"};
 
 static const char *const reserved[] = {
-    "let",      "alloc",  "copy",  "if",     "else",   "for",    "while",   "tasks", "break", "continue", "return", "scope",
-    "leave",    "assert", "assume", "print", "launch", "comment", "true",   "false", "and",   "or",       "mut",    "guarded",
-    "volatile", "_",
+    "let",      "alloc",  "copy",  "if",     "else",   "for",    "while",   "tasks", "break", "continue", "return",
+    "scope",    "leave",  "assert", "assume", "print", "launch", "comment", "true",  "false", "and",     "or",
+    "mut",      "guarded", "volatile", "_",
 };
 
 static const struct {

@@ -19,7 +19,7 @@ static const char *first_line(verifier *v, const ir_stmt *s)
     return arena_strndup(v->module->arena, text, end ? (size_t)(end - text) : strlen(text));
 }
 
-void verify_broken(verifier *v, const char *rule, ...)
+void ir_verify_broken(verifier *v, const char *rule, ...)
 {
     if (v->messages++ >= VERIFY_MAX_MESSAGES)
         return;
@@ -40,15 +40,15 @@ void verify_broken(verifier *v, const char *rule, ...)
 static void declare(verifier *v, ir_var *var)
 {
     if (!var || !var->type) {
-        verify_broken(v, "a declaration has a variable with a type");
+        ir_verify_broken(v, "a declaration has a variable with a type");
         return;
     }
     if (var->id >= v->module->next_var) {
-        verify_broken(v, "variable '%s' is of this module", var->name);
+        ir_verify_broken(v, "variable '%s' is of this module", var->name);
         return;
     }
     if (v->states[var->id] != VAR_UNDECLARED)
-        verify_broken(v, "variable '%s' is declared once", var->name);
+        ir_verify_broken(v, "variable '%s' is declared once", var->name);
     v->states[var->id] = VAR_IN_SCOPE;
     VEC_PUSH(v->module->arena, &v->scope, var);
 }
@@ -61,21 +61,21 @@ static void end_scope(verifier *v, size_t mark)
 
 static void check_extent(verifier *v, ir_expr *e, const char *what)
 {
-    verify_index(v, e, what);
+    ir_verify_index(v, e, what);
     if (e && !ir_is_pure(e))
-        verify_broken(v, "%s does not change while the tensor lives", what);
+        ir_verify_broken(v, "%s does not change while the tensor lives", what);
 }
 
 static void check_static_layout(verifier *v, const ir_tensor *t)
 {
     if (t->layout->rank != t->rank) {
-        verify_broken(v, "the layout has the tensor's rank");
+        ir_verify_broken(v, "the layout has the tensor's rank");
         return;
     }
     for (int i = 0; i < t->rank; i++) {
         int64_t extent;
         if (t->shape[i] && ir_const_int(t->shape[i], &extent) && extent != t->layout->shape[i])
-            verify_broken(v, "the layout has the tensor's shape");
+            ir_verify_broken(v, "the layout has the tensor's shape");
     }
 }
 
@@ -83,7 +83,7 @@ static void check_placement(verifier *v, const ir_tensor *t)
 {
     int placements = (t->layout != NULL) + (t->strides != NULL) + (t->map != NULL);
     if (placements > 1 || (placements == 0 && t->rank > 0))
-        verify_broken(v, "a tensor has a layout, or strides, or a mapping");
+        ir_verify_broken(v, "a tensor has a layout, or strides, or a mapping");
     if (t->layout)
         check_static_layout(v, t);
     for (int i = 0; t->strides && i < t->rank; i++)
@@ -91,9 +91,9 @@ static void check_placement(verifier *v, const ir_tensor *t)
     if (!t->map)
         return;
     if (v->low)
-        verify_broken(v, "no tensor has a mapping at the low level");
+        ir_verify_broken(v, "no tensor has a mapping at the low level");
     if (t->map->rank != t->rank || t->space != IR_REGISTER)
-        verify_broken(v, "a mapping is for a register tensor of its rank");
+        ir_verify_broken(v, "a mapping is for a register tensor of its rank");
     check_extent(v, t->worker, "the worker");
 }
 
@@ -101,33 +101,33 @@ static void check_tensor(verifier *v, const ir_var *var)
 {
     const ir_tensor *t = var->tensor;
     if (t->elem != var->type->elem || t->space != var->type->space)
-        verify_broken(v, "a tensor's elements and space are those of its type");
+        ir_verify_broken(v, "a tensor's elements and space are those of its type");
     if (t->rank < 0 || (t->rank > 0 && !t->shape)) {
-        verify_broken(v, "a tensor has a shape");
+        ir_verify_broken(v, "a tensor has a shape");
         return;
     }
     for (int i = 0; i < t->rank; i++)
         check_extent(v, t->shape[i], "an extent");
     check_placement(v, t);
     if (t->align_bytes < 0 || (t->align_bytes && !is_power_of_two(t->align_bytes)))
-        verify_broken(v, "an alignment is a power of two");
+        ir_verify_broken(v, "an alignment is a power of two");
     if ((t->smem_offset >= 0 || t->is_dynamic_smem) && t->space != IR_SHARED)
-        verify_broken(v, "only shared tensors have an offset in shared memory");
+        ir_verify_broken(v, "only shared tensors have an offset in shared memory");
 }
 
 static void check_var(verifier *v, const ir_var *var)
 {
     if (!var || !var->type)
         return;
-    verify_type(v, var->type);
+    ir_verify_type(v, var->type);
     if (var->type->kind == IR_VOID || var->type->kind == IR_STRING)
-        verify_broken(v, "variable '%s' holds a value", var->name);
+        ir_verify_broken(v, "variable '%s' holds a value", var->name);
     if ((var->type->kind == IR_TENSOR) != (var->tensor != NULL))
-        verify_broken(v, "variable '%s' has a shape if it is a tensor", var->name);
+        ir_verify_broken(v, "variable '%s' has a shape if it is a tensor", var->name);
     else if (var->tensor)
         check_tensor(v, var);
     if ((var->has_range && var->min > var->max) || var->divisor < 1)
-        verify_broken(v, "the facts about '%s' can hold", var->name);
+        ir_verify_broken(v, "the facts about '%s' can hold", var->name);
 }
 
 // ---- statements --------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ static void check_block(verifier *v, const ir_block *b);
 
 static void check_bool(verifier *v, ir_expr *e)
 {
-    verify_typed(v, e, ir_scalar(v->module, DT_BOOL), "a condition");
+    ir_verify_typed(v, e, ir_scalar(v->module, DT_BOOL), "a condition");
 }
 
 static bool has_args(verifier *v, const ir_stmt *s, int count)
@@ -145,29 +145,29 @@ static bool has_args(verifier *v, const ir_stmt *s, int count)
     for (int i = 0; fine && i < count; i++)
         fine = s->args[i] != NULL;
     if (!fine)
-        verify_broken(v, "'%s' has %d operands", ir_stmt_name(s->kind), count);
+        ir_verify_broken(v, "'%s' has %d operands", ir_stmt_name(s->kind), count);
     return fine;
 }
 
 static void check_target(verifier *v, ir_var *var)
 {
     if (!var || var->id >= v->module->next_var || v->states[var->id] != VAR_IN_SCOPE) {
-        verify_broken(v, "'%s' is in scope where it is changed", var && var->name ? var->name : "");
+        ir_verify_broken(v, "'%s' is in scope where it is changed", var && var->name ? var->name : "");
         return;
     }
     if (var->tensor && var->type->is_const)
-        verify_broken(v, "nothing is written into the constant tensor '%s'", var->name);
+        ir_verify_broken(v, "nothing is written into the constant tensor '%s'", var->name);
 }
 
 static void check_decl(verifier *v, const ir_stmt *s)
 {
     check_var(v, s->var);
     if (s->value)
-        verify_expr(v, s->value);
+        ir_verify_expr(v, s->value);
     if (s->var && s->var->type && s->value && s->value->type)
-        verify_passed(v, s->value, s->var->type, "the first value");
+        ir_verify_passed(v, s->value, s->var->type, "the first value");
     if (s->var && !s->value && !s->var->is_mutable)
-        verify_broken(v, "a variable that is never assigned has a first value");
+        ir_verify_broken(v, "a variable that is never assigned has a first value");
     declare(v, s->var);
 }
 
@@ -175,7 +175,7 @@ static void check_alloc(verifier *v, const ir_stmt *s)
 {
     check_var(v, s->var);
     if (!s->var || !s->var->tensor) {
-        verify_broken(v, "'alloc' makes a tensor");
+        ir_verify_broken(v, "'alloc' makes a tensor");
         return;
     }
     ir_space space = s->var->tensor->space;
@@ -183,44 +183,44 @@ static void check_alloc(verifier *v, const ir_stmt *s)
     bool fine = on_host ? space == IR_HOST || space == IR_GLOBAL
                         : space == IR_SHARED || space == IR_REGISTER || space == IR_LOCAL;
     if (!fine)
-        verify_broken(v, "no tensor in %s memory is made here", ir_space_name(space));
+        ir_verify_broken(v, "no tensor in %s memory is made here", ir_space_name(space));
     if (s->value)
-        verify_typed(v, s->value, s->var->tensor->elem, "the fill value");
+        ir_verify_typed(v, s->value, s->var->tensor->elem, "the fill value");
     declare(v, s->var);
 }
 
 static void check_assign(verifier *v, const ir_stmt *s)
 {
     check_target(v, s->var);
-    verify_expr(v, s->value);
+    ir_verify_expr(v, s->value);
     if (!s->var || !s->value)
         return;
     if (!s->var->is_mutable)
-        verify_broken(v, "'%s' is assigned and so mutable", s->var->name);
-    verify_passed(v, s->value, s->var->type, "the assigned value");
+        ir_verify_broken(v, "'%s' is assigned and so mutable", s->var->name);
+    ir_verify_passed(v, s->value, s->var->type, "the assigned value");
 }
 
 static void check_store(verifier *v, const ir_stmt *s)
 {
     check_target(v, s->var);
     for (int i = 0; i < s->arg_count; i++)
-        verify_index(v, s->args[i], "an index");
-    verify_access(v, s->var, s->args, s->arg_count, s->flags);
+        ir_verify_index(v, s->args[i], "an index");
+    ir_verify_access(v, s->var, s->args, s->arg_count, s->flags);
     if (s->var && s->var->tensor)
-        verify_typed(v, s->value, s->var->tensor->elem, "the stored value");
+        ir_verify_typed(v, s->value, s->var->tensor->elem, "the stored value");
 }
 
 static void check_pstore(verifier *v, const ir_stmt *s)
 {
     if (!has_args(v, s, 2))
         return;
-    verify_expr(v, s->args[0]);
-    verify_index(v, s->args[1], "an index");
+    ir_verify_expr(v, s->args[0]);
+    ir_verify_index(v, s->args[1], "an index");
     const ir_type *p = s->args[0]->type;
     if (p->kind != IR_POINTER || p->elem->kind == IR_VOID || p->is_const)
-        verify_broken(v, "a store through a pointer needs one to mutable elements");
+        ir_verify_broken(v, "a store through a pointer needs one to mutable elements");
     else
-        verify_typed(v, s->value, p->elem, "the stored value");
+        ir_verify_typed(v, s->value, p->elem, "the stored value");
 }
 
 static void check_copy(verifier *v, const ir_stmt *s)
@@ -228,17 +228,17 @@ static void check_copy(verifier *v, const ir_stmt *s)
     if (!has_args(v, s, 2))
         return;
     for (int i = 0; i < 2; i++) {
-        verify_expr(v, s->args[i]);
+        ir_verify_expr(v, s->args[i]);
         if (s->args[i]->op != IR_OP_ADDR && s->args[i]->op != IR_OP_TILE) {
-            verify_broken(v, "a copy is between addresses and tiles");
+            ir_verify_broken(v, "a copy is between addresses and tiles");
             return;
         }
     }
     if (s->args[0]->type->elem != s->args[1]->type->elem)
-        verify_broken(v, "a copy is between elements of the same type");
+        ir_verify_broken(v, "a copy is between elements of the same type");
     check_target(v, s->args[0]->u.var);
     if (s->count < 1)
-        verify_broken(v, "a copy is of one or more elements");
+        ir_verify_broken(v, "a copy is of one or more elements");
 }
 
 static void check_intrin_to(verifier *v, const ir_stmt *s)
@@ -246,14 +246,14 @@ static void check_intrin_to(verifier *v, const ir_stmt *s)
     if (!has_args(v, s, 1))
         return;
     ir_expr *to = s->args[0];
-    verify_expr(v, to);
-    verify_expr(v, s->value);
+    ir_verify_expr(v, to);
+    ir_verify_expr(v, s->value);
     if (to->op != IR_OP_TILE || !s->value || s->value->op != IR_OP_INTRIN || s->value->type->kind != IR_TENSOR) {
-        verify_broken(v, "a tile takes the result of an instruction that gives registers");
+        ir_verify_broken(v, "a tile takes the result of an instruction that gives registers");
         return;
     }
     if (to->type->elem != s->value->type->elem || to->count != s->value->u.intrin->result_count)
-        verify_broken(v, "a tile has as many registers, of the same type, as the instruction gives");
+        ir_verify_broken(v, "a tile has as many registers, of the same type, as the instruction gives");
 }
 
 static void check_loop_body(verifier *v, const ir_block *body)
@@ -269,12 +269,12 @@ static void check_for(verifier *v, const ir_stmt *s)
     if (!has_args(v, s, 3) || !s->var || !s->var->type)
         return;
     for (int i = 0; i < 3; i++)
-        verify_typed(v, s->args[i], s->var->type, "a loop's bound");
+        ir_verify_typed(v, s->args[i], s->var->type, "a loop's bound");
     if (s->var->type->kind != IR_SCALAR || !dt_is_int(s->var->type->scalar) || s->var->is_mutable)
-        verify_broken(v, "a loop's variable is an integer that nothing else changes");
+        ir_verify_broken(v, "a loop's variable is an integer that nothing else changes");
     int64_t step;
     if (ir_const_int(s->args[2], &step) && step == 0)
-        verify_broken(v, "a loop's step is not 0");
+        ir_verify_broken(v, "a loop's step is not 0");
     size_t mark = v->scope.len;
     declare(v, s->var);
     check_loop_body(v, &s->body);
@@ -284,18 +284,18 @@ static void check_for(verifier *v, const ir_stmt *s)
 static void check_tasks(verifier *v, const ir_stmt *s)
 {
     if (v->low)
-        verify_broken(v, "no task loop is left at the low level");
+        ir_verify_broken(v, "no task loop is left at the low level");
     if (!s->map || (s->map->rank && !s->vars) || !has_args(v, s, 1)) {
-        verify_broken(v, "a task loop has a mapping, its variables and a worker");
+        ir_verify_broken(v, "a task loop has a mapping, its variables and a worker");
         return;
     }
-    verify_index(v, s->args[0], "the worker");
+    ir_verify_index(v, s->args[0], "the worker");
     size_t mark = v->scope.len;
     for (int i = 0; i < s->map->rank; i++) {
         ir_var *var = s->vars[i];
         check_var(v, var);
         if (!var || !var->type || var->type->kind != IR_SCALAR || !dt_is_int(var->type->scalar))
-            verify_broken(v, "task coordinates are integers");
+            ir_verify_broken(v, "task coordinates are integers");
         declare(v, var);
     }
     check_loop_body(v, &s->body);
@@ -306,11 +306,11 @@ static void check_return(verifier *v, const ir_stmt *s)
 {
     const ir_type *result = v->func->result;
     if (s->value)
-        verify_expr(v, s->value);
+        ir_verify_expr(v, s->value);
     if ((result->kind == IR_VOID) != (s->value == NULL))
-        verify_broken(v, "'return' has a value where the function has a result");
+        ir_verify_broken(v, "'return' has a value where the function has a result");
     else if (s->value)
-        verify_passed(v, s->value, result, "the result");
+        ir_verify_passed(v, s->value, result, "the result");
 }
 
 static bool is_open(const verifier *v, int label)
@@ -324,7 +324,7 @@ static bool is_open(const verifier *v, int label)
 static void check_scope(verifier *v, const ir_stmt *s)
 {
     if (is_open(v, s->count))
-        verify_broken(v, "scopes inside each other have different labels");
+        ir_verify_broken(v, "scopes inside each other have different labels");
     VEC_PUSH(v->module->arena, &v->labels, s->count);
     check_block(v, &s->body);
     v->labels.len--;
@@ -334,30 +334,30 @@ static void check_launch(verifier *v, const ir_stmt *s)
 {
     const ir_func *f = s->func;
     if (!f || f->kind != IR_KERNEL || f->id >= v->module->funcs.len || !v->known_funcs[f->id]) {
-        verify_broken(v, "a launched kernel stands before the host function");
+        ir_verify_broken(v, "a launched kernel stands before the host function");
         return;
     }
     if (v->func->kind != IR_HOST_FUNC)
-        verify_broken(v, "kernels are launched by host functions");
+        ir_verify_broken(v, "kernels are launched by host functions");
     if (s->arg_count != (int)f->params.len) {
-        verify_broken(v, "'%s' takes %zu arguments, found %d", f->name, f->params.len, s->arg_count);
+        ir_verify_broken(v, "'%s' takes %zu arguments, found %d", f->name, f->params.len, s->arg_count);
         return;
     }
     for (int i = 0; i < s->arg_count; i++) {
-        verify_expr(v, s->args[i]);
+        ir_verify_expr(v, s->args[i]);
         if (s->args[i])
-            verify_passed(v, s->args[i], f->params.at[i]->type, "an argument");
+            ir_verify_passed(v, s->args[i], f->params.at[i]->type, "an argument");
     }
 }
 
 static void check_print(verifier *v, const ir_stmt *s)
 {
     if (!s->text)
-        verify_broken(v, "'print' has a format");
+        ir_verify_broken(v, "'print' has a format");
     for (int i = 0; i < s->arg_count; i++) {
-        verify_expr(v, s->args[i]);
+        ir_verify_expr(v, s->args[i]);
         if (s->args[i] && (s->args[i]->type->kind == IR_VOID || s->args[i]->type->kind == IR_TENSOR))
-            verify_broken(v, "values are printed");
+            ir_verify_broken(v, "values are printed");
     }
 }
 
@@ -370,7 +370,7 @@ static void check_stmt(verifier *v, const ir_stmt *s)
     case IR_STORE: check_store(v, s); break;
     case IR_PSTORE: check_pstore(v, s); break;
     case IR_COPY: check_copy(v, s); break;
-    case IR_EVAL: verify_expr(v, s->value); break;
+    case IR_EVAL: ir_verify_expr(v, s->value); break;
     case IR_INTRIN_TO: check_intrin_to(v, s); break;
     case IR_ALLOC: check_alloc(v, s); break;
     case IR_IF:
@@ -387,13 +387,13 @@ static void check_stmt(verifier *v, const ir_stmt *s)
     case IR_BREAK:
     case IR_CONTINUE:
         if (!v->loops)
-            verify_broken(v, "'%s' is inside a loop", ir_stmt_name(s->kind));
+            ir_verify_broken(v, "'%s' is inside a loop", ir_stmt_name(s->kind));
         break;
     case IR_RETURN: check_return(v, s); break;
     case IR_SCOPE_OF: check_scope(v, s); break;
     case IR_LEAVE:
         if (!is_open(v, s->count))
-            verify_broken(v, "'leave' is inside the scope of its label");
+            ir_verify_broken(v, "'leave' is inside the scope of its label");
         break;
     case IR_ASSERT:
     case IR_ASSUME: check_bool(v, s->value); break;
@@ -401,9 +401,9 @@ static void check_stmt(verifier *v, const ir_stmt *s)
     case IR_LAUNCH: check_launch(v, s); break;
     case IR_COMMENT:
         if (!s->text)
-            verify_broken(v, "a comment has text");
+            ir_verify_broken(v, "a comment has text");
         break;
-    case IR_STMT__COUNT: verify_broken(v, "a statement is of some kind"); break;
+    case IR_STMT__COUNT: ir_verify_broken(v, "a statement is of some kind"); break;
     }
 }
 
@@ -423,7 +423,7 @@ static void check_three(verifier *v, ir_expr *const *three, bool may_lack, const
     if (lacks && may_lack)
         return;
     for (int i = 0; i < 3; i++)
-        verify_index(v, three[i], what);
+        ir_verify_index(v, three[i], what);
 }
 
 static void check_head(verifier *v, const ir_func *f)
@@ -433,9 +433,9 @@ static void check_head(verifier *v, const ir_func *f)
         check_three(v, f->block, false, "a block dimension");
         check_three(v, f->cluster, true, "a cluster dimension");
         if (f->dynamic_smem_bytes)
-            verify_index(v, f->dynamic_smem_bytes, "a number of bytes");
+            ir_verify_index(v, f->dynamic_smem_bytes, "a number of bytes");
         if (f->result->kind != IR_VOID)
-            verify_broken(v, "a kernel has no result");
+            ir_verify_broken(v, "a kernel has no result");
         return;
     }
     // A device function may have a static array of shared memory.
@@ -444,7 +444,7 @@ static void check_head(verifier *v, const ir_func *f)
     for (int i = 0; i < 3; i++)
         has |= f->grid[i] || f->block[i] || f->cluster[i];
     if (has)
-        verify_broken(v, "only kernels have a grid, blocks and dynamic shared memory");
+        ir_verify_broken(v, "only kernels have a grid, blocks and dynamic shared memory");
 }
 
 static void check_func(verifier *v, ir_func *f)
@@ -452,7 +452,7 @@ static void check_func(verifier *v, ir_func *f)
     v->func = f;
     v->stmt = NULL;
     size_t mark = v->scope.len;
-    verify_type(v, f->result);
+    ir_verify_type(v, f->result);
     for (size_t i = 0; i < f->params.len; i++)
         declare(v, f->params.at[i]);
     for (size_t i = 0; i < f->params.len; i++)
@@ -468,15 +468,15 @@ static void check_global(verifier *v, ir_var *var, ir_expr *const *values)
     check_var(v, var);
     declare(v, var);
     if (!var->tensor || var->tensor->storage_elems < 0) {
-        verify_broken(v, "a global is a tensor of known size");
+        ir_verify_broken(v, "a global is a tensor of known size");
         return;
     }
     for (int64_t i = 0; values && i < var->tensor->storage_elems; i++) {
         if (!values[i] || (values[i]->op != IR_OP_INT && values[i]->op != IR_OP_FLOAT)) {
-            verify_broken(v, "global '%s' is made of constants", var->name);
+            ir_verify_broken(v, "global '%s' is made of constants", var->name);
             return;
         }
-        verify_typed(v, values[i], var->tensor->elem, "a value of a global");
+        ir_verify_typed(v, values[i], var->tensor->elem, "a value of a global");
     }
 }
 
@@ -484,7 +484,7 @@ static void check_global(verifier *v, ir_var *var, ir_expr *const *values)
 static void check_unique(verifier *v, map *names, const char *name)
 {
     if (!name || map_get(names, name, strlen(name))) {
-        verify_broken(v, "the name '%s' is given once", name ? name : "");
+        ir_verify_broken(v, "the name '%s' is given once", name ? name : "");
         return;
     }
     map_put(names, name, strlen(name), v);
@@ -506,7 +506,7 @@ bool ir_verify_after(ir_module *m, const char *pass)
         v.func = f;
         check_unique(&v, &names, f->name);
         if (f->id != i)
-            verify_broken(&v, "a function's number is its place in the module");
+            ir_verify_broken(&v, "a function's number is its place in the module");
         check_func(&v, f);
         v.known_funcs[i] = true;
     }

@@ -22,14 +22,14 @@ typedef struct verifier {
 } verifier;
 
 // Reports that [rule] is broken. Returns nothing useful: checks go on as far as they safely can.
-void verify_broken(verifier *v, const char *rule, ...) __attribute__((format(printf, 2, 3)));
+void ir_verify_broken(verifier *v, const char *rule, ...) __attribute__((format(printf, 2, 3)));
 
 // Checks [e] and everything below it.
-void verify_expr(verifier *v, ir_expr *e);
-void verify_index(verifier *v, ir_expr *e, const char *what);  // … which must be an integer
-void verify_typed(verifier *v, ir_expr *e, const ir_type *type, const char *what);
+void ir_verify_expr(verifier *v, ir_expr *e);
+void ir_verify_index(verifier *v, ir_expr *e, const char *what);  // … which must be an integer
+void ir_verify_typed(verifier *v, ir_expr *e, const ir_type *type, const char *what);
 // [type] is of a variable: a tensor takes a pointer to its elements.
-void verify_passed(verifier *v, const ir_expr *e, const ir_type *type, const char *what);
-void verify_access(verifier *v, const ir_var *tensor, ir_expr *const *indices, int count, int flags);
-void verify_type(verifier *v, const ir_type *t);
-const char *verify_type_text(verifier *v, const ir_type *t);
+void ir_verify_passed(verifier *v, const ir_expr *e, const ir_type *type, const char *what);
+void ir_verify_access(verifier *v, const ir_var *tensor, ir_expr *const *indices, int count, int flags);
+void ir_verify_type(verifier *v, const ir_type *t);
+const char *ir_verify_type_text(verifier *v, const ir_type *t);

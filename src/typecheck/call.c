@@ -49,24 +49,31 @@ static const ast_type_params *type_params_of(const tc_function *f)
     return f->decl ? &f->decl->type_params : &no_type_params;
 }
 
-tc_value tc_function_brackets(tc *tx, tc_value v, tc_value *items, size_t len, src_span span)
+// f[f16, 128, BM := 64]: by position, then by name. [names]: NULL for positional items.
+tc_value tc_function_brackets(tc *tx, tc_value v, tc_value *items, const sym *names, size_t len, src_span span)
 {
     const tc_function *f = v.function;
     const ast_type_params *params = type_params_of(f);
-    size_t before = (size_t)f->bound_count;  // g = f[f16] takes the rest in further brackets: g[128]
-    if (before + len > params->len) {
-        diag *d = tc_error(tx, HDS0202, span, f->name ? f->name->text : "a lambda", (long)params->len, (long)(before + len));
-        if (f->decl)
-            diag_label(d, f->decl->name_span, "defined here");
-        return tc_poison();
-    }
     tc_function *bound = arena_dup(tx->arena, f, sizeof *f);
-    bound->bound_count = (int)(before + len);
-    bound->bound_names = ARENA_ARRAY(tx->arena, sym, before + len + 1);
-    bound->bound_values = ARENA_ARRAY(tx->arena, tc_value, before + len + 1);
-    for (size_t i = 0; i < before + len; i++) {
-        bound->bound_names[i] = i < before ? f->bound_names[i] : params->at[i].name;
-        bound->bound_values[i] = i < before ? f->bound_values[i] : items[i - before];
+    bound->bound_count = f->bound_count + (int)len;
+    bound->bound_names = ARENA_ARRAY(tx->arena, sym, bound->bound_count + 1);
+    bound->bound_values = ARENA_ARRAY(tx->arena, tc_value, bound->bound_count + 1);
+    for (int i = 0; i < f->bound_count; i++) {
+        bound->bound_names[i] = f->bound_names[i];
+        bound->bound_values[i] = f->bound_values[i];
+    }
+    for (size_t i = 0; i < len; i++) {
+        size_t at = (size_t)f->bound_count + i;
+        size_t known = 0;
+        while (names[i] && known < params->len && params->at[known].name != names[i])
+            known++;
+        if (names[i] ? known == params->len : at >= params->len) {
+            if (names[i])
+                return TC_ERR(tx, HDS0211, span, tc_function_title(tx, f), names[i]->text);
+            return TC_ERR(tx, HDS0202, span, tc_function_title(tx, f), (long)params->len, (long)at + 1);
+        }
+        bound->bound_names[at] = names[i] ? names[i] : params->at[at].name;
+        bound->bound_values[at] = items[i];
     }
     return (tc_value){.kind = TC_FUNCTION, .function = bound};
 }
@@ -537,9 +544,12 @@ static bool is_scalar_function(tc *tx, tc_function *f, tc_scope *scope)
     return run_time_type(tc_eval_annotation(tx, f->decl->returns, scope));
 }
 
-// Short straight-line functions read better, and compile as well, in place.
-static bool is_small(const tc_function *f)
+// Short straight-line functions read better, and compile as well, in place, unless they call themselves.
+static bool is_small(const tc *tx, const tc_function *f)
 {
+    for (const tc_frame *frame = tx->frame; frame; frame = frame->caller)
+        if (frame->function && frame->function->decl == f->decl)
+            return false;
     return f->decl->body.len == 1 && f->decl->body.at[0]->kind == AST_RETURN;
 }
 
@@ -582,7 +592,7 @@ static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
         return result;
     if (!tx->block)
         return TC_ERR(tx, HDS0104, args->span, tc_function_title(tx, f));
-    if (f->decl && !f->facts->is_instruction && !is_small(f) && tx->func && tx->func->kind != IR_HOST_FUNC) {
+    if (f->decl && !f->facts->is_instruction && !is_small(tx, f) && tx->func && tx->func->kind != IR_HOST_FUNC) {
         matching m;
         if (!prepare(tx, &m, f, args))
             return tc_poison();

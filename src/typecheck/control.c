@@ -210,15 +210,20 @@ static tc_flow rt_if(tc *tx, const ast_if *s, ir_expr *condition)
 tc_flow tc_exec_if(tc *tx, const ast_if *s)
 {
     tc_value c = tc_eval(tx, s->condition);
-    if (tc_is_poison(c))
-        return TC_NEXT;  // which branch is meant, and what it binds, is unknown
     bool truth;
     if (tc_truth(c, &truth))
         return tc_exec_list(tx, truth ? &s->body : &s->or_else);
     ir_expr *condition = tc_condition(tx, c, s->condition->span);
-    if (!condition)
-        return TC_NEXT;
-    return rt_if(tx, s, condition);
+    if (condition)
+        return rt_if(tx, s, condition);
+    // Which branch is meant is unknown, so what either binds is too: nothing more is said about those names.
+    sym_list names = {0};
+    assigned_in(tx, &s->body, &names);
+    assigned_in(tx, &s->or_else, &names);
+    for (size_t i = 0; i < names.len; i++)
+        if (!tc_scope_find_here(tx->frame->scope, names.at[i]))
+            tc_scope_bind(tx, tx->frame->scope, names.at[i], tc_poison(), s->head);
+    return TC_NEXT;
 }
 
 // ---- loops that run while compiling -----------------------------------------------------------------------------------------------------

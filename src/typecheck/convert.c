@@ -195,10 +195,14 @@ ir_expr *tc_to_index(tc *tx, tc_value v, src_span span)
     if (tc_is_poison(v))
         return NULL;
     if (!tc_is_index(v)) {
-        tc_error(tx, HDS0113, span, tc_describe(tx, v));
+        diag *d = tc_error(tx, HDS0113, span, tc_describe(tx, v));
+        if (v.kind == TC_NAMESPACE)
+            diag_help(d, "write its number in one dimension: '.x'");
+        else if (v.kind == TC_FLOAT || (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR && dt_is_float(v.rt->type->scalar)))
+            diag_help(d, "write '//' for integer division, or convert it: i32(…)");
         return NULL;
     }
-    return tc_default_rt(tx, v, span);
+    return tc_default_rt(tx, v.kind == TC_BOOL ? tc_of_int(v.b) : v, span);
 }
 
 ir_expr *tc_condition(tc *tx, tc_value v, src_span span)

@@ -3,6 +3,7 @@
 
 void tc_emit(tc *tx, ir_stmt *s)
 {
+    tc_wants_run_time(tx);  // whatever emits code cannot be evaluated while compiling
     ir_append(tx->ir, tx->block, s);
 }
 

@@ -550,7 +550,10 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
     case TC_TENSOR_TYPE:
     case TC_SPACE: return tc_type_subscript(tx, v, items, len, span);
     case TC_KIND: return v;  // list[int], tuple[int, …] as annotations
-    case TC_FUNCTION: return tc_function_brackets(tx, v, items, len, span);
+    case TC_FUNCTION: {
+        const sym *none = ARENA_ARRAY(tx->arena, sym, len + 1);
+        return tc_function_brackets(tx, v, items, none, len, span);
+    }
     case TC_CLASS: return tc_class_brackets(tx, v, items, len, span);
     case TC_MAP: {
         tc_args args = {.span = span};
@@ -590,6 +593,33 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
     }
 }
 
+// matmul[f16, BM := 64]: in the brackets of a function, `name := value` gives a type parameter by name.
+static tc_value function_brackets(tc *tx, tc_value v, const ast_subscript *at)
+{
+    tc_list items = {0};
+    VEC(sym) names = {0};
+    for (size_t i = 0; i < at->items.len; i++) {
+        const ast_expr *item = at->items.at[i];
+        if (item->kind == AST_STARRED) {
+            if (!tc_iterate(tx, tc_eval(tx, AST_AS(STARRED, starred, item)->value), item->span, &items))
+                return tc_poison();
+        } else {
+            bool named = item->kind == AST_WALRUS;
+            tc_value value = tc_eval(tx, named ? AST_AS(WALRUS, walrus, item)->value : item);
+            if (tc_is_poison(value))
+                return value;
+            tc_list_push(tx, &items, value);
+            if (named) {
+                VEC_PUSH(tx->arena, &names, AST_AS(WALRUS, walrus, item)->name);
+                continue;
+            }
+        }
+        while (names.len < items.len)
+            VEC_PUSH(tx->arena, &names, NULL);
+    }
+    return tc_function_brackets(tx, v, items.at, names.at, items.len, at->node.span);
+}
+
 tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at)
 {
     if (tc_is_poison(v))
@@ -602,6 +632,8 @@ tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at)
             return ct_slice(tx, v, AST_AS(SLICE, slice, at->items.at[0]));
         return TC_ERR(tx, HDS0142, at->node.span, tc_describe(tx, v));
     }
+    if (v.kind == TC_FUNCTION)
+        return function_brackets(tx, v, at);
     tc_list items = {0};
     if (!tc_eval_items(tx, &at->items, &items))
         return tc_poison();

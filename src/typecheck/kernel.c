@@ -197,22 +197,73 @@ static bool check_block(tc *tx, ir_expr *const *block, src_span span)
     return true;
 }
 
+// Blocks of a grid: (2^31 - 1, 65535, 65535), CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+static bool check_grid(tc *tx, ir_expr *const *grid, src_span span, const char *name)
+{
+    static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
+    int64_t n;
+    for (int i = 0; i < 3; i++)
+        if (ir_const_int(grid[i], &n) && n > limit[i]) {
+            diag *d = tc_error(tx, HDS0222, span, name, arena_printf(tx->arena, "%lld in %c", (long long)n, "xyz"[i]));
+            diag_help(d, "a grid has at most 2147483647, 65535 and 65535 blocks in x, y and z");
+            return false;
+        }
+    return true;
+}
+
+static bool check_cluster_arch(tc *tx, src_span span, const char *name)
+{
+    const arch *needs = arch_find(STR("sm_90"));
+    if (arch_has(tx->ir->arch, needs))
+        return true;
+    diag *d = tc_error(tx, HDS0245, span, name, needs->name, tx->ir->arch->name);
+    diag_help(d, "compile with --arch %s or newer", needs->name);
+    return false;
+}
+
+static bool is_identifier(str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!isalnum((unsigned char)s.at[i]) && s.at[i] != '_')
+            return false;
+    return s.len && !isdigit((unsigned char)s.at[0]);
+}
+
+static bool check_kind(tc *tx, tc_value v, src_span span, const char *name)
+{
+    static const char *const kinds[] = {"cuda_kernel", "cuda_internal", "host", "public"};
+    for (int i = 0; i < 4; i++)
+        if (v.kind == TC_STR && str_equal(v.s, str_of(kinds[i])))
+            return true;
+    diag *d = tc_error(tx, HDS0222, span, name, tc_text(tx, v));
+    diag_help(d, "it is 'cuda_kernel', 'cuda_internal', 'host' or 'public'");
+    return false;
+}
+
 static bool set_attribute(tc *tx, attr_id id, const char *name, tc_value v, src_span span)
 {
     ir_func *f = tx->func;
     int64_t n;
     switch (id) {
-    case ATTR_GRID: return set_dims(tx, f->grid, v, span, name);
+    case ATTR_GRID: return set_dims(tx, f->grid, v, span, name) && check_grid(tx, f->grid, span, name);
     case ATTR_BLOCK: return set_dims(tx, f->block, v, span, name) && check_block(tx, f->block, span);
     case ATTR_CLUSTER:
         if (v.kind == TC_INT && v.i == 1)
             return true;
-        return set_dims(tx, f->cluster, v, span, name);
+        return check_cluster_arch(tx, span, name) && set_dims(tx, f->cluster, v, span, name);
     case ATTR_SMEM: {
         bool ok;
+        if (v.kind == TC_INT && v.i < 0) {
+            tc_error(tx, HDS0222, span, name, tc_text(tx, v));
+            return false;
+        }
         ir_expr *e = tc_to_index(tx, v, span);
         f->dynamic_smem_bytes = e ? tc_resolve_definitions(tx, e, &ok) : NULL;
-        return e != NULL;
+        if (e && !ok) {
+            diag *d = tc_error(tx, HDS0223, span, name);
+            diag_help(d, "compute it from the parameters and sizes of the kernel");
+        }
+        return e && ok;
     }
     case ATTR_MIN_BLOCKS:
         if (!tc_as_int64(v, &n) || n < 1 || n > 32) {
@@ -226,9 +277,18 @@ static bool set_attribute(tc *tx, attr_id id, const char *name, tc_value v, src_
             tc_error(tx, HDS0184, span, name, "str", tc_describe(tx, v));
             return false;
         }
+        if (!is_identifier(v.s)) {
+            diag *d = tc_error(tx, HDS0222, span, name, tc_text(tx, v));
+            diag_help(d, "the name of a C function has letters, digits and '_'");
+            return false;
+        }
         f->name = arena_strndup(tx->arena, v.s.at, v.s.len);
         return true;
-    default: return true;
+    case ATTR_KIND: return check_kind(tx, v, span, name);
+    default:
+        if (v.kind != TC_STR)
+            tc_error(tx, HDS0184, span, name, "str", tc_describe(tx, v));
+        return v.kind == TC_STR;
     }
 }
 
@@ -247,6 +307,13 @@ bool tc_exec_attribute(tc *tx, const ast_attribute *target, tc_value v, src_span
             diag_help(d, "assign it at the top level of the kernel's body");
             return false;
         }
+        src_span *first = &tx->frame->attributes[attributes[k].id];
+        if (first->begin) {
+            diag *d = tc_error(tx, HDS0237, target->node.span, target->name->text);
+            diag_label(d, *first, "first assigned here");
+            return false;
+        }
+        *first = target->node.span;
         src_span value_span = tx->value_span.begin ? tx->value_span : target->node.span;
         return tc_is_poison(v) ? false : set_attribute(tx, attributes[k].id, target->name->text, v, value_span);
     }
@@ -530,6 +597,20 @@ static bool run_own_body(kernel_builder *k, const ir_type *result, tc_frame *cal
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------------------
 
+static bool check_no_result(tc *tx, const tc_function *f, tc_scope *scope)
+{
+    if (!f->decl->returns)
+        return true;
+    tc_value r = tc_eval_annotation(tx, f->decl->returns, scope);
+    if (r.kind == TC_NONE || (r.kind == TC_TYPE && r.type->kind == IR_VOID))
+        return true;
+    if (!tc_is_poison(r)) {
+        diag *d = tc_error(tx, HDS0236, f->decl->returns->span, f->name->text, tc_text(tx, r));
+        diag_help(d, "a kernel writes its results into tensors");
+    }
+    return false;
+}
+
 static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name, tc_captures *captures,
                              ir_func_kind kind, kernel_builder *k, src_span call_span)
 {
@@ -550,7 +631,9 @@ static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool
     for (size_t i = 0; i < k->sizes.len; i++)
         VEC_PUSH(tx->arena, &k->func->params, k->sizes.at[i]);
     k->func->title = instance_title(tx, f, scope);
-    k->func->name = name ? unique_name(tx, name) : instance_name(tx, f, scope, false);
+    k->func->name = name ? unique_name(tx, name) : instance_name(tx, f, scope, captures != NULL);
+    if (ok && kind == IR_KERNEL)
+        ok = check_no_result(tx, f, scope);
     if (ok)
         ok = run_own_body(k, ir_void(tx->ir), caller, call_span);
     if (ok && kind == IR_KERNEL)
@@ -568,7 +651,9 @@ static tc_scope *entry_scope(tc *tx, tc_function *f, bool *bound)
     tc_scope *scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_FUNCTION);
     for (int i = 0; i < f->bound_count; i++) {
         tc_scope_bind(tx, scope, f->bound_names[i], f->bound_values[i], f->decl->name_span);
-        bound[i] = true;
+        for (size_t k = 0; k < f->decl->type_params.len; k++)
+            if (f->decl->type_params.at[k].name == f->bound_names[i])
+                bound[k] = true;
     }
     return scope;
 }
@@ -590,6 +675,30 @@ static ir_expr *tensor_pointer(tc *tx, tc_value v, src_span span)
 {
     tc_value p = tc_tensor_address(tx, v.tensor, NULL, 0, span);
     return p.kind == TC_RT ? p.rt : NULL;
+}
+
+// What is known of the tensor when the launch is compiled; the launcher compares the sizes that are not.
+static bool check_tensor_argument(tc *tx, const ir_var *param, tc_value v, src_span span)
+{
+    const ir_tensor *want = param->tensor;
+    const char *differs = NULL;
+    if (v.kind == TC_TENSOR && v.tensor->base->tensor->elem != want->elem)
+        differs = "the element types differ";
+    else if (v.kind == TC_TENSOR && v.tensor->rank != want->rank)
+        differs = "the ranks differ";
+    for (int i = 0; v.kind == TC_TENSOR && !differs && i < want->rank; i++) {
+        int64_t extent, given;
+        if (ir_const_int(want->shape[i], &extent) && tc_as_int64(v.tensor->shape[i], &given) && extent != given)
+            differs = arena_printf(tx->arena, "dimension %d differs", i);
+    }
+    if (v.kind == TC_TENSOR && !differs)
+        return true;
+    tc_value expected = tc_tensor_of_var(tx, (ir_var *)param);
+    diag *d = tc_error(tx, HDS0185, span, arena_printf(tx->arena, "parameter '%s'", param->name), tc_describe(tx, expected), tc_describe(tx, v));
+    if (differs)
+        diag_under(d, "%s", differs);
+    diag_label(d, param->span, "the parameter");
+    return false;
 }
 
 tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
@@ -616,6 +725,7 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
             VEC_PUSH(tx->arena, &given, *arg);
     }
     tc_value *values = ARENA_ARRAY(tx->arena, tc_value, params->len + 1);
+    src_span *spans = ARENA_ARRAY(tx->arena, src_span, params->len + 1);
     for (size_t i = 0; i < params->len; i++) {
         const tc_arg *found = NULL;
         for (size_t a = 0; a < given.len; a++)
@@ -624,6 +734,7 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
         if (!found)
             return TC_ERR(tx, HDS0213, args->span, tc_function_title(tx, f), params->at[i].name->text);
         values[i] = found->value;
+        spans[i] = found->span;
         if (params->at[i].annotation)
             tc_infer(tx, params->at[i].annotation, found->value, scope, &f->decl->type_params, bound);
     }
@@ -641,20 +752,19 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
     captures->from = tx->func;
     captures->from_block = tx->block;
     kernel_builder k;
-    ir_func *kernel = build_kernel(tx, f, scope, bound, instance_name(tx, f, scope, true), captures, IR_KERNEL, &k, args->span);
+    ir_func *kernel = build_kernel(tx, f, scope, bound, NULL, captures, IR_KERNEL, &k, args->span);
     if (!kernel)
         return tc_poison();
     kernel->is_public = true;
     ir_stmt *s = ir_new_stmt(tx->ir, IR_LAUNCH, args->span);
     s->func = kernel;
     VEC(ir_expr *) actual = {0};
-    size_t scalar = 0;
-    for (size_t i = 0; i < params->len; i++, scalar++) {
-        const ir_type *want = kernel->params.at[i]->type;
-        ir_expr *e = values[i].kind == TC_TENSOR ? tensor_pointer(tx, values[i], args->span)
-                                                 : tc_convert(tx, values[i], want, args->span, params->at[i].name->text);
-        if (values[i].kind != TC_TENSOR && want->kind == IR_TENSOR)
-            return TC_ERR(tx, HDS0185, args->span, params->at[i].name->text, "a tensor", tc_describe(tx, values[i]));
+    for (size_t i = 0; i < params->len; i++) {
+        const ir_var *param = kernel->params.at[i];
+        if (param->tensor && !check_tensor_argument(tx, param, values[i], spans[i]))
+            return tc_poison();
+        ir_expr *e = values[i].kind == TC_TENSOR && param->tensor ? tensor_pointer(tx, values[i], spans[i])
+                                                                  : tc_convert(tx, values[i], param->type, spans[i], param->name);
         if (!e)
             return tc_poison();
         VEC_PUSH(tx->arena, &actual, e);
@@ -813,7 +923,9 @@ static const ast_type_param *open_param(tc *tx, const tc_function *f)
 {
     for (size_t i = 0; i < f->decl->type_params.len; i++) {
         const ast_type_param *p = &f->decl->type_params.at[i];
-        bool given = p->default_value || (int)i < f->bound_count || size_type(tx, p, f->closure) != DT_NONE;
+        bool given = p->default_value || size_type(tx, p, f->closure) != DT_NONE;
+        for (int k = 0; !given && k < f->bound_count; k++)
+            given = f->bound_names[k] == p->name;
         for (int k = 0; !given && k < tx->options->define_count; k++)
             given = strcmp(tx->options->defines[k].name, p->name->text) == 0;
         if (!given)

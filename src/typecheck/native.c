@@ -473,6 +473,22 @@ bool tc_has_attribute(tc *tx, tc_value v, sym name)
 
 // ---- methods ------------------------------------------------------------------------------------------------------------------------------
 
+// How many arguments the methods of containers take.
+static bool method_arity(tc *tx, sym name, tc_args *args)
+{
+    static const struct {
+        const char *name;
+        int min, max;
+    } arity[] = {{"append", 1, 1}, {"add", 1, 1}, {"extend", 1, 1}, {"index", 1, 1}, {"count", 1, 1}, {"pop", 0, 2}, {"insert", 2, 2},
+                 {"copy", 0, 0}, {"reverse", 0, 0}, {"keys", 0, 0}, {"values", 0, 0}, {"items", 0, 0}, {"get", 1, 2}, {"update", 1, 1}};
+    for (size_t i = 0; i < sizeof arity / sizeof *arity; i++)
+        if (strcmp(arity[i].name, name->text) == 0) {
+            tc_native n = {.name = arity[i].name, .min_args = arity[i].min, .max_args = arity[i].max};
+            return tc_args_check(tx, &n, args);
+        }
+    return true;
+}
+
 static tc_value list_method(tc *tx, tc_value self, str n, tc_args *args)
 {
     tc_list *list = self.list;
@@ -676,8 +692,8 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
     case TC_KIND: return call_kind(tx, self.kind_name, args);
     case TC_LIST:
     case TC_TUPLE:
-    case TC_SET: return list_method(tx, self, n, args);
-    case TC_DICT: return dict_method(tx, self, n, args);
+    case TC_SET: return method_arity(tx, name, args) ? list_method(tx, self, n, args) : r;
+    case TC_DICT: return method_arity(tx, name, args) ? dict_method(tx, self, n, args) : r;
     case TC_INT: {
         tc_int v = self.i < 0 ? -self.i : self.i, bits = 0;
         for (; v; v >>= 1)

@@ -149,6 +149,11 @@ static tc_value make_tensor(tc *tx, const tc_native *self, tc_args *args)
         return tc_poison();
     if (!tx->block)
         return TC_ERR(tx, HDS0104, args->span, self->name);
+    if (space != IR_REGISTER && a.init.kind != TC_NONE) {
+        diag *d = tc_error(tx, HDS0211, args->span, self->name, "init");
+        diag_help(d, "memory begins uninitialised: let the threads write it, and wait for each other");
+        return tc_poison();
+    }
     bool of_records = a.dtype.kind == TC_CLASS || a.dtype.kind == TC_RECORD;
     if (of_records && space == IR_SHARED)
         return record_tensor(tx, &a, args->span);
@@ -293,7 +298,7 @@ static tc_value run_assume(tc *tx, const tc_native *self, tc_args *args)
             return TC_ERR(tx, HDS0157, args->span, "the assumption does not hold");
         return tc_none();
     }
-    ir_expr *e = tc_condition(tx, c, args->span);
+    ir_expr *e = tc_condition(tx, c, args->list.at[0].span);
     if (!e)
         return tc_poison();
     ir_stmt *s = ir_new_stmt(tx->ir, IR_ASSUME, args->span);

@@ -63,6 +63,25 @@ static tc_value *named(tc *tx, tc_args *args, const char *name)
     return NULL;
 }
 
+// Whether all keywords are among [allowed], a NULL-terminated list.
+static bool keywords_known(tc *tx, const char *what, tc_args *args, const char *const *allowed)
+{
+    for (size_t i = 0; i < args->list.len; i++) {
+        sym name = args->list.at[i].name;
+        bool known = !name;
+        for (int k = 0; !known && allowed[k]; k++)
+            known = strcmp(allowed[k], name->text) == 0;
+        if (known)
+            continue;
+        diag *d = tc_error(tx, HDS0211, args->list.at[i].span, what, name->text);
+        const char *close = tc_suggest(tx, allowed, sym_str(name));
+        if (close)
+            diag_help(d, "did you mean '%s'?", close);
+        return false;
+    }
+    return true;
+}
+
 static bool ranks_of(tc *tx, tc_value *v, src_span span, int rank, int *ranks, bool *given)
 {
     *given = v && v->kind != TC_NONE;
@@ -95,6 +114,10 @@ static const char *attrs_of(tc *tx, tc_value *v, src_span span, bool *ok)
 
 static tc_value construct(tc *tx, int which, tc_args *args)
 {
+    bool repeats = which == CTOR_REPEAT || which == CTOR_COL_REPEAT;
+    static const char *const of_spatial[] = {"ranks", NULL}, *const of_repeat[] = {"ranks", "attrs", NULL};
+    if (!keywords_known(tx, repeats ? "repeat" : "spatial", args, repeats ? of_repeat : of_spatial))
+        return tc_poison();
     int64_t shape[TM_MAX_RANK];
     int rank, ranks[TM_MAX_RANK];
     bool given, ok = true;
@@ -111,8 +134,7 @@ static tc_value construct(tc *tx, int which, tc_args *args)
     if (!ok)
         return tc_poison();
     tm_reason why = TM_OK;
-    bool is_repeat = which == CTOR_REPEAT || which == CTOR_COL_REPEAT;
-    const tm_map *m = is_repeat ? tm_repeat(tx->arena, rank, shape, given ? ranks : NULL, attrs, &why)
+    const tm_map *m = repeats ? tm_repeat(tx->arena, rank, shape, given ? ranks : NULL, attrs, &why)
                                 : tm_spatial(tx->arena, rank, shape, given ? ranks : NULL, &why);
     return map_or_error(tx, m, why, args->span);
 }
@@ -146,6 +168,9 @@ tc_value tc_native_auto_map(tc *tx, const tc_native *self, tc_args *args)
     int64_t shape[TM_MAX_RANK], workers;
     int rank, ranks[TM_MAX_RANK];
     bool given;
+    static const char *const keywords[] = {"workers", "ranks", "on_fail", NULL};
+    if (!keywords_known(tx, self->name, args, keywords))
+        return tc_poison();
     tc_value *w = named(tx, args, "workers");
     if (!extents(tx, args, shape, &rank, "an extent"))
         return tc_poison();
@@ -348,6 +373,9 @@ static bool dim_argument(tc *tx, tc_args *args, int rank, int64_t *dim)
 
 static tc_value map_on(tc *tx, const tm_map *m, tc_args *args)
 {
+    static const char *const keywords[] = {"bind_tuple", NULL};
+    if (!keywords_known(tx, "on", args, keywords))
+        return tc_poison();
     if (args->list.len < 1)
         return TC_ERR(tx, HDS0213, args->span, "on", "worker");
     ir_expr *w = tc_to_index(tx, args->list.at[0].value, args->list.at[0].span);
@@ -497,7 +525,17 @@ static int int_argument(tc *tx, tc_args *args, int position, const char *name, i
 
 tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *args, bool *found)
 {
+    static const char *const of_swizzle[] = {"dim", "regards_dim", "log_step", NULL}, *const of_xor[] = {"bits", "base", "shift", NULL};
+    static const char *const none[] = {NULL};
     *found = true;
+    bool swizzles = str_equal(name, STR("swizzle")), xors = str_equal(name, STR("xor"));
+    if (!keywords_known(tx, arena_strndup(tx->arena, name.at, name.len), args, swizzles ? of_swizzle : xors ? of_xor : none))
+        return tc_poison();
+    for (size_t i = 0; (swizzles || xors) && i < args->list.len; i++) {
+        int64_t known;
+        if (!tc_as_int64(args->list.at[i].value, &known) && args->list.at[i].value.kind != TC_NONE)
+            return TC_ERR(tx, HDS0184, args->list.at[i].span, "an argument", "int", tc_describe(tx, args->list.at[i].value));
+    }
     tm_reason why = TM_OK;
     if (str_equal(name, STR("__call__")))
         return layout_call(tx, l, args);

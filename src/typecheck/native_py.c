@@ -70,14 +70,14 @@ static tc_value run_len(tc *tx, const tc_native *self, tc_args *args)
     }
     default: break;
     }
-    return TC_ERR(tx, HDS0281, args->span, "len", tc_describe(tx, v));
+    return TC_ERR(tx, HDS0281, args->list.at[0].span, "len", tc_describe(tx, v));
 }
 
 static tc_value run_min_max(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_list items = {0};
     if (args->list.len == 1) {
-        if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+        if (!tc_iterate(tx, args->list.at[0].value, args->list.at[0].span, &items))
             return tc_poison();
     } else {
         for (size_t i = 0; i < args->list.len; i++)
@@ -107,13 +107,13 @@ static tc_value run_abs(tc *tx, const tc_native *self, tc_args *args)
         tc_value f = tc_library(tx, "hidet.lang.math", "abs", args->span);
         return tc_is_poison(f) ? f : tc_call_values(tx, f, &v, 1, args->span);
     }
-    return TC_ERR(tx, HDS0281, args->span, "abs", tc_describe(tx, v));
+    return TC_ERR(tx, HDS0281, args->list.at[0].span, "abs", tc_describe(tx, v));
 }
 
 static tc_value run_sum(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_list items = {0};
-    if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+    if (!tc_iterate(tx, args->list.at[0].value, args->list.at[0].span, &items))
         return tc_poison();
     tc_value *start = tc_arg_get(args, self->params, 1);
     tc_value r = start ? *start : tc_of_int(0);
@@ -128,7 +128,7 @@ static tc_value run_any_all(tc *tx, const tc_native *self, tc_args *args)
 {
     bool is_all = self->data == 1;
     tc_list items = {0};
-    if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+    if (!tc_iterate(tx, args->list.at[0].value, args->list.at[0].span, &items))
         return tc_poison();
     tc_value r = tc_bool(is_all);
     for (size_t i = 0; i < items.len; i++) {
@@ -149,7 +149,7 @@ static tc_value run_any_all(tc *tx, const tc_native *self, tc_args *args)
 static tc_value run_sorted(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
-    if (!tc_iterate(tx, args->list.at[0].value, args->span, r.list))
+    if (!tc_iterate(tx, args->list.at[0].value, args->list.at[0].span, r.list))
         return tc_poison();
     tc_value *key = tc_arg_get(args, self->params, 1), *reverse = tc_arg_get(args, self->params, 2);
     size_t n = r.list->len;
@@ -182,7 +182,7 @@ static tc_value run_reversed(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
     tc_list items = {0};
-    if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+    if (!tc_iterate(tx, args->list.at[0].value, args->list.at[0].span, &items))
         return tc_poison();
     tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
     for (size_t i = items.len; i-- > 0;)
@@ -193,7 +193,7 @@ static tc_value run_reversed(tc *tx, const tc_native *self, tc_args *args)
 static tc_value run_enumerate(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_list items = {0};
-    if (!tc_iterate(tx, args->list.at[0].value, args->span, &items))
+    if (!tc_iterate(tx, args->list.at[0].value, args->list.at[0].span, &items))
         return tc_poison();
     tc_value *start = tc_arg_get(args, self->params, 1);
     tc_int first = start && start->kind == TC_INT ? start->i : 0;
@@ -300,7 +300,7 @@ static tc_value run_round(tc *tx, const tc_native *self, tc_args *args)
     if (v.kind == TC_INT)
         return v;
     if (v.kind != TC_FLOAT)
-        return TC_ERR(tx, HDS0281, args->span, "round", tc_describe(tx, v));
+        return TC_ERR(tx, HDS0281, args->list.at[0].span, "round", tc_describe(tx, v));
     if (digits && digits->kind == TC_INT && digits->i >= 0 && digits->i < 16) {
         double scale = pow(10, (double)digits->i);
         return tc_float(nearbyint(v.f * scale) / scale);
@@ -348,7 +348,7 @@ static tc_value run_ord_chr(tc *tx, const tc_native *self, tc_args *args)
         char c = (char)v.i;
         return tc_str((str){arena_strndup(tx->arena, &c, 1), 1});
     }
-    return TC_ERR(tx, HDS0281, args->span, self->name, tc_describe(tx, v));
+    return TC_ERR(tx, HDS0281, args->list.at[0].span, self->name, tc_describe(tx, v));
 }
 
 static tc_value run_bin_hex(tc *tx, const tc_native *self, tc_args *args)
@@ -356,7 +356,7 @@ static tc_value run_bin_hex(tc *tx, const tc_native *self, tc_args *args)
     tc_value v = args->list.at[0].value;
     int64_t i;
     if (!tc_as_int64(v, &i))
-        return TC_ERR(tx, HDS0281, args->span, self->name, tc_describe(tx, v));
+        return TC_ERR(tx, HDS0281, args->list.at[0].span, self->name, tc_describe(tx, v));
     uint64_t u = i < 0 ? -(uint64_t)i : (uint64_t)i;
     str_buf b;
     str_buf_init(&b, tx->arena);
@@ -390,7 +390,7 @@ static tc_value run_type(tc *tx, const tc_native *self, tc_args *args)
     case TC_MAP: kind.kind_name = TC_KIND_MAPPING; return kind;
     case TC_LAYOUT: kind.kind_name = TC_KIND_LAYOUT; return kind;
     case TC_FUNCTION: kind.kind_name = TC_KIND_FUNCTION; return kind;
-    default: return TC_ERR(tx, HDS0281, args->span, "type", tc_describe(tx, v));
+    default: return TC_ERR(tx, HDS0281, args->list.at[0].span, "type", tc_describe(tx, v));
     }
 }
 

@@ -210,7 +210,10 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
             tc_dict_put(tx, r.dict, b.dict->keys.at[i], b.dict->values.at[i]);
         return r;
     }
-    return TC_ERR(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
+    diag *d = tc_error(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
+    if (a.kind == TC_TENSOR || b.kind == TC_TENSOR)
+        diag_help(d, "tensors in memory are computed with element by element; whole ones only in registers");
+    return tc_poison();
 }
 
 // ---- run-time ----------------------------------------------------------------------------------------------------------
@@ -625,6 +628,37 @@ static tc_value rt_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span s
     return x && y ? tc_rt(ir_binary(tx->ir, comparison_op(op), x, y, span)) : tc_poison();
 }
 
+// == and != of sequences with run-time items: item by item. Tensors, and records without '__eq__', have no equality.
+static tc_value compare_parts(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
+{
+    bool sequences = (a.kind == TC_TUPLE || a.kind == TC_LIST) && a.kind == b.kind;
+    if (!sequences) {
+        bool never = a.kind != b.kind && (a.kind == TC_NONE || b.kind == TC_NONE);
+        if (never)
+            return tc_bool(op == AST_OP_NE);
+        diag *d = tc_error(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
+        if (a.kind == TC_TENSOR || b.kind == TC_TENSOR)
+            diag_help(d, "tensors are compared element by element");
+        else if (a.kind == TC_RECORD)
+            diag_help(d, "give the class '%s' an '__eq__'", a.record->class->name->text);
+        return tc_poison();
+    }
+    tc_value all = tc_bool(a.list->len == b.list->len);
+    for (size_t i = 0; all.kind != TC_POISON && i < a.list->len && i < b.list->len; i++) {
+        tc_value same = tc_compare(tx, AST_OP_EQ, a.list->at[i], b.list->at[i], span);
+        bool known;
+        if (tc_is_poison(same))
+            return same;
+        if (tc_truth(same, &known))
+            all = known ? all : tc_bool(false);
+        else if (all.kind == TC_RT)
+            all = tc_rt(ir_binary(tx->ir, IR_OP_LAND, all.rt, same.rt, span));
+        else if (all.b)
+            all = same;
+    }
+    return op == AST_OP_EQ ? all : tc_unary(tx, AST_OP_NOT, all, span);
+}
+
 tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
 {
     if (tc_is_poison(a) || tc_is_poison(b))
@@ -638,6 +672,9 @@ tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
     }
     if (a.kind == TC_RT || b.kind == TC_RT)
         return rt_compare(tx, op, a, b, span);
+    bool equates = op == AST_OP_EQ || op == AST_OP_NE;
+    if (equates && (!tc_is_compile_time(a) || !tc_is_compile_time(b)))
+        return compare_parts(tx, op, a, b, span);
     if (op == AST_OP_EQ || op == AST_OP_IS)
         return tc_bool(tc_equal(a, b));
     if (op == AST_OP_NE || op == AST_OP_IS_NOT)

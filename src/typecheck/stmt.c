@@ -263,8 +263,8 @@ static bool assign_attribute(tc *tx, const ast_attribute *a, tc_value v, src_spa
     if (tc_is_poison(base))
         return false;
     if (base.kind == TC_RECORD)
-        return tc_record_assign_field(tx, base, a->name, v, span);
-    tc_error(tx, HDS0154, span, a->name->text, tc_describe(tx, base));
+        return tc_record_assign_field(tx, base, a->name, v, a->name_span);
+    tc_error(tx, HDS0154, a->name_span, a->name->text, tc_describe(tx, base));
     return false;
 }
 

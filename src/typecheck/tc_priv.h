@@ -289,6 +289,7 @@ struct tc_frame {
     tc_value return_annotation;
     bool in_instruction;
     int with_depth;              // `with` blocks open in this activation
+    src_span attributes[8];      // where this kernel's attributes were assigned
     VEC(ir_stmt *) result_decls; // declarations of result variables, put before the scope
 };
 
@@ -438,7 +439,7 @@ tc_flow tc_exec_return(tc *tx, const ast_return *s);
 tc_value tc_call(tc *tx, tc_value callee, tc_args *args);
 tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span);
 tc_function *tc_function_new(tc *tx, const ast_function *decl, tc_scope *closure, tc_module *module);
-tc_value tc_function_brackets(tc *tx, tc_value f, tc_value *items, size_t len, src_span span);
+tc_value tc_function_brackets(tc *tx, tc_value f, tc_value *items, const sym *names, size_t len, src_span span);
 const char *tc_function_title(tc *tx, const tc_function *f);
 bool tc_bind_type_params(tc *tx, const ast_type_params *params, const tc_function *f, tc_scope *scope, tc_args *args, bool *taken,
                          src_span span);

@@ -202,7 +202,7 @@ bool tc_tensor_check_indices(tc *tx, const tc_tensor *t, const ast_subscript *at
 static ir_expr *base_index(tc *tx, const tc_tensor *t, int d, tc_value *idx, size_t len, src_span span)
 {
     int dim = t->dim_of[d];
-    ir_expr *i = dim >= 0 && (size_t)dim < len ? tc_default_rt(tx, idx[dim], span) : NULL;
+    ir_expr *i = dim >= 0 && (size_t)dim < len ? tc_to_index(tx, idx[dim], span) : NULL;
     int64_t zero;
     if (i && t->offset[d] && ir_const_int(i, &zero) && zero == 0)
         i = NULL;

@@ -376,7 +376,14 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
     case TC_METHOD: str_addf(out, "<method '%s'>", v.method->name->text); break;
     case TC_MODULE: str_addf(out, "<module '%s'>", v.module->path); break;
     case TC_CLASS: repr_class(tx, v.class, out); break;
-    case TC_NAMESPACE: str_adds(out, "<namespace>"); break;
+    case TC_NAMESPACE: {
+        static const char *const names[] = {
+            [TC_NS_ATTRS] = "attrs", [TC_NS_ATTRS_CUDA] = "attrs.cuda", [TC_NS_ATTR] = "attr", [TC_NS_META] = "meta",
+            [TC_NS_HIDET] = "hidet", [TC_NS_TID] = "threadIdx", [TC_NS_BID] = "blockIdx", [TC_NS_BDIM] = "blockDim",
+            [TC_NS_GDIM] = "gridDim"};
+        str_addf(out, "'%s'", names[v.ns]);
+        break;
+    }
     case TC_SPACE: str_adds(out, ir_space_name(v.space)); break;
     case TC_SCOPE_NAME: {
         static const char *const names[] = {"thread", "warp", "warpgroup", "block", "cluster", "gpu"};

@@ -58,16 +58,27 @@ def to_double(array, dtype):
     return array.astype(np.float64)
 
 
-def rounded(values, dtype, saturate=False):
-    """The nearest numbers of the format, ties to even; beyond the largest, infinity or the largest."""
-    precision, lowest, largest = FLOATS[dtype]
-    values = np.asarray(values, np.float64)
+ROUNDINGS = {
+    "rn": np.rint, "rz": np.trunc, "rm": np.floor, "rp": np.ceil,
+    "rna": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+}  # fmt: skip
+
+
+def ulp(values, dtype):
+    """The distance of the format's numbers around each value."""
+    precision, lowest, _ = FLOATS[dtype]
+    return np.ldexp(np.ones_like(values), np.maximum(np.frexp(values)[1] - 1, lowest) - precision + 1)
+
+
+def rounded(values, dtype, saturate=False, mode="rn"):
+    """Values (float64, or longer) rounded to the format; beyond its largest number, infinity or that number."""
+    values = np.asarray(values)
+    values = values if values.dtype == np.longdouble else values.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        exponent = np.frexp(values)[1] - 1
-        quantum = np.ldexp(1.0, np.maximum(exponent, lowest) - precision + 1)
-        result = np.where(np.isfinite(values), np.rint(values / quantum) * quantum, values)
-        beyond = np.abs(result) > largest
-    return np.where(beyond, np.copysign(largest if saturate else np.inf, values), result)
+        quantum = ulp(values, dtype)
+        result = np.where(np.isfinite(values), ROUNDINGS[mode](values / quantum) * quantum, values).astype(np.float64)
+        beyond = np.abs(result) > FLOATS[dtype][2]
+    return np.where(beyond, np.copysign(FLOATS[dtype][2] if saturate else np.inf, result), result)
 
 
 def from_double(values, dtype, saturate=False):

@@ -1,4 +1,4 @@
-"""What README.md shows is what hdsc prints: the CUDA text of its kernel, and the message for the mistake it describes."""
+"""What README.md shows is what hdsc prints: the CUDA text of its kernel, and the message for a mistake in it."""
 
 import pathlib
 import subprocess
@@ -21,7 +21,7 @@ def main():
     found = {block.info: block.text for block in blocks((TOP / "README.md").read_text(encoding="utf-8"))}
     kernel = found["python"]
     shown = (("cuda", output_of(hdsc, kernel, "kernel.hds", "--emit=cu", "-o", "-")),
-             ("text", output_of(hdsc, kernel.replace("+ y[i]", "+ z[i]"), "check", "kernel.hds")))
+             ("text", output_of(hdsc, kernel.replace("= blockIdx", "= blokIdx"), "check", "kernel.hds")))
     problems = [f"README.md shows\n{found[name]}\nhdsc prints\n{real}" for name, real in shown if found[name] != real]
     sys.exit(finish(problems, len(shown) - len(problems)))
 

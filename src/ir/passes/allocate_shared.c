@@ -91,7 +91,7 @@ static int taken_spans(const allocator *al, const placed *p, span *out)
 {
     int count = 0;
     for (const placed *q = al->tensors; q < p; q++)
-        if (q->bytes && !shared_may_overlay(al->lives, p->tensor, q->tensor))
+        if (q->bytes && !ir_shared_may_overlay(al->lives, p->tensor, q->tensor))
             out[count++] = (span){q->offset, q->offset + q->bytes};
     qsort(out, (size_t)count, sizeof *out, by_begin);
     return count;
@@ -129,11 +129,11 @@ static int64_t place_all(allocator *al)
 
 static void collect(allocator *al)
 {
-    al->count = shared_count(al->lives);
+    al->count = ir_shared_count(al->lives);
     al->tensors = ARENA_ARRAY(al->px->scratch, placed, al->count);
     for (int i = 0; i < al->count; i++) {
         placed *p = &al->tensors[i];
-        *p = (placed){.tensor = shared_at(al->lives, i), .order = i, .align = LEAST_ALIGN};
+        *p = (placed){.tensor = ir_shared_at(al->lives, i), .order = i, .align = LEAST_ALIGN};
         ir_var *v = p->tensor->var;
         if (v->tensor->align_bytes > p->align)
             p->align = v->tensor->align_bytes;
@@ -227,10 +227,10 @@ static void allocate_kernel(allocator *al, ir_func *f)
 
 static void allocate_func(allocator *al, ir_func *f)
 {
-    al->leaks[f->id] = shared_leaks_addresses(al->module, f, al->leaks);
+    al->leaks[f->id] = ir_shared_leaks_addresses(al->module, f, al->leaks);
     if (f->kind == IR_HOST_FUNC)
         return;
-    al->lives = shared_lifetimes_of(al->module, al->px->scratch, f, al->leaks);
+    al->lives = ir_shared_lifetimes_of(al->module, al->px->scratch, f, al->leaks);
     collect(al);
     if (f->kind == IR_KERNEL) {
         allocate_kernel(al, f);

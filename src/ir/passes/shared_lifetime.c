@@ -403,7 +403,7 @@ static void follow_flows(shared_lifetimes *l)
 
 // ---- answers -----------------------------------------------------------------------------------------------------
 
-shared_lifetimes *shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, const bool *leaks)
+shared_lifetimes *ir_shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, const bool *leaks)
 {
     shared_lifetimes *l = ARENA_NEW(scratch, shared_lifetimes);
     l->module = m;
@@ -420,12 +420,12 @@ shared_lifetimes *shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, 
     return l;
 }
 
-int shared_count(const shared_lifetimes *l)
+int ir_shared_count(const shared_lifetimes *l)
 {
     return (int)l->tensors.len;
 }
 
-const shared_tensor *shared_at(const shared_lifetimes *l, int index)
+const shared_tensor *ir_shared_at(const shared_lifetimes *l, int index)
 {
     return &l->tensors.at[index];
 }
@@ -447,7 +447,7 @@ static int common_loop(const shared_lifetimes *l, const shared_tensor *a, const 
     return -1;
 }
 
-bool shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b)
+bool ir_shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b)
 {
     if (!a->is_used || !b->is_used)
         return true;
@@ -495,7 +495,7 @@ static void look_at_stmt(void *user, ir_stmt *s)
     ir_walk_stmt_exprs(w->module, s, look_at_node, &w->search);
 }
 
-bool shared_leaks_addresses(ir_module *m, ir_func *f, const bool *leaks)
+bool ir_shared_leaks_addresses(ir_module *m, ir_func *f, const bool *leaks)
 {
     leak_walk w = {m, {leaks, false}};
     ir_walk(&f->body, look_at_stmt, &w);

@@ -26,11 +26,11 @@ typedef struct shared_lifetimes shared_lifetimes;
 
 // The shared tensors that [f] allocates, in the order of the text, with their lives; in [scratch]. [leaks] tells, by
 // function id, whether a called function may keep an address it is given.
-shared_lifetimes *shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, const bool *leaks);
-int shared_count(const shared_lifetimes *l);
-const shared_tensor *shared_at(const shared_lifetimes *l, int index);
-bool shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b);
+shared_lifetimes *ir_shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, const bool *leaks);
+int ir_shared_count(const shared_lifetimes *l);
+const shared_tensor *ir_shared_at(const shared_lifetimes *l, int index);
+bool ir_shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b);
 
 // Whether [f] may keep an address beyond its own run: it stores pointers in memory, makes numbers of them, or calls a
 // function that does.
-bool shared_leaks_addresses(ir_module *m, ir_func *f, const bool *leaks);
+bool ir_shared_leaks_addresses(ir_module *m, ir_func *f, const bool *leaks);

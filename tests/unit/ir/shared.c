@@ -41,7 +41,8 @@ static void write_pointer(writer *w)
 {
     int n = w->pointers++;
     if (w->pointer_count && rng_one_in(w->r, 3))
-        str_addf(&w->out, "let mut p%d: ~shared f32 = p%d + 1\n", n, w->pointer_visible[rng_below(w->r, w->pointer_count)]);
+        str_addf(&w->out, "let mut p%d: ~shared f32 = p%d + 1\n", n,
+                 w->pointer_visible[rng_below(w->r, w->pointer_count)]);
     else if (w->visible_count)
         str_addf(&w->out, "let mut p%d: ~shared f32 = &T%d[n]\n", n, w->visible[rng_below(w->r, w->visible_count)]);
     else
