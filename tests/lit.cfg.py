@@ -26,7 +26,6 @@ llvm = lit_config.params.get("llvm", "/usr/lib/llvm-14/bin")
 config.substitutions += [
     ("%hdsc", hdsc),
     ("%python", python),
-    ("%inputs", os.path.join(here, "inputs")),
     ("%top", top),
 ]
 config.environment["PATH"] = os.pathsep.join([llvm, config.environment["PATH"]])

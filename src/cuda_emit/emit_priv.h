@@ -69,6 +69,7 @@ typedef struct cu {
     // where we are
     const ir_func *func;
     bool in_host;
+    bool in_comment;
     bool needs_headers;
     int indent;
     const cu_tail *tails;  // labels that the next statement falls through to anyhow

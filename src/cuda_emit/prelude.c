@@ -7,6 +7,8 @@ static const str marker = {"//: ", 4};
 // The next word of [*rest], without blanks around it.
 static str next_word(str *rest)
 {
+    if (!rest->len)
+        return STR("");
     while (rest->len && rest->at[0] == ' ')
         rest->at++, rest->len--;
     size_t len = 0;

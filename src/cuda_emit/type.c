@@ -22,6 +22,8 @@ bool cu_is_subbyte(const ir_type *elem)
 
 bool cu_use(cu *cx, const char *piece)
 {
+    if (cx->in_comment)
+        return true;
     return cu_prelude_use(&cx->prelude, str_of(piece));
 }
 
@@ -81,10 +83,13 @@ const char *cu_declarator(cu *cx, const ir_type *t, const char *name)
     return arena_printf(cx->a, "%s%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ", name);
 }
 
+// What a comment names, the text does not use.
 static void add_exprs(cu *cx, str_buf *out, ir_expr **exprs, int count)
 {
+    cx->in_comment = true;
     for (int i = 0; i < count; i++)
         str_addf(out, "%s%s", i ? ", " : "", cu_at(cx, exprs[i], CU_ASSIGN));
+    cx->in_comment = false;
 }
 
 const char *cu_shape_comment(cu *cx, const ir_var *v)

@@ -37,13 +37,16 @@ static void interrupted(int signal_number)
     _exit(CMD_INTERRUPTED);
 }
 
+// What the caller wants ignored (nohup, a job in the background) stays ignored.
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = interrupted};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = interrupted}, old;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
     // A write past the file size limit is an error with a message, like a full disk.
     signal(SIGXFSZ, SIG_IGN);
 }

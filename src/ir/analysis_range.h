@@ -40,6 +40,7 @@ typedef struct ir_var_info {
     ir_range range;
     int64_t divisor;
     ir_expr *value; // pure initialiser of a single-assignment variable, or NULL
+    int weight;     // operators in [value] once all definitions in it are written out
 } ir_var_info;
 
 typedef struct ir_env {

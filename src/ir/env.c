@@ -90,12 +90,31 @@ void ir_env_bound(ir_env *env, const ir_var *v, ir_range range, int64_t divisor)
     *info_slot(env, v) = (ir_var_info){.known = true, .range = range, .divisor = divisor};
 }
 
+// Definitions are looked through only while they stay small when written out. A chain in which each value uses earlier ones
+// twice doubles with every link; beyond this a variable stands for itself, with its range and divisor.
+enum { HEAVIEST_DEFINITION = 256 };
+
+static int weight_of(const ir_env *env, const ir_expr *e)
+{
+    if (e->op == IR_OP_VAR) {
+        const ir_var_info *info = ir_results_get(&env->vars, e->u.var, 0);
+        return info && info->value ? info->weight : 1;
+    }
+    int weight = 1;
+    for (int i = 0; i < e->arg_count && weight <= HEAVIEST_DEFINITION; i++)
+        weight += weight_of(env, e->args[i]);
+    return weight;
+}
+
 void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value)
 {
     if (v->is_mutable || !value || !ir_is_integer(v->type))
         return;
-    ir_var_info info = {true, ir_range_of(env, value), ir_divisor_of(env, value), NULL};
-    info.value = value->type == v->type && ir_is_pure(value) ? value : NULL;
+    ir_var_info info = {.known = true, .range = ir_range_of(env, value), .divisor = ir_divisor_of(env, value)};
+    if (value->type == v->type && ir_is_pure(value))
+        info.weight = weight_of(env, value);
+    if (info.weight && info.weight <= HEAVIEST_DEFINITION)
+        info.value = value;
     *info_slot(env, v) = info;
 }
 

@@ -41,6 +41,12 @@ enum {
                       IR_EFFECT_VOLATILE
 };
 
+// What gives nothing was not written for its value: a prefetch, a hint.
+static bool gives_value(const ir_intrin *in)
+{
+    return in->result->kind != IR_VOID;
+}
+
 static bool updates_operand(const ir_intrin *in)
 {
     for (int i = 0; i < in->operand_count; i++)
@@ -62,14 +68,14 @@ static bool node_is_pure(const ir_expr *e)
     if (e->op == IR_OP_VAR)
         return !e->u.var->is_mutable;
     if (e->op == IR_OP_INTRIN)
-        return e->u.intrin->effects == IR_EFFECT_NONE && !reads_registers(e->u.intrin);
+        return e->u.intrin->effects == IR_EFFECT_NONE && gives_value(e->u.intrin) && !reads_registers(e->u.intrin);
     return (ir_op_properties(e->op) & IR_PURE) != 0;
 }
 
 static bool node_is_quiet(const ir_expr *e)
 {
     if (e->op == IR_OP_INTRIN)
-        return !(e->u.intrin->effects & WRITING_EFFECTS) && !updates_operand(e->u.intrin);
+        return !(e->u.intrin->effects & WRITING_EFFECTS) && gives_value(e->u.intrin) && !updates_operand(e->u.intrin);
     return e->op != IR_OP_CALL && !(e->flags & IR_VOLATILE);
 }
 

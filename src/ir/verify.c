@@ -507,8 +507,8 @@ bool ir_verify_after(ir_module *m, const char *pass)
         check_unique(&v, &names, f->name);
         if (f->id != i)
             ir_verify_broken(&v, "a function's number is its place in the module");
+        v.known_funcs[i] = true;  // a function may call itself
         check_func(&v, f);
-        v.known_funcs[i] = true;
     }
     return v.messages == 0;
 }

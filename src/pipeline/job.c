@@ -32,6 +32,7 @@ void pl_job_init(pl_job *job, const pl_options *options, arena_oom *oom)
 
 void pl_job_free(pl_job *job)
 {
+    pl_early_join(&job->early);
     for (int i = 0; i < job->unit_count; i++)
         pl_unit_free(&job->units[i]);
     arena_free(&job->memory);
@@ -117,7 +118,9 @@ static pl_status run(pl_job *job)
     if (!check_options(job) || !read_input(job))
         return PL_ERRORS;
     size_t span = pl_span_begin(&job->times, "compile", 0);
+    pl_early_start(&job->early, job->options);
     run_units(job);
+    pl_early_join(&job->early);
     pl_span_end(&job->times, span);
     pl_status status = gather(job);
     if (status == PL_OK && !pl_write_output(job))

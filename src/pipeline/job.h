@@ -9,6 +9,7 @@
 // Nothing here prints. Several jobs may run at once; [options] must outlive the job.
 #pragma once
 
+#include "pipeline/early.h"
 #include "pipeline/unit.h"
 
 typedef struct pl_job {
@@ -21,6 +22,7 @@ typedef struct pl_job {
     pl_unit *units;      // one for each architecture
     int unit_count;
     str input;
+    pl_early early;
     str_buf dump;        // what --dump asked for
     str_buf usage;       // the tables of --resource-usage
     pl_times times;      // of what is not a unit's: reading and writing

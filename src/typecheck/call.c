@@ -42,6 +42,26 @@ static const ast_params *params_of(const tc_function *f)
     return f->decl ? &f->decl->params : &f->lambda->params;
 }
 
+// Defaults are evaluated once, where the function is defined. Those over type parameters or run-time values, and those that
+// cannot be evaluated there, are evaluated by each call.
+void tc_function_defaults(tc *tx, tc_function *f)
+{
+    const ast_params *params = params_of(f);
+    if (f->decl && f->decl->type_params.len)
+        return;
+    bool muted = tx->diags->muted;
+    int errors = tx->diags->error_count;
+    f->defaults = ARENA_ARRAY(tx->arena, tc_value, params->len + 1);
+    tx->diags->muted = true;
+    for (size_t i = 0; i < params->len; i++) {
+        const ast_expr *e = params->at[i].default_value;
+        tc_value v = e ? tc_eval(tx, e) : tc_poison();
+        f->defaults[i] = tc_is_compile_time(v) ? v : tc_poison();
+    }
+    tx->diags->muted = muted;
+    tx->diags->error_count = errors;
+}
+
 static const ast_type_params no_type_params;
 
 static const ast_type_params *type_params_of(const tc_function *f)
@@ -212,7 +232,7 @@ static bool match_args(matching *m, size_t skip)
         if (!name || m->taken[a])
             continue;
         size_t i = skip;
-        while (i < params->len && (params->at[i].name != name || params->at[i].kind != AST_PARAM_PLAIN))
+        while (i < params->len && (params->at[i].name != name || params->at[i].kind != AST_PARAM_PLAIN || params->at[i].positional_only))
             i++;
         bool has_rest = params->len && VEC_LAST(params).kind == AST_PARAM_DOUBLE_STAR;
         if (i == params->len && has_rest)
@@ -307,7 +327,8 @@ static tc_value param_value(matching *m, const ast_param *p, int arg)
         v = m->args->list.at[arg].value;
         span = m->args->list.at[arg].span;
     } else if (p->default_value) {
-        v = tc_eval_annotation(tx, p->default_value, m->scope);
+        const tc_value *known = m->f->defaults ? &m->f->defaults[p - params_of(m->f)->at] : NULL;
+        v = known && !tc_is_poison(*known) ? *known : tc_eval_annotation(tx, p->default_value, m->scope);
         span = p->span;
     } else {
         diag *d = tc_error(tx, HDS0213, m->span, tc_function_title(tx, m->f), p->name->text);
@@ -411,6 +432,12 @@ static void splice(tc *tx, tc_frame *f, ir_block *body)
         tc_emit(tx, body->stmts.at[i]);
 }
 
+void tc_missing_return(tc *tx, const tc_function *f)
+{
+    diag *d = tc_error(tx, HDS0172, f->decl->name_span, f->name->text);
+    diag_help(d, "put a return at the end, or one into every branch");
+}
+
 static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span, bool compile_time, ir_block *params_block)
 {
     tc_frame frame = {.caller = tx->frame, .function = f, .scope = scope, .call_span = span, .title = tc_function_title(tx, f)};
@@ -427,7 +454,9 @@ static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span,
         frame.result = tc_eval(tx, f->lambda->body);
         frame.has_result = true;
     } else {
-        tc_exec_list(tx, &f->decl->body);
+        tc_flow flow = tc_exec_list(tx, &f->decl->body);
+        if (flow == TC_NEXT && frame.result_in_vars && frame.result.kind != TC_NONE)
+            tc_missing_return(tx, f);
     }
     tx->frame = frame.caller;
     tx->block = saved;

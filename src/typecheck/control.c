@@ -154,8 +154,12 @@ static void merge_branches(tc *tx, branch_names *a, branch_names *b, ir_stmt *s)
             continue;
         }
         const ir_type *t;
-        if (!merge_types(tx, x->value, y->value, &t))
+        if (!merge_types(tx, x->value, y->value, &t)) {
+            tc_binding *gone = tc_scope_find_here(tx->frame->scope, x->name);
+            if (gone)
+                gone->differs = true;
             continue;
+        }
         ir_var *v = tc_declare(tx, x->name->text, t, NULL, x->span);
         append_assign(tx, &s->body, v, x->value, x->span);
         append_assign(tx, &s->or_else, v, y->value, y->span);
@@ -584,6 +588,14 @@ static bool has_method(tc *tx, tc_value record, const char *name)
     return map_get_ptr(&record.record->class->methods, sym_of(tx->syms, name)) != NULL;
 }
 
+static bool is_known_grid(const tc_grid *g)
+{
+    for (int i = 0; i < g->rank; i++)
+        if (g->extents[i].kind == TC_RT)
+            return false;
+    return true;
+}
+
 tc_flow tc_exec_for(tc *tx, const ast_for *s)
 {
     tc_value it = tc_eval(tx, s->iterable);
@@ -599,6 +611,9 @@ tc_flow tc_exec_for(tc *tx, const ast_for *s)
         tc_assign_target(tx, s->target, it, s->target->span);
         return TC_NEXT;
     }
+    bool now = !tx->block || tx->frame->compile_time;
+    if (now && ((it.kind == TC_GRID && is_known_grid(it.grid)) || (it.kind == TC_TASKS && it.tasks->worker->op == IR_OP_INT)))
+        return static_for(tx, s, it);
     if (it.kind == TC_TASKS)
         return tasks_for(tx, s, it.tasks->map, it.tasks->worker, it.tasks->as_tuple);
     if (it.kind == TC_TENSOR && it.tensor->map && !it.tensor->is_view) {

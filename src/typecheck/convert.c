@@ -68,6 +68,19 @@ static ir_expr *number_to(tc *tx, tc_value v, const ir_type *want, src_span span
     return NULL;
 }
 
+// Between pointers, and between pointers and 64-bit integers: the bits stay.
+ir_expr *tc_pointer_cast(tc *tx, ir_expr *e, const ir_type *want, src_span span)
+{
+    bool narrow = e->type->kind == IR_SCALAR && dt_bits(e->type->scalar) != 64;
+    if (narrow)
+        e = ir_cast(tx->ir, e, ir_scalar(tx->ir, DT_U64), span);
+    if (e->type == want)
+        return e;
+    ir_expr *bits = ir_new_expr(tx->ir, IR_OP_BITCAST, want, span, 1);
+    bits->args[0] = e;
+    return bits;
+}
+
 static bool pointer_converts(const ir_type *from, const ir_type *to)
 {
     bool same_elem = from->elem == to->elem || to->elem->kind == IR_VOID || from->elem->kind == IR_VOID;
@@ -106,12 +119,9 @@ ir_expr *tc_convert(tc *tx, tc_value v, const ir_type *want, src_span span, cons
     if (v.kind == TC_RT && v.rt->type == want)
         return v.rt;
     if (v.kind == TC_RT && converts_implicitly(v.rt->type, want))
-        return want->kind == IR_POINTER ? (v.rt->type->space == want->space && v.rt->type->elem == want->elem
-                                               ? v.rt
-                                               : ir_cast(tx->ir, v.rt, want, span))
-                                        : ir_cast(tx->ir, v.rt, want, span);
+        return want->kind == IR_POINTER ? tc_pointer_cast(tx, v.rt, want, span) : ir_cast(tx->ir, v.rt, want, span);
     if (v.kind == TC_NONE && want->kind == IR_POINTER)
-        return ir_cast(tx->ir, ir_int(tx->ir, DT_U64, 0), want, span);
+        return tc_pointer_cast(tx, ir_int(tx->ir, DT_U64, 0), want, span);
     narrowing_error(tx, v, want, span, what);
     return NULL;
 }
@@ -150,7 +160,7 @@ ir_expr *tc_cast(tc *tx, tc_value v, const ir_type *want, src_span span)
         v = tc_rt(p);
     }
     if (v.kind == TC_INT && want->kind == IR_POINTER)
-        return ir_cast(tx->ir, ir_int(tx->ir, DT_U64, (int64_t)v.i), want, span);
+        return tc_pointer_cast(tx, ir_int(tx->ir, DT_U64, (int64_t)v.i), want, span);
     if (v.kind != TC_RT) {
         narrowing_error(tx, v, want, span, "conversion");
         return NULL;
@@ -168,7 +178,8 @@ ir_expr *tc_cast(tc *tx, tc_value v, const ir_type *want, src_span span)
         ir_expr *zero = dt_is_float(from->scalar) ? ir_float(tx->ir, from->scalar, 0) : ir_int(tx->ir, from->scalar, 0);
         return ir_binary(tx->ir, IR_OP_NE, v.rt, zero, span);
     }
-    return ir_cast(tx->ir, v.rt, want, span);
+    return from->kind == IR_POINTER || want->kind == IR_POINTER ? tc_pointer_cast(tx, v.rt, want, span)
+                                                                   : ir_cast(tx->ir, v.rt, want, span);
 }
 
 ir_expr *tc_default_rt(tc *tx, tc_value v, src_span span)
@@ -217,7 +228,7 @@ ir_expr *tc_condition(tc *tx, tc_value v, src_span span)
     if (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR && dt_kind_of(v.rt->type->scalar) != DT_KIND_COMPLEX)
         return tc_cast(tx, v, ir_scalar(tx->ir, DT_BOOL), span);
     if (v.kind == TC_RT && v.rt->type->kind == IR_POINTER) {
-        ir_expr *bits = ir_cast(tx->ir, v.rt, ir_scalar(tx->ir, DT_U64), span);
+        ir_expr *bits = tc_pointer_cast(tx, v.rt, ir_scalar(tx->ir, DT_U64), span);
         return ir_binary(tx->ir, IR_OP_NE, bits, ir_int(tx->ir, DT_U64, 0), span);
     }
     tc_error(tx, HDS0114, span, tc_describe(tx, v));

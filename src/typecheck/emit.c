@@ -4,6 +4,10 @@
 void tc_emit(tc *tx, ir_stmt *s)
 {
     tc_wants_run_time(tx);  // whatever emits code cannot be evaluated while compiling
+    if (!tx->block) {
+        tc_error(tx, HDS0104, s->span, "this");
+        return;
+    }
     ir_append(tx->ir, tx->block, s);
 }
 

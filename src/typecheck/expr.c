@@ -1,5 +1,5 @@
 // Expressions: one function per kind of node; names, f-strings, comprehensions, subscripts, attributes.
-#include "typecheck/tc_priv.h"
+#include "typecheck/native.h"
 
 #include <string.h>
 
@@ -11,8 +11,9 @@ static tc_value maybe_undefined(tc *tx, const tc_binding *b, src_span span)
 {
     diag *d = tc_error(tx, HDS0131, span, b->name->text);
     if (b->other.begin)
-        diag_label(d, b->other, "assigned only here");
-    diag_help(d, "assign it before, or in every branch");
+        diag_label(d, b->other, b->differs ? "one of its values" : "assigned only here");
+    diag_help(d, b->differs ? "the branches give it values of different types; numbers of one type can be chosen while the program runs"
+                            : "assign it before, or in every branch");
     return tc_poison();
 }
 
@@ -84,10 +85,9 @@ static tc_value eval_fstring(tc *tx, const ast_fstring *e)
             return TC_ERR(tx, HDS0132, p->value->span, tc_describe(tx, v));
         if (p->debug)
             str_adds(&b, p->debug);
-        if (p->conversion == 'r' || (p->debug && !p->conversion && !p->spec)) {
-            tc_repr(tx, v, &b);
-            continue;
-        }
+        char conversion = p->debug && !p->conversion && !p->spec ? 'r' : (char)p->conversion;
+        if (conversion)
+            v = tc_converted(tx, v, conversion);
         tc_value spec = p->spec ? tc_eval(tx, p->spec) : tc_str(STR(""));
         if (spec.kind != TC_STR)
             return tc_poison();
@@ -175,6 +175,7 @@ static tc_value eval_compare(tc *tx, const ast_compare *e)
         if (tc_is_poison(holds))
             return holds;
         bool truth;
+        all = tc_keep_before(tx, all, mark, e->node.span);
         if (tc_truth(holds, &truth)) {
             if (!truth)
                 return tc_bool(false);
@@ -228,8 +229,11 @@ static tc_value eval_if_expr(tc *tx, const ast_if_expr *e)
     if (tc_is_poison(a) || tc_is_poison(b))
         return tc_poison();
     const ir_type *t;
-    if (!same_type(tx, a, b, &t))
-        return TC_ERR(tx, HDS0133, e->node.span, tc_describe(tx, a), tc_describe(tx, b));
+    if (!same_type(tx, a, b, &t)) {
+        diag *d = tc_error(tx, HDS0133, e->node.span, tc_describe(tx, a), tc_describe(tx, b));
+        diag_help(d, "only numbers, vectors and pointers are chosen while the program runs");
+        return tc_poison();
+    }
     ir_block *saved = tx->block;
     tx->block = &then_block;
     ir_expr *x = tc_convert(tx, a, t, e->then->span, "value");
@@ -348,7 +352,11 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
         if (tc_is_poison(v))
             return false;
         if (!e->key) {
-            tc_list_push(tx, into.list, tc_freeze(tx, v, e->element->span));
+            bool doubled = false;
+            for (size_t i = 0; into.kind == TC_SET && i < into.list->len && !doubled; i++)
+                doubled = tc_equal(into.list->at[i], v);
+            if (!doubled)
+                tc_list_push(tx, into.list, tc_freeze(tx, v, e->element->span));
             return true;
         }
         tc_value key = tc_eval(tx, e->key);
@@ -399,6 +407,7 @@ static tc_value eval_lambda(tc *tx, const ast_lambda *e)
     f->module = tx->frame->scope->module;
     f->closure = tx->frame->scope;
     f->facts = ARENA_NEW(tx->arena, tc_function_facts);
+    tc_function_defaults(tx, f);
     return (tc_value){.kind = TC_FUNCTION, .function = f};
 }
 
@@ -467,47 +476,91 @@ static tc_value eval_call(tc *tx, const ast_call *e)
 
 // ---- subscripts and iteration -----------------------------------------------------------------------------------------------------------
 
-static tc_value ct_slice(tc *tx, tc_value v, const ast_slice *s)
+// The characters of a text as a list, so that they can be counted.
+static tc_value characters(tc *tx, str s)
 {
-    tc_int len = v.kind == TC_STR ? (tc_int)v.s.len : (tc_int)v.list->len;
+    tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
+    while (s.len) {
+        size_t len = tc_char_len(s);
+        tc_list_push(tx, r.list, tc_str((str){s.at, len}));
+        s = (str){s.at + len, s.len - len};
+    }
+    return r;
+}
+
+static tc_int clamp(tc_int b, tc_int low, tc_int high)
+{
+    return b < low ? low : b > high ? high : b;
+}
+
+// What start:stop:step means for a sequence of [len] items. False after an error.
+static bool slice_bounds(tc *tx, const ast_slice *s, tc_int len, tc_int out[3])
+{
     tc_value parts[3];
     const ast_expr *written[3] = {s->start, s->stop, s->step};
     for (int i = 0; i < 3; i++) {
         parts[i] = written[i] ? tc_eval(tx, written[i]) : tc_none();
         if (tc_is_poison(parts[i]))
-            return parts[i];
-        if (parts[i].kind != TC_NONE && parts[i].kind != TC_INT)
-            return TC_ERR(tx, HDS0137, written[i]->span, tc_describe(tx, parts[i]));
-    }
-    tc_int step = parts[2].kind == TC_INT ? parts[2].i : 1;
-    if (step == 0)
-        return TC_ERR(tx, HDS0138, s->node.span);
-    tc_int low = step > 0 ? 0 : -1, high = step > 0 ? len : len - 1;
-    tc_int bounds[2];
-    for (int i = 0; i < 2; i++) {
-        tc_int b = parts[i].kind == TC_INT ? parts[i].i : (i == 0) == (step > 0) ? low : high;
-        if (parts[i].kind == TC_INT) {
-            if (b < 0)
-                b += len;
-            b = b < low ? low : b > high ? high : b;
+            return false;
+        if (parts[i].kind == TC_BOOL)
+            parts[i] = tc_of_int(parts[i].b);
+        if (parts[i].kind != TC_NONE && parts[i].kind != TC_INT) {
+            tc_error(tx, HDS0137, written[i]->span, tc_describe(tx, parts[i]));
+            return false;
         }
-        bounds[i] = b;
     }
+    tc_int step = parts[2].kind == TC_INT ? clamp(parts[2].i, -len - 1, len + 1) : 1;
+    if (step == 0) {
+        tc_error(tx, HDS0138, s->node.span);
+        return false;
+    }
+    tc_int low = step > 0 ? 0 : -1, high = step > 0 ? len : len - 1;
+    for (int i = 0; i < 2; i++) {
+        tc_int b = (i == 0) == (step > 0) ? low : high;
+        if (parts[i].kind == TC_INT)
+            b = clamp(parts[i].i < 0 ? parts[i].i + len : parts[i].i, low, high);
+        out[i] = b;
+    }
+    out[2] = step;
+    return true;
+}
+
+static tc_value ct_slice(tc *tx, tc_value v, const ast_slice *s)
+{
+    tc_value items = v.kind == TC_STR ? characters(tx, v.s) : v;
+    tc_int bounds[3];
+    if (!slice_bounds(tx, s, (tc_int)items.list->len, bounds))
+        return tc_poison();
     str_buf text;
     str_buf_init(&text, tx->arena);
     tc_value r = v.kind == TC_STR ? v : tc_list_new(tx, v.kind, NULL, 0);
-    for (tc_int i = bounds[0]; step > 0 ? i < bounds[1] : i > bounds[1]; i += step) {
+    for (tc_int i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2]) {
         if (v.kind == TC_STR)
-            str_addc(&text, v.s.at[i]);
+            str_add(&text, items.list->at[i].s);
         else
             tc_list_push(tx, r.list, v.list->at[i]);
     }
     return v.kind == TC_STR ? tc_str((str){str_text(&text), text.len}) : r;
 }
 
+// A slice of a range is a range.
+static tc_value range_slice(tc *tx, const tc_range *r, const ast_slice *s)
+{
+    tc_int bounds[3];
+    if (!slice_bounds(tx, s, tc_range_len(r), bounds))
+        return tc_poison();
+    tc_range *part = ARENA_NEW(tx->arena, tc_range);
+    *part = *r;
+    if (__builtin_mul_overflow(bounds[0], r->step, &part->start) || __builtin_add_overflow(part->start, r->start, &part->start) ||
+        __builtin_mul_overflow(bounds[1], r->step, &part->stop) || __builtin_add_overflow(part->stop, r->start, &part->stop) ||
+        __builtin_mul_overflow(bounds[2], r->step, &part->step))
+        return TC_ERR(tx, HDS0120, s->node.span);
+    return (tc_value){.kind = TC_RANGE, .range = part};
+}
+
 static tc_value sequence_item(tc *tx, tc_value v, tc_value index, src_span span)
 {
-    size_t len = v.kind == TC_STR ? v.s.len : v.list->len;
+    size_t len = v.kind == TC_STR ? tc_text_len(v.s) : v.list->len;
     if (index.kind == TC_RT)
         return TC_ERR(tx, HDS0139, span, tc_describe(tx, v));
     if (index.kind != TC_INT && index.kind != TC_BOOL)
@@ -517,14 +570,14 @@ static tc_value sequence_item(tc *tx, tc_value v, tc_value index, src_span span)
         i += (tc_int)len;
     if (i < 0 || i >= (tc_int)len)
         return TC_ERR(tx, HDS0140, span, tc_text(tx, index), (long)len);
-    return v.kind == TC_STR ? tc_str((str){v.s.at + i, 1}) : v.list->at[i];
+    return v.kind == TC_STR ? tc_str(tc_text_slice(v.s, (size_t)i, (size_t)i + 1)) : v.list->at[i];
 }
 
 static tc_value range_item(tc *tx, tc_range *r, tc_value index, src_span span)
 {
-    tc_int len = r->step > 0 ? (r->stop - r->start + r->step - 1) / r->step : (r->start - r->stop - r->step - 1) / -r->step;
-    if (len < 0)
-        len = 0;
+    tc_int len = tc_range_len(r);
+    if (r->bounds[0])
+        return TC_ERR(tx, HDS0142, span, "a range over run-time values");
     if (index.kind != TC_INT)
         return TC_ERR(tx, HDS0137, span, tc_describe(tx, index));
     tc_int i = index.i < 0 ? index.i + len : index.i;
@@ -630,6 +683,8 @@ tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at)
     if (at->items.len == 1 && at->items.at[0]->kind == AST_SLICE) {
         if (sequence)
             return ct_slice(tx, v, AST_AS(SLICE, slice, at->items.at[0]));
+        if (v.kind == TC_RANGE && !v.range->bounds[0])
+            return range_slice(tx, v.range, AST_AS(SLICE, slice, at->items.at[0]));
         return TC_ERR(tx, HDS0142, at->node.span, tc_describe(tx, v));
     }
     if (v.kind == TC_FUNCTION)
@@ -647,7 +702,11 @@ static bool iterate_mapping_tasks(tc *tx, const tc_tasks *tasks, src_span span, 
         tc_error(tx, HDS0144, span, "the tasks of a run-time worker");
         return false;
     }
+    if (worker < 0 || worker >= tasks->map->workers)
+        return true;
     for (int64_t p = 0; p < tasks->map->tasks_per_worker; p++) {
+        if (!tc_step(tx, span))
+            return false;
         int64_t coords[TM_MAX_RANK];
         tm_task(tasks->map, worker, p, coords);
         tc_value t = tc_list_new(tx, TC_TUPLE, NULL, 0);
@@ -656,6 +715,33 @@ static bool iterate_mapping_tasks(tc *tx, const tc_tasks *tasks, src_span span, 
         tc_list_push(tx, out, tasks->map->rank == 1 && !tasks->as_tuple ? t.list->at[0] : t);
     }
     return true;
+}
+
+// The coordinates of a grid with known extents, the last dimension fastest.
+static bool iterate_grid(tc *tx, const tc_grid *g, src_span span, tc_list *out)
+{
+    int64_t extents[TM_MAX_RANK], at[TM_MAX_RANK] = {0};
+    for (int d = 0; d < g->rank; d++) {
+        if (!tc_as_int64(g->extents[d], &extents[d])) {
+            tc_error(tx, HDS0144, span, "a grid over run-time values");
+            return false;
+        }
+        if (extents[d] <= 0)
+            return true;
+    }
+    for (;;) {
+        tc_value t = tc_list_new(tx, TC_TUPLE, NULL, 0);
+        for (int d = 0; d < g->rank; d++)
+            tc_list_push(tx, t.list, tc_of_int(at[d]));
+        tc_list_push(tx, out, g->rank == 1 && !g->as_tuple ? t.list->at[0] : t);
+        int d = g->rank - 1;
+        while (d >= 0 && ++at[d] == extents[d])
+            at[d--] = 0;
+        if (d < 0)
+            return true;
+        if (!tc_step(tx, span))
+            return false;
+    }
 }
 
 bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
@@ -672,20 +758,27 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
         for (size_t i = 0; i < v.dict->keys.len; i++)
             tc_list_push(tx, out, v.dict->keys.at[i]);
         return true;
-    case TC_STR:
-        for (size_t i = 0; i < v.s.len; i++)
-            tc_list_push(tx, out, tc_str((str){v.s.at + i, 1}));
+    case TC_STR: {
+        tc_value all = characters(tx, v.s);
+        for (size_t i = 0; i < all.list->len; i++)
+            tc_list_push(tx, out, all.list->at[i]);
         return true;
+    }
     case TC_RANGE: {
-        tc_range *r = v.range;
-        for (tc_int i = r->start; r->step > 0 ? i < r->stop : i > r->stop; i += r->step) {
+        const tc_range *r = v.range;
+        if (r->bounds[0])
+            break;
+        tc_int at = r->start;
+        for (tc_int n = tc_range_len(r); n > 0; n--) {
             if (!tc_step(tx, span))
                 return false;
-            tc_list_push(tx, out, tc_of_int(i));
+            tc_list_push(tx, out, tc_of_int(at));
+            at += n > 1 ? r->step : 0;
         }
         return true;
     }
     case TC_TASKS: return iterate_mapping_tasks(tx, v.tasks, span, out);
+    case TC_GRID: return iterate_grid(tx, v.grid, span, out);
     case TC_RT:
         if (v.rt->type->kind == IR_VECTOR) {
             for (int i = 0; i < v.rt->type->lanes; i++) {

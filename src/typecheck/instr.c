@@ -72,7 +72,8 @@ static bool set_flag(tc *tx, tc_function_facts *facts, const ast_arg *a, bool *s
     static const char *const known[] = {"scope", "pure", "volatile", "convergent", "barrier", "fence", "arch", "reads", "writes", NULL};
     for (int i = 0; i < 6; i++)
         if (strcmp(name, known[i]) == 0) {
-            diag *d = tc_error(tx, HDS0184, a->span, arena_printf(tx->arena, "property '%s'", name), i ? "bool" : "scope", tc_describe(tx, v));
+            const char *what = arena_printf(tx->arena, "property '%s'", name);
+            diag *d = tc_error(tx, HDS0184, a->span, what, i ? "bool" : "scope", tc_describe(tx, v));
             diag_help(d, i ? "write True or False" : "scopes are thread, warp, warpgroup, block and cluster, without quotes");
             return false;
         }

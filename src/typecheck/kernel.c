@@ -590,25 +590,30 @@ static bool run_own_body(kernel_builder *k, const ir_type *result, tc_frame *cal
     tc_frame *saved = tx->frame;
     tx->frame = &frame;
     int before = tx->diags->error_count;
-    tc_exec_list(tx, &k->f->decl->body);
+    tc_flow flow = tc_exec_list(tx, &k->f->decl->body);
     tx->frame = saved;
+    if (flow == TC_NEXT && result && result->kind != IR_VOID && tx->diags->error_count == before)
+        tc_missing_return(tx, k->f);
     return tx->diags->error_count == before && !tx->aborted;
 }
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------------------
 
-static bool check_no_result(tc *tx, const tc_function *f, tc_scope *scope)
+// What a kernel, which has none, or a host function says about its result; NULL after reporting.
+static const ir_type *annotated_result(tc *tx, const tc_function *f, tc_scope *scope, ir_func_kind kind)
 {
     if (!f->decl->returns)
-        return true;
+        return ir_void(tx->ir);
     tc_value r = tc_eval_annotation(tx, f->decl->returns, scope);
-    if (r.kind == TC_NONE || (r.kind == TC_TYPE && r.type->kind == IR_VOID))
-        return true;
+    if (r.kind == TC_NONE)
+        return ir_void(tx->ir);
+    if (r.kind == TC_TYPE && (r.type->kind == IR_VOID || kind == IR_HOST_FUNC))
+        return r.type;
     if (!tc_is_poison(r)) {
         diag *d = tc_error(tx, HDS0236, f->decl->returns->span, f->name->text, tc_text(tx, r));
         diag_help(d, "a kernel writes its results into tensors");
     }
-    return false;
+    return NULL;
 }
 
 static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name, tc_captures *captures,
@@ -632,10 +637,10 @@ static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool
         VEC_PUSH(tx->arena, &k->func->params, k->sizes.at[i]);
     k->func->title = instance_title(tx, f, scope);
     k->func->name = name ? unique_name(tx, name) : instance_name(tx, f, scope, captures != NULL);
-    if (ok && kind == IR_KERNEL)
-        ok = check_no_result(tx, f, scope);
-    if (ok)
-        ok = run_own_body(k, ir_void(tx->ir), caller, call_span);
+    const ir_type *result = ok ? annotated_result(tx, f, scope, kind) : NULL;
+    if (result)
+        k->func->result = result;
+    ok = result && run_own_body(k, result, caller, call_span);
     if (ok && kind == IR_KERNEL)
         ok = finish_kernel(k);
     tx->frame = &frame;
@@ -694,7 +699,8 @@ static bool check_tensor_argument(tc *tx, const ir_var *param, tc_value v, src_s
     if (v.kind == TC_TENSOR && !differs)
         return true;
     tc_value expected = tc_tensor_of_var(tx, (ir_var *)param);
-    diag *d = tc_error(tx, HDS0185, span, arena_printf(tx->arena, "parameter '%s'", param->name), tc_describe(tx, expected), tc_describe(tx, v));
+    const char *what = arena_printf(tx->arena, "parameter '%s'", param->name);
+    diag *d = tc_error(tx, HDS0185, span, what, tc_describe(tx, expected), tc_describe(tx, v));
     if (differs)
         diag_under(d, "%s", differs);
     diag_label(d, param->span, "the parameter");

@@ -305,15 +305,8 @@ static tc_value rt_attribute(tc *tx, tc_value v, str n, src_span span, bool *fou
     return tc_poison();
 }
 
-static const char *const str_methods[] = {
-    "upper", "lower", "strip", "lstrip", "rstrip", "split", "join", "replace", "startswith", "endswith", "find", "count", "format",
-    "isdigit", "isalpha", "isalnum", "isupper", "islower", "zfill", "ljust", "rjust", "center", "title", "capitalize",
-    "removeprefix", "removesuffix", "splitlines", NULL};
-static const char *const list_methods[] = {"append", "extend", "index", "count", "pop", "insert", "copy", "reverse", NULL};
-static const char *const tuple_methods[] = {"index", "count", NULL};
-static const char *const dict_methods[] = {"keys", "values", "items", "get", "copy", "update", "pop", NULL};
-static const char *const set_methods[] = {"add", "copy", NULL};
 static const char *const int_methods[] = {"bit_length", NULL};
+static const char *const float_methods[] = {"is_integer", NULL};
 static const char *const map_methods[] = {"on", "map", "single_task_of", "shared_steps", "projection", "without", "permute",
                                           "spatial", "repeat", NULL};
 static const char *const layout_methods[] = {"swizzle", "xor", "reshape", "permute", "within_bound", "row_major",
@@ -331,12 +324,14 @@ static bool is_one_of(const char *const *names, str n)
 static const char *const *methods_of(tc_kind kind)
 {
     switch (kind) {
-    case TC_STR: return str_methods;
-    case TC_LIST: return list_methods;
-    case TC_TUPLE: return tuple_methods;
-    case TC_SET: return set_methods;
-    case TC_DICT: return dict_methods;
-    case TC_INT: return int_methods;
+    case TC_STR: return tc_str_method_names;
+    case TC_LIST: return tc_list_method_names;
+    case TC_TUPLE: return tc_tuple_method_names;
+    case TC_SET: return tc_set_method_names;
+    case TC_DICT: return tc_dict_method_names;
+    case TC_INT:
+    case TC_BOOL: return int_methods;
+    case TC_FLOAT: return float_methods;
     case TC_MAP: return map_methods;
     case TC_LAYOUT: return layout_methods;
     default: return NULL;
@@ -387,6 +382,8 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
     case TC_SET:
     case TC_DICT:
     case TC_INT:
+    case TC_BOOL:
+    case TC_FLOAT:
         if (is_one_of(methods_of(v.kind), n))
             return method_of(tx, v, name);
         break;
@@ -473,113 +470,108 @@ bool tc_has_attribute(tc *tx, tc_value v, sym name)
 
 // ---- methods ------------------------------------------------------------------------------------------------------------------------------
 
-// How many arguments the methods of containers take.
-static bool method_arity(tc *tx, sym name, tc_args *args)
+static str trimmed(str s)
 {
-    static const struct {
-        const char *name;
-        int min, max;
-    } arity[] = {{"append", 1, 1}, {"add", 1, 1}, {"extend", 1, 1}, {"index", 1, 1}, {"count", 1, 1}, {"pop", 0, 2}, {"insert", 2, 2},
-                 {"copy", 0, 0}, {"reverse", 0, 0}, {"keys", 0, 0}, {"values", 0, 0}, {"items", 0, 0}, {"get", 1, 2}, {"update", 1, 1}};
-    for (size_t i = 0; i < sizeof arity / sizeof *arity; i++)
-        if (strcmp(arity[i].name, name->text) == 0) {
-            tc_native n = {.name = arity[i].name, .min_args = arity[i].min, .max_args = arity[i].max};
-            return tc_args_check(tx, &n, args);
-        }
-    return true;
+    while (s.len && strchr(" \t\n\r\f\v", s.at[0]))
+        s = (str){s.at + 1, s.len - 1};
+    while (s.len && strchr(" \t\n\r\f\v", s.at[s.len - 1]))
+        s.len--;
+    return s;
 }
 
-static tc_value list_method(tc *tx, tc_value self, str n, tc_args *args)
+// The value of a digit in bases up to 36; 99: it is none.
+static int digit_of(char c)
 {
-    tc_list *list = self.list;
-    src_span span = args->span;
-    tc_value first = args->list.len ? args->list.at[0].value : tc_none();
-    if (str_equal(n, STR("append")) || str_equal(n, STR("add"))) {
-        for (size_t i = 0; self.kind == TC_SET && i < list->len; i++)
-            if (tc_equal(list->at[i], first))
-                return tc_none();
-        tc_list_push(tx, list, tc_freeze(tx, first, span));
-        return tc_none();
-    }
-    if (str_equal(n, STR("extend")))
-        return tc_iterate(tx, first, span, list) ? tc_none() : tc_poison();
-    if (str_equal(n, STR("copy")))
-        return tc_list_new(tx, self.kind, list->at, list->len);
-    if (str_equal(n, STR("reverse"))) {
-        for (size_t i = 0; i < list->len / 2; i++) {
-            tc_value swap = list->at[i];
-            list->at[i] = list->at[list->len - 1 - i];
-            list->at[list->len - 1 - i] = swap;
-        }
-        return tc_none();
-    }
-    if (str_equal(n, STR("index")) || str_equal(n, STR("count"))) {
-        tc_int count = 0;
-        for (size_t i = 0; i < list->len; i++)
-            if (tc_equal(list->at[i], first)) {
-                if (n.at[0] == 'i')
-                    return tc_of_int((tc_int)i);
-                count++;
-            }
-        return n.at[0] == 'i' ? TC_ERR(tx, HDS0141, span, tc_text(tx, first)) : tc_of_int(count);
-    }
-    int64_t at = (int64_t)list->len - 1;
-    bool pops = str_equal(n, STR("pop"));
-    if (args->list.len && !tc_as_int64(first, &at))
-        return TC_ERR(tx, HDS0137, span, tc_describe(tx, first));
-    if (at < 0)
-        at += (int64_t)list->len;
-    if (at < 0 || at >= (int64_t)list->len + !pops || (pops && !list->len))
-        return TC_ERR(tx, HDS0140, span, args->list.len ? tc_text(tx, first) : "-1", (long)list->len);
-    if (pops) {
-        tc_value v = list->at[at];
-        memmove(list->at + at, list->at + at + 1, ((size_t)((int64_t)list->len - at) - 1) * sizeof *list->at);
-        list->len--;
-        return v;
-    }
-    tc_list_push(tx, list, tc_none());
-    memmove(list->at + at + 1, list->at + at, ((size_t)((int64_t)list->len - at) - 1) * sizeof *list->at);
-    list->at[at] = args->list.len > 1 ? args->list.at[1].value : tc_none();
-    return tc_none();
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
 }
 
-static tc_value dict_method(tc *tx, tc_value self, str n, tc_args *args)
+static tc_value not_a_number(tc *tx, const tc_args *args, const char *kind)
 {
-    tc_dict *d = self.dict;
-    tc_value first = args->list.len ? args->list.at[0].value : tc_none();
-    if (str_equal(n, STR("keys")) || str_equal(n, STR("values"))) {
-        tc_list *l = n.at[0] == 'k' ? &d->keys : &d->values;
-        return tc_list_new(tx, TC_LIST, l->at, l->len);
+    return TC_ERR(tx, HDS0286, args->span, tc_text(tx, args->list.at[0].value), kind);
+}
+
+// int("-0x1f", 16): blanks around, underscores between digits, a prefix that suits the base.
+static tc_value int_of_text(tc *tx, str s, tc_args *args)
+{
+    int64_t base = 10;
+    if (args->list.len > 1 && (!tc_as_int64(args->list.at[1].value, &base) || base < 0 || base == 1 || base > 36))
+        return TC_ERR(tx, HDS0184, args->list.at[1].span, "the base", "0 or 2 to 36", tc_describe(tx, args->list.at[1].value));
+    s = trimmed(s);
+    bool negative = s.len && s.at[0] == '-';
+    if (s.len && (s.at[0] == '-' || s.at[0] == '+'))
+        s = (str){s.at + 1, s.len - 1};
+    char kind = s.len > 2 && s.at[0] == '0' ? (char)(s.at[1] | 32) : 0;
+    int of_prefix = kind == 'x' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 0;
+    bool prefixed = of_prefix && (base == 0 || base == of_prefix);
+    if (prefixed)
+        s = (str){s.at + 2, s.len - 2};
+    base = base ? base : prefixed ? of_prefix : 10;
+    tc_int value = 0;
+    bool after_digit = prefixed;
+    for (size_t i = 0; i < s.len; i++) {
+        bool gap = s.at[i] == '_' && after_digit && i + 1 < s.len;
+        after_digit = !gap;
+        if (gap)
+            continue;
+        if (digit_of(s.at[i]) >= base)
+            return not_a_number(tx, args, "int");
+        if (__builtin_mul_overflow(value, (tc_int)base, &value) || __builtin_add_overflow(value, (tc_int)digit_of(s.at[i]), &value))
+            return TC_ERR(tx, HDS0120, args->span);
     }
-    if (str_equal(n, STR("items"))) {
-        tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
-        for (size_t i = 0; i < d->keys.len; i++) {
-            tc_value pair[2] = {d->keys.at[i], d->values.at[i]};
-            tc_list_push(tx, r.list, tc_list_new(tx, TC_TUPLE, pair, 2));
-        }
-        return r;
+    return s.len ? tc_of_int(negative ? -value : value) : not_a_number(tx, args, "int");
+}
+
+static size_t count_digits(str s, size_t from)
+{
+    size_t i = from;
+    while (i < s.len && s.at[i] >= '0' && s.at[i] <= '9')
+        i++;
+    return i - from;
+}
+
+// 1, 1., .5, 1.5e-3
+static bool is_decimal(str s)
+{
+    size_t whole = count_digits(s, 0), i = whole, after = 0;
+    if (i < s.len && s.at[i] == '.') {
+        after = count_digits(s, i + 1);
+        i += 1 + after;
     }
-    if (str_equal(n, STR("get")) || str_equal(n, STR("pop"))) {
-        tc_value *found = tc_dict_find(d, first);
-        if (!found && (n.at[0] == 'g' || args->list.len > 1))
-            return args->list.len > 1 ? args->list.at[1].value : tc_none();
-        if (!found)
-            return TC_ERR(tx, HDS0141, args->span, tc_text(tx, first));
-        tc_value v = *found;
-        if (n.at[0] == 'p') {
-            size_t at = (size_t)(found - d->values.at), rest = d->keys.len - at - 1;
-            memmove(d->keys.at + at, d->keys.at + at + 1, rest * sizeof *d->keys.at);
-            memmove(d->values.at + at, d->values.at + at + 1, rest * sizeof *d->values.at);
-            d->keys.len--;
-            d->values.len--;
-        }
-        return v;
+    if (whole + after && i < s.len && s.at[i] == 'e') {
+        i++;
+        i += i < s.len && (s.at[i] == '+' || s.at[i] == '-');
+        size_t digits = count_digits(s, i);
+        if (!digits)
+            return false;
+        i += digits;
     }
-    tc_value r = str_equal(n, STR("copy")) ? tc_dict_new(tx) : self;
-    const tc_dict *from = str_equal(n, STR("copy")) ? d : first.kind == TC_DICT ? first.dict : NULL;
-    for (size_t i = 0; from && i < from->keys.len; i++)
-        tc_dict_put(tx, r.dict, from->keys.at[i], from->values.at[i]);
-    return str_equal(n, STR("copy")) ? r : tc_none();
+    return whole + after && i == s.len;
+}
+
+static tc_value float_of_text(tc *tx, str s, tc_args *args)
+{
+    s = trimmed(s);
+    str_buf plain;
+    str_buf_init(&plain, tx->arena);
+    for (size_t i = 0; i < s.len; i++) {
+        bool gap = s.at[i] == '_' && i > 0 && i + 1 < s.len && digit_of(s.at[i - 1]) < 10 && digit_of(s.at[i + 1]) < 10;
+        if (!gap)
+            str_addc(&plain, s.at[i] >= 'A' && s.at[i] <= 'Z' ? (char)(s.at[i] | 32) : s.at[i]);
+    }
+    str word = {str_text(&plain), plain.len};
+    bool negative = word.len && word.at[0] == '-';
+    if (word.len && (word.at[0] == '-' || word.at[0] == '+'))
+        word = (str){word.at + 1, word.len - 1};
+    double value = 0;
+    if (str_equal(word, STR("inf")) || str_equal(word, STR("infinity")))
+        value = INFINITY;
+    else if (str_equal(word, STR("nan")))
+        value = NAN;
+    else if (is_decimal(word))
+        value = str_to_double(word.at);
+    else
+        return not_a_number(tx, args, "float");
+    return tc_float(negative ? -value : value);
 }
 
 static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
@@ -595,19 +587,9 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
             return e ? tc_rt(e) : tc_poison();
         }
         if (v.kind == TC_FLOAT)
-            return fabs(v.f) < 1e37 ? tc_of_int((tc_int)trunc(v.f)) : TC_ERR(tx, HDS0120, args->span);
-        if (v.kind == TC_STR) {
-            tc_int value = 0;
-            size_t i = v.s.len && (v.s.at[0] == '-' || v.s.at[0] == '+');
-            if (i == v.s.len || v.s.len - i > 36)
-                return TC_ERR(tx, HDS0286, args->span, tc_text(tx, v), "int");
-            for (size_t at = i; at < v.s.len; at++) {
-                if (v.s.at[at] < '0' || v.s.at[at] > '9')
-                    return TC_ERR(tx, HDS0286, args->span, tc_text(tx, v), "int");
-                value = value * 10 + (v.s.at[at] - '0');
-            }
-            return tc_of_int(v.s.at[0] == '-' ? -value : value);
-        }
+            return fabs(v.f) < 1e38 ? tc_of_int((tc_int)trunc(v.f)) : TC_ERR(tx, HDS0120, args->span);
+        if (v.kind == TC_STR)
+            return int_of_text(tx, v.s, args);
         if (empty || tc_is_number(v))
             return tc_of_int(empty ? 0 : v.kind == TC_BOOL ? (tc_int)v.b : v.i);
         break;
@@ -617,7 +599,7 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
             return e ? tc_rt(e) : tc_poison();
         }
         if (v.kind == TC_STR)
-            return tc_float(str_to_double(arena_strndup(tx->arena, v.s.at, v.s.len)));
+            return float_of_text(tx, v.s, args);
         if (empty || tc_is_number(v))
             return tc_float(empty ? 0 : v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i);
         break;
@@ -667,7 +649,8 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
                 if (!tc_iterate(tx, a->value, a->span, &pairs))
                     return tc_poison();
                 for (size_t j = 0; j < pairs.len; j++) {
-                    if (pairs.at[j].kind != TC_TUPLE || pairs.at[j].list->len != 2)
+                    bool sequence = pairs.at[j].kind == TC_TUPLE || pairs.at[j].kind == TC_LIST;
+                    if (!sequence || pairs.at[j].list->len != 2)
                         return TC_ERR(tx, HDS0134, a->span, tc_describe(tx, pairs.at[j]));
                     tc_dict_put(tx, r.dict, pairs.at[j].list->at[0], pairs.at[j].list->at[1]);
                 }
@@ -692,14 +675,16 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
     case TC_KIND: return call_kind(tx, self.kind_name, args);
     case TC_LIST:
     case TC_TUPLE:
-    case TC_SET: return method_arity(tx, name, args) ? list_method(tx, self, n, args) : r;
-    case TC_DICT: return method_arity(tx, name, args) ? dict_method(tx, self, n, args) : r;
-    case TC_INT: {
-        tc_int v = self.i < 0 ? -self.i : self.i, bits = 0;
-        for (; v; v >>= 1)
+    case TC_SET:
+    case TC_DICT: r = tc_data_method(tx, self, name, args, &found); break;
+    case TC_INT:
+    case TC_BOOL: {
+        tc_int v = self.kind == TC_BOOL ? (tc_int)self.b : self.i, bits = 0;
+        for (unsigned __int128 rest = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v; rest; rest >>= 1)
             bits++;
         return tc_of_int(bits);
     }
+    case TC_FLOAT: return tc_bool(isfinite(self.f) && floor(self.f) == self.f);
     default: break;
     }
     if (found)

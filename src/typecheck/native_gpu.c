@@ -26,7 +26,7 @@ static bool add_shape(tc *tx, tc_tensor_type *t, tc_value v, src_span span)
         tc_error(tx, HDS0181, span, tc_describe(tx, v));
         return false;
     }
-    t->shape[t->rank++] = v;
+    t->shape[t->rank++] = v.kind == TC_BOOL ? tc_of_int(v.b) : v;
     return true;
 }
 
@@ -66,6 +66,12 @@ static bool type_from(tc *tx, const tensor_args *a, ir_space space, tc_tensor_ty
         return false;
     }
     t->elem = a->dtype.type;
+    if (a->shape.kind == TC_NONE && a->layout.kind == TC_NONE) {
+        const char *function = space == IR_SHARED ? "shared_tensor" : space == IR_REGISTER ? "register_tensor" : "tensor";
+        diag *d = tc_error(tx, HDS0213, span, function, "shape");
+        diag_help(d, "give a shape, a layout or a mapping");
+        return false;
+    }
     if (!place(tx, t, a->shape, span))
         return false;
     if (a->layout.kind != TC_NONE) {
@@ -352,9 +358,9 @@ static tc_value run_cast(tc *tx, const tc_native *self, tc_args *args)
     if (!pointers && ir_type_bytes(e->type) != ir_type_bytes(t.type))
         return TC_ERR(tx, HDS0274, args->span, tc_text(tx, tc_type(e->type)), tc_text(tx, t));
     if (pointers && t.type->kind == IR_POINTER && e->type->kind == IR_POINTER && t.type->space == IR_GENERIC)
-        return tc_rt(ir_cast(tx->ir, e, ir_pointer(tx->ir, t.type->elem, e->type->space), args->span));
+        return tc_rt(tc_pointer_cast(tx, e, ir_pointer(tx->ir, t.type->elem, e->type->space), args->span));
     if (pointers)
-        return tc_rt(ir_cast(tx->ir, e, t.type, args->span));
+        return tc_rt(tc_pointer_cast(tx, e, t.type, args->span));
     ir_expr *cast = ir_new_expr(tx->ir, IR_OP_BITCAST, t.type, args->span, 1);
     cast->args[0] = e;
     return tc_rt(cast);

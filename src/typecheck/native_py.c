@@ -2,6 +2,7 @@
 #include "typecheck/native.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,26 +38,20 @@ static tc_value run_range(tc *tx, const tc_native *self, tc_args *args)
     return (tc_value){.kind = TC_RANGE, .range = r};
 }
 
-static tc_int range_len(const tc_range *r)
-{
-    tc_int n = r->step > 0 ? (r->stop - r->start + r->step - 1) / r->step : (r->start - r->stop - r->step - 1) / -r->step;
-    return n < 0 ? 0 : n;
-}
-
 static tc_value run_len(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
     tc_value v = args->list.at[0].value;
     bool found = false;
     switch (v.kind) {
-    case TC_STR: return tc_of_int((tc_int)v.s.len);
+    case TC_STR: return tc_of_int((tc_int)tc_text_len(v.s));
     case TC_TUPLE:
     case TC_LIST:
     case TC_SET: return tc_of_int((tc_int)v.list->len);
     case TC_DICT: return tc_of_int((tc_int)v.dict->keys.len);
     case TC_RANGE:
         if (!v.range->bounds[0])
-            return tc_of_int(range_len(v.range));
+            return tc_of_int(tc_range_len(v.range));
         break;
     case TC_TENSOR:
         if (v.tensor->rank)
@@ -73,18 +68,54 @@ static tc_value run_len(tc *tx, const tc_native *self, tc_args *args)
     return TC_ERR(tx, HDS0281, args->list.at[0].span, "len", tc_describe(tx, v));
 }
 
+static tc_value *keyword(tc_args *args, const char *name)
+{
+    for (size_t i = 0; i < args->list.len; i++)
+        if (args->list.at[i].name && strcmp(args->list.at[i].name->text, name) == 0)
+            return args->list.at[i].value.kind == TC_NONE ? NULL : &args->list.at[i].value;
+    return NULL;
+}
+
+// min(…, key=f): the items themselves are chosen by the order of their keys.
+static tc_value extreme_by_key(tc *tx, const tc_native *self, tc_list *items, tc_value key, src_span span)
+{
+    size_t best = 0;
+    tc_value best_key = tc_poison();
+    for (size_t i = 0; i < items->len; i++) {
+        tc_value k = tc_call_values(tx, key, &items->at[i], 1, span);
+        tc_value better = i ? tc_compare(tx, self->data == 1 ? AST_OP_GT : AST_OP_LT, k, best_key, span) : tc_bool(true);
+        if (better.kind != TC_BOOL || tc_is_poison(k))
+            return better.kind == TC_RT ? TC_ERR(tx, HDS0280, span) : tc_poison();
+        if (better.b) {
+            best = i;
+            best_key = k;
+        }
+    }
+    return items->at[best];
+}
+
 static tc_value run_min_max(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_list items = {0};
-    if (args->list.len == 1) {
-        if (!tc_iterate(tx, args->list.at[0].value, args->list.at[0].span, &items))
-            return tc_poison();
-    } else {
-        for (size_t i = 0; i < args->list.len; i++)
-            tc_list_push(tx, &items, args->list.at[i].value);
+    size_t positional = 0;
+    for (size_t i = 0; i < args->list.len; i++) {
+        const tc_arg *a = &args->list.at[i];
+        if (a->name && strcmp(a->name->text, "key") != 0 && strcmp(a->name->text, "default") != 0)
+            return TC_ERR(tx, HDS0211, a->span, self->name, a->name->text);
+        positional += !a->name;
     }
+    for (size_t i = 0; i < args->list.len; i++) {
+        const tc_arg *a = &args->list.at[i];
+        if (!a->name && positional > 1)
+            tc_list_push(tx, &items, a->value);
+        else if (!a->name && !tc_iterate(tx, a->value, a->span, &items))
+            return tc_poison();
+    }
+    tc_value *key = keyword(args, "key"), *other = keyword(args, "default");
     if (!items.len)
-        return TC_ERR(tx, HDS0282, args->span, self->name);
+        return other ? *other : TC_ERR(tx, HDS0282, args->span, self->name);
+    if (key)
+        return extreme_by_key(tx, self, &items, *key, args->span);
     tc_value r = items.at[0];
     for (size_t i = 1; i < items.len; i++)
         r = tc_min_max(tx, self->data == 1, r, items.at[i], args->span);
@@ -98,7 +129,7 @@ static tc_value run_abs(tc *tx, const tc_native *self, tc_args *args)
     if (v.kind == TC_FLOAT)
         return tc_float(fabs(v.f));
     if (v.kind == TC_INT || v.kind == TC_BOOL)
-        return v.kind == TC_INT && v.i < 0 ? tc_unary(tx, AST_OP_NEG, v, args->span) : v;
+        return tc_unary(tx, v.kind == TC_INT && v.i < 0 ? AST_OP_NEG : AST_OP_POS, v, args->span);
     if (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR && dt_is_int(v.rt->type->scalar)) {
         ir_expr *x = tc_keep(tx, v.rt, NULL, args->span);
         return tc_min_max(tx, true, tc_rt(x), tc_unary(tx, AST_OP_NEG, tc_rt(x), args->span), args->span);
@@ -226,21 +257,39 @@ static tc_value run_zip(tc *tx, const tc_native *self, tc_args *args)
     return r;
 }
 
-static tc_value run_map_filter(tc *tx, const tc_native *self, tc_args *args)
+static tc_value run_map(tc *tx, const tc_native *self, tc_args *args)
 {
+    tc_args columns = {.span = args->span};
+    for (size_t i = 1; i < args->list.len; i++)
+        VEC_PUSH(tx->arena, &columns.list, args->list.at[i]);
+    tc_value rows = run_zip(tx, self, &columns), r = tc_list_new(tx, TC_LIST, NULL, 0);
+    for (size_t i = 0; rows.kind == TC_LIST && i < rows.list->len; i++) {
+        const tc_list *row = rows.list->at[i].list;
+        tc_value v = tc_call_values(tx, args->list.at[0].value, row->at, row->len, args->span);
+        if (tc_is_poison(v))
+            return v;
+        tc_list_push(tx, r.list, v);
+    }
+    return rows.kind == TC_LIST ? r : tc_poison();
+}
+
+static tc_value run_filter(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
     tc_list items = {0};
+    tc_value f = args->list.at[0].value;
     if (!tc_iterate(tx, args->list.at[1].value, args->list.at[1].span, &items))
         return tc_poison();
     tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
     for (size_t i = 0; i < items.len; i++) {
-        tc_value v = tc_call_values(tx, args->list.at[0].value, &items.at[i], 1, args->span);
-        bool keep = true;
+        tc_value v = f.kind == TC_NONE ? items.at[i] : tc_call_values(tx, f, &items.at[i], 1, args->span);
+        bool keep = false;
         if (tc_is_poison(v))
             return v;
-        if (self->data == 1 && !tc_truth(v, &keep))
+        if (!tc_truth(v, &keep))
             return TC_ERR(tx, HDS0136, args->span, tc_describe(tx, v));
-        if (self->data == 0 || keep)
-            tc_list_push(tx, r.list, self->data == 0 ? v : items.at[i]);
+        if (keep)
+            tc_list_push(tx, r.list, items.at[i]);
     }
     return r;
 }
@@ -293,20 +342,63 @@ static tc_value run_isinstance(tc *tx, const tc_native *self, tc_args *args)
     return tc_bool(is_instance(args->list.at[0].value, args->list.at[1].value));
 }
 
+static tc_value round_int(tc *tx, tc_int v, int64_t digits, src_span span)
+{
+    tc_int unit = 1;
+    for (int64_t i = digits; i < 0; i++)
+        if (__builtin_mul_overflow(unit, (tc_int)10, &unit))
+            return tc_of_int(0);
+    tc_int rest = v % unit, r;
+    if (rest < 0)
+        rest += unit;
+    bool up = rest > unit - rest || (rest == unit - rest && (v - rest) / unit % 2 != 0);
+    if (__builtin_add_overflow(v, up ? unit - rest : -rest, &r))
+        return TC_ERR(tx, HDS0120, span);
+    return tc_of_int(r);
+}
+
+static double round_float(double v, int64_t digits)
+{
+    char text[800];
+    if (!isfinite(v) || digits > 323)
+        return v;
+    if (digits >= 0) {
+        // The decimal expansion that C rounds correctly.
+        snprintf(text, sizeof text, "%.*f", (int)digits, v);
+        return strtod(text, NULL);
+    }
+    double unit = pow(10, (double)-digits);
+    return isfinite(unit) ? nearbyint(v / unit) * unit : copysign(0, v);
+}
+
 static tc_value run_round(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value v = args->list.at[0].value;
-    tc_value *digits = tc_arg_get(args, self->params, 1);
-    if (v.kind == TC_INT)
-        return v;
+    tc_value *places = tc_arg_get(args, self->params, 1);
+    int64_t digits = 0;
+    bool whole = !places || places->kind == TC_NONE;
+    if (!whole && !tc_as_int64(*places, &digits))
+        return TC_ERR(tx, HDS0184, args->span, "the number of digits", "int", tc_describe(tx, *places));
+    if (v.kind == TC_INT || v.kind == TC_BOOL)
+        return round_int(tx, v.kind == TC_BOOL ? (tc_int)v.b : v.i, digits, args->span);
     if (v.kind != TC_FLOAT)
         return TC_ERR(tx, HDS0281, args->list.at[0].span, "round", tc_describe(tx, v));
-    if (digits && digits->kind == TC_INT && digits->i >= 0 && digits->i < 16) {
-        double scale = pow(10, (double)digits->i);
-        return tc_float(nearbyint(v.f * scale) / scale);
-    }
-    double whole = nearbyint(v.f);
-    return fabs(whole) < 1e30 ? tc_of_int((tc_int)whole) : TC_ERR(tx, HDS0120, args->span);
+    if (!whole)
+        return tc_float(round_float(v.f, digits));
+    double nearest = nearbyint(v.f);
+    return fabs(nearest) < 1e38 ? tc_of_int((tc_int)nearest) : TC_ERR(tx, HDS0120, args->span);
+}
+
+static tc_value run_callable(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)tx;
+    (void)self;
+    tc_value v = args->list.at[0].value;
+    bool found = false;
+    if (v.kind == TC_RECORD)
+        tc_record_method(tx, v, sym_of(tx->syms, "__call__"), &found);
+    return tc_bool(found || v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD || v.kind == TC_CLASS ||
+                   v.kind == TC_KIND || v.kind == TC_TYPE);
 }
 
 static tc_value run_divmod(tc *tx, const tc_native *self, tc_args *args)
@@ -322,7 +414,8 @@ static tc_value run_divmod(tc *tx, const tc_native *self, tc_args *args)
 static tc_value run_pow(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
-    return tc_binary(tx, AST_OP_POW, args->list.at[0].value, args->list.at[1].value, args->span);
+    tc_value power = tc_binary(tx, AST_OP_POW, args->list.at[0].value, args->list.at[1].value, args->span);
+    return args->list.len < 3 ? power : tc_binary(tx, AST_OP_MOD, power, args->list.at[2].value, args->span);
 }
 
 static tc_value run_hasattr(tc *tx, const tc_native *self, tc_args *args)
@@ -342,33 +435,24 @@ static tc_value run_hasattr(tc *tx, const tc_native *self, tc_args *args)
 static tc_value run_ord_chr(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value v = args->list.at[0].value;
-    if (self->data == 0 && v.kind == TC_STR && v.s.len == 1)
-        return tc_of_int((unsigned char)v.s.at[0]);
-    if (self->data == 1 && v.kind == TC_INT && v.i >= 0 && v.i < 128) {
-        char c = (char)v.i;
-        return tc_str((str){arena_strndup(tx->arena, &c, 1), 1});
-    }
+    if (self->data == 0 && v.kind == TC_STR && v.s.len && tc_char_len(v.s) == v.s.len)
+        return tc_of_int(tc_char_code(v.s));
+    tc_value c = self->data == 1 && v.kind == TC_INT ? tc_of_char(tx, v.i) : tc_poison();
+    if (c.kind == TC_STR)
+        return c;
     return TC_ERR(tx, HDS0281, args->list.at[0].span, self->name, tc_describe(tx, v));
 }
 
 static tc_value run_bin_hex(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value v = args->list.at[0].value;
-    int64_t i;
-    if (!tc_as_int64(v, &i))
+    if (v.kind != TC_INT && v.kind != TC_BOOL)
         return TC_ERR(tx, HDS0281, args->list.at[0].span, self->name, tc_describe(tx, v));
-    uint64_t u = i < 0 ? -(uint64_t)i : (uint64_t)i;
+    tc_int i = v.kind == TC_BOOL ? (tc_int)v.b : v.i;
     str_buf b;
     str_buf_init(&b, tx->arena);
     str_addf(&b, "%s0%c", i < 0 ? "-" : "", self->data == 16 ? 'x' : self->data == 8 ? 'o' : 'b');
-    char digits[65];
-    int at = 64;
-    digits[64] = 0;
-    do {
-        digits[--at] = "0123456789abcdef"[u % (unsigned)self->data];
-        u /= (unsigned)self->data;
-    } while (u);
-    str_adds(&b, digits + at);
+    tc_digits(i, self->data, false, &b);
     return tc_str((str){str_text(&b), b.len});
 }
 
@@ -387,6 +471,9 @@ static tc_value run_type(tc *tx, const tc_native *self, tc_args *args)
     case TC_TUPLE: kind.kind_name = TC_KIND_TUPLE; return kind;
     case TC_LIST: kind.kind_name = TC_KIND_LIST; return kind;
     case TC_DICT: kind.kind_name = TC_KIND_DICT; return kind;
+    case TC_SET: kind.kind_name = TC_KIND_SET; return kind;
+    case TC_TYPE:
+    case TC_TENSOR_TYPE: kind.kind_name = TC_KIND_TYPE; return kind;
     case TC_MAP: kind.kind_name = TC_KIND_MAPPING; return kind;
     case TC_LAYOUT: kind.kind_name = TC_KIND_LAYOUT; return kind;
     case TC_FUNCTION: kind.kind_name = TC_KIND_FUNCTION; return kind;
@@ -408,13 +495,14 @@ const tc_native tc_native_python[] = {
     {"reversed", run_reversed, 1, 1, NULL, 0},
     {"enumerate", run_enumerate, 1, 2, "iterable start", 0},
     {"zip", run_zip, 0, -1, NULL, 0},
-    {"map", run_map_filter, 2, 2, NULL, 0},
-    {"filter", run_map_filter, 2, 2, NULL, 1},
+    {"map", run_map, 2, -1, NULL, 0},
+    {"filter", run_filter, 2, 2, NULL, 0},
+    {"callable", run_callable, 1, 1, NULL, 0},
     {"repr", run_repr, 1, 1, NULL, 0},
     {"isinstance", run_isinstance, 2, 2, NULL, 0},
     {"round", run_round, 1, 2, "number digits", 0},
     {"divmod", run_divmod, 2, 2, NULL, 0},
-    {"pow", run_pow, 2, 2, NULL, 0},
+    {"pow", run_pow, 2, 3, NULL, 0},
     {"hasattr", run_hasattr, 2, 2, NULL, 0},
     {"getattr", run_hasattr, 2, 3, NULL, 1},
     {"ord", run_ord_chr, 1, 1, NULL, 0},

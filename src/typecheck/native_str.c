@@ -1,395 +1,551 @@
-// Text while compiling: string methods, format specifications; print and printf.
+// Text while compiling: characters, string methods; print and printf. Strings are UTF-8 and are counted, indexed and cut by
+// characters, as in Python; upper and lower case and the character classes are ASCII's.
 #include "typecheck/native.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// ---- characters ------------------------------------------------------------------------------------------------------------
+
+// Bytes of the first character of [s], which is not empty; 1 for a byte that begins none.
+size_t tc_char_len(str s)
+{
+    unsigned char c = (unsigned char)s.at[0];
+    size_t len = c < 0x80 ? 1 : c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
+    if (len > s.len)
+        return 1;
+    for (size_t i = 1; i < len; i++)
+        if (((unsigned char)s.at[i] & 0xC0) != 0x80)
+            return 1;
+    return len;
+}
+
+size_t tc_text_len(str s)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < s.len; count++)
+        at += tc_char_len((str){s.at + at, s.len - at});
+    return count;
+}
+
+// Byte offset of character [index]; the length if there is none.
+static size_t offset_of(str s, size_t index)
+{
+    size_t at = 0;
+    for (; index > 0 && at < s.len; index--)
+        at += tc_char_len((str){s.at + at, s.len - at});
+    return at;
+}
+
+str tc_text_slice(str s, size_t start, size_t stop)
+{
+    size_t first = offset_of(s, start);
+    str rest = {s.at + first, s.len - first};
+    return (str){rest.at, stop > start ? offset_of(rest, stop - start) : 0};
+}
+
+// The character with a number; poison if there is none (no error is reported).
+tc_value tc_of_char(tc *tx, tc_int code)
+{
+    if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+        return tc_poison();
+    unsigned c = (unsigned)code;
+    char *at = arena_alloc(tx->arena, 5);
+    size_t len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = len - 1; i > 0; i--, c >>= 6)
+        at[i] = (char)(0x80 | (c & 0x3F));
+    static const unsigned char heads[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    at[0] = (char)(heads[len] | c);
+    return tc_str((str){at, len});
+}
+
+int tc_char_code(str s)
+{
+    size_t len = tc_char_len(s);
+    int c = (unsigned char)s.at[0];
+    if (len > 1)
+        c &= 0x7F >> len;
+    for (size_t i = 1; i < len; i++)
+        c = c << 6 | ((unsigned char)s.at[i] & 0x3F);
+    return c;
+}
 
 static tc_value text_value(str_buf *b)
 {
     return tc_str((str){str_text(b), b->len});
 }
 
-static bool is_space(char c)
+// !r, !s and !a of f-strings and format().
+tc_value tc_converted(tc *tx, tc_value v, char conversion)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool in_set(char c, str set)
-{
-    return set.at ? memchr(set.at, c, set.len) != NULL : is_space(c);
-}
-
-static str strip(str s, bool left, bool right, str set)
-{
-    while (left && s.len && in_set(s.at[0], set)) {
-        s.at++;
-        s.len--;
-    }
-    while (right && s.len && in_set(s.at[s.len - 1], set))
-        s.len--;
-    return s;
-}
-
-static int64_t find(str s, str part, size_t from)
-{
-    if (part.len > s.len)
-        return -1;
-    for (size_t i = from; i + part.len <= s.len; i++)
-        if (part.len == 0 || memcmp(s.at + i, part.at, part.len) == 0)
-            return (int64_t)i;
-    return -1;
-}
-
-static tc_value split(tc *tx, str s, tc_value *separator)
-{
-    tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
-    if (!separator || separator->kind != TC_STR || !separator->s.len) {
-        size_t i = 0;
-        while (i < s.len) {
-            while (i < s.len && is_space(s.at[i]))
-                i++;
-            size_t start = i;
-            while (i < s.len && !is_space(s.at[i]))
-                i++;
-            if (i > start)
-                tc_list_push(tx, r.list, tc_str((str){s.at + start, i - start}));
-        }
-        return r;
-    }
-    size_t start = 0;
-    for (;;) {
-        int64_t at = find(s, separator->s, start);
-        size_t end = at < 0 ? s.len : (size_t)at;
-        tc_list_push(tx, r.list, tc_str((str){s.at + start, end - start}));
-        if (at < 0)
-            return r;
-        start = end + separator->s.len;
-    }
-}
-
-static tc_value join(tc *tx, str s, tc_args *args)
-{
-    tc_list items = {0};
-    if (!args->list.len || !tc_iterate(tx, args->list.at[0].value, args->span, &items))
-        return tc_poison();
     str_buf b;
     str_buf_init(&b, tx->arena);
+    if (conversion == 's')
+        tc_to_text(tx, v, &b);
+    else
+        tc_repr(tx, v, &b);
+    return text_value(&b);
+}
+
+// ---- searching ---------------------------------------------------------------------------------------------------------------
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f);
+}
+
+// The first place of [part] at or after [from], or the last one; SIZE_MAX: none.
+static size_t find(str s, str part, size_t from, bool last)
+{
+    if (part.len > s.len)
+        return SIZE_MAX;
+    size_t found = SIZE_MAX;
+    for (size_t i = from; i + part.len <= s.len; i++)
+        if (part.len == 0 || memcmp(s.at + i, part.at, part.len) == 0) {
+            found = i;
+            if (!last)
+                break;
+        }
+    return found;
+}
+
+// ---- arguments: their number and names were checked ---------------------------------------------------------------------------
+
+typedef struct method method;
+typedef struct call {
+    tc *tx;
+    str s;
+    tc_args *args;
+    const method *m;
+    bool failed;
+} call;
+
+struct method {
+    const char *name;
+    tc_value (*run)(call *c);
+    int min, max;
+    const char *params;
+    int data;
+};
+
+static tc_value *arg(call *c, int i)
+{
+    tc_value *v = tc_arg_get(c->args, c->m->params, i);
+    return v && v->kind == TC_NONE ? NULL : v;
+}
+
+static tc_value wrong(call *c, int i, const char *wanted)
+{
+    tc_value *v = tc_arg_get(c->args, c->m->params, i);
+    c->failed = true;
+    return TC_ERR(c->tx, HDS0184, tc_arg_span(c->args, c->m->params, i), arena_printf(c->tx->arena, "an argument of '%s'", c->m->name),
+                  wanted, v ? tc_describe(c->tx, *v) : "nothing");
+}
+
+static str text_arg(call *c, int i, str fallback)
+{
+    tc_value *v = arg(c, i);
+    if (v && v->kind == TC_STR)
+        return v->s;
+    if (v || i < c->m->min)
+        wrong(c, i, "str");
+    return fallback;
+}
+
+static int64_t int_arg(call *c, int i, int64_t fallback)
+{
+    tc_value *v = arg(c, i);
+    int64_t result = fallback;
+    if ((v && !tc_as_int64(*v, &result)) || (!v && i < c->m->min))
+        wrong(c, i, "int");
+    return result;
+}
+
+// The part of the text that the arguments [i] and [i] + 1 choose, as in a slice. [skipped]: characters in front of it.
+static str range_arg(call *c, int i, size_t *skipped)
+{
+    int64_t len = (int64_t)tc_text_len(c->s), bounds[2] = {int_arg(c, i, 0), int_arg(c, i + 1, len)};
+    for (int k = 0; k < 2; k++) {
+        if (bounds[k] < 0)
+            bounds[k] = bounds[k] + len < 0 ? 0 : bounds[k] + len;
+    }
+    *skipped = (size_t)bounds[0];
+    if (bounds[0] > len) {
+        *skipped = SIZE_MAX;
+        return STR("");
+    }
+    return tc_text_slice(c->s, (size_t)bounds[0], (size_t)(bounds[1] > len ? len : bounds[1]));
+}
+
+// ---- methods -------------------------------------------------------------------------------------------------------------------
+
+static tc_value run_case(call *c)
+{
+    str s = c->s;
+    char *copy = arena_strndup(c->tx->arena, s.at, s.len);
+    bool in_word = false;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char b = (unsigned char)s.at[i];
+        bool upper = c->m->data == 'u' || (c->m->data == 't' && !in_word) || (c->m->data == 'c' && i == 0) ||
+                     (c->m->data == 's' && islower(b));
+        if (b < 0x80)
+            copy[i] = (char)(upper ? toupper(b) : tolower(b));
+        in_word = b >= 0x80 || isalpha(b);
+    }
+    return tc_str((str){copy, s.len});
+}
+
+static bool stripped(str one, str set)
+{
+    return set.at ? find(set, one, 0, false) != SIZE_MAX : one.len == 1 && is_space(one.at[0]);
+}
+
+static tc_value run_strip(call *c)
+{
+    str s = c->s, set = text_arg(c, 0, (str){NULL, 0});
+    while ((c->m->data & 1) && s.len && stripped((str){s.at, tc_char_len(s)}, set)) {
+        size_t len = tc_char_len(s);
+        s = (str){s.at + len, s.len - len};
+    }
+    while ((c->m->data & 2) && s.len) {
+        size_t at = s.len - 1;
+        while (at > 0 && ((unsigned char)s.at[at] & 0xC0) == 0x80)
+            at--;
+        if (!stripped((str){s.at + at, s.len - at}, set))
+            break;
+        s.len = at;
+    }
+    return tc_str(s);
+}
+
+static void reverse_items(tc_list *list)
+{
+    for (size_t i = 0, j = list->len; i + 1 < j; i++) {
+        tc_value swap = list->at[i];
+        list->at[i] = list->at[--j];
+        list->at[j] = swap;
+    }
+}
+
+static tc_value split_words(call *c, int64_t limit)
+{
+    tc_value r = tc_list_new(c->tx, TC_LIST, NULL, 0);
+    bool from_end = c->m->data == 'r';
+    str s = c->s;
+    for (;;) {
+        while (s.len && is_space(s.at[from_end ? s.len - 1 : 0]))
+            s = (str){s.at + !from_end, s.len - 1};
+        if (!s.len)
+            break;
+        size_t len = 0;
+        while (len < s.len && !is_space(s.at[from_end ? s.len - 1 - len : len]))
+            len++;
+        if (limit >= 0 && (int64_t)r.list->len == limit) {
+            while (is_space(s.at[from_end ? 0 : s.len - 1]))
+                s = (str){s.at + from_end, s.len - 1};
+            len = s.len;
+        }
+        tc_list_push(c->tx, r.list, tc_str((str){from_end ? s.at + s.len - len : s.at, len}));
+        s = (str){from_end ? s.at : s.at + len, s.len - len};
+    }
+    if (from_end)
+        reverse_items(r.list);
+    return r;
+}
+
+static tc_value run_split(call *c)
+{
+    str separator = text_arg(c, 0, (str){NULL, 0}), s = c->s;
+    int64_t limit = int_arg(c, 1, -1);
+    if (c->failed)
+        return tc_poison();
+    if (!separator.at)
+        return split_words(c, limit);
+    if (!separator.len)
+        return wrong(c, 0, "a separator that is not empty");
+    tc_value r = tc_list_new(c->tx, TC_LIST, NULL, 0);
+    bool from_end = c->m->data == 'r';
+    for (;;) {
+        size_t at = limit >= 0 && (int64_t)r.list->len == limit ? SIZE_MAX : find(s, separator, 0, from_end);
+        if (at == SIZE_MAX)
+            break;
+        str before = {s.at, at}, after = {s.at + at + separator.len, s.len - at - separator.len};
+        tc_list_push(c->tx, r.list, tc_str(from_end ? after : before));
+        s = from_end ? before : after;
+    }
+    tc_list_push(c->tx, r.list, tc_str(s));
+    if (from_end)
+        reverse_items(r.list);
+    return r;
+}
+
+static tc_value run_splitlines(call *c)
+{
+    tc_value *keep = arg(c, 0);
+    bool keep_ends = false;
+    if (keep && !tc_truth(*keep, &keep_ends))
+        return wrong(c, 0, "bool");
+    tc_value r = tc_list_new(c->tx, TC_LIST, NULL, 0);
+    for (str s = c->s; s.len;) {
+        size_t len = 0;
+        while (len < s.len && s.at[len] != '\n' && s.at[len] != '\r')
+            len++;
+        size_t end = len + (len < s.len);
+        if (end < s.len && s.at[len] == '\r' && s.at[end] == '\n')
+            end++;
+        tc_list_push(c->tx, r.list, tc_str((str){s.at, keep_ends ? end : len}));
+        s = (str){s.at + end, s.len - end};
+    }
+    return r;
+}
+
+static tc_value run_partition(call *c)
+{
+    bool from_end = c->m->data == 'r';
+    str s = c->s, separator = text_arg(c, 0, STR(""));
+    if (c->failed || !separator.len)
+        return c->failed ? tc_poison() : wrong(c, 0, "a separator that is not empty");
+    size_t at = find(s, separator, 0, from_end);
+    tc_value parts[3] = {tc_str(s), tc_str(STR("")), tc_str(STR(""))};
+    if (at == SIZE_MAX && from_end) {
+        parts[0] = tc_str(STR(""));
+        parts[2] = tc_str(s);
+    } else if (at != SIZE_MAX) {
+        parts[0] = tc_str((str){s.at, at});
+        parts[1] = tc_str(separator);
+        parts[2] = tc_str((str){s.at + at + separator.len, s.len - at - separator.len});
+    }
+    return tc_list_new(c->tx, TC_TUPLE, parts, 3);
+}
+
+static tc_value run_join(call *c)
+{
+    tc_list items = {0};
+    if (!tc_iterate(c->tx, c->args->list.at[0].value, c->args->span, &items))
+        return tc_poison();
+    str_buf b;
+    str_buf_init(&b, c->tx->arena);
     for (size_t i = 0; i < items.len; i++) {
         if (items.at[i].kind != TC_STR)
-            return TC_ERR(tx, HDS0184, args->span, "an item of join", "str", tc_describe(tx, items.at[i]));
+            return TC_ERR(c->tx, HDS0184, c->args->span, "an item of join", "str", tc_describe(c->tx, items.at[i]));
         if (i)
-            str_add(&b, s);
+            str_add(&b, c->s);
         str_add(&b, items.at[i].s);
     }
     return text_value(&b);
 }
 
-static tc_value replace(tc *tx, str s, str from, str to)
+static tc_value run_replace(call *c)
 {
+    str from = text_arg(c, 0, STR("")), to = text_arg(c, 1, STR("")), s = c->s;
+    int64_t limit = int_arg(c, 2, -1);
+    if (c->failed)
+        return tc_poison();
     str_buf b;
-    str_buf_init(&b, tx->arena);
-    size_t i = 0;
-    while (from.len && i < s.len) {
-        int64_t at = find(s, from, i);
-        if (at < 0)
+    str_buf_init(&b, c->tx->arena);
+    while (limit != 0) {
+        size_t at = find(s, from, 0, false);
+        if (at == SIZE_MAX)
             break;
-        str_add(&b, (str){s.at + i, (size_t)at - i});
+        str_add(&b, (str){s.at, at});
         str_add(&b, to);
-        i = (size_t)at + from.len;
+        s = (str){s.at + at + from.len, s.len - at - from.len};
+        limit -= limit > 0;
+        if (!from.len && !s.len)
+            break;
+        if (!from.len) {
+            size_t len = tc_char_len(s);
+            str_add(&b, (str){s.at, len});
+            s = (str){s.at + len, s.len - len};
+        }
+        if (b.len > MAX_TEXT)
+            return TC_ERR(c->tx, HDS0123, c->args->span);
     }
-    str_add(&b, (str){s.at + i, s.len - i});
+    str_add(&b, s);
     return text_value(&b);
 }
 
-static tc_value change_case(tc *tx, str s, char how)
+static tc_value run_starts(call *c)
 {
-    char *copy = arena_strndup(tx->arena, s.at, s.len);
-    bool word = false;
-    for (size_t i = 0; i < s.len; i++) {
-        bool upper = how == 'u' || (how == 't' && !word) || (how == 'c' && i == 0);
-        copy[i] = (char)(upper ? toupper((unsigned char)copy[i]) : tolower((unsigned char)copy[i]));
-        word = isalpha((unsigned char)copy[i]) != 0;
+    size_t skipped;
+    str s = range_arg(c, 1, &skipped);
+    tc_value wanted = c->args->list.at[0].value;
+    tc_list one = {.at = &wanted, .len = 1, .cap = 1}, *all = wanted.kind == TC_TUPLE ? wanted.list : &one;
+    bool holds = false;
+    for (size_t i = 0; i < all->len; i++) {
+        if (all->at[i].kind != TC_STR)
+            return wrong(c, 0, "str");
+        holds |= c->m->data == 'e' ? str_ends(s, all->at[i].s) : str_starts(s, all->at[i].s);
     }
-    return tc_str((str){copy, s.len});
+    return c->failed ? tc_poison() : tc_bool(holds && skipped != SIZE_MAX);
 }
 
-static bool all_of(str s, int (*test)(int))
+static tc_value run_remove(call *c)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (!test((unsigned char)s.at[i]))
-            return false;
-    return s.len > 0;
+    str s = c->s, part = text_arg(c, 0, STR(""));
+    if (c->m->data == 'e')
+        return tc_str(str_ends(s, part) ? (str){s.at, s.len - part.len} : s);
+    return tc_str(str_starts(s, part) ? (str){s.at + part.len, s.len - part.len} : s);
 }
 
-static tc_value pad(tc *tx, str s, tc_args *args, char how)
+// find and rfind; index and rindex, which must find something.
+static tc_value run_find(call *c)
 {
-    int64_t width;
-    if (!args->list.len || !tc_as_int64(args->list.at[0].value, &width) || width > 100000)
-        return TC_ERR(tx, HDS0184, args->span, "the width", "int", args->list.len ? tc_describe(tx, args->list.at[0].value) : "nothing");
-    char fill = args->list.len > 1 && args->list.at[1].value.kind == TC_STR && args->list.at[1].value.s.len ? args->list.at[1].value.s.at[0] : ' ';
-    int64_t missing = width - (int64_t)s.len;
-    str_buf b;
-    str_buf_init(&b, tx->arena);
+    size_t skipped;
+    str part = text_arg(c, 0, STR("")), s = range_arg(c, 1, &skipped);
+    if (c->failed)
+        return tc_poison();
+    size_t at = skipped == SIZE_MAX ? SIZE_MAX : find(s, part, 0, c->m->data & 1);
+    if (at == SIZE_MAX)
+        return c->m->data & 2 ? TC_ERR(c->tx, HDS0141, c->args->span, tc_text(c->tx, tc_str(part))) : tc_of_int(-1);
+    return tc_of_int((tc_int)(skipped + tc_text_len((str){s.at, at})));
+}
+
+static tc_value run_count(call *c)
+{
+    size_t skipped;
+    str part = text_arg(c, 0, STR("")), s = range_arg(c, 1, &skipped);
+    if (c->failed)
+        return tc_poison();
+    if (skipped == SIZE_MAX)
+        return tc_of_int(0);
+    if (!part.len)
+        return tc_of_int((tc_int)tc_text_len(s) + 1);
+    tc_int count = 0;
+    for (size_t at = find(s, part, 0, false); at != SIZE_MAX; at = find(s, part, at + part.len, false))
+        count++;
+    return tc_of_int(count);
+}
+
+// isupper and islower ask only the letters; the others all characters. What is not ASCII is a letter.
+static tc_value run_class(call *c)
+{
+    bool all = c->s.len > 0, cased = false;
+    for (size_t i = 0; i < c->s.len; i++) {
+        unsigned char b = (unsigned char)c->s.at[i];
+        bool letter = isalpha(b) || b >= 0x80;
+        cased |= isalpha(b) != 0;
+        switch (c->m->data) {
+        case 'd': all &= isdigit(b) != 0; break;
+        case 'a': all &= letter; break;
+        case 'n': all &= letter || isdigit(b); break;
+        case 's': all &= is_space((char)b); break;
+        case 'i': all &= letter || b == '_' || (i > 0 && isdigit(b)); break;
+        case '7': all &= b < 0x80; break;
+        case 'u': all &= !islower(b); break;
+        default: all &= !isupper(b); break;
+        }
+    }
+    bool by_case = c->m->data == 'u' || c->m->data == 'l';
+    return tc_bool(c->m->data == '7' ? all || !c->s.len : all && (cased || !by_case));
+}
+
+static tc_value run_pad(call *c)
+{
+    int64_t width = int_arg(c, 0, 0), missing = width - (int64_t)tc_text_len(c->s);
+    str fill = c->m->data == 'z' ? STR("0") : text_arg(c, 1, STR(" ")), s = c->s;
+    if (c->failed)
+        return tc_poison();
+    if (tc_text_len(fill) != 1)
+        return wrong(c, 1, "one character");
+    if (missing > MAX_TEXT)
+        return TC_ERR(c->tx, HDS0123, c->args->span);
     if (missing <= 0)
         return tc_str(s);
-    if (how == 'z') {
-        bool sign = s.len && (s.at[0] == '-' || s.at[0] == '+');
-        if (sign)
-            str_addc(&b, s.at[0]);
-        for (int64_t i = 0; i < missing; i++)
-            str_addc(&b, '0');
-        str_add(&b, (str){s.at + sign, s.len - sign});
-        return text_value(&b);
+    int64_t before = c->m->data == 'l' ? 0 : c->m->data == 'c' ? missing / 2 + (missing & width & 1) : missing;
+    str_buf b;
+    str_buf_init(&b, c->tx->arena);
+    if (c->m->data == 'z' && s.len && (s.at[0] == '-' || s.at[0] == '+')) {
+        str_addc(&b, s.at[0]);
+        s = (str){s.at + 1, s.len - 1};
     }
-    int64_t before = how == 'r' ? missing : how == 'c' ? missing / 2 : 0;
-    for (int64_t i = 0; i < missing; i++) {
-        if (i == before)
-            str_add(&b, s);
-        str_addc(&b, fill);
-    }
-    if (before == missing)
-        str_add(&b, s);
+    for (int64_t i = 0; i < before; i++)
+        str_add(&b, fill);
+    str_add(&b, s);
+    for (int64_t i = before; i < missing; i++)
+        str_add(&b, fill);
     return text_value(&b);
 }
 
-static tc_value format_method(tc *tx, str s, tc_args *args)
+static tc_value run_format(call *c)
 {
-    str_buf b;
-    str_buf_init(&b, tx->arena);
-    size_t automatic = 0;
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.at[i];
-        if ((c == '{' || c == '}') && i + 1 < s.len && s.at[i + 1] == c) {
-            str_addc(&b, c);
-            i++;
-            continue;
-        }
-        if (c != '{') {
-            str_addc(&b, c);
-            continue;
-        }
-        size_t end = i + 1;
-        while (end < s.len && s.at[end] != '}')
-            end++;
-        str field = {s.at + i + 1, end - i - 1};
-        const char *colon = field.len ? memchr(field.at, ':', field.len) : NULL;
-        str name = {field.at, colon ? (size_t)(colon - field.at) : field.len};
-        str spec = colon ? (str){colon + 1, field.len - name.len - 1} : STR("");
-        const tc_value *v = NULL;
-        size_t seen = 0, index = name.len && isdigit((unsigned char)name.at[0]) ? (size_t)atoi(arena_strndup(tx->arena, name.at, name.len)) : SIZE_MAX;
-        if (!name.len)
-            index = automatic++;
-        for (size_t a = 0; a < args->list.len; a++) {
-            const tc_arg *arg = &args->list.at[a];
-            if (arg->name ? str_equal(sym_str(arg->name), name) : seen++ == index)
-                v = &arg->value;
-        }
-        if (!v)
-            return TC_ERR(tx, HDS0287, args->span, arena_strndup(tx->arena, name.at, name.len));
-        tc_value text = tc_format_spec(tx, *v, spec, args->span);
-        if (text.kind != TC_STR)
-            return text;
-        str_add(&b, text.s);
-        i = end;
-    }
-    return text_value(&b);
+    return tc_format_method(c->tx, c->s, c->args);
 }
+
+#define METHODS(X) \
+    X("upper", run_case, 0, 0, NULL, 'u') \
+    X("lower", run_case, 0, 0, NULL, 'l') \
+    X("title", run_case, 0, 0, NULL, 't') \
+    X("capitalize", run_case, 0, 0, NULL, 'c') \
+    X("swapcase", run_case, 0, 0, NULL, 's') \
+    X("strip", run_strip, 0, 1, NULL, 3) \
+    X("lstrip", run_strip, 0, 1, NULL, 1) \
+    X("rstrip", run_strip, 0, 1, NULL, 2) \
+    X("split", run_split, 0, 2, "sep maxsplit", 'l') \
+    X("rsplit", run_split, 0, 2, "sep maxsplit", 'r') \
+    X("splitlines", run_splitlines, 0, 1, "keepends", 0) \
+    X("partition", run_partition, 1, 1, NULL, 'l') \
+    X("rpartition", run_partition, 1, 1, NULL, 'r') \
+    X("join", run_join, 1, 1, NULL, 0) \
+    X("replace", run_replace, 2, 3, NULL, 0) \
+    X("startswith", run_starts, 1, 3, NULL, 's') \
+    X("endswith", run_starts, 1, 3, NULL, 'e') \
+    X("removeprefix", run_remove, 1, 1, NULL, 's') \
+    X("removesuffix", run_remove, 1, 1, NULL, 'e') \
+    X("find", run_find, 1, 3, NULL, 0) \
+    X("rfind", run_find, 1, 3, NULL, 1) \
+    X("index", run_find, 1, 3, NULL, 2) \
+    X("rindex", run_find, 1, 3, NULL, 3) \
+    X("count", run_count, 1, 3, NULL, 0) \
+    X("isdigit", run_class, 0, 0, NULL, 'd') \
+    X("isdecimal", run_class, 0, 0, NULL, 'd') \
+    X("isnumeric", run_class, 0, 0, NULL, 'd') \
+    X("isalpha", run_class, 0, 0, NULL, 'a') \
+    X("isalnum", run_class, 0, 0, NULL, 'n') \
+    X("isspace", run_class, 0, 0, NULL, 's') \
+    X("isidentifier", run_class, 0, 0, NULL, 'i') \
+    X("isascii", run_class, 0, 0, NULL, '7') \
+    X("isupper", run_class, 0, 0, NULL, 'u') \
+    X("islower", run_class, 0, 0, NULL, 'l') \
+    X("zfill", run_pad, 1, 1, NULL, 'z') \
+    X("ljust", run_pad, 1, 2, NULL, 'l') \
+    X("rjust", run_pad, 1, 2, NULL, 'r') \
+    X("center", run_pad, 1, 2, NULL, 'c') \
+    X("format", run_format, 0, -1, NULL, 0)
+
+static const method methods[] = {
+#define METHOD(name, run, min, max, params, data) {name, run, min, max, params, data},
+    METHODS(METHOD)
+#undef METHOD
+};
+
+const char *const tc_str_method_names[] = {
+#define METHOD(name, run, min, max, params, data) name,
+    METHODS(METHOD)
+#undef METHOD
+    NULL,
+};
 
 tc_value tc_str_method(tc *tx, str s, sym name, tc_args *args, bool *found)
 {
-    str n = sym_str(name);
-    tc_value *first = args->list.len ? &args->list.at[0].value : NULL;
-    str part = first && first->kind == TC_STR ? first->s : (str){NULL, 0};
-    *found = true;
-    bool needs_text = str_equal(n, STR("startswith")) || str_equal(n, STR("endswith")) || str_equal(n, STR("find")) ||
-                      str_equal(n, STR("count")) || str_equal(n, STR("replace")) || str_equal(n, STR("removeprefix")) ||
-                      str_equal(n, STR("removesuffix"));
-    if (needs_text && (!first || first->kind != TC_STR))
-        return TC_ERR(tx, HDS0184, args->span, "the argument", "str", first ? tc_describe(tx, *first) : "nothing");
-    if (str_equal(n, STR("upper"))) return change_case(tx, s, 'u');
-    if (str_equal(n, STR("lower"))) return change_case(tx, s, 'l');
-    if (str_equal(n, STR("title"))) return change_case(tx, s, 't');
-    if (str_equal(n, STR("capitalize"))) return change_case(tx, s, 'c');
-    if (str_equal(n, STR("strip"))) return tc_str(strip(s, true, true, part));
-    if (str_equal(n, STR("lstrip"))) return tc_str(strip(s, true, false, part));
-    if (str_equal(n, STR("rstrip"))) return tc_str(strip(s, false, true, part));
-    if (str_equal(n, STR("split"))) return split(tx, s, first);
-    if (str_equal(n, STR("splitlines"))) {
-        tc_value newline = tc_str(STR("\n"));
-        return split(tx, str_ends(s, STR("\n")) ? (str){s.at, s.len - 1} : s, &newline);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        const method *m = &methods[i];
+        if (!str_equal(sym_str(name), str_of(m->name)))
+            continue;
+        *found = true;
+        tc_native checked = {.name = m->name, .min_args = m->min, .max_args = m->max, .params = m->params};
+        call c = {tx, s, args, m, false};
+        bool keywords = m->max < 0;
+        for (size_t a = 0; !keywords && !m->params && a < args->list.len; a++)
+            if (args->list.at[a].name)
+                return TC_ERR(tx, HDS0211, args->list.at[a].span, m->name, args->list.at[a].name->text);
+        tc_value r = tc_args_check(tx, &checked, args) ? m->run(&c) : tc_poison();
+        return c.failed ? tc_poison() : r;
     }
-    if (str_equal(n, STR("join"))) return join(tx, s, args);
-    if (str_equal(n, STR("startswith"))) return tc_bool(str_starts(s, part));
-    if (str_equal(n, STR("endswith"))) return tc_bool(str_ends(s, part));
-    if (str_equal(n, STR("removeprefix"))) return tc_str(str_starts(s, part) ? (str){s.at + part.len, s.len - part.len} : s);
-    if (str_equal(n, STR("removesuffix"))) return tc_str(str_ends(s, part) ? (str){s.at, s.len - part.len} : s);
-    if (str_equal(n, STR("find"))) return tc_of_int(find(s, part, 0));
-    if (str_equal(n, STR("count"))) {
-        tc_int count = 0;
-        for (int64_t at = find(s, part, 0); part.len && at >= 0; at = find(s, part, (size_t)at + part.len))
-            count++;
-        return tc_of_int(part.len ? count : (tc_int)s.len + 1);
-    }
-    if (str_equal(n, STR("replace")))
-        return replace(tx, s, part, args->list.len > 1 && args->list.at[1].value.kind == TC_STR ? args->list.at[1].value.s : STR(""));
-    if (str_equal(n, STR("isdigit"))) return tc_bool(all_of(s, isdigit));
-    if (str_equal(n, STR("isalpha"))) return tc_bool(all_of(s, isalpha));
-    if (str_equal(n, STR("isalnum"))) return tc_bool(all_of(s, isalnum));
-    if (str_equal(n, STR("isupper"))) return tc_bool(all_of(s, isupper));
-    if (str_equal(n, STR("islower"))) return tc_bool(all_of(s, islower));
-    if (str_equal(n, STR("zfill"))) return pad(tx, s, args, 'z');
-    if (str_equal(n, STR("ljust"))) return pad(tx, s, args, 'l');
-    if (str_equal(n, STR("rjust"))) return pad(tx, s, args, 'r');
-    if (str_equal(n, STR("center"))) return pad(tx, s, args, 'c');
-    if (str_equal(n, STR("format"))) return format_method(tx, s, args);
     *found = false;
     return tc_poison();
-}
-
-// ---- format specifications: [[fill]align][sign][#][0][width][,][.precision][type] ------------------------------------------------------
-
-typedef struct spec {
-    char fill, align, sign, type;
-    bool alternate, comma;
-    int width, precision;
-} spec;
-
-static bool parse_spec(str s, spec *out)
-{
-    *out = (spec){.fill = ' ', .precision = -1};
-    size_t i = 0;
-    if (s.len > 1 && strchr("<>^=", s.at[1])) {
-        out->fill = s.at[0];
-        out->align = s.at[1];
-        i = 2;
-    } else if (s.len && strchr("<>^=", s.at[0])) {
-        out->align = s.at[0];
-        i = 1;
-    }
-    if (i < s.len && strchr("+- ", s.at[i]))
-        out->sign = s.at[i++];
-    if (i < s.len && s.at[i] == '#') {
-        out->alternate = true;
-        i++;
-    }
-    if (i < s.len && s.at[i] == '0' && !out->align) {
-        out->fill = '0';
-        out->align = '=';
-        i++;
-    }
-    for (; i < s.len && isdigit((unsigned char)s.at[i]) && out->width < 100000; i++)
-        out->width = out->width * 10 + (s.at[i] - '0');
-    if (i < s.len && (s.at[i] == ',' || s.at[i] == '_')) {
-        out->comma = true;
-        i++;
-    }
-    if (i < s.len && s.at[i] == '.') {
-        out->precision = 0;
-        for (i++; i < s.len && isdigit((unsigned char)s.at[i]) && out->precision < 1000; i++)
-            out->precision = out->precision * 10 + (s.at[i] - '0');
-    }
-    if (i < s.len)
-        out->type = s.at[i++];
-    return i == s.len;
-}
-
-static void digits_text(tc *tx, tc_int v, const spec *f, str_buf *out)
-{
-    unsigned base = f->type == 'x' || f->type == 'X' ? 16 : f->type == 'o' ? 8 : f->type == 'b' ? 2 : 10;
-    unsigned __int128 rest = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v;
-    char digits[200];
-    int at = sizeof digits, count = 0;
-    do {
-        if (f->comma && count && count % 3 == 0)
-            digits[--at] = ',';
-        char c = "0123456789abcdef"[(unsigned)(rest % base)];
-        digits[--at] = f->type == 'X' ? (char)toupper(c) : c;
-        rest /= base;
-        count++;
-    } while (rest);
-    if (f->alternate && base != 10)
-        str_addf(out, "0%c", f->type);
-    str_add(out, (str){digits + at, sizeof digits - (size_t)at});
-    (void)tx;
-}
-
-static void float_text(double v, const spec *f, str_buf *out)
-{
-    if (!f->type && f->precision < 0) {
-        str_add_double(out, fabs(v));
-        return;
-    }
-    char kind = f->type ? f->type : 'g';
-    double shown = fabs(v);
-    if (kind == '%') {
-        kind = 'f';
-        shown *= 100;
-    }
-    int precision = f->precision < 0 ? 6 : f->precision;
-    switch (kind) {
-    case 'e': str_addf(out, "%.*e", precision, shown); break;
-    case 'E': str_addf(out, "%.*E", precision, shown); break;
-    case 'f':
-    case 'F': str_addf(out, "%.*f", precision, shown); break;
-    case 'G': str_addf(out, "%.*G", precision, shown); break;
-    default: str_addf(out, "%.*g", precision, shown); break;
-    }
-    if (f->type == '%')
-        str_addc(out, '%');
-}
-
-static tc_value aligned(tc *tx, str sign, str body, const spec *f, char fallback)
-{
-    str_buf b;
-    str_buf_init(&b, tx->arena);
-    int64_t missing = f->width - (int64_t)(sign.len + body.len);
-    char align = f->align ? f->align : fallback;
-    int64_t before = missing <= 0 ? 0 : align == '>' || align == '=' ? missing : align == '^' ? missing / 2 : 0;
-    if (align == '=')
-        str_add(&b, sign);
-    for (int64_t i = 0; i < before; i++)
-        str_addc(&b, f->fill);
-    if (align != '=')
-        str_add(&b, sign);
-    str_add(&b, body);
-    for (int64_t i = before; i < missing; i++)
-        str_addc(&b, f->fill);
-    return text_value(&b);
-}
-
-tc_value tc_format_spec(tc *tx, tc_value v, str text, src_span span)
-{
-    str_buf b;
-    str_buf_init(&b, tx->arena);
-    if (!text.len) {
-        tc_to_text(tx, v, &b);
-        return text_value(&b);
-    }
-    spec f;
-    bool known = parse_spec(text, &f);
-    bool as_float = f.type && strchr("eEfFgG%", f.type);
-    bool as_int = f.type && strchr("dxXob", f.type);
-    bool integer = v.kind == TC_INT || v.kind == TC_BOOL;
-    bool fits = f.type == 0 || f.type == 's' || (as_float && tc_is_number(v)) || (as_int && integer);
-    if (!known || !fits || (f.type == 's' && v.kind != TC_STR))
-        return TC_ERR(tx, HDS0288, span, arena_strndup(tx->arena, text.at, text.len), tc_describe(tx, v));
-    if (!tc_is_number(v) || (v.kind == TC_BOOL && !f.type)) {
-        tc_to_text(tx, v, &b);
-        if (f.precision >= 0 && (size_t)f.precision < b.len)
-            b.len = (size_t)f.precision;
-        return aligned(tx, STR(""), (str){str_text(&b), b.len}, &f, '<');
-    }
-    double d = v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i;
-    bool negative = v.kind == TC_FLOAT ? signbit(d) != 0 : d < 0;
-    if (integer && !as_float)
-        digits_text(tx, v.kind == TC_BOOL ? (tc_int)v.b : v.i, &f, &b);
-    else
-        float_text(d, &f, &b);
-    str sign = negative ? STR("-") : f.sign == '+' ? STR("+") : f.sign == ' ' ? STR(" ") : STR("");
-    return aligned(tx, sign, (str){str_text(&b), b.len}, &f, '>');
 }
 
 // ---- print and printf -------------------------------------------------------------------------------------------------------------------
@@ -437,7 +593,7 @@ static bool add_value(tc *tx, tc_value v, src_span span, str_buf *text, expr_lis
         VEC_PUSH(tx->arena, out, v.rt);
         return true;
     }
-    if (v.kind == TC_TUPLE || v.kind == TC_LIST) {
+    if ((v.kind == TC_TUPLE || v.kind == TC_LIST) && !tc_is_compile_time(v)) {
         str_addc(text, v.kind == TC_TUPLE ? '(' : '[');
         for (size_t i = 0; i < v.list->len; i++) {
             if (i)
@@ -467,32 +623,63 @@ static bool nothing_run_time(const tc_args *args)
     return true;
 }
 
+// sep= and end=.
+static bool print_keywords(tc *tx, const tc_args *args, str *separator, str *end)
+{
+    for (size_t i = 0; i < args->list.len; i++) {
+        const tc_arg *a = &args->list.at[i];
+        if (!a->name)
+            continue;
+        bool is_separator = strcmp(a->name->text, "sep") == 0;
+        if (!is_separator && strcmp(a->name->text, "end") != 0) {
+            tc_error(tx, HDS0211, a->span, "print", a->name->text);
+            return false;
+        }
+        if (a->value.kind != TC_STR) {
+            tc_error(tx, HDS0184, a->span, a->name->text, "str", tc_describe(tx, a->value));
+            return false;
+        }
+        *(is_separator ? separator : end) = a->value.s;
+    }
+    return true;
+}
+
+static void known_text(tc *tx, const tc_args *args, str separator, str_buf *text)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < args->list.len; i++) {
+        if (args->list.at[i].name)
+            continue;
+        if (shown++)
+            str_add(text, separator);
+        tc_to_text(tx, args->list.at[i].value, text);
+    }
+}
+
 static tc_value python_print(tc *tx, tc_args *args)
 {
     str_buf text;
     str_buf_init(&text, tx->arena);
     expr_list values = {0};
     str separator = STR(" "), end = STR("\n");
+    if (!print_keywords(tx, args, &separator, &end))
+        return tc_poison();
+    bool while_compiling = !tx->block || (tx->frame && tx->frame->compile_time);
+    if (while_compiling && nothing_run_time(args)) {
+        // printed by the compiler, as a note at the call
+        known_text(tx, args, separator, &text);
+        diag_report(tx->diags, HDS0290, args->span, str_text(&text));
+        return tc_none();
+    }
     size_t shown = 0;
     for (size_t i = 0; i < args->list.len; i++) {
         const tc_arg *a = &args->list.at[i];
-        if (a->name && a->value.kind == TC_STR) {
-            if (strcmp(a->name->text, "sep") == 0)
-                separator = a->value.s;
-            if (strcmp(a->name->text, "end") == 0)
-                end = a->value.s;
+        if (a->name)
             continue;
-        }
         if (shown++)
             add_escaped(&text, separator);
         if (!add_value(tx, a->value, a->span, &text, &values))
             return tc_poison();
-    }
-    bool while_compiling = !tx->block || (tx->frame && tx->frame->compile_time);
-    if (while_compiling && nothing_run_time(args)) {
-        // printed by the compiler, as a note at the call
-        diag_report(tx->diags, HDS0290, args->span, str_text(&text));
-        return tc_none();
     }
     add_escaped(&text, end);
     return emit_print(tx, str_text(&text), values.at, values.len, args->span);

@@ -30,7 +30,7 @@ static tc_int int_floor_div(tc_int a, tc_int b)
 static tc_value int_power(tc *tx, tc_int base, tc_int exponent, src_span span)
 {
     if (exponent < 0)
-        return tc_float(pow((double)base, (double)exponent));
+        return base ? tc_float(pow((double)base, (double)exponent)) : TC_ERR(tx, HDS0121, span);
     tc_int result = 1;
     while (exponent) {
         if ((exponent & 1) && __builtin_mul_overflow(result, base, &result))
@@ -91,9 +91,12 @@ static tc_value float_binary(tc *tx, ast_op op, double a, double b, src_span spa
     case AST_OP_FLOORDIV: return tc_float(floor(a / b));
     case AST_OP_MOD: {
         double r = fmod(a, b);
-        return tc_float(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+        return tc_float(r == 0 ? copysign(0, b) : (r < 0) != (b < 0) ? r + b : r);
     }
-    case AST_OP_POW: return tc_float(pow(a, b));
+    case AST_OP_POW:
+        if (a == 0 && b < 0)
+            return TC_ERR(tx, HDS0121, span);
+        return tc_float(pow(a, b));
     default: return tc_poison();
     }
 }
@@ -139,10 +142,10 @@ static tc_value set_binary(tc *tx, ast_op op, tc_value a, tc_value b)
         bool in_b = false;
         for (size_t j = 0; j < b.list->len; j++)
             in_b |= tc_equal(a.list->at[i], b.list->at[j]);
-        if (op == AST_OP_OR || (op == AST_OP_AND) == in_b)
+        if (op == AST_OP_OR || (op == AST_OP_AND) == in_b)  // - and ^ keep what is in the first alone
             tc_list_push(tx, r.list, a.list->at[i]);
     }
-    for (size_t j = 0; op == AST_OP_OR && j < b.list->len; j++) {
+    for (size_t j = 0; (op == AST_OP_OR || op == AST_OP_XOR) && j < b.list->len; j++) {
         bool in_a = false;
         for (size_t i = 0; i < a.list->len; i++)
             in_a |= tc_equal(a.list->at[i], b.list->at[j]);
@@ -200,7 +203,7 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
         return compose(tx, a, b, span);
     if (op == AST_OP_ADD && a.kind == TC_LAYOUT && b.kind == TC_LAYOUT)
         return layout_concat(tx, a, b, span);
-    if (a.kind == TC_SET && b.kind == TC_SET && (op == AST_OP_AND || op == AST_OP_OR || op == AST_OP_SUB))
+    if (a.kind == TC_SET && b.kind == TC_SET && (op == AST_OP_AND || op == AST_OP_OR || op == AST_OP_XOR || op == AST_OP_SUB))
         return set_binary(tx, op, a, b);
     if (op == AST_OP_OR && a.kind == TC_DICT && b.kind == TC_DICT) {
         tc_value r = tc_dict_new(tx);
@@ -276,6 +279,8 @@ static tc_value operands_error(tc *tx, ast_op op, tc_value a, tc_value b, src_sp
 {
     diag *d = tc_error(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
     const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
+    if (a.kind == TC_TENSOR || b.kind == TC_TENSOR)
+        diag_help(d, "tensors in memory are computed with element by element; whole ones only in registers");
     if (ta && tb && ta->kind == IR_SCALAR && tb->kind == IR_SCALAR && ta != tb)
         diag_help(d, "convert one of them, for example %s(…)", dt_name(dt_bits(ta->scalar) > dt_bits(tb->scalar) ? ta->scalar : tb->scalar));
     return tc_poison();
@@ -318,10 +323,21 @@ static tc_value power(tc *tx, tc_value a, tc_value b, src_span span)
     int64_t n;
     if (a.kind == TC_RT && a.rt->type->kind == IR_SCALAR && tc_as_int64(b, &n) && n >= 0 && n <= 16)
         return power_expand(tx, a, n, span);
-    if (a.kind == TC_RT && b.kind == TC_FLOAT && b.f == (double)(int)b.f && b.f >= 0 && b.f <= 16)
+    const ir_type *t = common_type(tx, a, b);
+    if (!t || t->kind != IR_SCALAR)
+        return operands_error(tx, AST_OP_POW, a, b, span);
+    if (!dt_is_float(t->scalar)) {
+        diag *d = tc_error(tx, HDS0125, span, "**", tc_describe(tx, a), tc_describe(tx, b));
+        diag_help(d, "the exponent of an integer is a known number from 0 to 16; otherwise convert: f32(a) ** b");
+        return tc_poison();
+    }
+    if (a.kind == TC_RT && a.rt->type == t && b.kind == TC_FLOAT && b.f >= 0 && b.f <= 16 && b.f == floor(b.f))
         return power_expand(tx, a, (int)b.f, span);
     tc_value pow_function = tc_library(tx, "hidet.lang.math", "pow", span);
-    tc_value args[2] = {a, b};
+    ir_expr *x = tc_cast(tx, a, t, span), *y = tc_cast(tx, b, t, span);
+    if (!x || !y)
+        return tc_poison();
+    tc_value args[2] = {tc_rt(x), tc_rt(y)};
     return tc_is_poison(pow_function) ? pow_function : tc_call_values(tx, pow_function, args, 2, span);
 }
 
@@ -566,16 +582,32 @@ static bool ct_order(tc_value a, tc_value b, int *out, bool *unordered)
     return false;
 }
 
+// < and its kin between sets ask which contains the other.
+static bool set_order(ast_op op, tc_value a, tc_value b)
+{
+    bool reversed = op == AST_OP_GT || op == AST_OP_GE;
+    const tc_list *small = reversed ? b.list : a.list, *large = reversed ? a.list : b.list;
+    for (size_t i = 0; i < small->len; i++) {
+        bool found = false;
+        for (size_t j = 0; j < large->len && !found; j++)
+            found = tc_equal(small->at[i], large->at[j]);
+        if (!found)
+            return false;
+    }
+    return op == AST_OP_LE || op == AST_OP_GE || small->len < large->len;
+}
+
 static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
 {
     if (in.kind == TC_STR && item.kind == TC_STR)
         return tc_bool(item.s.len == 0 || (in.s.len && memmem(in.s.at, in.s.len, item.s.at, item.s.len)));
     if (in.kind == TC_DICT)
         return tc_bool(tc_dict_find(in.dict, item) != NULL);
-    if (in.kind == TC_RANGE && item.kind == TC_INT) {
-        tc_range *r = in.range;
+    if (in.kind == TC_RANGE && item.kind == TC_INT && !in.range->bounds[0]) {
+        const tc_range *r = in.range;
+        tc_int distance;
         bool inside = r->step > 0 ? item.i >= r->start && item.i < r->stop : item.i <= r->start && item.i > r->stop;
-        return tc_bool(inside && (item.i - r->start) % r->step == 0);
+        return tc_bool(inside && !__builtin_sub_overflow(item.i, r->start, &distance) && (r->step == -1 || distance % r->step == 0));
     }
     if (in.kind == TC_TUPLE || in.kind == TC_LIST || in.kind == TC_SET) {
         if (!tc_is_compile_time(item) || !tc_is_compile_time(in)) {
@@ -619,7 +651,8 @@ static tc_value rt_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span s
     const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
     if (ta && tb && ta->kind == IR_POINTER && tb->kind == IR_POINTER) {
         const ir_type *word = ir_scalar(tx->ir, DT_U64);
-        return tc_rt(ir_binary(tx->ir, comparison_op(op), ir_cast(tx->ir, a.rt, word, span), ir_cast(tx->ir, b.rt, word, span), span));
+        return tc_rt(ir_binary(tx->ir, comparison_op(op), tc_pointer_cast(tx, a.rt, word, span), tc_pointer_cast(tx, b.rt, word, span),
+                               span));
     }
     const ir_type *t = common_type(tx, a, b);
     if (!t || t->kind != IR_SCALAR)
@@ -679,6 +712,8 @@ tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
         return tc_bool(tc_equal(a, b));
     if (op == AST_OP_NE || op == AST_OP_IS_NOT)
         return tc_bool(!tc_equal(a, b));
+    if (a.kind == TC_SET && b.kind == TC_SET)
+        return tc_bool(set_order(op, a, b));
     int order;
     bool unordered;
     if (!ct_order(a, b, &order, &unordered))

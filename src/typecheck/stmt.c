@@ -156,6 +156,8 @@ static bool unpack(tc *tx, const ast_list *targets, tc_value v, src_span span)
 static bool store_dict(tc *tx, tc_value base, const tc_list *items, tc_value v, src_span span)
 {
     tc_value key = items->len == 1 ? items->at[0] : tc_list_new(tx, TC_TUPLE, items->at, items->len);
+    if (!tc_may_change(tx, base, span))
+        return false;
     if (base.kind == TC_DICT) {
         tc_dict_put(tx, base.dict, key, v);
         return true;
@@ -530,6 +532,7 @@ static bool exec_function(tc *tx, const ast_function *f)
     if (redefined(tx, f->name, f->name_span))
         return false;
     tc_function *value = tc_function_new(tx, f, tx->frame->scope, tx->frame->scope->module);
+    tc_function_defaults(tx, value);
     tc_scope_bind(tx, tx->frame->scope, f->name, (tc_value){.kind = TC_FUNCTION, .function = value}, f->name_span);
     return true;
 }

@@ -43,10 +43,12 @@ typedef enum tc_kind {
 typedef struct tc_list {
     tc_value *at;
     size_t len, cap;
+    int region;  // in which it was made; 0 also where it does not matter
 } tc_list;
 
 typedef struct tc_dict {
     tc_list keys, values;
+    int region;
 } tc_dict;
 
 typedef struct tc_tasks {
@@ -154,6 +156,7 @@ struct tc_function {
     sym *bound_names;        // compile-time parameters given in brackets
     tc_value *bound_values;
     int bound_count;
+    tc_value *defaults;      // by parameter: its known default, as it was where the function was defined; poison: none
     // facts found once per declaration (shared by copies that bind parameters)
     struct tc_function_facts *facts;
 };
@@ -222,6 +225,7 @@ typedef struct tc_binding {
     int region;         // control-flow region in which it was bound
     enum { TC_BOUND, TC_MAYBE_UNDEFINED } state;
     src_span other;     // MAYBE_UNDEFINED: the branch
+    bool differs;       // MAYBE_UNDEFINED: both branches bind it, to things that have nothing in common
     tc_module *lazy_module;       // imports are followed on first use of the name …
     sym lazy_name;
 } tc_binding;
@@ -352,10 +356,12 @@ static inline bool tc_is_poison(tc_value v) { return v.kind == TC_POISON; }
 tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len);
 tc_value tc_dict_new(tc *tx);
 void tc_list_push(tc *tx, tc_list *list, tc_value v);
+bool tc_may_change(tc *tx, tc_value container, src_span span);  // false, and an error, under run-time control flow
 tc_value *tc_dict_find(tc_dict *d, tc_value key);
 void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value);
 bool tc_is_compile_time(tc_value v);        // no run-time part anywhere
 bool tc_is_number(tc_value v);              // INT, FLOAT, BOOL
+tc_int tc_range_len(const tc_range *r);     // of a range over known bounds
 bool tc_equal(tc_value a, tc_value b);      // compile-time equality
 bool tc_truth(tc_value v, bool *out);       // false if it has no compile-time truth
 void tc_repr(tc *tx, tc_value v, str_buf *out);          // as Python's repr()
@@ -402,6 +408,7 @@ const ir_type *tc_default_type(tc *tx, tc_value v);         // NULL: not a numbe
 ir_expr *tc_to_index(tc *tx, tc_value v, src_span span);    // an integer expression
 ir_expr *tc_condition(tc *tx, tc_value v, src_span span);   // a bool expression
 bool tc_is_index(tc_value v);
+ir_expr *tc_pointer_cast(tc *tx, ir_expr *e, const ir_type *want, src_span span);
 
 // ops.c
 tc_value tc_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span);
@@ -440,7 +447,9 @@ tc_value tc_call(tc *tx, tc_value callee, tc_args *args);
 tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span);
 tc_function *tc_function_new(tc *tx, const ast_function *decl, tc_scope *closure, tc_module *module);
 tc_value tc_function_brackets(tc *tx, tc_value f, tc_value *items, const sym *names, size_t len, src_span span);
+void tc_function_defaults(tc *tx, tc_function *f);  // evaluates them
 const char *tc_function_title(tc *tx, const tc_function *f);
+void tc_missing_return(tc *tx, const tc_function *f);
 bool tc_bind_type_params(tc *tx, const ast_type_params *params, const tc_function *f, tc_scope *scope, tc_args *args, bool *taken,
                          src_span span);
 bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope, src_span span);

@@ -280,7 +280,7 @@ bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v
     }
     ir_expr **base = base_indices(tx, t, idx, len, guarded, span);
     if (v.kind == TC_TENSOR || v.kind == TC_RECORD) {
-        tc_error(tx, HDS0193, span, t->base->name, tc_describe(tx, v));
+        tc_error(tx, HDS0193, tx->value_span.begin ? tx->value_span : span, t->base->name, tc_describe(tx, v));
         return false;
     }
     src_span value_span = tx->value_span.begin ? tx->value_span : span;
@@ -374,6 +374,8 @@ static bool add_slice(view_builder *vb, int dim, const ast_slice *s)
             tc_error(tx, HDS0113, s->node.span, tc_describe(tx, tc_is_index(start) ? stop : start));
         return false;
     }
+    start = start.kind == TC_BOOL ? tc_of_int(start.b) : start;
+    stop = stop.kind == TC_BOOL ? tc_of_int(stop.b) : stop;
     tc_value extent = slice_extent(tx, s, start, stop);
     if (tc_is_poison(extent))
         return false;
@@ -566,6 +568,11 @@ bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span)
 {
     if (tc_is_poison(v))
         return false;
+    if (v.kind != TC_TENSOR && !t->map) {
+        diag *d = tc_error(tx, HDS0198, span, tc_describe(tx, v), tc_describe(tx, (tc_value){.kind = TC_TENSOR, .tensor = t}));
+        diag_help(d, "only register tensors with a mapping are written whole; write the others element by element");
+        return false;
+    }
     if (v.kind != TC_TENSOR)
         return fill(tx, t, v, span);
     int to_count = 0, from_count = 0;

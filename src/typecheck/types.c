@@ -30,7 +30,7 @@ static bool add_dim(tc *tx, tc_tensor_type *t, tc_value v, src_span span)
         tc_error(tx, HDS0182, span, tc_text(tx, v));
         return false;
     }
-    t->shape[t->rank++] = v;
+    t->shape[t->rank++] = v.kind == TC_BOOL ? tc_of_int(v.b) : v;
     return true;
 }
 

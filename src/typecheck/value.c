@@ -1,5 +1,5 @@
 // Compile-time values: construction, equality, text.
-#include "typecheck/tc_priv.h"
+#include "typecheck/native.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,6 +10,7 @@ const char *const tc_kind_texts[] = {"int", "float", "bool", "str", "dtype", "ty
 tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
 {
     tc_list *list = ARENA_NEW(tx->arena, tc_list);
+    list->region = tx->region;
     if (len) {
         list->at = arena_dup(tx->arena, items, len * sizeof *items);
         list->len = list->cap = len;
@@ -24,7 +25,19 @@ void tc_list_push(tc *tx, tc_list *list, tc_value v)
 
 tc_value tc_dict_new(tc *tx)
 {
-    return (tc_value){.kind = TC_DICT, .dict = ARENA_NEW(tx->arena, tc_dict)};
+    tc_dict *dict = ARENA_NEW(tx->arena, tc_dict);
+    dict->region = tx->region;
+    return (tc_value){.kind = TC_DICT, .dict = dict};
+}
+
+bool tc_may_change(tc *tx, tc_value container, src_span span)
+{
+    int region = container.kind == TC_DICT ? container.dict->region : container.list->region;
+    if (!tx->block || !region || region == tx->region)
+        return true;
+    diag *d = tc_error(tx, HDS0238, span, tc_describe(tx, container));
+    diag_help(d, "a loop over known values is unrolled with static_range; numbers that change belong into variables or tensors");
+    return false;
 }
 
 tc_value *tc_dict_find(tc_dict *d, tc_value key)
@@ -122,6 +135,26 @@ static bool tensor_types_equal(const tc_tensor_type *a, const tc_tensor_type *b)
     return maps && layouts;
 }
 
+tc_int tc_range_len(const tc_range *r)
+{
+    // Differences of 128-bit numbers may not fit; no range that is used has that many items.
+    tc_int distance, up;
+    if (r->step > 0 ? r->start >= r->stop : r->start <= r->stop)
+        return 0;
+    bool huge = r->step > 0 ? __builtin_sub_overflow(r->stop, r->start, &distance)
+                            : __builtin_sub_overflow(r->start, r->stop, &distance) || __builtin_sub_overflow((tc_int)0, r->step, &up);
+    if (huge)
+        return (tc_int)1 << 126;
+    up = r->step > 0 ? r->step : -r->step;
+    return (distance - 1) / up + 1;
+}
+
+static bool ranges_equal(const tc_range *a, const tc_range *b)
+{
+    tc_int len = tc_range_len(a);
+    return !a->bounds[0] && !b->bounds[0] && len == tc_range_len(b) && (len < 1 || a->start == b->start) && (len < 2 || a->step == b->step);
+}
+
 bool tc_equal(tc_value a, tc_value b)
 {
     if (tc_is_number(a) && tc_is_number(b)) {
@@ -162,7 +195,7 @@ bool tc_equal(tc_value a, tc_value b)
         }
         return true;
     case TC_RANGE:
-        return a.range->start == b.range->start && a.range->stop == b.range->stop && a.range->step == b.range->step;
+        return ranges_equal(a.range, b.range);
     case TC_TYPE:
         return a.type == b.type;
     case TC_TENSOR_TYPE:
@@ -214,6 +247,9 @@ bool tc_truth(tc_value v, bool *out)
     case TC_LIST:
     case TC_SET: *out = v.list->len != 0; return true;
     case TC_DICT: *out = v.dict->keys.len != 0; return true;
+    case TC_RANGE:
+        *out = tc_range_len(v.range) > 0;
+        return !v.range->bounds[0];
     case TC_TYPE:
     case TC_TENSOR_TYPE:
     case TC_KIND:
@@ -257,7 +293,7 @@ static void repr_str(str s, str_buf *out)
             str_adds(out, "\\t");
         else if (c == '\r')
             str_adds(out, "\\r");
-        else if (c < 0x20)
+        else if (c < 0x20 || c == 0x7f)
             str_addf(out, "\\x%02x", c);
         else
             str_addc(out, (char)c);
@@ -326,7 +362,7 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
     case TC_NONE: str_adds(out, "None"); break;
     case TC_BOOL: str_adds(out, v.b ? "True" : "False"); break;
     case TC_INT: tc_int_text(v.i, out); break;
-    case TC_FLOAT: str_add_double(out, v.f); break;
+    case TC_FLOAT: tc_float_text(v.f, out); break;
     case TC_STR: repr_str(v.s, out); break;
     case TC_TUPLE:
         str_addc(out, '(');

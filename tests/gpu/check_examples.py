@@ -7,11 +7,12 @@ the numerics that each example states; u is the error of one rounding to f32, 2 
 output's type. They hold for any input, so that a wrong element cannot hide among the errors of the others.
 """
 
+import math
 import sys
 
 import numpy as np
 
-from device import Buffer
+from device import Buffer, evaluate, storage_of
 from formats import from_double, tiny, to_double, unit
 from harness import Case, Output, parse_arguments, run_files
 
@@ -56,12 +57,7 @@ def saxpy_4096(rng):
     return [saxpy_case(rng, 4096, {})]
 
 
-try:
-    from math import erf as _erf
-
-    erf = np.vectorize(_erf, otypes=[np.float64])
-except ImportError:  # pragma: no cover
-    erf = None
+erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def gelu(dtype):
@@ -278,8 +274,6 @@ def fill_randomly(device, buffer, dtype):
 
 
 def time_kernel(device, kernel, sizes):
-    from device import evaluate, storage_of
-
     buffers = {}
     for p in kernel.parameters("tensor"):
         buffers[p["name"]] = Buffer(device, [evaluate(extent, sizes) for extent in p["shape"]], storage_of(p))
@@ -317,13 +311,5 @@ def bench(device, loaded):
     return "\n".join(lines)
 
 
-def main():
-    wants_bench = "--bench" in sys.argv
-    sys.argv = [arg for arg in sys.argv if arg != "--bench"]
-    args = parse_arguments(__doc__)
-    more = bench if wants_bench else lambda device, loaded: ""
-    sys.exit(run_files(args, FILES, "examples", more))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(run_files(parse_arguments(__doc__), FILES, "examples", bench))

@@ -52,10 +52,11 @@ def to_double(array, dtype):
     if dtype in TABLES:
         return TABLES[dtype][array]
     if dtype == "bf16":
-        return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        array = (array.astype(np.uint32) << 16).view(np.float32)
     if dtype == "tf32":
-        return (array & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
-    return array.astype(np.float64)
+        array = (array & np.uint32(0xFFFFE000)).view(np.float32)
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        return array.astype(np.float64)
 
 
 ROUNDINGS = {
@@ -87,7 +88,8 @@ def from_double(values, dtype, saturate=False):
         return np.asarray(values).astype(STORAGE[dtype])
     exact = rounded(values, dtype, saturate or dtype == "f8e4m3")
     if dtype in ("f64", "f32", "f16"):
-        return exact.astype(STORAGE[dtype])
+        with np.errstate(invalid="ignore"):
+            return exact.astype(STORAGE[dtype])
     if dtype == "bf16":
         return (exact.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     if dtype == "tf32":

@@ -6,13 +6,17 @@ interface calls unwritten are untouched, and a second launch gives the same bits
 """
 
 import argparse
+import atexit
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 
@@ -63,7 +67,6 @@ class Row:
     exact: bool = True  # the reference has to be met exactly
     repeatable: str = "-"
     problems: list = field(default_factory=list)
-    bound: str = ""
 
 
 # ---- compiling -------------------------------------------------------------------------------------------------------
@@ -83,10 +86,10 @@ def compile_file(hdsc, arch, path, folder, flags=()):
     return made
 
 
-def compile_all(hdsc, arch, paths, folder):
-    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+def each_at_once(function, items):
+    """The results of function(item), in order."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda path: compile_file(hdsc, arch, path, folder), paths))
+        return list(pool.map(function, items))
 
 
 # ---- one case --------------------------------------------------------------------------------------------------------
@@ -158,13 +161,13 @@ def mismatch(name, value, reference, wrong):
             f"{value.flat[at]!r} instead of {reference.flat[at]!r}"]
 
 
-def run_case(device, kernel, case, row):
-    """Runs a case twice and enters it into the row."""
+def run_case(device, kernel, case, row, again):
+    """Runs a case, twice if it is to be repeatable, and enters it into the row."""
     first, problems = launch(device, kernel, case)
     dtypes = {p["name"]: p["dtype"] for p in kernel.interface["parameters"]}
     for name, output in case.outputs.items():
         problems += compare(name, first[name], dtypes[name], output, row)
-    if case.repeatable:
+    if case.repeatable and again:
         second, _ = launch(device, kernel, case)
         same = all(first[name].tobytes() == second[name].tobytes() for name in first)
         row.repeatable = "yes" if same and row.repeatable != "NO" else "NO"
@@ -173,14 +176,14 @@ def run_case(device, kernel, case, row):
     row.problems += [f"{case.label}: {problem}" for problem in problems]
 
 
-def run_kernel(device, kernel, file, check):
+def run_kernel(device, kernel, file, check, most=None):
     row = Row(file, kernel.name)
     try:
         if isinstance(check, Special):
             check.run(device, kernel, row)
         else:
-            for case in check(np.random.default_rng(2026)):
-                run_case(device, kernel, case, row)
+            for case in itertools.islice(check(np.random.default_rng(2026)), most):
+                run_case(device, kernel, case, row, again=most is None)
     except DriverError as error:
         # The context is lost with most errors of a kernel: what follows would only repeat it.
         row.problems.append(f"after {', '.join(row.cases) or 'nothing'}: {error}")
@@ -217,13 +220,16 @@ def report(rows, folder, name, more=""):
     """Prints the table and the problems, and writes both; the exit code."""
     text = table(rows) + ("\n\n" + more if more else "")
     problems = [f"{r.file}: {r.kernel}: {problem}" for r in rows for problem in r.problems]
-    pathlib.Path(folder, f"{name}.md").write_text(text + "\n", encoding="utf-8")
-    pathlib.Path(folder, f"{name}.json").write_text(json.dumps([vars(r) for r in rows], indent=1, default=str) + "\n",
-                                                    encoding="utf-8")
+    if folder:
+        records = json.dumps([vars(r) for r in rows], indent=1, default=str)
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+        pathlib.Path(folder, f"{name}.md").write_text("\n".join([text, "", *problems, ""]), encoding="utf-8")
+        pathlib.Path(folder, f"{name}.json").write_text(records + "\n", encoding="utf-8")
     print(text)
     for problem in problems:
         print(problem)
-    print(f"{len(rows) - len({r.kernel + r.file for r in rows if r.problems})} kernels passed, {len(problems)} problems")
+    failed = sum(bool(r.problems) for r in rows)
+    print(f"{len(rows) - failed} kernels passed, {failed} failed")
     return 1 if problems or not rows else 0
 
 
@@ -231,20 +237,27 @@ def parse_arguments(doc):
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hdsc", default="build/release/bin/hdsc", help="the compiler")
     parser.add_argument("--arch", default="native", help="what to compile for (default: the GPU that is there)")
-    parser.add_argument("--out", default="gpu-results", help="folder for cubins and results")
-    parser.add_argument("--only", default="", help="files whose name holds this text")
+    parser.add_argument("--out", help="folder for the results; without it they are only printed")
+    parser.add_argument("--only", default="", help="files whose name holds one of these words, separated by commas")
+    parser.add_argument("--cases", type=int, default=None, help="the first N cases of each kernel only, and once each")
     parser.add_argument("--compile-only", action="store_true", help="compile, and make all references, but run nothing")
+    parser.add_argument("--bench", action="store_true", help="time the kernels too")
     args = parser.parse_args()
-    args.hdsc, args.out = os.path.abspath(args.hdsc), os.path.abspath(args.out)
+    args.hdsc = os.path.abspath(args.hdsc)
     return args
 
 
-def run_files(args, files, name, more=lambda device, loaded: ""):
-    """Checks files: {path below the repository: {kernel: function of a random generator that gives its cases}}."""
+def run_files(args, files, name, bench=None):
+    """Checks files: {path below the repository: {kernel: function of a random generator that gives its cases}}.
+
+    `bench(device, kernels by file)` gives a text that follows the table.
+    """
     started = time.monotonic()
-    paths = [TOP / path for path in files if args.only in path]
-    compiled = compile_all(args.hdsc, args.arch, paths, args.out)
+    paths = [TOP / path for path in files if any(word in path for word in args.only.split(","))]
+    work = tempfile.mkdtemp(prefix="hdsc-gpu-")
+    compiled = each_at_once(lambda path: compile_file(args.hdsc, args.arch, path, work), paths)
     print(f"compiled {len(paths)} files in {time.monotonic() - started:.1f} s", flush=True)
+    atexit.register(shutil.rmtree, work, ignore_errors=True)
     rows, loaded = [], {}
     device = None if args.compile_only else Device()
     for path, made in zip(paths, compiled, strict=True):
@@ -258,22 +271,22 @@ def run_files(args, files, name, more=lambda device, loaded: ""):
             continue
         loaded[key] = load(device, *made)
         try:
-            rows += check_kernels(device, key, loaded[key], checks)
+            rows += check_kernels(device, key, loaded[key], checks, args.cases)
         except LostDevice as lost:
             rows += lost.rows
             sys.exit(report(rows, args.out, name, "The device was lost: nothing after this was run."))
-    text = "" if device is None else more(device, loaded)
+    text = bench(device, loaded) if device and args.bench and bench else ""
     return report(rows, args.out, name, text)
 
 
-def check_kernels(device, file, kernels, checks):
+def check_kernels(device, file, kernels, checks, most):
     rows = [Row(file, kernel, problems=["nothing checks it"]) for kernel in kernels if kernel not in checks]
     for kernel, cases in checks.items():
         if kernel not in kernels:
             rows.append(Row(file, kernel, problems=["the file has no such kernel"]))
             continue
         try:
-            rows.append(run_kernel(device, kernels[kernel], file, cases))
+            rows.append(run_kernel(device, kernels[kernel], file, cases, most))
         except LostDevice as lost:
             lost.rows = [*rows, lost.row]
             raise

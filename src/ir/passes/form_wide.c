@@ -3,7 +3,8 @@
 // Needs     no task loops, register tensors flat: the innermost repeat digits are loops of constant bounds. Indices are
 //           still those of the tensor's dimensions, guards still on the accesses.
 // Gives     IR_COPY between ADDR and TILE of 2, 4, 8 or 16 neighbouring elements (at most 16 bytes), aligned to their
-//           size. Guards that hold for all or none of the elements stand around the copies.
+//           size. Guards stand around the copies; where they may hold for a part of the elements only, those are
+//           moved one by one.
 // Why here  after lower-registers, because then a run of slots shows; before lower-guards and flatten, which take away
 //           what proves alignment, contiguity and uniform bounds.
 // See       Note [what may be moved]
@@ -57,22 +58,81 @@ static ir_stmt *new_copy(const wide_loop *w, ir_expr *to, ir_expr *from, int wid
     return copy;
 }
 
+// The indices in turn [turn].
+static void index_at(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr **index)
+{
+    for (int d = 0; d < g->rank; d++)
+        index[d] = ir_simplify_index(w->env, ir_wide_outside_loop(w, g->index[d], turn));
+}
+
+static ir_expr *plus(const wide_loop *w, ir_expr *a, ir_expr *b)
+{
+    return ir_binary(w->px->module, IR_OP_ADD, a, ir_cast(w->px->module, b, a->type, b->span), b->span);
+}
+
+// The whole copy is inside: its first element is not below, its last one not above.
+static ir_expr *inside_whole(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr **first, ir_expr *begins)
+{
+    ir_expr *last[TM_MAX_RANK];
+    bool starts_inside = true;
+    for (int d = 0; d < g->rank; d++)
+        starts_inside &= ir_prove_nonneg(w->env, ir_linear_of(w->env, first[d]));
+    index_at(w, g, plus(w, turn, number(w, g->width - 1)), last);
+    ir_expr *ends = ir_inside(w->env, g->tensor->tensor, last, g->span);
+    if (starts_inside || !ends)
+        return ends ? ends : begins;
+    return ir_binary(w->px->module, IR_OP_LAND, begins, ends, g->span);
+}
+
+// for e in 0 … width: registers[slot + e] = x[…], or the other way round, with the guard of the loop.
+static void copy_one_by_one(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr *slot, bool in, ir_block *out)
+{
+    ir_module *m = w->px->module;
+    ir_stmt *loop = ir_new_stmt(m, IR_FOR, g->span);
+    loop->var = ir_var_new(m, IR_VAR_LOOP, "e", w->loop->var->type, g->span);
+    loop->unroll = w->loop->unroll == TM_LOOP_UNROLL_FULL ? TM_LOOP_UNROLL_FULL : TM_LOOP_UNROLL;
+    loop->args = ARENA_ARRAY(m->arena, ir_expr *, 3);
+    loop->arg_count = 3;
+    for (int i = 0; i < 3; i++)
+        loop->args[i] = ir_int(m, loop->var->type->scalar, (int64_t[]){0, g->width, 1}[i]);
+    ir_env_mark mark = ir_env_enter(w->env);
+    ir_env_loop(w->env, loop);
+    ir_expr *e = ir_read(m, loop->var, g->span), **index = ARENA_ARRAY(m->arena, ir_expr *, g->rank);
+    index_at(w, g, plus(w, turn, e), index);
+    ir_expr **place = ARENA_ARRAY(m->arena, ir_expr *, 1);
+    place[0] = ir_simplify_index(w->env, plus(w, slot, e));
+    ir_stmt *store = ir_new_stmt(m, IR_STORE, g->span);
+    store->var = in ? g->registers : g->tensor;
+    store->args = in ? place : index;
+    store->arg_count = in ? 1 : g->rank;
+    store->flags = in ? IR_FLAT : IR_GUARDED;
+    store->value = in ? ir_load(m, g->tensor, index, g->rank, g->outside, g->span)
+                      : ir_load(m, g->registers, place, 1, NULL, g->span);
+    store->value->flags |= in ? 0 : IR_FLAT;
+    ir_append(m, &loop->body, store);
+    ir_env_leave(w->env, mark);
+    ir_append(m, out, loop);
+}
+
 // One copy of the elements of the turns from [turn] on; the registers begin at [slot].
 static ir_stmt *copy_at(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr *slot, bool in)
 {
     ir_module *m = w->px->module;
     ir_expr *index[TM_MAX_RANK];
-    for (int d = 0; d < g->rank; d++)
-        index[d] = ir_simplify_index(w->env, ir_wide_outside_loop(w, g->index[d], turn));
+    index_at(w, g, turn, index);
     ir_expr *memory = ir_addr(m, g->tensor, index, g->rank, g->span);
     ir_expr *registers = tile_at(w, g->registers, slot, g->width, g->span);
     ir_stmt *copy = new_copy(w, in ? registers : memory, in ? memory : registers, g->width, g->span);
     ir_expr *cond = g->is_guarded ? ir_inside(w->env, g->tensor->tensor, index, g->span) : NULL;
+    if (g->is_ragged)
+        cond = inside_whole(w, g, turn, index, cond);
     if (!cond)
         return copy;
     ir_stmt *guard = ir_new_stmt(m, IR_IF, g->span);
     guard->value = cond;
     ir_append(m, &guard->body, copy);
+    if (g->is_ragged)
+        copy_one_by_one(w, g, turn, slot, in, &guard->or_else);
     return guard;
 }
 
@@ -117,7 +177,7 @@ static void allocate(ir_rewriter *r, wide_loop *w, const wide_group *g, ir_block
 {
     ir_stmt *alloc = ir_new_stmt(w->px->module, IR_ALLOC, g->span);
     alloc->var = g->registers;
-    alloc->value = g->is_read && g->is_guarded ? g->outside : NULL;
+    alloc->value = g->is_read && g->is_guarded && !g->is_ragged ? g->outside : NULL;
     ir_emit(r, out, alloc);
 }
 

@@ -423,8 +423,16 @@ static void simplify_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
     ir_emit(r, out, s);
 }
 
+static void simplify_shape(simplifier *s, const ir_var *v)
+{
+    for (int i = 0; v->tensor && i < v->tensor->rank; i++)
+        v->tensor->shape[i] = simplify(s, v->tensor->shape[i]);
+}
+
 static void simplify_launch(simplifier *s, ir_func *f)
 {
+    for (size_t i = 0; i < f->params.len; i++)
+        simplify_shape(s, f->params.at[i]);
     for (int i = 0; i < 3; i++) {
         f->grid[i] = simplify(s, f->grid[i]);
         f->block[i] = simplify(s, f->block[i]);

@@ -25,6 +25,7 @@ typedef struct wide_group {
     int width; // elements a copy
     bool is_read, is_written;
     bool is_guarded; // and the bounds are not proved
+    bool is_ragged;  // and they may hold for a part of a copy
     ir_expr *outside;
     src_span span;
     ir_var *registers;

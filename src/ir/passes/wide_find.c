@@ -282,7 +282,26 @@ static bool hoistable(wide_loop *w, const wide_access *a)
                            ir_wide_outside_loop(w, a->outside, zero) == a->outside);
 }
 
-static int width_of(wide_loop *w, const wide_access *a, bool *guard_needed)
+// Where first and last element of a run are inside, so is everything between them.
+static bool guard_is_convex(wide_loop *w, const wide_access *a)
+{
+    int64_t coef;
+    for (int d = 0; d < a->rank; d++) {
+        const ir_linear *l = ir_linear_of(w->env, a->index[d]);
+        bool is_still = ir_linear_coefficient(l, w->loop->var, &coef) && coef == 0;
+        if (!is_still && !ir_wide_unit_form(w, l))
+            return false;
+    }
+    return true;
+}
+
+// A copy that has to be taken apart at the edge is worth it from 8 bytes on.
+static bool may_be_ragged(wide_loop *w, const wide_access *a, int64_t bits)
+{
+    return bits >= WIDEST_BITS / 2 && guard_is_convex(w, a);
+}
+
+static int width_of(wide_loop *w, const wide_access *a, bool *guard_needed, bool *ragged)
 {
     ir_tensor *t = a->tensor->tensor;
     int64_t bits = t->elem->kind == IR_SCALAR ? dt_bits(t->elem->scalar) : 0;
@@ -292,9 +311,11 @@ static int width_of(wide_loop *w, const wide_access *a, bool *guard_needed)
     const ir_linear *base = ir_wide_unit_form(w, ir_linear_of(w->env, offset));
     int width = base ? widest(w, a->tensor, ir_linear_divisor(w->env, base)) : 1;
     *guard_needed = a->is_guarded && ir_inside(w->env, t, a->index, w->loop->span);
-    while (width > 1 && *guard_needed && !guard_is_uniform(w, a, width))
-        width /= 2;
-    return width;
+    int uniform = width;
+    while (uniform > 1 && *guard_needed && !guard_is_uniform(w, a, uniform))
+        uniform /= 2;
+    *ragged = uniform < width && may_be_ragged(w, a, width * bits);
+    return *ragged ? width : uniform;
 }
 
 // ---- groups --------------------------------------------------------------------------------------------------------
@@ -325,14 +346,14 @@ static int group_of(wide_loop *w, const wide_access *a)
             return (int)i;
         }
     }
-    bool guard_needed = false;
-    int width = width_of(w, a, &guard_needed);
+    bool guard_needed = false, ragged = false;
+    int width = width_of(w, a, &guard_needed, &ragged);
     if (width == 1)
         return -1;
     wide_group g = {a->tensor,    a->index,     a->rank,
                     width,        !a->is_store, a->is_store,
-                    guard_needed, a->outside,   a->load ? a->load->span : a->store->span,
-                    NULL};
+                    guard_needed, ragged,       a->outside,
+                    a->load ? a->load->span : a->store->span,     NULL};
     VEC_PUSH(w->px->scratch, &w->groups, g);
     return (int)w->groups.len - 1;
 }
