@@ -42,8 +42,8 @@ static const ast_params *params_of(const tc_function *f)
     return f->decl ? &f->decl->params : &f->lambda->params;
 }
 
-// Defaults are evaluated once, where the function is defined. Those over type parameters or run-time values, and those that
-// cannot be evaluated there, are evaluated by each call.
+// Defaults are evaluated once, where the function is defined. Those over type parameters or run-time values, and those
+// that cannot be evaluated there, are evaluated by each call.
 void tc_function_defaults(tc *tx, tc_function *f)
 {
     const ast_params *params = params_of(f);
@@ -98,7 +98,8 @@ tc_value tc_function_brackets(tc *tx, tc_value v, tc_value *items, const sym *na
     return (tc_value){.kind = TC_FUNCTION, .function = bound};
 }
 
-// ---- type parameters -----------------------------------------------------------------------------------------------------------
+// ---- type parameters
+// -----------------------------------------------------------------------------------------------------------
 
 static bool class_matches(const tc_class *bound, tc_value v)
 {
@@ -135,10 +136,10 @@ typedef struct matching {
     tc *tx;
     const tc_function *f;
     tc_args *args;
-    bool *taken;           // arguments used up
-    int *arg_of;           // by parameter: index of its argument; -1 none
-    tc_scope *scope;       // of the activation
-    bool *type_bound;      // by type parameter
+    bool *taken;      // arguments used up
+    int *arg_of;      // by parameter: index of its argument; -1 none
+    tc_scope *scope;  // of the activation
+    bool *type_bound; // by type parameter
     src_span span;
 } matching;
 
@@ -192,7 +193,8 @@ static bool finish_types(matching *m, bool keep_sizes)
     return true;
 }
 
-// ---- parameters -------------------------------------------------------------------------------------------------------------------
+// ---- parameters
+// -------------------------------------------------------------------------------------------------------------------
 
 static bool too_many(matching *m, src_span span)
 {
@@ -224,7 +226,7 @@ static bool match_args(matching *m, size_t skip)
             return too_many(m, m->args->list.at[a].span);
         m->taken[a] = true;
         if (params->at[next].kind == AST_PARAM_STAR)
-            continue;  // collected below
+            continue; // collected below
         m->arg_of[next++] = (int)a;
     }
     for (size_t a = 0; a < m->args->list.len; a++) {
@@ -232,13 +234,15 @@ static bool match_args(matching *m, size_t skip)
         if (!name || m->taken[a])
             continue;
         size_t i = skip;
-        while (i < params->len && (params->at[i].name != name || params->at[i].kind != AST_PARAM_PLAIN || params->at[i].positional_only))
+        while (i < params->len &&
+               (params->at[i].name != name || params->at[i].kind != AST_PARAM_PLAIN || params->at[i].positional_only))
             i++;
         bool has_rest = params->len && VEC_LAST(params).kind == AST_PARAM_DOUBLE_STAR;
         if (i == params->len && has_rest)
             continue;
         if (i == params->len) {
-            diag *d = tc_error(tx, HDS0211, m->args->list.at[a].span, m->f->name ? m->f->name->text : "a lambda", name->text);
+            diag *d =
+                tc_error(tx, HDS0211, m->args->list.at[a].span, m->f->name ? m->f->name->text : "a lambda", name->text);
             if (m->f->decl)
                 diag_label(d, m->f->decl->name_span, "defined here");
             const char **names = ARENA_ARRAY(tx->arena, const char *, params->len + type_params_of(m->f)->len + 1);
@@ -302,15 +306,27 @@ static bool assigns_field_of(const ast_list *list, sym name)
             for (size_t k = 0; k < ((const ast_assign *)s)->targets.len; k++)
                 hit |= touches(((const ast_assign *)s)->targets.at[k], name);
             break;
-        case AST_AUG_ASSIGN: hit = touches(((const ast_aug_assign *)s)->target, name); break;
-        case AST_EXPR_STMT: hit = touches(((const ast_expr_stmt *)s)->value, name); break;
-        case AST_FOR: hit = assigns_field_of(&((const ast_for *)s)->body, name); break;
-        case AST_WHILE: hit = assigns_field_of(&((const ast_while *)s)->body, name); break;
-        case AST_WITH: hit = true; break;
-        case AST_IF:
-            hit = assigns_field_of(&((const ast_if *)s)->body, name) || assigns_field_of(&((const ast_if *)s)->or_else, name);
+        case AST_AUG_ASSIGN:
+            hit = touches(((const ast_aug_assign *)s)->target, name);
             break;
-        default: break;
+        case AST_EXPR_STMT:
+            hit = touches(((const ast_expr_stmt *)s)->value, name);
+            break;
+        case AST_FOR:
+            hit = assigns_field_of(&((const ast_for *)s)->body, name);
+            break;
+        case AST_WHILE:
+            hit = assigns_field_of(&((const ast_while *)s)->body, name);
+            break;
+        case AST_WITH:
+            hit = true;
+            break;
+        case AST_IF:
+            hit = assigns_field_of(&((const ast_if *)s)->body, name) ||
+                  assigns_field_of(&((const ast_if *)s)->or_else, name);
+            break;
+        default:
+            break;
         }
         if (hit)
             return true;
@@ -357,17 +373,21 @@ static bool body_assigns(const ast_list *list, sym name)
                 if (t->kind != AST_NAME || ((const ast_name *)t)->name == name)
                     return true;
             }
-        const ast_list *inner = s->kind == AST_FOR ? &((const ast_for *)s)->body : s->kind == AST_WHILE ? &((const ast_while *)s)->body
-                              : s->kind == AST_WITH ? &((const ast_with *)s)->body : NULL;
+        const ast_list *inner = s->kind == AST_FOR     ? &((const ast_for *)s)->body
+                                : s->kind == AST_WHILE ? &((const ast_while *)s)->body
+                                : s->kind == AST_WITH  ? &((const ast_with *)s)->body
+                                                       : NULL;
         if (inner && body_assigns(inner, name))
             return true;
-        if (s->kind == AST_IF && (body_assigns(&((const ast_if *)s)->body, name) || body_assigns(&((const ast_if *)s)->or_else, name)))
+        if (s->kind == AST_IF &&
+            (body_assigns(&((const ast_if *)s)->body, name) || body_assigns(&((const ast_if *)s)->or_else, name)))
             return true;
     }
     return false;
 }
 
-// A run-time argument: read where it is used if nothing can change it meanwhile, else kept in a variable of the parameter's name.
+// A run-time argument: read where it is used if nothing can change it meanwhile, else kept in a variable of the
+// parameter's name.
 static void bind_param(matching *m, const ast_param *p, tc_value v)
 {
     tc *tx = m->tx;
@@ -415,7 +435,8 @@ static bool bind_params(matching *m, size_t skip)
     return ok && !tx->needs_run_time;
 }
 
-// ---- running a body in the caller's code ----------------------------------------------------------------------------------------------
+// ---- running a body in the caller's code
+// ----------------------------------------------------------------------------------------------
 
 static void splice(tc *tx, tc_frame *f, ir_block *body)
 {
@@ -438,16 +459,20 @@ void tc_missing_return(tc *tx, const tc_function *f)
     diag_help(d, "put a return at the end, or one into every branch");
 }
 
-static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span, bool compile_time, ir_block *params_block)
+static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span, bool compile_time,
+                         ir_block *params_block)
 {
-    tc_frame frame = {.caller = tx->frame, .function = f, .scope = scope, .call_span = span, .title = tc_function_title(tx, f)};
+    tc_frame frame = {
+        .caller = tx->frame, .function = f, .scope = scope, .call_span = span, .title = tc_function_title(tx, f)};
     frame.compile_time = compile_time;
     frame.dissolved = true;
     frame.entry_region = tx->region;
     frame.in_instruction = f->facts->is_instruction;
     ir_block *saved = tx->block, body = {0};
     tx->frame = &frame;
-    frame.return_annotation = f->decl && f->decl->returns && !tx->needs_run_time ? tc_eval_annotation(tx, f->decl->returns, scope) : tc_none();
+    frame.return_annotation = f->decl && f->decl->returns && !tx->needs_run_time
+                                  ? tc_eval_annotation(tx, f->decl->returns, scope)
+                                  : tc_none();
     if (saved)
         tx->block = &body;
     if (f->lambda) {
@@ -517,7 +542,8 @@ static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_tim
     return run_body(tx, f, m.scope, args->span, compile_time, NULL);
 }
 
-// ---- evaluation while compiling -----------------------------------------------------------------------------------------------------------
+// ---- evaluation while compiling
+// -----------------------------------------------------------------------------------------------------------
 
 static bool args_are_compile_time(const tc_function *f, const tc_args *args)
 {
@@ -550,11 +576,12 @@ static bool attempt(tc *tx, tc_function *f, tc_args *args, tc_value *result)
         return true;
     f->facts->needs_run_time = true;
     if (outermost)
-        tx->needs_run_time = false;  // an outer attempt fails as a whole
+        tx->needs_run_time = false; // an outer attempt fails as a whole
     return !outermost;
 }
 
-// ---- CUDA functions of their own ----------------------------------------------------------------------------------------------------------------
+// ---- CUDA functions of their own
+// ----------------------------------------------------------------------------------------------------------------
 
 static bool run_time_type(tc_value annotation)
 {
@@ -567,7 +594,8 @@ static bool is_scalar_function(tc *tx, tc_function *f, tc_scope *scope)
         return false;
     for (size_t i = 0; i < f->decl->params.len; i++) {
         const ast_param *p = &f->decl->params.at[i];
-        if (!p->annotation || p->kind != AST_PARAM_PLAIN || !run_time_type(tc_eval_annotation(tx, p->annotation, scope)))
+        if (!p->annotation || p->kind != AST_PARAM_PLAIN ||
+            !run_time_type(tc_eval_annotation(tx, p->annotation, scope)))
             return false;
     }
     return run_time_type(tc_eval_annotation(tx, f->decl->returns, scope));
@@ -612,12 +640,14 @@ static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
         return tc_launch(tx, f, args);
     if (tx->depth > DEEPEST_CALLS) {
         diag *d = tc_error(tx, HDS0103, args->span, tc_function_title(tx, f), DEEPEST_CALLS);
-        diag_help(d, "recursion must end while compiling, or go through functions with run-time types for all parameters and the result");
+        diag_help(d, "recursion must end while compiling, or go through functions with run-time types for all "
+                     "parameters and the result");
         tx->aborted = true;
         return tc_poison();
     }
     tc_value result;
-    if (!f->facts->needs_run_time && !f->facts->is_instruction && args_are_compile_time(f, args) && attempt(tx, f, args, &result))
+    if (!f->facts->needs_run_time && !f->facts->is_instruction && args_are_compile_time(f, args) &&
+        attempt(tx, f, args, &result))
         return result;
     if (!tx->block)
         return TC_ERR(tx, HDS0104, args->span, tc_function_title(tx, f));
@@ -625,7 +655,11 @@ static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
         matching m;
         if (!prepare(tx, &m, f, args))
             return tc_poison();
-        tc_frame outer = {.caller = tx->frame, .function = f, .call_span = args->span, .title = tc_function_title(tx, f), .scope = m.scope,
+        tc_frame outer = {.caller = tx->frame,
+                          .function = f,
+                          .call_span = args->span,
+                          .title = tc_function_title(tx, f),
+                          .scope = m.scope,
                           .preparing = true};
         tc_frame *saved = tx->frame;
         tx->frame = &outer;
@@ -656,7 +690,8 @@ static tc_value convert_call(tc *tx, const ir_type *type, tc_args *args)
 {
     if (type->kind == IR_VECTOR) {
         ir_expr *e = ir_new_expr(tx->ir, IR_OP_VEC, type, args->span, type->lanes);
-        bool splat = args->list.len == 1 && !(args->list.at[0].value.kind == TC_RT && args->list.at[0].value.rt->type->kind == IR_VECTOR);
+        bool splat = args->list.len == 1 &&
+                     !(args->list.at[0].value.kind == TC_RT && args->list.at[0].value.rt->type->kind == IR_VECTOR);
         if (args->list.len == 1 && !splat) {
             ir_expr *cast = tc_cast(tx, args->list.at[0].value, type, args->span);
             return cast ? tc_rt(cast) : tc_poison();
@@ -690,13 +725,27 @@ tc_value tc_call(tc *tx, tc_value callee, tc_args *args)
     tx->depth++;
     tc_value r;
     switch (callee.kind) {
-    case TC_POISON: r = callee; break;
-    case TC_FUNCTION: r = call_function(tx, callee.function, args); break;
-    case TC_NATIVE: r = tc_args_check(tx, callee.native, args) ? callee.native->run(tx, callee.native, args) : tc_poison(); break;
-    case TC_METHOD: r = tc_method_call(tx, *callee.method->self, callee.method->name, args); break;
-    case TC_CLASS: r = tc_construct(tx, callee.class, args); break;
-    case TC_TYPE: r = convert_call(tx, callee.type, args); break;
-    case TC_MAP: r = call_map(tx, callee.map, args); break;
+    case TC_POISON:
+        r = callee;
+        break;
+    case TC_FUNCTION:
+        r = call_function(tx, callee.function, args);
+        break;
+    case TC_NATIVE:
+        r = tc_args_check(tx, callee.native, args) ? callee.native->run(tx, callee.native, args) : tc_poison();
+        break;
+    case TC_METHOD:
+        r = tc_method_call(tx, *callee.method->self, callee.method->name, args);
+        break;
+    case TC_CLASS:
+        r = tc_construct(tx, callee.class, args);
+        break;
+    case TC_TYPE:
+        r = convert_call(tx, callee.type, args);
+        break;
+    case TC_MAP:
+        r = call_map(tx, callee.map, args);
+        break;
     case TC_KIND:
     case TC_LAYOUT: {
         sym name = sym_of(tx->syms, "__call__");
@@ -709,7 +758,9 @@ tc_value tc_call(tc *tx, tc_value callee, tc_args *args)
         r = found ? tc_call(tx, method, args) : TC_ERR(tx, HDS0217, args->span, tc_describe(tx, callee));
         break;
     }
-    default: r = TC_ERR(tx, HDS0217, args->span, tc_describe(tx, callee)); break;
+    default:
+        r = TC_ERR(tx, HDS0217, args->span, tc_describe(tx, callee));
+        break;
     }
     tx->depth--;
     return r;

@@ -5,7 +5,8 @@
 
 typedef VEC(sym) sym_list;
 
-// ---- which names does a piece of code assign? -------------------------------------------------------------------------------
+// ---- which names does a piece of code assign?
+// -------------------------------------------------------------------------------
 
 static void targets_of(tc *tx, const ast_expr *t, sym_list *out)
 {
@@ -27,7 +28,9 @@ static void assigned_in(tc *tx, const ast_list *list, sym_list *out)
             for (size_t k = 0; k < ((const ast_assign *)s)->targets.len; k++)
                 targets_of(tx, ((const ast_assign *)s)->targets.at[k], out);
             break;
-        case AST_AUG_ASSIGN: targets_of(tx, ((const ast_aug_assign *)s)->target, out); break;
+        case AST_AUG_ASSIGN:
+            targets_of(tx, ((const ast_aug_assign *)s)->target, out);
+            break;
         case AST_ANN_ASSIGN:
             if (((const ast_ann_assign *)s)->value)
                 targets_of(tx, ((const ast_ann_assign *)s)->target, out);
@@ -36,13 +39,18 @@ static void assigned_in(tc *tx, const ast_list *list, sym_list *out)
             targets_of(tx, ((const ast_for *)s)->target, out);
             assigned_in(tx, &((const ast_for *)s)->body, out);
             break;
-        case AST_WHILE: assigned_in(tx, &((const ast_while *)s)->body, out); break;
+        case AST_WHILE:
+            assigned_in(tx, &((const ast_while *)s)->body, out);
+            break;
         case AST_IF:
             assigned_in(tx, &((const ast_if *)s)->body, out);
             assigned_in(tx, &((const ast_if *)s)->or_else, out);
             break;
-        case AST_WITH: assigned_in(tx, &((const ast_with *)s)->body, out); break;
-        default: break;
+        case AST_WITH:
+            assigned_in(tx, &((const ast_with *)s)->body, out);
+            break;
+        default:
+            break;
         }
     }
 }
@@ -58,8 +66,8 @@ void tc_silence(tc *tx, const ast_stmt *s)
             tc_scope_bind(tx, tx->frame->scope, names.at[i], tc_poison(), s->span);
 }
 
-// Names that hold known numbers and are assigned under run-time control flow become variables before it. (A loop variable
-// over known values that is only ever a `for` target keeps its name to itself: it is bound anew in there.)
+// Names that hold known numbers and are assigned under run-time control flow become variables before it. (A loop
+// variable over known values that is only ever a `for` target keeps its name to itself: it is bound anew in there.)
 static void materialize(tc *tx, const ast_list *list)
 {
     sym_list names = {0};
@@ -81,7 +89,8 @@ static void materialize(tc *tx, const ast_list *list)
     }
 }
 
-// ---- leaving a region: names bound inside are not visible after it ----------------------------------------------------------------
+// ---- leaving a region: names bound inside are not visible after it
+// ----------------------------------------------------------------
 
 typedef struct branch_names {
     VEC(tc_binding) list;
@@ -114,15 +123,21 @@ static tc_flow run_branch(tc *tx, const ast_list *list, ir_block *block, src_spa
     return flow;
 }
 
-// ---- if -----------------------------------------------------------------------------------------------------------------------------
+// ---- if
+// -----------------------------------------------------------------------------------------------------------------------------
 
 static bool merge_types(tc *tx, tc_value a, tc_value b, const ir_type **out)
 {
     const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
     if (!ta || !tb)
         return false;
+    bool both_known = a.kind != TC_RT && b.kind != TC_RT;
     if (ta != tb && a.kind != TC_RT && b.kind == TC_RT)
         ta = tb;
+    else if (both_known && (a.kind == TC_FLOAT || b.kind == TC_FLOAT))
+        ta = a.kind == TC_FLOAT ? ta : tb;
+    else if (both_known && ta->scalar != DT_BOOL && tb->scalar != DT_BOOL)
+        ta = dt_bits(ta->scalar) > dt_bits(tb->scalar) ? ta : tb;
     else if (ta != tb && !(b.kind != TC_RT && a.kind == TC_RT))
         return false;
     *out = ta;
@@ -139,7 +154,8 @@ static void append_assign(tc *tx, ir_block *block, ir_var *var, tc_value v, src_
     tx->block = saved;
 }
 
-// Names bound in both branches go on after the if: equal known values as they are, others in a variable declared before it.
+// Names bound in both branches go on after the if: equal known values as they are, others in a variable declared before
+// it.
 static void merge_branches(tc *tx, branch_names *a, branch_names *b, ir_stmt *s)
 {
     for (size_t i = 0; i < a->list.len; i++) {
@@ -149,7 +165,7 @@ static void merge_branches(tc *tx, branch_names *a, branch_names *b, ir_stmt *s)
                 y = &b->list.at[k];
         if (!y)
             continue;
-        if (tc_is_compile_time(x->value) && tc_equal(x->value, y->value)) {
+        if (tc_is_compile_time(x->value) && x->value.kind == y->value.kind && tc_equal(x->value, y->value)) {
             tc_scope_bind(tx, tx->frame->scope, x->name, x->value, x->span);
             continue;
         }
@@ -230,11 +246,13 @@ tc_flow tc_exec_if(tc *tx, const ast_if *s)
     return TC_NEXT;
 }
 
-// ---- loops that run while compiling -----------------------------------------------------------------------------------------------------
+// ---- loops that run while compiling
+// -----------------------------------------------------------------------------------------------------
 
 static tc_flow run_static_body(tc *tx, const ast_list *body)
 {
-    tc_loop loop = {.kind = TC_LOOP_STATIC, .region = tx->region, .with_depth = tx->frame->with_depth, .outer = tx->frame->loop};
+    tc_loop loop = {
+        .kind = TC_LOOP_STATIC, .region = tx->region, .with_depth = tx->frame->with_depth, .outer = tx->frame->loop};
     tx->frame->loop = &loop;
     tc_flow flow = tc_exec_list(tx, body);
     tx->frame->loop = loop.outer;
@@ -277,7 +295,8 @@ static tc_flow static_range_for(tc *tx, const ast_for *s, const tc_range *r)
     return tc_exec_list(tx, &s->or_else);
 }
 
-// ---- loops in the program ---------------------------------------------------------------------------------------------------------------------
+// ---- loops in the program
+// ---------------------------------------------------------------------------------------------------------------------
 
 static tc_flow run_rt_body(tc *tx, const ast_list *body, ir_block *block, tc_loop_kind kind)
 {
@@ -391,7 +410,8 @@ static tc_flow range_for(tc *tx, const ast_for *s, const tc_range *r)
 }
 
 // Binds the task coordinates (IR loop variables) to the target of a `for`.
-static bool bind_coordinates(tc *tx, const ast_expr *target, ir_var **vars, int rank, bool as_tuple, const ast_list *body)
+static bool bind_coordinates(tc *tx, const ast_expr *target, ir_var **vars, int rank, bool as_tuple,
+                             const ast_list *body)
 {
     if (target->kind == AST_NAME && rank == 1 && !as_tuple) {
         bind_loop_var(tx, AST_AS(NAME, name, target)->name, vars[0], body, target->span);
@@ -442,7 +462,8 @@ static tc_flow tasks_for(tc *tx, const ast_for *s, const tm_map *mapping, ir_exp
     loop->args[0] = tc_keep(tx, worker, "worker", s->iterable->span);
     loop->vars = ARENA_ARRAY(tx->arena, ir_var *, mapping->rank);
     for (int i = 0; i < mapping->rank; i++) {
-        loop->vars[i] = ir_var_new(tx->ir, IR_VAR_LOOP, coordinate_name(tx, s->target, i), ir_scalar(tx->ir, DT_I32), s->target->span);
+        loop->vars[i] = ir_var_new(tx->ir, IR_VAR_LOOP, coordinate_name(tx, s->target, i), ir_scalar(tx->ir, DT_I32),
+                                   s->target->span);
         loop->vars[i]->has_range = true;
         loop->vars[i]->max = mapping->shape[i] - 1;
         loop->vars[i]->divisor = 1;
@@ -524,7 +545,8 @@ static tc_flow grid_for(tc *tx, const ast_for *s, const tc_grid *g)
         loop->args[0] = ir_int(tx->ir, extent->type->scalar, 0);
         loop->args[1] = steady_bound(tx, extent, &s->body, s->iterable->span);
         loop->args[2] = ir_int(tx->ir, extent->type->scalar, 1);
-        loop->var = vars[i] = ir_var_new(tx->ir, IR_VAR_LOOP, coordinate_name(tx, s->target, i), extent->type, s->target->span);
+        loop->var = vars[i] =
+            ir_var_new(tx->ir, IR_VAR_LOOP, coordinate_name(tx, s->target, i), extent->type, s->target->span);
         if (inner)
             ir_append(tx->ir, &inner->body, loop);
         else
@@ -574,7 +596,8 @@ static tc_flow sequence_for(tc *tx, const ast_for *s, tc_value record)
     ir_block *saved = tx->block;
     tx->block = &loop->body;
     tc_value index = tc_rt(ir_read(tx->ir, loop->var, span));
-    tc_assign_target(tx, s->target, tc_record_dunder(tx, record, "__getitem__", &index, 1, span, &found), s->target->span);
+    tc_assign_target(tx, s->target, tc_record_dunder(tx, record, "__getitem__", &index, 1, span, &found),
+                     s->target->span);
     tx->block = saved;
     tc_flow flow = run_rt_body(tx, &s->body, &loop->body, TC_LOOP_RT);
     tc_region_leave(tx);
@@ -612,7 +635,8 @@ tc_flow tc_exec_for(tc *tx, const ast_for *s)
         return TC_NEXT;
     }
     bool now = !tx->block || tx->frame->compile_time;
-    if (now && ((it.kind == TC_GRID && is_known_grid(it.grid)) || (it.kind == TC_TASKS && it.tasks->worker->op == IR_OP_INT)))
+    if (now &&
+        ((it.kind == TC_GRID && is_known_grid(it.grid)) || (it.kind == TC_TASKS && it.tasks->worker->op == IR_OP_INT)))
         return static_for(tx, s, it);
     if (it.kind == TC_TASKS)
         return tasks_for(tx, s, it.tasks->map, it.tasks->worker, it.tasks->as_tuple);
@@ -693,7 +717,8 @@ tc_flow tc_exec_while(tc *tx, const ast_while *s)
     return rt_while(tx, s);
 }
 
-// ---- with -----------------------------------------------------------------------------------------------------------------------------------------
+// ---- with
+// -----------------------------------------------------------------------------------------------------------------------------------------
 
 static tc_flow run_with(tc *tx, const ast_with *s, size_t item)
 {
@@ -728,7 +753,8 @@ tc_flow tc_exec_with(tc *tx, const ast_with *s)
     return run_with(tx, s, 0);
 }
 
-// ---- return ----------------------------------------------------------------------------------------------------------------------------------------
+// ---- return
+// ----------------------------------------------------------------------------------------------------------------------------------------
 
 static tc_flow return_from_function(tc *tx, const ast_return *s, tc_value v)
 {
@@ -793,7 +819,8 @@ static bool store_result(tc *tx, tc_value to, tc_value v, src_span span)
     return false;
 }
 
-// A return under run-time control flow: the value goes to result variables, control to the end of the dissolved function.
+// A return under run-time control flow: the value goes to result variables, control to the end of the dissolved
+// function.
 static tc_flow return_early(tc *tx, const ast_return *s, tc_value v)
 {
     tc_frame *f = tx->frame;
@@ -842,11 +869,11 @@ tc_flow tc_exec_return(tc *tx, const ast_return *s)
 
 /* Note [regions]
  *
- * Code under a run-time `if` or loop may run or not, or many times, so a name bound there means something else than one bound
- * in straight-line code. Each such piece of code gets a region number; a binding remembers its region. Before a region is
- * entered, every name that its text assigns and that holds a known number becomes a run-time variable ("materialize"), so
- * that the assignments inside have something to assign to. Names that are new inside are taken away at the end; an `if`
- * puts those back that both branches bound. Everything else about a known value (a tuple, a type, a mapping) cannot change
- * inside a region, which tc_bind_local reports. Loops that run while compiling and branches that are decided while compiling
- * open no region.
+ * Code under a run-time `if` or loop may run or not, or many times, so a name bound there means something else than one
+ * bound in straight-line code. Each such piece of code gets a region number; a binding remembers its region. Before a
+ * region is entered, every name that its text assigns and that holds a known number becomes a run-time variable
+ * ("materialize"), so that the assignments inside have something to assign to. Names that are new inside are taken away
+ * at the end; an `if` puts those back that both branches bound. Everything else about a known value (a tuple, a type, a
+ * mapping) cannot change inside a region, which tc_bind_local reports. Loops that run while compiling and branches that
+ * are decided while compiling open no region.
  */

@@ -9,11 +9,16 @@
 const ir_type *tc_default_type(tc *tx, tc_value v)
 {
     switch (v.kind) {
-    case TC_BOOL: return ir_scalar(tx->ir, DT_BOOL);
-    case TC_INT: return ir_scalar(tx->ir, v.i >= INT32_MIN && v.i <= INT32_MAX ? DT_I32 : v.i <= INT64_MAX ? DT_I64 : DT_U64);
-    case TC_FLOAT: return ir_scalar(tx->ir, DT_F32);
-    case TC_RT: return v.rt->type;
-    default: return NULL;
+    case TC_BOOL:
+        return ir_scalar(tx->ir, DT_BOOL);
+    case TC_INT:
+        return ir_scalar(tx->ir, v.i >= INT32_MIN && v.i <= INT32_MAX ? DT_I32 : v.i <= INT64_MAX ? DT_I64 : DT_U64);
+    case TC_FLOAT:
+        return ir_scalar(tx->ir, DT_F32);
+    case TC_RT:
+        return v.rt->type;
+    default:
+        return NULL;
     }
 }
 
@@ -166,8 +171,10 @@ ir_expr *tc_cast(tc *tx, tc_value v, const ir_type *want, src_span span)
         return NULL;
     }
     const ir_type *from = v.rt->type;
-    bool ok = (from->kind == IR_SCALAR && want->kind == IR_SCALAR) || (from->kind == IR_POINTER && want->kind == IR_POINTER) ||
-              (from->kind == IR_POINTER && want->kind == IR_SCALAR && dt_is_int(want->scalar) && dt_bits(want->scalar) == 64) ||
+    bool ok = (from->kind == IR_SCALAR && want->kind == IR_SCALAR) ||
+              (from->kind == IR_POINTER && want->kind == IR_POINTER) ||
+              (from->kind == IR_POINTER && want->kind == IR_SCALAR && dt_is_int(want->scalar) &&
+               dt_bits(want->scalar) == 64) ||
               (from->kind == IR_SCALAR && dt_is_int(from->scalar) && want->kind == IR_POINTER) ||
               (from->kind == IR_VECTOR && want->kind == IR_VECTOR && from->lanes == want->lanes);
     if (!ok) {
@@ -179,7 +186,7 @@ ir_expr *tc_cast(tc *tx, tc_value v, const ir_type *want, src_span span)
         return ir_binary(tx->ir, IR_OP_NE, v.rt, zero, span);
     }
     return from->kind == IR_POINTER || want->kind == IR_POINTER ? tc_pointer_cast(tx, v.rt, want, span)
-                                                                   : ir_cast(tx->ir, v.rt, want, span);
+                                                                : ir_cast(tx->ir, v.rt, want, span);
 }
 
 ir_expr *tc_default_rt(tc *tx, tc_value v, src_span span)
@@ -209,7 +216,8 @@ ir_expr *tc_to_index(tc *tx, tc_value v, src_span span)
         diag *d = tc_error(tx, HDS0113, span, tc_describe(tx, v));
         if (v.kind == TC_NAMESPACE)
             diag_help(d, "write its number in one dimension: '.x'");
-        else if (v.kind == TC_FLOAT || (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR && dt_is_float(v.rt->type->scalar)))
+        else if (v.kind == TC_FLOAT ||
+                 (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR && dt_is_float(v.rt->type->scalar)))
             diag_help(d, "write '//' for integer division, or convert it: i32(…)");
         return NULL;
     }

@@ -3,7 +3,7 @@
 
 void tc_emit(tc *tx, ir_stmt *s)
 {
-    tc_wants_run_time(tx);  // whatever emits code cannot be evaluated while compiling
+    tc_wants_run_time(tx); // whatever emits code cannot be evaluated while compiling
     if (!tx->block) {
         tc_error(tx, HDS0104, s->span, "this");
         return;
@@ -76,7 +76,7 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
     ir_stmt *s = ir_new_stmt(tx->ir, IR_DECL, span);
     s->var = t;
     s->value = v.rt;
-    tc_emit(tx, s);  // at the end, then moved to its place
+    tc_emit(tx, s); // at the end, then moved to its place
     ir_stmt **at = tx->block->stmts.at;
     for (size_t i = tx->block->stmts.len - 1; i > mark; i--)
         at[i] = at[i - 1];

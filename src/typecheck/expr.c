@@ -3,17 +3,21 @@
 
 #include <string.h>
 
-enum { DEEPEST = 3000 };  // nested expressions and statements over all active calls, a guard for the C stack
+enum { DEEPEST = 3000 }; // nested expressions and statements over all active calls, a guard for the C stack
 
-// ---- names -------------------------------------------------------------------------------------------------------------
+// ---- names
+// -------------------------------------------------------------------------------------------------------------
 
 static tc_value maybe_undefined(tc *tx, const tc_binding *b, src_span span)
 {
     diag *d = tc_error(tx, HDS0131, span, b->name->text);
     if (b->other.begin)
         diag_label(d, b->other, b->differs ? "one of its values" : "assigned only here");
-    diag_help(d, b->differs ? "the branches give it values of different types; numbers of one type can be chosen while the program runs"
-                            : "assign it before, or in every branch");
+    diag_help(
+        d,
+        b->differs
+            ? "the branches give it values of different types; numbers of one type can be chosen while the program runs"
+            : "assign it before, or in every branch");
     return tc_poison();
 }
 
@@ -59,7 +63,8 @@ tc_value tc_lookup(tc *tx, sym name, src_span span)
     return v;
 }
 
-// ---- literals and text ---------------------------------------------------------------------------------------------------
+// ---- literals and text
+// ---------------------------------------------------------------------------------------------------
 
 static tc_value eval_int(tc *tx, const ast_int *e)
 {
@@ -99,7 +104,8 @@ static tc_value eval_fstring(tc *tx, const ast_fstring *e)
     return tc_str((str){str_text(&b), b.len});
 }
 
-// ---- logic: the right side is looked at only if the left does not decide -----------------------------------------------------
+// ---- logic: the right side is looked at only if the left does not decide
+// -----------------------------------------------------
 
 // Evaluates [e] into a block of its own. *[block] gets the statements it needed.
 static tc_value eval_aside(tc *tx, const ast_expr *e, ir_block *block)
@@ -168,6 +174,9 @@ static tc_value eval_compare(tc *tx, const ast_compare *e)
         tc_value right = tc_eval(tx, e->operands.at[i + 1]);
         if (tc_is_poison(left) || tc_is_poison(right))
             return tc_poison();
+        size_t before = tx->block ? tx->block->stmts.len : 0;
+        all = tc_keep_before(tx, all, mark, e->node.span);
+        mark += tx->block ? tx->block->stmts.len - before : 0;
         left = tc_keep_before(tx, left, mark, e->node.span);
         if (i + 1 < e->ops.len)
             right = tc_freeze(tx, right, e->node.span);
@@ -175,7 +184,6 @@ static tc_value eval_compare(tc *tx, const ast_compare *e)
         if (tc_is_poison(holds))
             return holds;
         bool truth;
-        all = tc_keep_before(tx, all, mark, e->node.span);
         if (tc_truth(holds, &truth)) {
             if (!truth)
                 return tc_bool(false);
@@ -285,7 +293,18 @@ static tc_value eval_unary(tc *tx, const ast_unary *e)
     return tc_unary(tx, e->op, tc_eval(tx, e->operand), e->node.span);
 }
 
-// ---- displays and comprehensions -----------------------------------------------------------------------------------------------
+// ---- displays and comprehensions
+// -----------------------------------------------------------------------------------------------
+
+// Items that the statements after [mark] could change are stored before them.
+static void keep_items_before(tc *tx, tc_list *items, size_t mark, src_span span)
+{
+    for (size_t i = 0; tx->block && tx->block->stmts.len > mark && i < items->len; i++) {
+        size_t before = tx->block->stmts.len;
+        items->at[i] = tc_keep_before(tx, items->at[i], mark, span);
+        mark += tx->block->stmts.len - before;
+    }
+}
 
 bool tc_eval_items(tc *tx, const ast_list *items, tc_list *out)
 {
@@ -297,9 +316,11 @@ bool tc_eval_items(tc *tx, const ast_list *items, tc_list *out)
                 return false;
             continue;
         }
+        size_t mark = tx->block ? tx->block->stmts.len : 0;
         tc_value v = tc_eval(tx, item);
         if (tc_is_poison(v))
             return false;
+        keep_items_before(tx, out, mark, item->span);
         tc_list_push(tx, out, v);
     }
     return true;
@@ -391,7 +412,8 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
 
 static tc_value eval_comprehension(tc *tx, const ast_comprehension *e)
 {
-    tc_value into = e->key ? tc_dict_new(tx) : tc_list_new(tx, e->node.kind == AST_SET_COMP ? TC_SET : TC_LIST, NULL, 0);
+    tc_value into =
+        e->key ? tc_dict_new(tx) : tc_list_new(tx, e->node.kind == AST_SET_COMP ? TC_SET : TC_LIST, NULL, 0);
     tc_scope *saved = tx->frame->scope;
     tx->frame->scope = tc_scope_new(tx, saved, saved->module, TC_SCOPE_FUNCTION);
     bool ok = comprehend(tx, e, 0, into);
@@ -411,7 +433,8 @@ static tc_value eval_lambda(tc *tx, const ast_lambda *e)
     return (tc_value){.kind = TC_FUNCTION, .function = f};
 }
 
-// ---- calls ------------------------------------------------------------------------------------------------------------------------
+// ---- calls
+// ------------------------------------------------------------------------------------------------------------------------
 
 static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
 {
@@ -435,7 +458,8 @@ static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
             tc_error(tx, HDS0135, a->span, tc_describe(tx, v.dict->keys.at[i]));
             return false;
         }
-        VEC_PUSH(tx->arena, &out->list, ((tc_arg){sym_intern(tx->syms, v.dict->keys.at[i].s), v.dict->values.at[i], a->span}));
+        VEC_PUSH(tx->arena, &out->list,
+                 ((tc_arg){sym_intern(tx->syms, v.dict->keys.at[i].s), v.dict->values.at[i], a->span}));
     }
     return true;
 }
@@ -474,7 +498,8 @@ static tc_value eval_call(tc *tx, const ast_call *e)
     return tc_call(tx, callee, &args);
 }
 
-// ---- subscripts and iteration -----------------------------------------------------------------------------------------------------------
+// ---- subscripts and iteration
+// -----------------------------------------------------------------------------------------------------------
 
 // The characters of a text as a list, so that they can be counted.
 static tc_value characters(tc *tx, str s)
@@ -551,8 +576,10 @@ static tc_value range_slice(tc *tx, const tc_range *r, const ast_slice *s)
         return tc_poison();
     tc_range *part = ARENA_NEW(tx->arena, tc_range);
     *part = *r;
-    if (__builtin_mul_overflow(bounds[0], r->step, &part->start) || __builtin_add_overflow(part->start, r->start, &part->start) ||
-        __builtin_mul_overflow(bounds[1], r->step, &part->stop) || __builtin_add_overflow(part->stop, r->start, &part->stop) ||
+    if (__builtin_mul_overflow(bounds[0], r->step, &part->start) ||
+        __builtin_add_overflow(part->start, r->start, &part->start) ||
+        __builtin_mul_overflow(bounds[1], r->step, &part->stop) ||
+        __builtin_add_overflow(part->stop, r->start, &part->stop) ||
         __builtin_mul_overflow(bounds[2], r->step, &part->step))
         return TC_ERR(tx, HDS0120, s->node.span);
     return (tc_value){.kind = TC_RANGE, .range = part};
@@ -590,31 +617,38 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
 {
     tc_value key = len == 1 ? items[0] : tc_list_new(tx, TC_TUPLE, items, len);
     switch (v.kind) {
-    case TC_POISON: return v;
+    case TC_POISON:
+        return v;
     case TC_STR:
     case TC_TUPLE:
-    case TC_LIST: return sequence_item(tx, v, key, span);
-    case TC_RANGE: return range_item(tx, v.range, key, span);
+    case TC_LIST:
+        return sequence_item(tx, v, key, span);
+    case TC_RANGE:
+        return range_item(tx, v.range, key, span);
     case TC_DICT: {
         tc_value *found = tc_dict_find(v.dict, key);
         return found ? *found : TC_ERR(tx, HDS0141, span, tc_text(tx, key));
     }
     case TC_TYPE:
     case TC_TENSOR_TYPE:
-    case TC_SPACE: return tc_type_subscript(tx, v, items, len, span);
-    case TC_KIND: return v;  // list[int], tuple[int, …] as annotations
+    case TC_SPACE:
+        return tc_type_subscript(tx, v, items, len, span);
+    case TC_KIND:
+        return v; // list[int], tuple[int, …] as annotations
     case TC_FUNCTION: {
         const sym *none = ARENA_ARRAY(tx->arena, sym, len + 1);
         return tc_function_brackets(tx, v, items, none, len, span);
     }
-    case TC_CLASS: return tc_class_brackets(tx, v, items, len, span);
+    case TC_CLASS:
+        return tc_class_brackets(tx, v, items, len, span);
     case TC_MAP: {
         tc_args args = {.span = span};
         for (size_t i = 0; i < len; i++)
             VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, items[i], span}));
         return tc_call(tx, v, &args);
     }
-    case TC_TENSOR: return tc_tensor_load(tx, v.tensor, items, len, NULL, span);
+    case TC_TENSOR:
+        return tc_tensor_load(tx, v.tensor, items, len, NULL, span);
     case TC_RECORD: {
         bool found = false;
         tc_value r = tc_record_dunder(tx, v, "__getitem__", items, len, span, &found);
@@ -642,7 +676,8 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
             return tc_rt(e);
         }
         return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
-    default: return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+    default:
+        return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
     }
 }
 
@@ -747,7 +782,8 @@ static bool iterate_grid(tc *tx, const tc_grid *g, src_span span, tc_list *out)
 bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
 {
     switch (v.kind) {
-    case TC_POISON: return false;
+    case TC_POISON:
+        return false;
     case TC_TUPLE:
     case TC_LIST:
     case TC_SET:
@@ -777,8 +813,10 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
         }
         return true;
     }
-    case TC_TASKS: return iterate_mapping_tasks(tx, v.tasks, span, out);
-    case TC_GRID: return iterate_grid(tx, v.grid, span, out);
+    case TC_TASKS:
+        return iterate_mapping_tasks(tx, v.tasks, span, out);
+    case TC_GRID:
+        return iterate_grid(tx, v.grid, span, out);
     case TC_RT:
         if (v.rt->type->kind == IR_VECTOR) {
             for (int i = 0; i < v.rt->type->lanes; i++) {
@@ -788,7 +826,8 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
             return true;
         }
         break;
-    default: break;
+    default:
+        break;
     }
     tc_error(tx, HDS0144, span, tc_describe(tx, v));
     return false;
@@ -812,42 +851,66 @@ static tc_value eval_walrus(tc *tx, const ast_walrus *e)
 static tc_value eval_node(tc *tx, const ast_expr *e)
 {
     switch (e->kind) {
-    case AST_NAME: return tc_lookup(tx, AST_AS(NAME, name, e)->name, e->span);
-    case AST_INT: return eval_int(tx, AST_AS(INT, int, e));
+    case AST_NAME:
+        return tc_lookup(tx, AST_AS(NAME, name, e)->name, e->span);
+    case AST_INT:
+        return eval_int(tx, AST_AS(INT, int, e));
     case AST_FLOAT: {
         const ast_float *f = AST_AS(FLOAT, float, e);
         return f->imaginary ? TC_ERR(tx, HDS0145, e->span) : tc_float(f->value);
     }
-    case AST_STRING: return tc_str(AST_AS(STRING, string, e)->value);
-    case AST_FSTRING: return eval_fstring(tx, AST_AS(FSTRING, fstring, e));
-    case AST_TRUE: return tc_bool(true);
-    case AST_FALSE: return tc_bool(false);
-    case AST_NONE: return tc_none();
-    case AST_ELLIPSIS: return (tc_value){.kind = TC_ELLIPSIS};
-    case AST_UNARY: return eval_unary(tx, AST_AS(UNARY, unary, e));
-    case AST_BINARY: return eval_binary(tx, AST_AS(BINARY, binary, e));
-    case AST_LOGICAL: return eval_logical(tx, AST_AS(LOGICAL, logical, e));
-    case AST_COMPARE: return eval_compare(tx, AST_AS(COMPARE, compare, e));
-    case AST_IF_EXPR: return eval_if_expr(tx, AST_AS(IF_EXPR, if_expr, e));
-    case AST_LAMBDA: return eval_lambda(tx, AST_AS(LAMBDA, lambda, e));
-    case AST_CALL: return eval_call(tx, AST_AS(CALL, call, e));
-    case AST_ATTRIBUTE: return eval_attribute(tx, AST_AS(ATTRIBUTE, attribute, e));
+    case AST_STRING:
+        return tc_str(AST_AS(STRING, string, e)->value);
+    case AST_FSTRING:
+        return eval_fstring(tx, AST_AS(FSTRING, fstring, e));
+    case AST_TRUE:
+        return tc_bool(true);
+    case AST_FALSE:
+        return tc_bool(false);
+    case AST_NONE:
+        return tc_none();
+    case AST_ELLIPSIS:
+        return (tc_value){.kind = TC_ELLIPSIS};
+    case AST_UNARY:
+        return eval_unary(tx, AST_AS(UNARY, unary, e));
+    case AST_BINARY:
+        return eval_binary(tx, AST_AS(BINARY, binary, e));
+    case AST_LOGICAL:
+        return eval_logical(tx, AST_AS(LOGICAL, logical, e));
+    case AST_COMPARE:
+        return eval_compare(tx, AST_AS(COMPARE, compare, e));
+    case AST_IF_EXPR:
+        return eval_if_expr(tx, AST_AS(IF_EXPR, if_expr, e));
+    case AST_LAMBDA:
+        return eval_lambda(tx, AST_AS(LAMBDA, lambda, e));
+    case AST_CALL:
+        return eval_call(tx, AST_AS(CALL, call, e));
+    case AST_ATTRIBUTE:
+        return eval_attribute(tx, AST_AS(ATTRIBUTE, attribute, e));
     case AST_SUBSCRIPT: {
         const ast_subscript *s = AST_AS(SUBSCRIPT, subscript, e);
         return tc_index(tx, tc_eval(tx, s->value), s);
     }
-    case AST_TUPLE: return eval_sequence(tx, AST_AS(TUPLE, sequence, e), TC_TUPLE);
-    case AST_LIST: return eval_sequence(tx, AST_AS(LIST, sequence, e), TC_LIST);
-    case AST_SET: return eval_sequence(tx, AST_AS(SET, sequence, e), TC_SET);
-    case AST_DICT: return eval_dict(tx, AST_AS(DICT, dict, e));
+    case AST_TUPLE:
+        return eval_sequence(tx, AST_AS(TUPLE, sequence, e), TC_TUPLE);
+    case AST_LIST:
+        return eval_sequence(tx, AST_AS(LIST, sequence, e), TC_LIST);
+    case AST_SET:
+        return eval_sequence(tx, AST_AS(SET, sequence, e), TC_SET);
+    case AST_DICT:
+        return eval_dict(tx, AST_AS(DICT, dict, e));
     case AST_LIST_COMP:
     case AST_SET_COMP:
     case AST_GENERATOR:
-    case AST_DICT_COMP: return eval_comprehension(tx, (const ast_comprehension *)e);
-    case AST_WALRUS: return eval_walrus(tx, AST_AS(WALRUS, walrus, e));
+    case AST_DICT_COMP:
+        return eval_comprehension(tx, (const ast_comprehension *)e);
+    case AST_WALRUS:
+        return eval_walrus(tx, AST_AS(WALRUS, walrus, e));
     case AST_SLICE:
-    case AST_STARRED: return TC_ERR(tx, HDS0146, e->span);
-    default: return tc_poison();
+    case AST_STARRED:
+        return TC_ERR(tx, HDS0146, e->span);
+    default:
+        return tc_poison();
     }
 }
 

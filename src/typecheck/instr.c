@@ -1,11 +1,12 @@
-// Instructions: functions under @instruction whose body ends in ptx("…") or cuda("…"). The body dissolves in the caller; the
-// text, with its compile-time holes filled, becomes one ir_intrin per distinct instantiation.
+// Instructions: functions under @instruction whose body ends in ptx("…") or cuda("…"). The body dissolves in the
+// caller; the text, with its compile-time holes filled, becomes one ir_intrin per distinct instantiation.
 #include "typecheck/tc_priv.h"
 
 #include <ctype.h>
 #include <string.h>
 
-// ---- the decorator -------------------------------------------------------------------------------------------------------
+// ---- the decorator
+// -------------------------------------------------------------------------------------------------------
 
 static int memory_effects(tc *tx, tc_value v, bool writes, src_span span)
 {
@@ -22,7 +23,8 @@ static int memory_effects(tc *tx, tc_value v, bool writes, src_span span)
         else if (item.kind == TC_SPACE && item.space == IR_GLOBAL)
             effects |= writes ? IR_EFFECT_WRITES_GLOBAL : IR_EFFECT_READS_GLOBAL;
         else if (item.kind == TC_SPACE && item.space == IR_GENERIC)
-            effects |= writes ? IR_EFFECT_WRITES_GLOBAL | IR_EFFECT_WRITES_SHARED : IR_EFFECT_READS_GLOBAL | IR_EFFECT_READS_SHARED;
+            effects |= writes ? IR_EFFECT_WRITES_GLOBAL | IR_EFFECT_WRITES_SHARED
+                              : IR_EFFECT_READS_GLOBAL | IR_EFFECT_READS_SHARED;
         else
             tc_error(tx, HDS0240, span, tc_describe(tx, item));
     }
@@ -43,8 +45,13 @@ static bool set_arch(tc *tx, tc_function_facts *facts, tc_value v, src_span span
 
 static bool set_flag(tc *tx, tc_function_facts *facts, const ast_arg *a, bool *said)
 {
-    static const struct { const char *name; int effect; } flags[] = {
-        {"volatile", IR_EFFECT_VOLATILE}, {"convergent", IR_EFFECT_CONVERGENT}, {"barrier", IR_EFFECT_BARRIER}, {"fence", IR_EFFECT_FENCE}};
+    static const struct {
+        const char *name;
+        int effect;
+    } flags[] = {{"volatile", IR_EFFECT_VOLATILE},
+                 {"convergent", IR_EFFECT_CONVERGENT},
+                 {"barrier", IR_EFFECT_BARRIER},
+                 {"fence", IR_EFFECT_FENCE}};
     const char *name = a->name ? a->name->text : "";
     tc_value v = tc_eval(tx, a->value);
     if (tc_is_poison(v))
@@ -69,12 +76,14 @@ static bool set_flag(tc *tx, tc_function_facts *facts, const ast_arg *a, bool *s
             facts->effects |= v.b ? flags[i].effect : 0;
             return true;
         }
-    static const char *const known[] = {"scope", "pure", "volatile", "convergent", "barrier", "fence", "arch", "reads", "writes", NULL};
+    static const char *const known[] = {"scope", "pure", "volatile", "convergent", "barrier",
+                                        "fence", "arch", "reads",    "writes",     NULL};
     for (int i = 0; i < 6; i++)
         if (strcmp(name, known[i]) == 0) {
             const char *what = arena_printf(tx->arena, "property '%s'", name);
             diag *d = tc_error(tx, HDS0184, a->span, what, i ? "bool" : "scope", tc_describe(tx, v));
-            diag_help(d, i ? "write True or False" : "scopes are thread, warp, warpgroup, block and cluster, without quotes");
+            diag_help(d, i ? "write True or False"
+                           : "scopes are thread, warp, warpgroup, block and cluster, without quotes");
             return false;
         }
     diag *d = tc_error(tx, HDS0242, a->span, name);
@@ -96,7 +105,8 @@ bool tc_instruction_decorator(tc *tx, tc_function *f, const ast_call *call)
     return ok;
 }
 
-// ---- the text --------------------------------------------------------------------------------------------------------------
+// ---- the text
+// --------------------------------------------------------------------------------------------------------------
 
 typedef struct instr_builder {
     tc *tx;
@@ -110,16 +120,26 @@ typedef struct instr_builder {
 static const char *ptx_type(dtype t)
 {
     switch (t) {
-    case DT_I8: return "s8";
-    case DT_I16: return "s16";
-    case DT_I32: return "s32";
-    case DT_I64: return "s64";
-    case DT_I4: return "s4";
-    case DT_U1: return "b1";
-    case DT_F8E4M3: return "e4m3";
-    case DT_F8E5M2: return "e5m2";
-    case DT_BOOL: return "pred";
-    default: return dt_name(t);
+    case DT_I8:
+        return "s8";
+    case DT_I16:
+        return "s16";
+    case DT_I32:
+        return "s32";
+    case DT_I64:
+        return "s64";
+    case DT_I4:
+        return "s4";
+    case DT_U1:
+        return "b1";
+    case DT_F8E4M3:
+        return "e4m3";
+    case DT_F8E5M2:
+        return "e5m2";
+    case DT_BOOL:
+        return "pred";
+    default:
+        return dt_name(t);
     }
 }
 
@@ -178,7 +198,8 @@ static bool is_pasted(tc_value v)
     return v.kind == TC_INT || v.kind == TC_STR || v.kind == TC_TYPE || v.kind == TC_FLOAT || v.kind == TC_BOOL;
 }
 
-// {name} or {name.attribute}: [at] is just after the brace. Gives the place after the closing brace, or NULL if this is no hole.
+// {name} or {name.attribute}: [at] is just after the brace. Gives the place after the closing brace, or NULL if this is
+// no hole.
 static const char *hole(instr_builder *b, const char *at, const char *end, bool *ok)
 {
     tc *tx = b->tx;
@@ -235,7 +256,8 @@ static bool fill_holes(instr_builder *b, str text)
     return ok;
 }
 
-// ---- the instance -------------------------------------------------------------------------------------------------------------
+// ---- the instance
+// -------------------------------------------------------------------------------------------------------------
 
 static bool set_result(instr_builder *b, ir_intrin *in, const tc_tensor_type **tensor)
 {
@@ -326,7 +348,7 @@ static const ir_intrin *intern(instr_builder *b, ir_intrin *in)
     str_adds(&name, b->f->name->text);
     in->dtypes = type_arguments(tx, b->f, &name);
     if (name.len == b->f->name->len)
-        str_adds(&name, "_ptx");  // "sqrt" alone is a name that CUDA has
+        str_adds(&name, "_ptx"); // "sqrt" alone is a name that CUDA has
     in->name = b->f->name->text;
     in->module = b->f->module->path;
     in->instance = identifier(tx, str_text(&name));

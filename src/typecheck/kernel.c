@@ -1,10 +1,12 @@
-// Functions that become functions of the output: kernels, device functions, host functions; attributes; entries of a file.
+// Functions that become functions of the output: kernels, device functions, host functions; attributes; entries of a
+// file.
 #include "typecheck/tc_priv.h"
 
 #include <ctype.h>
 #include <string.h>
 
-// ---- what kind of function is it? ----------------------------------------------------------------------------------------
+// ---- what kind of function is it?
+// ----------------------------------------------------------------------------------------
 
 static bool attribute_path(tc *tx, const ast_expr *e, str_buf *out)
 {
@@ -19,20 +21,37 @@ static bool attribute_path(tc *tx, const ast_expr *e, str_buf *out)
     return true;
 }
 
-typedef enum attr_id { ATTR_GRID, ATTR_BLOCK, ATTR_CLUSTER, ATTR_SMEM, ATTR_MIN_BLOCKS, ATTR_NAME, ATTR_KIND, ATTR_LABEL } attr_id;
+typedef enum attr_id {
+    ATTR_GRID,
+    ATTR_BLOCK,
+    ATTR_CLUSTER,
+    ATTR_SMEM,
+    ATTR_MIN_BLOCKS,
+    ATTR_NAME,
+    ATTR_KIND,
+    ATTR_LABEL
+} attr_id;
 
 static const struct {
     const char *path;
     attr_id id;
 } attributes[] = {
-    {"attrs.cuda.grid_dim", ATTR_GRID},       {"attrs.cuda.block_dim", ATTR_BLOCK},
-    {"attrs.cuda.cluster_dim", ATTR_CLUSTER}, {"attrs.cuda.dynamic_smem_bytes", ATTR_SMEM},
-    {"attrs.cuda.min_blocks", ATTR_MIN_BLOCKS}, {"attrs.func_name", ATTR_NAME},
-    {"attrs.func_kind", ATTR_KIND},           {"attrs.label", ATTR_LABEL},
-    {"attr.cuda_grid_dim", ATTR_GRID},        {"attr.cuda_block_dim", ATTR_BLOCK},
-    {"attr.cuda_cluster_dim", ATTR_CLUSTER},  {"attr.cuda_dynamic_smem_bytes", ATTR_SMEM},
-    {"attr.cuda_min_blocks", ATTR_MIN_BLOCKS}, {"attr.func_name", ATTR_NAME},
-    {"attr.func_kind", ATTR_KIND},            {"attr.label", ATTR_LABEL},
+    {"attrs.cuda.grid_dim", ATTR_GRID},
+    {"attrs.cuda.block_dim", ATTR_BLOCK},
+    {"attrs.cuda.cluster_dim", ATTR_CLUSTER},
+    {"attrs.cuda.dynamic_smem_bytes", ATTR_SMEM},
+    {"attrs.cuda.min_blocks", ATTR_MIN_BLOCKS},
+    {"attrs.func_name", ATTR_NAME},
+    {"attrs.func_kind", ATTR_KIND},
+    {"attrs.label", ATTR_LABEL},
+    {"attr.cuda_grid_dim", ATTR_GRID},
+    {"attr.cuda_block_dim", ATTR_BLOCK},
+    {"attr.cuda_cluster_dim", ATTR_CLUSTER},
+    {"attr.cuda_dynamic_smem_bytes", ATTR_SMEM},
+    {"attr.cuda_min_blocks", ATTR_MIN_BLOCKS},
+    {"attr.func_name", ATTR_NAME},
+    {"attr.func_kind", ATTR_KIND},
+    {"attr.label", ATTR_LABEL},
 };
 enum { ATTRIBUTE_COUNT = sizeof attributes / sizeof *attributes };
 
@@ -64,8 +83,9 @@ static const ast_expr *attribute_value(tc *tx, const ast_list *body, attr_id id,
 static void classify_decorator(tc *tx, tc_function *f, const ast_expr *d)
 {
     const ast_expr *head = d->kind == AST_CALL ? ((const ast_call *)d)->callee : d;
-    const char *name = head->kind == AST_NAME ? ((const ast_name *)head)->name->text
-                     : head->kind == AST_ATTRIBUTE ? ((const ast_attribute *)head)->name->text : "";
+    const char *name = head->kind == AST_NAME        ? ((const ast_name *)head)->name->text
+                       : head->kind == AST_ATTRIBUTE ? ((const ast_attribute *)head)->name->text
+                                                     : "";
     if (strcmp(name, "script") == 0) {
         f->facts->is_script = true;
     } else if (strcmp(name, "instruction") == 0) {
@@ -111,15 +131,24 @@ static bool calls_kernel(tc *tx, const tc_function *f, const ast_list *body, int
         const ast_stmt *s = body->at[i];
         bool hit = false;
         switch (s->kind) {
-        case AST_EXPR_STMT: hit = expr_launches(tx, f, ((const ast_expr_stmt *)s)->value, depth); break;
-        case AST_ASSIGN: hit = expr_launches(tx, f, ((const ast_assign *)s)->value, depth); break;
-        case AST_FOR: hit = calls_kernel(tx, f, &((const ast_for *)s)->body, depth + 1); break;
-        case AST_WHILE: hit = calls_kernel(tx, f, &((const ast_while *)s)->body, depth + 1); break;
+        case AST_EXPR_STMT:
+            hit = expr_launches(tx, f, ((const ast_expr_stmt *)s)->value, depth);
+            break;
+        case AST_ASSIGN:
+            hit = expr_launches(tx, f, ((const ast_assign *)s)->value, depth);
+            break;
+        case AST_FOR:
+            hit = calls_kernel(tx, f, &((const ast_for *)s)->body, depth + 1);
+            break;
+        case AST_WHILE:
+            hit = calls_kernel(tx, f, &((const ast_while *)s)->body, depth + 1);
+            break;
         case AST_IF:
             hit = calls_kernel(tx, f, &((const ast_if *)s)->body, depth + 1) ||
                   calls_kernel(tx, f, &((const ast_if *)s)->or_else, depth + 1);
             break;
-        default: break;
+        default:
+            break;
         }
         if (hit)
             return true;
@@ -142,13 +171,16 @@ void tc_function_classify(tc *tx, tc_function *f)
     bool has_kind = false;
     const ast_expr *kind = attribute_value(tx, &f->decl->body, ATTR_KIND, &has_kind);
     bool says_host = kind && kind->kind == AST_STRING &&
-                     (str_equal(((const ast_string *)kind)->value, STR("public")) || str_equal(((const ast_string *)kind)->value, STR("host")));
+                     (str_equal(((const ast_string *)kind)->value, STR("public")) ||
+                      str_equal(((const ast_string *)kind)->value, STR("host")));
     facts->is_kernel = facts->has_grid || facts->has_block;
-    facts->is_host = !facts->is_kernel && !facts->is_instruction && (says_host || calls_kernel(tx, f, &f->decl->body, 0));
+    facts->is_host =
+        !facts->is_kernel && !facts->is_instruction && (says_host || calls_kernel(tx, f, &f->decl->body, 0));
     tx->frame = saved;
 }
 
-// ---- attributes ---------------------------------------------------------------------------------------------------------------
+// ---- attributes
+// ---------------------------------------------------------------------------------------------------------------
 
 static bool set_dims(tc *tx, ir_expr *dims[3], tc_value v, src_span span, const char *name)
 {
@@ -197,7 +229,8 @@ static bool check_block(tc *tx, ir_expr *const *block, src_span span)
     return true;
 }
 
-// Blocks of a grid: (2^31 - 1, 65535, 65535), CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+// Blocks of a grid: (2^31 - 1, 65535, 65535), CUDA C++ Programming Guide, "Technical Specifications per Compute
+// Capability".
 static bool check_grid(tc *tx, ir_expr *const *grid, src_span span, const char *name)
 {
     static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
@@ -245,8 +278,10 @@ static bool set_attribute(tc *tx, attr_id id, const char *name, tc_value v, src_
     ir_func *f = tx->func;
     int64_t n;
     switch (id) {
-    case ATTR_GRID: return set_dims(tx, f->grid, v, span, name) && check_grid(tx, f->grid, span, name);
-    case ATTR_BLOCK: return set_dims(tx, f->block, v, span, name) && check_block(tx, f->block, span);
+    case ATTR_GRID:
+        return set_dims(tx, f->grid, v, span, name) && check_grid(tx, f->grid, span, name);
+    case ATTR_BLOCK:
+        return set_dims(tx, f->block, v, span, name) && check_block(tx, f->block, span);
     case ATTR_CLUSTER:
         if (v.kind == TC_INT && v.i == 1)
             return true;
@@ -284,7 +319,8 @@ static bool set_attribute(tc *tx, attr_id id, const char *name, tc_value v, src_
         }
         f->name = arena_strndup(tx->arena, v.s.at, v.s.len);
         return true;
-    case ATTR_KIND: return check_kind(tx, v, span, name);
+    case ATTR_KIND:
+        return check_kind(tx, v, span, name);
     default:
         if (v.kind != TC_STR)
             tc_error(tx, HDS0184, span, name, "str", tc_describe(tx, v));
@@ -331,7 +367,8 @@ bool tc_exec_attribute(tc *tx, const ast_attribute *target, tc_value v, src_span
     return false;
 }
 
-// ---- a function of its own -----------------------------------------------------------------------------------------------------
+// ---- a function of its own
+// -----------------------------------------------------------------------------------------------------
 
 typedef struct saved_state {
     ir_func *func;
@@ -442,7 +479,7 @@ typedef struct kernel_builder {
     ir_func *func;
     tc_scope *scope;
     VEC(ir_var *) sizes;
-    VEC(ir_expr *) size_args;   // launches: the host's values of the sizes
+    VEC(ir_expr *) size_args; // launches: the host's values of the sizes
     bool ok;
 } kernel_builder;
 
@@ -450,7 +487,8 @@ static tc_value define_value(tc *tx, int i, src_span *span)
 {
     const tc_define *d = &tx->options->defines[i];
     const char *text = d->value && *d->value ? d->value : "True";
-    src_file *file = src_add(tx->diags->sources, arena_printf(tx->arena, "<-D %s>", d->name), str_of(arena_strdup(tx->arena, text)));
+    src_file *file =
+        src_add(tx->diags->sources, arena_printf(tx->arena, "<-D %s>", d->name), str_of(arena_strdup(tx->arena, text)));
     parse_context px = {tx->arena, tx->syms, tx->diags};
     ast_expr *e = file ? parse_expression(&px, file) : NULL;
     if (span && e)
@@ -507,7 +545,8 @@ static bool bind_open_types(kernel_builder *k, const bool *bound, bool is_entry)
             b->owner = k->func;
         } else {
             diag *d = tc_error(tx, HDS0227, p->span, p->name->text, k->f->name->text);
-            diag_help(d, "give it: -D %s=…, or an entry at module level: name = %s[…]", p->name->text, k->f->name->text);
+            diag_help(d, "give it: -D %s=…, or an entry at module level: name = %s[…]", p->name->text,
+                      k->f->name->text);
             return false;
         }
     }
@@ -517,10 +556,14 @@ static bool bind_open_types(kernel_builder *k, const bool *bound, bool is_entry)
 static const ir_type *kind_type(tc *tx, tc_kind_name k)
 {
     switch (k) {
-    case TC_KIND_INT: return ir_scalar(tx->ir, DT_I32);
-    case TC_KIND_FLOAT: return ir_scalar(tx->ir, DT_F32);
-    case TC_KIND_BOOL: return ir_scalar(tx->ir, DT_BOOL);
-    default: return NULL;
+    case TC_KIND_INT:
+        return ir_scalar(tx->ir, DT_I32);
+    case TC_KIND_FLOAT:
+        return ir_scalar(tx->ir, DT_F32);
+    case TC_KIND_BOOL:
+        return ir_scalar(tx->ir, DT_BOOL);
+    default:
+        return NULL;
     }
 }
 
@@ -542,7 +585,8 @@ static bool add_param(kernel_builder *k, const ast_param *p)
         var = ir_var_new(tx->ir, IR_VAR_PARAM, p->name->text, annotation.type, p->name_span);
         v = tc_rt(ir_read(tx->ir, var, p->name_span));
     } else if (annotation.kind == TC_TENSOR_TYPE && annotation.tensor_type->space == IR_GLOBAL) {
-        v = tc_tensor_declare(tx, p->name->text, annotation.tensor_type, IR_VAR_PARAM, tc_none(), 0, NULL, p->name_span);
+        v = tc_tensor_declare(tx, p->name->text, annotation.tensor_type, IR_VAR_PARAM, tc_none(), 0, NULL,
+                              p->name_span);
         if (tc_is_poison(v))
             return false;
         var = v.tensor->base;
@@ -557,7 +601,6 @@ static bool add_param(kernel_builder *k, const ast_param *p)
     return true;
 }
 
-
 static void default_dims(tc *tx, ir_expr *dims[3])
 {
     for (int i = 0; i < 3; i++)
@@ -570,7 +613,8 @@ static bool finish_kernel(kernel_builder *k)
     tc *tx = k->tx;
     ir_func *func = k->func;
     if (!func->grid[0] || !func->block[0]) {
-        diag *d = tc_error(tx, HDS0230, k->f->decl->name_span, k->f->name->text, func->grid[0] ? "block_dim" : "grid_dim");
+        diag *d =
+            tc_error(tx, HDS0230, k->f->decl->name_span, k->f->name->text, func->grid[0] ? "block_dim" : "grid_dim");
         diag_help(d, "assign attrs.cuda.%s in the body", func->grid[0] ? "block_dim" : "grid_dim");
         return false;
     }
@@ -584,7 +628,8 @@ static bool finish_kernel(kernel_builder *k)
 static bool run_own_body(kernel_builder *k, const ir_type *result, tc_frame *caller, src_span call_span)
 {
     tc *tx = k->tx;
-    tc_frame frame = {.caller = caller, .function = k->f, .scope = k->scope, .call_span = call_span, .title = k->func->title};
+    tc_frame frame = {
+        .caller = caller, .function = k->f, .scope = k->scope, .call_span = call_span, .title = k->func->title};
     frame.entry_region = tx->region;
     frame.return_type = result;
     tc_frame *saved = tx->frame;
@@ -597,7 +642,8 @@ static bool run_own_body(kernel_builder *k, const ir_type *result, tc_frame *cal
     return tx->diags->error_count == before && !tx->aborted;
 }
 
-// ---- kernels ---------------------------------------------------------------------------------------------------------------------
+// ---- kernels
+// ---------------------------------------------------------------------------------------------------------------------
 
 // What a kernel, which has none, or a host function says about its result; NULL after reporting.
 static const ir_type *annotated_result(tc *tx, const tc_function *f, tc_scope *scope, ir_func_kind kind)
@@ -616,18 +662,19 @@ static const ir_type *annotated_result(tc *tx, const tc_function *f, tc_scope *s
     return NULL;
 }
 
-static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name, tc_captures *captures,
-                             ir_func_kind kind, kernel_builder *k, src_span call_span)
+static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name,
+                             tc_captures *captures, ir_func_kind kind, kernel_builder *k, src_span call_span)
 {
     *k = (kernel_builder){.tx = tx, .f = f, .scope = scope};
     k->func = ir_func_new(tx->ir, kind, name ? name : f->name->text, f->decl->name_span);
     k->func->doc = f->decl->doc;
     k->func->result = ir_void(tx->ir);
     for (int i = 0; i < 3; i++)
-        k->func->grid[i] = k->func->block[i] = NULL;  // set by the attributes, or missing
+        k->func->grid[i] = k->func->block[i] = NULL; // set by the attributes, or missing
     tc_frame *caller = tx->frame;
     saved_state saved = enter(tx, k->func, &k->func->body, captures);
-    tc_frame frame = {.caller = caller, .function = f, .scope = scope, .call_span = call_span, .title = tc_function_title(tx, f)};
+    tc_frame frame = {
+        .caller = caller, .function = f, .scope = scope, .call_span = call_span, .title = tc_function_title(tx, f)};
     frame.entry_region = tx->region;
     tx->frame = &frame;
     bool ok = bind_open_types(k, bound, captures == NULL);
@@ -674,7 +721,8 @@ static ir_func *build_entry(tc *tx, tc_function *f, const char *name, ir_func_ki
     return func;
 }
 
-// ---- launches ----------------------------------------------------------------------------------------------------------------------
+// ---- launches
+// ----------------------------------------------------------------------------------------------------------------------
 
 static ir_expr *tensor_pointer(tc *tx, tc_value v, src_span span)
 {
@@ -769,8 +817,9 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
         const ir_var *param = kernel->params.at[i];
         if (param->tensor && !check_tensor_argument(tx, param, values[i], spans[i]))
             return tc_poison();
-        ir_expr *e = values[i].kind == TC_TENSOR && param->tensor ? tensor_pointer(tx, values[i], spans[i])
-                                                                  : tc_convert(tx, values[i], param->type, spans[i], param->name);
+        ir_expr *e = values[i].kind == TC_TENSOR && param->tensor
+                         ? tensor_pointer(tx, values[i], spans[i])
+                         : tc_convert(tx, values[i], param->type, spans[i], param->name);
         if (!e)
             return tc_poison();
         VEC_PUSH(tx->arena, &actual, e);
@@ -785,7 +834,8 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
     return tc_none();
 }
 
-// ---- captures: run-time values of the host function that a kernel's function parameters use ---------------------------------------
+// ---- captures: run-time values of the host function that a kernel's function parameters use
+// ---------------------------------------
 
 static ir_expr *capture_expr(tc *tx, ir_expr *e, src_span span);
 
@@ -867,7 +917,8 @@ tc_value tc_capture(tc *tx, tc_binding *b, src_span span)
     return TC_ERR(tx, HDS0232, span, b->name->text);
 }
 
-// ---- device functions -----------------------------------------------------------------------------------------------------------------
+// ---- device functions
+// -----------------------------------------------------------------------------------------------------------------
 
 static const char *instance_key(tc *tx, const tc_function *f, const tc_scope *scope)
 {
@@ -922,7 +973,8 @@ ir_func *tc_device_instance(tc *tx, tc_function *f, tc_scope *types, src_span sp
     return k.func;
 }
 
-// ---- entries ----------------------------------------------------------------------------------------------------------------------------
+// ---- entries
+// ----------------------------------------------------------------------------------------------------------------------------
 
 // Whether every type parameter has a value without being told one: a default, -D, or a run-time size.
 static const ast_type_param *open_param(tc *tx, const tc_function *f)
@@ -1027,7 +1079,8 @@ bool tc_compile_entries(tc *tx)
     if (!found && open.len && !tx->aborted) {
         const ast_type_param *p = open_param(tx, open.at[0]);
         diag *d = tc_error(tx, HDS0227, p->span, p->name->text, open.at[0]->name->text);
-        diag_help(d, "give it: -D %s=…, or an entry at module level: name = %s[…]", p->name->text, open.at[0]->name->text);
+        diag_help(d, "give it: -D %s=…, or an entry at module level: name = %s[…]", p->name->text,
+                  open.at[0]->name->text);
         ok = false;
     }
     return check_defines(tx) && ok;

@@ -5,11 +5,13 @@
 
 enum { DEFAULT_BUDGET = 10 * 1000 * 1000 };
 
-// ---- loading ---------------------------------------------------------------------------------------------------------------
+// ---- loading
+// ---------------------------------------------------------------------------------------------------------------
 
 static bool is_native_module(const char *path)
 {
-    static const char *const names[] = {"hidet.lang", "hidet.lang.types", "hidet.lang.mapping", "hidet.lang.layout", "hidet.lang.cuda"};
+    static const char *const names[] = {"hidet.lang", "hidet.lang.types", "hidet.lang.mapping", "hidet.lang.layout",
+                                        "hidet.lang.cuda"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(path, names[i]) == 0)
             return true;
@@ -72,9 +74,9 @@ tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *import
             return known->loading ? NULL : known;
     }
     const char *looked = NULL;
-    src_file *file = tx->options->find_module
-                         ? tx->options->find_module(tx->options->find_user, path, level, importer ? importer->file : NULL, &looked)
-                         : NULL;
+    src_file *file = tx->options->find_module ? tx->options->find_module(tx->options->find_user, path, level,
+                                                                         importer ? importer->file : NULL, &looked)
+                                              : NULL;
     if (!file && !is_native_module(path)) {
         diag *d = tc_error(tx, HDS0251, span, path);
         if (looked)
@@ -102,7 +104,8 @@ tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *import
     return m;
 }
 
-// ---- names of modules ---------------------------------------------------------------------------------------------------------
+// ---- names of modules
+// ---------------------------------------------------------------------------------------------------------
 
 static tc_value sub_module(tc *tx, const tc_module *m, sym name)
 {
@@ -112,7 +115,8 @@ static tc_value sub_module(tc *tx, const tc_module *m, sym name)
     bool muted = tx->diags->muted;
     int errors = tx->diags->error_count;
     const char *looked = NULL;
-    src_file *file = tx->options->find_module ? tx->options->find_module(tx->options->find_user, path, 0, m->file, &looked) : NULL;
+    src_file *file =
+        tx->options->find_module ? tx->options->find_module(tx->options->find_user, path, 0, m->file, &looked) : NULL;
     tx->diags->muted = muted;
     tx->diags->error_count = errors;
     if (!file && !is_native_module(path))
@@ -154,7 +158,8 @@ tc_value tc_library(tc *tx, const char *module, const char *name, src_span span)
     return m ? tc_module_attribute(tx, m, sym_of(tx->syms, name), span, NULL) : tc_poison();
 }
 
-// ---- import statements -----------------------------------------------------------------------------------------------------------
+// ---- import statements
+// -----------------------------------------------------------------------------------------------------------
 
 static void bind_import(tc *tx, sym name, tc_value v, src_span span)
 {
@@ -202,16 +207,18 @@ static bool import_from(tc *tx, const ast_from_import *s)
         for (size_t i = 0; i < s->names.len; i++) {
             const ast_import_name *n = &s->names.at[i];
             tc_value hidet = {.kind = TC_NAMESPACE, .ns = TC_NS_HIDET};
-            bind_import(tx, n->alias ? n->alias : n->path, tc_attribute(tx, hidet, n->path, n->span, s->module_span), n->span);
+            bind_import(tx, n->alias ? n->alias : n->path, tc_attribute(tx, hidet, n->path, n->span, s->module_span),
+                        n->span);
         }
         return true;
     }
     tc_module *m = s->module ? tc_module_load(tx, s->module->text, s->level, here, s->module_span) : NULL;
     for (size_t i = 0; i < s->names.len; i++) {
         const ast_import_name *n = &s->names.at[i];
-        if (!s->module) {  // from . import name
+        if (!s->module) { // from . import name
             m = tc_module_load(tx, n->path->text, s->level, here, n->span);
-            bind_import(tx, n->alias ? n->alias : n->path, m ? (tc_value){.kind = TC_MODULE, .module = m} : tc_poison(), n->span);
+            bind_import(tx, n->alias ? n->alias : n->path, m ? (tc_value){.kind = TC_MODULE, .module = m} : tc_poison(),
+                        n->span);
             ok &= m != NULL;
             continue;
         }
@@ -236,7 +243,8 @@ bool tc_exec_import(tc *tx, const ast_stmt *s)
     return ok;
 }
 
-// ---- the elaborator's entry points ---------------------------------------------------------------------------------------------------
+// ---- the elaborator's entry points
+// ---------------------------------------------------------------------------------------------------
 
 static void tc_init(tc *tx, arena *a, sym_table *syms, diag_context *diags, const tc_options *options, const char *name)
 {
@@ -281,7 +289,8 @@ ir_module *tc_compile(arena *a, sym_table *syms, diag_context *diags, src_file *
     return tx->ir;
 }
 
-static tc_value eval_text(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options, tc **out)
+static tc_value eval_text(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
+                          tc **out)
 {
     tc *tx = *out = ARENA_NEW(a, tc);
     tc_init(tx, a, syms, diags, options, "expression");
@@ -296,22 +305,24 @@ static tc_value eval_text(arena *a, sym_table *syms, diag_context *diags, src_fi
     return v;
 }
 
-const tm_map *tc_eval_mapping(arena *a, sym_table *syms, diag_context *diags, src_file *expression, const tc_options *options)
+const tm_map *tc_eval_mapping(arena *a, sym_table *syms, diag_context *diags, src_file *expression,
+                              const tc_options *options)
 {
     tc *tx;
     tc_value v = eval_text(a, syms, diags, expression, options, &tx);
     if (v.kind != TC_MAP && !tc_is_poison(v))
-        tc_error(tx, HDS0184, (src_span){expression->base, expression->base + (uint32_t)expression->text.len}, "the expression", "mapping",
-                 tc_describe(tx, v));
+        tc_error(tx, HDS0184, (src_span){expression->base, expression->base + (uint32_t)expression->text.len},
+                 "the expression", "mapping", tc_describe(tx, v));
     return v.kind == TC_MAP ? v.map : NULL;
 }
 
-const tm_layout *tc_eval_layout(arena *a, sym_table *syms, diag_context *diags, src_file *expression, const tc_options *options)
+const tm_layout *tc_eval_layout(arena *a, sym_table *syms, diag_context *diags, src_file *expression,
+                                const tc_options *options)
 {
     tc *tx;
     tc_value v = eval_text(a, syms, diags, expression, options, &tx);
     if (v.kind != TC_LAYOUT && !tc_is_poison(v))
-        tc_error(tx, HDS0184, (src_span){expression->base, expression->base + (uint32_t)expression->text.len}, "the expression", "layout",
-                 tc_describe(tx, v));
+        tc_error(tx, HDS0184, (src_span){expression->base, expression->base + (uint32_t)expression->text.len},
+                 "the expression", "layout", tc_describe(tx, v));
     return v.kind == TC_LAYOUT ? v.layout : NULL;
 }

@@ -1,10 +1,12 @@
-// The outermost scope (types, kinds, namespaces, built-in functions), attributes of values, and methods of built-in kinds.
+// The outermost scope (types, kinds, namespaces, built-in functions), attributes of values, and methods of built-in
+// kinds.
 #include "typecheck/native.h"
 
 #include <math.h>
 #include <string.h>
 
-// ---- arguments of built-ins ---------------------------------------------------------------------------------------------------
+// ---- arguments of built-ins
+// ---------------------------------------------------------------------------------------------------
 
 static int param_position(const char *params, sym name)
 {
@@ -44,9 +46,10 @@ bool tc_args_check(tc *tx, const tc_native *n, tc_args *args)
 {
     int count = (int)args->list.len;
     if (count < n->min_args || (n->max_args >= 0 && count > n->max_args)) {
-        const char *wanted = n->max_args < 0             ? arena_printf(tx->arena, "at least %d", n->min_args)
-                             : n->min_args == n->max_args ? arena_printf(tx->arena, "%d", n->min_args)
-                                                          : arena_printf(tx->arena, "%d to %d", n->min_args, n->max_args);
+        const char *wanted = n->max_args < 0 ? arena_printf(tx->arena, "at least %d", n->min_args)
+                             : n->min_args == n->max_args
+                                 ? arena_printf(tx->arena, "%d", n->min_args)
+                                 : arena_printf(tx->arena, "%d to %d", n->min_args, n->max_args);
         tc_error(tx, HDS0283, args->span, n->name, wanted, count);
         return false;
     }
@@ -66,7 +69,8 @@ bool tc_args_check(tc *tx, const tc_native *n, tc_args *args)
     return true;
 }
 
-// ---- attributes of types ----------------------------------------------------------------------------------------------------------
+// ---- attributes of types
+// ----------------------------------------------------------------------------------------------------------
 
 static tc_value dtype_limit(tc *tx, dtype t, bool is_max, src_span span)
 {
@@ -74,7 +78,9 @@ static tc_value dtype_limit(tc *tx, dtype t, bool is_max, src_span span)
         return tc_of_int(is_max ? (tc_int)dt_max_bits(t) : (tc_int)dt_min(t));
     if (dt_is_float(t)) {
         int e = dt_exponent_bits(t), m = dt_mantissa_bits(t);
-        double top = t == DT_F8E4M3 ? 448 : t == DT_F64 ? 1.7976931348623157e308 : (2 - pow(2, -m)) * pow(2, (1 << (e - 1)) - 1);
+        double top = t == DT_F8E4M3 ? 448
+                     : t == DT_F64  ? 1.7976931348623157e308
+                                    : (2 - pow(2, -m)) * pow(2, (1 << (e - 1)) - 1);
         return tc_float(is_max ? top : -top);
     }
     return TC_ERR(tx, HDS0154, span, "max", dt_name(t));
@@ -167,7 +173,8 @@ static tc_value tensor_type_attribute(tc *tx, const tc_tensor_type *t, str n, sr
     return tc_poison();
 }
 
-// ---- namespaces ----------------------------------------------------------------------------------------------------------------------
+// ---- namespaces
+// ----------------------------------------------------------------------------------------------------------------------
 
 static tc_value special_register(tc *tx, tc_namespace ns, str n, src_span span, bool *found)
 {
@@ -219,13 +226,15 @@ static tc_value namespace_attribute(tc *tx, tc_namespace ns, sym name, src_span 
     if (ns == TC_NS_HIDET && str_equal(n, STR("script")))
         return native_by_name(tx, "script");
     tc_frame *f = tx->frame;
-    bool reads_dims = (ns == TC_NS_ATTRS_CUDA && str_equal(n, STR("block_dim"))) || (ns == TC_NS_ATTR && str_equal(n, STR("cuda_block_dim")));
+    bool reads_dims = (ns == TC_NS_ATTRS_CUDA && str_equal(n, STR("block_dim"))) ||
+                      (ns == TC_NS_ATTR && str_equal(n, STR("cuda_block_dim")));
     if (reads_dims && tx->func && tx->func->block[0]) {
         (void)f;
         tc_value dims = tc_list_new(tx, TC_TUPLE, NULL, 0);
         for (int i = 0; i < 3; i++) {
             int64_t v;
-            tc_list_push(tx, dims.list, ir_const_int(tx->func->block[i], &v) ? tc_of_int(v) : tc_rt(tx->func->block[i]));
+            tc_list_push(tx, dims.list,
+                         ir_const_int(tx->func->block[i], &v) ? tc_of_int(v) : tc_rt(tx->func->block[i]));
         }
         return dims;
     }
@@ -233,7 +242,8 @@ static tc_value namespace_attribute(tc *tx, tc_namespace ns, sym name, src_span 
     return tc_poison();
 }
 
-// ---- attributes ------------------------------------------------------------------------------------------------------------------------
+// ---- attributes
+// ------------------------------------------------------------------------------------------------------------------------
 
 static tc_value method_of(tc *tx, tc_value v, sym name)
 {
@@ -307,10 +317,10 @@ static tc_value rt_attribute(tc *tx, tc_value v, str n, src_span span, bool *fou
 
 static const char *const int_methods[] = {"bit_length", NULL};
 static const char *const float_methods[] = {"is_integer", NULL};
-static const char *const map_methods[] = {"on", "map", "single_task_of", "shared_steps", "projection", "without", "permute",
-                                          "spatial", "repeat", NULL};
-static const char *const layout_methods[] = {"swizzle", "xor", "reshape", "permute", "within_bound", "row_major",
-                                             "column_major", "local", NULL};
+static const char *const map_methods[] = {"on",      "map",     "single_task_of", "shared_steps", "projection",
+                                          "without", "permute", "spatial",        "repeat",       NULL};
+static const char *const layout_methods[] = {"swizzle",   "xor",          "reshape", "permute", "within_bound",
+                                             "row_major", "column_major", "local",   NULL};
 
 static bool is_one_of(const char *const *names, str n)
 {
@@ -324,17 +334,27 @@ static bool is_one_of(const char *const *names, str n)
 static const char *const *methods_of(tc_kind kind)
 {
     switch (kind) {
-    case TC_STR: return tc_str_method_names;
-    case TC_LIST: return tc_list_method_names;
-    case TC_TUPLE: return tc_tuple_method_names;
-    case TC_SET: return tc_set_method_names;
-    case TC_DICT: return tc_dict_method_names;
+    case TC_STR:
+        return tc_str_method_names;
+    case TC_LIST:
+        return tc_list_method_names;
+    case TC_TUPLE:
+        return tc_tuple_method_names;
+    case TC_SET:
+        return tc_set_method_names;
+    case TC_DICT:
+        return tc_dict_method_names;
     case TC_INT:
-    case TC_BOOL: return int_methods;
-    case TC_FLOAT: return float_methods;
-    case TC_MAP: return map_methods;
-    case TC_LAYOUT: return layout_methods;
-    default: return NULL;
+    case TC_BOOL:
+        return int_methods;
+    case TC_FLOAT:
+        return float_methods;
+    case TC_MAP:
+        return map_methods;
+    case TC_LAYOUT:
+        return layout_methods;
+    default:
+        return NULL;
     }
 }
 
@@ -343,15 +363,23 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
     str n = sym_str(name);
     *found = true;
     switch (v.kind) {
-    case TC_TYPE: return type_attribute(tx, v.type, n, span, found);
-    case TC_TENSOR_TYPE: return tensor_type_attribute(tx, v.tensor_type, n, span, found);
-    case TC_TENSOR: return tc_tensor_attribute(tx, v, name, span, found);
-    case TC_MODULE: return tc_module_attribute(tx, v.module, name, span, tx->frame ? tx->frame->scope->module : NULL);
-    case TC_NAMESPACE: return namespace_attribute(tx, v.ns, name, span, found);
+    case TC_TYPE:
+        return type_attribute(tx, v.type, n, span, found);
+    case TC_TENSOR_TYPE:
+        return tensor_type_attribute(tx, v.tensor_type, n, span, found);
+    case TC_TENSOR:
+        return tc_tensor_attribute(tx, v, name, span, found);
+    case TC_MODULE:
+        return tc_module_attribute(tx, v.module, name, span, tx->frame ? tx->frame->scope->module : NULL);
+    case TC_NAMESPACE:
+        return namespace_attribute(tx, v.ns, name, span, found);
     case TC_CLASS:
-    case TC_RECORD: return class_attribute(tx, v, name, span, found);
-    case TC_RT: return rt_attribute(tx, v, n, span, found);
-    case TC_FUNCTION: return function_attribute(tx, v.function, n, found);
+    case TC_RECORD:
+        return class_attribute(tx, v, name, span, found);
+    case TC_RT:
+        return rt_attribute(tx, v, n, span, found);
+    case TC_FUNCTION:
+        return function_attribute(tx, v.function, n, found);
     case TC_MAP: {
         tc_value r = tc_native_map_attribute(tx, v.map, n, found);
         if (*found)
@@ -387,7 +415,8 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
         if (is_one_of(methods_of(v.kind), n))
             return method_of(tx, v, name);
         break;
-    default: break;
+    default:
+        break;
     }
     *found = false;
     return tc_poison();
@@ -395,23 +424,31 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
 
 static const char *const *data_attributes(tc_value v)
 {
-    static const char *const of_tensor[] = {"shape", "dtype", "rank", "size", "nbytes", "space", "layout", "mapping", "T", "read", "write",
-                                            NULL};
-    static const char *const of_type[] = {"bits", "nbytes", "name", "short_name", "ptx", "is_float", "is_int", "is_signed", "is_subbyte",
-                                          "min", "max", "zero", "one", "lanes", "dtype", NULL};
+    static const char *const of_tensor[] = {"shape",  "dtype",   "rank", "size", "nbytes", "space",
+                                            "layout", "mapping", "T",    "read", "write",  NULL};
+    static const char *const of_type[] = {"bits",   "nbytes",    "name",       "short_name", "ptx", "is_float",
+                                          "is_int", "is_signed", "is_subbyte", "min",        "max", "zero",
+                                          "one",    "lanes",     "dtype",      NULL};
     static const char *const of_map[] = {"workers", "shape", "rank", "tasks_per_worker", NULL};
     static const char *const of_layout[] = {"shape", "size", "rank", NULL};
     static const char *const of_rt[] = {"dtype", "type", NULL};
     static const char *const of_meta[] = {"range", "each", NULL};
     switch (v.kind) {
     case TC_TENSOR:
-    case TC_TENSOR_TYPE: return of_tensor;
-    case TC_TYPE: return of_type;
-    case TC_MAP: return of_map;
-    case TC_LAYOUT: return of_layout;
-    case TC_RT: return of_rt;
-    case TC_NAMESPACE: return v.ns == TC_NS_META ? of_meta : NULL;
-    default: return NULL;
+    case TC_TENSOR_TYPE:
+        return of_tensor;
+    case TC_TYPE:
+        return of_type;
+    case TC_MAP:
+        return of_map;
+    case TC_LAYOUT:
+        return of_layout;
+    case TC_RT:
+        return of_rt;
+    case TC_NAMESPACE:
+        return v.ns == TC_NS_META ? of_meta : NULL;
+    default:
+        return NULL;
     }
 }
 
@@ -468,7 +505,8 @@ bool tc_has_attribute(tc *tx, tc_value v, sym name)
     return found && !tc_is_poison(r);
 }
 
-// ---- methods ------------------------------------------------------------------------------------------------------------------------------
+// ---- methods
+// ------------------------------------------------------------------------------------------------------------------------------
 
 static str trimmed(str s)
 {
@@ -482,7 +520,10 @@ static str trimmed(str s)
 // The value of a digit in bases up to 36; 99: it is none.
 static int digit_of(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 10
+           : c >= 'A' && c <= 'Z' ? c - 'A' + 10
+                                  : 99;
 }
 
 static tc_value not_a_number(tc *tx, const tc_args *args, const char *kind)
@@ -495,7 +536,8 @@ static tc_value int_of_text(tc *tx, str s, tc_args *args)
 {
     int64_t base = 10;
     if (args->list.len > 1 && (!tc_as_int64(args->list.at[1].value, &base) || base < 0 || base == 1 || base > 36))
-        return TC_ERR(tx, HDS0184, args->list.at[1].span, "the base", "0 or 2 to 36", tc_describe(tx, args->list.at[1].value));
+        return TC_ERR(tx, HDS0184, args->list.at[1].span, "the base", "0 or 2 to 36",
+                      tc_describe(tx, args->list.at[1].value));
     s = trimmed(s);
     bool negative = s.len && s.at[0] == '-';
     if (s.len && (s.at[0] == '-' || s.at[0] == '+'))
@@ -515,7 +557,8 @@ static tc_value int_of_text(tc *tx, str s, tc_args *args)
             continue;
         if (digit_of(s.at[i]) >= base)
             return not_a_number(tx, args, "int");
-        if (__builtin_mul_overflow(value, (tc_int)base, &value) || __builtin_add_overflow(value, (tc_int)digit_of(s.at[i]), &value))
+        if (__builtin_mul_overflow(value, (tc_int)base, &value) ||
+            __builtin_add_overflow(value, (tc_int)digit_of(s.at[i]), &value))
             return TC_ERR(tx, HDS0120, args->span);
     }
     return s.len ? tc_of_int(negative ? -value : value) : not_a_number(tx, args, "int");
@@ -657,7 +700,8 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
             }
         }
         return r;
-    default: break;
+    default:
+        break;
     }
     return TC_ERR(tx, HDS0286, args->span, tc_describe(tx, v), tc_kind_texts[k]);
 }
@@ -668,15 +712,25 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
     bool found = false;
     tc_value r = tc_poison();
     switch (self.kind) {
-    case TC_TENSOR: return tc_native_tensor_method(tx, self, name, args);
-    case TC_MAP: r = tc_native_map_method(tx, self.map, n, args, &found); break;
-    case TC_LAYOUT: r = tc_native_layout_method(tx, self.layout, n, args, &found); break;
-    case TC_STR: r = tc_str_method(tx, self.s, name, args, &found); break;
-    case TC_KIND: return call_kind(tx, self.kind_name, args);
+    case TC_TENSOR:
+        return tc_native_tensor_method(tx, self, name, args);
+    case TC_MAP:
+        r = tc_native_map_method(tx, self.map, n, args, &found);
+        break;
+    case TC_LAYOUT:
+        r = tc_native_layout_method(tx, self.layout, n, args, &found);
+        break;
+    case TC_STR:
+        r = tc_str_method(tx, self.s, name, args, &found);
+        break;
+    case TC_KIND:
+        return call_kind(tx, self.kind_name, args);
     case TC_LIST:
     case TC_TUPLE:
     case TC_SET:
-    case TC_DICT: r = tc_data_method(tx, self, name, args, &found); break;
+    case TC_DICT:
+        r = tc_data_method(tx, self, name, args, &found);
+        break;
     case TC_INT:
     case TC_BOOL: {
         tc_int v = self.kind == TC_BOOL ? (tc_int)self.b : self.i, bits = 0;
@@ -684,15 +738,18 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
             bits++;
         return tc_of_int(bits);
     }
-    case TC_FLOAT: return tc_bool(isfinite(self.f) && floor(self.f) == self.f);
-    default: break;
+    case TC_FLOAT:
+        return tc_bool(isfinite(self.f) && floor(self.f) == self.f);
+    default:
+        break;
     }
     if (found)
         return r;
     return TC_ERR(tx, HDS0154, args->span, name->text, tc_describe(tx, self));
 }
 
-// ---- the outermost scope ----------------------------------------------------------------------------------------------------------------------
+// ---- the outermost scope
+// ----------------------------------------------------------------------------------------------------------------------
 
 static void install(tc *tx, const char *name, tc_value v)
 {
@@ -708,10 +765,14 @@ static void install_types(tc *tx)
             install(tx, dt_name((dtype)t), v);
         install(tx, dt_long_name((dtype)t), v);
     }
-    static const struct { dtype t; int lanes[4]; } vectors[] = {
-        {DT_F16, {1, 2, 4, 8}}, {DT_BF16, {1, 2, 4, 8}}, {DT_F32, {1, 2, 4, 8}}, {DT_F64, {1, 2, 4, 0}}, {DT_I8, {2, 4, 8, 16}},
-        {DT_U8, {2, 4, 8, 16}}, {DT_I16, {2, 4, 8, 0}}, {DT_U16, {2, 4, 8, 0}}, {DT_I32, {1, 2, 4, 8}}, {DT_U32, {1, 2, 4, 8}},
-        {DT_I64, {1, 2, 4, 0}}, {DT_U64, {1, 2, 4, 0}}, {DT_F8E4M3, {2, 4, 8, 16}}, {DT_F8E5M2, {2, 4, 8, 16}}};
+    static const struct {
+        dtype t;
+        int lanes[4];
+    } vectors[] = {{DT_F16, {1, 2, 4, 8}},     {DT_BF16, {1, 2, 4, 8}},   {DT_F32, {1, 2, 4, 8}},
+                   {DT_F64, {1, 2, 4, 0}},     {DT_I8, {2, 4, 8, 16}},    {DT_U8, {2, 4, 8, 16}},
+                   {DT_I16, {2, 4, 8, 0}},     {DT_U16, {2, 4, 8, 0}},    {DT_I32, {1, 2, 4, 8}},
+                   {DT_U32, {1, 2, 4, 8}},     {DT_I64, {1, 2, 4, 0}},    {DT_U64, {1, 2, 4, 0}},
+                   {DT_F8E4M3, {2, 4, 8, 16}}, {DT_F8E5M2, {2, 4, 8, 16}}};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         for (int k = 0; k < 4; k++)
             if (vectors[i].lanes[k]) {
@@ -728,16 +789,25 @@ void tc_natives_install(tc *tx)
     install_types(tx);
     for (int k = 0; k < TC_KIND__COUNT; k++)
         install(tx, tc_kind_texts[k], (tc_value){.kind = TC_KIND, .kind_name = (tc_kind_name)k});
-    static const struct { const char *name; ir_space space; } spaces[] = {
-        {"shared", IR_SHARED}, {"register", IR_REGISTER}, {"global_", IR_GLOBAL}, {"generic", IR_GENERIC}, {"memory", IR_GENERIC}};
+    static const struct {
+        const char *name;
+        ir_space space;
+    } spaces[] = {{"shared", IR_SHARED},
+                  {"register", IR_REGISTER},
+                  {"global_", IR_GLOBAL},
+                  {"generic", IR_GENERIC},
+                  {"memory", IR_GENERIC}};
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
         install(tx, spaces[i].name, (tc_value){.kind = TC_SPACE, .space = spaces[i].space});
     static const char *const scopes[] = {"thread", "warp", "warpgroup", "block", "cluster", "gpu"};
     for (int i = 0; i < 6; i++)
         install(tx, scopes[i], (tc_value){.kind = TC_SCOPE_NAME, .scope_name = (ir_scope)i});
-    static const struct { const char *name; tc_namespace ns; } namespaces[] = {
-        {"attrs", TC_NS_ATTRS}, {"attr", TC_NS_ATTR}, {"meta", TC_NS_META}, {"hidet", TC_NS_HIDET},
-        {"threadIdx", TC_NS_TID}, {"blockIdx", TC_NS_BID}, {"blockDim", TC_NS_BDIM}, {"gridDim", TC_NS_GDIM}};
+    static const struct {
+        const char *name;
+        tc_namespace ns;
+    } namespaces[] = {{"attrs", TC_NS_ATTRS},   {"attr", TC_NS_ATTR},     {"meta", TC_NS_META},
+                      {"hidet", TC_NS_HIDET},   {"threadIdx", TC_NS_TID}, {"blockIdx", TC_NS_BID},
+                      {"blockDim", TC_NS_BDIM}, {"gridDim", TC_NS_GDIM}};
     for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
         install(tx, namespaces[i].name, (tc_value){.kind = TC_NAMESPACE, .ns = namespaces[i].ns});
     install(tx, "inf", tc_float(INFINITY));

@@ -16,21 +16,21 @@ tc_value tc_native_layout_attribute(tc *tx, const tm_layout *l, str name, bool *
 tc_value tc_native_map_method(tc *tx, const tm_map *m, str name, tc_args *args, bool *found);
 tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *args, bool *found);
 // native_str.c: text is UTF-8, counted in characters
-enum { MAX_TEXT = 10000000 };  // bytes of a text that one operation makes
-extern const char *const tc_str_method_names[];  // ends with NULL
-size_t tc_char_len(str s);      // bytes of the first character
-size_t tc_text_len(str s);      // characters
+enum { MAX_TEXT = 10000000 };                   // bytes of a text that one operation makes
+extern const char *const tc_str_method_names[]; // ends with NULL
+size_t tc_char_len(str s);                      // bytes of the first character
+size_t tc_text_len(str s);                      // characters
 str tc_text_slice(str s, size_t start, size_t stop);
-int tc_char_code(str s);        // of the first character
-tc_value tc_of_char(tc *tx, tc_int code);  // poison, without an error, if there is none
-tc_value tc_converted(tc *tx, tc_value v, char conversion);  // 'r', 's', 'a'
+int tc_char_code(str s);                                    // of the first character
+tc_value tc_of_char(tc *tx, tc_int code);                   // poison, without an error, if there is none
+tc_value tc_converted(tc *tx, tc_value v, char conversion); // 'r', 's', 'a'
 // native_format.c
-void tc_float_text(double v, str_buf *out);  // as Python's repr()
-void tc_digits(tc_int v, int base, bool upper, str_buf *out);  // of the magnitude
+void tc_float_text(double v, str_buf *out);                   // as Python's repr()
+void tc_digits(tc_int v, int base, bool upper, str_buf *out); // of the magnitude
 tc_value tc_format_method(tc *tx, str s, tc_args *args);
 // native_data.c: methods of lists, tuples, sets and dicts
 extern const char *const tc_list_method_names[], *const tc_tuple_method_names[], *const tc_set_method_names[],
-    *const tc_dict_method_names[];
+                                                                                     *const tc_dict_method_names[];
 tc_value tc_data_method(tc *tx, tc_value self, sym name, tc_args *args, bool *found);
 // native_py.c: Python's built-in functions
 extern const tc_native tc_native_python[];

@@ -7,7 +7,7 @@ typedef struct method method;
 typedef struct call {
     tc *tx;
     tc_value self;
-    tc_list *list;  // of a list, tuple or set
+    tc_list *list; // of a list, tuple or set
     tc_dict *dict;
     tc_args *args;
     const method *m;
@@ -16,7 +16,7 @@ typedef struct call {
 struct method {
     const char *name;
     tc_value (*run)(call *c);
-    int min, max;  // max -1: any, keywords too
+    int min, max; // max -1: any, keywords too
     bool changes;
     const char *params;
     int data;
@@ -55,7 +55,8 @@ static bool items_of(call *c, size_t from, tc_list *out)
     return true;
 }
 
-// ---- lists and tuples ---------------------------------------------------------------------------------------------------
+// ---- lists and tuples
+// ---------------------------------------------------------------------------------------------------
 
 static tc_value run_append(call *c)
 {
@@ -159,7 +160,8 @@ static tc_value run_remove(call *c)
     return tc_none();
 }
 
-// ---- sets -----------------------------------------------------------------------------------------------------------------
+// ---- sets
+// -----------------------------------------------------------------------------------------------------------------
 
 static void add_once(tc *tx, tc_list *set, tc_value v)
 {
@@ -212,7 +214,8 @@ static tc_value run_set_relation(call *c)
     return tc_bool(holds);
 }
 
-// ---- dicts ----------------------------------------------------------------------------------------------------------------
+// ---- dicts
+// ----------------------------------------------------------------------------------------------------------------
 
 static tc_value run_keys(call *c)
 {
@@ -278,49 +281,50 @@ static tc_value run_dict_clear(call *c)
     return tc_none();
 }
 
-// ---- tables ---------------------------------------------------------------------------------------------------------------
+// ---- tables
+// ---------------------------------------------------------------------------------------------------------------
 
-#define LIST_METHODS(X) \
-    X("append", run_append, 1, 1, true, NULL, 0) \
-    X("extend", run_extend, 1, 1, true, NULL, 0) \
-    X("insert", run_insert, 2, 2, true, NULL, 0) \
-    X("pop", run_pop, 0, 1, true, NULL, 0) \
-    X("remove", run_remove, 1, 1, true, NULL, 0) \
-    X("clear", run_clear, 0, 0, true, NULL, 0) \
-    X("sort", run_sort, 0, 2, true, "key reverse", 0) \
-    X("reverse", run_reverse, 0, 0, true, NULL, 0) \
-    X("index", run_index, 1, 1, false, NULL, 0) \
-    X("count", run_count, 1, 1, false, NULL, 0) \
+#define LIST_METHODS(X)                                                                                                \
+    X("append", run_append, 1, 1, true, NULL, 0)                                                                       \
+    X("extend", run_extend, 1, 1, true, NULL, 0)                                                                       \
+    X("insert", run_insert, 2, 2, true, NULL, 0)                                                                       \
+    X("pop", run_pop, 0, 1, true, NULL, 0)                                                                             \
+    X("remove", run_remove, 1, 1, true, NULL, 0)                                                                       \
+    X("clear", run_clear, 0, 0, true, NULL, 0)                                                                         \
+    X("sort", run_sort, 0, 2, true, "key reverse", 0)                                                                  \
+    X("reverse", run_reverse, 0, 0, true, NULL, 0)                                                                     \
+    X("index", run_index, 1, 1, false, NULL, 0)                                                                        \
+    X("count", run_count, 1, 1, false, NULL, 0)                                                                        \
     X("copy", run_copy, 0, 0, false, NULL, 0)
 
-#define TUPLE_METHODS(X) \
-    X("index", run_index, 1, 1, false, NULL, 0) \
+#define TUPLE_METHODS(X)                                                                                               \
+    X("index", run_index, 1, 1, false, NULL, 0)                                                                        \
     X("count", run_count, 1, 1, false, NULL, 0)
 
-#define SET_METHODS(X) \
-    X("add", run_add, 1, 1, true, NULL, 0) \
-    X("update", run_update, 0, -1, true, NULL, 0) \
-    X("remove", run_remove, 1, 1, true, NULL, 0) \
-    X("discard", run_remove, 1, 1, true, NULL, 1) \
-    X("clear", run_clear, 0, 0, true, NULL, 0) \
-    X("copy", run_copy, 0, 0, false, NULL, 0) \
-    X("union", run_set_operation, 0, -1, false, NULL, '|') \
-    X("intersection", run_set_operation, 0, -1, false, NULL, '&') \
-    X("difference", run_set_operation, 0, -1, false, NULL, '-') \
-    X("symmetric_difference", run_set_operation, 1, 1, false, NULL, '^') \
-    X("issubset", run_set_relation, 1, 1, false, NULL, '<') \
-    X("issuperset", run_set_relation, 1, 1, false, NULL, '>') \
+#define SET_METHODS(X)                                                                                                 \
+    X("add", run_add, 1, 1, true, NULL, 0)                                                                             \
+    X("update", run_update, 0, -1, true, NULL, 0)                                                                      \
+    X("remove", run_remove, 1, 1, true, NULL, 0)                                                                       \
+    X("discard", run_remove, 1, 1, true, NULL, 1)                                                                      \
+    X("clear", run_clear, 0, 0, true, NULL, 0)                                                                         \
+    X("copy", run_copy, 0, 0, false, NULL, 0)                                                                          \
+    X("union", run_set_operation, 0, -1, false, NULL, '|')                                                             \
+    X("intersection", run_set_operation, 0, -1, false, NULL, '&')                                                      \
+    X("difference", run_set_operation, 0, -1, false, NULL, '-')                                                        \
+    X("symmetric_difference", run_set_operation, 1, 1, false, NULL, '^')                                               \
+    X("issubset", run_set_relation, 1, 1, false, NULL, '<')                                                            \
+    X("issuperset", run_set_relation, 1, 1, false, NULL, '>')                                                          \
     X("isdisjoint", run_set_relation, 1, 1, false, NULL, '!')
 
-#define DICT_METHODS(X) \
-    X("keys", run_keys, 0, 0, false, NULL, 'k') \
-    X("values", run_keys, 0, 0, false, NULL, 'v') \
-    X("items", run_items, 0, 0, false, NULL, 0) \
-    X("get", run_get, 1, 2, false, NULL, 'g') \
-    X("setdefault", run_get, 1, 2, true, NULL, 's') \
-    X("pop", run_get, 1, 2, true, NULL, 'p') \
-    X("update", run_dict_update, 0, -1, true, NULL, 0) \
-    X("clear", run_dict_clear, 0, 0, true, NULL, 0) \
+#define DICT_METHODS(X)                                                                                                \
+    X("keys", run_keys, 0, 0, false, NULL, 'k')                                                                        \
+    X("values", run_keys, 0, 0, false, NULL, 'v')                                                                      \
+    X("items", run_items, 0, 0, false, NULL, 0)                                                                        \
+    X("get", run_get, 1, 2, false, NULL, 'g')                                                                          \
+    X("setdefault", run_get, 1, 2, true, NULL, 's')                                                                    \
+    X("pop", run_get, 1, 2, true, NULL, 'p')                                                                           \
+    X("update", run_dict_update, 0, -1, true, NULL, 0)                                                                 \
+    X("clear", run_dict_clear, 0, 0, true, NULL, 0)                                                                    \
     X("copy", run_dict_copy, 0, 0, false, NULL, 0)
 
 #define ROW(name, run, min, max, changes, params, data) {name, run, min, max, changes, params, data},
@@ -339,8 +343,10 @@ const char *const tc_dict_method_names[] = {DICT_METHODS(ROW) NULL};
 
 tc_value tc_data_method(tc *tx, tc_value self, sym name, tc_args *args, bool *found)
 {
-    const method *m = self.kind == TC_LIST ? list_methods : self.kind == TC_TUPLE ? tuple_methods
-                    : self.kind == TC_SET ? set_methods : dict_methods;
+    const method *m = self.kind == TC_LIST    ? list_methods
+                      : self.kind == TC_TUPLE ? tuple_methods
+                      : self.kind == TC_SET   ? set_methods
+                                              : dict_methods;
     while (m->name && strcmp(m->name, name->text) != 0)
         m++;
     *found = m->name != NULL;

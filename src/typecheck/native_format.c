@@ -12,9 +12,9 @@ enum { MAX_WIDTH = 100000, MAX_PRECISION = 1000 };
 // [[fill]align][sign][#][0][width][grouping][.precision][type]
 typedef struct spec {
     str fill;
-    char align, sign, grouping, type;  // 0: not given
+    char align, sign, grouping, type; // 0: not given
     bool alternate;
-    int width, precision;              // precision -1: not given
+    int width, precision; // precision -1: not given
 } spec;
 
 static bool is_align(char c)
@@ -70,7 +70,8 @@ static bool parse_spec(str s, spec *out)
     return i == s.len;
 }
 
-// ---- digits of floats ---------------------------------------------------------------------------------------------------
+// ---- digits of floats
+// ---------------------------------------------------------------------------------------------------
 
 // A positive finite number as 0.DIGITS * 10^point.
 typedef struct decimal {
@@ -111,7 +112,8 @@ static void drop_zeros(decimal *d)
         d->len--;
 }
 
-// [with_exponent]: 1.5e+20, else 150.0. [point]: a point, and a digit after it if [digit_after], even where nothing follows.
+// [with_exponent]: 1.5e+20, else 150.0. [point]: a point, and a digit after it if [digit_after], even where nothing
+// follows.
 static void add_decimal(const decimal *d, bool with_exponent, bool point, bool digit_after, str_buf *out)
 {
     int whole = with_exponent ? 1 : d->point;
@@ -196,7 +198,8 @@ static void add_float(double v, const spec *f, str_buf *out)
         out->at[i] = (char)toupper((unsigned char)out->at[i]);
 }
 
-// ---- padding ------------------------------------------------------------------------------------------------------------
+// ---- padding
+// ------------------------------------------------------------------------------------------------------------
 
 static tc_value text_value(str_buf *b)
 {
@@ -244,13 +247,15 @@ static tc_value aligned(tc *tx, str prefix, str body, const spec *f, char fallba
 static tc_value number_text(tc *tx, str prefix, str text, const spec *f, int group)
 {
     size_t whole = 0;
-    while (whole < text.len && isxdigit((unsigned char)text.at[whole]) && (group == 4 || isdigit((unsigned char)text.at[whole])))
+    while (whole < text.len && isxdigit((unsigned char)text.at[whole]) &&
+           (group == 4 || isdigit((unsigned char)text.at[whole])))
         whole++;
     str rest = {text.at + whole, text.len - whole};
     bool zeros = f->align == '=' && str_equal(f->fill, STR("0")) && whole;
     str_buf b;
     str_buf_init(&b, tx->arena);
-    str_add(&b, grouped(tx, (str){text.at, whole}, f->grouping, group, zeros ? f->width - (int64_t)(prefix.len + rest.len) : 0));
+    str_add(&b, grouped(tx, (str){text.at, whole}, f->grouping, group,
+                        zeros ? f->width - (int64_t)(prefix.len + rest.len) : 0));
     str_add(&b, rest);
     return aligned(tx, prefix, (str){str_text(&b), b.len}, f, '>');
 }
@@ -284,7 +289,8 @@ static tc_value format_int(tc *tx, tc_int v, const spec *f)
     if (f->alternate && base != 10)
         str_addf(&prefix, "0%c", f->type);
     tc_digits(v, base, f->type == 'X', &digits);
-    return number_text(tx, (str){str_text(&prefix), prefix.len}, (str){str_text(&digits), digits.len}, f, base == 10 ? 3 : 4);
+    return number_text(tx, (str){str_text(&prefix), prefix.len}, (str){str_text(&digits), digits.len}, f,
+                       base == 10 ? 3 : 4);
 }
 
 static tc_value format_float(tc *tx, double v, const spec *f)
@@ -314,10 +320,12 @@ static bool is_integer(tc_value v)
 // Whether a specification may be used for such a value.
 static bool suits(tc_value v, const spec *f)
 {
-    bool container = v.kind == TC_NONE || v.kind == TC_LIST || v.kind == TC_TUPLE || v.kind == TC_DICT || v.kind == TC_SET;
+    bool container =
+        v.kind == TC_NONE || v.kind == TC_LIST || v.kind == TC_TUPLE || v.kind == TC_DICT || v.kind == TC_SET;
     bool of_float = f->type && strchr("eEfFgGn%", f->type), of_int = f->type && strchr("dxXobcn", f->type);
     if (!tc_is_number(v))
-        return !container && (!f->type || f->type == 's') && !f->sign && !f->grouping && !f->alternate && f->align != '=';
+        return !container && (!f->type || f->type == 's') && !f->sign && !f->grouping && !f->alternate &&
+               f->align != '=';
     if (f->grouping && (f->type == 'n' || f->type == 'c' || (f->grouping == ',' && f->type && strchr("xXob", f->type))))
         return false;
     if (!is_integer(v))
@@ -351,12 +359,13 @@ tc_value tc_format_spec(tc *tx, tc_value v, str text, src_span span)
     return format_float(tx, v.kind == TC_FLOAT ? v.f : (double)i, &f);
 }
 
-// ---- '…'.format(…) --------------------------------------------------------------------------------------------------------
+// ---- '…'.format(…)
+// --------------------------------------------------------------------------------------------------------
 
 typedef struct format_run {
     tc *tx;
     tc_args *args;
-    size_t next;  // argument of the next {}
+    size_t next; // argument of the next {}
     int depth;
 } format_run;
 
@@ -431,7 +440,8 @@ static bool expand_field(format_run *r, str field, str_buf *out)
     }
     str_buf spec_text;
     str_buf_init(&spec_text, tx->arena);
-    if (at < field.len && (field.at[at] != ':' || !expand(r, (str){field.at + at + 1, field.len - at - 1}, &spec_text))) {
+    if (at < field.len &&
+        (field.at[at] != ':' || !expand(r, (str){field.at + at + 1, field.len - at - 1}, &spec_text))) {
         if (field.at[at] != ':')
             tc_error(tx, HDS0288, r->args->span, arena_strndup(tx->arena, field.at, field.len), tc_describe(tx, shown));
         return false;

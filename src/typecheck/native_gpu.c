@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-// ---- tensors ---------------------------------------------------------------------------------------------------------------
+// ---- tensors
+// ---------------------------------------------------------------------------------------------------------------
 
 typedef struct tensor_args {
     tc_value dtype, shape, layout, init, align, worker;
@@ -67,7 +68,9 @@ static bool type_from(tc *tx, const tensor_args *a, ir_space space, tc_tensor_ty
     }
     t->elem = a->dtype.type;
     if (a->shape.kind == TC_NONE && a->layout.kind == TC_NONE) {
-        const char *function = space == IR_SHARED ? "shared_tensor" : space == IR_REGISTER ? "register_tensor" : "tensor";
+        const char *function = space == IR_SHARED     ? "shared_tensor"
+                               : space == IR_REGISTER ? "register_tensor"
+                                                      : "tensor";
         diag *d = tc_error(tx, HDS0213, span, function, "shape");
         diag_help(d, "give a shape, a layout or a mapping");
         return false;
@@ -127,7 +130,8 @@ static tc_value record_tensor(tc *tx, const tensor_args *a, src_span span)
         }
         int64_t align = 0;
         tc_as_int64(a->align, &align);
-        r->fields[i] = tc_tensor_declare(tx, model->class->fields[i].name->text, &t, IR_VAR_LOCAL, tc_none(), (int)align, NULL, span);
+        r->fields[i] = tc_tensor_declare(tx, model->class->fields[i].name->text, &t, IR_VAR_LOCAL, tc_none(),
+                                         (int)align, NULL, span);
         if (tc_is_poison(r->fields[i]))
             return tc_poison();
     }
@@ -167,7 +171,8 @@ static tc_value make_tensor(tc *tx, const tc_native *self, tc_args *args)
     if (!type_from(tx, &a, space, &t, args->span))
         return tc_poison();
     int64_t align = 0;
-    if (a.align.kind != TC_NONE && (!tc_as_int64(a.align, &align) || align < 1 || align > 1024 || (align & (align - 1))))
+    if (a.align.kind != TC_NONE &&
+        (!tc_as_int64(a.align, &align) || align < 1 || align > 1024 || (align & (align - 1))))
         return TC_ERR(tx, HDS0272, args->span, tc_describe(tx, a.align));
     ir_expr *worker = NULL;
     if (a.worker.kind != TC_NONE && !(worker = tc_to_index(tx, a.worker, args->span)))
@@ -176,7 +181,7 @@ static tc_value make_tensor(tc *tx, const tc_native *self, tc_args *args)
         worker = tc_keep(tx, worker, "worker", args->span);
     tc_value v = tc_tensor_declare(tx, default_name(space), &t, IR_VAR_LOCAL, a.init, (int)align, worker, args->span);
     if (v.kind == TC_TENSOR)
-        v.tensor->is_temporary = true;  // takes the name it is bound to
+        v.tensor->is_temporary = true; // takes the name it is bound to
     return v;
 }
 
@@ -184,8 +189,12 @@ static tc_value make_tensor(tc *tx, const tc_native *self, tc_args *args)
 static tc_value pointer_view(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value p = or_none(tc_arg_get(args, self->params, 0));
-    tensor_args a = {or_none(tc_arg_get(args, self->params, 1)), or_none(tc_arg_get(args, self->params, 2)),
-                     or_none(tc_arg_get(args, self->params, 3)), tc_none(), tc_none(), tc_none()};
+    tensor_args a = {or_none(tc_arg_get(args, self->params, 1)),
+                     or_none(tc_arg_get(args, self->params, 2)),
+                     or_none(tc_arg_get(args, self->params, 3)),
+                     tc_none(),
+                     tc_none(),
+                     tc_none()};
     if (tc_wants_run_time(tx))
         return tc_poison();
     tc_tensor_type t;
@@ -249,7 +258,8 @@ static tc_value guarded_write(tc *tx, tc_tensor *t, tc_args *args)
     tc_list idx = {0};
     index_list(tx, *tc_arg_get(args, write_method.params, 0), &idx);
     bool is_protected = flag(tc_arg_get(args, write_method.params, 2), true);
-    bool ok = tc_tensor_store(tx, t, idx.at, idx.len, *tc_arg_get(args, write_method.params, 1), is_protected, args->span);
+    bool ok =
+        tc_tensor_store(tx, t, idx.at, idx.len, *tc_arg_get(args, write_method.params, 1), is_protected, args->span);
     return ok ? tc_none() : tc_poison();
 }
 
@@ -273,7 +283,8 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
     return TC_ERR(tx, HDS0154, args->span, name->text, tc_describe(tx, self));
 }
 
-// ---- statements in the form of calls ------------------------------------------------------------------------------------------
+// ---- statements in the form of calls
+// ------------------------------------------------------------------------------------------
 
 static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
 {
@@ -337,12 +348,13 @@ static tc_value run_print(tc *tx, const tc_native *self, tc_args *args)
     return tc_print(tx, args, self->data == 1);
 }
 
-// ---- conversions ------------------------------------------------------------------------------------------------------------------
+// ---- conversions
+// ------------------------------------------------------------------------------------------------------------------
 
 static tc_value run_cast(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value v = *tc_arg_get(args, self->params, 0), t = *tc_arg_get(args, self->params, 1);
-    if (t.kind == TC_TENSOR_TYPE && self->data)  // view(pointer, T[shape])
+    if (t.kind == TC_TENSOR_TYPE && self->data) // view(pointer, T[shape])
         return TC_ERR(tx, HDS0273, args->span);
     if (t.kind != TC_TYPE)
         return TC_ERR(tx, HDS0184, args->span, "the type", "type", tc_describe(tx, t));
@@ -350,8 +362,10 @@ static tc_value run_cast(tc *tx, const tc_native *self, tc_args *args)
         ir_expr *e = tc_cast(tx, v, t.type, args->span);
         return e ? tc_rt(e) : tc_poison();
     }
-    ir_expr *e = v.kind == TC_TENSOR ? tc_cast(tx, v, ir_pointer(tx->ir, v.tensor->base->tensor->elem, v.tensor->base->tensor->space), args->span)
-                                     : tc_default_rt(tx, v, args->span);
+    ir_expr *e = v.kind == TC_TENSOR
+                     ? tc_cast(tx, v, ir_pointer(tx->ir, v.tensor->base->tensor->elem, v.tensor->base->tensor->space),
+                               args->span)
+                     : tc_default_rt(tx, v, args->span);
     if (!e)
         return tc_poison();
     bool pointers = e->type->kind == IR_POINTER || t.type->kind == IR_POINTER;
@@ -395,7 +409,8 @@ static tc_value run_vectorize(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value t = *tc_arg_get(args, self->params, 0);
     int64_t n;
-    if (t.kind != TC_TYPE || t.type->kind != IR_SCALAR || !tc_as_int64(*tc_arg_get(args, self->params, 1), &n) || n < 1 || n > 16 || (n & (n - 1)))
+    if (t.kind != TC_TYPE || t.type->kind != IR_SCALAR || !tc_as_int64(*tc_arg_get(args, self->params, 1), &n) ||
+        n < 1 || n > 16 || (n & (n - 1)))
         return TC_ERR(tx, HDS0276, args->span);
     return tc_type(ir_vector(tx->ir, t.type->scalar, (int)n));
 }

@@ -135,7 +135,7 @@ static tc_value construct(tc *tx, int which, tc_args *args)
         return tc_poison();
     tm_reason why = TM_OK;
     const tm_map *m = repeats ? tm_repeat(tx->arena, rank, shape, given ? ranks : NULL, attrs, &why)
-                                : tm_spatial(tx->arena, rank, shape, given ? ranks : NULL, &why);
+                              : tm_spatial(tx->arena, rank, shape, given ? ranks : NULL, &why);
     return map_or_error(tx, m, why, args->span);
 }
 
@@ -154,7 +154,8 @@ tc_value tc_native_mapping_map(tc *tx, const tc_native *self, tc_args *args)
     if (!tc_int_list(tx, *shape_value, args->span, shape, &rank, "the shape") ||
         !ranks_of(tx, tc_arg_get(args, self->params, 1), args->span, rank, ranks, &given))
         return tc_poison();
-    const char *attrs = self->data == CTOR_REPEAT ? attrs_of(tx, tc_arg_get(args, self->params, 2), args->span, &ok) : NULL;
+    const char *attrs =
+        self->data == CTOR_REPEAT ? attrs_of(tx, tc_arg_get(args, self->params, 2), args->span, &ok) : NULL;
     if (!ok)
         return tc_poison();
     tm_reason why = TM_OK;
@@ -207,7 +208,8 @@ tc_value tc_native_chain(tc *tx, const tc_native *self, tc_args *args)
     return r;
 }
 
-// ---- layouts -----------------------------------------------------------------------------------------------------------------
+// ---- layouts
+// -----------------------------------------------------------------------------------------------------------------
 
 tc_value tc_native_layout(tc *tx, const tc_native *self, tc_args *args)
 {
@@ -240,7 +242,8 @@ tc_value tc_native_strided_layout(tc *tx, const tc_native *self, tc_args *args)
     }
     if (!ranks_of(tx, tc_arg_get(args, self->params, 1), args->span, rank, ranks, &given))
         return tc_poison();
-    const tm_layout *l = given ? tm_layout_ranked(tx->arena, rank, shape, ranks, &why) : tm_layout_row_major(tx->arena, rank, shape, &why);
+    const tm_layout *l = given ? tm_layout_ranked(tx->arena, rank, shape, ranks, &why)
+                               : tm_layout_row_major(tx->arena, rank, shape, &why);
     return layout_or_error(tx, l, why, args->span);
 }
 
@@ -274,7 +277,8 @@ static tc_value rt_offset(tc *tx, const tm_layout *l, tc_args *args)
     case TM_LAYOUT_STRIDED: {
         tc_value sum = tc_of_int(0);
         for (int i = 0; i < l->rank; i++) {
-            tc_value term = l->strides[i] == 1 ? idx[i] : tc_binary(tx, AST_OP_MUL, idx[i], tc_of_int(l->strides[i]), span);
+            tc_value term =
+                l->strides[i] == 1 ? idx[i] : tc_binary(tx, AST_OP_MUL, idx[i], tc_of_int(l->strides[i]), span);
             bool zero = sum.kind == TC_INT && sum.i == 0;
             sum = l->strides[i] == 0 ? sum : zero ? term : tc_binary(tx, AST_OP_ADD, sum, term, span);
         }
@@ -287,11 +291,14 @@ static tc_value rt_offset(tc *tx, const tm_layout *l, tc_args *args)
         for (int i = 0; i < l->rank; i++)
             part[i] = tc_binary(tx, AST_OP_MOD, idx[i], tc_of_int(l->inner->shape[i]), span);
         tc_value inner = rt_offset_args(tx, l->inner, part, span);
-        return tc_binary(tx, AST_OP_ADD, tc_binary(tx, AST_OP_MUL, outer, tc_of_int(l->inner->size), span), inner, span);
+        return tc_binary(tx, AST_OP_ADD, tc_binary(tx, AST_OP_MUL, outer, tc_of_int(l->inner->size), span), inner,
+                         span);
     }
     case TM_LAYOUT_CONCAT: {
-        tc_value outer = rt_offset_args(tx, l->outer, idx, span), inner = rt_offset_args(tx, l->inner, idx + l->outer->rank, span);
-        return tc_binary(tx, AST_OP_ADD, tc_binary(tx, AST_OP_MUL, outer, tc_of_int(l->inner->size), span), inner, span);
+        tc_value outer = rt_offset_args(tx, l->outer, idx, span),
+                 inner = rt_offset_args(tx, l->inner, idx + l->outer->rank, span);
+        return tc_binary(tx, AST_OP_ADD, tc_binary(tx, AST_OP_MUL, outer, tc_of_int(l->inner->size), span), inner,
+                         span);
     }
     case TM_LAYOUT_XOR: {
         tc_value o = rt_offset_args(tx, l->inner, idx, span);
@@ -303,7 +310,8 @@ static tc_value rt_offset(tc *tx, const tm_layout *l, tc_args *args)
         for (int i = 0; i < l->rank; i++)
             part[l->perm[i]] = idx[i];
         return rt_offset_args(tx, l->inner, part, span);
-    default: return TC_ERR(tx, HDS0260, span);
+    default:
+        return TC_ERR(tx, HDS0260, span);
     }
 }
 
@@ -322,7 +330,8 @@ static tc_value layout_call(tc *tx, const tm_layout *l, tc_args *args)
     return tc_of_int(tm_layout_offset(l, index));
 }
 
-// ---- methods -------------------------------------------------------------------------------------------------------------------
+// ---- methods
+// -------------------------------------------------------------------------------------------------------------------
 
 static tc_value int_tuple(tc *tx, const int64_t *values, int n)
 {
@@ -363,7 +372,8 @@ tc_value tc_native_layout_attribute(tc *tx, const tm_layout *l, str name, bool *
 static bool dim_argument(tc *tx, tc_args *args, int rank, int64_t *dim)
 {
     if (args->list.len != 1 || !tc_as_int64(args->list.at[0].value, dim)) {
-        tc_error(tx, HDS0184, args->span, "the dimension", "int", args->list.len ? tc_describe(tx, args->list.at[0].value) : "nothing");
+        tc_error(tx, HDS0184, args->span, "the dimension", "int",
+                 args->list.len ? tc_describe(tx, args->list.at[0].value) : "nothing");
         return false;
     }
     if (*dim < 0)
@@ -450,7 +460,8 @@ static tc_value shared_steps(tc *tx, const tm_map *m, tc_args *args)
 static tc_value projection(tc *tx, const tm_map *m, tc_args *args)
 {
     if (args->list.len != 1 || args->list.at[0].value.kind != TC_DICT)
-        return TC_ERR(tx, HDS0184, args->span, "the projection", "dict", args->list.len ? tc_describe(tx, args->list.at[0].value) : "nothing");
+        return TC_ERR(tx, HDS0184, args->span, "the projection", "dict",
+                      args->list.len ? tc_describe(tx, args->list.at[0].value) : "nothing");
     const tc_dict *d = args->list.at[0].value.dict;
     tm_reason why = TM_OK;
     for (size_t i = 0; i < d->keys.len; i++) {
@@ -499,7 +510,9 @@ tc_value tc_native_map_method(tc *tx, const tm_map *m, str name, tc_args *args, 
         return map_or_error(tx, tm_without(tx->arena, m, (int)dim, &why), why, args->span);
     }
     if (str_equal(name, STR("permute")))
-        return permutation(tx, args, m->rank, perm) ? map_or_error(tx, tm_permute(tx->arena, m, perm, &why), why, args->span) : tc_poison();
+        return permutation(tx, args, m->rank, perm)
+                   ? map_or_error(tx, tm_permute(tx->arena, m, perm, &why), why, args->span)
+                   : tc_poison();
     bool spatial = str_equal(name, STR("spatial")), repeat = str_equal(name, STR("repeat"));
     if (spatial || repeat) {
         tc_value inner = construct(tx, spatial ? CTOR_SPATIAL : CTOR_REPEAT, args);
@@ -525,16 +538,21 @@ static int int_argument(tc *tx, tc_args *args, int position, const char *name, i
 
 tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *args, bool *found)
 {
-    static const char *const of_swizzle[] = {"dim", "regards_dim", "log_step", NULL}, *const of_xor[] = {"bits", "base", "shift", NULL};
+    static const char *const of_swizzle[] = {"dim", "regards_dim", "log_step", NULL}, *const of_xor[] = {"bits", "base",
+                                                                                                         "shift", NULL};
     static const char *const none[] = {NULL};
     *found = true;
     bool swizzles = str_equal(name, STR("swizzle")), xors = str_equal(name, STR("xor"));
-    if (!keywords_known(tx, arena_strndup(tx->arena, name.at, name.len), args, swizzles ? of_swizzle : xors ? of_xor : none))
+    if (!keywords_known(tx, arena_strndup(tx->arena, name.at, name.len), args,
+                        swizzles ? of_swizzle
+                        : xors   ? of_xor
+                                 : none))
         return tc_poison();
     for (size_t i = 0; (swizzles || xors) && i < args->list.len; i++) {
         int64_t known;
         if (!tc_as_int64(args->list.at[i].value, &known) && args->list.at[i].value.kind != TC_NONE)
-            return TC_ERR(tx, HDS0184, args->list.at[i].span, "an argument", "int", tc_describe(tx, args->list.at[i].value));
+            return TC_ERR(tx, HDS0184, args->list.at[i].span, "an argument", "int",
+                          tc_describe(tx, args->list.at[i].value));
     }
     tm_reason why = TM_OK;
     if (str_equal(name, STR("__call__")))
@@ -547,7 +565,8 @@ tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *
         return layout_or_error(tx, tm_layout_swizzle(tx->arena, l, dim, regards, step, &why), why, args->span);
     }
     if (str_equal(name, STR("xor"))) {
-        int bits = int_argument(tx, args, 0, "bits", -1), base = int_argument(tx, args, 1, "base", -1), shift = int_argument(tx, args, 2, "shift", -1);
+        int bits = int_argument(tx, args, 0, "bits", -1), base = int_argument(tx, args, 1, "base", -1),
+            shift = int_argument(tx, args, 2, "shift", -1);
         return layout_or_error(tx, tm_layout_xor(tx->arena, l, bits, base, shift, &why), why, args->span);
     }
     if (str_equal(name, STR("reshape"))) {
@@ -559,8 +578,9 @@ tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *
     }
     if (str_equal(name, STR("permute"))) {
         int perm[TM_MAX_RANK];
-        return permutation(tx, args, l->rank, perm) ? layout_or_error(tx, tm_layout_permute(tx->arena, l, perm, &why), why, args->span)
-                                                    : tc_poison();
+        return permutation(tx, args, l->rank, perm)
+                   ? layout_or_error(tx, tm_layout_permute(tx->arena, l, perm, &why), why, args->span)
+                   : tc_poison();
     }
     if (str_equal(name, STR("within_bound"))) {
         int64_t index[TM_MAX_RANK];

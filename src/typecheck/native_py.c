@@ -44,11 +44,14 @@ static tc_value run_len(tc *tx, const tc_native *self, tc_args *args)
     tc_value v = args->list.at[0].value;
     bool found = false;
     switch (v.kind) {
-    case TC_STR: return tc_of_int((tc_int)tc_text_len(v.s));
+    case TC_STR:
+        return tc_of_int((tc_int)tc_text_len(v.s));
     case TC_TUPLE:
     case TC_LIST:
-    case TC_SET: return tc_of_int((tc_int)v.list->len);
-    case TC_DICT: return tc_of_int((tc_int)v.dict->keys.len);
+    case TC_SET:
+        return tc_of_int((tc_int)v.list->len);
+    case TC_DICT:
+        return tc_of_int((tc_int)v.dict->keys.len);
     case TC_RANGE:
         if (!v.range->bounds[0])
             return tc_of_int(tc_range_len(v.range));
@@ -63,7 +66,8 @@ static tc_value run_len(tc *tx, const tc_native *self, tc_args *args)
             return r;
         break;
     }
-    default: break;
+    default:
+        break;
     }
     return TC_ERR(tx, HDS0281, args->list.at[0].span, "len", tc_describe(tx, v));
 }
@@ -83,7 +87,8 @@ static tc_value extreme_by_key(tc *tx, const tc_native *self, tc_list *items, tc
     tc_value best_key = tc_poison();
     for (size_t i = 0; i < items->len; i++) {
         tc_value k = tc_call_values(tx, key, &items->at[i], 1, span);
-        tc_value better = i ? tc_compare(tx, self->data == 1 ? AST_OP_GT : AST_OP_LT, k, best_key, span) : tc_bool(true);
+        tc_value better =
+            i ? tc_compare(tx, self->data == 1 ? AST_OP_GT : AST_OP_LT, k, best_key, span) : tc_bool(true);
         if (better.kind != TC_BOOL || tc_is_poison(k))
             return better.kind == TC_RT ? TC_ERR(tx, HDS0280, span) : tc_poison();
         if (better.b) {
@@ -191,7 +196,7 @@ static tc_value run_sorted(tc *tx, const tc_native *self, tc_args *args)
             return tc_poison();
     }
     bool down = reverse && reverse->kind == TC_BOOL && reverse->b;
-    for (size_t i = 1; i < n; i++)  // insertion keeps equal items in order
+    for (size_t i = 1; i < n; i++) // insertion keeps equal items in order
         for (size_t j = i; j > 0; j--) {
             tc_value less = down ? tc_compare(tx, AST_OP_GT, keys[j], keys[j - 1], args->span)
                                  : tc_compare(tx, AST_OP_LT, keys[j], keys[j - 1], args->span);
@@ -318,20 +323,34 @@ static bool is_instance(tc_value v, tc_value t)
     if (t.kind != TC_KIND)
         return false;
     switch (t.kind_name) {
-    case TC_KIND_INT: return v.kind == TC_INT || v.kind == TC_BOOL;
-    case TC_KIND_FLOAT: return v.kind == TC_FLOAT;
-    case TC_KIND_BOOL: return v.kind == TC_BOOL;
-    case TC_KIND_STR: return v.kind == TC_STR;
-    case TC_KIND_DTYPE: return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
-    case TC_KIND_TYPE: return v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS || v.kind == TC_KIND;
-    case TC_KIND_LAYOUT: return v.kind == TC_LAYOUT;
-    case TC_KIND_MAPPING: return v.kind == TC_MAP;
-    case TC_KIND_FUNCTION: return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD;
-    case TC_KIND_TUPLE: return v.kind == TC_TUPLE;
-    case TC_KIND_LIST: return v.kind == TC_LIST;
-    case TC_KIND_DICT: return v.kind == TC_DICT;
-    case TC_KIND_SET: return v.kind == TC_SET;
-    default: return true;
+    case TC_KIND_INT:
+        return v.kind == TC_INT || v.kind == TC_BOOL;
+    case TC_KIND_FLOAT:
+        return v.kind == TC_FLOAT;
+    case TC_KIND_BOOL:
+        return v.kind == TC_BOOL;
+    case TC_KIND_STR:
+        return v.kind == TC_STR;
+    case TC_KIND_DTYPE:
+        return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
+    case TC_KIND_TYPE:
+        return v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS || v.kind == TC_KIND;
+    case TC_KIND_LAYOUT:
+        return v.kind == TC_LAYOUT;
+    case TC_KIND_MAPPING:
+        return v.kind == TC_MAP;
+    case TC_KIND_FUNCTION:
+        return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD;
+    case TC_KIND_TUPLE:
+        return v.kind == TC_TUPLE;
+    case TC_KIND_LIST:
+        return v.kind == TC_LIST;
+    case TC_KIND_DICT:
+        return v.kind == TC_DICT;
+    case TC_KIND_SET:
+        return v.kind == TC_SET;
+    default:
+        return true;
     }
 }
 
@@ -462,22 +481,49 @@ static tc_value run_type(tc *tx, const tc_native *self, tc_args *args)
     tc_value v = args->list.at[0].value;
     tc_value kind = {.kind = TC_KIND};
     switch (v.kind) {
-    case TC_RT: return tc_type(v.rt->type);
-    case TC_RECORD: return (tc_value){.kind = TC_CLASS, .class = v.record->class};
-    case TC_BOOL: kind.kind_name = TC_KIND_BOOL; return kind;
-    case TC_INT: kind.kind_name = TC_KIND_INT; return kind;
-    case TC_FLOAT: kind.kind_name = TC_KIND_FLOAT; return kind;
-    case TC_STR: kind.kind_name = TC_KIND_STR; return kind;
-    case TC_TUPLE: kind.kind_name = TC_KIND_TUPLE; return kind;
-    case TC_LIST: kind.kind_name = TC_KIND_LIST; return kind;
-    case TC_DICT: kind.kind_name = TC_KIND_DICT; return kind;
-    case TC_SET: kind.kind_name = TC_KIND_SET; return kind;
+    case TC_RT:
+        return tc_type(v.rt->type);
+    case TC_RECORD:
+        return (tc_value){.kind = TC_CLASS, .class = v.record->class};
+    case TC_BOOL:
+        kind.kind_name = TC_KIND_BOOL;
+        return kind;
+    case TC_INT:
+        kind.kind_name = TC_KIND_INT;
+        return kind;
+    case TC_FLOAT:
+        kind.kind_name = TC_KIND_FLOAT;
+        return kind;
+    case TC_STR:
+        kind.kind_name = TC_KIND_STR;
+        return kind;
+    case TC_TUPLE:
+        kind.kind_name = TC_KIND_TUPLE;
+        return kind;
+    case TC_LIST:
+        kind.kind_name = TC_KIND_LIST;
+        return kind;
+    case TC_DICT:
+        kind.kind_name = TC_KIND_DICT;
+        return kind;
+    case TC_SET:
+        kind.kind_name = TC_KIND_SET;
+        return kind;
     case TC_TYPE:
-    case TC_TENSOR_TYPE: kind.kind_name = TC_KIND_TYPE; return kind;
-    case TC_MAP: kind.kind_name = TC_KIND_MAPPING; return kind;
-    case TC_LAYOUT: kind.kind_name = TC_KIND_LAYOUT; return kind;
-    case TC_FUNCTION: kind.kind_name = TC_KIND_FUNCTION; return kind;
-    default: return TC_ERR(tx, HDS0281, args->list.at[0].span, "type", tc_describe(tx, v));
+    case TC_TENSOR_TYPE:
+        kind.kind_name = TC_KIND_TYPE;
+        return kind;
+    case TC_MAP:
+        kind.kind_name = TC_KIND_MAPPING;
+        return kind;
+    case TC_LAYOUT:
+        kind.kind_name = TC_KIND_LAYOUT;
+        return kind;
+    case TC_FUNCTION:
+        kind.kind_name = TC_KIND_FUNCTION;
+        return kind;
+    default:
+        return TC_ERR(tx, HDS0281, args->list.at[0].span, "type", tc_describe(tx, v));
     }
 }
 

@@ -1,5 +1,5 @@
-// Text while compiling: characters, string methods; print and printf. Strings are UTF-8 and are counted, indexed and cut by
-// characters, as in Python; upper and lower case and the character classes are ASCII's.
+// Text while compiling: characters, string methods; print and printf. Strings are UTF-8 and are counted, indexed and
+// cut by characters, as in Python; upper and lower case and the character classes are ASCII's.
 #include "typecheck/native.h"
 
 #include <ctype.h>
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- characters ------------------------------------------------------------------------------------------------------------
+// ---- characters
+// ------------------------------------------------------------------------------------------------------------
 
 // Bytes of the first character of [s], which is not empty; 1 for a byte that begins none.
 size_t tc_char_len(str s)
@@ -89,7 +90,8 @@ tc_value tc_converted(tc *tx, tc_value v, char conversion)
     return text_value(&b);
 }
 
-// ---- searching ---------------------------------------------------------------------------------------------------------------
+// ---- searching
+// ---------------------------------------------------------------------------------------------------------------
 
 static bool is_space(char c)
 {
@@ -111,7 +113,8 @@ static size_t find(str s, str part, size_t from, bool last)
     return found;
 }
 
-// ---- arguments: their number and names were checked ---------------------------------------------------------------------------
+// ---- arguments: their number and names were checked
+// ---------------------------------------------------------------------------
 
 typedef struct method method;
 typedef struct call {
@@ -140,8 +143,9 @@ static tc_value wrong(call *c, int i, const char *wanted)
 {
     tc_value *v = tc_arg_get(c->args, c->m->params, i);
     c->failed = true;
-    return TC_ERR(c->tx, HDS0184, tc_arg_span(c->args, c->m->params, i), arena_printf(c->tx->arena, "an argument of '%s'", c->m->name),
-                  wanted, v ? tc_describe(c->tx, *v) : "nothing");
+    return TC_ERR(c->tx, HDS0184, tc_arg_span(c->args, c->m->params, i),
+                  arena_printf(c->tx->arena, "an argument of '%s'", c->m->name), wanted,
+                  v ? tc_describe(c->tx, *v) : "nothing");
 }
 
 static str text_arg(call *c, int i, str fallback)
@@ -179,7 +183,8 @@ static str range_arg(call *c, int i, size_t *skipped)
     return tc_text_slice(c->s, (size_t)bounds[0], (size_t)(bounds[1] > len ? len : bounds[1]));
 }
 
-// ---- methods -------------------------------------------------------------------------------------------------------------------
+// ---- methods
+// -------------------------------------------------------------------------------------------------------------------
 
 static tc_value run_case(call *c)
 {
@@ -428,14 +433,30 @@ static tc_value run_class(call *c)
         bool letter = isalpha(b) || b >= 0x80;
         cased |= isalpha(b) != 0;
         switch (c->m->data) {
-        case 'd': all &= isdigit(b) != 0; break;
-        case 'a': all &= letter; break;
-        case 'n': all &= letter || isdigit(b); break;
-        case 's': all &= is_space((char)b); break;
-        case 'i': all &= letter || b == '_' || (i > 0 && isdigit(b)); break;
-        case '7': all &= b < 0x80; break;
-        case 'u': all &= !islower(b); break;
-        default: all &= !isupper(b); break;
+        case 'd':
+            all &= isdigit(b) != 0;
+            break;
+        case 'a':
+            all &= letter;
+            break;
+        case 'n':
+            all &= letter || isdigit(b);
+            break;
+        case 's':
+            all &= is_space((char)b);
+            break;
+        case 'i':
+            all &= letter || b == '_' || (i > 0 && isdigit(b));
+            break;
+        case '7':
+            all &= b < 0x80;
+            break;
+        case 'u':
+            all &= !islower(b);
+            break;
+        default:
+            all &= !isupper(b);
+            break;
         }
     }
     bool by_case = c->m->data == 'u' || c->m->data == 'l';
@@ -474,45 +495,45 @@ static tc_value run_format(call *c)
     return tc_format_method(c->tx, c->s, c->args);
 }
 
-#define METHODS(X) \
-    X("upper", run_case, 0, 0, NULL, 'u') \
-    X("lower", run_case, 0, 0, NULL, 'l') \
-    X("title", run_case, 0, 0, NULL, 't') \
-    X("capitalize", run_case, 0, 0, NULL, 'c') \
-    X("swapcase", run_case, 0, 0, NULL, 's') \
-    X("strip", run_strip, 0, 1, NULL, 3) \
-    X("lstrip", run_strip, 0, 1, NULL, 1) \
-    X("rstrip", run_strip, 0, 1, NULL, 2) \
-    X("split", run_split, 0, 2, "sep maxsplit", 'l') \
-    X("rsplit", run_split, 0, 2, "sep maxsplit", 'r') \
-    X("splitlines", run_splitlines, 0, 1, "keepends", 0) \
-    X("partition", run_partition, 1, 1, NULL, 'l') \
-    X("rpartition", run_partition, 1, 1, NULL, 'r') \
-    X("join", run_join, 1, 1, NULL, 0) \
-    X("replace", run_replace, 2, 3, NULL, 0) \
-    X("startswith", run_starts, 1, 3, NULL, 's') \
-    X("endswith", run_starts, 1, 3, NULL, 'e') \
-    X("removeprefix", run_remove, 1, 1, NULL, 's') \
-    X("removesuffix", run_remove, 1, 1, NULL, 'e') \
-    X("find", run_find, 1, 3, NULL, 0) \
-    X("rfind", run_find, 1, 3, NULL, 1) \
-    X("index", run_find, 1, 3, NULL, 2) \
-    X("rindex", run_find, 1, 3, NULL, 3) \
-    X("count", run_count, 1, 3, NULL, 0) \
-    X("isdigit", run_class, 0, 0, NULL, 'd') \
-    X("isdecimal", run_class, 0, 0, NULL, 'd') \
-    X("isnumeric", run_class, 0, 0, NULL, 'd') \
-    X("isalpha", run_class, 0, 0, NULL, 'a') \
-    X("isalnum", run_class, 0, 0, NULL, 'n') \
-    X("isspace", run_class, 0, 0, NULL, 's') \
-    X("isidentifier", run_class, 0, 0, NULL, 'i') \
-    X("isascii", run_class, 0, 0, NULL, '7') \
-    X("isupper", run_class, 0, 0, NULL, 'u') \
-    X("islower", run_class, 0, 0, NULL, 'l') \
-    X("zfill", run_pad, 1, 1, NULL, 'z') \
-    X("ljust", run_pad, 1, 2, NULL, 'l') \
-    X("rjust", run_pad, 1, 2, NULL, 'r') \
-    X("center", run_pad, 1, 2, NULL, 'c') \
+#define METHODS(X)                                                                                                     \
+    X("upper", run_case, 0, 0, NULL, 'u')                                                                              \
+    X("lower", run_case, 0, 0, NULL, 'l')                                                                              \
+    X("title", run_case, 0, 0, NULL, 't')                                                                              \
+    X("capitalize", run_case, 0, 0, NULL, 'c')                                                                         \
+    X("swapcase", run_case, 0, 0, NULL, 's')                                                                           \
+    X("strip", run_strip, 0, 1, NULL, 3)                                                                               \
+    X("lstrip", run_strip, 0, 1, NULL, 1)                                                                              \
+    X("rstrip", run_strip, 0, 1, NULL, 2)                                                                              \
+    X("split", run_split, 0, 2, "sep maxsplit", 'l')                                                                   \
+    X("rsplit", run_split, 0, 2, "sep maxsplit", 'r')                                                                  \
+    X("splitlines", run_splitlines, 0, 1, "keepends", 0)                                                               \
+    X("partition", run_partition, 1, 1, NULL, 'l')                                                                     \
+    X("rpartition", run_partition, 1, 1, NULL, 'r')                                                                    \
+    X("join", run_join, 1, 1, NULL, 0)                                                                                 \
+    X("replace", run_replace, 2, 3, NULL, 0)                                                                           \
+    X("startswith", run_starts, 1, 3, NULL, 's')                                                                       \
+    X("endswith", run_starts, 1, 3, NULL, 'e')                                                                         \
+    X("removeprefix", run_remove, 1, 1, NULL, 's')                                                                     \
+    X("removesuffix", run_remove, 1, 1, NULL, 'e')                                                                     \
+    X("find", run_find, 1, 3, NULL, 0)                                                                                 \
+    X("rfind", run_find, 1, 3, NULL, 1)                                                                                \
+    X("index", run_find, 1, 3, NULL, 2)                                                                                \
+    X("rindex", run_find, 1, 3, NULL, 3)                                                                               \
+    X("count", run_count, 1, 3, NULL, 0)                                                                               \
+    X("isdigit", run_class, 0, 0, NULL, 'd')                                                                           \
+    X("isdecimal", run_class, 0, 0, NULL, 'd')                                                                         \
+    X("isnumeric", run_class, 0, 0, NULL, 'd')                                                                         \
+    X("isalpha", run_class, 0, 0, NULL, 'a')                                                                           \
+    X("isalnum", run_class, 0, 0, NULL, 'n')                                                                           \
+    X("isspace", run_class, 0, 0, NULL, 's')                                                                           \
+    X("isidentifier", run_class, 0, 0, NULL, 'i')                                                                      \
+    X("isascii", run_class, 0, 0, NULL, '7')                                                                           \
+    X("isupper", run_class, 0, 0, NULL, 'u')                                                                           \
+    X("islower", run_class, 0, 0, NULL, 'l')                                                                           \
+    X("zfill", run_pad, 1, 1, NULL, 'z')                                                                               \
+    X("ljust", run_pad, 1, 2, NULL, 'l')                                                                               \
+    X("rjust", run_pad, 1, 2, NULL, 'r')                                                                               \
+    X("center", run_pad, 1, 2, NULL, 'c')                                                                              \
     X("format", run_format, 0, -1, NULL, 0)
 
 static const method methods[] = {
@@ -525,7 +546,7 @@ const char *const tc_str_method_names[] = {
 #define METHOD(name, run, min, max, params, data) name,
     METHODS(METHOD)
 #undef METHOD
-    NULL,
+        NULL,
 };
 
 tc_value tc_str_method(tc *tx, str s, sym name, tc_args *args, bool *found)
@@ -548,17 +569,22 @@ tc_value tc_str_method(tc *tx, str s, sym name, tc_args *args, bool *found)
     return tc_poison();
 }
 
-// ---- print and printf -------------------------------------------------------------------------------------------------------------------
+// ---- print and printf
+// -------------------------------------------------------------------------------------------------------------------
 
 static const char *conversion(const ir_type *t)
 {
     if (t->kind == IR_POINTER)
         return "%p";
     switch (t->scalar) {
-    case DT_I64: return "%lld";
-    case DT_U64: return "%llu";
-    case DT_BOOL: return "%d";
-    default: break;
+    case DT_I64:
+        return "%lld";
+    case DT_U64:
+        return "%llu";
+    case DT_BOOL:
+        return "%d";
+    default:
+        break;
     }
     if (dt_is_float(t->scalar))
         return "%g";
@@ -685,7 +711,8 @@ static tc_value python_print(tc *tx, tc_args *args)
     return emit_print(tx, str_text(&text), values.at, values.len, args->span);
 }
 
-// printf: C's conversions, checked against the arguments; lengths (%lld) are put in here, so that "%d" does for every integer.
+// printf: C's conversions, checked against the arguments; lengths (%lld) are put in here, so that "%d" does for every
+// integer.
 static tc_value c_printf(tc *tx, tc_args *args)
 {
     tc_value format = args->list.at[0].value;
@@ -721,7 +748,10 @@ static tc_value c_printf(tc *tx, tc_args *args)
         if (c == 's') {
             if (!tc_is_compile_time(v))
                 return TC_ERR(tx, HDS0293, span, "%s", tc_describe(tx, v));
-            VEC_PUSH(tx->arena, &values, ir_text(tx->ir, arena_printf(tx->arena, "%s", v.kind == TC_STR ? arena_strndup(tx->arena, v.s.at, v.s.len) : tc_text(tx, v))));
+            VEC_PUSH(tx->arena, &values,
+                     ir_text(tx->ir, arena_printf(tx->arena, "%s",
+                                                  v.kind == TC_STR ? arena_strndup(tx->arena, v.s.at, v.s.len)
+                                                                   : tc_text(tx, v))));
             str_addc(&text, 's');
             i = k;
             continue;

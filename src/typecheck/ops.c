@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-// ---- compile-time ----------------------------------------------------------------------------------------------------
+// ---- compile-time
+// ----------------------------------------------------------------------------------------------------
 
 static tc_value overflow(tc *tx, src_span span)
 {
@@ -47,18 +48,25 @@ static tc_value int_binary(tc *tx, ast_op op, tc_int a, tc_int b, src_span span)
 {
     tc_int r;
     switch (op) {
-    case AST_OP_ADD: return __builtin_add_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
-    case AST_OP_SUB: return __builtin_sub_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
-    case AST_OP_MUL: return __builtin_mul_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
-    case AST_OP_DIV: return b == 0 ? TC_ERR(tx, HDS0121, span) : tc_float((double)a / (double)b);
+    case AST_OP_ADD:
+        return __builtin_add_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
+    case AST_OP_SUB:
+        return __builtin_sub_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
+    case AST_OP_MUL:
+        return __builtin_mul_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
+    case AST_OP_DIV:
+        return b == 0 ? TC_ERR(tx, HDS0121, span) : tc_float((double)a / (double)b);
     case AST_OP_FLOORDIV:
     case AST_OP_MOD:
         if (b == 0)
             return TC_ERR(tx, HDS0121, span);
         if (b == -1)
-            return op == AST_OP_MOD ? tc_of_int(0) : __builtin_sub_overflow((tc_int)0, a, &r) ? overflow(tx, span) : tc_of_int(r);
+            return op == AST_OP_MOD                           ? tc_of_int(0)
+                   : __builtin_sub_overflow((tc_int)0, a, &r) ? overflow(tx, span)
+                                                              : tc_of_int(r);
         return tc_of_int(op == AST_OP_FLOORDIV ? int_floor_div(a, b) : a - int_floor_div(a, b) * b);
-    case AST_OP_POW: return int_power(tx, a, b, span);
+    case AST_OP_POW:
+        return int_power(tx, a, b, span);
     case AST_OP_SHL:
         if (b < 0)
             return TC_ERR(tx, HDS0122, span, tc_text(tx, tc_of_int(b)));
@@ -71,10 +79,14 @@ static tc_value int_binary(tc *tx, ast_op op, tc_int a, tc_int b, src_span span)
         if (b < 0)
             return TC_ERR(tx, HDS0122, span, tc_text(tx, tc_of_int(b)));
         return tc_of_int(b > 126 ? (a < 0 ? -1 : 0) : a >> b);
-    case AST_OP_AND: return tc_of_int(a & b);
-    case AST_OP_OR: return tc_of_int(a | b);
-    case AST_OP_XOR: return tc_of_int(a ^ b);
-    default: return tc_poison();
+    case AST_OP_AND:
+        return tc_of_int(a & b);
+    case AST_OP_OR:
+        return tc_of_int(a | b);
+    case AST_OP_XOR:
+        return tc_of_int(a ^ b);
+    default:
+        return tc_poison();
     }
 }
 
@@ -84,11 +96,16 @@ static tc_value float_binary(tc *tx, ast_op op, double a, double b, src_span spa
     if (divides && b == 0)
         return TC_ERR(tx, HDS0121, span);
     switch (op) {
-    case AST_OP_ADD: return tc_float(a + b);
-    case AST_OP_SUB: return tc_float(a - b);
-    case AST_OP_MUL: return tc_float(a * b);
-    case AST_OP_DIV: return tc_float(a / b);
-    case AST_OP_FLOORDIV: return tc_float(floor(a / b));
+    case AST_OP_ADD:
+        return tc_float(a + b);
+    case AST_OP_SUB:
+        return tc_float(a - b);
+    case AST_OP_MUL:
+        return tc_float(a * b);
+    case AST_OP_DIV:
+        return tc_float(a / b);
+    case AST_OP_FLOORDIV:
+        return tc_float(floor(a / b));
     case AST_OP_MOD: {
         double r = fmod(a, b);
         return tc_float(r == 0 ? copysign(0, b) : (r < 0) != (b < 0) ? r + b : r);
@@ -97,7 +114,8 @@ static tc_value float_binary(tc *tx, ast_op op, double a, double b, src_span spa
         if (a == 0 && b < 0)
             return TC_ERR(tx, HDS0121, span);
         return tc_float(pow(a, b));
-    default: return tc_poison();
+    default:
+        return tc_poison();
     }
 }
 
@@ -142,7 +160,7 @@ static tc_value set_binary(tc *tx, ast_op op, tc_value a, tc_value b)
         bool in_b = false;
         for (size_t j = 0; j < b.list->len; j++)
             in_b |= tc_equal(a.list->at[i], b.list->at[j]);
-        if (op == AST_OP_OR || (op == AST_OP_AND) == in_b)  // - and ^ keep what is in the first alone
+        if (op == AST_OP_OR || (op == AST_OP_AND) == in_b) // - and ^ keep what is in the first alone
             tc_list_push(tx, r.list, a.list->at[i]);
     }
     for (size_t j = 0; (op == AST_OP_OR || op == AST_OP_XOR) && j < b.list->len; j++) {
@@ -168,7 +186,8 @@ static tc_value compose(tc *tx, tc_value a, tc_value b, src_span span)
         if (m)
             return tc_map_value(m);
         diag *d = tc_error(tx, HDS0124, span, tm_reason_text(why));
-        diag_under(d, "%s over %s", arena_printf(tx->arena, "rank %d", a.map->rank), arena_printf(tx->arena, "rank %d", b.map->rank));
+        diag_under(d, "%s over %s", arena_printf(tx->arena, "rank %d", a.map->rank),
+                   arena_printf(tx->arena, "rank %d", b.map->rank));
         return tc_poison();
     }
     const tm_layout *l = tm_layout_compose(tx->arena, a.layout, b.layout, &why);
@@ -203,7 +222,8 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
         return compose(tx, a, b, span);
     if (op == AST_OP_ADD && a.kind == TC_LAYOUT && b.kind == TC_LAYOUT)
         return layout_concat(tx, a, b, span);
-    if (a.kind == TC_SET && b.kind == TC_SET && (op == AST_OP_AND || op == AST_OP_OR || op == AST_OP_XOR || op == AST_OP_SUB))
+    if (a.kind == TC_SET && b.kind == TC_SET &&
+        (op == AST_OP_AND || op == AST_OP_OR || op == AST_OP_XOR || op == AST_OP_SUB))
         return set_binary(tx, op, a, b);
     if (op == AST_OP_OR && a.kind == TC_DICT && b.kind == TC_DICT) {
         tc_value r = tc_dict_new(tx);
@@ -219,7 +239,8 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
     return tc_poison();
 }
 
-// ---- run-time ----------------------------------------------------------------------------------------------------------
+// ---- run-time
+// ----------------------------------------------------------------------------------------------------------
 
 // The common type of two operands, of which at least one is RT; literals adapt to the other side.
 static const ir_type *common_type(tc *tx, tc_value a, tc_value b)
@@ -260,18 +281,30 @@ static bool is_int_type(const ir_type *t)
 static ir_op arithmetic_op(ast_op op)
 {
     switch (op) {
-    case AST_OP_ADD: return IR_OP_ADD;
-    case AST_OP_SUB: return IR_OP_SUB;
-    case AST_OP_MUL: return IR_OP_MUL;
-    case AST_OP_DIV: return IR_OP_DIV;
-    case AST_OP_FLOORDIV: return IR_OP_FLOORDIV;
-    case AST_OP_MOD: return IR_OP_FLOORMOD;
-    case AST_OP_SHL: return IR_OP_SHL;
-    case AST_OP_SHR: return IR_OP_SHR;
-    case AST_OP_AND: return IR_OP_AND;
-    case AST_OP_OR: return IR_OP_OR;
-    case AST_OP_XOR: return IR_OP_XOR;
-    default: return IR_OP__COUNT;
+    case AST_OP_ADD:
+        return IR_OP_ADD;
+    case AST_OP_SUB:
+        return IR_OP_SUB;
+    case AST_OP_MUL:
+        return IR_OP_MUL;
+    case AST_OP_DIV:
+        return IR_OP_DIV;
+    case AST_OP_FLOORDIV:
+        return IR_OP_FLOORDIV;
+    case AST_OP_MOD:
+        return IR_OP_FLOORMOD;
+    case AST_OP_SHL:
+        return IR_OP_SHL;
+    case AST_OP_SHR:
+        return IR_OP_SHR;
+    case AST_OP_AND:
+        return IR_OP_AND;
+    case AST_OP_OR:
+        return IR_OP_OR;
+    case AST_OP_XOR:
+        return IR_OP_XOR;
+    default:
+        return IR_OP__COUNT;
     }
 }
 
@@ -282,7 +315,8 @@ static tc_value operands_error(tc *tx, ast_op op, tc_value a, tc_value b, src_sp
     if (a.kind == TC_TENSOR || b.kind == TC_TENSOR)
         diag_help(d, "tensors in memory are computed with element by element; whole ones only in registers");
     if (ta && tb && ta->kind == IR_SCALAR && tb->kind == IR_SCALAR && ta != tb)
-        diag_help(d, "convert one of them, for example %s(…)", dt_name(dt_bits(ta->scalar) > dt_bits(tb->scalar) ? ta->scalar : tb->scalar));
+        diag_help(d, "convert one of them, for example %s(…)",
+                  dt_name(dt_bits(ta->scalar) > dt_bits(tb->scalar) ? ta->scalar : tb->scalar));
     return tc_poison();
 }
 
@@ -307,7 +341,8 @@ static tc_value pointer_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_sp
 static tc_value power_expand(tc *tx, tc_value x, int64_t n, src_span span)
 {
     if (n == 0)
-        return tc_rt(dt_is_float(x.rt->type->scalar) ? ir_float(tx->ir, x.rt->type->scalar, 1) : ir_int(tx->ir, x.rt->type->scalar, 1));
+        return tc_rt(dt_is_float(x.rt->type->scalar) ? ir_float(tx->ir, x.rt->type->scalar, 1)
+                                                     : ir_int(tx->ir, x.rt->type->scalar, 1));
     ir_expr *square = tc_keep(tx, x.rt, "base", span), *result = NULL;
     for (; n; n >>= 1) {
         if (n & 1)
@@ -393,7 +428,8 @@ static tc_value rt_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
 {
     if (op == AST_OP_POW)
         return power(tx, a, b, span);
-    bool has_pointer = (a.kind == TC_RT && a.rt->type->kind == IR_POINTER) || (b.kind == TC_RT && b.rt->type->kind == IR_POINTER);
+    bool has_pointer =
+        (a.kind == TC_RT && a.rt->type->kind == IR_POINTER) || (b.kind == TC_RT && b.rt->type->kind == IR_POINTER);
     if (has_pointer)
         return pointer_binary(tx, op, a, b, span);
     bool shifts = op == AST_OP_SHL || op == AST_OP_SHR;
@@ -422,12 +458,29 @@ static tc_value rt_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
 
 static const char *dunder_of(ast_op op)
 {
-    static const char *const names[AST_OP__COUNT] = {
-        [AST_OP_ADD] = "add", [AST_OP_SUB] = "sub", [AST_OP_MUL] = "mul", [AST_OP_DIV] = "truediv", [AST_OP_FLOORDIV] = "floordiv",
-        [AST_OP_MOD] = "mod", [AST_OP_POW] = "pow", [AST_OP_MATMUL] = "matmul", [AST_OP_SHL] = "lshift", [AST_OP_SHR] = "rshift",
-        [AST_OP_AND] = "and", [AST_OP_OR] = "or", [AST_OP_XOR] = "xor", [AST_OP_NEG] = "neg", [AST_OP_POS] = "pos",
-        [AST_OP_INVERT] = "invert", [AST_OP_EQ] = "eq", [AST_OP_NE] = "ne", [AST_OP_LT] = "lt", [AST_OP_LE] = "le",
-        [AST_OP_GT] = "gt", [AST_OP_GE] = "ge", [AST_OP_IN] = "contains"};
+    static const char *const names[AST_OP__COUNT] = {[AST_OP_ADD] = "add",
+                                                     [AST_OP_SUB] = "sub",
+                                                     [AST_OP_MUL] = "mul",
+                                                     [AST_OP_DIV] = "truediv",
+                                                     [AST_OP_FLOORDIV] = "floordiv",
+                                                     [AST_OP_MOD] = "mod",
+                                                     [AST_OP_POW] = "pow",
+                                                     [AST_OP_MATMUL] = "matmul",
+                                                     [AST_OP_SHL] = "lshift",
+                                                     [AST_OP_SHR] = "rshift",
+                                                     [AST_OP_AND] = "and",
+                                                     [AST_OP_OR] = "or",
+                                                     [AST_OP_XOR] = "xor",
+                                                     [AST_OP_NEG] = "neg",
+                                                     [AST_OP_POS] = "pos",
+                                                     [AST_OP_INVERT] = "invert",
+                                                     [AST_OP_EQ] = "eq",
+                                                     [AST_OP_NE] = "ne",
+                                                     [AST_OP_LT] = "lt",
+                                                     [AST_OP_LE] = "le",
+                                                     [AST_OP_GT] = "gt",
+                                                     [AST_OP_GE] = "ge",
+                                                     [AST_OP_IN] = "contains"};
     return names[op];
 }
 
@@ -499,15 +552,18 @@ static tc_value rt_unary(tc *tx, ast_op op, tc_value a, src_span span)
         a = tc_rt(ir_cast(tx->ir, a.rt, t, span));
     }
     switch (op) {
-    case AST_OP_POS: return a;
-    case AST_OP_NEG: return tc_rt(ir_unary(tx->ir, IR_OP_NEG, a.rt, span));
+    case AST_OP_POS:
+        return a;
+    case AST_OP_NEG:
+        return tc_rt(ir_unary(tx->ir, IR_OP_NEG, a.rt, span));
     case AST_OP_INVERT:
         if (dt_is_int(t->scalar))
             return tc_rt(ir_unary(tx->ir, IR_OP_BITNOT, a.rt, span));
         if (t->scalar == DT_BOOL)
             return tc_rt(ir_unary(tx->ir, IR_OP_NOT, a.rt, span));
         return TC_ERR(tx, HDS0127, span, "~", tc_describe(tx, a));
-    default: return tc_poison();
+    default:
+        return tc_poison();
     }
 }
 
@@ -545,7 +601,8 @@ tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
     return TC_ERR(tx, HDS0127, span, ast_op_text(op), tc_describe(tx, a));
 }
 
-// ---- comparisons -------------------------------------------------------------------------------------------------------
+// ---- comparisons
+// -------------------------------------------------------------------------------------------------------
 
 static int compare_str(str a, str b)
 {
@@ -607,7 +664,8 @@ static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
         const tc_range *r = in.range;
         tc_int distance;
         bool inside = r->step > 0 ? item.i >= r->start && item.i < r->stop : item.i <= r->start && item.i > r->stop;
-        return tc_bool(inside && !__builtin_sub_overflow(item.i, r->start, &distance) && (r->step == -1 || distance % r->step == 0));
+        return tc_bool(inside && !__builtin_sub_overflow(item.i, r->start, &distance) &&
+                       (r->step == -1 || distance % r->step == 0));
     }
     if (in.kind == TC_TUPLE || in.kind == TC_LIST || in.kind == TC_SET) {
         if (!tc_is_compile_time(item) || !tc_is_compile_time(in)) {
@@ -632,12 +690,18 @@ static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
 static ir_op comparison_op(ast_op op)
 {
     switch (op) {
-    case AST_OP_EQ: return IR_OP_EQ;
-    case AST_OP_NE: return IR_OP_NE;
-    case AST_OP_LT: return IR_OP_LT;
-    case AST_OP_LE: return IR_OP_LE;
-    case AST_OP_GT: return IR_OP_GT;
-    default: return IR_OP_GE;
+    case AST_OP_EQ:
+        return IR_OP_EQ;
+    case AST_OP_NE:
+        return IR_OP_NE;
+    case AST_OP_LT:
+        return IR_OP_LT;
+    case AST_OP_LE:
+        return IR_OP_LE;
+    case AST_OP_GT:
+        return IR_OP_GT;
+    default:
+        return IR_OP_GE;
     }
 }
 
@@ -651,8 +715,8 @@ static tc_value rt_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span s
     const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
     if (ta && tb && ta->kind == IR_POINTER && tb->kind == IR_POINTER) {
         const ir_type *word = ir_scalar(tx->ir, DT_U64);
-        return tc_rt(ir_binary(tx->ir, comparison_op(op), tc_pointer_cast(tx, a.rt, word, span), tc_pointer_cast(tx, b.rt, word, span),
-                               span));
+        return tc_rt(ir_binary(tx->ir, comparison_op(op), tc_pointer_cast(tx, a.rt, word, span),
+                               tc_pointer_cast(tx, b.rt, word, span), span));
     }
     const ir_type *t = common_type(tx, a, b);
     if (!t || t->kind != IR_SCALAR)

@@ -1,7 +1,8 @@
 // Records: a class is a list of typed fields and methods; its instances dissolve into their fields.
 //
-// A field annotated with a run-time type lives in a variable of its own; one annotated int, float, … is a constant; one whose
-// annotation makes a tensor (shared_tensor(…), register_tensor(…)) is that tensor; others hold what they are given.
+// A field annotated with a run-time type lives in a variable of its own; one annotated int, float, … is a constant; one
+// whose annotation makes a tensor (shared_tensor(…), register_tensor(…)) is that tensor; others hold what they are
+// given.
 #include "typecheck/tc_priv.h"
 
 #include <string.h>
@@ -64,14 +65,15 @@ tc_value *tc_record_field(tc_record *r, sym name, int *index)
     return NULL;
 }
 
-// ---- construction ------------------------------------------------------------------------------------------------------------
+// ---- construction
+// ------------------------------------------------------------------------------------------------------------
 
 typedef struct construction {
     tc *tx;
     tc_class *class;
     tc_args *args;
     bool *taken;
-    tc_scope *scope;  // type parameters, then the fields by name
+    tc_scope *scope; // type parameters, then the fields by name
 } construction;
 
 // A field that lives in a variable: its value is a read of it.
@@ -133,7 +135,8 @@ static int keyword(construction *k, sym name)
     return -1;
 }
 
-// Whether all fields get their values from the class itself or by keyword, so that positional arguments are type parameters.
+// Whether all fields get their values from the class itself or by keyword, so that positional arguments are type
+// parameters.
 static bool fields_are_complete(construction *k)
 {
     for (int i = 0; i < k->class->field_count; i++) {
@@ -170,7 +173,7 @@ static bool bind_type_params(construction *k, const bool *by_field)
             given = true;
         }
         if (!given && tc_scope_find_here(k->scope, p->name))
-            continue;  // inferred from a field
+            continue; // inferred from a field
         if (!given && p->default_value) {
             v = tc_eval_annotation(tx, p->default_value, k->scope);
             given = true;
@@ -281,7 +284,8 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args)
     return record;
 }
 
-// ---- use -------------------------------------------------------------------------------------------------------------------------
+// ---- use
+// -------------------------------------------------------------------------------------------------------------------------
 
 tc_value tc_record_copy(tc *tx, tc_value v, src_span span)
 {
@@ -366,7 +370,8 @@ tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found)
     return (tc_value){.kind = TC_FUNCTION, .function = bound};
 }
 
-tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *args, size_t len, src_span span, bool *found)
+tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *args, size_t len, src_span span,
+                          bool *found)
 {
     *found = false;
     if (v.kind != TC_RECORD)

@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-enum { HASH_FROM = 12 };  // scopes with more names than this use a hash table
+enum { HASH_FROM = 12 }; // scopes with more names than this use a hash table
 
 tc_scope *tc_scope_new(tc *tx, tc_scope *parent, tc_module *module, int kind)
 {

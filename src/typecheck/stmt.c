@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-// ---- binding a local name ---------------------------------------------------------------------------------------------------
+// ---- binding a local name
+// ---------------------------------------------------------------------------------------------------
 
 static tc_binding *bind_run_time(tc *tx, sym name, ir_expr *value, src_span span)
 {
@@ -13,7 +14,7 @@ static tc_binding *bind_run_time(tc *tx, sym name, ir_expr *value, src_span span
     bool adopts = value->op == IR_OP_VAR && last && last->kind == IR_DECL && last->var == value->u.var &&
                   strcmp(value->u.var->name, "t") == 0;
     if (adopts) {
-        var = value->u.var;  // a temporary made for this value just now takes the name
+        var = value->u.var; // a temporary made for this value just now takes the name
         var->name = name->text;
         var->span = span;
     } else {
@@ -108,7 +109,8 @@ void tc_bind_local(tc *tx, sym name, tc_value v, src_span span)
         assign_elementwise(tx, b, v, span);
         return;
     }
-    if (deeper && b->value.kind == TC_RECORD && v.kind == TC_RECORD && tc_record_store_all(tx, b->value.record, v.record, span))
+    if (deeper && b->value.kind == TC_RECORD && v.kind == TC_RECORD &&
+        tc_record_store_all(tx, b->value.record, v.record, span))
         return;
     if (deeper && !tc_equal(b->value, v) && !tc_is_poison(b->value)) {
         diag *d = tc_error(tx, HDS0151, span, name->text, tc_describe(tx, b->value));
@@ -123,7 +125,8 @@ void tc_bind_local(tc *tx, sym name, tc_value v, src_span span)
     tc_scope_bind(tx, tx->frame->scope, name, tc_freeze(tx, v, span), span);
 }
 
-// ---- targets ------------------------------------------------------------------------------------------------------------------
+// ---- targets
+// ------------------------------------------------------------------------------------------------------------------
 
 static bool unpack(tc *tx, const ast_list *targets, tc_value v, src_span span)
 {
@@ -208,7 +211,8 @@ static bool has_slice(const ast_subscript *s)
 static bool assign_items(tc *tx, tc_value base, const tc_list *items, tc_value v, src_span span)
 {
     switch (base.kind) {
-    case TC_POISON: return false;
+    case TC_POISON:
+        return false;
     case TC_TENSOR:
         if ((int)items->len < base.tensor->rank) {
             tc_value part = tc_tensor_load(tx, base.tensor, items->at, items->len, NULL, span);
@@ -216,7 +220,8 @@ static bool assign_items(tc *tx, tc_value base, const tc_list *items, tc_value v
         }
         return tc_tensor_store(tx, base.tensor, items->at, items->len, v, false, span);
     case TC_DICT:
-    case TC_LIST: return store_dict(tx, base, items, v, span);
+    case TC_LIST:
+        return store_dict(tx, base, items, v, span);
     case TC_RT:
         if (base.rt->type->kind == IR_POINTER)
             return store_pointer(tx, base.rt, items, v, span);
@@ -232,7 +237,8 @@ static bool assign_items(tc *tx, tc_value base, const tc_list *items, tc_value v
             return !tc_is_poison(r);
         break;
     }
-    default: break;
+    default:
+        break;
     }
     tc_error(tx, HDS0153, span, tc_describe(tx, base));
     return false;
@@ -275,11 +281,12 @@ bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span)
     switch (target->kind) {
     case AST_NAME: {
         sym name = AST_AS(NAME, name, target)->name;
-        bool is_constant = !tx->frame->function && tx->frame->scope->module == tx->main && tx->frame->scope->kind == TC_SCOPE_MODULE;
+        bool is_constant =
+            !tx->frame->function && tx->frame->scope->module == tx->main && tx->frame->scope->kind == TC_SCOPE_MODULE;
         if (is_constant && tx->options->define_count)
-            tc_defined(tx, name, &v);  // -D NAME=VALUE
+            tc_defined(tx, name, &v); // -D NAME=VALUE
         if (tc_is_poison(v))
-            tc_scope_bind(tx, tx->frame->scope, name, v, target->span);  // silences what follows
+            tc_scope_bind(tx, tx->frame->scope, name, v, target->span); // silences what follows
         else if (strcmp(name->text, "_") != 0)
             tc_bind_local(tx, name, v, target->span);
         return !tc_is_poison(v);
@@ -294,8 +301,10 @@ bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span)
         }
         return unpack(tx, &s->items, v, span);
     }
-    case AST_SUBSCRIPT: return !tc_is_poison(v) && assign_subscript(tx, AST_AS(SUBSCRIPT, subscript, target), v, target->span);
-    case AST_ATTRIBUTE: return !tc_is_poison(v) && assign_attribute(tx, AST_AS(ATTRIBUTE, attribute, target), v, span);
+    case AST_SUBSCRIPT:
+        return !tc_is_poison(v) && assign_subscript(tx, AST_AS(SUBSCRIPT, subscript, target), v, target->span);
+    case AST_ATTRIBUTE:
+        return !tc_is_poison(v) && assign_attribute(tx, AST_AS(ATTRIBUTE, attribute, target), v, span);
     default:
         if (target->kind != AST_BAD)
             tc_error(tx, HDS0155, target->span);
@@ -303,9 +312,11 @@ bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span)
     }
 }
 
-// ---- assignment statements --------------------------------------------------------------------------------------------------------
+// ---- assignment statements
+// --------------------------------------------------------------------------------------------------------
 
-// `a, b = b, a`: the right side is a tuple of values that may read the targets. Each is stored first, unless no target is read.
+// `a, b = b, a`: the right side is a tuple of values that may read the targets. Each is stored first, unless no target
+// is read.
 static bool reads_any_local(const ir_expr *e, const tc_scope *scope, const ast_sequence *targets)
 {
     if (e->op == IR_OP_VAR) {
@@ -338,7 +349,8 @@ static tc_value settle_tuple(tc *tx, const ast_expr *target, tc_value v)
     for (size_t i = 0; i < copy.list->len; i++) {
         tc_value item = copy.list->at[i];
         if (item.kind == TC_RT && reads_any_local(item.rt, tx->frame->scope, targets))
-            copy.list->at[i] = tc_rt(ir_read(tx->ir, tc_declare(tx, "t_old", item.rt->type, item.rt, target->span), target->span));
+            copy.list->at[i] =
+                tc_rt(ir_read(tx->ir, tc_declare(tx, "t_old", item.rt->type, item.rt, target->span), target->span));
     }
     return copy;
 }
@@ -368,8 +380,8 @@ static bool exec_assign(tc *tx, const ast_assign *s)
 
 static bool in_place(tc *tx, ast_op op, tc_value old, tc_value v, src_span span)
 {
-    static const char *const names[AST_OP__COUNT] = {[AST_OP_ADD] = "__iadd__", [AST_OP_SUB] = "__isub__", [AST_OP_MUL] = "__imul__",
-                                                     [AST_OP_DIV] = "__itruediv__"};
+    static const char *const names[AST_OP__COUNT] = {
+        [AST_OP_ADD] = "__iadd__", [AST_OP_SUB] = "__isub__", [AST_OP_MUL] = "__imul__", [AST_OP_DIV] = "__itruediv__"};
     if (old.kind != TC_RECORD || !names[op])
         return false;
     bool found = false;
@@ -385,13 +397,16 @@ static bool aug_subscript(tc *tx, const ast_aug_assign *s, const ast_subscript *
         return false;
     if (base.kind == TC_TENSOR && has_slice(at)) {
         tc_value view = tc_tensor_index(tx, base.tensor, at), v = tc_eval(tx, s->value);
-        return view.kind == TC_TENSOR && tc_tensor_assign(tx, view.tensor, tc_binary(tx, s->op, view, v, s->node.span), s->node.span);
+        return view.kind == TC_TENSOR &&
+               tc_tensor_assign(tx, view.tensor, tc_binary(tx, s->op, view, v, s->node.span), s->node.span);
     }
     tc_list items = {0};
     if (!tc_eval_items(tx, &at->items, &items))
         return false;
     for (size_t i = 0; i < items.len; i++)
-        items.at[i] = items.at[i].kind == TC_RT && !ir_is_pure(items.at[i].rt) ? tc_freeze(tx, items.at[i], s->node.span) : items.at[i];
+        items.at[i] = items.at[i].kind == TC_RT && !ir_is_pure(items.at[i].rt)
+                          ? tc_freeze(tx, items.at[i], s->node.span)
+                          : items.at[i];
     if (base.kind == TC_TENSOR && !tc_tensor_check_indices(tx, base.tensor, at, &items))
         return false;
     tc_value old = tc_index_value(tx, base, items.at, items.len, at->node.span);
@@ -429,7 +444,8 @@ static const char *target_name(const ast_expr *target)
     return target->kind == AST_NAME ? AST_AS(NAME, name, target)->name->text : "value";
 }
 
-// `x: T = v` declares a run-time variable of that type; `x: int = v` a constant; `x: T[shape]` a private register tensor.
+// `x: T = v` declares a run-time variable of that type; `x: int = v` a constant; `x: T[shape]` a private register
+// tensor.
 static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
 {
     tc_value annotation = tc_eval_annotation(tx, s->annotation, tx->frame->scope);
@@ -454,12 +470,14 @@ static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
         ir_var *var = tc_declare(tx, name->text, annotation.type, init, s->node.span);
         if (!init)
             var->is_mutable = true;
-        tc_binding *b = tc_scope_bind(tx, tx->frame->scope, name, tc_rt(ir_read(tx->ir, var, s->node.span)), s->node.span);
+        tc_binding *b =
+            tc_scope_bind(tx, tx->frame->scope, name, tc_rt(ir_read(tx->ir, var, s->node.span)), s->node.span);
         b->var = var;
         return true;
     }
     if (annotation.kind == TC_TENSOR_TYPE && !s->value) {
-        tc_value t = tc_tensor_declare(tx, name->text, annotation.tensor_type, IR_VAR_LOCAL, tc_none(), 0, NULL, s->node.span);
+        tc_value t =
+            tc_tensor_declare(tx, name->text, annotation.tensor_type, IR_VAR_LOCAL, tc_none(), 0, NULL, s->node.span);
         return tc_assign_target(tx, s->target, t, s->node.span);
     }
     if (!s->value) {
@@ -467,10 +485,12 @@ static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
         tc_scope_bind(tx, tx->frame->scope, name, tc_poison(), s->node.span);
         return false;
     }
-    return tc_assign_target(tx, s->target, tc_conform(tx, v, annotation, target_name(s->target), s->value->span), s->node.span);
+    return tc_assign_target(tx, s->target, tc_conform(tx, v, annotation, target_name(s->target), s->value->span),
+                            s->node.span);
 }
 
-// ---- the rest ------------------------------------------------------------------------------------------------------------------------
+// ---- the rest
+// ------------------------------------------------------------------------------------------------------------------------
 
 static bool exec_assert(tc *tx, const ast_assert *s)
 {
@@ -508,7 +528,8 @@ static bool exec_assert(tc *tx, const ast_assert *s)
 static bool exec_expression(tc *tx, const ast_expr_stmt *s)
 {
     tc_value v = tc_eval(tx, s->value);
-    if (v.kind == TC_RT && !ir_is_pure(v.rt) && v.rt->op != IR_OP_VAR && v.rt->op != IR_OP_LOAD && v.rt->op != IR_OP_PLOAD) {
+    if (v.kind == TC_RT && !ir_is_pure(v.rt) && v.rt->op != IR_OP_VAR && v.rt->op != IR_OP_LOAD &&
+        v.rt->op != IR_OP_PLOAD) {
         ir_stmt *e = ir_new_stmt(tx->ir, IR_EVAL, s->node.span);
         e->value = v.rt;
         tc_emit(tx, e);
@@ -549,20 +570,41 @@ static bool exec_class(tc *tx, const ast_class *c)
 static tc_flow exec_node(tc *tx, const ast_stmt *s)
 {
     switch (s->kind) {
-    case AST_FUNCTION: exec_function(tx, (const ast_function *)s); break;
-    case AST_CLASS: exec_class(tx, (const ast_class *)s); break;
-    case AST_RETURN: return tc_exec_return(tx, (const ast_return *)s);
-    case AST_ASSIGN: exec_assign(tx, (const ast_assign *)s); break;
-    case AST_AUG_ASSIGN: exec_aug_assign(tx, (const ast_aug_assign *)s); break;
-    case AST_ANN_ASSIGN: exec_ann_assign(tx, (const ast_ann_assign *)s); break;
-    case AST_FOR: return tc_exec_for(tx, (const ast_for *)s);
-    case AST_WHILE: return tc_exec_while(tx, (const ast_while *)s);
-    case AST_IF: return tc_exec_if(tx, (const ast_if *)s);
-    case AST_WITH: return tc_exec_with(tx, (const ast_with *)s);
-    case AST_ASSERT: exec_assert(tx, (const ast_assert *)s); break;
+    case AST_FUNCTION:
+        exec_function(tx, (const ast_function *)s);
+        break;
+    case AST_CLASS:
+        exec_class(tx, (const ast_class *)s);
+        break;
+    case AST_RETURN:
+        return tc_exec_return(tx, (const ast_return *)s);
+    case AST_ASSIGN:
+        exec_assign(tx, (const ast_assign *)s);
+        break;
+    case AST_AUG_ASSIGN:
+        exec_aug_assign(tx, (const ast_aug_assign *)s);
+        break;
+    case AST_ANN_ASSIGN:
+        exec_ann_assign(tx, (const ast_ann_assign *)s);
+        break;
+    case AST_FOR:
+        return tc_exec_for(tx, (const ast_for *)s);
+    case AST_WHILE:
+        return tc_exec_while(tx, (const ast_while *)s);
+    case AST_IF:
+        return tc_exec_if(tx, (const ast_if *)s);
+    case AST_WITH:
+        return tc_exec_with(tx, (const ast_with *)s);
+    case AST_ASSERT:
+        exec_assert(tx, (const ast_assert *)s);
+        break;
     case AST_IMPORT:
-    case AST_FROM_IMPORT: tc_exec_import(tx, s); break;
-    case AST_EXPR_STMT: exec_expression(tx, (const ast_expr_stmt *)s); break;
+    case AST_FROM_IMPORT:
+        tc_exec_import(tx, s);
+        break;
+    case AST_EXPR_STMT:
+        exec_expression(tx, (const ast_expr_stmt *)s);
+        break;
     case AST_BREAK:
     case AST_CONTINUE: {
         tc_loop *loop = tx->frame->loop;
@@ -581,13 +623,15 @@ static tc_flow exec_node(tc *tx, const ast_stmt *s)
         }
         if (loop->kind == TC_LOOP_TASKS || loop->region != tx->region) {
             diag *d = tc_error(tx, HDS0162, s->span, word,
-                               loop->kind == TC_LOOP_TASKS ? "a loop over the tasks of a mapping" : "a loop that is unrolled while compiling");
+                               loop->kind == TC_LOOP_TASKS ? "a loop over the tasks of a mapping"
+                                                           : "a loop that is unrolled while compiling");
             diag_help(d, "use an if, or a loop over range()");
             return TC_NEXT;
         }
         return s->kind == AST_BREAK ? TC_BREAK : TC_CONTINUE;
     }
-    default: break;  // PASS; UNSUPPORTED and BAD were reported by the parser
+    default:
+        break; // PASS; UNSUPPORTED and BAD were reported by the parser
     }
     return TC_NEXT;
 }

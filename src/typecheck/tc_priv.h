@@ -1,8 +1,9 @@
 // The elaborator's own declarations: values, scopes, context. Only files of src/typecheck include this.
 //
-// Elaborating an expression gives a tc_value: a compile-time value (number, text, tuple, type, mapping, function, …) or a
-// run-time one (an IR expression, a tensor view, a record with run-time fields). Elaborating a statement appends IR to the
-// current block. A poison value stands for something that was reported already and silences what follows from it.
+// Elaborating an expression gives a tc_value: a compile-time value (number, text, tuple, type, mapping, function, …) or
+// a run-time one (an IR expression, a tensor view, a record with run-time fields). Elaborating a statement appends IR
+// to the current block. A poison value stands for something that was reported already and silences what follows from
+// it.
 #pragma once
 
 #include "typecheck/typecheck.h"
@@ -25,25 +26,43 @@ typedef __int128 tc_int;
 typedef enum tc_kind {
     TC_POISON,
     // compile-time data
-    TC_NONE, TC_BOOL, TC_INT, TC_FLOAT, TC_STR, TC_TUPLE, TC_LIST, TC_SET, TC_DICT, TC_RANGE, TC_ELLIPSIS,
+    TC_NONE,
+    TC_BOOL,
+    TC_INT,
+    TC_FLOAT,
+    TC_STR,
+    TC_TUPLE,
+    TC_LIST,
+    TC_SET,
+    TC_DICT,
+    TC_RANGE,
+    TC_ELLIPSIS,
     // compile-time things
-    TC_TYPE,         // scalar, vector, pointer or void type
-    TC_TENSOR_TYPE,  // T[shape], T[mapping], shared[…]
-    TC_KIND,         // int, float, dtype, function, …: what a compile-time parameter may be
-    TC_MAP, TC_LAYOUT,
-    TC_FUNCTION, TC_NATIVE, TC_METHOD, TC_MODULE, TC_CLASS, TC_NAMESPACE, TC_SPACE, TC_SCOPE_NAME,
+    TC_TYPE,        // scalar, vector, pointer or void type
+    TC_TENSOR_TYPE, // T[shape], T[mapping], shared[…]
+    TC_KIND,        // int, float, dtype, function, …: what a compile-time parameter may be
+    TC_MAP,
+    TC_LAYOUT,
+    TC_FUNCTION,
+    TC_NATIVE,
+    TC_METHOD,
+    TC_MODULE,
+    TC_CLASS,
+    TC_NAMESPACE,
+    TC_SPACE,
+    TC_SCOPE_NAME,
     // run-time
-    TC_RT,           // scalar, vector or pointer expression
-    TC_TENSOR,       // a tensor or a view of one
+    TC_RT,     // scalar, vector or pointer expression
+    TC_TENSOR, // a tensor or a view of one
     TC_RECORD,
-    TC_TASKS,        // mapping.on(worker): only `for` takes it
-    TC_GRID,         // grid(m, n): only `for` takes it
+    TC_TASKS, // mapping.on(worker): only `for` takes it
+    TC_GRID,  // grid(m, n): only `for` takes it
 } tc_kind;
 
 typedef struct tc_list {
     tc_value *at;
     size_t len, cap;
-    int region;  // in which it was made; 0 also where it does not matter
+    int region; // in which it was made; 0 also where it does not matter
 } tc_list;
 
 typedef struct tc_dict {
@@ -66,19 +85,39 @@ typedef struct tc_grid {
 
 typedef struct tc_range {
     tc_int start, stop, step;
-    bool is_static;  // static_range(): unrolled also in run-time code
-    ir_expr *bounds[3];  // of a run-time range: start, stop, step; else NULL
+    bool is_static;     // static_range(): unrolled also in run-time code
+    ir_expr *bounds[3]; // of a run-time range: start, stop, step; else NULL
 } tc_range;
 
 // Kinds of compile-time parameters; also Python's conversion functions int(), float(), …
 typedef enum tc_kind_name {
-    TC_KIND_INT, TC_KIND_FLOAT, TC_KIND_BOOL, TC_KIND_STR, TC_KIND_DTYPE, TC_KIND_TYPE, TC_KIND_LAYOUT, TC_KIND_MAPPING,
-    TC_KIND_FUNCTION, TC_KIND_TUPLE, TC_KIND_LIST, TC_KIND_DICT, TC_KIND_SET, TC_KIND_OBJECT, TC_KIND__COUNT
+    TC_KIND_INT,
+    TC_KIND_FLOAT,
+    TC_KIND_BOOL,
+    TC_KIND_STR,
+    TC_KIND_DTYPE,
+    TC_KIND_TYPE,
+    TC_KIND_LAYOUT,
+    TC_KIND_MAPPING,
+    TC_KIND_FUNCTION,
+    TC_KIND_TUPLE,
+    TC_KIND_LIST,
+    TC_KIND_DICT,
+    TC_KIND_SET,
+    TC_KIND_OBJECT,
+    TC_KIND__COUNT
 } tc_kind_name;
 
 typedef enum tc_namespace {
-    TC_NS_ATTRS, TC_NS_ATTRS_CUDA, TC_NS_ATTR, TC_NS_META, TC_NS_HIDET,
-    TC_NS_TID, TC_NS_BID, TC_NS_BDIM, TC_NS_GDIM,
+    TC_NS_ATTRS,
+    TC_NS_ATTRS_CUDA,
+    TC_NS_ATTR,
+    TC_NS_META,
+    TC_NS_HIDET,
+    TC_NS_TID,
+    TC_NS_BID,
+    TC_NS_BDIM,
+    TC_NS_GDIM,
 } tc_namespace;
 
 typedef struct tc_method {
@@ -93,7 +132,7 @@ struct tc_value {
         tc_int i;
         double f;
         str s;
-        tc_list *list;  // TUPLE, LIST, SET
+        tc_list *list; // TUPLE, LIST, SET
         tc_dict *dict;
         tc_range *range;
         const ir_type *type;
@@ -117,16 +156,17 @@ struct tc_value {
     };
 };
 
-// ---- tensors ---------------------------------------------------------------------------------------------------------
+// ---- tensors
+// ---------------------------------------------------------------------------------------------------------
 
 struct tc_tensor_type {
     const ir_type *elem;
-    ir_space space;           // GLOBAL by default; GENERIC: any
-    int rank;                 // -1: unknown (a layout parameter still to be inferred)
-    tc_value shape[TM_MAX_RANK];  // INT or RT
-    const tm_layout *layout;  // NULL: row-major
-    const tm_map *map;        // register tensors distributed by a mapping
-    tc_class *record;         // shared_tensor of records; else NULL
+    ir_space space;              // GLOBAL by default; GENERIC: any
+    int rank;                    // -1: unknown (a layout parameter still to be inferred)
+    tc_value shape[TM_MAX_RANK]; // INT or RT
+    const tm_layout *layout;     // NULL: row-major
+    const tm_map *map;           // register tensors distributed by a mapping
+    tc_class *record;            // shared_tensor of records; else NULL
 };
 
 // A view: base index d is offset[d] + (dim_of[d] >= 0 ? index of view dimension dim_of[d] : 0).
@@ -142,21 +182,22 @@ struct tc_tensor {
     bool is_const;                // may not be written
 };
 
-// ---- functions, classes, modules ---------------------------------------------------------------------------------------
+// ---- functions, classes, modules
+// ---------------------------------------------------------------------------------------
 
 struct tc_function {
     uint32_t id;
-    sym name;                // NULL: lambda
-    const ast_function *decl;// NULL: lambda
+    sym name;                 // NULL: lambda
+    const ast_function *decl; // NULL: lambda
     const ast_lambda *lambda;
     tc_module *module;
-    tc_scope *closure;       // where the body's free names are looked up
-    tc_value *self;          // bound method: the record; else NULL
-    tc_class *owner;         // the class of a method
-    sym *bound_names;        // compile-time parameters given in brackets
+    tc_scope *closure; // where the body's free names are looked up
+    tc_value *self;    // bound method: the record; else NULL
+    tc_class *owner;   // the class of a method
+    sym *bound_names;  // compile-time parameters given in brackets
     tc_value *bound_values;
     int bound_count;
-    tc_value *defaults;      // by parameter: its known default, as it was where the function was defined; poison: none
+    tc_value *defaults; // by parameter: its known default, as it was where the function was defined; poison: none
     // facts found once per declaration (shared by copies that bind parameters)
     struct tc_function_facts *facts;
 };
@@ -164,16 +205,16 @@ struct tc_function {
 typedef struct tc_function_facts {
     bool is_kernel, is_script, is_instruction, is_test, is_host;
     bool has_grid, has_block;
-    bool needs_run_time;     // compile-time evaluation failed once for want of run-time values
+    bool needs_run_time; // compile-time evaluation failed once for want of run-time values
     bool decorators_done;
-    bool in_progress;        // its plain check is under way
+    bool in_progress; // its plain check is under way
     // @instruction(…)
     const char *arch_text;
     const arch *arch;
     ir_scope scope;
     int effects;
     bool pure;
-    map instances;           // device functions and kernels: key text -> ir_func*
+    map instances; // device functions and kernels: key text -> ir_func*
 } tc_function_facts;
 
 typedef struct tc_field {
@@ -188,23 +229,23 @@ struct tc_class {
     sym name;
     const ast_class *decl;
     tc_module *module;
-    tc_scope *closure;       // scope with the type parameters bound, for instances
-    sym *bound_names;        // type parameters given
+    tc_scope *closure; // scope with the type parameters bound, for instances
+    sym *bound_names;  // type parameters given
     tc_value *bound_values;
     int bound_count;
     tc_field *fields;
     int field_count;
-    map methods;             // sym -> tc_function*
-    tc_class *generic;       // the declaration this is an instance of
+    map methods;       // sym -> tc_function*
+    tc_class *generic; // the declaration this is an instance of
 };
 
 struct tc_record {
     tc_class *class;
-    tc_value *fields;        // RT fields: VAR of the field's own variable
+    tc_value *fields; // RT fields: VAR of the field's own variable
 };
 
 struct tc_module {
-    const char *path;        // dotted name
+    const char *path; // dotted name
     src_file *file;
     ast_module *ast;
     tc_scope *scope;
@@ -214,19 +255,20 @@ struct tc_module {
     tc_module *importer;
 };
 
-// ---- scopes ---------------------------------------------------------------------------------------------------------------
+// ---- scopes
+// ---------------------------------------------------------------------------------------------------------------
 
 typedef struct tc_binding {
     sym name;
     tc_value value;
-    src_span span;      // where it was bound
-    ir_var *var;        // run-time scalar variable behind [value], or NULL
-    ir_func *owner;     // function whose IR the run-time value belongs to
-    int region;         // control-flow region in which it was bound
+    src_span span;  // where it was bound
+    ir_var *var;    // run-time scalar variable behind [value], or NULL
+    ir_func *owner; // function whose IR the run-time value belongs to
+    int region;     // control-flow region in which it was bound
     enum { TC_BOUND, TC_MAYBE_UNDEFINED } state;
-    src_span other;     // MAYBE_UNDEFINED: the branch
-    bool differs;       // MAYBE_UNDEFINED: both branches bind it, to things that have nothing in common
-    tc_module *lazy_module;       // imports are followed on first use of the name …
+    src_span other;         // MAYBE_UNDEFINED: the branch
+    bool differs;           // MAYBE_UNDEFINED: both branches bind it, to things that have nothing in common
+    tc_module *lazy_module; // imports are followed on first use of the name …
     sym lazy_name;
 } tc_binding;
 
@@ -235,29 +277,30 @@ struct tc_scope {
     tc_module *module;
     enum { TC_SCOPE_NATIVE, TC_SCOPE_MODULE, TC_SCOPE_CLASS, TC_SCOPE_FUNCTION } kind;
     bool hashed;
-    map names;                 // of large scopes: sym -> tc_binding*
-    VEC(tc_binding *) list;    // in order of binding
+    map names;              // of large scopes: sym -> tc_binding*
+    VEC(tc_binding *) list; // in order of binding
 };
 
-// ---- calls ----------------------------------------------------------------------------------------------------------------
+// ---- calls
+// ----------------------------------------------------------------------------------------------------------------
 
 typedef struct tc_arg {
-    sym name;  // NULL: positional
+    sym name; // NULL: positional
     tc_value value;
     src_span span;
 } tc_arg;
 
 struct tc_args {
     VEC(tc_arg) list;
-    src_span span;  // of the call
+    src_span span; // of the call
 };
 
 typedef tc_value tc_native_run(tc *tx, const tc_native *self, tc_args *args);
 struct tc_native {
     const char *name;
     tc_native_run *run;
-    int min_args, max_args;  // positional and keyword together; max -1: any
-    const char *params;      // names in order, space-separated, for keywords; NULL: positional only
+    int min_args, max_args; // positional and keyword together; max -1: any
+    const char *params;     // names in order, space-separated, for keywords; NULL: positional only
     int data;
 };
 
@@ -274,22 +317,22 @@ typedef struct tc_loop {
 // One function activation: a kernel, a device function, or a function that dissolves in its caller.
 struct tc_frame {
     tc_frame *caller;
-    const tc_function *function;  // NULL: module level
+    const tc_function *function; // NULL: module level
     tc_scope *scope;
     src_span call_span;
     const char *title;
-    bool compile_time;   // loops over known bounds run
-    bool preparing;      // its arguments are being matched: the frame of the body, if there is one yet, tells the same
-    bool dissolved;      // `return` gives a value to the caller instead of a RETURN statement
+    bool compile_time; // loops over known bounds run
+    bool preparing;    // its arguments are being matched: the frame of the body, if there is one yet, tells the same
+    bool dissolved;    // `return` gives a value to the caller instead of a RETURN statement
     int entry_region;
     tc_loop *loop;
     // result of a dissolved function
     bool has_result;
     tc_value result;
     src_span result_span;
-    bool result_in_vars; // some return sits under run-time control flow: [result] holds variables
-    int label;           // of the scope to leave, 0: none yet
-    const ir_type *return_type;  // of device functions; NULL: none given
+    bool result_in_vars;        // some return sits under run-time control flow: [result] holds variables
+    int label;                  // of the scope to leave, 0: none yet
+    const ir_type *return_type; // of device functions; NULL: none given
     tc_value return_annotation;
     bool in_instruction;
     int with_depth;              // `with` blocks open in this activation
@@ -303,10 +346,10 @@ struct tc {
     diag_context *diags;
     const tc_options *options;
     ir_module *ir;
-    ir_func *func;       // being written; NULL at module level
-    ir_block *block;     // statements go here
+    ir_func *func;   // being written; NULL at module level
+    ir_block *block; // statements go here
     tc_frame *frame;
-    int region;          // number of the current run-time control-flow region, unique
+    int region; // number of the current run-time control-flow region, unique
     int next_region;
     VEC(int) region_stack;
     int next_label;
@@ -317,14 +360,14 @@ struct tc {
     int speculating;     // > 0: inside a compile-time attempt
     bool needs_run_time; // the attempt met a run-time value
     tc_scope *natives;
-    map modules;         // path -> tc_module*
-    map file_modules;    // src_file* -> tc_module*
+    map modules;      // path -> tc_module*
+    map file_modules; // src_file* -> tc_module*
     VEC(tc_module *) loading;
     tc_module *main;
     tc_scope *main_scope;
-    map intrins;         // key -> ir_intrin*
-    map definitions;     // ir_var* -> ir_expr* (initialisers of single-assignment locals)
-    map names_used;      // IR function names
+    map intrins;     // key -> ir_intrin*
+    map definitions; // ir_var* -> ir_expr* (initialisers of single-assignment locals)
+    map names_used;  // IR function names
     uint32_t next_id;
     bool attrs_allowed;
     src_span value_span; // right side of the assignment under way; nowhere outside of one
@@ -334,63 +377,98 @@ struct tc {
 };
 
 typedef struct tc_captures {
-    map vars;               // host ir_var* -> kernel ir_var*
-    VEC(ir_expr *) args;    // host expressions, in order of the extra parameters
-    ir_func *from;          // the host function
+    map vars;            // host ir_var* -> kernel ir_var*
+    VEC(ir_expr *) args; // host expressions, in order of the extra parameters
+    ir_func *from;       // the host function
     ir_block *from_block;
 } tc_captures;
 
 // value.c
 extern const char *const tc_kind_texts[];
-static inline tc_value tc_poison(void) { return (tc_value){.kind = TC_POISON}; }
-static inline tc_value tc_none(void) { return (tc_value){.kind = TC_NONE}; }
-static inline tc_value tc_bool(bool b) { return (tc_value){.kind = TC_BOOL, .b = b}; }
-static inline tc_value tc_of_int(tc_int i) { return (tc_value){.kind = TC_INT, .i = i}; }
-static inline tc_value tc_float(double f) { return (tc_value){.kind = TC_FLOAT, .f = f}; }
-static inline tc_value tc_str(str s) { return (tc_value){.kind = TC_STR, .s = s}; }
-static inline tc_value tc_type(const ir_type *t) { return (tc_value){.kind = TC_TYPE, .type = t}; }
-static inline tc_value tc_map_value(const tm_map *m) { return (tc_value){.kind = TC_MAP, .map = m}; }
-static inline tc_value tc_layout_value(const tm_layout *l) { return (tc_value){.kind = TC_LAYOUT, .layout = l}; }
-static inline tc_value tc_rt(ir_expr *e) { return (tc_value){.kind = TC_RT, .rt = e}; }
-static inline bool tc_is_poison(tc_value v) { return v.kind == TC_POISON; }
+static inline tc_value tc_poison(void)
+{
+    return (tc_value){.kind = TC_POISON};
+}
+static inline tc_value tc_none(void)
+{
+    return (tc_value){.kind = TC_NONE};
+}
+static inline tc_value tc_bool(bool b)
+{
+    return (tc_value){.kind = TC_BOOL, .b = b};
+}
+static inline tc_value tc_of_int(tc_int i)
+{
+    return (tc_value){.kind = TC_INT, .i = i};
+}
+static inline tc_value tc_float(double f)
+{
+    return (tc_value){.kind = TC_FLOAT, .f = f};
+}
+static inline tc_value tc_str(str s)
+{
+    return (tc_value){.kind = TC_STR, .s = s};
+}
+static inline tc_value tc_type(const ir_type *t)
+{
+    return (tc_value){.kind = TC_TYPE, .type = t};
+}
+static inline tc_value tc_map_value(const tm_map *m)
+{
+    return (tc_value){.kind = TC_MAP, .map = m};
+}
+static inline tc_value tc_layout_value(const tm_layout *l)
+{
+    return (tc_value){.kind = TC_LAYOUT, .layout = l};
+}
+static inline tc_value tc_rt(ir_expr *e)
+{
+    return (tc_value){.kind = TC_RT, .rt = e};
+}
+static inline bool tc_is_poison(tc_value v)
+{
+    return v.kind == TC_POISON;
+}
 tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len);
 tc_value tc_dict_new(tc *tx);
 void tc_list_push(tc *tx, tc_list *list, tc_value v);
-bool tc_may_change(tc *tx, tc_value container, src_span span);  // false, and an error, under run-time control flow
+bool tc_may_change(tc *tx, tc_value container, src_span span); // false, and an error, under run-time control flow
 tc_value *tc_dict_find(tc_dict *d, tc_value key);
 void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value);
-bool tc_is_compile_time(tc_value v);        // no run-time part anywhere
-bool tc_is_number(tc_value v);              // INT, FLOAT, BOOL
-tc_int tc_range_len(const tc_range *r);     // of a range over known bounds
-bool tc_equal(tc_value a, tc_value b);      // compile-time equality
-bool tc_truth(tc_value v, bool *out);       // false if it has no compile-time truth
-void tc_repr(tc *tx, tc_value v, str_buf *out);          // as Python's repr()
-void tc_to_text(tc *tx, tc_value v, str_buf *out);       // as Python's str()
-const char *tc_describe(tc *tx, tc_value v);             // "an int", "a run-time f32", "a tensor f16[64, 64]": for messages
-const char *tc_text(tc *tx, tc_value v);                 // repr, 0-terminated
+bool tc_is_compile_time(tc_value v);               // no run-time part anywhere
+bool tc_is_number(tc_value v);                     // INT, FLOAT, BOOL
+tc_int tc_range_len(const tc_range *r);            // of a range over known bounds
+bool tc_equal(tc_value a, tc_value b);             // compile-time equality
+bool tc_truth(tc_value v, bool *out);              // false if it has no compile-time truth
+void tc_repr(tc *tx, tc_value v, str_buf *out);    // as Python's repr()
+void tc_to_text(tc *tx, tc_value v, str_buf *out); // as Python's str()
+const char *tc_describe(tc *tx, tc_value v);       // "an int", "a run-time f32", "a tensor f16[64, 64]": for messages
+const char *tc_text(tc *tx, tc_value v);           // repr, 0-terminated
 void tc_int_text(tc_int i, str_buf *out);
-bool tc_as_int64(tc_value v, int64_t *out);              // INT or BOOL that fits
+bool tc_as_int64(tc_value v, int64_t *out); // INT or BOOL that fits
 
 // scope.c
 tc_scope *tc_scope_new(tc *tx, tc_scope *parent, tc_module *module, int kind);
 tc_binding *tc_scope_find_here(const tc_scope *s, sym name);
 tc_binding *tc_scope_find(const tc_scope *s, sym name, tc_scope **where);
 tc_binding *tc_scope_bind(tc *tx, tc_scope *s, sym name, tc_value v, src_span span);
-const char *tc_scope_suggest(const tc_scope *s, str name);  // a visible name close to [name], or NULL
+const char *tc_scope_suggest(const tc_scope *s, str name); // a visible name close to [name], or NULL
 
 // errors: report once, with notes through the calls that led here; the value is poison
 diag *tc_error(tc *tx, diag_code code, src_span span, ...);
 #define TC_ERR(tx, code, span, ...) (tc_error((tx), (code), (span), ##__VA_ARGS__), tc_poison())
-// In a compile-time attempt: says that run-time values are needed, so that the call is elaborated again. Elsewhere: false.
+// In a compile-time attempt: says that run-time values are needed, so that the call is elaborated again. Elsewhere:
+// false.
 bool tc_wants_run_time(tc *tx);
-bool tc_step(tc *tx, src_span span);  // false: the budget is gone
+bool tc_step(tc *tx, src_span span); // false: the budget is gone
 const char *tc_suggest(tc *tx, const char *const *names, str name);
 
 // emit.c
 void tc_emit(tc *tx, ir_stmt *s);
 ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init, src_span span);
-ir_expr *tc_keep(tc *tx, ir_expr *e, const char *name, src_span span);  // in a variable, unless it is stable already
-bool tc_is_stable(const ir_expr *e);   // its value cannot change: constants, special registers, single-assignment variables
+ir_expr *tc_keep(tc *tx, ir_expr *e, const char *name, src_span span); // in a variable, unless it is stable already
+bool tc_is_stable(
+    const ir_expr *e); // its value cannot change: constants, special registers, single-assignment variables
 tc_value tc_freeze(tc *tx, tc_value v, src_span span);
 // If statements were appended after [mark], an unstable value made before them is stored before them.
 tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span);
@@ -398,15 +476,16 @@ void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span);
 int tc_region_enter(tc *tx);
 void tc_region_leave(tc *tx);
 bool tc_in_region(const tc *tx, int region);
-ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok);  // over parameters only
+ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok); // over parameters only
 
 // convert.c
-ir_expr *tc_convert(tc *tx, tc_value v, const ir_type *want, src_span span, const char *what); // implicit; NULL after an error
-ir_expr *tc_cast(tc *tx, tc_value v, const ir_type *want, src_span span);                      // explicit T(v)
-ir_expr *tc_default_rt(tc *tx, tc_value v, src_span span);  // int → i32/i64, float → f32, bool → bool; RT as is
-const ir_type *tc_default_type(tc *tx, tc_value v);         // NULL: not a number
-ir_expr *tc_to_index(tc *tx, tc_value v, src_span span);    // an integer expression
-ir_expr *tc_condition(tc *tx, tc_value v, src_span span);   // a bool expression
+ir_expr *tc_convert(tc *tx, tc_value v, const ir_type *want, src_span span,
+                    const char *what);                                    // implicit; NULL after an error
+ir_expr *tc_cast(tc *tx, tc_value v, const ir_type *want, src_span span); // explicit T(v)
+ir_expr *tc_default_rt(tc *tx, tc_value v, src_span span); // int → i32/i64, float → f32, bool → bool; RT as is
+const ir_type *tc_default_type(tc *tx, tc_value v);        // NULL: not a number
+ir_expr *tc_to_index(tc *tx, tc_value v, src_span span);   // an integer expression
+ir_expr *tc_condition(tc *tx, tc_value v, src_span span);  // a bool expression
 bool tc_is_index(tc_value v);
 ir_expr *tc_pointer_cast(tc *tx, ir_expr *e, const ir_type *want, src_span span);
 
@@ -423,7 +502,7 @@ tc_value tc_eval(tc *tx, const ast_expr *e);
 tc_value tc_lookup(tc *tx, sym name, src_span span);
 tc_value tc_attribute(tc *tx, tc_value v, sym name, src_span span, src_span value_span);
 bool tc_has_attribute(tc *tx, tc_value v, sym name);
-bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out);   // compile-time iteration
+bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out); // compile-time iteration
 tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at);
 tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_span span);
 tc_value tc_capture(tc *tx, tc_binding *b, src_span span);
@@ -433,10 +512,10 @@ tc_flow tc_exec_list(tc *tx, const ast_list *list);
 tc_flow tc_exec(tc *tx, const ast_stmt *s);
 bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_bind_local(tc *tx, sym name, tc_value v, src_span span);
-void tc_name_temporary(tc_value v, sym name);  // a tensor made just now takes the first name it is bound to
+void tc_name_temporary(tc_value v, sym name); // a tensor made just now takes the first name it is bound to
 // control.c
 tc_flow tc_exec_if(tc *tx, const ast_if *s);
-void tc_silence(tc *tx, const ast_stmt *s);  // after an error in [s]: the names it should have bound are poison
+void tc_silence(tc *tx, const ast_stmt *s); // after an error in [s]: the names it should have bound are poison
 tc_flow tc_exec_for(tc *tx, const ast_for *s);
 tc_flow tc_exec_while(tc *tx, const ast_while *s);
 tc_flow tc_exec_with(tc *tx, const ast_with *s);
@@ -447,11 +526,11 @@ tc_value tc_call(tc *tx, tc_value callee, tc_args *args);
 tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span);
 tc_function *tc_function_new(tc *tx, const ast_function *decl, tc_scope *closure, tc_module *module);
 tc_value tc_function_brackets(tc *tx, tc_value f, tc_value *items, const sym *names, size_t len, src_span span);
-void tc_function_defaults(tc *tx, tc_function *f);  // evaluates them
+void tc_function_defaults(tc *tx, tc_function *f); // evaluates them
 const char *tc_function_title(tc *tx, const tc_function *f);
 void tc_missing_return(tc *tx, const tc_function *f);
-bool tc_bind_type_params(tc *tx, const ast_type_params *params, const tc_function *f, tc_scope *scope, tc_args *args, bool *taken,
-                         src_span span);
+bool tc_bind_type_params(tc *tx, const ast_type_params *params, const tc_function *f, tc_scope *scope, tc_args *args,
+                         bool *taken, src_span span);
 bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope, src_span span);
 // kernel.c
 void tc_function_classify(tc *tx, tc_function *f);
@@ -460,22 +539,23 @@ ir_func *tc_kernel_instance(tc *tx, tc_function *f, tc_args *args, tc_captures *
 tc_value tc_launch(tc *tx, tc_function *f, tc_args *args);
 ir_func *tc_device_instance(tc *tx, tc_function *f, tc_scope *types, src_span span);
 bool tc_compile_entries(tc *tx);
-bool tc_defined(tc *tx, sym name, tc_value *out);  // -D NAME=VALUE
+bool tc_defined(tc *tx, sym name, tc_value *out); // -D NAME=VALUE
 // types.c
 tc_value tc_eval_annotation(tc *tx, const ast_expr *annotation, tc_scope *scope);
-bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params, bool *bound);
+bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params,
+              bool *bound);
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span);
 tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span);
-const ir_type *tc_value_type(tc_value v);   // of RT; NULL otherwise
+const ir_type *tc_value_type(tc_value v); // of RT; NULL otherwise
 // tensor.c
-tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init, int align, ir_expr *worker,
-                           src_span span);
+tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init,
+                           int align, ir_expr *worker, src_span span);
 tc_value tc_tensor_of_var(tc *tx, ir_var *v);
 tc_value tc_tensor_load(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value *outside, src_span span);
 bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v, bool guarded, src_span span);
 bool tc_tensor_check_indices(tc *tx, const tc_tensor *t, const ast_subscript *at, const tc_list *items);
 tc_value tc_tensor_index(tc *tx, tc_tensor *t, const ast_subscript *at);
-bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span);   // whole (view) = tensor or scalar
+bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span); // whole (view) = tensor or scalar
 tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);
 tc_value tc_tensor_address(tc *tx, tc_tensor *t, tc_value *idx, size_t len, src_span span);
 ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span);
@@ -490,7 +570,8 @@ tc_value tc_record_copy(tc *tx, tc_value v, src_span span);
 tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found);
 tc_value *tc_record_field(tc_record *r, sym name, int *index);
 bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span span);
-tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *args, size_t len, src_span span, bool *found);
+tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *args, size_t len, src_span span,
+                          bool *found);
 bool tc_record_store_all(tc *tx, tc_record *to, tc_record *from, src_span span);
 // instr.c
 tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args);
@@ -506,8 +587,8 @@ void tc_natives_install(tc *tx);
 tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);
 tc_value tc_str_method(tc *tx, str s, sym name, tc_args *args, bool *found);
 tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args);
-tc_value *tc_arg_get(tc_args *args, const char *params, int index);  // by position or keyword; NULL: not given
-src_span tc_arg_span(const tc_args *args, const char *params, int index);  // of the call where it is not given
+tc_value *tc_arg_get(tc_args *args, const char *params, int index);       // by position or keyword; NULL: not given
+src_span tc_arg_span(const tc_args *args, const char *params, int index); // of the call where it is not given
 bool tc_args_check(tc *tx, const tc_native *n, tc_args *args);
 tc_value tc_format_spec(tc *tx, tc_value v, str spec, src_span span);
 tc_value tc_print(tc *tx, tc_args *args, bool is_printf);

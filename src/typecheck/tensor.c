@@ -3,12 +3,14 @@
 
 #include <string.h>
 
-// ---- declaration ---------------------------------------------------------------------------------------------------------------
+// ---- declaration
+// ---------------------------------------------------------------------------------------------------------------
 
 static bool constant_dims(ir_expr *const *block)
 {
     int64_t v;
-    return block[0] && block[1] && block[2] && ir_const_int(block[0], &v) && ir_const_int(block[1], &v) && ir_const_int(block[2], &v);
+    return block[0] && block[1] && block[2] && ir_const_int(block[0], &v) && ir_const_int(block[1], &v) &&
+           ir_const_int(block[2], &v);
 }
 
 // The thread's number within its block, x fastest; terms of unit extents are left out.
@@ -21,8 +23,11 @@ static ir_expr *linear_thread(tc *tx, src_span span)
     ir_expr *e = ir_sreg_read(tx->ir, IR_TID_X, span);
     ir_expr *stride = NULL;
     for (int i = 1; i < 3; i++) {
-        ir_expr *extent = known ? ir_int(tx->ir, DT_I32, dim[i - 1]) : ir_sreg_read(tx->ir, (ir_sreg)(IR_BDIM_X + i - 1), span);
-        stride = stride ? (known ? ir_int(tx->ir, DT_I32, dim[0] * dim[1]) : ir_binary(tx->ir, IR_OP_MUL, stride, extent, span)) : extent;
+        ir_expr *extent =
+            known ? ir_int(tx->ir, DT_I32, dim[i - 1]) : ir_sreg_read(tx->ir, (ir_sreg)(IR_BDIM_X + i - 1), span);
+        stride = stride ? (known ? ir_int(tx->ir, DT_I32, dim[0] * dim[1])
+                                 : ir_binary(tx->ir, IR_OP_MUL, stride, extent, span))
+                        : extent;
         if (known && dim[i] == 1)
             continue;
         ir_expr *id = ir_sreg_read(tx->ir, (ir_sreg)(IR_TID_X + i), span);
@@ -71,7 +76,9 @@ static ir_expr **row_major_strides(tc *tx, ir_expr **shape, int rank, src_span s
         strides[i] = stride;
         int64_t one;
         bool is_one = ir_const_int(stride, &one) && one == 1;
-        stride = is_one ? shape[i] : ir_binary(tx->ir, IR_OP_MUL, ir_cast(tx->ir, stride, wide, span), ir_cast(tx->ir, shape[i], wide, span), span);
+        stride = is_one ? shape[i]
+                        : ir_binary(tx->ir, IR_OP_MUL, ir_cast(tx->ir, stride, wide, span),
+                                    ir_cast(tx->ir, shape[i], wide, span), span);
     }
     return strides;
 }
@@ -130,8 +137,8 @@ tc_value tc_tensor_of_var(tc *tx, ir_var *v)
     return (tc_value){.kind = TC_TENSOR, .tensor = t};
 }
 
-tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init, int align, ir_expr *worker,
-                           src_span span)
+tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init,
+                           int align, ir_expr *worker, src_span span)
 {
     if (tc_wants_run_time(tx))
         return tc_poison();
@@ -164,7 +171,8 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
     return value;
 }
 
-// ---- indices and views ---------------------------------------------------------------------------------------------------------
+// ---- indices and views
+// ---------------------------------------------------------------------------------------------------------
 
 static bool check_index(tc *tx, const tc_tensor *t, int dim, tc_value i, bool guarded, src_span span)
 {
@@ -307,14 +315,17 @@ tc_value tc_tensor_address(tc *tx, tc_tensor *t, tc_value *idx, size_t len, src_
     return base ? tc_rt(ir_addr(tx->ir, t->base, base, t->base->tensor->rank, span)) : tc_poison();
 }
 
-// Whether two expressions are written alike and surely mean the same: names, numbers, attributes, arithmetic over those.
+// Whether two expressions are written alike and surely mean the same: names, numbers, attributes, arithmetic over
+// those.
 static bool same_text(const ast_expr *a, const ast_expr *b)
 {
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case AST_NAME: return ((const ast_name *)a)->name == ((const ast_name *)b)->name;
-    case AST_INT: return ((const ast_int *)a)->value == ((const ast_int *)b)->value;
+    case AST_NAME:
+        return ((const ast_name *)a)->name == ((const ast_name *)b)->name;
+    case AST_INT:
+        return ((const ast_int *)a)->value == ((const ast_int *)b)->value;
     case AST_ATTRIBUTE:
         return ((const ast_attribute *)a)->name == ((const ast_attribute *)b)->name &&
                same_text(((const ast_attribute *)a)->value, ((const ast_attribute *)b)->value);
@@ -322,7 +333,8 @@ static bool same_text(const ast_expr *a, const ast_expr *b)
         return ((const ast_binary *)a)->op == ((const ast_binary *)b)->op &&
                same_text(((const ast_binary *)a)->left, ((const ast_binary *)b)->left) &&
                same_text(((const ast_binary *)a)->right, ((const ast_binary *)b)->right);
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -339,7 +351,8 @@ static tc_value slice_extent(tc *tx, const ast_slice *s, tc_value start, tc_valu
     // (a + b) * n : (a + b + 1) * n and the like: try the difference of the values.
     if (s->start && s->stop && s->start->kind == AST_BINARY && s->stop->kind == AST_BINARY) {
         const ast_binary *a = AST_AS(BINARY, binary, s->start), *b = AST_AS(BINARY, binary, s->stop);
-        if (a->op == AST_OP_MUL && b->op == AST_OP_MUL && same_text(a->right, b->right) && b->left->kind == AST_BINARY) {
+        if (a->op == AST_OP_MUL && b->op == AST_OP_MUL && same_text(a->right, b->right) &&
+            b->left->kind == AST_BINARY) {
             const ast_binary *more = AST_AS(BINARY, binary, b->left);
             if (more->op == AST_OP_ADD && same_text(more->left, a->left))
                 return tc_binary(tx, AST_OP_MUL, tc_eval(tx, more->right), tc_eval(tx, a->right), s->node.span);
@@ -352,7 +365,7 @@ typedef struct view_builder {
     tc *tx;
     const tc_tensor *from;
     tc_tensor *view;
-    tc_value start[TM_MAX_RANK];   // by dimension of [from]
+    tc_value start[TM_MAX_RANK]; // by dimension of [from]
     tc_value extent[TM_MAX_RANK];
     bool fixed[TM_MAX_RANK];
 } view_builder;
@@ -383,7 +396,8 @@ static bool add_slice(view_builder *vb, int dim, const ast_slice *s)
     bool outside = start.kind == TC_INT && extent.kind == TC_INT && whole.kind == TC_INT &&
                    (start.i < 0 || extent.i < 0 || start.i + extent.i > whole.i);
     if (outside) {
-        tc_error(tx, HDS0196, s->node.span, tc_text(tx, start), tc_text(tx, stop), dim, vb->from->base->name, tc_text(tx, whole));
+        tc_error(tx, HDS0196, s->node.span, tc_text(tx, start), tc_text(tx, stop), dim, vb->from->base->name,
+                 tc_text(tx, whole));
         return false;
     }
     vb->start[dim] = start;
@@ -496,7 +510,8 @@ tc_value tc_tensor_index(tc *tx, tc_tensor *t, const ast_subscript *at)
     return tc_tensor_load(tx, t, items.at, items.len, NULL, at->node.span);
 }
 
-// ---- whole tensors ---------------------------------------------------------------------------------------------------------------
+// ---- whole tensors
+// ---------------------------------------------------------------------------------------------------------------
 
 ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span)
 {
@@ -512,7 +527,8 @@ ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span)
     ir_expr *indices[TM_MAX_RANK];
     for (int d = 0; d < info->rank; d++)
         indices[d] = t->offset[d] ? t->offset[d] : NULL;
-    // The tile's own part: its first task as this worker sees it. Its coordinates are those of the worker's first element.
+    // The tile's own part: its first task as this worker sees it. Its coordinates are those of the worker's first
+    // element.
     if (t->map) {
         const tm_map *m = info->map;
         bool whole = !t->is_view;
@@ -524,16 +540,19 @@ ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span)
                 if (digit->kind != TM_SPATIAL)
                     continue;
                 if (digit->dim == d && digit->extent > 1) {
-                    ir_expr *part = ir_binary(tx->ir, IR_OP_FLOORMOD,
-                                              ir_binary(tx->ir, IR_OP_FLOORDIV, info->worker, ir_int(tx->ir, DT_I32, below), span),
-                                              ir_int(tx->ir, DT_I32, digit->extent), span);
+                    ir_expr *part =
+                        ir_binary(tx->ir, IR_OP_FLOORMOD,
+                                  ir_binary(tx->ir, IR_OP_FLOORDIV, info->worker, ir_int(tx->ir, DT_I32, below), span),
+                                  ir_int(tx->ir, DT_I32, digit->extent), span);
                     part = ir_binary(tx->ir, IR_OP_MUL, part, ir_int(tx->ir, DT_I32, digit->stride), span);
                     first = first ? ir_binary(tx->ir, IR_OP_ADD, first, part, span) : part;
                 }
                 below *= digit->extent;
             }
             if (first)
-                indices[d] = indices[d] ? ir_binary(tx->ir, IR_OP_ADD, ir_cast(tx->ir, indices[d], first->type, span), first, span) : first;
+                indices[d] = indices[d] ? ir_binary(tx->ir, IR_OP_ADD, ir_cast(tx->ir, indices[d], first->type, span),
+                                                    first, span)
+                                        : first;
         }
     }
     for (int d = 0; d < info->rank; d++)
@@ -549,7 +568,8 @@ static bool retarget(tc *tx, tc_tensor *from, ir_expr *to)
     if (!from->is_temporary || n < 2)
         return false;
     ir_stmt *write = tx->block->stmts.at[n - 1], *alloc = tx->block->stmts.at[n - 2];
-    if (write->kind != IR_INTRIN_TO || write->args[0]->u.var != from->base || alloc->kind != IR_ALLOC || alloc->var != from->base)
+    if (write->kind != IR_INTRIN_TO || write->args[0]->u.var != from->base || alloc->kind != IR_ALLOC ||
+        alloc->var != from->base)
         return false;
     write->args[0] = to;
     tx->block->stmts.at[n - 2] = write;
@@ -569,7 +589,8 @@ bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span)
     if (tc_is_poison(v))
         return false;
     if (v.kind != TC_TENSOR && !t->map) {
-        diag *d = tc_error(tx, HDS0198, span, tc_describe(tx, v), tc_describe(tx, (tc_value){.kind = TC_TENSOR, .tensor = t}));
+        diag *d = tc_error(tx, HDS0198, span, tc_describe(tx, v),
+                           tc_describe(tx, (tc_value){.kind = TC_TENSOR, .tensor = t}));
         diag_help(d, "only register tensors with a mapping are written whole; write the others element by element");
         return false;
     }
@@ -580,8 +601,11 @@ bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span)
     bool fits = to && from && to_count == from_count && t->base->tensor->elem == v.tensor->base->tensor->elem &&
                 (!t->map == !v.tensor->map) && (!t->map || tm_equal(t->map, v.tensor->map));
     if (!fits) {
-        diag *d = tc_error(tx, HDS0198, span, tc_describe(tx, v), tc_text(tx, (tc_value){.kind = TC_TENSOR, .tensor = t}));
-        diag_help(d, "only register tensors of one mapping and element type are assigned whole; copy others element by element");
+        diag *d =
+            tc_error(tx, HDS0198, span, tc_describe(tx, v), tc_text(tx, (tc_value){.kind = TC_TENSOR, .tensor = t}));
+        diag_help(
+            d,
+            "only register tensors of one mapping and element type are assigned whole; copy others element by element");
         return false;
     }
     if (retarget(tx, v.tensor, to))

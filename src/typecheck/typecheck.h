@@ -1,8 +1,8 @@
 // Elaboration: from syntax trees to typed IR.
 //
-// Generics and compile-time evaluation mean that a body has no single typing: it is walked once per instantiation with an
-// environment of compile-time values, and IR is written as the walk goes. Modules are parsed on first import and their
-// top levels evaluated; functions are elaborated when something needs them, entries of the main file first.
+// Generics and compile-time evaluation mean that a body has no single typing: it is walked once per instantiation with
+// an environment of compile-time values, and IR is written as the walk goes. Modules are parsed on first import and
+// their top levels evaluated; functions are elaborated when something needs them, entries of the main file first.
 #pragma once
 
 #include "diag/diag.h"
@@ -16,19 +16,22 @@ typedef struct tc_define {
     const char *value;
 } tc_define;
 
-// Finds the text of an imported module and adds it to the source map. [path]: dotted name ("hidet.lang.cuda", "layers.gelu");
-// [level]: leading dots of a relative import; [importer]: the importing file. Returns NULL if there is none; then
+// Finds the text of an imported module and adds it to the source map. [path]: dotted name ("hidet.lang.cuda",
+// "layers.gelu"); [level]: leading dots of a relative import; [importer]: the importing file. Returns NULL if there is
+// none; then
 // *[looked] may say where it looked (one string, ", "-separated).
-typedef src_file *tc_find_module(void *user, const char *path, int level, const src_file *importer, const char **looked);
+typedef src_file *tc_find_module(void *user, const char *path, int level, const src_file *importer,
+                                 const char **looked);
 
 typedef struct tc_options {
     const tc_define *defines;
     int define_count;
-    const char *const *entries;  // names or instantiations, "matmul" or "matmul[f16, 128]"; none: every entry of the file
+    const char *const
+        *entries; // names or instantiations, "matmul" or "matmul[f16, 128]"; none: every entry of the file
     int entry_count;
     const arch *arch;
-    bool want_host;              // elaborate host functions too (for .cu output and the simulator)
-    int64_t step_budget;         // compile-time steps; 0: the default of 10 million
+    bool want_host;      // elaborate host functions too (for .cu output and the simulator)
+    int64_t step_budget; // compile-time steps; 0: the default of 10 million
     tc_find_module *find_module;
     void *find_user;
 } tc_options;
@@ -38,5 +41,7 @@ typedef struct tc_options {
 ir_module *tc_compile(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options);
 
 // Evaluates one expression that must be a task mapping (or layout), as `hdsc mapping` takes it. NULL after errors.
-const tm_map *tc_eval_mapping(arena *a, sym_table *syms, diag_context *diags, src_file *expression, const tc_options *options);
-const tm_layout *tc_eval_layout(arena *a, sym_table *syms, diag_context *diags, src_file *expression, const tc_options *options);
+const tm_map *tc_eval_mapping(arena *a, sym_table *syms, diag_context *diags, src_file *expression,
+                              const tc_options *options);
+const tm_layout *tc_eval_layout(arena *a, sym_table *syms, diag_context *diags, src_file *expression,
+                                const tc_options *options);

@@ -1,4 +1,5 @@
-// Types as values: T[shape], shared[…], ~T; inference of type parameters from arguments; checking values against annotations.
+// Types as values: T[shape], shared[…], ~T; inference of type parameters from arguments; checking values against
+// annotations.
 #include "typecheck/tc_priv.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@ const ir_type *tc_value_type(tc_value v)
     return v.kind == TC_RT ? v.rt->type : NULL;
 }
 
-// ---- T[…] ---------------------------------------------------------------------------------------------------------------------
+// ---- T[…]
+// ---------------------------------------------------------------------------------------------------------------------
 
 static bool add_dim(tc *tx, tc_tensor_type *t, tc_value v, src_span span)
 {
@@ -99,7 +101,8 @@ tc_value tc_eval_annotation(tc *tx, const ast_expr *annotation, tc_scope *scope)
     return v;
 }
 
-// ---- inference ------------------------------------------------------------------------------------------------------------------
+// ---- inference
+// ------------------------------------------------------------------------------------------------------------------
 
 static int param_index(const ast_type_params *params, const ast_expr *e)
 {
@@ -131,7 +134,8 @@ static void infer_type(inference *in, const ast_expr *annotation, const ir_type 
     int i = param_index(in->params, annotation);
     if (i >= 0)
         bind_param(in, i, tc_type(type));
-    else if (annotation->kind == AST_UNARY && AST_AS(UNARY, unary, annotation)->op == AST_OP_INVERT && type->kind == IR_POINTER)
+    else if (annotation->kind == AST_UNARY && AST_AS(UNARY, unary, annotation)->op == AST_OP_INVERT &&
+             type->kind == IR_POINTER)
         infer_type(in, AST_AS(UNARY, unary, annotation)->operand, type->elem);
 }
 
@@ -198,7 +202,8 @@ static void infer_tensor(inference *in, const ast_subscript *annotation, tc_valu
         infer_dims(in, items, t);
 }
 
-bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params, bool *bound)
+bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params,
+              bool *bound)
 {
     inference in = {tx, scope, params, bound};
     int i = param_index(params, annotation);
@@ -206,7 +211,10 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
         if (actual.kind == TC_TENSOR)
             return true;
         const ir_type *t = tc_default_type(tx, actual);
-        bind_param(&in, i, t ? tc_type(t) : actual.kind == TC_RECORD ? (tc_value){.kind = TC_CLASS, .class = actual.record->class} : actual);
+        bind_param(&in, i,
+                   t                          ? tc_type(t)
+                   : actual.kind == TC_RECORD ? (tc_value){.kind = TC_CLASS, .class = actual.record->class}
+                                              : actual);
         return true;
     }
     if (annotation->kind == AST_SUBSCRIPT && actual.kind == TC_TENSOR)
@@ -216,34 +224,50 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
     else if (actual.kind == TC_RT)
         infer_type(&in, annotation, actual.rt->type);
     if (annotation->kind == AST_SUBSCRIPT && actual.kind == TC_RT && actual.rt->type->kind == IR_POINTER) {
-        const ast_subscript *s = AST_AS(SUBSCRIPT, subscript, annotation);  // shared[~T]
+        const ast_subscript *s = AST_AS(SUBSCRIPT, subscript, annotation); // shared[~T]
         if (s->items.len)
             infer_type(&in, s->items.at[0], actual.rt->type);
     }
     return true;
 }
 
-// ---- values against annotations ---------------------------------------------------------------------------------------------------------
+// ---- values against annotations
+// ---------------------------------------------------------------------------------------------------------
 
 static bool kind_accepts(tc_kind_name k, tc_value v)
 {
     const ir_type *t = tc_value_type(v);
     bool rt_scalar = t && t->kind == IR_SCALAR;
     switch (k) {
-    case TC_KIND_INT: return v.kind == TC_INT || v.kind == TC_BOOL || (rt_scalar && dt_is_int(t->scalar));
-    case TC_KIND_FLOAT: return tc_is_number(v) || (rt_scalar && (dt_is_float(t->scalar) || dt_is_int(t->scalar)));
-    case TC_KIND_BOOL: return v.kind == TC_BOOL || (rt_scalar && t->scalar == DT_BOOL);
-    case TC_KIND_STR: return v.kind == TC_STR;
-    case TC_KIND_DTYPE: return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
-    case TC_KIND_TYPE: return v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS || v.kind == TC_KIND;
-    case TC_KIND_LAYOUT: return v.kind == TC_LAYOUT;
-    case TC_KIND_MAPPING: return v.kind == TC_MAP;
-    case TC_KIND_FUNCTION: return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD || v.kind == TC_CLASS || v.kind == TC_TYPE;
-    case TC_KIND_TUPLE: return v.kind == TC_TUPLE;
-    case TC_KIND_LIST: return v.kind == TC_LIST || v.kind == TC_TUPLE;
-    case TC_KIND_DICT: return v.kind == TC_DICT;
-    case TC_KIND_SET: return v.kind == TC_SET;
-    default: return true;
+    case TC_KIND_INT:
+        return v.kind == TC_INT || v.kind == TC_BOOL || (rt_scalar && dt_is_int(t->scalar));
+    case TC_KIND_FLOAT:
+        return tc_is_number(v) || (rt_scalar && (dt_is_float(t->scalar) || dt_is_int(t->scalar)));
+    case TC_KIND_BOOL:
+        return v.kind == TC_BOOL || (rt_scalar && t->scalar == DT_BOOL);
+    case TC_KIND_STR:
+        return v.kind == TC_STR;
+    case TC_KIND_DTYPE:
+        return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
+    case TC_KIND_TYPE:
+        return v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS || v.kind == TC_KIND;
+    case TC_KIND_LAYOUT:
+        return v.kind == TC_LAYOUT;
+    case TC_KIND_MAPPING:
+        return v.kind == TC_MAP;
+    case TC_KIND_FUNCTION:
+        return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD || v.kind == TC_CLASS ||
+               v.kind == TC_TYPE;
+    case TC_KIND_TUPLE:
+        return v.kind == TC_TUPLE;
+    case TC_KIND_LIST:
+        return v.kind == TC_LIST || v.kind == TC_TUPLE;
+    case TC_KIND_DICT:
+        return v.kind == TC_DICT;
+    case TC_KIND_SET:
+        return v.kind == TC_SET;
+    default:
+        return true;
     }
 }
 
@@ -258,7 +282,8 @@ static tc_value conform_kind(tc *tx, tc_value v, tc_kind_name k, const char *wha
     return v;
 }
 
-static tc_value tensor_mismatch(tc *tx, tc_value v, const tc_tensor_type *want, const char *what, src_span span, const char *why)
+static tc_value tensor_mismatch(tc *tx, tc_value v, const tc_tensor_type *want, const char *what, src_span span,
+                                const char *why)
 {
     str_buf b;
     str_buf_init(&b, tx->arena);
@@ -288,7 +313,8 @@ static tc_value conform_tensor(tc *tx, tc_value v, const tc_tensor_type *want, c
         return tensor_mismatch(tx, v, want, what, span, "the register mappings differ");
     if (want->space == IR_SHARED && base->space != IR_SHARED)
         return tensor_mismatch(tx, v, want, what, span, "a shared-memory tensor is wanted");
-    if (want->layout && want->space == IR_SHARED && !(layout_of(tx, t) && tm_layout_equal(layout_of(tx, t), want->layout)) && !t->is_view)
+    if (want->layout && want->space == IR_SHARED &&
+        !(layout_of(tx, t) && tm_layout_equal(layout_of(tx, t), want->layout)) && !t->is_view)
         return tensor_mismatch(tx, v, want, what, span, "the layouts differ");
     return v;
 }
@@ -298,7 +324,8 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
     if (tc_is_poison(v) || tc_is_poison(annotation))
         return tc_poison();
     switch (annotation.kind) {
-    case TC_KIND: return conform_kind(tx, v, annotation.kind_name, what, span);
+    case TC_KIND:
+        return conform_kind(tx, v, annotation.kind_name, what, span);
     case TC_TYPE: {
         if (annotation.type->kind == IR_VOID)
             return v;
@@ -314,7 +341,8 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
         ir_expr *e = tc_convert(tx, v, annotation.type, span, what);
         return e ? tc_rt(e) : tc_poison();
     }
-    case TC_TENSOR_TYPE: return conform_tensor(tx, v, annotation.tensor_type, what, span);
+    case TC_TENSOR_TYPE:
+        return conform_tensor(tx, v, annotation.tensor_type, what, span);
     case TC_CLASS:
         if (v.kind == TC_RECORD && v.record->class->decl == annotation.class->decl)
             return v;
@@ -324,6 +352,7 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
             if (tc_equal(annotation.list->at[i], v))
                 return v;
         return TC_ERR(tx, HDS0186, span, what, tc_text(tx, annotation), tc_describe(tx, v));
-    default: return v;
+    default:
+        return v;
     }
 }

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const tc_kind_texts[] = {"int", "float", "bool", "str", "dtype", "type", "layout", "mapping", "function",
-                                     "tuple", "list", "dict", "set", "object"};
+const char *const tc_kind_texts[] = {"int",     "float",    "bool",  "str",  "dtype", "type", "layout",
+                                     "mapping", "function", "tuple", "list", "dict",  "set",  "object"};
 
 tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
 {
@@ -36,7 +36,9 @@ bool tc_may_change(tc *tx, tc_value container, src_span span)
     if (!tx->block || !region || region == tx->region)
         return true;
     diag *d = tc_error(tx, HDS0238, span, tc_describe(tx, container));
-    diag_help(d, "a loop over known values is unrolled with static_range; numbers that change belong into variables or tensors");
+    diag_help(
+        d,
+        "a loop over known values is unrolled with static_range; numbers that change belong into variables or tensors");
     return false;
 }
 
@@ -142,7 +144,8 @@ tc_int tc_range_len(const tc_range *r)
     if (r->step > 0 ? r->start >= r->stop : r->start <= r->stop)
         return 0;
     bool huge = r->step > 0 ? __builtin_sub_overflow(r->stop, r->start, &distance)
-                            : __builtin_sub_overflow(r->start, r->stop, &distance) || __builtin_sub_overflow((tc_int)0, r->step, &up);
+                            : __builtin_sub_overflow(r->start, r->stop, &distance) ||
+                                  __builtin_sub_overflow((tc_int)0, r->step, &up);
     if (huge)
         return (tc_int)1 << 126;
     up = r->step > 0 ? r->step : -r->step;
@@ -152,7 +155,8 @@ tc_int tc_range_len(const tc_range *r)
 static bool ranges_equal(const tc_range *a, const tc_range *b)
 {
     tc_int len = tc_range_len(a);
-    return !a->bounds[0] && !b->bounds[0] && len == tc_range_len(b) && (len < 1 || a->start == b->start) && (len < 2 || a->step == b->step);
+    return !a->bounds[0] && !b->bounds[0] && len == tc_range_len(b) && (len < 1 || a->start == b->start) &&
+           (len < 2 || a->step == b->step);
 }
 
 bool tc_equal(tc_value a, tc_value b)
@@ -238,15 +242,29 @@ bool tc_equal(tc_value a, tc_value b)
 bool tc_truth(tc_value v, bool *out)
 {
     switch (v.kind) {
-    case TC_NONE: *out = false; return true;
-    case TC_BOOL: *out = v.b; return true;
-    case TC_INT: *out = v.i != 0; return true;
-    case TC_FLOAT: *out = v.f != 0; return true;
-    case TC_STR: *out = v.s.len != 0; return true;
+    case TC_NONE:
+        *out = false;
+        return true;
+    case TC_BOOL:
+        *out = v.b;
+        return true;
+    case TC_INT:
+        *out = v.i != 0;
+        return true;
+    case TC_FLOAT:
+        *out = v.f != 0;
+        return true;
+    case TC_STR:
+        *out = v.s.len != 0;
+        return true;
     case TC_TUPLE:
     case TC_LIST:
-    case TC_SET: *out = v.list->len != 0; return true;
-    case TC_DICT: *out = v.dict->keys.len != 0; return true;
+    case TC_SET:
+        *out = v.list->len != 0;
+        return true;
+    case TC_DICT:
+        *out = v.dict->keys.len != 0;
+        return true;
     case TC_RANGE:
         *out = tc_range_len(v.range) > 0;
         return !v.range->bounds[0];
@@ -259,8 +277,11 @@ bool tc_truth(tc_value v, bool *out)
     case TC_NATIVE:
     case TC_METHOD:
     case TC_MODULE:
-    case TC_CLASS: *out = true; return true;
-    default: return false;
+    case TC_CLASS:
+        *out = true;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -336,7 +357,8 @@ void tc_tensor_type_text(tc *tx, const tc_tensor_type *t, str_buf *out)
 static const tc_tensor_type *type_of_tensor(tc *tx, const tc_tensor *t)
 {
     tc_tensor_type *type = ARENA_NEW(tx->arena, tc_tensor_type);
-    *type = (tc_tensor_type){.elem = t->base->tensor->elem, .space = t->base->tensor->space, .rank = t->rank, .map = t->map};
+    *type = (tc_tensor_type){
+        .elem = t->base->tensor->elem, .space = t->base->tensor->space, .rank = t->rank, .map = t->map};
     memcpy(type->shape, t->shape, sizeof type->shape);
     return type;
 }
@@ -358,12 +380,24 @@ static void repr_class(tc *tx, const tc_class *c, str_buf *out)
 void tc_repr(tc *tx, tc_value v, str_buf *out)
 {
     switch (v.kind) {
-    case TC_POISON: str_adds(out, "<error>"); break;
-    case TC_NONE: str_adds(out, "None"); break;
-    case TC_BOOL: str_adds(out, v.b ? "True" : "False"); break;
-    case TC_INT: tc_int_text(v.i, out); break;
-    case TC_FLOAT: tc_float_text(v.f, out); break;
-    case TC_STR: repr_str(v.s, out); break;
+    case TC_POISON:
+        str_adds(out, "<error>");
+        break;
+    case TC_NONE:
+        str_adds(out, "None");
+        break;
+    case TC_BOOL:
+        str_adds(out, v.b ? "True" : "False");
+        break;
+    case TC_INT:
+        tc_int_text(v.i, out);
+        break;
+    case TC_FLOAT:
+        tc_float_text(v.f, out);
+        break;
+    case TC_STR:
+        repr_str(v.s, out);
+        break;
     case TC_TUPLE:
         str_addc(out, '(');
         repr_items(tx, v.list, out);
@@ -401,39 +435,71 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
         }
         str_addc(out, ')');
         break;
-    case TC_ELLIPSIS: str_adds(out, "..."); break;
-    case TC_TYPE: ir_type_print(v.type, out); break;
-    case TC_TENSOR_TYPE: tc_tensor_type_text(tx, v.tensor_type, out); break;
-    case TC_KIND: str_adds(out, tc_kind_texts[v.kind_name]); break;
-    case TC_MAP: tm_print(v.map, out); break;
-    case TC_LAYOUT: tm_layout_print(v.layout, out); break;
-    case TC_FUNCTION: str_adds(out, tc_function_title(tx, v.function)); break;
-    case TC_NATIVE: str_adds(out, v.native->name); break;
-    case TC_METHOD: str_addf(out, "<method '%s'>", v.method->name->text); break;
-    case TC_MODULE: str_addf(out, "<module '%s'>", v.module->path); break;
-    case TC_CLASS: repr_class(tx, v.class, out); break;
+    case TC_ELLIPSIS:
+        str_adds(out, "...");
+        break;
+    case TC_TYPE:
+        ir_type_print(v.type, out);
+        break;
+    case TC_TENSOR_TYPE:
+        tc_tensor_type_text(tx, v.tensor_type, out);
+        break;
+    case TC_KIND:
+        str_adds(out, tc_kind_texts[v.kind_name]);
+        break;
+    case TC_MAP:
+        tm_print(v.map, out);
+        break;
+    case TC_LAYOUT:
+        tm_layout_print(v.layout, out);
+        break;
+    case TC_FUNCTION:
+        str_adds(out, tc_function_title(tx, v.function));
+        break;
+    case TC_NATIVE:
+        str_adds(out, v.native->name);
+        break;
+    case TC_METHOD:
+        str_addf(out, "<method '%s'>", v.method->name->text);
+        break;
+    case TC_MODULE:
+        str_addf(out, "<module '%s'>", v.module->path);
+        break;
+    case TC_CLASS:
+        repr_class(tx, v.class, out);
+        break;
     case TC_NAMESPACE: {
         static const char *const names[] = {
-            [TC_NS_ATTRS] = "attrs", [TC_NS_ATTRS_CUDA] = "attrs.cuda", [TC_NS_ATTR] = "attr", [TC_NS_META] = "meta",
-            [TC_NS_HIDET] = "hidet", [TC_NS_TID] = "threadIdx", [TC_NS_BID] = "blockIdx", [TC_NS_BDIM] = "blockDim",
-            [TC_NS_GDIM] = "gridDim"};
+            [TC_NS_ATTRS] = "attrs",  [TC_NS_ATTRS_CUDA] = "attrs.cuda", [TC_NS_ATTR] = "attr",
+            [TC_NS_META] = "meta",    [TC_NS_HIDET] = "hidet",           [TC_NS_TID] = "threadIdx",
+            [TC_NS_BID] = "blockIdx", [TC_NS_BDIM] = "blockDim",         [TC_NS_GDIM] = "gridDim"};
         str_addf(out, "'%s'", names[v.ns]);
         break;
     }
-    case TC_SPACE: str_adds(out, ir_space_name(v.space)); break;
+    case TC_SPACE:
+        str_adds(out, ir_space_name(v.space));
+        break;
     case TC_SCOPE_NAME: {
         static const char *const names[] = {"thread", "warp", "warpgroup", "block", "cluster", "gpu"};
         str_adds(out, names[v.scope_name]);
         break;
     }
-    case TC_RT: ir_print_expr(v.rt, out); break;
-    case TC_TENSOR: tc_tensor_type_text(tx, type_of_tensor(tx, v.tensor), out); break;
+    case TC_RT:
+        ir_print_expr(v.rt, out);
+        break;
+    case TC_TENSOR:
+        tc_tensor_type_text(tx, type_of_tensor(tx, v.tensor), out);
+        break;
     case TC_RECORD:
         repr_class(tx, v.record->class, out);
         str_adds(out, "(…)");
         break;
-    case TC_TASKS: str_adds(out, "<tasks>"); break;
-    case TC_GRID: str_adds(out, "<grid>"); break;
+    case TC_TASKS:
+        str_adds(out, "<tasks>");
+        break;
+    case TC_GRID:
+        str_adds(out, "<grid>");
+        break;
     }
 }
 
@@ -458,26 +524,46 @@ const char *tc_text(tc *tx, tc_value v)
 const char *tc_describe(tc *tx, tc_value v)
 {
     switch (v.kind) {
-    case TC_NONE: return "None";
-    case TC_BOOL: return arena_printf(tx->arena, "the bool %s", tc_text(tx, v));
-    case TC_INT: return arena_printf(tx->arena, "the int %s", tc_text(tx, v));
-    case TC_FLOAT: return arena_printf(tx->arena, "the float %s", tc_text(tx, v));
-    case TC_STR: return arena_printf(tx->arena, "the string %s", tc_text(tx, v));
-    case TC_TUPLE: return "a tuple";
-    case TC_LIST: return "a list";
-    case TC_SET: return "a set";
-    case TC_DICT: return "a dict";
-    case TC_RANGE: return "a range";
-    case TC_TYPE: return arena_printf(tx->arena, "the type %s", tc_text(tx, v));
-    case TC_TENSOR_TYPE: return arena_printf(tx->arena, "the tensor type %s", tc_text(tx, v));
-    case TC_KIND: return arena_printf(tx->arena, "the kind '%s'", tc_text(tx, v));
-    case TC_MAP: return arena_printf(tx->arena, "the mapping %s", tc_text(tx, v));
-    case TC_LAYOUT: return arena_printf(tx->arena, "the layout %s", tc_text(tx, v));
-    case TC_FUNCTION: return arena_printf(tx->arena, "the function '%s'", tc_text(tx, v));
-    case TC_NATIVE: return arena_printf(tx->arena, "the built-in '%s'", v.native->name);
-    case TC_METHOD: return arena_printf(tx->arena, "the method '%s'", v.method->name->text);
-    case TC_MODULE: return arena_printf(tx->arena, "the module '%s'", v.module->path);
-    case TC_CLASS: return arena_printf(tx->arena, "the class '%s'", tc_text(tx, v));
+    case TC_NONE:
+        return "None";
+    case TC_BOOL:
+        return arena_printf(tx->arena, "the bool %s", tc_text(tx, v));
+    case TC_INT:
+        return arena_printf(tx->arena, "the int %s", tc_text(tx, v));
+    case TC_FLOAT:
+        return arena_printf(tx->arena, "the float %s", tc_text(tx, v));
+    case TC_STR:
+        return arena_printf(tx->arena, "the string %s", tc_text(tx, v));
+    case TC_TUPLE:
+        return "a tuple";
+    case TC_LIST:
+        return "a list";
+    case TC_SET:
+        return "a set";
+    case TC_DICT:
+        return "a dict";
+    case TC_RANGE:
+        return "a range";
+    case TC_TYPE:
+        return arena_printf(tx->arena, "the type %s", tc_text(tx, v));
+    case TC_TENSOR_TYPE:
+        return arena_printf(tx->arena, "the tensor type %s", tc_text(tx, v));
+    case TC_KIND:
+        return arena_printf(tx->arena, "the kind '%s'", tc_text(tx, v));
+    case TC_MAP:
+        return arena_printf(tx->arena, "the mapping %s", tc_text(tx, v));
+    case TC_LAYOUT:
+        return arena_printf(tx->arena, "the layout %s", tc_text(tx, v));
+    case TC_FUNCTION:
+        return arena_printf(tx->arena, "the function '%s'", tc_text(tx, v));
+    case TC_NATIVE:
+        return arena_printf(tx->arena, "the built-in '%s'", v.native->name);
+    case TC_METHOD:
+        return arena_printf(tx->arena, "the method '%s'", v.method->name->text);
+    case TC_MODULE:
+        return arena_printf(tx->arena, "the module '%s'", v.module->path);
+    case TC_CLASS:
+        return arena_printf(tx->arena, "the class '%s'", tc_text(tx, v));
     case TC_RT: {
         str_buf b;
         str_buf_init(&b, tx->arena);
@@ -485,11 +571,16 @@ const char *tc_describe(tc *tx, tc_value v)
         ir_type_print(v.rt->type, &b);
         return str_text(&b);
     }
-    case TC_TENSOR: return arena_printf(tx->arena, "a tensor %s", tc_text(tx, v));
-    case TC_RECORD: return arena_printf(tx->arena, "a record of class '%s'", v.record->class->name->text);
-    case TC_TASKS: return "the tasks of a worker";
-    case TC_GRID: return "a grid of loops";
-    default: return tc_text(tx, v);
+    case TC_TENSOR:
+        return arena_printf(tx->arena, "a tensor %s", tc_text(tx, v));
+    case TC_RECORD:
+        return arena_printf(tx->arena, "a record of class '%s'", v.record->class->name->text);
+    case TC_TASKS:
+        return "the tasks of a worker";
+    case TC_GRID:
+        return "a grid of loops";
+    default:
+        return tc_text(tx, v);
     }
 }
 

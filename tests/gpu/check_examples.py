@@ -50,7 +50,7 @@ def saxpy_case(rng, n, sizes):
 
 
 def saxpy(rng):
-    return [saxpy_case(rng, n, {"n": n}) for n in (*LENGTHS, 264 * 256, 264 * 256 * 3 + 5)]
+    return [saxpy_case(rng, n, {"n": n}) for n in (*LENGTHS, 1056 * 256, 1056 * 256 * 3 + 5)]
 
 
 def saxpy_4096(rng):

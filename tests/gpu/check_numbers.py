@@ -19,7 +19,7 @@ def vectorized(function):
 # Name: reference, ulps for f32 and f64 (CUDA C++ Programming Guide), lowest and highest argument, and those for f16.
 # 'log' ranges are of the argument's logarithm.
 UNARY = {
-    "exp": (np.exp, 1, 1, (-80, 80), (-9, 10)),
+    "exp": (np.exp, 2, 1, (-80, 80), (-9, 10)),
     "exp2": (np.exp2, 2, 1, (-120, 120), (-13, 15)),
     "exp10": (lambda x: 10.0**x, 2, 1, (-37, 37), (-4, 4.5)),
     "expm1": (np.expm1, 1, 1, (-20, 20), (-9, 10)),
@@ -64,8 +64,13 @@ def arguments(rng, n, limits, dtype):
     return values if limits == "log" else np.clip(values, *limits)
 
 
-def bound_of(reference, dtype, ulps):
-    """Documented ulps; for f64 three more, which numpy's own result may be off; 16-bit types: one rounding of f32's."""
+def bound_of(reference, dtype, ulps, name):
+    """Documented ulps; for f64 three more, which the reference may be off; 16-bit types: one rounding of f32's.
+
+    math.lgamma loses relative accuracy between its zeros at 1 and 2.
+    """
+    if name == "lgamma" and dtype == "f64":
+        return (ulps + 3) * ulp(reference, dtype) + 2.0**-51
     if ulps == 0:
         return np.zeros_like(reference)
     if dtype in ("f16", "bf16"):
@@ -77,13 +82,13 @@ def unary(dtype):
     def cases(rng):
         n = 20_000
         x, references, bounds = [], [], []
-        for function, single, double, limits, limits_of_16 in UNARY.values():
+        for name, (function, single, double, limits, limits_of_16) in UNARY.items():
             values = arguments(rng, n, limits_of_16 if dtype == "f16" else limits, dtype)
             with np.errstate(all="ignore"):
                 reference = function(values)
             x.append(from_double(values, dtype))
             references.append(reference)
-            bounds.append(bound_of(reference, dtype, double if dtype == "f64" else single))
+            bounds.append(bound_of(reference, dtype, double if dtype == "f64" else single, name))
         yield Case(f"n={n}", {"n": n}, {"x": np.stack(x)}, {"y": Output(np.stack(references), np.stack(bounds))})
 
     return cases
@@ -102,7 +107,8 @@ def binary(dtype):
         bounds = [(k + more) * ulp(r, dtype) for k, r in zip(ulps, rows, strict=False)] + [0 * x, 0 * x, u * rows[5]]
         quotient, rest = np.floor_divide(x, y), np.mod(x, y)
         fused = x * y + x
-        others = [u * np.abs(fused) * (1 + 2 * u) + (2 * u * np.abs(x * y) if dtype == "f64" else 0), 0 * x, u * np.abs(y)]
+        of_reference = u * (np.abs(fused) + np.abs(x * y)) if dtype == "f64" else 0
+        others = [u * np.abs(fused) * (1 + 2 * u) + of_reference, 0 * x, u * np.abs(y)]
         yield Case(f"n={n}", {"n": n}, {"a": a, "b": b}, {
             "y": Output(np.stack(rows), np.stack(bounds)),
             "z": Output(np.stack([fused, quotient, rest]), np.stack(others)),
@@ -260,7 +266,7 @@ def roundings(rng):
     with np.errstate(invalid="ignore"):
         whole = [np.rint(value), np.trunc(value), np.floor(value), np.ceil(value)]
         saturated = [np.nan_to_num(np.clip(w, -(2.0**31), 2.0**31 - 1)).astype(np.int64).astype(np.int32) for w in whole]
-        long = np.nan_to_num(np.rint(value)).astype(np.int64)
+        long = np.nan_to_num(np.rint(value), nan=-(2.0**63)).astype(np.int64)
     positive = np.where(np.isnan(value), np.nan, np.maximum(value, 0)), np.where(np.isnan(value), np.nan, np.maximum(-value, 0))
     outputs = {
         "halves": Output(np.stack([directed(value, "f16", mode) for mode in ("rn", "rz", "rm", "rp")])),

@@ -157,8 +157,12 @@ def mismatch(name, value, reference, wrong):
     if not wrong.any():
         return []
     at = int(np.argmax(wrong))
-    return [f"{int(wrong.sum())} of {wrong.size} elements of '{name}' are wrong, first [{place(reference, at)}]: "
-            f"{value.flat[at]!r} instead of {reference.flat[at]!r}"]
+    rows = ""
+    if wrong.ndim > 1:
+        counts = wrong.reshape(wrong.shape[0], -1).sum(1)
+        rows = " (by row: " + ", ".join(f"{r}: {counts[r]}" for r in np.flatnonzero(counts)[:20]) + ")"
+    return [f"{int(wrong.sum())} of {wrong.size} elements of '{name}' are wrong{rows}, first [{place(reference, at)}]: "
+            f"{value.flat[at]} instead of {reference.flat[at]}"]
 
 
 def run_case(device, kernel, case, row, again):
