@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
+
 struct arena_chunk {
     arena_chunk *older;
     size_t size;
@@ -68,7 +70,7 @@ static void chunk_add(arena *a, size_t need)
     a->total_bytes += size;
 }
 
-void *arena_alloc(arena *a, size_t size)
+static void *take(arena *a, size_t size)
 {
     if (size > SIZE_MAX - 64)
         out_of_memory(a);
@@ -79,12 +81,32 @@ void *arena_alloc(arena *a, size_t size)
         chunk_add(a, size);
     void *result = a->next;
     a->next += size;
-    return memset(result, 0, size);
+    return result;
+}
+
+void *arena_alloc(arena *a, size_t size)
+{
+    enum { SMALL = 128 };
+    char *at = take(a, size);
+    if (size > SMALL)
+        return memset(at, 0, size);
+    // Nodes of trees are small and many: no call for them.
+    for (size_t i = 0; i == 0 || i < size; i += 16)
+        memset(at + i, 0, 16);
+    return at;
+}
+
+void *arena_grow(arena *a, const void *old, size_t old_size, size_t size)
+{
+    char *grown = take(a, size);
+    if (old_size)
+        memcpy(grown, old, old_size);
+    return grown;
 }
 
 void *arena_dup(arena *a, const void *data, size_t size)
 {
-    void *copy = arena_alloc(a, size);
+    void *copy = take(a, size);
     if (size)
         memcpy(copy, data, size);
     return copy;
@@ -92,8 +114,9 @@ void *arena_dup(arena *a, const void *data, size_t size)
 
 char *arena_strndup(arena *a, const char *text, size_t len)
 {
-    char *copy = arena_alloc(a, len + 1);
+    char *copy = take(a, len + 1);
     memcpy(copy, text, len);
+    copy[len] = '\0';
     return copy;
 }
 
@@ -102,15 +125,17 @@ char *arena_strdup(arena *a, const char *text)
     return arena_strndup(a, text, strlen(text));
 }
 
+// Short texts are put together on the stack, so that one round does.
 char *arena_vprintf(arena *a, const char *format, va_list args)
 {
-    va_list again;
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
-    char *text = arena_alloc(a, (size_t)(len < 0 ? 0 : len) + 1);
-    if (len > 0)
-        vsnprintf(text, (size_t)len + 1, format, again);
-    va_end(again);
+    char brief[256];
+    int len = str_vformat(brief, sizeof brief, format, args);
+    if (len < 0)
+        return arena_strndup(a, "", 0);
+    if ((size_t)len < sizeof brief)
+        return arena_strndup(a, brief, (size_t)len);
+    char *text = arena_alloc(a, (size_t)len + 1);
+    str_vformat(text, (size_t)len + 1, format, args);
     return text;
 }
 

@@ -38,6 +38,8 @@ void arena_free(arena *a);
 
 // Zeroed memory of [size] bytes. Size 0 gives a valid unique pointer.
 void *arena_alloc(arena *a, size_t size);
+// [size] bytes that begin with a copy of [old_size]; the others may be anything.
+void *arena_grow(arena *a, const void *old, size_t old_size, size_t size);
 void *arena_dup(arena *a, const void *data, size_t size);
 char *arena_strdup(arena *a, const char *text);
 char *arena_strndup(arena *a, const char *text, size_t len);

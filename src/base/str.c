@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
+
 str str_of(const char *text)
 {
     return (str){text, strlen(text)};
@@ -72,10 +74,7 @@ static void reserve(str_buf *b, size_t more)
     size_t cap = b->cap ? b->cap * 2 : 64;
     if (cap < need)
         cap = need;
-    char *grown = arena_alloc(b->arena, cap);
-    if (b->len)
-        memcpy(grown, b->at, b->len);
-    b->at = grown;
+    b->at = arena_grow(b->arena, b->at, b->len, cap);
     b->cap = cap;
 }
 
@@ -100,16 +99,17 @@ void str_adds(str_buf *b, const char *text)
 
 void str_addf(str_buf *b, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
     va_start(args, format);
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
+    size_t room = b->cap - b->len;
+    int len = str_vformat(room ? b->at + b->len : NULL, room, format, args);
     if (len > 0) {
-        reserve(b, (size_t)len);
-        vsnprintf(b->at + b->len, (size_t)len + 1, format, again);
+        if ((size_t)len >= room) {
+            reserve(b, (size_t)len);
+            str_vformat(b->at + b->len, (size_t)len + 1, format, args);
+        }
         b->len += (size_t)len;
     }
-    va_end(again);
     va_end(args);
 }
 

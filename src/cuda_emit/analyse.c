@@ -9,7 +9,6 @@ typedef struct walk {
     const ir_func *func;
     int side;
     int round;
-    bool changed;
 } walk;
 
 static void see_expr(walk *w, const ir_expr *e);
@@ -71,10 +70,8 @@ static void see_call(walk *w, const ir_expr *e)
 {
     const ir_func *callee = e->u.func;
     intptr_t before = (intptr_t)map_get_ptr(&w->cx->sides, callee), after = before | w->side;
-    if (after != before) {
+    if (after != before)
         map_put_ptr(&w->cx->sides, callee, (void *)after);
-        w->changed = true;
-    }
     for (int i = 0; i < e->arg_count; i++) {
         bool is_const = (size_t)i < callee->params.len && callee->params.at[i]->type->is_const;
         if (is_const)
@@ -121,11 +118,15 @@ static void see_copy(walk *w, const ir_stmt *s)
             raise_align(w, s->args[i]->u.var, bytes & -bytes & 31 ? bytes & -bytes & 31 : 16);
 }
 
+static bool gives_value(const ir_stmt *s)
+{
+    return s->kind == IR_DECL || s->kind == IR_ASSIGN || s->kind == IR_STORE;
+}
+
 // Whether the emitter leaves the statement out: it gives a value to something that nobody reads.
 static bool is_dead(const walk *w, const ir_stmt *s)
 {
-    bool gives = s->kind == IR_DECL || s->kind == IR_ASSIGN || s->kind == IR_STORE;
-    if (w->round == 0 || !gives || (s->flags & IR_VOLATILE) || (s->value && ir_has_effects(s->value)))
+    if (w->round == 0 || !gives_value(s) || (s->flags & IR_VOLATILE) || (s->value && ir_has_effects(s->value)))
         return false;
     const cu_var *v = &w->cx->vars[s->var->id];
     return !v->uses_before && (s->kind != IR_STORE || v->is_own);
@@ -136,6 +137,8 @@ static void see_stmt(void *user, ir_stmt *s)
     walk *w = user;
     if (s->kind == IR_ALLOC)
         info(w, s->var)->is_own = w->side != CU_HOST;
+    if (gives_value(s))
+        info(w, s->var)->is_given = true;
     if (is_dead(w, s))
         return;
     if (s->kind == IR_COPY) {
@@ -184,22 +187,24 @@ static void mark_roots(cu *cx)
     }
 }
 
-static void count_all(walk *w)
+// One round; how many variables turned out to be given values that nobody reads.
+static uint32_t count_all(walk *w)
 {
     cu *cx = w->cx;
     for (uint32_t i = 0; i < cx->m->next_var; i++)
         cx->vars[i] = (cu_var){.uses_before = cx->vars[i].uses};
-    // Callers stand after callees. A variable that only dead statements read is dead itself, so this goes on till
-    // nothing changes.
+    // Callers stand after callees.
     for (size_t i = cx->m->funcs.len; i-- > 0;) {
         const ir_func *f = cx->m->funcs.at[i];
         int side = (int)(intptr_t)map_get_ptr(&cx->sides, f);
         if (side)
             see_func(w, f, side);
     }
-    for (uint32_t i = 0; i < cx->m->next_var; i++)
-        w->changed |= cx->vars[i].uses != cx->vars[i].uses_before;
     w->round++;
+    uint32_t unread = 0;
+    for (uint32_t i = 0; i < cx->m->next_var; i++)
+        unread += cx->vars[i].is_given && !cx->vars[i].uses;
+    return unread;
 }
 
 void cu_analyse(cu *cx)
@@ -208,9 +213,12 @@ void cu_analyse(cu *cx)
     cx->vars = ARENA_ARRAY(cx->a, cu_var, cx->m->next_var + 1);
     cx->pool_align = 16;
     map_init(&cx->sides, cx->a);
+    map_init(&cx->orders, cx->a);
     mark_roots(cx);
-    do {
-        w.changed = false;
-        count_all(&w);
-    } while (w.changed);
+    // A variable that only dead statements read is dead itself, so this goes on till there are no more of them. What a
+    // round counts depends on nothing else.
+    for (uint32_t before = 0, unread = count_all(&w); unread != before;) {
+        before = unread;
+        unread = count_all(&w);
+    }
 }

@@ -31,6 +31,7 @@ typedef struct cu_var {
     const char *name;     // while it is in scope
     uint32_t uses;        // reads of its value, or accesses to a tensor; stores into one of its own count for nothing
     uint32_t uses_before; // as the round of counting before found it
+    bool is_given;        // a value by a statement that goes if there are no uses
     bool is_own;          // a tensor that the function allocates, on the device
     bool is_written;      // a tensor parameter through which something is stored, or may be
     bool is_nonneg;       // a loop variable that counts up from 0 or more
@@ -63,6 +64,7 @@ typedef struct cu {
     VEC(const char *) scope;  // those that end with their block, innermost last
     map funcs;             // ir_func -> C name
     map sides;             // ir_func -> cu_side flags of those who call it
+    map orders;            // ir_func -> what order.c knows of it
     VEC(const ir_intrin *) intrins;  // wrappers that are needed, in order of first use
     map wrappers;          // ir_intrin -> C name
     map used_intrins;      // those in [intrins]
@@ -90,6 +92,9 @@ typedef struct cu {
 // analyse.c: fills vars, sides and pool_align.
 void cu_analyse(cu *cx);
 bool cu_reads_only(const ir_intrin *in, int operand);    // a pointer operand that nothing is written through
+
+// order.c: barriers, fences, atomics and the like, in the function or in what it calls.
+bool cu_orders_memory(cu *cx, const ir_func *f);
 
 // names.c
 void cu_names_init(cu *cx);

@@ -42,7 +42,9 @@ static void describe(cu *cx, const ir_func *f)
         add_comment_lines(cx, f->doc);
 }
 
-// "const float *__restrict__ a": tensor parameters of a kernel do not overlap, by the rules of the language.
+// "const float *__restrict__ a": tensor parameters of a kernel do not overlap, by the rules of the language. But what is
+// written where threads meet stays without: the compiler takes a restricted pointer for something that nobody but this
+// thread changes, and would read it once, before the barrier.
 static const char *param(cu *cx, const ir_func *f, const ir_var *v)
 {
     const char *name = cu_var_name(cx, v);
@@ -50,8 +52,9 @@ static const char *param(cu *cx, const ir_func *f, const ir_var *v)
         return cu_declarator(cx, v->type, name);
     bool is_kernel = f->kind == IR_KERNEL;
     bool reads_only = is_kernel && !cx->vars[v->id].is_written;
+    bool is_restricted = reads_only || (is_kernel && !cu_orders_memory(cx, f));
     const ir_type *type = reads_only ? ir_const_of(cx->m, v->type) : v->type;
-    return cu_declarator(cx, type, is_kernel ? arena_printf(cx->a, "__restrict__ %s", name) : name);
+    return cu_declarator(cx, type, is_restricted ? arena_printf(cx->a, "__restrict__ %s", name) : name);
 }
 
 static bool has_tensor(const ir_func *f)

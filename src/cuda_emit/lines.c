@@ -6,11 +6,16 @@
 #include "cuda_emit/emit_priv.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 static void count_lines(cu *cx)
 {
-    for (; cx->counted < cx->out->len; cx->counted++)
-        cx->line += cx->out->at[cx->counted] == '\n';
+    if (cx->counted == cx->out->len)
+        return;
+    const char *at = cx->out->at + cx->counted, *end = cx->out->at + cx->out->len;
+    for (; at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        cx->line++;
+    cx->counted = cx->out->len;
 }
 
 static src_place place_of(const cu *cx, src_span span)

@@ -22,7 +22,9 @@ static const char reserved[] =
     "fail floor_div floor_mod to_float to_float_odd to_f16 to_bf16 to_tf32 to_f8e4m3 to_f8e5m2 to_complex64 "
     "wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array fill min max fminf fmaxf fmin "
     "fmax floorf floor fmodf fmod fabsf fabs printf assert main memcpy memset malloc free abort exit abs labs "
-    "llabs NULL INFINITY NAN size_t clock linux unix";
+    "llabs NULL INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN "
+    "USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT EOF errno stdin stdout stderr EXIT_SUCCESS "
+    "EXIT_FAILURE RAND_MAX INFINITY NAN size_t clock linux unix";
 
 // Library functions that a function of this name would clash with; local variables may have their names.
 static const char reserved_for_functions[] =

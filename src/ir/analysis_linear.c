@@ -28,7 +28,7 @@ static const ir_linear *atom_form(ir_env *env, ir_expr *e)
 static const ir_linear *final_atom(ir_env *env, ir_expr *e)
 {
     const ir_linear *l = atom_form(env, e);
-    ir_results_put(&env->linear[env->no_expand], e, env->state, (void *)l);
+    ir_note_of(env, e)->linear[env->no_expand] = l;
     return l;
 }
 
@@ -165,8 +165,10 @@ static const ir_linear *canonical_atom(ir_env *env, ir_expr *e)
 // A variable's initialiser has the same value; only in the expanding mode.
 static const ir_linear *var_form(ir_env *env, ir_expr *e)
 {
-    ir_expr *value = env->no_expand ? NULL : ir_env_value(env, e->u.var);
-    if (!value)
+    ir_expr *value = ir_env_value(env, e->u.var);
+    if (value && env->no_expand)
+        env->unexpanded++;
+    if (!value || env->no_expand)
         return atom_form(env, e);
     ir_range r = ir_range_of(env, e);
     return r.min == r.max ? constant_form(env, r.min) : ir_linear_of(env, value);
@@ -444,17 +446,30 @@ static bool may_canonise(const ir_expr *e)
     return pure && e->op != IR_OP_ADDR && e->op != IR_OP_TILE && e->op != IR_OP_VEC && e->op != IR_OP_LANE;
 }
 
-const ir_linear *ir_linear_of(ir_env *env, ir_expr *e)
+static const ir_linear *new_form(ir_env *env, ir_expr *e)
 {
-    ir_results *memo = &env->linear[env->no_expand];
-    const ir_linear *known = ir_results_get(memo, e, env->state);
-    if (known)
-        return known;
     bool opaque = env->opaque && ir_same_value(e, env->opaque);
     const ir_linear *l = opaque ? atom_form(env, env->opaque) : ir_is_integer(e->type) ? compute_form(env, e) : NULL;
     if (!l)
         l = may_canonise(e) ? canonical_atom(env, e) : atom_form(env, e);
-    ir_results_put(memo, e, env->state, (void *)l);
+    return l;
+}
+
+// What has no variable to expand in it has one form for both modes.
+const ir_linear *ir_linear_of(ir_env *env, ir_expr *e)
+{
+    int mode = env->no_expand;
+    ir_note *note = ir_note_of(env, e);
+    if (note->linear[mode]) {
+        env->unexpanded += mode && note->linear[0] != note->linear[1];
+        return note->linear[mode];
+    }
+    uint32_t unexpanded = env->unexpanded;
+    const ir_linear *l = new_form(env, e);
+    note = ir_note_of(env, e);
+    note->linear[mode] = l;
+    if (mode && env->unexpanded == unexpanded)
+        note->linear[0] = l;
     return l;
 }
 
@@ -464,6 +479,16 @@ const ir_linear *ir_linear_combine(ir_env *env, const ir_linear *a, int64_t fa, 
     ir_sum_start(&s, 0);
     ir_sum_add(env, &s, a, fa);
     ir_sum_add(env, &s, b, fb);
+    return ir_sum_finish(env, &s);
+}
+
+const ir_linear *ir_linear_difference(ir_env *env, ir_expr *a, ir_expr *b, int64_t offset)
+{
+    ir_sum s;
+    ir_sum_start(&s, 0);
+    ir_sum_add(env, &s, ir_linear_of(env, a), 1);
+    ir_sum_add(env, &s, ir_linear_of(env, b), -1);
+    ir_sum_add_constant(&s, offset);
     return ir_sum_finish(env, &s);
 }
 

@@ -27,6 +27,8 @@ struct ir_linear {
 const ir_linear *ir_linear_of(ir_env *env, ir_expr *e);
 // fa·a + fb·b; NULL if a coefficient overflows.
 const ir_linear *ir_linear_combine(ir_env *env, const ir_linear *a, int64_t fa, const ir_linear *b, int64_t fb);
+// a - b + offset; NULL if a coefficient overflows.
+const ir_linear *ir_linear_difference(ir_env *env, ir_expr *a, ir_expr *b, int64_t offset);
 ir_range ir_linear_range(ir_env *env, const ir_linear *l);
 int64_t ir_linear_divisor(ir_env *env, const ir_linear *l);
 // The expression of type [type] (an integer) again.

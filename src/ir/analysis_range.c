@@ -5,21 +5,23 @@
 
 static const ir_range unbounded = {INT64_MIN, INT64_MAX};
 
-bool ir_is_integer(const ir_type *t)
-{
-    return t->kind == IR_SCALAR && dt_is_int(t->scalar);
-}
+// Of integer types and bool.
+#define RANGE_NONE(bits) {INT64_MIN, INT64_MAX}
+#define RANGE_BOOL(bits) {0, 1}
+#define RANGE_SINT(bits) {INT64_MIN >> (64 - (bits)), INT64_MAX >> (64 - (bits))}
+#define RANGE_UINT(bits) {0, (bits) == 64 ? INT64_MAX : (int64_t)(UINT64_MAX >> (64 - (bits)))}
+#define RANGE_FLOAT RANGE_NONE
+#define RANGE_COMPLEX RANGE_NONE
+static const ir_range type_ranges[DT__COUNT] = {
+    [DT_NONE] = RANGE_NONE(0),
+#define DTYPE(id, name, long_name, kind, bits, exponent, mantissa, cuda) [DT_##id] = RANGE_##kind(bits),
+#include "../../lang/dtypes.def"
+#undef DTYPE
+};
 
 ir_range ir_range_of_type(const ir_type *t)
 {
-    if (t->kind != IR_SCALAR)
-        return unbounded;
-    if (t->scalar == DT_BOOL)
-        return (ir_range){0, 1};
-    if (!dt_is_int(t->scalar))
-        return unbounded;
-    uint64_t max = dt_max_bits(t->scalar);
-    return (ir_range){dt_min(t->scalar), max > INT64_MAX ? INT64_MAX : (int64_t)max};
+    return t->kind == IR_SCALAR ? type_ranges[t->scalar] : unbounded;
 }
 
 // Of u64 the upper bound INT64_MAX stands for "above", so that a result with it may have wrapped.
@@ -126,7 +128,10 @@ static ir_range multiply(ir_range a, ir_range b)
 
 ir_range ir_range_scale(ir_range a, int64_t factor)
 {
-    return multiply(a, (ir_range){factor, factor});
+    if (factor == 1)
+        return a;
+    int64_t p = multiply_bounds(a.min, factor), q = multiply_bounds(a.max, factor);
+    return factor < 0 ? of_bounds(q, p) : of_bounds(p, q);
 }
 
 ir_range ir_range_floordiv(ir_range a, int64_t divisor)
@@ -209,12 +214,6 @@ static ir_range shift(ir_op op, ir_range a, ir_range by, const ir_type *t)
 
 // ---- leaves --------------------------------------------------------------------------------------------------------
 
-static const ir_var_info *info_of(const ir_env *env, const ir_var *v)
-{
-    const ir_var_info *info = ir_results_get(&env->vars, v, 0);
-    return info && info->known ? info : NULL;
-}
-
 static ir_range declared_range(const ir_var *v)
 {
     ir_range r = ir_range_of_type(v->type);
@@ -226,7 +225,7 @@ static ir_range declared_range(const ir_var *v)
 static ir_range var_range(ir_env *env, const ir_var *v)
 {
     ir_range r = declared_range(v);
-    const ir_var_info *info = info_of(env, v);
+    const ir_var_info *info = ir_env_info(env, v);
     if (!info)
         return r;
     r = meet(r, info->range);
@@ -341,12 +340,13 @@ ir_range ir_range_of(ir_env *env, const ir_expr *e)
         return ir_range_of_type(e->type);
     if (e->op == IR_OP_INT)
         return ir_range_unwrapped(env, e);
-    ir_range *known = ir_results_get(&env->ranges, e, env->state);
-    if (known)
-        return *known;
+    ir_note *note = ir_note_of(env, e);
+    if (note->has_range)
+        return note->range;
     ir_range r = compute_range(env, e);
-    ir_results_put(&env->ranges, e, env->state, arena_dup(env->arena, &r, sizeof r));
-    return r;
+    note = ir_note_of(env, e);
+    note->has_range = true;
+    return note->range = r;
 }
 
 // ---- divisors ------------------------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ static int64_t quotient_divisor(const ir_expr *e, int64_t a)
 static int64_t var_divisor(ir_env *env, const ir_var *v)
 {
     int64_t d = v->divisor > 0 ? v->divisor : 1;
-    const ir_var_info *info = info_of(env, v);
+    const ir_var_info *info = ir_env_info(env, v);
     if (!info)
         return d;
     d = common_multiple(d, info->divisor);
@@ -498,10 +498,11 @@ int64_t ir_divisor_of(ir_env *env, const ir_expr *e)
         return 1;
     if (e->op == IR_OP_INT)
         return compute_divisor(env, e);
-    int64_t *known = ir_results_get(&env->divisors, e, env->state);
-    if (known)
-        return *known;
+    ir_note *note = ir_note_of(env, e);
+    if (note->has_divisor)
+        return note->divisor;
     int64_t d = known_divisor(env, e);
-    ir_results_put(&env->divisors, e, env->state, arena_dup(env->arena, &d, sizeof d));
-    return d;
+    note = ir_note_of(env, e);
+    note->has_divisor = true;
+    return note->divisor = d;
 }

@@ -12,7 +12,6 @@
 #pragma once
 
 #include "ir/ir.h"
-#include "ir/results.h"
 
 // Inclusive. INT64_MIN and INT64_MAX mean "no bound known" (values of u64 may lie above INT64_MAX).
 typedef struct ir_range {
@@ -36,27 +35,40 @@ typedef struct ir_refinement {
 } ir_refinement;
 
 typedef struct ir_var_info {
-    bool known;
+    const ir_var *of;
     ir_range range;
     int64_t divisor;
-    ir_expr *value; // pure initialiser of a single-assignment variable, or NULL
+    ir_expr *value; // pure initialiser of a single-assignment variable, or NULL; says more than range and divisor
     int weight;     // operators in [value] once all definitions in it are written out
 } ir_var_info;
+
+// Results about an expression. The node knows the number of its note, and the note knows its node, so that a number left
+// behind by another environment is noticed.
+typedef struct ir_note {
+    const ir_expr *of;
+    uint32_t state; // that all but [rewritten] holds in
+    uint32_t rewritten_state;
+    bool has_range, has_divisor;
+    ir_range range;
+    int64_t divisor;
+    const ir_linear *linear[2]; // [no_expand]
+    ir_expr *rewritten;         // by ir_env_rewrite
+} ir_note;
 
 typedef struct ir_env {
     ir_module *module;
     const ir_func *func;
     arena *arena;
     ir_range sregs[IR_SREG__COUNT];
-    ir_results vars; // variable -> ir_var_info *
+    VEC(ir_var_info) vars;
+    VEC(ir_note) notes;
     VEC(ir_fact) facts;
     VEC(ir_refinement) refinements;
     uint32_t state; // names the set of facts; results are memoised per state
     uint32_t next_state;
     bool no_expand;  // linear forms keep single-assignment variables as atoms
+    uint32_t unexpanded; // counts how often that made a difference
     ir_expr *opaque; // linear forms keep this expression as an atom, see ir_prove_equal_in; or NULL
-    ir_results ranges, divisors;
-    ir_results linear[2]; // [no_expand]
 } ir_env;
 
 typedef struct ir_env_mark {
@@ -77,13 +89,31 @@ void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value);
 // The body of the FOR statement [loop] is entered.
 void ir_env_loop(ir_env *env, const ir_stmt *loop);
 // The variable has a value in [range], divisible by [divisor].
-void ir_env_bound(ir_env *env, const ir_var *v, ir_range range, int64_t divisor);
+void ir_env_bound(ir_env *env, ir_var *v, ir_range range, int64_t divisor);
 // [cond] holds, or does not, from here to the end of the scope.
 void ir_env_assume(ir_env *env, ir_expr *cond, bool holds);
+// Whether [cond] itself was assumed, in this form.
+bool ir_env_knows(const ir_env *env, const ir_expr *cond, bool holds);
 // What the place after statement [s] knows because of it.
 void ir_env_learn(ir_env *env, ir_stmt *s);
 // The initialiser of a single-assignment variable, if it is pure; else NULL.
 ir_expr *ir_env_value(const ir_env *env, const ir_var *v);
+// What is known of the variable; NULL: only what its declaration says.
+const ir_var_info *ir_env_info(const ir_env *env, const ir_var *v);
+ir_note *ir_note_new(ir_env *env, const ir_expr *e);
+// The note about [e] for the present state, empty at first. Another call may move it.
+static inline ir_note *ir_note_of(ir_env *env, const ir_expr *e)
+{
+    if (e->note >= env->notes.len || env->notes.at[e->note].of != e)
+        return ir_note_new(env, e);
+    ir_note *note = &env->notes.at[e->note];
+    if (note->state != env->state) {
+        note->state = env->state;
+        note->has_range = note->has_divisor = false;
+        note->linear[0] = note->linear[1] = NULL;
+    }
+    return note;
+}
 
 ir_range ir_range_of(ir_env *env, const ir_expr *e);
 // The same before the type's bounds are applied: whether it fits the type says whether the operation can overflow.
@@ -94,7 +124,7 @@ bool ir_range_fits(ir_range r, const ir_type *t);
 int64_t ir_divisor_of(ir_env *env, const ir_expr *e);
 
 // Integer scalar types: all of the above and analysis_linear.h are about them.
-bool ir_is_integer(const ir_type *t);
+static inline bool ir_is_integer(const ir_type *t) { return t->kind == IR_SCALAR && dt_is_int(t->scalar); }
 
 // Saturating arithmetic of bounds.
 ir_range ir_range_constant(int64_t value);
@@ -118,10 +148,11 @@ void ir_rewrite_nested(ir_rewriter *r, ir_stmt *s);
 void ir_emit(ir_rewriter *r, ir_block *out, ir_stmt *s);
 
 // Rewrites an expression bottom-up like ir_rewrite_expr, but arms of SELECT and right operands of LAND and LOR are
-// visited with what their condition says. [results] (same environment, same visitor) may serve many calls.
-ir_expr *ir_env_rewrite(ir_env *env, ir_expr *e, ir_expr_visit *visit, void *user, ir_results *results);
+// visited with what their condition says. Shared operands are visited once in each state, also by later calls: an
+// environment serves one visitor.
+ir_expr *ir_env_rewrite(ir_env *env, ir_expr *e, ir_expr_visit *visit, void *user);
 // All expressions that [s] itself holds. The fill value of ALLOC and the condition of WHILE are among them.
-void ir_env_rewrite_stmt(ir_env *env, ir_stmt *s, ir_expr_visit *visit, void *user, ir_results *results);
+void ir_env_rewrite_stmt(ir_env *env, ir_stmt *s, ir_expr_visit *visit, void *user);
 
 // Whether control never reaches the end of the block.
 bool ir_block_ends(const ir_block *b);

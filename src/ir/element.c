@@ -25,13 +25,26 @@ static ir_expr *not_negative(ir_env *env, ir_expr *e, src_span span)
     return ir_binary(env->module, IR_OP_GE, e, ir_int(env->module, e->type->scalar, 0), span);
 }
 
+// What the ranges say needs no condition: nothing is built for the commonest indices.
+static bool is_never_negative(ir_env *env, const ir_expr *e)
+{
+    return ir_range_of(env, e).min >= 0;
+}
+
+static bool is_always_below(ir_env *env, const ir_expr *e, const ir_expr *extent)
+{
+    return ir_range_of(env, e).max < ir_range_of(env, extent).min;
+}
+
 void ir_assume_inside(ir_env *env, const ir_tensor *t, ir_expr **index)
 {
     for (int d = 0; d < t->rank; d++) {
         if (!ir_is_integer(index[d]->type))
             continue;
-        ir_env_assume(env, not_negative(env, index[d], index[d]->span), true);
-        ir_env_assume(env, ir_compare(env, IR_OP_LT, index[d], t->shape[d], index[d]->span), true);
+        if (!is_never_negative(env, index[d]))
+            ir_env_assume(env, not_negative(env, index[d], index[d]->span), true);
+        if (!is_always_below(env, index[d], t->shape[d]))
+            ir_env_assume(env, ir_compare(env, IR_OP_LT, index[d], t->shape[d], index[d]->span), true);
     }
 }
 
@@ -46,8 +59,10 @@ ir_expr *ir_inside(ir_env *env, const ir_tensor *t, ir_expr **index, src_span sp
 {
     ir_expr *all = NULL;
     for (int d = 0; d < t->rank; d++) {
-        all = with_condition(env, all, not_negative(env, index[d], span), span);
-        all = with_condition(env, all, ir_compare(env, IR_OP_LT, index[d], t->shape[d], span), span);
+        if (!is_never_negative(env, index[d]))
+            all = with_condition(env, all, not_negative(env, index[d], span), span);
+        if (!is_always_below(env, index[d], t->shape[d]))
+            all = with_condition(env, all, ir_compare(env, IR_OP_LT, index[d], t->shape[d], span), span);
     }
     return all;
 }
@@ -241,7 +256,7 @@ static ir_expr *static_offset(ir_env *env, const tm_layout *l, ir_expr **index, 
     ir_expr *same[TM_MAX_RANK];
     for (int d = 0; d < l->rank; d++)
         same[d] = ir_simplify_index(env, ir_cast(env->module, index[d], x.type, index[d]->span));
-    return ir_simplify_index(env, expand(&x, l, same));
+    return expand(&x, l, same);
 }
 
 // The largest offset by extents and strides: whether 32 bits hold it.
@@ -285,7 +300,13 @@ static ir_expr *strided_offset(ir_env *env, const ir_tensor *t, ir_expr **index,
                                      : ir_binary(env->module, IR_OP_MUL, i, widen(&x, t->strides[d]), span);
         offset = sum(&x, offset, part);
     }
-    return offset ? ir_simplify_index(env, offset) : number(&x, 0);
+    return offset ? offset : number(&x, 0);
+}
+
+// The offset before it is simplified as a whole.
+static ir_expr *plain_offset(ir_env *env, const ir_tensor *t, ir_expr **index, src_span span)
+{
+    return t->layout ? static_offset(env, t->layout, index, span) : strided_offset(env, t, index, span);
 }
 
 ir_expr *ir_element_offset(ir_env *env, const ir_tensor *t, ir_expr **index, bool accessed, src_span span)
@@ -295,7 +316,16 @@ ir_expr *ir_element_offset(ir_env *env, const ir_tensor *t, ir_expr **index, boo
     ir_env_mark mark = ir_env_enter(env);
     if (accessed)
         ir_assume_inside(env, t, index);
-    ir_expr *offset = t->layout ? static_offset(env, t->layout, index, span) : strided_offset(env, t, index, span);
+    ir_expr *offset = ir_simplify_index(env, plain_offset(env, t, index, span));
     ir_env_leave(env, mark);
     return offset;
+}
+
+const ir_linear *ir_element_form(ir_env *env, const ir_tensor *t, ir_expr **index, src_span span)
+{
+    ir_env_mark mark = ir_env_enter(env);
+    ir_assume_inside(env, t, index);
+    const ir_linear *form = ir_linear_of(env, plain_offset(env, t, index, span));
+    ir_env_leave(env, mark);
+    return form;
 }

@@ -1,5 +1,5 @@
 // The environment: what scopes, declarations, loops and conditions say. See analysis_range.h.
-#include "ir/analysis_linear.h"
+#include "ir/linear_priv.h"
 
 #include "base/checked.h"
 
@@ -26,6 +26,11 @@ static void set_sregs(ir_env *env)
     }
 }
 
+static void assume_compare(ir_env *env, ir_op op, ir_expr *a, ir_expr *b)
+{
+    ir_env_assume(env, ir_binary(env->module, op, a, b, (src_span){0}), true);
+}
+
 // bid.x < grid.x, where the grid is an expression over sizes: what proves that tiles of divisible sizes stay inside.
 static void assume_launch(ir_env *env)
 {
@@ -34,14 +39,14 @@ static void assume_launch(ir_env *env)
         return;
     for (int axis = 0; axis < 3; axis++) {
         ir_expr *blocks = env->func->grid[axis], *threads = env->func->block[axis];
-        ir_expr *bid = ir_sreg_read(env->module, IR_BID_X + axis, (src_span){0});
-        ir_expr *tid = ir_sreg_read(env->module, IR_TID_X + axis, (src_span){0});
         if (blocks && ir_is_integer(blocks->type) && !ir_const_int(blocks, &known))
-            ir_env_assume(env, ir_binary(env->module, IR_OP_LT, bid, blocks, (src_span){0}), true);
+            assume_compare(env, IR_OP_LT, ir_sreg_read(env->module, IR_BID_X + axis, (src_span){0}), blocks);
         if (threads && ir_is_integer(threads->type) && !ir_const_int(threads, &known))
-            ir_env_assume(env, ir_binary(env->module, IR_OP_LT, tid, threads, (src_span){0}), true);
+            assume_compare(env, IR_OP_LT, ir_sreg_read(env->module, IR_TID_X + axis, (src_span){0}), threads);
     }
 }
+
+enum { FIRST_NOTES = 32 };
 
 ir_env *ir_env_new(ir_module *m, const ir_func *f, arena *scratch)
 {
@@ -50,11 +55,7 @@ ir_env *ir_env_new(ir_module *m, const ir_func *f, arena *scratch)
     env->func = f;
     env->arena = scratch;
     env->state = env->next_state = 1;
-    ir_results_init(&env->vars, scratch);
-    ir_results_init(&env->ranges, scratch);
-    ir_results_init(&env->divisors, scratch);
-    ir_results_init(&env->linear[0], scratch);
-    ir_results_init(&env->linear[1], scratch);
+    VEC_RESERVE(scratch, &env->notes, FIRST_NOTES);
     set_sregs(env);
     assume_launch(env);
     return env;
@@ -74,30 +75,34 @@ void ir_env_leave(ir_env *env, ir_env_mark mark)
 
 // ---- variables -----------------------------------------------------------------------------------------------------
 
-// A function touches few of the module's variables, so the table is keyed by variable; state 0 is always valid.
-static ir_var_info *info_slot(ir_env *env, const ir_var *v)
+const ir_var_info *ir_env_info(const ir_env *env, const ir_var *v)
 {
-    ir_var_info *info = ir_results_get(&env->vars, v, 0);
-    if (!info) {
-        info = ARENA_NEW(env->arena, ir_var_info);
-        ir_results_put(&env->vars, v, 0, info);
+    bool known = v->note < env->vars.len && env->vars.at[v->note].of == v;
+    return known ? &env->vars.at[v->note] : NULL;
+}
+
+static void set_info(ir_env *env, ir_var *v, ir_var_info info)
+{
+    if (!ir_env_info(env, v)) {
+        v->note = (uint32_t)env->vars.len;
+        VEC_PUSH(env->arena, &env->vars, info);
     }
-    return info;
+    env->vars.at[v->note] = info;
 }
 
-void ir_env_bound(ir_env *env, const ir_var *v, ir_range range, int64_t divisor)
+void ir_env_bound(ir_env *env, ir_var *v, ir_range range, int64_t divisor)
 {
-    *info_slot(env, v) = (ir_var_info){.known = true, .range = range, .divisor = divisor};
+    set_info(env, v, (ir_var_info){.of = v, .range = range, .divisor = divisor});
 }
 
-// Definitions are looked through only while they stay small when written out. A chain in which each value uses earlier ones
-// twice doubles with every link; beyond this a variable stands for itself, with its range and divisor.
+// Definitions are looked through only while they stay small when written out. A chain in which each value uses earlier
+// ones twice doubles with every link; beyond this a variable stands for itself, with its range and divisor.
 enum { HEAVIEST_DEFINITION = 256 };
 
 static int weight_of(const ir_env *env, const ir_expr *e)
 {
     if (e->op == IR_OP_VAR) {
-        const ir_var_info *info = ir_results_get(&env->vars, e->u.var, 0);
+        const ir_var_info *info = ir_env_info(env, e->u.var);
         return info && info->value ? info->weight : 1;
     }
     int weight = 1;
@@ -106,22 +111,32 @@ static int weight_of(const ir_env *env, const ir_expr *e)
     return weight;
 }
 
+// Of a value to look through nothing is asked yet: whoever asks for the variable gets what is known of it by then.
 void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value)
 {
     if (v->is_mutable || !value || !ir_is_integer(v->type))
         return;
-    ir_var_info info = {.known = true, .range = ir_range_of(env, value), .divisor = ir_divisor_of(env, value)};
-    if (value->type == v->type && ir_is_pure(value))
-        info.weight = weight_of(env, value);
-    if (info.weight && info.weight <= HEAVIEST_DEFINITION)
-        info.value = value;
-    *info_slot(env, v) = info;
+    int weight = value->type == v->type && ir_is_pure(value) ? weight_of(env, value) : 0;
+    if (weight && weight <= HEAVIEST_DEFINITION)
+        set_info(env, v, (ir_var_info){v, ir_range_of_type(v->type), 1, value, weight});
+    else
+        ir_env_bound(env, v, ir_range_of(env, value), ir_divisor_of(env, value));
 }
 
 ir_expr *ir_env_value(const ir_env *env, const ir_var *v)
 {
-    const ir_var_info *info = v->is_mutable ? NULL : ir_results_get(&env->vars, v, 0);
+    const ir_var_info *info = v->is_mutable ? NULL : ir_env_info(env, v);
     return info ? info->value : NULL;
+}
+
+// ---- notes ---------------------------------------------------------------------------------------------------------
+
+ir_note *ir_note_new(ir_env *env, const ir_expr *e)
+{
+    // Expressions are immutable but for this.
+    ((ir_expr *)e)->note = (uint32_t)env->notes.len;
+    VEC_PUSH(env->arena, &env->notes, ((ir_note){.of = e, .state = env->state}));
+    return &VEC_LAST(&env->notes);
 }
 
 // ---- loops ---------------------------------------------------------------------------------------------------------
@@ -139,11 +154,6 @@ static ir_range loop_range(ir_range lo, ir_range hi, ir_range step)
     if (step.max < 0)
         return (ir_range){hi.min == INT64_MIN ? INT64_MIN : hi.min + 1, lo.max};
     return (ir_range){INT64_MIN, INT64_MAX};
-}
-
-static void assume_compare(ir_env *env, ir_op op, ir_expr *a, ir_expr *b)
-{
-    ir_env_assume(env, ir_binary(env->module, op, a, b, (src_span){0}), true);
 }
 
 void ir_env_loop(ir_env *env, const ir_stmt *loop)
@@ -178,14 +188,14 @@ static void refine(ir_env *env, const ir_expr *atom, ir_range range, int64_t div
     VEC_PUSH(env->arena, &env->refinements, r);
 }
 
-static ir_linear *without_term(ir_env *env, const ir_linear *l, int skip)
+// The upper bound of what is left of the form without one term.
+static int64_t largest_rest(ir_env *env, const ir_linear *l, int skip)
 {
-    ir_linear *rest = arena_alloc(env->arena, sizeof *rest + (size_t)l->count * sizeof l->terms[0]);
-    rest->constant = l->constant;
+    ir_range r = ir_range_constant(l->constant);
     for (int i = 0; i < l->count; i++)
         if (i != skip)
-            rest->terms[rest->count++] = l->terms[i];
-    return rest;
+            r = ir_range_add(r, ir_range_scale(ir_term_range(env, &l->terms[i]), l->terms[i].coef));
+    return r.max;
 }
 
 // coef·split >= -rest bounds the split: from below if coef > 0, else from above; and so its atom, if nothing is cut off
@@ -193,7 +203,7 @@ static ir_linear *without_term(ir_env *env, const ir_linear *l, int skip)
 static void refine_term(ir_env *env, const ir_linear *l, int at)
 {
     const ir_term *t = &l->terms[at];
-    int64_t rest = ir_linear_range(env, without_term(env, l, at)).max;
+    int64_t rest = largest_rest(env, l, at);
     if (t->extent || rest == INT64_MAX || rest <= INT64_MIN + 1 || !ir_is_pure(t->atom))
         return;
     ir_range r = {INT64_MIN, INT64_MAX};
@@ -211,8 +221,17 @@ static void refine_term(ir_env *env, const ir_linear *l, int at)
         refine(env, t->atom, r, 1);
 }
 
+// What the ranges say already is no news. A fact that they say cannot help a proof either: to subtract it from a goal
+// never raises the goal's least value.
+static bool is_news(ir_range least_of_all)
+{
+    return least_of_all.min < 0;
+}
+
 static void assume_nonneg(ir_env *env, ir_expr *cond, bool holds, const ir_linear *l)
 {
+    if (l && !is_news(ir_linear_range(env, l)))
+        return;
     ir_fact fact = {cond, holds, l};
     VEC_PUSH(env->arena, &env->facts, fact);
     if (!l)
@@ -222,11 +241,11 @@ static void assume_nonneg(ir_env *env, ir_expr *cond, bool holds, const ir_linea
 }
 
 // a - b + offset >= 0
-static const ir_linear *difference(ir_env *env, ir_expr *a, ir_expr *b, int64_t offset)
+static void assume_at_least(ir_env *env, ir_expr *cond, bool holds, ir_expr *a, ir_expr *b, int64_t offset)
 {
-    const ir_linear *l = ir_linear_combine(env, ir_linear_of(env, a), 1, ir_linear_of(env, b), -1);
-    ir_linear one = {offset, 0};
-    return l ? ir_linear_combine(env, l, 1, &one, 1) : NULL;
+    ir_range r = ir_range_add(ir_range_of(env, a), ir_range_scale(ir_range_of(env, b), -1));
+    if (is_news(ir_range_add(r, ir_range_constant(offset))))
+        assume_nonneg(env, cond, holds, ir_linear_difference(env, a, b, offset));
 }
 
 // x % d == 0
@@ -240,8 +259,8 @@ static void assume_divisible(ir_env *env, ir_expr *a, ir_expr *b)
 
 static void assume_equal(ir_env *env, ir_expr *cond, bool holds, ir_expr *a, ir_expr *b)
 {
-    assume_nonneg(env, cond, holds, difference(env, a, b, 0));
-    assume_nonneg(env, cond, holds, difference(env, b, a, 0));
+    assume_at_least(env, cond, holds, a, b, 0);
+    assume_at_least(env, cond, holds, b, a, 0);
     assume_divisible(env, a, b);
     assume_divisible(env, b, a);
 }
@@ -250,7 +269,7 @@ static void assume_equal(ir_env *env, ir_expr *cond, bool holds, ir_expr *a, ir_
 static void assume_unequal(ir_env *env, ir_expr *cond, bool holds, ir_expr *a, ir_expr *b)
 {
     assume_nonneg(env, cond, holds, NULL);
-    const ir_linear *l = difference(env, a, b, 0);
+    const ir_linear *l = ir_linear_difference(env, a, b, 0);
     if (!l || l->count != 1 || l->terms[0].lower != 1 || l->terms[0].extent ||
         (l->terms[0].coef != 1 && l->terms[0].coef != -1))
         return;
@@ -288,16 +307,16 @@ static void assume_comparison(ir_env *env, ir_expr *cond, bool holds)
     ir_expr *a = cond->args[0], *b = cond->args[1];
     switch (holds ? cond->op : opposite(cond->op)) {
     case IR_OP_LT:
-        assume_nonneg(env, cond, holds, difference(env, b, a, -1));
+        assume_at_least(env, cond, holds, b, a, -1);
         break;
     case IR_OP_LE:
-        assume_nonneg(env, cond, holds, difference(env, b, a, 0));
+        assume_at_least(env, cond, holds, b, a, 0);
         break;
     case IR_OP_GT:
-        assume_nonneg(env, cond, holds, difference(env, a, b, -1));
+        assume_at_least(env, cond, holds, a, b, -1);
         break;
     case IR_OP_GE:
-        assume_nonneg(env, cond, holds, difference(env, a, b, 0));
+        assume_at_least(env, cond, holds, a, b, 0);
         break;
     case IR_OP_EQ:
         assume_equal(env, cond, holds, a, b);
@@ -308,6 +327,16 @@ static void assume_comparison(ir_env *env, ir_expr *cond, bool holds)
     }
 }
 
+bool ir_env_knows(const ir_env *env, const ir_expr *cond, bool holds)
+{
+    for (size_t i = 0; i < env->facts.len; i++) {
+        const ir_fact *f = &env->facts.at[i];
+        if (f->cond && f->holds == holds && ir_expr_equal(f->cond, cond))
+            return true;
+    }
+    return false;
+}
+
 static void assume(ir_env *env, ir_expr *cond, bool holds)
 {
     if (cond->op == IR_OP_NOT) {
@@ -315,7 +344,7 @@ static void assume(ir_env *env, ir_expr *cond, bool holds)
     } else if ((cond->op == IR_OP_LAND && holds) || (cond->op == IR_OP_LOR && !holds)) {
         assume(env, cond->args[0], holds);
         assume(env, cond->args[1], holds);
-    } else if (!ir_is_pure(cond)) {
+    } else if (!ir_is_pure(cond) || ir_env_knows(env, cond, holds)) {
         return;
     } else if ((ir_op_properties(cond->op) & IR_COMPARE) && ir_is_integer(cond->args[0]->type) &&
                ir_is_integer(cond->args[1]->type)) {
@@ -426,7 +455,6 @@ typedef struct rewriting {
     ir_env *env;
     ir_expr_visit *visit;
     void *user;
-    ir_results *results;
 } rewriting;
 
 static ir_expr *rewrite(rewriting *w, ir_expr *e);
@@ -453,9 +481,9 @@ static ir_expr *rewrite(rewriting *w, ir_expr *e)
 {
     if (!e->arg_count)
         return w->visit(w->user, e);
-    ir_expr *known = ir_results_get(w->results, e, w->env->state);
-    if (known)
-        return known;
+    const ir_note *known = ir_note_of(w->env, e);
+    if (known->rewritten && known->rewritten_state == w->env->state)
+        return known->rewritten;
     ir_expr *now = e;
     for (int i = 0; i < e->arg_count; i++) {
         ir_expr *arg = rewrite_arg(w, e, i, now->args[0]);
@@ -464,28 +492,30 @@ static ir_expr *rewrite(rewriting *w, ir_expr *e)
         now->args[i] = arg;
     }
     now = w->visit(w->user, now);
-    ir_results_put(w->results, e, w->env->state, now);
+    ir_note *note = ir_note_of(w->env, e);
+    note->rewritten = now;
+    note->rewritten_state = w->env->state;
     return now;
 }
 
-ir_expr *ir_env_rewrite(ir_env *env, ir_expr *e, ir_expr_visit *visit, void *user, ir_results *results)
+ir_expr *ir_env_rewrite(ir_env *env, ir_expr *e, ir_expr_visit *visit, void *user)
 {
-    rewriting w = {env, visit, user, results};
+    rewriting w = {env, visit, user};
     return e ? rewrite(&w, e) : NULL;
 }
 
-void ir_env_rewrite_stmt(ir_env *env, ir_stmt *s, ir_expr_visit *visit, void *user, ir_results *results)
+void ir_env_rewrite_stmt(ir_env *env, ir_stmt *s, ir_expr_visit *visit, void *user)
 {
-    s->value = ir_env_rewrite(env, s->value, visit, user, results);
+    s->value = ir_env_rewrite(env, s->value, visit, user);
     for (int i = 0; i < s->arg_count; i++)
-        s->args[i] = ir_env_rewrite(env, s->args[i], visit, user, results);
+        s->args[i] = ir_env_rewrite(env, s->args[i], visit, user);
     ir_tensor *t = (s->kind == IR_ALLOC || s->kind == IR_DECL) && s->var ? s->var->tensor : NULL;
     if (!t)
         return;
     for (int i = 0; i < t->rank; i++) {
-        t->shape[i] = ir_env_rewrite(env, t->shape[i], visit, user, results);
+        t->shape[i] = ir_env_rewrite(env, t->shape[i], visit, user);
         if (t->strides)
-            t->strides[i] = ir_env_rewrite(env, t->strides[i], visit, user, results);
+            t->strides[i] = ir_env_rewrite(env, t->strides[i], visit, user);
     }
-    t->worker = ir_env_rewrite(env, t->worker, visit, user, results);
+    t->worker = ir_env_rewrite(env, t->worker, visit, user);
 }

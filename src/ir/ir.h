@@ -62,11 +62,21 @@ static inline bool ir_is_scalar(const ir_type *t, dtype d) { return t->kind == I
 
 typedef enum ir_var_kind { IR_VAR_PARAM, IR_VAR_LOCAL, IR_VAR_LOOP, IR_VAR_GLOBAL } ir_var_kind;
 
+// What the elaborator made a local for.
+typedef enum ir_role {
+    IR_ROLE_NAME,    // the author's name
+    IR_ROLE_FIELD,   // a field of a record
+    IR_ROLE_RESULT,  // the result of a call, until a name is given to it
+    IR_ROLE_KEPT,    // a value as it was at some point: nothing assigns it
+} ir_role;
+
 struct ir_var {
     uint32_t id;       // unique within the module, in order of creation
+    uint32_t note;     // as of expressions
     const char *name;  // the author's; the emitter makes it unique within its scope
     const ir_type *type;
     ir_var_kind kind;
+    ir_role role;
     bool is_mutable;   // assigned after its declaration; others are single-assignment
     bool is_size;      // a dynamic size parameter: 1 <= value (of dimensions) and the facts below
     src_span span;
@@ -125,6 +135,7 @@ struct ir_expr {
     uint8_t flags;
     uint16_t arg_count;
     int count;  // TILE: number of registers (slots)
+    uint32_t note;  // where the environment under way keeps what it found out, see analysis_range.h
     const ir_type *type;
     src_span span;
     union {
@@ -324,6 +335,9 @@ void ir_rewrite_stmt_exprs(ir_module *m, ir_stmt *s, ir_expr_visit *visit, void 
 // Calls [each] for every statement below [b], outer before inner.
 typedef void ir_stmt_each(void *user, ir_stmt *s);
 void ir_walk(ir_block *b, ir_stmt_each *each, void *user);
+// The first statement below [b] that passes, or NULL.
+typedef bool ir_stmt_test(const ir_stmt *s);
+ir_stmt *ir_find(const ir_block *b, ir_stmt_test *test);
 // The same for every statement below [b], outer before inner.
 void ir_rewrite_block_exprs(ir_module *m, ir_block *b, ir_expr_visit *visit, void *user);
 // Calls [each] for every expression node below [e], operands before their user; each distinct node of a large tree once.

@@ -268,11 +268,35 @@ static int count_risks(ir_env *env, const ir_expr *e)
     return risks(env, e, &budget);
 }
 
-static ir_expr *cheaper(ir_env *env, ir_expr *e, ir_expr *candidate)
+// What the expression of the form costs at least: sums of the terms, and their quotients and remainders, of which
+// sharing saves none. It is seen without building anything.
+static int least_cost(ir_env *env, const ir_linear *l)
 {
-    if (ir_expr_cost(candidate) >= ir_expr_cost(e))
-        return e;
-    return candidate->arg_count && count_risks(env, candidate) > count_risks(env, e) ? e : candidate;
+    int sum = l->count && l->constant;
+    for (int i = 0; i < l->count; i++) {
+        const ir_term *t = &l->terms[i];
+        int splits = (t->lower > 1) + (t->extent > 0);
+        // Of what may be negative they can be shifts and masks.
+        sum += (i > 0) + splits * (splits && ir_range_of(env, t->atom).min >= 0 ? 4 : 1);
+    }
+    return sum;
+}
+
+typedef struct choice {
+    ir_expr *best;
+    int cost;
+} choice;
+
+static void consider(ir_env *env, choice *c, const ir_linear *l, const ir_expr *e)
+{
+    if (least_cost(env, l) >= c->cost)
+        return;
+    ir_expr *candidate = ir_linear_build(env, l, e->type, e->span);
+    int candidate_cost = ir_expr_cost(candidate);
+    if (candidate_cost >= c->cost)
+        return;
+    if (!candidate->arg_count || count_risks(env, candidate) <= count_risks(env, c->best))
+        *c = (choice){candidate, candidate_cost};
 }
 
 ir_expr *ir_simplify_index(ir_env *env, ir_expr *e)
@@ -285,12 +309,17 @@ ir_expr *ir_simplify_index(ir_env *env, ir_expr *e)
         return ir_int(env->module, e->type->scalar, r.min);
     if (!e->arg_count)
         return e;
+    choice c = {e, ir_expr_cost(e)};
+    if (c.cost == 0)
+        return e;
     bool no_expand = env->no_expand;
-    ir_expr *best = e;
-    for (int pass = 0; pass < 2; pass++) {
-        env->no_expand = pass == 0;
-        best = cheaper(env, best, ir_linear_build(env, ir_linear_of(env, e), e->type, e->span));
-    }
+    env->no_expand = true;
+    const ir_linear *as_written = ir_linear_of(env, e);
+    env->no_expand = false;
+    const ir_linear *expanded = ir_linear_of(env, e);
     env->no_expand = no_expand;
-    return best;
+    consider(env, &c, as_written, e);
+    if (expanded != as_written)
+        consider(env, &c, expanded, e);
+    return c.best;
 }

@@ -216,6 +216,15 @@ void ir_sum_add(ir_env *env, ir_sum *s, const ir_linear *l, int64_t factor)
         return;
     }
     ir_sum_add_constant(s, value);
+    if (!s->count && (factor == 1 || factor == -1)) {
+        // A form is what its own terms add up to.
+        for (; s->count < l->count; s->count++) {
+            ir_term *t = &s->terms[s->count];
+            *t = l->terms[s->count];
+            t->coef *= factor; // never INT64_MIN: see ir_sum_finish
+        }
+        return;
+    }
     for (int i = 0; i < l->count && !s->failed; i++) {
         ir_term t = l->terms[i];
         if (mul_checked(t.coef, factor, &t.coef))

@@ -14,6 +14,7 @@ typedef struct printer {
     map names;               // ir_var* -> its text
     map counts;              // name -> how often it came
     int indent;
+    bool in_message;         // names as the source spells them
 } printer;
 
 static void printer_init(printer *p, str_buf *out)
@@ -315,6 +316,15 @@ static void print_operator(printer *p, const ir_expr *e, int at_least)
         print_call_form(p, e);
 }
 
+static void print_sreg(printer *p, ir_sreg r)
+{
+    static const char *const of_source[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+    if (p->in_message)
+        str_addf(p->out, "%s.%c", of_source[r / 3], "xyz"[r % 3]);
+    else
+        str_adds(p->out, ir_sreg_name(r));
+}
+
 static void print_expr(printer *p, const ir_expr *e, int at_least)
 {
     if (!e) {
@@ -326,7 +336,7 @@ static void print_expr(printer *p, const ir_expr *e, int at_least)
     case IR_OP_FLOAT: print_number(p, e, at_least); break;
     case IR_OP_TEXT: print_string(p, e->u.text); break;
     case IR_OP_VAR: str_adds(p->out, var_name(p, e->u.var)); break;
-    case IR_OP_SREG: str_adds(p->out, ir_sreg_name((ir_sreg)e->u.i)); break;
+    case IR_OP_SREG: print_sreg(p, (ir_sreg)e->u.i); break;
     case IR_OP_CAST: print_cast(p, e); break;
     case IR_OP_LOAD: print_access(p, e); break;
     case IR_OP_ADDR: print_address(p, e, at_least); break;
@@ -839,5 +849,6 @@ void ir_print_expr(const ir_expr *e, str_buf *out)
 {
     printer p;
     printer_init(&p, out);
+    p.in_message = true;
     print_expr(&p, e, TEXT_LOR);
 }

@@ -159,13 +159,6 @@ static bool is_zero(const ir_linear *l)
     return true;
 }
 
-static const ir_linear *difference(ir_env *env, ir_expr *a, ir_expr *b, int64_t offset)
-{
-    const ir_linear *l = ir_linear_combine(env, ir_linear_of(env, a), 1, ir_linear_of(env, b), -1);
-    ir_linear shift = {offset, 0};
-    return l ? ir_linear_combine(env, l, 1, &shift, 1) : NULL;
-}
-
 static bool nonneg(ir_env *env, const ir_linear *l)
 {
     return l && ir_prove_nonneg(env, l);
@@ -173,7 +166,7 @@ static bool nonneg(ir_env *env, const ir_linear *l)
 
 static bool equal(ir_env *env, ir_expr *a, ir_expr *b)
 {
-    const ir_linear *d = difference(env, a, b, 0);
+    const ir_linear *d = ir_linear_difference(env, a, b, 0);
     if (!d)
         return false;
     if (is_zero(d))
@@ -181,12 +174,12 @@ static bool equal(ir_env *env, ir_expr *a, ir_expr *b)
     ir_range r = ir_linear_range(env, d);
     if (r.min > 0 || r.max < 0)
         return false;
-    return nonneg(env, d) && nonneg(env, difference(env, b, a, 0));
+    return nonneg(env, d) && nonneg(env, ir_linear_difference(env, b, a, 0));
 }
 
 static bool unequal(ir_env *env, ir_expr *a, ir_expr *b)
 {
-    const ir_linear *d = difference(env, a, b, 0);
+    const ir_linear *d = ir_linear_difference(env, a, b, 0);
     if (!d)
         return false;
     // a - b = c + multiples of u, and u does not divide c
@@ -195,7 +188,7 @@ static bool unequal(ir_env *env, ir_expr *a, ir_expr *b)
     int64_t unit = ir_linear_divisor(env, varying);
     if (unit > 1 && d->constant % unit)
         return true;
-    return nonneg(env, difference(env, a, b, -1)) || nonneg(env, difference(env, b, a, -1));
+    return nonneg(env, ir_linear_difference(env, a, b, -1)) || nonneg(env, ir_linear_difference(env, b, a, -1));
 }
 
 // ---- conditions ----------------------------------------------------------------------------------------------------
@@ -204,13 +197,13 @@ static bool compare(ir_env *env, ir_op op, ir_expr *a, ir_expr *b)
 {
     switch (op) {
     case IR_OP_LT:
-        return nonneg(env, difference(env, b, a, -1));
+        return nonneg(env, ir_linear_difference(env, b, a, -1));
     case IR_OP_LE:
-        return nonneg(env, difference(env, b, a, 0));
+        return nonneg(env, ir_linear_difference(env, b, a, 0));
     case IR_OP_GT:
-        return nonneg(env, difference(env, a, b, -1));
+        return nonneg(env, ir_linear_difference(env, a, b, -1));
     case IR_OP_GE:
-        return nonneg(env, difference(env, a, b, 0));
+        return nonneg(env, ir_linear_difference(env, a, b, 0));
     case IR_OP_EQ:
         return equal(env, a, b);
     case IR_OP_NE:
@@ -238,16 +231,6 @@ static ir_op negated(ir_op op)
     }
 }
 
-static bool is_known(ir_env *env, ir_expr *cond, bool holds)
-{
-    for (size_t i = 0; i < env->facts.len; i++) {
-        const ir_fact *f = &env->facts.at[i];
-        if (f->cond && f->holds == holds && ir_expr_equal(f->cond, cond))
-            return true;
-    }
-    return false;
-}
-
 static bool prove(ir_env *env, ir_expr *cond, bool holds)
 {
     int64_t value;
@@ -264,7 +247,7 @@ static bool prove(ir_env *env, ir_expr *cond, bool holds)
                     ir_is_integer(cond->args[1]->type);
     if (integers && compare(env, holds ? cond->op : negated(cond->op), cond->args[0], cond->args[1]))
         return true;
-    return is_known(env, cond, holds);
+    return ir_env_knows(env, cond, holds);
 }
 
 static bool prove_expanding(ir_env *env, ir_expr *cond, bool holds)

@@ -208,6 +208,20 @@ void ir_walk(ir_block *b, ir_stmt_each *each, void *user)
     }
 }
 
+ir_stmt *ir_find(const ir_block *b, ir_stmt_test *test)
+{
+    for (size_t i = 0; i < b->stmts.len; i++) {
+        ir_stmt *s = b->stmts.at[i], *found = test(s) ? s : NULL;
+        if (!found && s->body.stmts.len)
+            found = ir_find(&s->body, test);
+        if (!found && s->or_else.stmts.len)
+            found = ir_find(&s->or_else, test);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
 typedef struct block_rewrite {
     ir_module *module;
     ir_expr_visit *visit;

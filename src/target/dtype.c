@@ -2,13 +2,7 @@
 
 #include <math.h>
 
-typedef struct row {
-    const char *name, *long_name, *cuda;
-    dt_kind kind;
-    int bits, exponent, mantissa;
-} row;
-
-static const row rows[DT__COUNT] = {
+const dt_row dt_rows[DT__COUNT] = {
     [DT_NONE] = {"none", "none", "", DT_KIND_NONE, 0, 0, 0},
 #define DTYPE(id, name, long_name, kind, bits, exponent, mantissa, cuda)                                               \
     [DT_##id] = {name, long_name, cuda, DT_KIND_##kind, bits, exponent, mantissa},
@@ -16,50 +10,15 @@ static const row rows[DT__COUNT] = {
 #undef DTYPE
 };
 
-const char *dt_name(dtype t)
-{
-    return rows[t].name;
-}
-
-const char *dt_long_name(dtype t)
-{
-    return rows[t].long_name;
-}
-
-const char *dt_cuda_name(dtype t)
-{
-    return rows[t].cuda;
-}
-
 bool dt_find(str name, dtype *out)
 {
     for (int t = DT_NONE + 1; t < DT__COUNT; t++) {
-        if (str_equal(name, str_of(rows[t].name)) || str_equal(name, str_of(rows[t].long_name))) {
+        if (str_equal(name, str_of(dt_rows[t].name)) || str_equal(name, str_of(dt_rows[t].long_name))) {
             *out = (dtype)t;
             return true;
         }
     }
     return false;
-}
-
-dt_kind dt_kind_of(dtype t)
-{
-    return rows[t].kind;
-}
-
-int dt_bits(dtype t)
-{
-    return rows[t].bits;
-}
-
-int dt_exponent_bits(dtype t)
-{
-    return rows[t].exponent;
-}
-
-int dt_mantissa_bits(dtype t)
-{
-    return rows[t].mantissa;
 }
 
 int64_t dt_min(dtype t)

@@ -16,14 +16,22 @@ typedef enum dtype {
 
 typedef enum dt_kind { DT_KIND_NONE, DT_KIND_BOOL, DT_KIND_SINT, DT_KIND_UINT, DT_KIND_FLOAT, DT_KIND_COMPLEX } dt_kind;
 
-const char *dt_name(dtype t);       // "f16"
-const char *dt_long_name(dtype t);  // "float16"
-const char *dt_cuda_name(dtype t);  // "" for sub-byte types
+// The rows of lang/dtypes.def.
+typedef struct dt_row {
+    const char *name, *long_name, *cuda;
+    dt_kind kind;
+    int bits, exponent, mantissa;
+} dt_row;
+extern const dt_row dt_rows[DT__COUNT];
+
+static inline const char *dt_name(dtype t) { return dt_rows[t].name; }            // "f16"
+static inline const char *dt_long_name(dtype t) { return dt_rows[t].long_name; }  // "float16"
+static inline const char *dt_cuda_name(dtype t) { return dt_rows[t].cuda; }       // "" for sub-byte types
 bool dt_find(str name, dtype *out); // by either name
-dt_kind dt_kind_of(dtype t);
-int dt_bits(dtype t);
-int dt_exponent_bits(dtype t);
-int dt_mantissa_bits(dtype t);
+static inline dt_kind dt_kind_of(dtype t) { return dt_rows[t].kind; }
+static inline int dt_bits(dtype t) { return dt_rows[t].bits; }
+static inline int dt_exponent_bits(dtype t) { return dt_rows[t].exponent; }
+static inline int dt_mantissa_bits(dtype t) { return dt_rows[t].mantissa; }
 static inline bool dt_is_int(dtype t) { return dt_kind_of(t) == DT_KIND_SINT || dt_kind_of(t) == DT_KIND_UINT; }
 static inline bool dt_is_float(dtype t) { return dt_kind_of(t) == DT_KIND_FLOAT; }
 static inline bool dt_is_signed(dtype t) { return dt_kind_of(t) == DT_KIND_SINT; }

@@ -282,58 +282,6 @@ static void infer_types(matching *m)
         }
 }
 
-static bool assigns_field_of(const ast_list *list, sym name);
-
-static bool touches(const ast_expr *e, sym name)
-{
-    if (e->kind == AST_ATTRIBUTE) {
-        const ast_expr *value = ((const ast_attribute *)e)->value;
-        return (value->kind == AST_NAME && ((const ast_name *)value)->name == name) || touches(value, name);
-    }
-    if (e->kind == AST_CALL)
-        return touches(((const ast_call *)e)->callee, name);
-    return false;
-}
-
-// Whether a body may change the record [name]: assigns a field of it or calls a method on it.
-static bool assigns_field_of(const ast_list *list, sym name)
-{
-    for (size_t i = 0; i < list->len; i++) {
-        const ast_stmt *s = list->at[i];
-        bool hit = false;
-        switch (s->kind) {
-        case AST_ASSIGN:
-            for (size_t k = 0; k < ((const ast_assign *)s)->targets.len; k++)
-                hit |= touches(((const ast_assign *)s)->targets.at[k], name);
-            break;
-        case AST_AUG_ASSIGN:
-            hit = touches(((const ast_aug_assign *)s)->target, name);
-            break;
-        case AST_EXPR_STMT:
-            hit = touches(((const ast_expr_stmt *)s)->value, name);
-            break;
-        case AST_FOR:
-            hit = assigns_field_of(&((const ast_for *)s)->body, name);
-            break;
-        case AST_WHILE:
-            hit = assigns_field_of(&((const ast_while *)s)->body, name);
-            break;
-        case AST_WITH:
-            hit = true;
-            break;
-        case AST_IF:
-            hit = assigns_field_of(&((const ast_if *)s)->body, name) ||
-                  assigns_field_of(&((const ast_if *)s)->or_else, name);
-            break;
-        default:
-            break;
-        }
-        if (hit)
-            return true;
-    }
-    return false;
-}
-
 static tc_value param_value(matching *m, const ast_param *p, int arg)
 {
     tc *tx = m->tx;
@@ -355,7 +303,7 @@ static tc_value param_value(matching *m, const ast_param *p, int arg)
         tc_value annotation = tc_eval_annotation(tx, p->annotation, m->scope);
         v = tc_conform(tx, v, annotation, arena_printf(tx->arena, "parameter '%s'", p->name->text), span);
     }
-    if (v.kind == TC_RECORD && m->f->decl && assigns_field_of(&m->f->decl->body, p->name))
+    if (v.kind == TC_RECORD && m->f->decl && tc_body_changes(v.record->class, p->name, &m->f->decl->body))
         v = tc_record_copy(tx, v, span);
     return v;
 }
@@ -397,8 +345,14 @@ static void bind_param(matching *m, const ast_param *p, tc_value v)
         tc_scope_bind(tx, m->scope, p->name, tc_rt(ir_read(tx->ir, var, p->span)), p->span)->var = var;
         return;
     }
-    if (v.kind == TC_RT && v.rt->op != IR_OP_VAR)
+    // A field of a record may be assigned by the body, under whatever name it knows the record; a variable of the caller
+    // after the call, while functions made in the body live on.
+    bool may_change = v.kind == TC_RT && (v.rt->op != IR_OP_VAR || v.rt->u.var->role == IR_ROLE_FIELD ||
+                                          (m->f->decl && tc_body_makes_functions(m->f->decl)));
+    if (may_change)
         v = tc_rt(tc_keep(tx, v.rt, p->name->text, p->span));
+    else if (v.kind == TC_TUPLE)
+        v = tc_freeze(tx, v, p->span);
     tc_scope_bind(tx, m->scope, p->name, v, p->span);
 }
 
@@ -561,19 +515,25 @@ static bool attempt(tc *tx, tc_function *f, tc_args *args, tc_value *result)
         return true;
     }
     bool outermost = tx->speculating == 0, muted = tx->diags->muted;
-    size_t mark = tx->block->stmts.len;
+    size_t mark = tx->undo.len;
     ir_block aside = {0}, *saved = tx->block;
     tx->block = &aside;
     tx->speculating++;
+    int around = tx->attempt;
+    tx->attempt = ++tx->last_attempt;
     tc_frame *frame = tx->frame;
     *result = dissolve(tx, f, args, true);
     tx->frame = frame;
     tx->speculating--;
+    tx->attempt = around;
     tx->block = saved;
     tx->diags->muted = muted;
-    (void)mark;
-    if (!tx->needs_run_time)
+    if (!tx->needs_run_time) {
+        if (outermost)
+            tx->undo.len = 0;
         return true;
+    }
+    tc_undo_changes(tx, mark);
     f->facts->needs_run_time = true;
     if (outermost)
         tx->needs_run_time = false; // an outer attempt fails as a whole
@@ -630,7 +590,7 @@ static tc_value call_device(tc *tx, tc_function *f, tc_args *args, matching *m)
         tc_emit(tx, s);
         return tc_none();
     }
-    return tc_rt(ir_read(tx->ir, tc_declare(tx, "t", call->type, call, args->span), args->span));
+    return tc_rt(ir_read(tx->ir, tc_declare_result(tx, call, args->span), args->span));
 }
 
 static tc_value call_function(tc *tx, tc_function *f, tc_args *args)

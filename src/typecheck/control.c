@@ -66,6 +66,23 @@ void tc_silence(tc *tx, const ast_stmt *s)
             tc_scope_bind(tx, tx->frame->scope, names.at[i], tc_poison(), s->span);
 }
 
+// A tuple of run-time values that is assigned in there gets variables of its own: its present ones may be shared.
+static void own_elements(tc *tx, tc_binding *b)
+{
+    tc_value own = tc_list_new(tx, b->value.kind, b->value.list->at, b->value.list->len);
+    own.list->region = b->value.list->region;
+    for (size_t i = 0; i < own.list->len; i++) {
+        tc_value *item = &own.list->at[i];
+        if (item->kind != TC_RT)
+            continue;
+        ir_var *v = tc_declare(tx, b->name->text, item->rt->type, item->rt, b->span);
+        v->is_mutable = true;
+        map_put_ptr(&tx->definitions, v, NULL);
+        *item = tc_rt(ir_read(tx->ir, v, b->span));
+    }
+    b->value = own;
+}
+
 // Names that hold known numbers and are assigned under run-time control flow become variables before it. (A loop
 // variable over known values that is only ever a `for` target keeps its name to itself: it is bound anew in there.)
 static void materialize(tc *tx, const ast_list *list)
@@ -74,6 +91,12 @@ static void materialize(tc *tx, const ast_list *list)
     assigned_in(tx, list, &names);
     for (size_t i = 0; i < names.len; i++) {
         tc_binding *b = tc_scope_find_here(tx->frame->scope, names.at[i]);
+        bool is_tuple = b && (b->value.kind == TC_TUPLE || b->value.kind == TC_LIST);
+        if (is_tuple && b->state == TC_BOUND && b->owner == tx->func && tc_in_region(tx, b->region) &&
+            !tc_is_compile_time(b->value)) {
+            own_elements(tx, b);
+            continue;
+        }
         if (!b || b->var || b->state != TC_BOUND || !tc_is_number(b->value) || !tc_in_region(tx, b->region))
             continue;
         ir_expr *init = tc_default_rt(tx, b->value, b->span);
@@ -109,6 +132,11 @@ static void close_region(tc *tx, int region, src_span place, branch_names *out)
         b->state = TC_MAYBE_UNDEFINED;
         b->other = b->span.begin ? b->span : place;
     }
+}
+
+void tc_close_region(tc *tx, int region, src_span place)
+{
+    close_region(tx, region, place, NULL);
 }
 
 static tc_flow run_branch(tc *tx, const ast_list *list, ir_block *block, src_span place, branch_names *names)
@@ -266,6 +294,9 @@ static tc_flow static_for(tc *tx, const ast_for *s, tc_value iterable)
         tc_assign_target(tx, s->target, tc_poison(), s->target->span);
         return TC_NEXT;
     }
+    // All items are as they were before the first turn; it takes its own right away.
+    for (size_t i = 1; tx->block && i < items.len; i++)
+        items.at[i] = tc_freeze(tx, items.at[i], s->iterable->span);
     for (size_t i = 0; i < items.len; i++) {
         if (!tc_step(tx, s->head))
             return TC_ABORT;
@@ -584,6 +615,8 @@ static tc_flow sequence_for(tc *tx, const ast_for *s, tc_value record)
         }
         return static_for(tx, s, (tc_value){.kind = TC_LIST, .list = &items});
     }
+    if (s->or_else.len)
+        tc_error(tx, HDS0167, s->head);
     materialize(tx, &s->body);
     ir_stmt *loop = ir_new_stmt(tx->ir, IR_FOR, s->head);
     ir_expr *stop = tc_keep(tx, tc_default_rt(tx, length, span), "turns", span);
@@ -638,6 +671,9 @@ tc_flow tc_exec_for(tc *tx, const ast_for *s)
     if (now &&
         ((it.kind == TC_GRID && is_known_grid(it.grid)) || (it.kind == TC_TASKS && it.tasks->worker->op == IR_OP_INT)))
         return static_for(tx, s, it);
+    bool in_program = it.kind == TC_TASKS || it.kind == TC_GRID || (it.kind == TC_TENSOR && it.tensor->map);
+    if (in_program && s->or_else.len)
+        tc_error(tx, HDS0167, s->head);
     if (it.kind == TC_TASKS)
         return tasks_for(tx, s, it.tasks->map, it.tasks->worker, it.tasks->as_tuple);
     if (it.kind == TC_TENSOR && it.tensor->map && !it.tensor->is_view) {
@@ -742,6 +778,8 @@ static tc_flow run_with(tc *tx, const ast_with *s, size_t item)
     tx->frame->with_depth--;
     if (flow == TC_DEAD || flow == TC_ABORT)
         return flow;
+    if (flow == TC_RETURN)
+        tx->frame->result = tc_freeze(tx, tx->frame->result, s->head);
     tc_record_dunder(tx, v, "__exit__", NULL, 0, w->context->span, &found);
     if (!found)
         tc_error(tx, HDS0168, w->context->span, tc_describe(tx, v));

@@ -42,6 +42,8 @@ static void narrowing_error(tc *tx, tc_value v, const ir_type *want, src_span sp
     str_buf_init(&name, tx->arena);
     ir_type_print(want, &name);
     diag *d = tc_error(tx, HDS0110, span, tc_describe(tx, v), str_text(&name), what);
+    if (want->kind == IR_POINTER && v.kind == TC_RT && v.rt->op == IR_OP_LOAD)
+        diag_help(d, "the address of an element is written '~x[i]'");
     if (want->kind != IR_SCALAR || !(tc_is_number(v) || (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR)))
         return;
     diag_help(d, "write the conversion: %s(…)", str_text(&name));
@@ -56,6 +58,12 @@ static ir_expr *number_to(tc *tx, tc_value v, const ir_type *want, src_span span
     dtype t = want->scalar;
     if (dt_is_float(t)) {
         double f = v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? v.b : (double)v.i;
+        double rounded = dt_to_double(t, dt_from_double(t, f));
+        bool is_fp8 = dt_bits(t) == 8;  // these saturate instead of overflowing
+        if (isfinite(f) && (is_fp8 ? fabs(f) > fabs(rounded) * 1.0625 : !isfinite(rounded))) {
+            tc_error(tx, HDS0111, span, tc_text(tx, v), dt_name(t));
+            return NULL;
+        }
         return with_span(ir_float(tx->ir, t, f), span);
     }
     if (t == DT_C64)

@@ -23,6 +23,14 @@ ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init,
     return v;
 }
 
+// The result of a call, in a variable that takes the first name it is bound to.
+ir_var *tc_declare_result(tc *tx, ir_expr *call, src_span span)
+{
+    ir_var *v = tc_declare(tx, "t", call->type, call, span);
+    v->role = IR_ROLE_RESULT;
+    return v;
+}
+
 bool tc_is_stable(const ir_expr *e)
 {
     if (e->op == IR_OP_VAR)
@@ -38,7 +46,7 @@ static bool is_steady(const ir_expr *e, int budget)
     if (tc_is_stable(e))
         return true;
     if (e->op == IR_OP_VAR)
-        return false;
+        return e->u.var->role == IR_ROLE_KEPT;
     if (!(ir_op_properties(e->op) & IR_PURE))
         return false;
     for (int i = 0; i < e->arg_count; i++)
@@ -51,28 +59,52 @@ ir_expr *tc_keep(tc *tx, ir_expr *e, const char *name, src_span span)
 {
     if (is_steady(e, 4) || e->type->kind == IR_VOID || e->type->kind == IR_STRING)
         return e;
-    return ir_read(tx->ir, tc_declare(tx, name ? name : "t", e->type, e, span), span);
+    ir_var *v = tc_declare(tx, name ? name : "t", e->type, e, span);
+    v->role = IR_ROLE_KEPT;
+    return ir_read(tx->ir, v, span);
+}
+
+static bool is_settled(tc_value v)
+{
+    if (v.kind == TC_RT)
+        return is_steady(v.rt, 4);
+    const tc_list *items = v.kind == TC_DICT                              ? &v.dict->values
+                           : v.kind == TC_TUPLE || v.kind == TC_LIST ? v.list
+                                                                          : NULL;
+    for (size_t i = 0; items && i < items->len; i++)
+        if (!is_settled(items->at[i]))
+            return false;
+    return true;
 }
 
 tc_value tc_freeze(tc *tx, tc_value v, src_span span)
 {
     if (v.kind == TC_RT)
         return tc_rt(tc_keep(tx, v.rt, NULL, span));
-    if (v.kind != TC_TUPLE && v.kind != TC_LIST)
+    if (is_settled(v) || tc_wants_run_time(tx))
         return v;
-    if (tc_is_compile_time(v))
-        return v;
-    tc_value copy = tc_list_new(tx, v.kind, v.list->at, v.list->len);
-    for (size_t i = 0; i < copy.list->len; i++)
-        copy.list->at[i] = tc_freeze(tx, copy.list->at[i], span);
-    return copy;
+    // Lists and dicts keep their identity: others may hold them too.
+    tc_value settled = v.kind == TC_TUPLE ? tc_list_new(tx, v.kind, v.list->at, v.list->len) : v;
+    tc_list *items = v.kind == TC_DICT ? &v.dict->values : settled.list;
+    for (size_t i = 0; i < items->len; i++)
+        items->at[i] = tc_freeze(tx, items->at[i], span);
+    return settled;
 }
 
 tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
 {
-    if (v.kind != TC_RT || !tx->block || tx->block->stmts.len == mark || is_steady(v.rt, 4))
+    if (!tx->block || tx->block->stmts.len == mark || is_settled(v))
+        return v;
+    if (v.kind == TC_TUPLE) {
+        tc_value kept = tc_list_new(tx, TC_TUPLE, v.list->at, v.list->len);
+        for (size_t i = 0; i < kept.list->len; i++)
+            kept.list->at[i] = tc_keep_before(tx, kept.list->at[i], mark, span);
+        return kept;
+    }
+    if (v.kind != TC_RT)
         return v;
     ir_var *t = ir_var_new(tx->ir, IR_VAR_LOCAL, "t", v.rt->type, span);
+    t->role = IR_ROLE_KEPT;
     ir_stmt *s = ir_new_stmt(tx->ir, IR_DECL, span);
     s->var = t;
     s->value = v.rt;

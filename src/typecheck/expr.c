@@ -39,12 +39,58 @@ static bool has_run_time_part(tc_value v)
     return !tc_is_compile_time(v);
 }
 
+// The library's modules whose functions kernels call by name, the likelier ones first.
+static const char *const LIBRARY[] = {"cuda",   "math",       "warp", "block", "atomic",
+                                      "memory", "async_copy", "mma",  "bits",  "fast"};
+
+// The module of the library that defines the public name [name], or NULL.
+static const char *library_module_of(tc *tx, const char *name)
+{
+    sym wanted = sym_of(tx->syms, name);
+    const char *found = NULL;
+    bool muted = tx->diags->muted;
+    int errors = tx->diags->error_count;
+    tx->diags->muted = true; // the name may be missing in the library itself, which is being loaded then
+    for (size_t i = 0; !found && i < sizeof LIBRARY / sizeof *LIBRARY; i++) {
+        const char *path = arena_printf(tx->arena, "hidet.lang.%s", LIBRARY[i]);
+        tc_module *m = tc_module_load(tx, path, 0, NULL, (src_span){0});
+        const tc_binding *b = m ? tc_scope_find_here(m->scope, wanted) : NULL;
+        if (b && !b->lazy_module && b->value.kind == TC_FUNCTION && b->value.function->module == m)
+            found = path;
+    }
+    tx->diags->muted = muted;
+    tx->diags->error_count = errors;
+    return found;
+}
+
+// Says where an undefined name, or CUDA's spelling of it ('expf', 'atomicAdd', '__syncthreads'), is to be had.
+static bool suggest_import(tc *tx, diag *d, sym name)
+{
+    size_t skip = strspn(name->text, "_");
+    char *plain = arena_strdup(tx->arena, name->text + skip);
+    const char *path = skip == 1 ? NULL : library_module_of(tx, plain);
+    size_t len = strlen(plain);
+    if (!path && !skip && len > 6 && strncmp(plain, "atomic", 6) == 0) {
+        plain += 6;
+        plain[0] |= 0x20;
+        path = library_module_of(tx, plain);
+    } else if (!path && skip != 1 && len > 2 && plain[len - 1] == 'f') {
+        plain[len - 1] = '\0';
+        path = library_module_of(tx, plain);
+    }
+    if (path)
+        diag_help(d, "write 'from %s import %s'", path, plain);
+    return path != NULL;
+}
+
 tc_value tc_lookup(tc *tx, sym name, src_span span)
 {
     tc_binding *b = tx->frame ? tc_scope_find(tx->frame->scope, name, NULL) : tc_scope_find(tx->natives, name, NULL);
     if (!b) {
         diag *d = tc_error(tx, HDS0130, span, name->text);
         const char *close = tc_scope_suggest(tx->frame ? tx->frame->scope : tx->natives, sym_str(name));
+        if (suggest_import(tx, d, name))
+            return tc_poison();
         if (close) {
             diag_help(d, "did you mean '%s'?", close);
             diag_fix(d, span, close);
@@ -113,10 +159,11 @@ static tc_value eval_aside(tc *tx, const ast_expr *e, ir_block *block)
     ir_block *saved = tx->block;
     *block = (ir_block){0};
     tx->block = block;
-    tc_region_enter(tx);
+    int region = tc_region_enter(tx);
     tc_value v = tc_eval(tx, e);
     tc_region_leave(tx);
     tx->block = saved;
+    tc_close_region(tx, region, e->span);
     return v;
 }
 
@@ -284,6 +331,8 @@ static tc_value eval_unary(tc *tx, const ast_unary *e)
             tc_list items = {0};
             if (!tc_eval_items(tx, &s->items, &items))
                 return tc_poison();
+            if (items.len == 1 && items.at[0].kind == TC_TUPLE)
+                items = *items.at[0].list;
             return tc_tensor_address(tx, base.tensor, items.at, items.len, e->node.span);
         }
         if (base.kind == TC_RT && base.rt->type->kind == IR_POINTER && s->items.len == 1)
@@ -337,7 +386,7 @@ static tc_value eval_sequence(tc *tx, const ast_sequence *e, tc_kind kind)
         for (size_t j = 0; kind == TC_SET && j < r.list->len; j++)
             doubled |= tc_equal(r.list->at[j], items.at[i]);
         if (!doubled)
-            tc_list_push(tx, r.list, items.at[i]);
+            tc_list_push(tx, r.list, kind == TC_LIST ? tc_freeze(tx, items.at[i], e->node.span) : items.at[i]);
     }
     return r;
 }
@@ -349,6 +398,7 @@ static tc_value eval_dict(tc *tx, const ast_dict *e)
         tc_value v = tc_eval(tx, e->items.at[i].value);
         if (tc_is_poison(v))
             return v;
+        v = tc_freeze(tx, v, e->items.at[i].value->span);
         if (!e->items.at[i].key) {
             if (v.kind != TC_DICT)
                 return TC_ERR(tx, HDS0134, e->items.at[i].value->span, tc_describe(tx, v));
@@ -376,6 +426,8 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
             bool doubled = false;
             for (size_t i = 0; into.kind == TC_SET && i < into.list->len && !doubled; i++)
                 doubled = tc_equal(into.list->at[i], v);
+            if (into.kind == TC_SET && !tc_spend(tx, (int64_t)into.list->len / 8, e->element->span))
+                return false;
             if (!doubled)
                 tc_list_push(tx, into.list, tc_freeze(tx, v, e->element->span));
             return true;
@@ -383,7 +435,9 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
         tc_value key = tc_eval(tx, e->key);
         if (tc_is_poison(key))
             return false;
-        tc_dict_put(tx, into.dict, key, v);
+        if (!tc_spend(tx, (int64_t)into.dict->keys.len / 8, e->element->span))
+            return false;
+        tc_dict_put(tx, into.dict, key, tc_freeze(tx, v, e->element->span));
         return true;
     }
     const ast_comp_for *c = &e->clauses.at[clause];
@@ -469,20 +523,22 @@ static bool eval_args(tc *tx, const ast_call *e, tc_args *out)
     bool ok = true;
     for (size_t i = 0; i < e->args.len; i++) {
         const ast_arg *a = &e->args.at[i];
-        if (a->kind != AST_ARG_PLAIN) {
-            ok &= eval_star(tx, a, out);
-            continue;
-        }
         size_t mark = tx->block ? tx->block->stmts.len : 0;
-        tc_value v = tc_eval(tx, a->value);
-        ok &= !tc_is_poison(v);
+        tc_args more = {0};
+        if (a->kind != AST_ARG_PLAIN)
+            ok &= eval_star(tx, a, &more);
+        else
+            VEC_PUSH(tx->arena, &more.list, ((tc_arg){a->name, tc_eval(tx, a->value), a->span}));
         // An earlier argument that later statements could change is stored before them.
         for (size_t j = 0; tx->block && tx->block->stmts.len > mark && j < out->list.len; j++) {
             size_t before = tx->block->stmts.len;
             out->list.at[j].value = tc_keep_before(tx, out->list.at[j].value, mark, out->list.at[j].span);
             mark += tx->block->stmts.len - before;
         }
-        VEC_PUSH(tx->arena, &out->list, ((tc_arg){a->name, v, a->span}));
+        for (size_t j = 0; j < more.list.len; j++) {
+            ok &= !tc_is_poison(more.list.at[j].value);
+            VEC_PUSH(tx->arena, &out->list, more.list.at[j]);
+        }
     }
     return ok;
 }
@@ -740,7 +796,7 @@ static bool iterate_mapping_tasks(tc *tx, const tc_tasks *tasks, src_span span, 
     if (worker < 0 || worker >= tasks->map->workers)
         return true;
     for (int64_t p = 0; p < tasks->map->tasks_per_worker; p++) {
-        if (!tc_step(tx, span))
+        if (!tc_spend(tx, 2 + tasks->map->rank, span))
             return false;
         int64_t coords[TM_MAX_RANK];
         tm_task(tasks->map, worker, p, coords);
@@ -774,7 +830,7 @@ static bool iterate_grid(tc *tx, const tc_grid *g, src_span span, tc_list *out)
             at[d--] = 0;
         if (d < 0)
             return true;
-        if (!tc_step(tx, span))
+        if (!tc_spend(tx, 2 + g->rank, span))
             return false;
     }
 }
@@ -829,7 +885,9 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
     default:
         break;
     }
-    tc_error(tx, HDS0144, span, tc_describe(tx, v));
+    diag *d = tc_error(tx, HDS0144, span, tc_describe(tx, v));
+    if (v.kind == TC_MAP)
+        diag_help(d, "say whose tasks: 'for … in mapping.on(threadIdx.x)'");
     return false;
 }
 
@@ -924,5 +982,7 @@ tc_value tc_eval(tc *tx, const ast_expr *e)
     }
     tc_value v = tx->aborted ? tc_poison() : eval_node(tx, e);
     tx->eval_depth--;
+    if (tc_weight(v) > MAX_ITEMS || (v.kind == TC_STR && v.s.len > MAX_TEXT))
+        return TC_ERR(tx, HDS0123, e->span);
     return v;
 }

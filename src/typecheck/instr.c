@@ -428,5 +428,5 @@ tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args)
     }
     if (f->facts->pure)
         return tc_rt(call);
-    return tc_rt(ir_read(tx->ir, tc_declare(tx, "t", call->type, call, span), span));
+    return tc_rt(ir_read(tx->ir, tc_declare_result(tx, call, span), span));
 }

@@ -920,16 +920,63 @@ tc_value tc_capture(tc *tx, tc_binding *b, src_span span)
 // ---- device functions
 // -----------------------------------------------------------------------------------------------------------------
 
+static void value_key(tc *tx, tc_value v, str_buf *key);
+
+static void values_key(tc *tx, const tc_value *at, size_t len, str_buf *key)
+{
+    str_addc(key, '(');
+    for (size_t i = 0; i < len; i++) {
+        value_key(tx, at[i], key);
+        str_addc(key, ',');
+    }
+    str_addc(key, ')');
+}
+
+// Text that two values share only if they are the same: what repr() leaves out stands here.
+static void value_key(tc *tx, tc_value v, str_buf *key)
+{
+    switch (v.kind) {
+    case TC_FUNCTION: {
+        const tc_function *f = v.function;
+        str_addf(key, "#%u@%p", f->id, (const void *)f->closure);
+        values_key(tx, f->bound_values, (size_t)f->bound_count, key);
+        if (f->self)
+            value_key(tx, *f->self, key);
+        break;
+    }
+    case TC_CLASS:
+        str_addf(key, "class%u", v.class->id);
+        values_key(tx, v.class->bound_values, (size_t)v.class->bound_count, key);
+        break;
+    case TC_RECORD:
+        str_addf(key, "record%u", v.record->class->id);
+        values_key(tx, v.record->class->bound_values, (size_t)v.record->class->bound_count, key);
+        values_key(tx, v.record->fields, (size_t)v.record->class->field_count, key);
+        break;
+    case TC_TUPLE:
+    case TC_LIST:
+    case TC_SET:
+        str_addf(key, "%d", (int)v.kind);
+        values_key(tx, v.list->at, v.list->len, key);
+        break;
+    case TC_DICT:
+        values_key(tx, v.dict->keys.at, v.dict->keys.len, key);
+        values_key(tx, v.dict->values.at, v.dict->values.len, key);
+        break;
+    default:
+        tc_repr(tx, v, key);
+        break;
+    }
+}
+
 static const char *instance_key(tc *tx, const tc_function *f, const tc_scope *scope)
 {
     str_buf key;
     str_buf_init(&key, tx->arena);
     for (size_t i = 0; i < f->decl->type_params.len; i++) {
         tc_binding *b = tc_scope_find_here(scope, f->decl->type_params.at[i].name);
-        if (b && b->value.kind == TC_FUNCTION)
-            str_addf(&key, "#%u@%p", b->value.function->id, (const void *)b->value.function->closure);
-        else if (b)
-            tc_repr(tx, b->value, &key);
+        if (b)
+            value_key(tx, b->value, &key);
         str_addc(&key, ';');
     }
     return str_text(&key);

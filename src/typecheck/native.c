@@ -670,8 +670,10 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
             size_t kept = 0;
             for (size_t i = 0; i < r.list->len; i++) {
                 bool doubled = false;
-                for (size_t j = 0; j < kept; j++)
-                    doubled |= tc_equal(r.list->at[j], r.list->at[i]);
+                if (!tc_spend(tx, (int64_t)kept / 8, args->span))
+                    return tc_poison();
+                for (size_t j = 0; j < kept && !doubled; j++)
+                    doubled = tc_equal(r.list->at[j], r.list->at[i]);
                 if (!doubled)
                     r.list->at[kept++] = r.list->at[i];
             }
@@ -695,6 +697,8 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
                     bool sequence = pairs.at[j].kind == TC_TUPLE || pairs.at[j].kind == TC_LIST;
                     if (!sequence || pairs.at[j].list->len != 2)
                         return TC_ERR(tx, HDS0134, a->span, tc_describe(tx, pairs.at[j]));
+                    if (!tc_spend(tx, (int64_t)j / 8, a->span))
+                        return tc_poison();
                     tc_dict_put(tx, r.dict, pairs.at[j].list->at[0], pairs.at[j].list->at[1]);
                 }
             }

@@ -16,7 +16,8 @@ tc_value tc_native_layout_attribute(tc *tx, const tm_layout *l, str name, bool *
 tc_value tc_native_map_method(tc *tx, const tm_map *m, str name, tc_args *args, bool *found);
 tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *args, bool *found);
 // native_str.c: text is UTF-8, counted in characters
-enum { MAX_TEXT = 10000000 };                   // bytes of a text that one operation makes
+// Bytes of a text; items of a value, counting those of its parts.
+enum { MAX_TEXT = 10000000, MAX_ITEMS = 10000000 };
 extern const char *const tc_str_method_names[]; // ends with NULL
 size_t tc_char_len(str s);                      // bytes of the first character
 size_t tc_text_len(str s);                      // characters

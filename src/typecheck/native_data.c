@@ -60,6 +60,8 @@ static bool items_of(call *c, size_t from, tc_list *out)
 
 static tc_value run_append(call *c)
 {
+    if (!tc_may_hold(c->tx, c->self, first(c), c->args->span))
+        return tc_poison();
     tc_list_push(c->tx, c->list, tc_freeze(c->tx, first(c), c->args->span));
     return tc_none();
 }
@@ -70,7 +72,10 @@ static tc_value run_extend(call *c)
     if (!items_of(c, 0, &items))
         return tc_poison();
     for (size_t i = 0; i < items.len; i++)
-        tc_list_push(c->tx, c->list, items.at[i]);
+        if (!tc_may_hold(c->tx, c->self, items.at[i], c->args->span))
+            return tc_poison();
+    for (size_t i = 0; i < items.len; i++)
+        tc_list_push(c->tx, c->list, tc_freeze(c->tx, items.at[i], c->args->span));
     return tc_none();
 }
 
@@ -79,6 +84,8 @@ static tc_value run_insert(call *c)
     int64_t at, len = (int64_t)c->list->len;
     if (!tc_as_int64(first(c), &at))
         return TC_ERR(c->tx, HDS0137, c->args->span, tc_describe(c->tx, first(c)));
+    if (!tc_may_hold(c->tx, c->self, c->args->list.at[1].value, c->args->span))
+        return tc_poison();
     at = at < -len ? 0 : at < 0 ? at + len : at > len ? len : at;
     tc_list_push(c->tx, c->list, tc_none());
     memmove(c->list->at + at + 1, c->list->at + at, (size_t)(len - at) * sizeof *c->list->at);
@@ -171,6 +178,8 @@ static void add_once(tc *tx, tc_list *set, tc_value v)
 
 static tc_value run_add(call *c)
 {
+    if (!tc_may_hold(c->tx, c->self, first(c), c->args->span) || !tc_spend(c->tx, (int64_t)c->list->len / 8, c->args->span))
+        return tc_poison();
     add_once(c->tx, c->list, first(c));
     return tc_none();
 }
@@ -180,8 +189,11 @@ static tc_value run_update(call *c)
     tc_list items = {0};
     if (!items_of(c, 0, &items))
         return tc_poison();
-    for (size_t i = 0; i < items.len; i++)
+    for (size_t i = 0; i < items.len; i++) {
+        if (!tc_may_hold(c->tx, c->self, items.at[i], c->args->span) || !tc_spend(c->tx, (int64_t)c->list->len / 8, c->args->span))
+            return tc_poison();
         add_once(c->tx, c->list, items.at[i]);
+    }
     return tc_none();
 }
 
@@ -240,8 +252,10 @@ static tc_value run_get(call *c)
     tc_value other = c->args->list.len > 1 ? c->args->list.at[1].value : tc_none();
     if (!found && c->m->data == 'p' && c->args->list.len < 2)
         return missing(c, first(c));
+    if (!found && c->m->data == 's' && !tc_may_hold(c->tx, c->self, other, c->args->span))
+        return tc_poison();
     if (!found && c->m->data == 's')
-        tc_dict_put(c->tx, c->dict, first(c), other);
+        tc_dict_put(c->tx, c->dict, first(c), tc_freeze(c->tx, other, c->args->span));
     if (!found)
         return other;
     tc_value v = *found;
@@ -259,6 +273,8 @@ static tc_value run_dict_update(call *c)
     const tc_binding *dict = tc_scope_find_here(c->tx->natives, sym_of(c->tx->syms, "dict"));
     tc_value from = tc_call(c->tx, dict->value, c->args);
     if (from.kind != TC_DICT)
+        return tc_poison();
+    if (!tc_may_hold(c->tx, c->self, from, c->args->span))
         return tc_poison();
     for (size_t i = 0; i < from.dict->keys.len; i++)
         tc_dict_put(c->tx, c->dict, from.dict->keys.at[i], from.dict->values.at[i]);

@@ -28,7 +28,7 @@ static bool parse_number(str s, size_t *i, int limit, int *out)
     for (*out = 0; *i < s.len && isdigit((unsigned char)s.at[*i]); (*i)++) {
         *out = *out * 10 + (s.at[*i] - '0');
         if (*out > limit)
-            *out = limit;
+            return false;
     }
     return *i > start;
 }
@@ -57,7 +57,9 @@ static bool parse_spec(str s, spec *out)
             out->align = '=';
         i++;
     }
-    parse_number(s, &i, MAX_WIDTH, &out->width);
+    bool has_width = i < s.len && isdigit((unsigned char)s.at[i]);
+    if (has_width && !parse_number(s, &i, MAX_WIDTH, &out->width))
+        return false;
     if (i < s.len && (s.at[i] == ',' || s.at[i] == '_'))
         out->grouping = s.at[i++];
     if (i < s.len && s.at[i] == '.') {

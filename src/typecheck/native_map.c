@@ -32,14 +32,15 @@ static tc_value reason_error(tc *tx, tm_reason why, src_span span)
     return TC_ERR(tx, HDS0124, span, tm_reason_text(why));
 }
 
-static tc_value map_or_error(tc *tx, const tm_map *m, tm_reason why, src_span span)
+// [why] is read after the call that sets it, which may stand in the same list of arguments.
+static tc_value map_or_error(tc *tx, const tm_map *m, const tm_reason *why, src_span span)
 {
-    return m ? tc_map_value(m) : reason_error(tx, why, span);
+    return m ? tc_map_value(m) : reason_error(tx, *why, span);
 }
 
-static tc_value layout_or_error(tc *tx, const tm_layout *l, tm_reason why, src_span span)
+static tc_value layout_or_error(tc *tx, const tm_layout *l, const tm_reason *why, src_span span)
 {
-    return l ? tc_layout_value(l) : reason_error(tx, why, span);
+    return l ? tc_layout_value(l) : reason_error(tx, *why, span);
 }
 
 // Positional integers, or one list of them; keywords are left to the caller.
@@ -136,7 +137,7 @@ static tc_value construct(tc *tx, int which, tc_args *args)
     tm_reason why = TM_OK;
     const tm_map *m = repeats ? tm_repeat(tx->arena, rank, shape, given ? ranks : NULL, attrs, &why)
                               : tm_spatial(tx->arena, rank, shape, given ? ranks : NULL, &why);
-    return map_or_error(tx, m, why, args->span);
+    return map_or_error(tx, m, &why, args->span);
 }
 
 tc_value tc_native_mapping(tc *tx, const tc_native *self, tc_args *args)
@@ -161,7 +162,7 @@ tc_value tc_native_mapping_map(tc *tx, const tc_native *self, tc_args *args)
     tm_reason why = TM_OK;
     const tm_map *m = self->data == CTOR_REPEAT ? tm_repeat(tx->arena, rank, shape, given ? ranks : NULL, attrs, &why)
                                                 : tm_spatial(tx->arena, rank, shape, given ? ranks : NULL, &why);
-    return map_or_error(tx, m, why, args->span);
+    return map_or_error(tx, m, &why, args->span);
 }
 
 tc_value tc_native_auto_map(tc *tx, const tc_native *self, tc_args *args)
@@ -196,7 +197,7 @@ tc_value tc_native_auto_map(tc *tx, const tc_native *self, tc_args *args)
         return tc_poison();
     }
     const tm_map *m = tm_auto_predicated(tx->arena, rank, shape, workers, given ? ranks : NULL, &why);
-    return map_or_error(tx, m, why, args->span);
+    return map_or_error(tx, m, &why, args->span);
 }
 
 tc_value tc_native_chain(tc *tx, const tc_native *self, tc_args *args)
@@ -221,7 +222,7 @@ tc_value tc_native_layout(tc *tx, const tc_native *self, tc_args *args)
     const tm_layout *l = self->data == 0   ? tm_layout_row_major(tx->arena, rank, shape, &why)
                          : self->data == 1 ? tm_layout_column_major(tx->arena, rank, shape, &why)
                                            : tm_layout_local(tx->arena, rank, shape, &why);
-    return layout_or_error(tx, l, why, args->span);
+    return layout_or_error(tx, l, &why, args->span);
 }
 
 tc_value tc_native_strided_layout(tc *tx, const tc_native *self, tc_args *args)
@@ -238,13 +239,13 @@ tc_value tc_native_strided_layout(tc *tx, const tc_native *self, tc_args *args)
             return tc_poison();
         if (n != rank)
             return reason_error(tx, TM_RANK_MISMATCH, args->span);
-        return layout_or_error(tx, tm_layout_strided(tx->arena, rank, shape, strides, &why), why, args->span);
+        return layout_or_error(tx, tm_layout_strided(tx->arena, rank, shape, strides, &why), &why, args->span);
     }
     if (!ranks_of(tx, tc_arg_get(args, self->params, 1), args->span, rank, ranks, &given))
         return tc_poison();
     const tm_layout *l = given ? tm_layout_ranked(tx->arena, rank, shape, ranks, &why)
                                : tm_layout_row_major(tx->arena, rank, shape, &why);
-    return layout_or_error(tx, l, why, args->span);
+    return layout_or_error(tx, l, &why, args->span);
 }
 
 // register_layout(mapping): the layout of a register tensor distributed by the mapping.
@@ -507,11 +508,11 @@ tc_value tc_native_map_method(tc *tx, const tm_map *m, str name, tc_args *args, 
         int64_t dim;
         if (!dim_argument(tx, args, m->rank, &dim))
             return tc_poison();
-        return map_or_error(tx, tm_without(tx->arena, m, (int)dim, &why), why, args->span);
+        return map_or_error(tx, tm_without(tx->arena, m, (int)dim, &why), &why, args->span);
     }
     if (str_equal(name, STR("permute")))
         return permutation(tx, args, m->rank, perm)
-                   ? map_or_error(tx, tm_permute(tx->arena, m, perm, &why), why, args->span)
+                   ? map_or_error(tx, tm_permute(tx->arena, m, perm, &why), &why, args->span)
                    : tc_poison();
     bool spatial = str_equal(name, STR("spatial")), repeat = str_equal(name, STR("repeat"));
     if (spatial || repeat) {
@@ -562,24 +563,24 @@ tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *
         int step = int_argument(tx, args, 2, "log_step", 0);
         if (dim < 0 || dim >= l->rank)
             return reason_error(tx, TM_BAD_DIM, args->span);
-        return layout_or_error(tx, tm_layout_swizzle(tx->arena, l, dim, regards, step, &why), why, args->span);
+        return layout_or_error(tx, tm_layout_swizzle(tx->arena, l, dim, regards, step, &why), &why, args->span);
     }
     if (str_equal(name, STR("xor"))) {
         int bits = int_argument(tx, args, 0, "bits", -1), base = int_argument(tx, args, 1, "base", -1),
             shift = int_argument(tx, args, 2, "shift", -1);
-        return layout_or_error(tx, tm_layout_xor(tx->arena, l, bits, base, shift, &why), why, args->span);
+        return layout_or_error(tx, tm_layout_xor(tx->arena, l, bits, base, shift, &why), &why, args->span);
     }
     if (str_equal(name, STR("reshape"))) {
         int64_t shape[TM_MAX_RANK];
         int rank;
         if (!extents(tx, args, shape, &rank, "an extent"))
             return tc_poison();
-        return layout_or_error(tx, tm_layout_reshape(tx->arena, l, rank, shape, &why), why, args->span);
+        return layout_or_error(tx, tm_layout_reshape(tx->arena, l, rank, shape, &why), &why, args->span);
     }
     if (str_equal(name, STR("permute"))) {
         int perm[TM_MAX_RANK];
         return permutation(tx, args, l->rank, perm)
-                   ? layout_or_error(tx, tm_layout_permute(tx->arena, l, perm, &why), why, args->span)
+                   ? layout_or_error(tx, tm_layout_permute(tx->arena, l, perm, &why), &why, args->span)
                    : tc_poison();
     }
     if (str_equal(name, STR("within_bound"))) {

@@ -30,8 +30,10 @@ static tc_value run_range(tc *tx, const tc_native *self, tc_args *args)
         r->step = parts[2].kind == TC_BOOL ? parts[2].b : parts[2].i;
         return (tc_value){.kind = TC_RANGE, .range = r};
     }
-    if (r->is_static)
-        return TC_ERR(tx, HDS0280, args->span);
+    if (r->is_static) {
+        tc_help_open_size(tc_error(tx, HDS0280, args->span), parts[1]);
+        return tc_poison();
+    }
     for (int i = 0; i < 3; i++)
         if (!(r->bounds[i] = tc_default_rt(tx, parts[i], args->span)))
             return tc_poison();
@@ -90,7 +92,7 @@ static tc_value extreme_by_key(tc *tx, const tc_native *self, tc_list *items, tc
         tc_value better =
             i ? tc_compare(tx, self->data == 1 ? AST_OP_GT : AST_OP_LT, k, best_key, span) : tc_bool(true);
         if (better.kind != TC_BOOL || tc_is_poison(k))
-            return better.kind == TC_RT ? TC_ERR(tx, HDS0280, span) : tc_poison();
+            return better.kind == TC_RT ? TC_ERR(tx, HDS0136, span, tc_describe(tx, better)) : tc_poison();
         if (better.b) {
             best = i;
             best_key = k;
@@ -182,6 +184,41 @@ static tc_value run_any_all(tc *tx, const tc_native *self, tc_args *args)
     return r;
 }
 
+typedef struct sorting {
+    tc *tx;
+    tc_value *items, *keys;              // sorted together
+    tc_value *other_items, *other_keys;  // room for merging
+    bool down;
+    src_span span;
+} sorting;
+
+// Equal items keep their order. False after an error.
+static bool merge_sort(sorting *s, size_t begin, size_t end)
+{
+    size_t middle = begin + (end - begin) / 2, left = begin, right = middle;
+    if (end - begin < 2)
+        return true;
+    if (!merge_sort(s, begin, middle) || !merge_sort(s, middle, end))
+        return false;
+    for (size_t to = begin; to < end; to++) {
+        bool from_right = left == middle;
+        if (left < middle && right < end) {
+            tc_value before = tc_compare(s->tx, s->down ? AST_OP_GT : AST_OP_LT, s->keys[right], s->keys[left], s->span);
+            if (before.kind == TC_RT)
+                tc_error(s->tx, HDS0136, s->span, tc_describe(s->tx, before));
+            if (before.kind != TC_BOOL || !tc_step(s->tx, s->span))
+                return false;
+            from_right = before.b;
+        }
+        size_t from = from_right ? right++ : left++;
+        s->other_items[to] = s->items[from];
+        s->other_keys[to] = s->keys[from];
+    }
+    memcpy(s->items + begin, s->other_items + begin, (end - begin) * sizeof *s->items);
+    memcpy(s->keys + begin, s->other_keys + begin, (end - begin) * sizeof *s->keys);
+    return true;
+}
+
 static tc_value run_sorted(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value r = tc_list_new(tx, TC_LIST, NULL, 0);
@@ -196,22 +233,9 @@ static tc_value run_sorted(tc *tx, const tc_native *self, tc_args *args)
             return tc_poison();
     }
     bool down = reverse && reverse->kind == TC_BOOL && reverse->b;
-    for (size_t i = 1; i < n; i++) // insertion keeps equal items in order
-        for (size_t j = i; j > 0; j--) {
-            tc_value less = down ? tc_compare(tx, AST_OP_GT, keys[j], keys[j - 1], args->span)
-                                 : tc_compare(tx, AST_OP_LT, keys[j], keys[j - 1], args->span);
-            if (less.kind != TC_BOOL)
-                return tc_poison();
-            if (!less.b || !tc_step(tx, args->span))
-                break;
-            tc_value swap = keys[j];
-            keys[j] = keys[j - 1];
-            keys[j - 1] = swap;
-            swap = r.list->at[j];
-            r.list->at[j] = r.list->at[j - 1];
-            r.list->at[j - 1] = swap;
-        }
-    return r;
+    sorting run = {tx, r.list->at, keys, ARENA_ARRAY(tx->arena, tc_value, n + 1), ARENA_ARRAY(tx->arena, tc_value, n + 1), down,
+                   args->span};
+    return merge_sort(&run, 0, n) ? r : tc_poison();
 }
 
 static tc_value run_reversed(tc *tx, const tc_native *self, tc_args *args)

@@ -335,6 +335,8 @@ static tc_value run_join(call *c)
     for (size_t i = 0; i < items.len; i++) {
         if (items.at[i].kind != TC_STR)
             return TC_ERR(c->tx, HDS0184, c->args->span, "an item of join", "str", tc_describe(c->tx, items.at[i]));
+        if (b.len + c->s.len + items.at[i].s.len > MAX_TEXT)
+            return TC_ERR(c->tx, HDS0123, c->args->span);
         if (i)
             str_add(&b, c->s);
         str_add(&b, items.at[i].s);

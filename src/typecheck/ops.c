@@ -536,6 +536,24 @@ tc_value tc_size_sub(tc *tx, tc_value a, tc_value b, src_span span)
     return tc_binary(tx, AST_OP_SUB, a, b, span);
 }
 
+static tc_value vector_negated(tc *tx, tc_value a, src_span span)
+{
+    const ir_type *t = a.rt->type;
+    a = tc_rt(tc_keep(tx, a.rt, NULL, span));
+    ir_expr *result = ir_new_expr(tx->ir, IR_OP_VEC, t, span, t->lanes);
+    for (int i = 0; i < t->lanes; i++)
+        result->args[i] = ir_unary(tx->ir, IR_OP_NEG, lane_of(tx, a, i, t, span), span);
+    return tc_rt(result);
+}
+
+// -1 * x keeps the sign of a zero, which 0 - x does not.
+static tc_value tensor_negated(tc *tx, tc_value a, src_span span)
+{
+    const ir_type *elem = a.tensor->base->tensor->elem;
+    bool is_float = elem->kind == IR_SCALAR && dt_is_float(elem->scalar);
+    return is_float ? tensor_binary(tx, AST_OP_MUL, tc_of_int(-1), a, span) : tensor_binary(tx, AST_OP_SUB, tc_of_int(0), a, span);
+}
+
 static tc_value rt_unary(tc *tx, ast_op op, tc_value a, src_span span)
 {
     const ir_type *t = a.rt->type;
@@ -544,7 +562,7 @@ static tc_value rt_unary(tc *tx, ast_op op, tc_value a, src_span span)
         return c ? tc_rt(ir_unary(tx->ir, IR_OP_NOT, c, span)) : tc_poison();
     }
     if (t->kind == IR_VECTOR && op == AST_OP_NEG)
-        return tc_binary(tx, AST_OP_SUB, tc_float(0), a, span);
+        return vector_negated(tx, a, span);
     if (t->kind != IR_SCALAR)
         return TC_ERR(tx, HDS0127, span, ast_op_text(op), tc_describe(tx, a));
     if (t->scalar == DT_BOOL && op != AST_OP_INVERT) {
@@ -595,7 +613,7 @@ tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
     if (op == AST_OP_INVERT && a.kind == TC_TENSOR_TYPE)
         return tc_type(ir_pointer(tx->ir, a.tensor_type->elem, a.tensor_type->space));
     if (is_register_tensor(a) && op == AST_OP_NEG)
-        return tensor_binary(tx, AST_OP_SUB, tc_float(0), a, span);
+        return tensor_negated(tx, a, span);
     if (a.kind == TC_TENSOR && op == AST_OP_INVERT)
         return tc_tensor_address(tx, a.tensor, NULL, 0, span);
     return TC_ERR(tx, HDS0127, span, ast_op_text(op), tc_describe(tx, a));

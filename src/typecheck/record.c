@@ -86,6 +86,7 @@ static tc_value field_variable(tc *tx, const tc_field *f, const ir_type *type, t
         return tc_poison();
     ir_var *var = tc_declare(tx, f->name->text, type, init, span);
     var->is_mutable = true;
+    var->role = IR_ROLE_FIELD;
     map_put_ptr(&tx->definitions, var, NULL);
     return tc_rt(ir_read(tx->ir, var, span));
 }
@@ -116,7 +117,8 @@ static tc_value field_value(construction *k, const tc_field *f, tc_value given, 
         return given;
     if (annotation.kind == TC_TYPE && annotation.type->kind != IR_VOID)
         return field_variable(tx, f, annotation.type, given, span);
-    return tc_conform(tx, given, annotation, f->name->text, span);
+    tc_value v = tc_conform(tx, given, annotation, f->name->text, span);
+    return v.kind == TC_RT ? field_variable(tx, f, v.rt->type, v, span) : tc_freeze(tx, v, span);
 }
 
 static int next_positional(construction *k)
@@ -299,6 +301,7 @@ tc_value tc_record_copy(tc *tx, tc_value v, src_span span)
         if (is_variable) {
             ir_var *copy = tc_declare(tx, from->class->fields[i].name->text, f.rt->type, f.rt, span);
             copy->is_mutable = true;
+            copy->role = IR_ROLE_FIELD;
             map_put_ptr(&tx->definitions, copy, NULL);
             f = tc_rt(ir_read(tx->ir, copy, span));
         } else if (f.kind == TC_RECORD) {
@@ -324,6 +327,7 @@ static bool store_field(tc *tx, tc_value *field, sym name, tc_value v, src_span 
     if (tc_equal(*field, v))
         return true;
     if (tx->frame->compile_time || field->kind == TC_NONE || !tx->block) {
+        tc_remember(tx, field);
         *field = v;
         return true;
     }

@@ -80,7 +80,7 @@ const char *tc_suggest(tc *tx, const char *const *names, str name)
 {
     (void)tx;
     const char *best = NULL;
-    int limit = name.len <= 2 ? 1 : name.len <= 4 ? 2 : 3, best_distance = limit + 1;
+    int limit = name.len <= 4 ? 1 : name.len <= 6 ? 2 : 3, best_distance = limit + 1;
     for (; *names; names++) {
         int d = str_distance(str_of(*names), name, limit);
         if (d < best_distance) {
@@ -172,6 +172,13 @@ bool tc_wants_run_time(tc *tx)
         return false;
     tx->needs_run_time = true;
     return true;
+}
+
+bool tc_spend(tc *tx, int64_t steps, src_span span)
+{
+    int64_t left = tx->step_budget - tx->steps;
+    tx->steps += steps < left ? steps : left > 0 ? left : 0;
+    return tc_step(tx, span);
 }
 
 bool tc_step(tc *tx, src_span span)

@@ -12,9 +12,10 @@ static tc_binding *bind_run_time(tc *tx, sym name, ir_expr *value, src_span span
     ir_stmt *last = b->stmts.len ? VEC_LAST(&b->stmts) : NULL;
     ir_var *var;
     bool adopts = value->op == IR_OP_VAR && last && last->kind == IR_DECL && last->var == value->u.var &&
-                  strcmp(value->u.var->name, "t") == 0;
+                  value->u.var->role == IR_ROLE_RESULT;
     if (adopts) {
         var = value->u.var; // a temporary made for this value just now takes the name
+        var->role = IR_ROLE_NAME;
         var->name = name->text;
         var->span = span;
     } else {
@@ -75,7 +76,8 @@ static bool assign_elementwise(tc *tx, tc_binding *b, tc_value v, src_span span)
     tc_value frozen = tc_freeze(tx, v, span);
     for (size_t i = 0; i < old->len; i++) {
         tc_value to = old->at[i], from = frozen.list->at[i];
-        if (to.kind == TC_RT && to.rt->op == IR_OP_VAR && to.rt->u.var->kind == IR_VAR_LOCAL) {
+        if (to.kind == TC_RT && to.rt->op == IR_OP_VAR && to.rt->u.var->kind == IR_VAR_LOCAL &&
+            to.rt->u.var->role == IR_ROLE_NAME) {
             ir_expr *e = tc_convert(tx, from, to.rt->type, span, "value");
             if (!e)
                 return false;
@@ -161,8 +163,10 @@ static bool store_dict(tc *tx, tc_value base, const tc_list *items, tc_value v, 
     tc_value key = items->len == 1 ? items->at[0] : tc_list_new(tx, TC_TUPLE, items->at, items->len);
     if (!tc_may_change(tx, base, span))
         return false;
+    if (!tc_may_hold(tx, base, v, span) || !tc_spend(tx, base.kind == TC_DICT ? (int64_t)base.dict->keys.len / 8 : 0, span))
+        return false;
     if (base.kind == TC_DICT) {
-        tc_dict_put(tx, base.dict, key, v);
+        tc_dict_put(tx, base.dict, key, tc_freeze(tx, v, span));
         return true;
     }
     int64_t i;
@@ -175,7 +179,7 @@ static bool store_dict(tc *tx, tc_value base, const tc_list *items, tc_value v, 
         tc_error(tx, HDS0140, span, tc_text(tx, key), (long)len);
         return false;
     }
-    base.list->at[i < 0 ? i + len : i] = v;
+    base.list->at[i < 0 ? i + len : i] = tc_freeze(tx, v, span);
     return true;
 }
 
@@ -246,18 +250,22 @@ static bool assign_items(tc *tx, tc_value base, const tc_list *items, tc_value v
 
 static bool assign_subscript(tc *tx, const ast_subscript *s, tc_value v, src_span span)
 {
+    size_t mark = tx->block ? tx->block->stmts.len : 0;
     tc_value base = tc_eval(tx, s->value);
     if (tc_is_poison(base))
         return false;
     if (base.kind == TC_TENSOR && has_slice(s)) {
         tc_value view = tc_tensor_index(tx, base.tensor, s);
-        return view.kind == TC_TENSOR && tc_tensor_assign(tx, view.tensor, v, span);
+        return view.kind == TC_TENSOR && tc_tensor_assign(tx, view.tensor, tc_keep_before(tx, v, mark, span), span);
     }
     tc_list items = {0};
     if (!tc_eval_items(tx, &s->items, &items))
         return false;
+    v = tc_keep_before(tx, v, mark, span); // the right side comes first
     if (base.kind == TC_TENSOR && !tc_tensor_check_indices(tx, base.tensor, s, &items))
         return false;
+    if (base.kind == TC_TENSOR && items.len == 1 && items.at[0].kind == TC_TUPLE)
+        items = *items.at[0].list;
     return assign_items(tx, base, &items, v, span);
 }
 
@@ -348,9 +356,8 @@ static tc_value settle_tuple(tc *tx, const ast_expr *target, tc_value v)
     tc_value copy = tc_list_new(tx, v.kind, v.list->at, v.list->len);
     for (size_t i = 0; i < copy.list->len; i++) {
         tc_value item = copy.list->at[i];
-        if (item.kind == TC_RT && reads_any_local(item.rt, tx->frame->scope, targets))
-            copy.list->at[i] =
-                tc_rt(ir_read(tx->ir, tc_declare(tx, "t_old", item.rt->type, item.rt, target->span), target->span));
+        if (item.kind == TC_TUPLE || (item.kind == TC_RT && reads_any_local(item.rt, tx->frame->scope, targets)))
+            copy.list->at[i] = tc_freeze(tx, item, target->span);
     }
     return copy;
 }
@@ -409,6 +416,8 @@ static bool aug_subscript(tc *tx, const ast_aug_assign *s, const ast_subscript *
                           : items.at[i];
     if (base.kind == TC_TENSOR && !tc_tensor_check_indices(tx, base.tensor, at, &items))
         return false;
+    if (base.kind == TC_TENSOR && items.len == 1 && items.at[0].kind == TC_TUPLE)
+        items = *items.at[0].list;
     tc_value old = tc_index_value(tx, base, items.at, items.len, at->node.span);
     size_t mark = tx->block ? tx->block->stmts.len : 0;
     tc_value v = tc_eval(tx, s->value);
@@ -497,7 +506,7 @@ static bool exec_assert(tc *tx, const ast_assert *s)
     tc_value c = tc_eval(tx, s->condition);
     if (tc_is_poison(c))
         return false;
-    tc_value message = tc_str(STR("assertion failed"));
+    tc_value message = tc_str(STR("the condition does not hold"));
     bool truth;
     if (tc_truth(c, &truth)) {
         if (truth)

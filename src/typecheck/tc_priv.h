@@ -62,7 +62,9 @@ typedef enum tc_kind {
 typedef struct tc_list {
     tc_value *at;
     size_t len, cap;
-    int region; // in which it was made; 0 also where it does not matter
+    int region;     // in which it was made; 0 also where it does not matter
+    int attempt;    // the compile-time attempt that made it or has remembered how it was; 0: none
+    int64_t weight; // items, those of items included: data that share parts are small, but not for who walks them
 } tc_list;
 
 typedef struct tc_dict {
@@ -340,6 +342,14 @@ struct tc_frame {
     VEC(ir_stmt *) result_decls; // declarations of result variables, put before the scope
 };
 
+// One change that a compile-time attempt made to data that outlive it.
+typedef struct tc_undo {
+    struct tc_value *slot;  // this held [value]; or NULL
+    tc_list *list;          // this was [before]; or NULL
+    struct tc_value value;
+    tc_list before;
+} tc_undo;
+
 struct tc {
     arena *arena;
     sym_table *syms;
@@ -354,10 +364,13 @@ struct tc {
     VEC(int) region_stack;
     int next_label;
     int64_t steps, step_budget;
+    VEC(tc_undo) undo;   // while speculating: what compile-time data were before they changed
     int depth;           // nested calls
     int eval_depth;      // nested expressions and statements, over all calls
     bool aborted;        // budget gone or too many errors: unwind
     int speculating;     // > 0: inside a compile-time attempt
+    int attempt;         // its number, if so
+    int last_attempt;
     bool needs_run_time; // the attempt met a run-time value
     tc_scope *natives;
     map modules;      // path -> tc_module*
@@ -432,7 +445,12 @@ static inline bool tc_is_poison(tc_value v)
 tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len);
 tc_value tc_dict_new(tc *tx);
 void tc_list_push(tc *tx, tc_list *list, tc_value v);
+void tc_remember(tc *tx, tc_value *slot);
+void tc_undo_changes(tc *tx, size_t mark);
 bool tc_may_change(tc *tx, tc_value container, src_span span); // false, and an error, under run-time control flow
+// False, and an error: the container would be a part of itself.
+bool tc_may_hold(tc *tx, tc_value container, tc_value item, src_span span);
+int64_t tc_weight(tc_value v);
 tc_value *tc_dict_find(tc_dict *d, tc_value key);
 void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value);
 bool tc_is_compile_time(tc_value v);               // no run-time part anywhere
@@ -460,12 +478,14 @@ diag *tc_error(tc *tx, diag_code code, src_span span, ...);
 // In a compile-time attempt: says that run-time values are needed, so that the call is elaborated again. Elsewhere:
 // false.
 bool tc_wants_run_time(tc *tx);
+bool tc_spend(tc *tx, int64_t steps, src_span span); // the same for many
 bool tc_step(tc *tx, src_span span); // false: the budget is gone
 const char *tc_suggest(tc *tx, const char *const *names, str name);
 
 // emit.c
 void tc_emit(tc *tx, ir_stmt *s);
 ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init, src_span span);
+ir_var *tc_declare_result(tc *tx, ir_expr *call, src_span span);
 ir_expr *tc_keep(tc *tx, ir_expr *e, const char *name, src_span span); // in a variable, unless it is stable already
 bool tc_is_stable(
     const ir_expr *e); // its value cannot change: constants, special registers, single-assignment variables
@@ -475,6 +495,7 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span);
 void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span);
 int tc_region_enter(tc *tx);
 void tc_region_leave(tc *tx);
+void tc_close_region(tc *tx, int region, src_span place);  // what was bound in there is not visible any more
 bool tc_in_region(const tc *tx, int region);
 ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok); // over parameters only
 
@@ -548,6 +569,7 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
 tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span);
 const ir_type *tc_value_type(tc_value v); // of RT; NULL otherwise
 // tensor.c
+void tc_help_open_size(diag *d, tc_value v); // where [v] must be known: says how a size of the kernel is fixed
 tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init,
                            int align, ir_expr *worker, src_span span);
 tc_value tc_tensor_of_var(tc *tx, ir_var *v);
@@ -567,6 +589,8 @@ tc_class *tc_class_new(tc *tx, const ast_class *decl, tc_scope *closure, tc_modu
 tc_value tc_class_brackets(tc *tx, tc_value c, tc_value *items, size_t len, src_span span);
 tc_value tc_construct(tc *tx, tc_class *c, tc_args *args);
 tc_value tc_record_copy(tc *tx, tc_value v, src_span span);
+bool tc_body_makes_functions(const ast_function *f);
+bool tc_body_changes(const tc_class *c, sym name, const ast_list *body);
 tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found);
 tc_value *tc_record_field(tc_record *r, sym name, int *index);
 bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span span);

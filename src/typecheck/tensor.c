@@ -67,6 +67,37 @@ static bool static_shape(const tc_tensor_type *t, int64_t *shape)
     return true;
 }
 
+static const ir_var *size_in(const ir_expr *e)
+{
+    if (e->op == IR_OP_VAR)
+        return e->u.var->is_size ? e->u.var : NULL;
+    const ir_var *found = NULL;
+    for (int i = 0; !found && i < e->arg_count; i++)
+        found = e->args[i] ? size_in(e->args[i]) : NULL;
+    return found;
+}
+
+void tc_help_open_size(diag *d, tc_value v)
+{
+    const ir_var *size = v.kind == TC_RT ? size_in(v.rt) : NULL;
+    if (size)
+        diag_help(d,
+                  "nobody fixes the size '%s' of this kernel: name = kernel[…] at module level fixes it, and a kernel "
+                  "whose name begins with '_' is compiled for such names alone",
+                  size->name);
+}
+
+static tc_value open_shape(tc *tx, const tc_tensor_type *t, src_span span)
+{
+    diag *d = tc_error(tx, HDS0187, span, ir_space_name(t->space));
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i].kind == TC_RT && size_in(t->shape[i].rt)) {
+            tc_help_open_size(d, t->shape[i]);
+            break;
+        }
+    return tc_poison();
+}
+
 static ir_expr **row_major_strides(tc *tx, ir_expr **shape, int rank, src_span span)
 {
     ir_expr **strides = ARENA_ARRAY(tx->arena, ir_expr *, rank ? rank : 1);
@@ -148,7 +179,7 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
         local.space = IR_REGISTER;
     int64_t shape[TM_MAX_RANK];
     if (needs_storage && !local.map && !static_shape(&local, shape) && !(tx->func && tx->func->kind == IR_HOST_FUNC))
-        return TC_ERR(tx, HDS0187, span, ir_space_name(local.space));
+        return open_shape(tx, &local, span);
     ir_tensor *info = tensor_info(tx, &local, worker, align, span);
     if (!info)
         return tc_poison();

@@ -177,6 +177,14 @@ static const tm_layout *layout_of(tc *tx, const tc_tensor *t)
     return t->is_view ? NULL : t->base->tensor->layout;
 }
 
+// T[L] with a type parameter L: layout
+static bool takes_layout(inference *in, int i)
+{
+    const ast_expr *bound = in->params->at[i].bound;
+    tc_value v = bound ? tc_eval_annotation(in->tx, bound, in->scope) : tc_none();
+    return v.kind == TC_KIND && v.kind_name == TC_KIND_LAYOUT;
+}
+
 static void infer_tensor(inference *in, const ast_subscript *annotation, tc_value actual)
 {
     tc_tensor *t = actual.tensor;
@@ -198,6 +206,8 @@ static void infer_tensor(inference *in, const ast_subscript *annotation, tc_valu
     int only = items->len == 1 ? param_index(in->params, items->at[0]) : -1;
     if (only >= 0 && t->map && (t->rank != 1 || t->base->tensor->map))
         bind_param(in, only, tc_map_value(t->map));
+    else if (only >= 0 && takes_layout(in, only) && layout_of(in->tx, t))
+        bind_param(in, only, tc_layout_value(layout_of(in->tx, t)));
     else
         infer_dims(in, items, t);
 }

@@ -11,15 +11,30 @@ tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
 {
     tc_list *list = ARENA_NEW(tx->arena, tc_list);
     list->region = tx->region;
+    list->attempt = tx->speculating ? tx->attempt : 0;
     if (len) {
         list->at = arena_dup(tx->arena, items, len * sizeof *items);
         list->len = list->cap = len;
     }
+    for (size_t i = 0; i < len; i++)
+        list->weight += tc_weight(items[i]);
     return (tc_value){.kind = kind, .list = list};
+}
+
+int64_t tc_weight(tc_value v)
+{
+    enum { HEAVIEST = 1 << 30 }; // sums of a few million of them fit into 64 bits
+    int64_t weight = 1;
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST || v.kind == TC_SET)
+        weight += v.list->weight;
+    if (v.kind == TC_DICT)
+        weight += v.dict->keys.weight + v.dict->values.weight;
+    return weight < HEAVIEST ? weight : HEAVIEST;
 }
 
 void tc_list_push(tc *tx, tc_list *list, tc_value v)
 {
+    list->weight += tc_weight(v);
     VEC_PUSH(tx->arena, list, v);
 }
 
@@ -27,10 +42,42 @@ tc_value tc_dict_new(tc *tx)
 {
     tc_dict *dict = ARENA_NEW(tx->arena, tc_dict);
     dict->region = tx->region;
+    dict->keys.attempt = dict->values.attempt = tx->speculating ? tx->attempt : 0;
     return (tc_value){.kind = TC_DICT, .dict = dict};
 }
 
-bool tc_may_change(tc *tx, tc_value container, src_span span)
+// Once an attempt; not what it has made itself.
+static void remember_list(tc *tx, tc_list *list)
+{
+    if (list->attempt >= tx->attempt)
+        return;
+    tc_undo u = {.list = list, .before = *list};
+    u.before.at = list->len ? arena_dup(tx->arena, list->at, list->len * sizeof *list->at) : NULL;
+    u.before.cap = list->len;
+    VEC_PUSH(tx->arena, &tx->undo, u);
+    list->attempt = tx->attempt;
+}
+
+// Called before [slot] changes: an attempt that fails leaves no trace.
+void tc_remember(tc *tx, tc_value *slot)
+{
+    if (tx->speculating)
+        VEC_PUSH(tx->arena, &tx->undo, ((tc_undo){.slot = slot, .value = *slot}));
+}
+
+// Takes back what changed after the first [mark] changes.
+void tc_undo_changes(tc *tx, size_t mark)
+{
+    while (tx->undo.len > mark) {
+        tc_undo u = VEC_POP(&tx->undo);
+        if (u.slot)
+            *u.slot = u.value;
+        else
+            *u.list = u.before;
+    }
+}
+
+static bool is_open(tc *tx, tc_value container, src_span span)
 {
     int region = container.kind == TC_DICT ? container.dict->region : container.list->region;
     if (!tx->block || !region || region == tx->region)
@@ -40,6 +87,49 @@ bool tc_may_change(tc *tx, tc_value container, src_span span)
         d,
         "a loop over known values is unrolled with static_range; numbers that change belong into variables or tensors");
     return false;
+}
+
+static bool is_part(tc_value container, tc_value of);
+
+static bool is_item(tc_value container, const tc_list *items)
+{
+    for (size_t i = 0; i < items->len; i++)
+        if (is_part(container, items->at[i]))
+            return true;
+    return false;
+}
+
+static bool is_part(tc_value container, tc_value of)
+{
+    if (of.kind == TC_DICT)
+        return (container.kind == TC_DICT && container.dict == of.dict) || is_item(container, &of.dict->keys) ||
+               is_item(container, &of.dict->values);
+    if (of.kind != TC_TUPLE && of.kind != TC_LIST && of.kind != TC_SET)
+        return false;
+    return (container.kind == of.kind && container.list == of.list) || is_item(container, of.list);
+}
+
+bool tc_may_hold(tc *tx, tc_value container, tc_value item, src_span span)
+{
+    if (!is_part(container, item))
+        return true;
+    tc_error(tx, HDS0239, span, tc_describe(tx, (tc_value){.kind = container.kind}));
+    return false;
+}
+
+bool tc_may_change(tc *tx, tc_value container, src_span span)
+{
+    if (!is_open(tx, container, span))
+        return false;
+    if (!tx->speculating)
+        return true;
+    if (container.kind == TC_DICT) {
+        remember_list(tx, &container.dict->keys);
+        remember_list(tx, &container.dict->values);
+    } else {
+        remember_list(tx, container.list);
+    }
+    return true;
 }
 
 tc_value *tc_dict_find(tc_dict *d, tc_value key)

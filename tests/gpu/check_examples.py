@@ -150,7 +150,7 @@ def max_rows(rng):
 
 
 def softmax(dtype, n):
-    """exp(d) of a difference d has 2 + 1.2|d| ulp (each 2u), d itself |d|·u; the sum has the average of its terms' errors."""
+    """exp(d) has 2 + 1.2|d| ulp (each 2u), the difference d itself |d|·u; the sum has the mean of its terms' errors."""
 
     def cases(rng):
         for m in (1, 3, 4, 5, 127, 1001):
@@ -183,14 +183,29 @@ def products(shapes, dtype, names):
     return lambda rng: (product_case(rng, m, n, k, dtype, names) for m, n, k in shapes)
 
 
-ANY = ((1, 1, 1), (3, 5, 7), (31, 33, 17), (128, 128, 128), (127, 129, 65), (257, 131, 511), (64, 1000, 3), (512, 640, 1024))
+ANY = (
+    (1, 1, 1),
+    (3, 5, 7),
+    (31, 33, 17),
+    (128, 128, 128),
+    (127, 129, 65),
+    (257, 131, 511),
+    (64, 1000, 3),
+    (512, 640, 1024),
+)
 BY_EIGHT = ((1, 8, 8), (7, 8, 16), (128, 128, 32), (128, 128, 96), (129, 136, 40), (200, 72, 1000), (511, 264, 64),
             (1024, 1032, 1016), (64, 4096, 256))  # fmt: skip
 
 
 def conv(dtype, filter_size, stride, padding):
     def cases(rng):
-        for n, c, h, w, k in ((1, 1, 7, 7, 1), (2, 3, 13, 17, 5), (1, 4, 32, 32, 8), (3, 2, 31, 9, 3), (1, 16, 56, 57, 4)):
+        for n, c, h, w, k in (
+            (1, 1, 7, 7, 1),
+            (2, 3, 13, 17, 5),
+            (1, 4, 32, 32, 8),
+            (3, 2, 31, 9, 3),
+            (1, 16, 56, 57, 4),
+        ):
             x, f = normal(rng, (n, c, h, w), dtype), normal(rng, (k, c, filter_size, filter_size), dtype)
             exact, size = convolve(to_double(x, dtype), to_double(f, dtype), stride, padding)
             terms = c * filter_size * filter_size
@@ -265,7 +280,9 @@ def fill_randomly(device, buffer, dtype):
     rng = np.random.default_rng(1)
     count = min(2**24 // np.dtype(buffer.dtype).itemsize, buffer.size // np.dtype(buffer.dtype).itemsize)
     is_float = dtype in ("f16", "bf16", "f32", "f64")
-    device.upload(buffer.at, normal(rng, count, dtype) if is_float else rng.integers(0, 256, count).astype(buffer.dtype))
+    device.upload(
+        buffer.at, normal(rng, count, dtype) if is_float else rng.integers(0, 256, count).astype(buffer.dtype)
+    )
     done = count * np.dtype(buffer.dtype).itemsize
     while done < buffer.size:
         step = min(done, buffer.size - done)
@@ -296,8 +313,12 @@ def time_of_copy(device, size):
 
 def bench(device, loaded):
     copy = 2 * 2**30 / time_of_copy(device, 2**30)
-    lines = [f"A copy of 1 GiB on the device: {copy / 1e6:.2f} TB/s, bytes read and written.", "",
-             "| file | kernel | sizes | µs | | of the copy | registers |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        f"A copy of 1 GiB on the device: {copy / 1e6:.2f} TB/s, bytes read and written.",
+        "",
+        "| file | kernel | sizes | µs | | of the copy | registers |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for file, name, sizes, what, amount in BENCHES:
         kernels = loaded.get(f"examples/{file}.hds", {})
         if name not in kernels:
@@ -307,7 +328,9 @@ def bench(device, loaded):
         if what == "bytes":
             share = f"{100 * amount / time / copy:.0f} %"
         text = ", ".join(f"{k}={v}" for k, v in sizes.items())
-        lines.append(f"| {file} | {name} | {text} | {time:.0f} | {rate} | {share} | {kernels[name].attribute('registers')} |")
+        lines.append(
+            f"| {file} | {name} | {text} | {time:.0f} | {rate} | {share} | {kernels[name].attribute('registers')} |"
+        )
     return "\n".join(lines)
 
 

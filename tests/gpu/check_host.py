@@ -68,8 +68,9 @@ def check_linear_relu(device, library, rng):
         exact = np.maximum(a @ b + c, 0)
         size = np.abs(a) @ np.abs(b) + np.abs(c)
         bound = (k + 2) * U * size + unit("f16") * exact + tiny("f16")
-        call(device, library.linear_relu, {"x": x, "w": w, "bias": bias, "y": x}, (m, n, k), dict.fromkeys(("x", "w", "bias", "y"), "f16"),
-             {"y": (exact, bound)}, row)  # fmt: skip
+        tensors = {"x": x, "w": w, "bias": bias, "y": x}
+        dtypes = dict.fromkeys(tensors, "f16")
+        call(device, library.linear_relu, tensors, (m, n, k), dtypes, {"y": (exact, bound)}, row)
     return row
 
 
@@ -100,7 +101,9 @@ def main():
     paths = [*sorted((TOP / "examples").glob("*.hds")), TOP / "examples/two_modules/main.hds",
              *sorted((TOP / "tests/gpu").glob("*.hds"))]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        made = dict(zip(paths, each_at_once(lambda path: make_library(args.hdsc, arch, path, folder), paths), strict=True))
+        made = dict(
+            zip(paths, each_at_once(lambda path: make_library(args.hdsc, arch, path, folder), paths), strict=True)
+        )
         rows = [Row(str(path.relative_to(TOP)), "(nvcc)", problems=[result] if isinstance(result, str) else [])
                 for path, result in made.items()]  # fmt: skip
         if not args.compile_only:

@@ -10,8 +10,8 @@ U = unit("f32")
 
 # ---- matrices.hds ----------------------------------------------------------------------------------------------------
 
-# The error of a sum of products, in units of the sum of their sizes. The tensor cores add in groups and truncate; fp8 is
-# accumulated with fewer bits.
+# The error of a sum of products, in units of the sum of their sizes. The tensor cores add in groups and truncate; fp8
+# may be accumulated with fewer bits.
 SUMS = {"f32": 2.0**-22, "f16": 2.0**-10, "f64": 2.0**-50}
 SUM_OF_FP8 = 2.0**-12
 
@@ -69,18 +69,33 @@ def store_results(rng):
     yield Case("one warp", {}, {"c": c}, {"y": Output(rounded(c, "f16"))})
 
 
+MMAS = {
+    "mma_f16": ("f16", "f16", "f32", 16, 16),
+    "mma_f16_k8": ("f16", "f16", "f32", 16, 8),
+    "mma_f16_f16": ("f16", "f16", "f16", 16, 16),
+    "mma_f16_f16_k8": ("f16", "f16", "f16", 16, 8),
+    "mma_bf16": ("bf16", "bf16", "f32", 16, 16),
+    "mma_bf16_k8": ("bf16", "bf16", "f32", 16, 8),
+    "mma_tf32": ("tf32", "tf32", "f32", 16, 8),
+    "mma_tf32_k4": ("tf32", "tf32", "f32", 16, 4),
+    "mma_i8": ("i8", "i8", "i32", 16, 32),
+    "mma_u8_i8": ("u8", "i8", "i32", 16, 32),
+    "mma_i8_u8_k16": ("i8", "u8", "i32", 16, 16),
+    "mma_u8_m8": ("u8", "u8", "i32", 8, 16),
+    "mma_e4m3": ("f8e4m3", "f8e4m3", "f32", 16, 32),
+    "mma_e4m3_e5m2": ("f8e4m3", "f8e5m2", "f32", 16, 32),
+    "mma_e5m2_e4m3": ("f8e5m2", "f8e4m3", "f32", 16, 32),
+    "mma_e5m2": ("f8e5m2", "f8e5m2", "f32", 16, 32),
+    "mma_f64": ("f64", "f64", "f64", 8, 4),
+}
 MATRICES = {
-    "mma_f16": multiply("f16", "f16", "f32", 16, 16), "mma_f16_k8": multiply("f16", "f16", "f32", 16, 8),
-    "mma_f16_f16": multiply("f16", "f16", "f16", 16, 16), "mma_f16_f16_k8": multiply("f16", "f16", "f16", 16, 8),
-    "mma_bf16": multiply("bf16", "bf16", "f32", 16, 16), "mma_bf16_k8": multiply("bf16", "bf16", "f32", 16, 8),
-    "mma_tf32": multiply("tf32", "tf32", "f32", 16, 8), "mma_tf32_k4": multiply("tf32", "tf32", "f32", 16, 4),
-    "mma_i8": multiply("i8", "i8", "i32", 16, 32), "mma_u8_i8": multiply("u8", "i8", "i32", 16, 32),
-    "mma_i8_u8_k16": multiply("i8", "u8", "i32", 16, 16), "mma_u8_m8": multiply("u8", "u8", "i32", 8, 16),
-    "mma_e4m3": multiply("f8e4m3", "f8e4m3", "f32", 16, 32), "mma_e4m3_e5m2": multiply("f8e4m3", "f8e5m2", "f32", 16, 32),
-    "mma_e5m2_e4m3": multiply("f8e5m2", "f8e4m3", "f32", 16, 32), "mma_e5m2": multiply("f8e5m2", "f8e5m2", "f32", 16, 32),
-    "mma_f64": multiply("f64", "f64", "f64", 8, 4), "saturating": saturating, "load_matrices_f16": load_matrices("f16"),
-    "load_matrices_bf16_swizzled": load_matrices("bf16"), "load_bytes": load_bytes, "store_results": store_results,
-}  # fmt: skip
+    **{name: multiply(*types_and_shape) for name, types_and_shape in MMAS.items()},
+    "saturating": saturating,
+    "load_matrices_f16": load_matrices("f16"),
+    "load_matrices_bf16_swizzled": load_matrices("bf16"),
+    "load_bytes": load_bytes,
+    "store_results": store_results,
+}
 
 # ---- language.hds ----------------------------------------------------------------------------------------------------
 
@@ -201,17 +216,22 @@ def five_dimensions(rng):
                    {"y": Output(to_double(x, "f32").transpose(4, 3, 2, 1, 0))})  # fmt: skip
 
 
-WIDE = (("f16", 1024), ("f16", 1000), ("f16", 1004), ("f16", 1001), ("f32", 96), ("f32", 131), ("f64", 66), ("u8", 1040),
-        ("u8", 1037))  # fmt: skip
+WIDE = "f16_1024 f16_1000 f16_1004 f16_1001 f32_96 f32_131 f64_66 u8_1040 u8_1037".split()
 LAYOUTS = ("rows", "columns", "swizzle", "xor", "blocks", "stride")
 LANGUAGE = {
-    "records": records, "control": control, "arithmetic": arithmetic, "scalars": scalars, "five_dimensions": five_dimensions,
-    "reduce_fragment": reduce_both("f32", 16, 8), "reduce_warps": reduce_both("f32", 64, 16),
-    "reduce_columns": reduce_both("i32", 48, 40), "reduce_one_row": reduce_both("f32", 1, 768),
+    "records": records,
+    "control": control,
+    "arithmetic": arithmetic,
+    "scalars": scalars,
+    "five_dimensions": five_dimensions,
+    "reduce_fragment": reduce_both("f32", 16, 8),
+    "reduce_warps": reduce_both("f32", 64, 16),
+    "reduce_columns": reduce_both("i32", 48, 40),
+    "reduce_one_row": reduce_both("f32", 1, 768),
     "reduce_f16": reduce_both("f16", 16, 32),
     **{f"through_{layout}": through_layout for layout in LAYOUTS},
-    **{f"wide_{dtype}_{n}": wide_copy(dtype, n) for dtype, n in WIDE},
-}  # fmt: skip
+    **{f"wide_{kind}": wide_copy(kind.split("_")[0], int(kind.split("_")[1])) for kind in WIDE},
+}
 
 # ---- large.hds -------------------------------------------------------------------------------------------------------
 
@@ -229,7 +249,9 @@ def large(shape, sizes, expected):
             got = device.download(buffer.at + start, (length,), np.uint8)
             wrong = got != expected(np.arange(start, start + length))
             if wrong.any():
-                row.problems.append(f"{int(wrong.sum())} elements after {start} are wrong, first {start + int(wrong.argmax())}")
+                row.problems.append(
+                    f"{int(wrong.sum())} elements after {start} are wrong, first {start + int(wrong.argmax())}"
+                )
         if not buffer.guards_are_intact():
             row.problems.append("wrote outside of 'y'")
         row.cases.append("x".join(str(extent) for extent in shape))
@@ -240,6 +262,8 @@ def large(shape, sizes, expected):
 
 LARGE = {
     "large_vector": large((2**31 + 2**22 + 77,), {"n": 2**31 + 2**22 + 77}, lambda at: at % 251),
-    "large_matrix": large((70_001, 40_003), {"m": 70_001, "n": 40_003}, lambda at: (at // 40_003 * 7 + at % 40_003) % 256),
+    "large_matrix": large(
+        (70_001, 40_003), {"m": 70_001, "n": 40_003}, lambda at: (at // 40_003 * 7 + at % 40_003) % 256
+    ),
     "large_constant": large((65_536, 40_000), {}, lambda at: (at // 40_000 * 3 + at % 40_000) % 256),
 }

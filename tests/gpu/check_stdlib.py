@@ -2,8 +2,8 @@
 
     python3 tests/gpu/check_stdlib.py --hdsc build/release/bin/hdsc --out /tmp/results
 
-Where arithmetic is exact or its order is fixed, results are compared bit by bit; else the bound is the documented one of
-the function (in units in the last place, ulp) or follows from the number of roundings.
+Where arithmetic is exact or its order is fixed, results are compared bit by bit; else the bound is the documented one
+of the function (in units in the last place, ulp) or follows from the number of roundings.
 """
 
 import sys

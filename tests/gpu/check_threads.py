@@ -128,6 +128,12 @@ def handing_over(rng):
     yield Case("4 warps", {}, {"x": x}, {"y": Output(np.concatenate([x[:64], 3 * x[127 - late] + x[late]]))})
 
 
+def through_global_memory(rng):
+    x, y = small_numbers(rng, 256, "f32", 100), small_numbers(rng, 256, "f32", 100)
+    z = np.stack([np.full(256, y[0] + x[0]), x[::-1]])
+    yield Case("256 threads", {}, {"x": x, "y": y}, {"y": exact(x, "f32"), "z": exact(z, "f32")})
+
+
 BLOCK = {
     "reduce_f32_1024": block_reductions("f32", 1024),
     "reduce_i32_96": block_reductions("i32", 96),
@@ -135,6 +141,7 @@ BLOCK = {
     "block_of_three_dimensions": three_dimensions,
     "votes": block_votes,
     "handing_over": handing_over,
+    "through_global_memory": through_global_memory,
 }
 
 # ---- atomics.hds -----------------------------------------------------------------------------------------------------
@@ -204,7 +211,11 @@ def lock_and_counters(rng):
         wheel = 3
         for _ in range(n):
             wheel = wheel - 1 if wheel else 6
-        inputs = {"state": np.zeros(2, np.int32), "wheel": np.array([4, 3], np.uint32), "product": np.zeros(1, np.float32)}
+        inputs = {
+            "state": np.zeros(2, np.int32),
+            "wheel": np.array([4, 3], np.uint32),
+            "product": np.zeros(1, np.float32),
+        }
         outputs = {
             "state": Output(np.array([0, n])),
             "wheel": Output(np.array([(4 + n) % 10, wheel])),
@@ -218,7 +229,11 @@ def pairs(rng):
     for n in (1, 100):
         halves, brains = small_numbers(rng, 2 * n, "f16"), small_numbers(rng, 2 * n, "bf16", 1)
         floats = small_numbers(rng, 4 * n, "f32", 1000)
-        start = {"h": from_double([1, 2], "f16"), "b": from_double([-1, 3], "bf16"), "f": from_double([1, 2, 3, 4], "f32")}
+        start = {
+            "h": from_double([1, 2], "f16"),
+            "b": from_double([-1, 3], "bf16"),
+            "f": from_double([1, 2, 3, 4], "f32"),
+        }
         inputs = {"halves": halves, "brains": brains, "floats": floats, **start}
         outputs = {
             "h": Output(to_double(start["h"], "f16") + to_double(halves, "f16").reshape(-1, 2).sum(0)),

@@ -60,12 +60,22 @@ class Device:
     def upload(self, at, array):
         array = np.ascontiguousarray(array)
         if array.nbytes:
-            self("cuMemcpyHtoD_v2", ctypes.c_uint64(at), array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
+            self(
+                "cuMemcpyHtoD_v2",
+                ctypes.c_uint64(at),
+                array.ctypes.data_as(ctypes.c_void_p),
+                ctypes.c_size_t(array.nbytes),
+            )
 
     def download(self, at, shape, dtype):
         array = np.empty(shape, dtype)
         if array.nbytes:
-            self("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(at), ctypes.c_size_t(array.nbytes))
+            self(
+                "cuMemcpyDtoH_v2",
+                array.ctypes.data_as(ctypes.c_void_p),
+                ctypes.c_uint64(at),
+                ctypes.c_size_t(array.nbytes),
+            )
         return array
 
     def copy(self, to, at, size):
@@ -102,7 +112,11 @@ class Buffer:
         self.at = self.base + BEFORE
         device.fill(self.base, GUARD_BYTE, BEFORE + self.size + AFTER)
         if content is not None:
-            assert content.shape == self.shape and content.dtype == self.dtype, (content.shape, content.dtype, self.shape)
+            assert content.shape == self.shape and content.dtype == self.dtype, (
+                content.shape,
+                content.dtype,
+                self.shape,
+            )
             device.upload(self.at, content)
 
     def get(self):
@@ -123,9 +137,17 @@ def evaluate(amount, names):
 
 
 SCALARS = {
-    "bool": ctypes.c_bool, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16": ctypes.c_int16, "u16": ctypes.c_uint16,
-    "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
-    "f32": ctypes.c_float, "f64": ctypes.c_double,
+    "bool": ctypes.c_bool,
+    "i8": ctypes.c_int8,
+    "u8": ctypes.c_uint8,
+    "i16": ctypes.c_int16,
+    "u16": ctypes.c_uint16,
+    "i32": ctypes.c_int32,
+    "u32": ctypes.c_uint32,
+    "i64": ctypes.c_int64,
+    "u64": ctypes.c_uint64,
+    "f32": ctypes.c_float,
+    "f64": ctypes.c_double,
 }
 
 

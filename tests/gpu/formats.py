@@ -3,10 +3,16 @@
 import numpy as np
 
 STORAGE = {
-    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
-    "u64": np.uint64, "bool": np.uint8, "f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.uint16,
-    "tf32": np.uint32, "f8e4m3": np.uint8, "f8e5m2": np.uint8,
-}  # fmt: skip
+    "bool": np.uint8,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "bf16": np.uint16,
+    "tf32": np.uint32,
+    "f8e4m3": np.uint8,
+    "f8e5m2": np.uint8,
+    **{f"{kind[0]}{bits}": np.dtype(f"{kind}{bits}").type for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+}
 
 # Bits of precision (the hidden one counted), exponent of the smallest normal number, largest finite number.
 FLOATS = {

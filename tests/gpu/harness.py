@@ -2,7 +2,7 @@
 
 A case is one launch: sizes, scalars, inputs, and for each output its reference in float64 and the error that is allowed
 for each element. It passes if every output is within its bound, the guards around all buffers and all inputs that the
-interface calls unwritten are untouched, and a second launch gives the same bits (unless the case says that it need not).
+interface calls unwritten are untouched, and a second launch gives the same bits (unless it need not).
 """
 
 import argparse
@@ -161,8 +161,10 @@ def mismatch(name, value, reference, wrong):
     if wrong.ndim > 1:
         counts = wrong.reshape(wrong.shape[0], -1).sum(1)
         rows = " (by row: " + ", ".join(f"{r}: {counts[r]}" for r in np.flatnonzero(counts)[:20]) + ")"
-    return [f"{int(wrong.sum())} of {wrong.size} elements of '{name}' are wrong{rows}, first [{place(reference, at)}]: "
-            f"{value.flat[at]} instead of {reference.flat[at]}"]
+    return [
+        f"{int(wrong.sum())} of {wrong.size} elements of '{name}' are wrong{rows}, first [{place(reference, at)}]: "
+        f"{value.flat[at]} instead of {reference.flat[at]}"
+    ]
 
 
 def run_case(device, kernel, case, row, again):
@@ -210,12 +212,22 @@ def number(value):
 
 def table(rows):
     """As Markdown: it is what docs/gpu-results.md shows."""
-    lines = ["| file | kernel | cases | max abs error | max rel error | of the bound | same bits | |",
-             "|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| file | kernel | cases | max abs error | max rel error | of the bound | same bits | |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for r in rows:
         share = "exact" if r.exact else f"{100 * r.share:.0f} %"
-        cells = [r.file, r.kernel, str(len(r.cases)), number(r.absolute), number(r.relative), share, r.repeatable,
-                 "FAILED" if r.problems else "ok"]
+        cells = [
+            r.file,
+            r.kernel,
+            str(len(r.cases)),
+            number(r.absolute),
+            number(r.relative),
+            share,
+            r.repeatable,
+            "FAILED" if r.problems else "ok",
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

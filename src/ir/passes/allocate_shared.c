@@ -25,6 +25,7 @@ typedef struct allocator {
     ir_module *module;
     bool *leaks;             // by function id
     int64_t *static_bytes;   // by function id: shared bytes of device functions
+    bool has_device_pool;    // some device function so far has shared bytes
     bool *calls;             // by function id: reached from the current kernel
     const shared_lifetimes *lives;
     placed *tensors;         // largest first
@@ -203,18 +204,10 @@ static void write_offsets(allocator *al, bool is_dynamic)
     }
 }
 
-static bool has_device_pool(const allocator *al, const ir_func *f)
-{
-    for (size_t i = 0; i < f->id; i++)
-        if (al->static_bytes[i])
-            return true;
-    return false;
-}
-
 static void allocate_kernel(allocator *al, ir_func *f)
 {
     int64_t own = place_all(al), wish = 0;
-    int64_t below = has_device_pool(al, f) ? bytes_below(al, f) : 0;
+    int64_t below = al->has_device_pool ? bytes_below(al, f) : 0;
     bool is_dynamic = own + below > STATIC_LIMIT;
     f->static_smem_bytes = is_dynamic ? 0 : own;
     f->pool_bytes = is_dynamic ? own : 0;
@@ -227,7 +220,8 @@ static void allocate_kernel(allocator *al, ir_func *f)
 
 static void allocate_func(allocator *al, ir_func *f)
 {
-    al->leaks[f->id] = ir_shared_leaks_addresses(al->module, f, al->leaks);
+    // Only of functions that are called anybody asks.
+    al->leaks[f->id] = f->kind == IR_DEVICE && ir_shared_leaks_addresses(al->module, f, al->leaks);
     if (f->kind == IR_HOST_FUNC)
         return;
     al->lives = ir_shared_lifetimes_of(al->module, al->px->scratch, f, al->leaks);
@@ -236,6 +230,7 @@ static void allocate_func(allocator *al, ir_func *f)
         allocate_kernel(al, f);
     } else if (al->count) {
         f->static_smem_bytes = al->static_bytes[f->id] = place_all(al);
+        al->has_device_pool |= f->static_smem_bytes > 0;
         write_offsets(al, false);
     }
 }

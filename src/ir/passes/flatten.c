@@ -13,7 +13,6 @@
 typedef struct flattening {
     ir_pass_context *px;
     ir_env *env;
-    ir_results results;
 } flattening;
 
 static bool has_place(const ir_expr *e)
@@ -59,7 +58,7 @@ static void flatten_copy(flattening *f, ir_stmt *s)
         if (has_place(end) && !(end->flags & IR_FLAT) && end->u.var->tensor && !end->u.var->tensor->map)
             ir_assume_inside(f->env, end->u.var->tensor, end->args);
     }
-    ir_env_rewrite_stmt(f->env, s, flatten_expr, f, &f->results);
+    ir_env_rewrite_stmt(f->env, s, flatten_expr, f);
     ir_env_leave(f->env, mark);
 }
 
@@ -69,7 +68,7 @@ static void flatten_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
     if (s->kind == IR_COPY)
         flatten_copy(f, s);
     else
-        ir_env_rewrite_stmt(f->env, s, flatten_expr, f, &f->results);
+        ir_env_rewrite_stmt(f->env, s, flatten_expr, f);
     if (s->kind == IR_STORE)
         flatten_store(f, s);
     ir_rewrite_nested(r, s);
@@ -82,7 +81,6 @@ bool ir_pass_flatten(ir_pass_context *px)
         arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *func = px->module->funcs.at[i];
         flattening f = {.px = px, .env = ir_env_new(px->module, func, px->scratch)};
-        ir_results_init(&f.results, px->scratch);
         ir_rewriter r = {f.env, flatten_stmt, &f};
         ir_rewrite_block(&r, &func->body);
         arena_reset(px->scratch, mark);

@@ -13,6 +13,7 @@
 typedef struct forming {
     ir_pass_context *px;
     ir_env *env;
+    map pointed;
 } forming;
 
 static ir_expr *number(const wide_loop *w, int64_t value)
@@ -181,11 +182,11 @@ static void allocate(ir_rewriter *r, wide_loop *w, const wide_group *g, ir_block
     ir_emit(r, out, alloc);
 }
 
-static void raise_alignment(const wide_group *g)
+static void raise_alignment(const wide_loop *w, const wide_group *g)
 {
     ir_tensor *t = g->tensor->tensor;
     int bytes = g->width * dt_bits(t->elem->scalar) / 8;
-    if (t->space == IR_SHARED && g->tensor->kind != IR_VAR_PARAM && t->align_bytes < bytes)
+    if (ir_wide_owns_storage(w, g->tensor) && t->align_bytes < bytes)
         t->align_bytes = bytes;
 }
 
@@ -347,7 +348,7 @@ static void form(ir_rewriter *r, wide_loop *w, ir_block *out)
 {
     keep_used_groups(w);
     for (size_t i = 0; i < w->groups.len; i++)
-        raise_alignment(&w->groups.at[i]);
+        raise_alignment(w, &w->groups.at[i]);
     if (copy_directly(r, w, out) || pass_through(r, w, out))
         return;
     for (size_t i = 0; i < w->groups.len; i++) {
@@ -368,7 +369,7 @@ static void form_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
 {
     forming *f = r->user;
     ir_rewrite_nested(r, s);
-    wide_loop w = {.px = f->px, .env = f->env, .loop = s};
+    wide_loop w = {.px = f->px, .env = f->env, .loop = s, .pointed = &f->pointed};
     bool found = false;
     if (ir_wide_is_candidate(s, &w.first, &w.trips)) {
         ir_env_mark mark = ir_env_enter(f->env);
@@ -385,14 +386,30 @@ static void form_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
     f->px->changed = true;
 }
 
+static void note_pointed(void *user, ir_stmt *s)
+{
+    if (s->kind == IR_DECL && s->var->tensor)
+        map_put_ptr(user, s->var, s);
+}
+
+static bool is_candidate(const ir_stmt *s)
+{
+    int64_t first, trips;
+    return ir_wide_is_candidate(s, &first, &trips);
+}
+
 bool ir_pass_form_wide(ir_pass_context *px)
 {
     if (px->options && !px->options->wide_access)
         return true;
     for (size_t i = 0; i < px->module->funcs.len; i++) {
-        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *func = px->module->funcs.at[i];
-        forming f = {px, ir_env_new(px->module, func, px->scratch)};
+        if (!ir_find(&func->body, is_candidate))
+            continue;
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
+        forming f = {.px = px, .env = ir_env_new(px->module, func, px->scratch)};
+        map_init(&f.pointed, px->scratch);
+        ir_walk(&func->body, note_pointed, &f.pointed);
         ir_rewriter r = {f.env, form_stmt, &f};
         ir_rewrite_block(&r, &func->body);
         arena_reset(px->scratch, mark);
@@ -406,6 +423,6 @@ bool ir_pass_form_wide(ir_pass_context *px)
 // nothing in the loop tells the difference: no calls, barriers, instructions with effects, or jumps; the accesses are
 // made in every turn (inner loops of constant bounds count as straight on); and a tensor that is written has no other
 // accesses in the loop than to the one element of the turn, which then live in the registers in order. Different
-// tensors do not overlap: for parameters that is the language's rule (a tensor may be given twice only if the kernel
-// writes an element after all reads of that element, as in place elementwise operators do), and for shared memory the
-// allocator's.
+// tensors do not overlap, unless one of them was made of a pointer: for parameters that is the language's rule (a tensor
+// may be given twice only if the kernel writes an element after all reads of that element, as in place elementwise
+// operators do), and for shared memory the allocator's.

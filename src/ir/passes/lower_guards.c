@@ -19,7 +19,6 @@ typedef struct predicate {
 typedef struct guarding {
     ir_pass_context *px;
     ir_env *env;
-    ir_results results;
     VEC(predicate) made;    // in the statement under way
     const ir_stmt *guarded; // a STORE whose guard was made: it may well never be inside
     bool failed;
@@ -170,7 +169,7 @@ static void guard_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
     if (s->kind == IR_COPY)
         check_copy(g, s);
     g->made.len = 0;
-    ir_env_rewrite_stmt(g->env, s, guard_expr, g, &g->results);
+    ir_env_rewrite_stmt(g->env, s, guard_expr, g);
     declare_shared(r, s, out);
     ir_rewrite_nested(r, s);
     ir_emit(r, out, s);
@@ -183,7 +182,6 @@ bool ir_pass_lower_guards(ir_pass_context *px)
         arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *f = px->module->funcs.at[i];
         guarding g = {.px = px, .env = ir_env_new(px->module, f, px->scratch)};
-        ir_results_init(&g.results, px->scratch);
         ir_rewriter r = {g.env, guard_stmt, &g};
         ir_rewrite_block(&r, &f->body);
         ok &= !g.failed;

@@ -13,12 +13,22 @@
 
 #include "base/checked.h"
 
+// Where an access came out. Unrolled code has the same ones over and over.
+typedef struct place {
+    const ir_var *tensor;
+    ir_expr **index;
+    int64_t count;
+    bool is_tile;
+    uint32_t state; // of the environment, that proofs and slot hold in
+    ir_expr *slot;
+} place;
+
 typedef struct lowering {
     ir_pass_context *px;
     ir_module *module;
     ir_env *env;
-    ir_results results;
     VEC(ir_stmt *) loops;  // around the place, outermost first
+    VEC(place) places;
     VEC(ir_var *) tensors; // that were accessed or allocated: they become flat in the end
     bool failed;
 } lowering;
@@ -227,31 +237,52 @@ static void unroll_loops_of(lowering *l, const ir_var *v, ir_expr *slot)
 
 // ---- accesses ------------------------------------------------------------------------------------------------------
 
+enum { PLACES_LOOKED_AT = 64 };
+
+static ir_expr *known_slot(const lowering *l, const place *wanted)
+{
+    size_t oldest = l->places.len > PLACES_LOOKED_AT ? l->places.len - PLACES_LOOKED_AT : 0;
+    for (size_t i = l->places.len; i-- > oldest;) {
+        const place *p = &l->places.at[i];
+        if (p->state != wanted->state)
+            return NULL; // those before it are of other states, mostly
+        bool same = p->tensor == wanted->tensor && p->count == wanted->count && p->is_tile == wanted->is_tile;
+        for (int d = 0; same && d < p->tensor->tensor->rank; d++)
+            same = ir_expr_equal(p->index[d], wanted->index[d]);
+        if (same)
+            return p->slot;
+    }
+    return NULL;
+}
+
 // The slot, after the proofs; NULL if they failed.
 static ir_expr *lower_place(lowering *l, ir_var *v, ir_expr **index, const ir_expr *access, bool guarded, src_span span)
 {
     const ir_tensor *t = v->tensor;
-    int64_t count = access ? access->count : 1;
+    place p = {v, index, access ? access->count : 1, access && access->op == IR_OP_TILE, l->env->state, NULL};
     remember(l, v);
     if (!guarded && !check_inside(l, v, index, span))
         return NULL;
-    int foreign = t->map ? foreign_digit(l, access, t, index, count) : -1;
+    p.slot = known_slot(l, &p);
+    if (p.slot)
+        return p.slot;
+    int foreign = t->map ? foreign_digit(l, access, t, index, p.count) : -1;
     if (foreign >= 0) {
         report_foreign(l, v, index, foreign, span);
         return NULL;
     }
-    ir_expr *slot;
     if (t->map) {
         ir_env_mark mark = ir_env_enter(l->env);
         ir_assume_inside(l->env, t, index);
-        slot = slot_of(l, t->map, index, span);
+        p.slot = slot_of(l, t->map, index, span);
         ir_env_leave(l->env, mark);
     } else {
-        slot = ir_element_offset(l->env, t, index, true, span);
+        p.slot = ir_element_offset(l->env, t, index, true, span);
     }
-    unroll_loops_of(l, v, slot);
+    unroll_loops_of(l, v, p.slot);
+    VEC_PUSH(l->px->scratch, &l->places, p);
     l->px->changed = true;
-    return slot;
+    return p.slot;
 }
 
 static ir_expr *flat_access(lowering *l, const ir_expr *e, ir_expr *slot)
@@ -306,7 +337,7 @@ static void lower_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
     lowering *l = r->user;
     if (s->kind == IR_ALLOC && is_lowered_here(s->var))
         remember(l, s->var);
-    ir_env_rewrite_stmt(l->env, s, lower_expr, l, &l->results);
+    ir_env_rewrite_stmt(l->env, s, lower_expr, l);
     ir_stmt *now = s->kind == IR_STORE ? lower_store(l, s) : s;
     if (s->kind == IR_FOR)
         VEC_PUSH(l->px->scratch, &l->loops, s);
@@ -332,14 +363,29 @@ static void make_flat(lowering *l, ir_tensor *t)
     t->storage_elems = elements;
 }
 
+static bool declares_private(const ir_stmt *s)
+{
+    return (s->kind == IR_ALLOC || s->kind == IR_DECL) && is_lowered_here(s->var);
+}
+
+// Whether there is anything to do: most functions have no arrays of their own.
+static bool has_private(const ir_func *f)
+{
+    for (size_t i = 0; i < f->params.len; i++)
+        if (is_lowered_here(f->params.at[i]))
+            return true;
+    return ir_find(&f->body, declares_private) != NULL;
+}
+
 bool ir_pass_lower_registers(ir_pass_context *px)
 {
     bool ok = true;
     for (size_t i = 0; i < px->module->funcs.len; i++) {
-        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *f = px->module->funcs.at[i];
+        if (!has_private(f))
+            continue;
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         lowering l = {.px = px, .module = px->module, .env = ir_env_new(px->module, f, px->scratch)};
-        ir_results_init(&l.results, px->scratch);
         ir_rewriter r = {l.env, lower_stmt, &l};
         ir_rewrite_block(&r, &f->body);
         for (size_t k = 0; k < l.tensors.len; k++)

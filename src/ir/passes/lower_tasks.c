@@ -332,14 +332,21 @@ static void find_label(void *user, ir_stmt *s)
         *next = s->count + 1;
 }
 
+static bool is_tasks(const ir_stmt *s)
+{
+    return s->kind == IR_TASKS;
+}
+
 bool ir_pass_lower_tasks(ir_pass_context *px)
 {
     lowering l = {.px = px, .module = px->module, .next_label = 1};
     for (size_t i = 0; i < px->module->funcs.len; i++)
         ir_walk(&px->module->funcs.at[i]->body, find_label, &l.next_label);
     for (size_t i = 0; i < px->module->funcs.len; i++) {
-        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         ir_func *f = px->module->funcs.at[i];
+        if (!ir_find(&f->body, is_tasks))
+            continue;
+        arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         l.func = f;
         l.env = ir_env_new(px->module, f, px->scratch);
         ir_rewriter r = {l.env, lower_stmt, &l};

@@ -6,7 +6,6 @@
 #include "ir/passes/shared_lifetime.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct block_info {
     int parent;   // -1: the function's body
@@ -22,10 +21,20 @@ typedef struct use {
     int block, from, to;
 } use;
 
-// The address in variable [from] (or of the tensor) gets into [to], at a place; to -1: out of sight.
+// What is known of a variable that the function mentions. The variable has its number in [note], and the number is good
+// if it leads back here: so that the table has room for the variables of one function, not of the module.
+typedef struct var_info {
+    const ir_var *of;
+    int tensor;      // index + 1 in [tensors]
+    int block;       // where it is declared + 1
+    int first_flow;  // out of it: number + 1
+    bool seen;       // reached by the address of the current tensor
+} var_info;
+
+// The address in variable [from] (or of the tensor) gets into [to], at a place; to -1: out of sight. Numbers of
+// variables.
 typedef struct flow {
-    uint32_t from;
-    int to;
+    int from, to;
     int place, block;
 } flow;
 
@@ -43,12 +52,26 @@ struct shared_lifetimes {
     VEC(use) uses;
     VEC(flow) flows;
     VEC(jump) jumps;     // by place
-    int *tensor_of_var;  // by variable id: index + 1 in [tensors]
-    int *block_of_var;   // by variable id: where it is declared + 1
+    VEC(var_info) vars;
     int place;           // the last one given
     int block;           // the current block
     int budget;          // nodes that one search for addresses may still visit
 };
+
+static int number_of(shared_lifetimes *l, ir_var *v)
+{
+    if (v->note >= l->vars.len || l->vars.at[v->note].of != v) {
+        v->note = (uint32_t)l->vars.len;
+        VEC_PUSH(l->scratch, &l->vars, ((var_info){.of = v}));
+    }
+    return (int)v->note;
+}
+
+static var_info *info_of(shared_lifetimes *l, ir_var *v)
+{
+    int number = number_of(l, v);
+    return &l->vars.at[number];
+}
 
 // ---- addresses in values -----------------------------------------------------------------------------------------
 
@@ -79,9 +102,9 @@ static bool passes_addresses_on(const ir_expr *e)
     }
 }
 
-static void add_flow(shared_lifetimes *l, uint32_t from, int to)
+static void add_flow(shared_lifetimes *l, ir_var *from, int to)
 {
-    flow f = {from, to, l->place, l->block};
+    flow f = {number_of(l, from), to, l->place, l->block};
     VEC_PUSH(l->scratch, &l->flows, f);
 }
 
@@ -91,7 +114,7 @@ static void find_flows(shared_lifetimes *l, const ir_expr *e, int to)
     if (--l->budget < 0)
         return;
     if (e->op == IR_OP_VAR || e->op == IR_OP_ADDR) {
-        add_flow(l, e->u.var->id, to);
+        add_flow(l, e->u.var, to);
         return;
     }
     if (passes_addresses_on(e))
@@ -103,7 +126,7 @@ static void flow_any(void *user, ir_expr *e)
 {
     shared_lifetimes *l = user;
     if (e->op == IR_OP_VAR || e->op == IR_OP_ADDR)
-        add_flow(l, e->u.var->id, -1);
+        add_flow(l, e->u.var, -1);
 }
 
 static void note_flows(shared_lifetimes *l, ir_expr *e, int to)
@@ -119,9 +142,9 @@ static void note_flows(shared_lifetimes *l, ir_expr *e, int to)
 
 // ---- uses --------------------------------------------------------------------------------------------------------
 
-static void note_use(shared_lifetimes *l, const ir_var *v, int block, int from, int to)
+static void note_use(shared_lifetimes *l, ir_var *v, int block, int from, int to)
 {
-    int tensor = l->tensor_of_var[v->id] - 1;
+    int tensor = info_of(l, v)->tensor - 1;
     if (tensor < 0)
         return;
     use u = {tensor, block, from, to};
@@ -133,7 +156,7 @@ static void note_use(shared_lifetimes *l, const ir_var *v, int block, int from, 
 static void note_async_use(void *user, ir_expr *e)
 {
     shared_lifetimes *l = user;
-    if ((e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && l->tensor_of_var[e->u.var->id])
+    if ((e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && info_of(l, e->u.var)->tensor)
         note_use(l, e->u.var, l->block, l->place, -1);
 }
 
@@ -191,7 +214,7 @@ static void add_tensor(shared_lifetimes *l, ir_var *v)
     shared_tensor t = {.var = v, .alloc_block = l->block, .first = SHARED_NOWHERE, .last = -1,
                        .first_barrier = SHARED_NOWHERE, .last_barrier = -1};
     VEC_PUSH(l->scratch, &l->tensors, t);
-    l->tensor_of_var[v->id] = (int)l->tensors.len;
+    info_of(l, v)->tensor = (int)l->tensors.len;
 }
 
 static void note_stmt(shared_lifetimes *l, ir_stmt *s)
@@ -205,10 +228,10 @@ static void note_stmt(shared_lifetimes *l, ir_stmt *s)
             note_use(l, s->var, l->block, l->place, l->place);
         break;
     case IR_DECL:
-        l->block_of_var[s->var->id] = l->block + 1;
-        note_flows(l, s->value, (int)s->var->id);
+        info_of(l, s->var)->block = l->block + 1;
+        note_flows(l, s->value, number_of(l, s->var));
         break;
-    case IR_ASSIGN: note_flows(l, s->value, (int)s->var->id); break;
+    case IR_ASSIGN: note_flows(l, s->value, number_of(l, s->var)); break;
     case IR_STORE:
         note_use(l, s->var, l->block, l->place, l->place);
         note_flows(l, s->value, -1);
@@ -355,34 +378,33 @@ static void apply_use(shared_lifetimes *l, use u)
 // ---- addresses in variables --------------------------------------------------------------------------------------
 
 typedef struct flow_index {
-    int *first;  // by variable id: flow number + 1
-    int *next;   // by flow number
-    bool *seen;  // variables that the current tensor's address has reached
-    VEC(uint32_t) work;
+    int *next;      // by flow number: the next one out of the same variable
+    VEC(int) work;  // variables whose flows are still to be followed
 } flow_index;
 
 static void follow_flow(shared_lifetimes *l, int tensor, const flow *f, flow_index *index)
 {
-    bool escapes = f->to < 0 || !l->block_of_var[f->to];
-    int block = escapes ? 0 : l->block_of_var[f->to] - 1;
+    bool escapes = f->to < 0 || !l->vars.at[f->to].block;
+    int block = escapes ? 0 : l->vars.at[f->to].block - 1;
     apply_use(l, (use){tensor, f->block, f->place, f->place});
     // Seen from the variable's block, the use lasts to that block's end, and comes round every loop in between.
     int loop = loop_through(l, f->block, block);
     use kept = {tensor, block, loop < 0 ? f->place : l->blocks.at[loop].begin, l->blocks.at[block].end};
     apply_use(l, kept);
-    if (escapes || index->seen[f->to])
+    if (escapes || l->vars.at[f->to].seen)
         return;
-    index->seen[f->to] = true;
-    VEC_PUSH(l->scratch, &index->work, (uint32_t)f->to);
+    l->vars.at[f->to].seen = true;
+    VEC_PUSH(l->scratch, &index->work, f->to);
 }
 
 static void follow_tensor(shared_lifetimes *l, int tensor, flow_index *index)
 {
-    memset(index->seen, 0, l->module->next_var);
-    VEC_PUSH(l->scratch, &index->work, l->tensors.at[tensor].var->id);
+    for (size_t i = 0; i < l->vars.len; i++)
+        l->vars.at[i].seen = false;
+    VEC_PUSH(l->scratch, &index->work, number_of(l, l->tensors.at[tensor].var));
     while (index->work.len) {
-        uint32_t v = VEC_POP(&index->work);
-        for (int f = index->first[v]; f; f = index->next[f - 1])
+        int v = VEC_POP(&index->work);
+        for (int f = l->vars.at[v].first_flow; f; f = index->next[f - 1])
             follow_flow(l, tensor, &l->flows.at[f - 1], index);
     }
 }
@@ -390,12 +412,11 @@ static void follow_tensor(shared_lifetimes *l, int tensor, flow_index *index)
 static void follow_flows(shared_lifetimes *l)
 {
     flow_index index = {0};
-    index.first = ARENA_ARRAY(l->scratch, int, l->module->next_var);
     index.next = ARENA_ARRAY(l->scratch, int, l->flows.len);
-    index.seen = ARENA_ARRAY(l->scratch, bool, l->module->next_var);
     for (size_t i = l->flows.len; i-- > 0;) {
-        index.next[i] = index.first[l->flows.at[i].from];
-        index.first[l->flows.at[i].from] = (int)i + 1;
+        var_info *from = &l->vars.at[l->flows.at[i].from];
+        index.next[i] = from->first_flow;
+        from->first_flow = (int)i + 1;
     }
     for (size_t i = 0; i < l->tensors.len; i++)
         follow_tensor(l, (int)i, &index);
@@ -403,15 +424,20 @@ static void follow_flows(shared_lifetimes *l)
 
 // ---- answers -----------------------------------------------------------------------------------------------------
 
+static bool allocates_shared(const ir_stmt *s)
+{
+    return s->kind == IR_ALLOC && s->var->tensor->space == IR_SHARED;
+}
+
 shared_lifetimes *ir_shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, const bool *leaks)
 {
     shared_lifetimes *l = ARENA_NEW(scratch, shared_lifetimes);
     l->module = m;
     l->scratch = scratch;
     l->leaks = leaks;
-    l->tensor_of_var = ARENA_ARRAY(scratch, int, m->next_var);
-    l->block_of_var = ARENA_ARRAY(scratch, int, m->next_var);
     l->block = -1;
+    if (!ir_find(&f->body, allocates_shared))
+        return l;
     walk_block(l, &f->body, (block_info){0});
     for (size_t i = 0; i < l->uses.len; i++)
         apply_use(l, l->uses.at[i]);

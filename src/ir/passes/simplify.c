@@ -16,7 +16,6 @@
 typedef struct simplifier {
     ir_module *module;
     ir_env *env;
-    ir_results results;
     bool changed;
 } simplifier;
 
@@ -312,7 +311,7 @@ static ir_expr *simplify(simplifier *s, ir_expr *e)
 {
     if (!e)
         return NULL;
-    ir_expr *now = whole_index(s, ir_env_rewrite(s->env, e, simplify_node, s, &s->results));
+    ir_expr *now = whole_index(s, ir_env_rewrite(s->env, e, simplify_node, s));
     s->changed |= now != e;
     return now;
 }
@@ -448,10 +447,8 @@ bool ir_pass_simplify(ir_pass_context *px)
         ir_func *f = px->module->funcs.at[i];
         // The launch is computed by the host, where no launch is known yet.
         simplifier host = {.module = px->module, .env = ir_env_new(px->module, NULL, px->scratch)};
-        ir_results_init(&host.results, px->scratch);
         simplify_launch(&host, f);
         simplifier s = {.module = px->module, .env = ir_env_new(px->module, f, px->scratch)};
-        ir_results_init(&s.results, px->scratch);
         ir_rewriter r = {s.env, simplify_stmt, &s};
         ir_rewrite_block(&r, &f->body);
         px->changed |= s.changed | host.changed;

@@ -38,6 +38,7 @@ typedef struct wide_loop {
     int64_t first, trips;
     bool hopeless; // calls, barriers, jumps: nothing may be moved
     bool reads_pointers;
+    const map *pointed; // ir_var* of a tensor that stands for memory behind a pointer -> its DECL
     VEC(wide_access) accesses;
     VEC(ir_var *) inner; // declared in the body, inner loop variables among them
     VEC(ir_var *) assigned;
@@ -46,6 +47,8 @@ typedef struct wide_loop {
 
 // Whether the loop is one to look at: constant bounds, few turns.
 bool ir_wide_is_candidate(const ir_stmt *loop, int64_t *first, int64_t *trips);
+// Whether the tensor is shared memory that this function allocates, so that its alignment is for the compiler to choose.
+bool ir_wide_owns_storage(const wide_loop *w, const ir_var *v);
 // Fills in accesses and groups.
 void ir_wide_find(wide_loop *w);
 // [e] as it is when the loop variable is [at], for a place before or after the loop; NULL if it depends on what only

@@ -14,7 +14,8 @@ bool ir_wide_is_candidate(const ir_stmt *loop, int64_t *first, int64_t *trips)
     if (!ir_const_int(loop->args[0], first) || !ir_const_int(loop->args[1], &end) ||
         !ir_const_int(loop->args[2], &step))
         return false;
-    return step == 1 && sub_checked(end, *first, trips) && *trips >= 2 && *trips <= MOST_TRIPS;
+    // An odd number of turns has no runs of two.
+    return step == 1 && sub_checked(end, *first, trips) && *trips >= 2 && *trips % 2 == 0 && *trips <= MOST_TRIPS;
 }
 
 // ---- collecting ----------------------------------------------------------------------------------------------------
@@ -230,25 +231,23 @@ const ir_linear *ir_wide_unit_form(wide_loop *w, const ir_linear *l)
 
 // ---- width ---------------------------------------------------------------------------------------------------------
 
-static bool owns_storage(const ir_var *v)
+bool ir_wide_owns_storage(const wide_loop *w, const ir_var *v)
 {
-    return v->tensor->space == IR_SHARED && v->kind != IR_VAR_PARAM;
+    return v->tensor->space == IR_SHARED && v->kind != IR_VAR_PARAM && !map_get_ptr(w->pointed, v);
 }
 
 // The alignment of shared tensors that live here can still be raised.
-static int64_t alignment_bits(const ir_var *v, int element_bits)
+static int64_t alignment_bits(const wide_loop *w, const ir_var *v, int element_bits)
 {
-    if (owns_storage(v))
+    if (ir_wide_owns_storage(w, v))
         return WIDEST_BITS;
     return v->tensor->align_bytes ? (int64_t)v->tensor->align_bytes * 8 : element_bits;
 }
 
 static int widest(wide_loop *w, const ir_var *v, int64_t unit)
 {
-    if (v->tensor->elem->kind != IR_SCALAR)
-        return 1;
     int bits = dt_bits(v->tensor->elem->scalar), width = 1;
-    int64_t align = alignment_bits(v, bits);
+    int64_t align = alignment_bits(w, v, bits);
     while (w->trips % (width * 2) == 0 && unit % (width * 2) == 0 && width * 2 * bits <= WIDEST_BITS &&
            width * 2 * bits <= align)
         width *= 2;
@@ -304,12 +303,15 @@ static bool may_be_ragged(wide_loop *w, const wide_access *a, int64_t bits)
 static int width_of(wide_loop *w, const wide_access *a, bool *guard_needed, bool *ragged)
 {
     ir_tensor *t = a->tensor->tensor;
-    int64_t bits = t->elem->kind == IR_SCALAR ? dt_bits(t->elem->scalar) : 0;
-    if (!a->is_plain || t->map || a->rank != t->rank || w->trips * bits > MOST_BYTES * 8 || !hoistable(w, a))
+    int bits = t->elem->kind == IR_SCALAR ? dt_bits(t->elem->scalar) : 0;
+    // First what is cheap to see: that not even two elements are aligned together.
+    if (!a->is_plain || t->map || a->rank != t->rank || !bits || w->trips * bits > MOST_BYTES * 8 ||
+        alignment_bits(w, a->tensor, bits) < 2 * bits || !hoistable(w, a))
         return 1;
-    ir_expr *offset = ir_element_offset(w->env, t, a->index, true, w->loop->span);
-    const ir_linear *base = ir_wide_unit_form(w, ir_linear_of(w->env, offset));
+    const ir_linear *base = ir_wide_unit_form(w, ir_element_form(w->env, t, a->index, w->loop->span));
     int width = base ? widest(w, a->tensor, ir_linear_divisor(w->env, base)) : 1;
+    if (width == 1)
+        return 1;
     *guard_needed = a->is_guarded && ir_inside(w->env, t, a->index, w->loop->span);
     int uniform = width;
     while (uniform > 1 && *guard_needed && !guard_is_uniform(w, a, uniform))
@@ -387,6 +389,37 @@ static void dissolve_if_mixed(wide_loop *w, const ir_var *tensor)
             w->accesses.at[i].group = -1;
 }
 
+// The tensor whose memory [v] is, itself or by its address; NULL if it stands behind a pointer from elsewhere.
+static const ir_var *owner_of(const wide_loop *w, const ir_var *v)
+{
+    const ir_stmt *decl;
+    while (v && (decl = map_get_ptr(w->pointed, v)))
+        v = decl->value && decl->value->op == IR_OP_ADDR ? decl->value->u.var : NULL;
+    return v;
+}
+
+static bool may_overlap(const wide_loop *w, const ir_var *a, const ir_var *b)
+{
+    if (a == b || (!map_get_ptr(w->pointed, a) && !map_get_ptr(w->pointed, b)))
+        return false;
+    ir_space sa = a->tensor->space, sb = b->tensor->space;
+    if (sa != sb && sa != IR_GENERIC && sb != IR_GENERIC)
+        return false;
+    const ir_var *oa = owner_of(w, a), *ob = owner_of(w, b);
+    return !oa || !ob || oa == ob;
+}
+
+// A tensor made of a pointer may be the memory of another one: neither is moved if one of them is written.
+static void dissolve_if_overlapped(wide_loop *w)
+{
+    for (size_t i = 0; i < w->accesses.len; i++)
+        for (size_t k = 0; k < w->accesses.len; k++) {
+            wide_access *a = &w->accesses.at[i], *b = &w->accesses.at[k];
+            if (a->is_store && may_overlap(w, a->tensor, b->tensor))
+                a->group = b->group = -1;
+        }
+}
+
 static void drop_unused_groups(wide_loop *w)
 {
     for (size_t g = 0; g < w->groups.len; g++) {
@@ -406,6 +439,7 @@ void ir_wide_find(wide_loop *w)
     for (size_t i = 0; i < w->accesses.len; i++)
         if (w->accesses.at[i].is_plain)
             w->accesses.at[i].group = group_of(w, &w->accesses.at[i]);
+    dissolve_if_overlapped(w);
     for (size_t i = 0; i < w->accesses.len; i++)
         if (is_written_in(w, w->accesses.at[i].tensor))
             dissolve_if_mixed(w, w->accesses.at[i].tensor);

@@ -102,11 +102,11 @@ static __device__ __forceinline__ float scale(vec<float, 2> d, float by)
 }
 
 extern "C" __global__ void __launch_bounds__(32, 1) others(
-    float *__restrict__ x,                // f32[64]
+    float *x,                             // f32[64]
     const int *__restrict__ flags,        // i32[4]
-    f16 *__restrict__ h,                  // f16[4]
-    unsigned int *__restrict__ u,         // u32[4]
-    vec<f8e4m3, 4> *__restrict__ o,       // f8e4m3x4[1]
+    f16 *h,                               // f16[4]
+    unsigned int *u,                      // u32[4]
+    vec<f8e4m3, 4> *o,                    // f8e4m3x4[1]
     const vec<float, 2> *__restrict__ d)  // f32x2[2]
 {
     int me = lane_id();

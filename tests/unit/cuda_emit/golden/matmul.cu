@@ -1,7 +1,7 @@
 extern "C" __global__ void __launch_bounds__(256, 2) matmul(
     const float *__restrict__ a,  // f32[m, k]
     const float *__restrict__ b,  // f32[k, n]
-    float *__restrict__ c,        // f32[m, n]
+    float *c,                     // f32[m, n]
     int m, int k, int n)
 {
     __shared__ __align__(16) unsigned char smem[8192];

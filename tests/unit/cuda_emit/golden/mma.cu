@@ -24,7 +24,7 @@ static __device__ __forceinline__ void mma_m16n8k16_f16(float *result, const f16
 
 extern "C" __global__ void __launch_bounds__(32) tensor_cores(
     const f16 *__restrict__ x,  // f16[1024]
-    float *__restrict__ y,      // f32[1024]
+    float *y,                   // f32[1024]
     int n)
 {
     __shared__ __align__(16) f16 stage[1024];
