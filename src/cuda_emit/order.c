@@ -28,7 +28,7 @@ bool cu_orders_memory(cu *cx, const ir_func *f)
     intptr_t known = (intptr_t)map_get_ptr(&cx->orders, f);
     if (known != ORDERS_UNKNOWN)
         return known == ORDERS_MEMORY;
-    map_put_ptr(&cx->orders, f, (void *)(intptr_t)ORDERS_NOTHING);  // what a recursive call adds
+    map_put_ptr(&cx->orders, f, (void *)(intptr_t)ORDERS_NOTHING); // what a recursive call adds
     search s = {cx, false};
     ir_walk((ir_block *)&f->body, see_stmt, &s);
     map_put_ptr(&cx->orders, f, (void *)(intptr_t)(s.found ? ORDERS_MEMORY : ORDERS_NOTHING));

@@ -9,7 +9,7 @@ enum { TENSOR_ALIGNMENT = 16 };
 typedef struct describer {
     pl_unit *unit;
     const cu_kernel_info *kernel;
-    const char **names;  // of the parameters, each once
+    const char **names; // of the parameters, each once
 } describer;
 
 // ---- names ------------------------------------------------------------------------------------------------------

@@ -5,14 +5,26 @@
 // Python's precedence, from loose to tight ("The Python Language Reference", 6.17). All comparisons chain, so that none
 // may stand unbracketed beside another.
 typedef enum prec {
-    PREC_ALL, PREC_IF, PREC_OR, PREC_AND, PREC_NOT, PREC_COMPARE, PREC_BITOR, PREC_XOR, PREC_BITAND, PREC_SHIFT, PREC_SUM,
-    PREC_PRODUCT, PREC_SIGN, PREC_PRIMARY
+    PREC_ALL,
+    PREC_IF,
+    PREC_OR,
+    PREC_AND,
+    PREC_NOT,
+    PREC_COMPARE,
+    PREC_BITOR,
+    PREC_XOR,
+    PREC_BITAND,
+    PREC_SHIFT,
+    PREC_SUM,
+    PREC_PRODUCT,
+    PREC_SIGN,
+    PREC_PRIMARY
 } prec;
 
 typedef struct spelling {
     const char *sign;
     prec prec;
-    bool chains;  // a sign b sign c is (a sign b) sign c
+    bool chains; // a sign b sign c is (a sign b) sign c
 } spelling;
 
 typedef struct writer {
@@ -28,28 +40,48 @@ static void write_at(writer *w, const ir_expr *e, prec least);
 static spelling binary_spelling(ir_op op)
 {
     switch (op) {
-    case IR_OP_ADD: return (spelling){"+", PREC_SUM, true};
-    case IR_OP_SUB: return (spelling){"-", PREC_SUM, true};
-    case IR_OP_MUL: return (spelling){"*", PREC_PRODUCT, true};
-    case IR_OP_DIV: return (spelling){"/", PREC_PRODUCT, true};
+    case IR_OP_ADD:
+        return (spelling){"+", PREC_SUM, true};
+    case IR_OP_SUB:
+        return (spelling){"-", PREC_SUM, true};
+    case IR_OP_MUL:
+        return (spelling){"*", PREC_PRODUCT, true};
+    case IR_OP_DIV:
+        return (spelling){"/", PREC_PRODUCT, true};
     case IR_OP_TRUNCDIV:
-    case IR_OP_FLOORDIV: return (spelling){"//", PREC_PRODUCT, true};
+    case IR_OP_FLOORDIV:
+        return (spelling){"//", PREC_PRODUCT, true};
     case IR_OP_TRUNCMOD:
-    case IR_OP_FLOORMOD: return (spelling){"%", PREC_PRODUCT, true};
-    case IR_OP_SHL: return (spelling){"<<", PREC_SHIFT, true};
-    case IR_OP_SHR: return (spelling){">>", PREC_SHIFT, true};
-    case IR_OP_AND: return (spelling){"&", PREC_BITAND, true};
-    case IR_OP_OR: return (spelling){"|", PREC_BITOR, true};
-    case IR_OP_XOR: return (spelling){"^", PREC_XOR, true};
-    case IR_OP_LAND: return (spelling){"and", PREC_AND, true};
-    case IR_OP_LOR: return (spelling){"or", PREC_OR, true};
-    case IR_OP_EQ: return (spelling){"==", PREC_COMPARE, false};
-    case IR_OP_NE: return (spelling){"!=", PREC_COMPARE, false};
-    case IR_OP_LT: return (spelling){"<", PREC_COMPARE, false};
-    case IR_OP_LE: return (spelling){"<=", PREC_COMPARE, false};
-    case IR_OP_GT: return (spelling){">", PREC_COMPARE, false};
-    case IR_OP_GE: return (spelling){">=", PREC_COMPARE, false};
-    default: return (spelling){NULL, PREC_ALL, false};
+    case IR_OP_FLOORMOD:
+        return (spelling){"%", PREC_PRODUCT, true};
+    case IR_OP_SHL:
+        return (spelling){"<<", PREC_SHIFT, true};
+    case IR_OP_SHR:
+        return (spelling){">>", PREC_SHIFT, true};
+    case IR_OP_AND:
+        return (spelling){"&", PREC_BITAND, true};
+    case IR_OP_OR:
+        return (spelling){"|", PREC_BITOR, true};
+    case IR_OP_XOR:
+        return (spelling){"^", PREC_XOR, true};
+    case IR_OP_LAND:
+        return (spelling){"and", PREC_AND, true};
+    case IR_OP_LOR:
+        return (spelling){"or", PREC_OR, true};
+    case IR_OP_EQ:
+        return (spelling){"==", PREC_COMPARE, false};
+    case IR_OP_NE:
+        return (spelling){"!=", PREC_COMPARE, false};
+    case IR_OP_LT:
+        return (spelling){"<", PREC_COMPARE, false};
+    case IR_OP_LE:
+        return (spelling){"<=", PREC_COMPARE, false};
+    case IR_OP_GT:
+        return (spelling){">", PREC_COMPARE, false};
+    case IR_OP_GE:
+        return (spelling){">=", PREC_COMPARE, false};
+    default:
+        return (spelling){NULL, PREC_ALL, false};
     }
 }
 
@@ -102,13 +134,19 @@ static prec prec_of(const ir_expr *e)
     if (s.sign)
         return s.prec;
     switch (e->op) {
-    case IR_OP_SELECT: return PREC_IF;
-    case IR_OP_NOT: return PREC_NOT;
+    case IR_OP_SELECT:
+        return PREC_IF;
+    case IR_OP_NOT:
+        return PREC_NOT;
     case IR_OP_NEG:
-    case IR_OP_BITNOT: return PREC_SIGN;
-    case IR_OP_INT: return e->u.i < 0 ? PREC_SIGN : PREC_PRIMARY;
-    case IR_OP_FLOAT: return e->u.f < 0 ? PREC_SIGN : PREC_PRIMARY;
-    default: return PREC_PRIMARY;
+    case IR_OP_BITNOT:
+        return PREC_SIGN;
+    case IR_OP_INT:
+        return e->u.i < 0 ? PREC_SIGN : PREC_PRIMARY;
+    case IR_OP_FLOAT:
+        return e->u.f < 0 ? PREC_SIGN : PREC_PRIMARY;
+    default:
+        return PREC_PRIMARY;
     }
 }
 
@@ -131,16 +169,35 @@ static void write_bare(writer *w, const ir_expr *e)
     case IR_OP_INT:
         str_addf(w->out, e->type->scalar == DT_U64 ? "%llu" : "%lld", (long long)e->u.i);
         return;
-    case IR_OP_FLOAT: str_add_double(w->out, e->u.f); return;
-    case IR_OP_VAR: str_adds(w->out, w->name_of(w->user, e->u.var)); return;
-    case IR_OP_NEG: write_unary(w, "-", e, PREC_SIGN); return;
-    case IR_OP_BITNOT: write_unary(w, "~", e, PREC_SIGN); return;
-    case IR_OP_NOT: write_unary(w, "not ", e, PREC_NOT); return;
-    case IR_OP_MIN: write_call(w, "min", e); return;
-    case IR_OP_MAX: write_call(w, "max", e); return;
-    case IR_OP_SELECT: write_select(w, e); return;
-    case IR_OP_CAST: write_cast(w, e); return;
-    default: w->failed = true;
+    case IR_OP_FLOAT:
+        str_add_double(w->out, e->u.f);
+        return;
+    case IR_OP_VAR:
+        str_adds(w->out, w->name_of(w->user, e->u.var));
+        return;
+    case IR_OP_NEG:
+        write_unary(w, "-", e, PREC_SIGN);
+        return;
+    case IR_OP_BITNOT:
+        write_unary(w, "~", e, PREC_SIGN);
+        return;
+    case IR_OP_NOT:
+        write_unary(w, "not ", e, PREC_NOT);
+        return;
+    case IR_OP_MIN:
+        write_call(w, "min", e);
+        return;
+    case IR_OP_MAX:
+        write_call(w, "max", e);
+        return;
+    case IR_OP_SELECT:
+        write_select(w, e);
+        return;
+    case IR_OP_CAST:
+        write_cast(w, e);
+        return;
+    default:
+        w->failed = true;
     }
 }
 

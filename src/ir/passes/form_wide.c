@@ -423,6 +423,6 @@ bool ir_pass_form_wide(ir_pass_context *px)
 // nothing in the loop tells the difference: no calls, barriers, instructions with effects, or jumps; the accesses are
 // made in every turn (inner loops of constant bounds count as straight on); and a tensor that is written has no other
 // accesses in the loop than to the one element of the turn, which then live in the registers in order. Different
-// tensors do not overlap, unless one of them was made of a pointer: for parameters that is the language's rule (a tensor
-// may be given twice only if the kernel writes an element after all reads of that element, as in place elementwise
-// operators do), and for shared memory the allocator's.
+// tensors do not overlap, unless one of them was made of a pointer: for parameters that is the language's rule (a
+// tensor may be given twice only if the kernel writes an element after all reads of that element, as in place
+// elementwise operators do), and for shared memory the allocator's.

@@ -47,7 +47,8 @@ typedef struct wide_loop {
 
 // Whether the loop is one to look at: constant bounds, few turns.
 bool ir_wide_is_candidate(const ir_stmt *loop, int64_t *first, int64_t *trips);
-// Whether the tensor is shared memory that this function allocates, so that its alignment is for the compiler to choose.
+// Whether the tensor is shared memory that this function allocates, so that its alignment is for the compiler to
+// choose.
 bool ir_wide_owns_storage(const wide_loop *w, const ir_var *v);
 // Fills in accesses and groups.
 void ir_wide_find(wide_loop *w);

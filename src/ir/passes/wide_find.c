@@ -352,10 +352,9 @@ static int group_of(wide_loop *w, const wide_access *a)
     int width = width_of(w, a, &guard_needed, &ragged);
     if (width == 1)
         return -1;
-    wide_group g = {a->tensor,    a->index,     a->rank,
-                    width,        !a->is_store, a->is_store,
-                    guard_needed, ragged,       a->outside,
-                    a->load ? a->load->span : a->store->span,     NULL};
+    wide_group g = {a->tensor,   a->index,     a->rank, width,      !a->is_store,
+                    a->is_store, guard_needed, ragged,  a->outside, a->load ? a->load->span : a->store->span,
+                    NULL};
     VEC_PUSH(w->px->scratch, &w->groups, g);
     return (int)w->groups.len - 1;
 }
