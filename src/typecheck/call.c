@@ -345,8 +345,8 @@ static void bind_param(matching *m, const ast_param *p, tc_value v)
         tc_scope_bind(tx, m->scope, p->name, tc_rt(ir_read(tx->ir, var, p->span)), p->span)->var = var;
         return;
     }
-    // A field of a record may be assigned by the body, under whatever name it knows the record; a variable of the caller
-    // after the call, while functions made in the body live on.
+    // A field of a record may be assigned by the body, under whatever name it knows the record; a variable of the
+    // caller after the call, while functions made in the body live on.
     bool may_change = v.kind == TC_RT && (v.rt->op != IR_OP_VAR || v.rt->u.var->role == IR_ROLE_FIELD ||
                                           (m->f->decl && tc_body_makes_functions(m->f->decl)));
     if (may_change)

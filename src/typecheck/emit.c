@@ -68,9 +68,9 @@ static bool is_settled(tc_value v)
 {
     if (v.kind == TC_RT)
         return is_steady(v.rt, 4);
-    const tc_list *items = v.kind == TC_DICT                              ? &v.dict->values
+    const tc_list *items = v.kind == TC_DICT                         ? &v.dict->values
                            : v.kind == TC_TUPLE || v.kind == TC_LIST ? v.list
-                                                                          : NULL;
+                                                                     : NULL;
     for (size_t i = 0; items && i < items->len; i++)
         if (!is_settled(items->at[i]))
             return false;

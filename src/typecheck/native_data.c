@@ -178,7 +178,8 @@ static void add_once(tc *tx, tc_list *set, tc_value v)
 
 static tc_value run_add(call *c)
 {
-    if (!tc_may_hold(c->tx, c->self, first(c), c->args->span) || !tc_spend(c->tx, (int64_t)c->list->len / 8, c->args->span))
+    if (!tc_may_hold(c->tx, c->self, first(c), c->args->span) ||
+        !tc_spend(c->tx, (int64_t)c->list->len / 8, c->args->span))
         return tc_poison();
     add_once(c->tx, c->list, first(c));
     return tc_none();
@@ -190,7 +191,8 @@ static tc_value run_update(call *c)
     if (!items_of(c, 0, &items))
         return tc_poison();
     for (size_t i = 0; i < items.len; i++) {
-        if (!tc_may_hold(c->tx, c->self, items.at[i], c->args->span) || !tc_spend(c->tx, (int64_t)c->list->len / 8, c->args->span))
+        if (!tc_may_hold(c->tx, c->self, items.at[i], c->args->span) ||
+            !tc_spend(c->tx, (int64_t)c->list->len / 8, c->args->span))
             return tc_poison();
         add_once(c->tx, c->list, items.at[i]);
     }

@@ -186,8 +186,8 @@ static tc_value run_any_all(tc *tx, const tc_native *self, tc_args *args)
 
 typedef struct sorting {
     tc *tx;
-    tc_value *items, *keys;              // sorted together
-    tc_value *other_items, *other_keys;  // room for merging
+    tc_value *items, *keys;             // sorted together
+    tc_value *other_items, *other_keys; // room for merging
     bool down;
     src_span span;
 } sorting;
@@ -203,7 +203,8 @@ static bool merge_sort(sorting *s, size_t begin, size_t end)
     for (size_t to = begin; to < end; to++) {
         bool from_right = left == middle;
         if (left < middle && right < end) {
-            tc_value before = tc_compare(s->tx, s->down ? AST_OP_GT : AST_OP_LT, s->keys[right], s->keys[left], s->span);
+            tc_value before =
+                tc_compare(s->tx, s->down ? AST_OP_GT : AST_OP_LT, s->keys[right], s->keys[left], s->span);
             if (before.kind == TC_RT)
                 tc_error(s->tx, HDS0136, s->span, tc_describe(s->tx, before));
             if (before.kind != TC_BOOL || !tc_step(s->tx, s->span))
@@ -233,8 +234,9 @@ static tc_value run_sorted(tc *tx, const tc_native *self, tc_args *args)
             return tc_poison();
     }
     bool down = reverse && reverse->kind == TC_BOOL && reverse->b;
-    sorting run = {tx, r.list->at, keys, ARENA_ARRAY(tx->arena, tc_value, n + 1), ARENA_ARRAY(tx->arena, tc_value, n + 1), down,
-                   args->span};
+    sorting run = {
+        tx,   r.list->at, keys, ARENA_ARRAY(tx->arena, tc_value, n + 1), ARENA_ARRAY(tx->arena, tc_value, n + 1),
+        down, args->span};
     return merge_sort(&run, 0, n) ? r : tc_poison();
 }
 

@@ -551,7 +551,8 @@ static tc_value tensor_negated(tc *tx, tc_value a, src_span span)
 {
     const ir_type *elem = a.tensor->base->tensor->elem;
     bool is_float = elem->kind == IR_SCALAR && dt_is_float(elem->scalar);
-    return is_float ? tensor_binary(tx, AST_OP_MUL, tc_of_int(-1), a, span) : tensor_binary(tx, AST_OP_SUB, tc_of_int(0), a, span);
+    return is_float ? tensor_binary(tx, AST_OP_MUL, tc_of_int(-1), a, span)
+                    : tensor_binary(tx, AST_OP_SUB, tc_of_int(0), a, span);
 }
 
 static tc_value rt_unary(tc *tx, ast_op op, tc_value a, src_span span)

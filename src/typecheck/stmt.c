@@ -163,7 +163,8 @@ static bool store_dict(tc *tx, tc_value base, const tc_list *items, tc_value v, 
     tc_value key = items->len == 1 ? items->at[0] : tc_list_new(tx, TC_TUPLE, items->at, items->len);
     if (!tc_may_change(tx, base, span))
         return false;
-    if (!tc_may_hold(tx, base, v, span) || !tc_spend(tx, base.kind == TC_DICT ? (int64_t)base.dict->keys.len / 8 : 0, span))
+    if (!tc_may_hold(tx, base, v, span) ||
+        !tc_spend(tx, base.kind == TC_DICT ? (int64_t)base.dict->keys.len / 8 : 0, span))
         return false;
     if (base.kind == TC_DICT) {
         tc_dict_put(tx, base.dict, key, tc_freeze(tx, v, span));

@@ -344,8 +344,8 @@ struct tc_frame {
 
 // One change that a compile-time attempt made to data that outlive it.
 typedef struct tc_undo {
-    struct tc_value *slot;  // this held [value]; or NULL
-    tc_list *list;          // this was [before]; or NULL
+    struct tc_value *slot; // this held [value]; or NULL
+    tc_list *list;         // this was [before]; or NULL
     struct tc_value value;
     tc_list before;
 } tc_undo;
@@ -364,12 +364,12 @@ struct tc {
     VEC(int) region_stack;
     int next_label;
     int64_t steps, step_budget;
-    VEC(tc_undo) undo;   // while speculating: what compile-time data were before they changed
-    int depth;           // nested calls
-    int eval_depth;      // nested expressions and statements, over all calls
-    bool aborted;        // budget gone or too many errors: unwind
-    int speculating;     // > 0: inside a compile-time attempt
-    int attempt;         // its number, if so
+    VEC(tc_undo) undo; // while speculating: what compile-time data were before they changed
+    int depth;         // nested calls
+    int eval_depth;    // nested expressions and statements, over all calls
+    bool aborted;      // budget gone or too many errors: unwind
+    int speculating;   // > 0: inside a compile-time attempt
+    int attempt;       // its number, if so
     int last_attempt;
     bool needs_run_time; // the attempt met a run-time value
     tc_scope *natives;
@@ -479,7 +479,7 @@ diag *tc_error(tc *tx, diag_code code, src_span span, ...);
 // false.
 bool tc_wants_run_time(tc *tx);
 bool tc_spend(tc *tx, int64_t steps, src_span span); // the same for many
-bool tc_step(tc *tx, src_span span); // false: the budget is gone
+bool tc_step(tc *tx, src_span span);                 // false: the budget is gone
 const char *tc_suggest(tc *tx, const char *const *names, str name);
 
 // emit.c
@@ -495,7 +495,7 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span);
 void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span);
 int tc_region_enter(tc *tx);
 void tc_region_leave(tc *tx);
-void tc_close_region(tc *tx, int region, src_span place);  // what was bound in there is not visible any more
+void tc_close_region(tc *tx, int region, src_span place); // what was bound in there is not visible any more
 bool tc_in_region(const tc *tx, int region);
 ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok); // over parameters only
 

@@ -3,8 +3,8 @@
 //
 // The budget of compile-time steps and the memory are small, so that a file which only asks for much is no finding.
 //
-// Under HDS_FUZZ this is a libFuzzer target (mutate_lines.c changes its inputs); otherwise replay.c feeds it the files of
-// a folder.
+// Under HDS_FUZZ this is a libFuzzer target (mutate_lines.c changes its inputs); otherwise replay.c feeds it the files
+// of a folder.
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // Mutations that know what a source file looks like: blocks of lines with their indentation, and expressions.
 //
-// Bytes changed at random rarely get past the parser. Here a statement with the suite below it is moved, copied, dropped,
-// or taken from another file, and given the indentation of its new place; an expression or a name takes the place of
-// another one. One change in four is left to libFuzzer, which has the dictionary.
+// Bytes changed at random rarely get past the parser. Here a statement with the suite below it is moved, copied,
+// dropped, or taken from another file, and given the indentation of its new place; an expression or a name takes the
+// place of another one. One change in four is left to libFuzzer, which has the dictionary.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ typedef struct text {
 } text;
 
 typedef struct lines {
-    text of[MAX_LINES];  // with their newlines
+    text of[MAX_LINES]; // with their newlines
     size_t len;
 } lines;
 
@@ -32,26 +32,123 @@ typedef struct sink {
 } sink;
 
 static const char *const statements[] = {
-    "if threadIdx.x < 7:\n    pass\n", "for i in range(n):\n    x[i] += 1.0\n", "while x[0] > 0:\n    break\n",
-    "for i in static_range(3):\n    continue\n", "return\n", "return x\n", "a, b = b, a\n", "assert n > 0, 'text'\n",
-    "y: i32 = 0\n", "x = register_tensor(f32, [4, 4], init=0.0)\n", "s = shared_tensor(f16, [16, 16])\n",
-    "t = register_tensor(f32, spatial(4, 8) * repeat(2, 2))\n", "for i, j in spatial(4, 8).on(threadIdx.x):\n    pass\n",
-    "attrs.cuda.grid_dim = n\n", "attrs.cuda.block_dim = (32, 4)\n", "static_assert(n == 4)\n", "syncthreads()\n",
-    "print('x', n)\n", "printf('%d', n)\n", "def g(a, *b, **c):\n    return a\n", "class P:\n    x: f32\n    n: int = 4\n",
-    "@hidet.script\ndef k[n: int](x: f32[n]):\n    attrs.cuda.grid_dim = 1\n    attrs.cuda.block_dim = 32\n    x[0] = 1.0\n",
-    "with p as q:\n    pass\n", "from hidet.lang.cuda import *\n", "x[i, j] = y.read([i, j], outside=0.0)\n", "else:\n    pass\n",
-    "elif x:\n    pass\n", "f(*a, **b)\n", "x[:] = 0.0\n",
+    "if threadIdx.x < 7:\n    pass\n",
+    "for i in range(n):\n    x[i] += 1.0\n",
+    "while x[0] > 0:\n    break\n",
+    "for i in static_range(3):\n    continue\n",
+    "return\n",
+    "return x\n",
+    "a, b = b, a\n",
+    "assert n > 0, 'text'\n",
+    "y: i32 = 0\n",
+    "x = register_tensor(f32, [4, 4], init=0.0)\n",
+    "s = shared_tensor(f16, [16, 16])\n",
+    "t = register_tensor(f32, spatial(4, 8) * repeat(2, 2))\n",
+    "for i, j in spatial(4, 8).on(threadIdx.x):\n    pass\n",
+    "attrs.cuda.grid_dim = n\n",
+    "attrs.cuda.block_dim = (32, 4)\n",
+    "static_assert(n == 4)\n",
+    "syncthreads()\n",
+    "print('x', n)\n",
+    "printf('%d', n)\n",
+    "def g(a, *b, **c):\n    return a\n",
+    "class P:\n    x: f32\n    n: int = 4\n",
+    "@hidet.script\ndef k[n: int](x: f32[n]):\n    attrs.cuda.grid_dim = 1\n    attrs.cuda.block_dim = 32\n    x[0] = "
+    "1.0\n",
+    "with p as q:\n    pass\n",
+    "from hidet.lang.cuda import *\n",
+    "x[i, j] = y.read([i, j], outside=0.0)\n",
+    "else:\n    pass\n",
+    "elif x:\n    pass\n",
+    "f(*a, **b)\n",
+    "x[:] = 0.0\n",
 };
 
 static const char *const expressions[] = {
-    "0", "1", "-1", "7", "2**31", "2**63", "2**127 - 1", "-(2**127)", "0.5", "1e400", "inf", "nan", "True", "None", "'text'",
-    "''", "f'{n:>08.3f}'", "()", "(1,)", "[]", "{}", "[1, 2, 3]", "{1: 2}", "{1, 2}", "f16", "f32x4", "~f32", "void", "f32[4, n]",
-    "shared[f16[8, 8]]", "threadIdx.x", "blockIdx.x", "n", "x", "x[0]", "x[i]", "x.shape", "x.T", "x[1:3]", "x[0:n, 1]", "~x[0]",
-    "lambda a: a + 1", "lambda: f()", "row_major(4, 4)", "row_major(8, 8).swizzle(1)", "spatial(2, 4) * repeat(2, 2)",
-    "repeat(4)", "auto_map(16, 16, workers=32)", "m.on(threadIdx.x)", "range(n)", "range(0, -5, -1)", "zip(a, b)", "a if b else c",
-    "[i for i in range(4) if i]", "{k: v for k, v in d.items()}", "max(a, b)", "len(x)", "int(x)", "i64(n)", "u8(300)", "f16(x)",
-    "a // b", "a % b", "a << 3", "a ** 2", "not a", "a < b < c", "a and b", "x.read([i])", "print", "f", "k[f16]", "P(1)", "self.x",
-    "cast(x, f16)", "bitcast(x, i32)", "address(x)", "grid(2, n)", "meta.range(4)", "(y := 3)", "type(x)", "x.sum(axis=0)", "*a", "**b",
+    "0",
+    "1",
+    "-1",
+    "7",
+    "2**31",
+    "2**63",
+    "2**127 - 1",
+    "-(2**127)",
+    "0.5",
+    "1e400",
+    "inf",
+    "nan",
+    "True",
+    "None",
+    "'text'",
+    "''",
+    "f'{n:>08.3f}'",
+    "()",
+    "(1,)",
+    "[]",
+    "{}",
+    "[1, 2, 3]",
+    "{1: 2}",
+    "{1, 2}",
+    "f16",
+    "f32x4",
+    "~f32",
+    "void",
+    "f32[4, n]",
+    "shared[f16[8, 8]]",
+    "threadIdx.x",
+    "blockIdx.x",
+    "n",
+    "x",
+    "x[0]",
+    "x[i]",
+    "x.shape",
+    "x.T",
+    "x[1:3]",
+    "x[0:n, 1]",
+    "~x[0]",
+    "lambda a: a + 1",
+    "lambda: f()",
+    "row_major(4, 4)",
+    "row_major(8, 8).swizzle(1)",
+    "spatial(2, 4) * repeat(2, 2)",
+    "repeat(4)",
+    "auto_map(16, 16, workers=32)",
+    "m.on(threadIdx.x)",
+    "range(n)",
+    "range(0, -5, -1)",
+    "zip(a, b)",
+    "a if b else c",
+    "[i for i in range(4) if i]",
+    "{k: v for k, v in d.items()}",
+    "max(a, b)",
+    "len(x)",
+    "int(x)",
+    "i64(n)",
+    "u8(300)",
+    "f16(x)",
+    "a // b",
+    "a % b",
+    "a << 3",
+    "a ** 2",
+    "not a",
+    "a < b < c",
+    "a and b",
+    "x.read([i])",
+    "print",
+    "f",
+    "k[f16]",
+    "P(1)",
+    "self.x",
+    "cast(x, f16)",
+    "bitcast(x, i32)",
+    "address(x)",
+    "grid(2, n)",
+    "meta.range(4)",
+    "(y := 3)",
+    "type(x)",
+    "x.sum(axis=0)",
+    "*a",
+    "**b",
 };
 
 static uint64_t next_random(uint64_t *state)
@@ -75,7 +172,8 @@ static void put(sink *out, const void *data, size_t len)
     out->len += len;
 }
 
-// ---- lines ------------------------------------------------------------------------------------------------------------
+// ---- lines
+// ------------------------------------------------------------------------------------------------------------
 
 static void split(lines *l, const uint8_t *data, size_t size)
 {
@@ -142,7 +240,8 @@ static size_t pick_place(const lines *l, uint64_t *state, size_t *indent)
 }
 
 // [from] has its lines [first, end) put into [l] at a place of our choosing; [dropped] lines there are left out.
-static void splice(sink *out, const lines *l, const lines *from, size_t first, size_t end, bool replaces, uint64_t *state)
+static void splice(sink *out, const lines *l, const lines *from, size_t first, size_t end, bool replaces,
+                   uint64_t *state)
 {
     size_t indent, at = pick_place(l, state, &indent), rest = at;
     if (replaces && at < l->len)
@@ -173,7 +272,8 @@ static void copy_block(sink *out, const lines *l, const lines *from, uint64_t *s
     splice(out, l, from, first, block_end(from, first), below(state, 3) == 0, state);
 }
 
-// ---- expressions ------------------------------------------------------------------------------------------------------
+// ---- expressions
+// ------------------------------------------------------------------------------------------------------
 
 static bool is_word(uint8_t c)
 {
@@ -212,7 +312,8 @@ static text snippet_expression(uint64_t *state)
 static void replace_expression(sink *out, const uint8_t *data, size_t size, const uint8_t *from, size_t from_size,
                                uint64_t *state)
 {
-    static const char *const joints[] = {" + ", " * ", " // ", " % ", " < ", " and ", ", ", " if x else ", " << ", " == ", " - "};
+    static const char *const joints[] = {" + ", " * ",         " // ", " % ",  " < ", " and ",
+                                         ", ",  " if x else ", " << ", " == ", " - "};
     text old = find_expression(data, size, below(state, size), below(state, 2));
     text new = below(state, 2) ? snippet_expression(state)
                                : find_expression(from, from_size, below(state, from_size), below(state, 3) > 0);
@@ -226,7 +327,8 @@ static void replace_expression(sink *out, const uint8_t *data, size_t size, cons
     put(out, old.at + old.len, size - (size_t)(old.at + old.len - data));
 }
 
-// ---- the two entry points ------------------------------------------------------------------------------------------------
+// ---- the two entry points
+// ------------------------------------------------------------------------------------------------
 
 static void mutate_once(sink *out, const uint8_t *data, size_t size, uint64_t *state)
 {

@@ -1,5 +1,6 @@
 // Does      lets loops over neighbouring elements of global or shared memory move them by wide copies: reads are copied
 //           into registers before the loop, writes from registers after it, and the loop works on the registers.
+//           Copies that are the same in each turn of a loop around move out of that one, too.
 // Needs     no task loops, register tensors flat: the innermost repeat digits are loops of constant bounds. Indices are
 //           still those of the tensor's dimensions, guards still on the accesses.
 // Gives     IR_COPY between ADDR and TILE of 2, 4, 8 or 16 neighbouring elements (at most 16 bytes), aligned to their
@@ -369,6 +370,7 @@ static void form_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
 {
     forming *f = r->user;
     ir_rewrite_nested(r, s);
+    ir_wide_hoist(r, s, out);
     wide_loop w = {.px = f->px, .env = f->env, .loop = s, .pointed = &f->pointed};
     bool found = false;
     if (ir_wide_is_candidate(s, &w.first, &w.trips)) {

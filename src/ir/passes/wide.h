@@ -1,4 +1,5 @@
-// Wide accesses: what form-wide finds in a loop (wide_find.c) and makes of it (form_wide.c).
+// Wide accesses: what form-wide finds in a loop (wide_find.c), makes of it (form_wide.c), and moves out of
+// the loops around (wide_hoist.c).
 #pragma once
 
 #include "ir/element.h"
@@ -57,3 +58,5 @@ void ir_wide_find(wide_loop *w);
 ir_expr *ir_wide_outside_loop(wide_loop *w, ir_expr *e, ir_expr *at);
 // The same as a sum (turn - first) + rest, when it grows with the turns one by one; else NULL.
 const ir_linear *ir_wide_unit_form(wide_loop *w, const ir_linear *l);
+// Moves the copies that do not change with the turns out of [loop], to the end of [out]. See wide_hoist.c.
+void ir_wide_hoist(ir_rewriter *r, ir_stmt *loop, ir_block *out);
