@@ -105,7 +105,6 @@ static bool elaborate(pl_unit *u)
         .entries = o->entries,
         .entry_count = o->entry_count,
         .arch = u->arch,
-        .want_host = true,  // what a host function launches is part of every output
         .step_budget = o->step_budget,
         .find_module = pl_find_module,
         .find_user = &u->finder,

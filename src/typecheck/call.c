@@ -413,8 +413,7 @@ void tc_missing_return(tc *tx, const tc_function *f)
     diag_help(d, "put a return at the end, or one into every branch");
 }
 
-static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span, bool compile_time,
-                         ir_block *params_block)
+static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span, bool compile_time)
 {
     tc_frame frame = {
         .caller = tx->frame, .function = f, .scope = scope, .call_span = span, .title = tc_function_title(tx, f)};
@@ -439,7 +438,6 @@ static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span,
     }
     tx->frame = frame.caller;
     tx->block = saved;
-    (void)params_block;
     if (tx->needs_run_time || tx->aborted)
         return tc_poison();
     if (saved)
@@ -493,7 +491,7 @@ static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_tim
     tx->frame = saved;
     if (!ok)
         return tc_poison();
-    return run_body(tx, f, m.scope, args->span, compile_time, NULL);
+    return run_body(tx, f, m.scope, args->span, compile_time);
 }
 
 // ---- evaluation while compiling

@@ -1046,7 +1046,7 @@ static bool compile_function(tc *tx, tc_function *f, const char *name, src_span 
     if (f->facts->is_kernel)
         return build_entry(tx, f, name, IR_KERNEL, where) != NULL;
     if (f->facts->is_host)
-        return !tx->options->want_host || build_entry(tx, f, name, IR_HOST_FUNC, where) != NULL;
+        return build_entry(tx, f, name, IR_HOST_FUNC, where) != NULL;
     if (!f->decl->returns || f->decl->type_params.len > (size_t)f->bound_count)
         return true;
     // A device function that nobody calls is checked all the same.

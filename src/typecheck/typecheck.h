@@ -30,7 +30,6 @@ typedef struct tc_options {
         *entries; // names or instantiations, "matmul" or "matmul[f16, 128]"; none: every entry of the file
     int entry_count;
     const arch *arch;
-    bool want_host;      // elaborate host functions too (for .cu output and the simulator)
     int64_t step_budget; // compile-time steps; 0: the default of 10 million
     tc_find_module *find_module;
     void *find_user;
