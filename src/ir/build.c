@@ -215,11 +215,12 @@ bool ir_const_int(const ir_expr *e, int64_t *out)
 
 // ---- statements --------------------------------------------------------------------------------------------------
 
-ir_stmt *ir_new_stmt(ir_module *m, ir_stmt_kind kind, src_span span)
+ir_stmt *ir_new_stmt(ir_module *m, ir_stmt_kind kind, src_span span, uint32_t origin)
 {
     ir_stmt *s = ARENA_NEW(m->arena, ir_stmt);
     s->kind = kind;
     s->span = span;
+    s->origin = origin;
     return s;
 }
 

@@ -182,10 +182,17 @@ void ir_env_loop(ir_env *env, const ir_stmt *loop)
 
 // ---- conditions ----------------------------------------------------------------------------------------------------
 
+// From now on more is known: what is found out must not be taken for what held before.
+static void enter_state(ir_env *env)
+{
+    env->state = ++env->next_state;
+}
+
 static void refine(ir_env *env, const ir_expr *atom, ir_range range, int64_t divisor)
 {
     ir_refinement r = {atom, range, divisor};
     VEC_PUSH(env->arena, &env->refinements, r);
+    enter_state(env);
 }
 
 // The upper bound of what is left of the form without one term.
@@ -234,6 +241,7 @@ static void assume_nonneg(ir_env *env, ir_expr *cond, bool holds, const ir_linea
         return;
     ir_fact fact = {cond, holds, l};
     VEC_PUSH(env->arena, &env->facts, fact);
+    enter_state(env);
     if (!l)
         return;
     for (int i = 0; i < l->count; i++)
@@ -359,10 +367,7 @@ void ir_env_assume(ir_env *env, ir_expr *cond, bool holds)
     // The forms made here are facts for later: they must look through variables.
     bool no_expand = env->no_expand;
     env->no_expand = false;
-    size_t before = env->facts.len + env->refinements.len;
     assume(env, cond, holds);
-    if (env->facts.len + env->refinements.len != before)
-        env->state = ++env->next_state;
     env->no_expand = no_expand;
 }
 

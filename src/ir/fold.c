@@ -178,7 +178,8 @@ static ir_expr *float_arithmetic(ir_module *m, ir_expr *e, double a, double b)
     case IR_OP_MUL:
         return real(m, e, a * b);
     case IR_OP_FLOORDIV:
-        return b == 0 ? e : real(m, e, floor(rounded(t, a / b)));
+        // The quotient of narrow floats is an f32's, rounded down, then to the type.
+        return b == 0 ? e : real(m, e, floor(rounded(t == DT_F64 ? t : DT_F32, a / b)));
     default:
         return b == 0 ? e : real(m, e, a / b);
     }

@@ -255,12 +255,21 @@ typedef struct ir_block {
     VEC(ir_stmt *) stmts;
 } ir_block;
 
+// A call that the elaborator dissolved in its caller. The statements of the callee's body keep their own places; the
+// site says who called. One site serves all statements of one call; calls that stay calls have none.
+typedef struct ir_site {
+    src_span span;       // the call, in the caller
+    uint32_t parent;     // the site of the caller's own dissolution; 0: the caller is the function itself
+    const char *callee;  // as the author would say it: "mma", "Queue.push"
+} ir_site;
+
 struct ir_stmt {
     ir_stmt_kind kind;
     uint8_t flags;     // IR_GUARDED, IR_FLAT, IR_VOLATILE
     tm_unroll unroll;  // FOR
     int factor;        // FOR: of UNROLL, 0: all the way as the CUDA compiler likes
     int count;         // COPY: elements; SCOPE_OF, LEAVE: label
+    uint32_t origin;   // number of the site through which the statement came here; 0: the function's own text
     src_span span;
     ir_var *var;       // DECL, ASSIGN, STORE, ALLOC, FOR
     ir_var **vars;     // TASKS: one per dimension of [map]
@@ -274,7 +283,8 @@ struct ir_stmt {
     ir_block or_else;  // IF
 };
 
-ir_stmt *ir_new_stmt(ir_module *m, ir_stmt_kind kind, src_span span);
+// Place and origin belong together: a pass that makes a statement of another gives it both.
+ir_stmt *ir_new_stmt(ir_module *m, ir_stmt_kind kind, src_span span, uint32_t origin);
 void ir_append(ir_module *m, ir_block *b, ir_stmt *s);
 
 // ---- functions and modules ---------------------------------------------------------------------------------------------
@@ -311,6 +321,7 @@ struct ir_module {
     VEC(const ir_intrin *) intrins;  // each instance once, in order of first use
     VEC(ir_var *) globals; // module-level constant tensors
     VEC(ir_expr **) global_values; // initialisers, storage_elems each
+    VEC(ir_site) sites;    // by number - 1; callers before callees
     uint32_t next_var;
     map types;             // interning
     const ir_type *scalar_types[DT__COUNT];  // the fast way to the commonest types
@@ -323,6 +334,16 @@ ir_func *ir_func_new(ir_module *m, ir_func_kind kind, const char *name, src_span
 void ir_func_add(ir_module *m, ir_func *f);
 ir_var *ir_var_new(ir_module *m, ir_var_kind kind, const char *name, const ir_type *type, src_span span);
 ir_var *ir_tensor_var(ir_module *m, ir_var_kind kind, const char *name, ir_tensor *tensor, src_span span);
+
+// ---- sites --------------------------------------------------------------------------------------------------------------
+
+uint32_t ir_site_add(ir_module *m, src_span span, uint32_t parent, const char *callee);  // its number, from 1
+// The site of that number, NULL for 0. From the innermost call to the author's line:
+//     for (const ir_site *site = ir_site_at(m, s->origin); site; site = ir_site_at(m, site->parent)) …
+const ir_site *ir_site_at(const ir_module *m, uint32_t number);
+// Adds to [d] a note for each call through which a statement of that origin came to stand where it does, innermost first;
+// a long chain is cut in the middle.
+void ir_note_sites(const ir_module *m, diag *d, uint32_t origin);
 
 // ---- walking ------------------------------------------------------------------------------------------------------------
 
@@ -356,7 +377,8 @@ ir_expr *ir_substitute(ir_module *m, ir_expr *e, const map *substitution);
 
 // The textual form: read(print(m)) equals m. docs/ir.md describes it.
 void ir_print(const ir_module *m, str_buf *out);
-void ir_print_spans(const ir_module *m, str_buf *out);  // with a comment '; file:line' after each statement
+// With a comment after each statement: '; file:line', and ' from file:line' for each of its sites, innermost first.
+void ir_print_spans(const ir_module *m, str_buf *out);
 void ir_print_stmt(const ir_stmt *s, str_buf *out);  // with its nested statements
 void ir_print_func(const ir_func *f, str_buf *out);
 void ir_print_expr(const ir_expr *e, str_buf *out);

@@ -10,7 +10,7 @@
 
 typedef struct printer {
     str_buf *out;
-    const src_map *sources;  // NULL: no places
+    const ir_module *module; // whose places are printed, too; NULL: no places
     map names;               // ir_var* -> its text
     map counts;              // name -> how often it came
     int indent;
@@ -440,20 +440,40 @@ static void start_line(printer *p)
         str_adds(p->out, "    ");
 }
 
-static void end_line(printer *p, src_span span)
+static void print_place(printer *p, const char *lead, src_span span)
 {
-    if (p->sources && span.begin) {
-        src_place place = src_place_of(p->sources, span.begin);
-        if (place.file)
-            str_addf(p->out, "  ; %s:%u", place.file->name, place.line);
+    if (!p->module || !span.begin)
+        return;
+    src_place place = src_place_of(p->module->diags->sources, span.begin);
+    if (place.file)
+        str_addf(p->out, "%s%s:%u", lead, place.file->name, place.line);
+}
+
+static void print_places(printer *p, const ir_stmt *s)
+{
+    if (!p->module)
+        return;
+    print_place(p, "  ; ", s->span);
+    const char *lead = s->span.begin ? " from " : "  ; from ";
+    for (const ir_site *site = ir_site_at(p->module, s->origin); site; site = ir_site_at(p->module, site->parent)) {
+        print_place(p, lead, site->span);
+        lead = " from ";
     }
+}
+
+static void end_line(printer *p, const ir_stmt *s)
+{
+    print_places(p, s);
     str_addc(p->out, '\n');
 }
 
-static void print_body(printer *p, const ir_block *b, src_span span)
+// [s]: that the line of the opening brace is of; NULL: of none.
+static void print_body(printer *p, const ir_block *b, const ir_stmt *s)
 {
     str_adds(p->out, " {");
-    end_line(p, span);
+    if (s)
+        print_places(p, s);
+    str_addc(p->out, '\n');
     p->indent++;
     print_block(p, b);
     p->indent--;
@@ -514,7 +534,7 @@ static void print_if(printer *p, const ir_stmt *s)
     for (;;) {
         str_adds(p->out, "if ");
         print_expr(p, s->value, TEXT_LOR);
-        print_body(p, &s->body, s->span);
+        print_body(p, &s->body, s);
         if (!s->or_else.stmts.len)
             return;
         str_adds(p->out, " else");
@@ -523,7 +543,7 @@ static void print_if(printer *p, const ir_stmt *s)
         str_addc(p->out, ' ');
         s = s->or_else.stmts.at[0];
     }
-    print_body(p, &s->or_else, (src_span){0});
+    print_body(p, &s->or_else, NULL);
 }
 
 static bool is_one_of(const ir_expr *e, const ir_type *type)
@@ -547,7 +567,7 @@ static void print_for(printer *p, const ir_stmt *s)
         str_addf(p->out, " %s", ir_text_unroll[s->unroll]);
     if (s->unroll != TM_LOOP_DEFAULT && s->factor)
         str_addf(p->out, "(%d)", s->factor);
-    print_body(p, &s->body, s->span);
+    print_body(p, &s->body, s);
 }
 
 static void print_tasks(printer *p, const ir_stmt *s)
@@ -563,7 +583,7 @@ static void print_tasks(printer *p, const ir_stmt *s)
         tm_print(s->map, p->out);
     str_adds(p->out, " on ");
     print_expr(p, arg(s, 0), TEXT_LOR);
-    print_body(p, &s->body, s->span);
+    print_body(p, &s->body, s);
 }
 
 static void print_keyword(printer *p, const char *word, const ir_expr *value)
@@ -635,15 +655,15 @@ static void print_stmt(printer *p, const ir_stmt *s)
     case IR_TASKS: print_tasks(p, s); break;
     case IR_WHILE:
         print_keyword(p, "while", s->value);
-        print_body(p, &s->body, s->span);
+        print_body(p, &s->body, s);
         break;
     case IR_SCOPE_OF:
         str_addf(p->out, "scope %d", s->count);
-        print_body(p, &s->body, s->span);
+        print_body(p, &s->body, s);
         break;
     default:
         print_simple(p, s);
-        end_line(p, s->span);
+        end_line(p, s);
         return;
     }
     str_addc(p->out, '\n');
@@ -729,7 +749,8 @@ static void print_func(printer *p, const ir_func *f)
         str_adds(p->out, " -> ");
         print_type(p, f->result);
     }
-    end_line(p, f->span);
+    print_place(p, "  ; ", f->span);
+    str_addc(p->out, '\n');
     print_head(p, f);
     str_adds(p->out, "{\n");
     p->indent = 1;
@@ -800,7 +821,7 @@ static void print_global(printer *p, const ir_var *v, ir_expr *const *values)
     str_adds(p->out, "\n\n");
 }
 
-static void print_module(const ir_module *m, const src_map *sources, str_buf *out)
+static void print_module(const ir_module *m, bool with_places, str_buf *out)
 {
     printer p;
     printer_init(&p, out);
@@ -813,7 +834,7 @@ static void print_module(const ir_module *m, const src_map *sources, str_buf *ou
         print_global(&p, m->globals.at[i], i < m->global_values.len ? m->global_values.at[i] : NULL);
     for (size_t i = 0; i < m->funcs.len; i++) {
         printer_init(&p, out);
-        p.sources = sources;
+        p.module = with_places && m->diags ? m : NULL;
         for (size_t k = 0; k < m->globals.len; k++)
             var_name(&p, m->globals.at[k]);
         str_adds(out, i ? "\n" : "");
@@ -823,12 +844,12 @@ static void print_module(const ir_module *m, const src_map *sources, str_buf *ou
 
 void ir_print(const ir_module *m, str_buf *out)
 {
-    print_module(m, NULL, out);
+    print_module(m, false, out);
 }
 
 void ir_print_spans(const ir_module *m, str_buf *out)
 {
-    print_module(m, m->diags ? m->diags->sources : NULL, out);
+    print_module(m, true, out);
 }
 
 void ir_print_func(const ir_func *f, str_buf *out)

@@ -151,7 +151,7 @@ typedef ir_stmt *stmt_reader(reader *r, src_span span);
 
 static ir_stmt *new_stmt(reader *r, ir_stmt_kind kind, src_span span)
 {
-    return ir_new_stmt(r->module, kind, span);
+    return ir_new_stmt(r->module, kind, span, 0);
 }
 
 static void set_args(reader *r, ir_stmt *s, int count, ir_expr *a, ir_expr *b, ir_expr *c)
@@ -570,9 +570,10 @@ static void read_func(reader *r)
         f->result = ir_read_type(r);
     while (read_func_property(r, f))
         continue;
+    // Before the body: it may call itself.
+    map_put(&r->funcs, name.at, name.len, f);
     read_block(r, &f->body);
     unbind_to(r, mark);
-    map_put(&r->funcs, name.at, name.len, f);
     ir_func_add(r->module, f);
 }
 

@@ -364,6 +364,8 @@ static void check_print(verifier *v, const ir_stmt *s)
 static void check_stmt(verifier *v, const ir_stmt *s)
 {
     v->stmt = s;
+    if (s->origin > v->module->sites.len)
+        ir_verify_broken(v, "the origin of a statement is a site");
     switch (s->kind) {
     case IR_DECL: check_decl(v, s); break;
     case IR_ASSIGN: check_assign(v, s); break;
@@ -490,6 +492,13 @@ static void check_unique(verifier *v, map *names, const char *name)
     map_put(names, name, strlen(name), v);
 }
 
+static void check_sites(verifier *v)
+{
+    for (uint32_t i = 1; i <= v->module->sites.len; i++)
+        if (ir_site_at(v->module, i)->parent >= i)
+            ir_verify_broken(v, "the site of a caller comes before those of what it calls");
+}
+
 bool ir_verify_after(ir_module *m, const char *pass)
 {
     verifier v = {.module = m, .pass = pass, .low = m->is_low};
@@ -499,6 +508,7 @@ bool ir_verify_after(ir_module *m, const char *pass)
     map_init(&names, m->arena);
     for (size_t i = 0; i < m->intrins.len; i++)
         check_unique(&v, &names, m->intrins.at[i]->instance);
+    check_sites(&v);
     for (size_t i = 0; i < m->globals.len; i++)
         check_global(&v, m->globals.at[i], i < m->global_values.len ? m->global_values.at[i] : NULL);
     for (size_t i = 0; i < m->funcs.len && v.messages < VERIFY_MAX_MESSAGES; i++) {

@@ -397,7 +397,7 @@ static void splice(tc *tx, tc_frame *f, ir_block *body)
     for (size_t i = 0; i < f->result_decls.len; i++)
         tc_emit(tx, f->result_decls.at[i]);
     if (f->label) {
-        ir_stmt *scope = ir_new_stmt(tx->ir, IR_SCOPE_OF, f->call_span);
+        ir_stmt *scope = tc_new_stmt(tx, IR_SCOPE_OF, f->call_span);
         scope->count = f->label;
         scope->body = *body;
         tc_emit(tx, scope);
@@ -413,15 +413,17 @@ void tc_missing_return(tc *tx, const tc_function *f)
     diag_help(d, "put a return at the end, or one into every branch");
 }
 
-static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span, bool compile_time)
+static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, uint32_t *site, src_span span, bool compile_time)
 {
     tc_frame frame = {
         .caller = tx->frame, .function = f, .scope = scope, .call_span = span, .title = tc_function_title(tx, f)};
+    frame.site = site;
     frame.compile_time = compile_time;
     frame.dissolved = true;
     frame.entry_region = tx->region;
     frame.in_instruction = f->facts->is_instruction;
     ir_block *saved = tx->block, body = {0};
+    int errors = tx->diags->error_count;
     tx->frame = &frame;
     frame.return_annotation = f->decl && f->decl->returns && !tx->needs_run_time
                                   ? tc_eval_annotation(tx, f->decl->returns, scope)
@@ -442,7 +444,10 @@ static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, src_span span,
         return tc_poison();
     if (saved)
         splice(tx, &frame, &body);
-    tc_value result = frame.has_result ? frame.result : tc_none();
+    // A body with errors that returns nothing might have returned something.
+    tc_value result = tx->diags->error_count != errors ? tc_poison() : tc_none();
+    if (frame.has_result)
+        result = frame.result;
     if (frame.return_annotation.kind != TC_NONE && frame.has_result && !frame.in_instruction)
         result = tc_conform(tx, result, frame.return_annotation, "the result", span);
     return result;
@@ -479,11 +484,13 @@ static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_tim
 {
     matching m;
     tc_frame *saved = tx->frame;
+    uint32_t site = 0;
     tc_frame outer = {.caller = saved, .function = f, .call_span = args->span, .title = tc_function_title(tx, f)};
     if (!prepare(tx, &m, f, args))
         return tc_poison();
     // Defaults, bounds and annotations are evaluated in a frame of the callee, for the notes' sake.
     outer.scope = m.scope;
+    outer.site = &site;
     outer.compile_time = compile_time;
     outer.preparing = true;
     tx->frame = &outer;
@@ -491,7 +498,7 @@ static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_tim
     tx->frame = saved;
     if (!ok)
         return tc_poison();
-    return run_body(tx, f, m.scope, args->span, compile_time);
+    return run_body(tx, f, m.scope, &site, args->span, compile_time);
 }
 
 // ---- evaluation while compiling
@@ -583,7 +590,7 @@ static tc_value call_device(tc *tx, tc_function *f, tc_args *args, matching *m)
         call->args[i] = e;
     }
     if (callee->result->kind == IR_VOID) {
-        ir_stmt *s = ir_new_stmt(tx->ir, IR_EVAL, args->span);
+        ir_stmt *s = tc_new_stmt(tx, IR_EVAL, args->span);
         s->value = call;
         tc_emit(tx, s);
         return tc_none();

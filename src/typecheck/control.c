@@ -228,7 +228,7 @@ static tc_flow rt_if(tc *tx, const ast_if *s, ir_expr *condition)
 {
     materialize(tx, &s->body);
     materialize(tx, &s->or_else);
-    ir_stmt *branch = ir_new_stmt(tx->ir, IR_IF, s->head);
+    ir_stmt *branch = tc_new_stmt(tx, IR_IF, s->head);
     branch->value = condition;
     branch_names then_names = {0}, else_names = {0};
     tc_flow then_flow = run_branch(tx, &s->body, &branch->body, s->head, &then_names);
@@ -409,6 +409,10 @@ static bool range_bounds(tc *tx, const tc_range *r, const ast_list *body, src_sp
             joined = DT_U32;
         t = joined;
     }
+    // A constant that the type cannot hold, as a step of -1 for unsigned bounds, makes it a signed one of 64 bits.
+    for (int i = 0; i < 3; i++)
+        if (r->bounds[i]->op == IR_OP_INT && !dt_holds_int(t, r->bounds[i]->u.i) && r->bounds[i]->type->scalar != DT_U64)
+            t = DT_I64;
     for (int i = 0; i < 3; i++)
         out[i] = steady_bound(tx, ir_cast(tx->ir, r->bounds[i], ir_scalar(tx->ir, t), span), body, span);
     return true;
@@ -424,7 +428,7 @@ static tc_flow range_for(tc *tx, const ast_for *s, const tc_range *r)
     ir_expr *bounds[3];
     if (!range_bounds(tx, r, &s->body, s->iterable->span, bounds))
         return TC_NEXT;
-    ir_stmt *loop = ir_new_stmt(tx->ir, IR_FOR, s->head);
+    ir_stmt *loop = tc_new_stmt(tx, IR_FOR, s->head);
     loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
     loop->arg_count = 3;
     loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, target_text(s->target), bounds[0]->type, s->target->span);
@@ -486,7 +490,7 @@ static tc_flow tasks_for(tc *tx, const ast_for *s, const tm_map *mapping, ir_exp
     if (tx->frame->compile_time && tc_wants_run_time(tx))
         return TC_ABORT;
     materialize(tx, &s->body);
-    ir_stmt *loop = ir_new_stmt(tx->ir, IR_TASKS, s->head);
+    ir_stmt *loop = tc_new_stmt(tx, IR_TASKS, s->head);
     loop->map = mapping;
     loop->args = ARENA_ARRAY(tx->arena, ir_expr *, 1);
     loop->arg_count = 1;
@@ -568,7 +572,7 @@ static tc_flow grid_for(tc *tx, const ast_for *s, const tc_grid *g)
         ir_expr *extent = tc_to_index(tx, g->extents[i], s->iterable->span);
         if (!extent)
             return TC_NEXT;
-        ir_stmt *loop = ir_new_stmt(tx->ir, IR_FOR, s->head);
+        ir_stmt *loop = tc_new_stmt(tx, IR_FOR, s->head);
         loop->unroll = unroll[i];
         loop->factor = factor[i];
         loop->args = ARENA_ARRAY(tx->arena, ir_expr *, 3);
@@ -618,7 +622,7 @@ static tc_flow sequence_for(tc *tx, const ast_for *s, tc_value record)
     if (s->or_else.len)
         tc_error(tx, HDS0167, s->head);
     materialize(tx, &s->body);
-    ir_stmt *loop = ir_new_stmt(tx->ir, IR_FOR, s->head);
+    ir_stmt *loop = tc_new_stmt(tx, IR_FOR, s->head);
     ir_expr *stop = tc_keep(tx, tc_default_rt(tx, length, span), "turns", span);
     dtype t = stop->type->scalar;
     ir_expr *bounds[3] = {ir_int(tx->ir, t, 0), stop, ir_int(tx->ir, t, 1)};
@@ -720,7 +724,7 @@ static tc_flow static_while(tc *tx, const ast_while *s)
 static tc_flow rt_while(tc *tx, const ast_while *s)
 {
     materialize(tx, &s->body);
-    ir_stmt *loop = ir_new_stmt(tx->ir, IR_WHILE, s->head);
+    ir_stmt *loop = tc_new_stmt(tx, IR_WHILE, s->head);
     int region = tc_region_enter(tx);
     ir_block *saved = tx->block;
     tx->block = &loop->body;
@@ -728,9 +732,9 @@ static tc_flow rt_while(tc *tx, const ast_while *s)
     ir_expr *condition = tc_condition(tx, c, s->condition->span);
     if (condition && loop->body.stmts.len) {
         // The condition needs statements of its own: they go into the loop, followed by the way out.
-        ir_stmt *leave = ir_new_stmt(tx->ir, IR_IF, s->head);
+        ir_stmt *leave = tc_new_stmt(tx, IR_IF, s->head);
         leave->value = ir_unary(tx->ir, IR_OP_NOT, condition, s->condition->span);
-        ir_append(tx->ir, &leave->body, ir_new_stmt(tx->ir, IR_BREAK, s->head));
+        ir_append(tx->ir, &leave->body, tc_new_stmt(tx, IR_BREAK, s->head));
         tc_emit(tx, leave);
         condition = ir_int(tx->ir, DT_BOOL, 1);
     }
@@ -796,7 +800,7 @@ tc_flow tc_exec_with(tc *tx, const ast_with *s)
 
 static tc_flow return_from_function(tc *tx, const ast_return *s, tc_value v)
 {
-    ir_stmt *r = ir_new_stmt(tx->ir, IR_RETURN, s->node.span);
+    ir_stmt *r = tc_new_stmt(tx, IR_RETURN, s->node.span);
     const ir_type *want = tx->frame->return_type;
     if (want && want->kind != IR_VOID) {
         r->value = tc_convert(tx, v, want, s->value ? s->value->span : s->node.span, "result");
@@ -829,7 +833,7 @@ static tc_value result_variable(tc *tx, tc_value v, src_span span)
         t = annotation.type;
     ir_var *var = ir_var_new(tx->ir, IR_VAR_LOCAL, "result", t, span);
     var->is_mutable = true;
-    ir_stmt *decl = ir_new_stmt(tx->ir, IR_DECL, span);
+    ir_stmt *decl = tc_new_stmt(tx, IR_DECL, span);
     decl->var = var;
     VEC_PUSH(tx->arena, &tx->frame->result_decls, decl);
     return tc_rt(ir_read(tx->ir, var, span));
@@ -874,7 +878,7 @@ static tc_flow return_early(tc *tx, const ast_return *s, tc_value v)
         f->result_span = s->node.span;
     }
     store_result(tx, f->result, v, s->node.span);
-    ir_stmt *leave = ir_new_stmt(tx->ir, IR_LEAVE, s->node.span);
+    ir_stmt *leave = tc_new_stmt(tx, IR_LEAVE, s->node.span);
     leave->count = f->label;
     tc_emit(tx, leave);
     return TC_DEAD;

@@ -1,6 +1,24 @@
 // Writing IR: statements, variables, order of evaluation, control-flow regions.
 #include "typecheck/tc_priv.h"
 
+// The site of the call that [f] belongs to. Most calls are evaluated while compiling, so sites are made when the first
+// statement is; those of an attempt are dropped with it.
+static uint32_t site_of(tc *tx, const tc_frame *f)
+{
+    while (f && f->preparing && !f->site)
+        f = f->caller;
+    if (!f || !f->site || tx->speculating)
+        return 0;
+    if (!*f->site)
+        *f->site = ir_site_add(tx->ir, f->call_span, site_of(tx, f->caller), f->title);
+    return *f->site;
+}
+
+ir_stmt *tc_new_stmt(tc *tx, ir_stmt_kind kind, src_span span)
+{
+    return ir_new_stmt(tx->ir, kind, span, site_of(tx, tx->frame));
+}
+
 void tc_emit(tc *tx, ir_stmt *s)
 {
     tc_wants_run_time(tx); // whatever emits code cannot be evaluated while compiling
@@ -14,7 +32,7 @@ void tc_emit(tc *tx, ir_stmt *s)
 ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init, src_span span)
 {
     ir_var *v = ir_var_new(tx->ir, IR_VAR_LOCAL, name, type, span);
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_DECL, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_DECL, span);
     s->var = v;
     s->value = init;
     tc_emit(tx, s);
@@ -105,7 +123,7 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
         return v;
     ir_var *t = ir_var_new(tx->ir, IR_VAR_LOCAL, "t", v.rt->type, span);
     t->role = IR_ROLE_KEPT;
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_DECL, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_DECL, span);
     s->var = t;
     s->value = v.rt;
     tc_emit(tx, s); // at the end, then moved to its place
@@ -120,7 +138,7 @@ void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span)
 {
     v->is_mutable = true;
     map_put_ptr(&tx->definitions, v, NULL);
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_ASSIGN, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_ASSIGN, span);
     s->var = v;
     s->value = value;
     tc_emit(tx, s);

@@ -185,7 +185,7 @@ static tc_value logical_rt(tc *tx, ast_op op, tc_value left, const ast_expr *rig
     if (aside.stmts.len == 0)
         return tc_rt(ir_binary(tx->ir, op == AST_OP_LOGICAL_AND ? IR_OP_LAND : IR_OP_LOR, a, b, span));
     ir_var *result = tc_declare(tx, "holds", ir_scalar(tx->ir, DT_BOOL), a, span);
-    ir_stmt *branch = ir_new_stmt(tx->ir, IR_IF, span);
+    ir_stmt *branch = tc_new_stmt(tx, IR_IF, span);
     ir_expr *value = ir_read(tx->ir, result, span);
     branch->value = op == AST_OP_LOGICAL_AND ? value : ir_unary(tx->ir, IR_OP_NOT, value, span);
     branch->body = aside;
@@ -300,7 +300,7 @@ static tc_value eval_if_expr(tc *tx, const ast_if_expr *e)
     if (!then_block.stmts.len && !else_block.stmts.len)
         return tc_rt(ir_select(tx->ir, condition, x, y, e->node.span));
     ir_var *result = tc_declare(tx, "chosen", t, NULL, e->node.span);
-    ir_stmt *branch = ir_new_stmt(tx->ir, IR_IF, e->node.span);
+    ir_stmt *branch = tc_new_stmt(tx, IR_IF, e->node.span);
     branch->value = condition;
     branch->body = then_block;
     branch->or_else = else_block;

@@ -385,13 +385,27 @@ static tc_value emit_array(tc *tx, ir_expr *call, const tc_tensor_type *type, sr
         return t;
     t.tensor->is_temporary = true;
     int count;
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_INTRIN_TO, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_INTRIN_TO, span);
     s->args = ARENA_ARRAY(tx->arena, ir_expr *, 1);
     s->arg_count = 1;
     s->args[0] = tc_tensor_tile(tx, t.tensor, &count, span);
     s->value = call;
     tc_emit(tx, s);
     return t;
+}
+
+// The statements stand where the call does, not in the declaration.
+static tc_value emit_call(tc *tx, ir_expr *call, const tc_tensor_type *array, bool is_pure, src_span span)
+{
+    if (array)
+        return emit_array(tx, call, array, span);
+    if (call->type->kind == IR_VOID) {
+        ir_stmt *s = tc_new_stmt(tx, IR_EVAL, span);
+        s->value = call;
+        tc_emit(tx, s);
+        return tc_none();
+    }
+    return tc_rt(is_pure ? call : ir_read(tx->ir, tc_declare_result(tx, call, span), span));
 }
 
 tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args)
@@ -403,6 +417,18 @@ tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args)
     if (args->list.at[0].value.kind != TC_STR)
         return TC_ERR(tx, HDS0184, text_span, "the text", "str", tc_describe(tx, args->list.at[0].value));
     tc_function *f = (tc_function *)frame->function;
+    if (tx->func && tx->func->kind == IR_HOST_FUNC && (is_ptx || f->facts->scope != IR_SCOPE_THREAD)) {
+        diag *d = tc_error(tx, HDS0295, frame->call_span.begin ? frame->call_span : args->span,
+                           arena_printf(tx->arena, "instruction '%s'", f->name->text));
+        diag_label(d, f->decl->name_span, "declared here");
+        return tc_poison();
+    }
+    if (strcmp(f->module->path, "hidet.lang.testing") == 0 &&
+        (!tx->in_test || !tx->func || tx->func->kind != IR_HOST_FUNC)) {
+        diag *d = tc_error(tx, HDS0298, frame->call_span.begin ? frame->call_span : args->span, f->name->text);
+        diag_help(d, "fills and comparisons of tensors are the host's part of a test");
+        return tc_poison();
+    }
     if (!check_arch(tx, f))
         return tc_poison();
     instr_builder b = {.tx = tx, .f = f, .span = text_span};
@@ -418,15 +444,8 @@ tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args)
     call->u.intrin = instance;
     for (size_t i = 0; i < b.args.len; i++)
         call->args[i] = b.args.at[i];
-    if (array)
-        return emit_array(tx, call, array, span);
-    if (instance->result->kind == IR_VOID) {
-        ir_stmt *s = ir_new_stmt(tx->ir, IR_EVAL, span);
-        s->value = call;
-        tc_emit(tx, s);
-        return tc_none();
-    }
-    if (f->facts->pure)
-        return tc_rt(call);
-    return tc_rt(ir_read(tx->ir, tc_declare_result(tx, call, span), span));
+    tx->frame = frame->caller;
+    tc_value result = emit_call(tx, call, array, f->facts->pure, span);
+    tx->frame = frame;
+    return result;
 }

@@ -94,15 +94,16 @@ static void classify_decorator(tc *tx, tc_function *f, const ast_expr *d)
             f->facts->needs_run_time = true;
     } else if (strcmp(name, "test") == 0) {
         f->facts->is_test = true;
+        f->facts->test_call = d->kind == AST_CALL ? (const ast_call *)d : NULL;
     } else {
         diag *e = tc_error(tx, HDS0220, d->span, name);
         diag_help(e, "decorators are @hidet.script, @instruction(…) and @test");
     }
 }
 
-static bool calls_kernel(tc *tx, const tc_function *f, const ast_list *body, int depth);
+static bool launches(tc *tx, const tc_function *f);
 
-static bool expr_launches(tc *tx, const tc_function *f, const ast_expr *e, int depth)
+static bool expr_launches(tc *tx, const tc_function *f, const ast_expr *e)
 {
     if (!e || e->kind != AST_CALL)
         return false;
@@ -119,33 +120,33 @@ static bool expr_launches(tc *tx, const tc_function *f, const ast_expr *e, int d
         tc_binding_value(tx, b, e->span);
     if (b->value.kind == TC_NATIVE)
         return strcmp(b->value.native->name, "tensor") == 0;
-    if (b->value.kind != TC_FUNCTION || b->value.function->decl == f->decl || depth > 4)
+    if (b->value.kind != TC_FUNCTION)
         return false;
     tc_function_classify(tx, b->value.function);
-    return b->value.function->facts->is_kernel || b->value.function->facts->is_host;
+    return b->value.function->facts->is_kernel || launches(tx, b->value.function);
 }
 
-static bool calls_kernel(tc *tx, const tc_function *f, const ast_list *body, int depth)
+static bool calls_kernel(tc *tx, const tc_function *f, const ast_list *body)
 {
     for (size_t i = 0; i < body->len; i++) {
         const ast_stmt *s = body->at[i];
         bool hit = false;
         switch (s->kind) {
         case AST_EXPR_STMT:
-            hit = expr_launches(tx, f, ((const ast_expr_stmt *)s)->value, depth);
+            hit = expr_launches(tx, f, ((const ast_expr_stmt *)s)->value);
             break;
         case AST_ASSIGN:
-            hit = expr_launches(tx, f, ((const ast_assign *)s)->value, depth);
+            hit = expr_launches(tx, f, ((const ast_assign *)s)->value);
             break;
         case AST_FOR:
-            hit = calls_kernel(tx, f, &((const ast_for *)s)->body, depth + 1);
+            hit = calls_kernel(tx, f, &((const ast_for *)s)->body);
             break;
         case AST_WHILE:
-            hit = calls_kernel(tx, f, &((const ast_while *)s)->body, depth + 1);
+            hit = calls_kernel(tx, f, &((const ast_while *)s)->body);
             break;
         case AST_IF:
-            hit = calls_kernel(tx, f, &((const ast_if *)s)->body, depth + 1) ||
-                  calls_kernel(tx, f, &((const ast_if *)s)->or_else, depth + 1);
+            hit = calls_kernel(tx, f, &((const ast_if *)s)->body) ||
+                  calls_kernel(tx, f, &((const ast_if *)s)->or_else);
             break;
         default:
             break;
@@ -154,6 +155,17 @@ static bool calls_kernel(tc *tx, const tc_function *f, const ast_list *body, int
             return true;
     }
     return false;
+}
+
+// Whether it launches a kernel or allocates, itself or by what it calls.
+static bool launches(tc *tx, const tc_function *f)
+{
+    tc_function_facts *facts = f->facts;
+    if (!facts->launches_known && f->decl) {
+        facts->launches_known = true; // a function that calls itself does not find out by that
+        facts->launches = calls_kernel(tx, f, &f->decl->body);
+    }
+    return facts->launches;
 }
 
 void tc_function_classify(tc *tx, tc_function *f)
@@ -174,8 +186,7 @@ void tc_function_classify(tc *tx, tc_function *f)
                      (str_equal(((const ast_string *)kind)->value, STR("public")) ||
                       str_equal(((const ast_string *)kind)->value, STR("host")));
     facts->is_kernel = facts->has_grid || facts->has_block;
-    facts->is_host =
-        !facts->is_kernel && !facts->is_instruction && (says_host || calls_kernel(tx, f, &f->decl->body, 0));
+    facts->is_host = !facts->is_kernel && (says_host || (facts->is_script && launches(tx, f)));
     tx->frame = saved;
 }
 
@@ -538,6 +549,11 @@ static bool bind_open_types(kernel_builder *k, const bool *bound, bool is_entry)
             if (tc_is_poison(v) || !tc_check_bound(tx, p, v, k->scope, p->span))
                 return false;
             tc_scope_bind(tx, k->scope, p->name, v, p->span);
+        } else if (t != DT_NONE && !is_entry) {
+            diag *d = tc_error(tx, HDS0204, tx->frame->call_span, p->name->text, tc_function_title(tx, k->f));
+            diag_label(d, p->span, "the type parameter");
+            diag_help(d, "name it: %s(…, %s=…)", k->f->name->text, p->name->text);
+            return false;
         } else if (t != DT_NONE) {
             ir_var *s = size_param(tx, p, t);
             VEC_PUSH(tx->arena, &k->sizes, s);
@@ -662,6 +678,50 @@ static const ir_type *annotated_result(tc *tx, const tc_function *f, tc_scope *s
     return NULL;
 }
 
+// The element of a tensor, or the memory behind a pointer, that host code touches first.
+typedef struct touched {
+    const char *name;
+    src_span span;
+} touched;
+
+static void touch(touched *t, const ir_var *v, src_span span)
+{
+    if (t->name || (v && (!v->tensor || v->tensor->space != IR_GLOBAL)))
+        return;
+    *t = (touched){v ? v->name : "the pointer", span};
+}
+
+static void touch_expr(void *user, ir_expr *e)
+{
+    if (e->op == IR_OP_LOAD || e->op == IR_OP_PLOAD)
+        touch(user, e->op == IR_OP_LOAD ? e->u.var : NULL, e->span);
+}
+
+typedef struct touch_search {
+    tc *tx;
+    touched found;
+} touch_search;
+
+static void touch_stmt(void *user, ir_stmt *s)
+{
+    touch_search *search = user;
+    if (s->kind == IR_STORE || s->kind == IR_PSTORE)
+        touch(&search->found, s->kind == IR_STORE ? s->var : NULL, s->span);
+    ir_walk_stmt_exprs(search->tx->ir, s, touch_expr, &search->found);
+}
+
+// Host code runs beside the GPU, whose memory it does not see. (Tests run where all memory is one.)
+static bool check_host_code(tc *tx, ir_func *func)
+{
+    touch_search search = {tx, {0}};
+    ir_walk(&func->body, touch_stmt, &search);
+    if (!search.found.name)
+        return true;
+    diag *d = tc_error(tx, HDS0294, search.found.span, search.found.name);
+    diag_help(d, "launch a kernel that does it, or say it in a test");
+    return false;
+}
+
 static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name,
                              tc_captures *captures, ir_func_kind kind, kernel_builder *k, src_span call_span)
 {
@@ -688,14 +748,34 @@ static ir_func *build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool
     if (result)
         k->func->result = result;
     ok = result && run_own_body(k, result, caller, call_span);
-    if (ok && kind == IR_KERNEL)
-        ok = finish_kernel(k);
+    if (ok)
+        ok = kind == IR_KERNEL ? finish_kernel(k) : check_host_code(tx, k->func);
     tx->frame = &frame;
     leave(tx, saved);
     if (!ok)
         return NULL;
     ir_func_add(tx->ir, k->func);
     return k->func;
+}
+
+// A host function without parameters: the names of [f]'s are bound in [scope]. NULL after errors.
+ir_func *tc_host_function(tc *tx, tc_function *f, tc_scope *scope, const char *title)
+{
+    kernel_builder k = {.tx = tx, .f = f, .scope = scope};
+    k.func = ir_func_new(tx->ir, IR_HOST_FUNC, unique_name(tx, f->name->text), f->decl->name_span);
+    k.func->doc = f->decl->doc;
+    k.func->title = title;
+    k.func->result = ir_void(tx->ir);
+    k.func->is_public = true;
+    for (int i = 0; i < 3; i++)
+        k.func->grid[i] = k.func->block[i] = NULL;
+    saved_state saved = enter(tx, k.func, &k.func->body, NULL);
+    bool ok = run_own_body(&k, k.func->result, NULL, (src_span){0});
+    leave(tx, saved);
+    if (!ok)
+        return NULL;
+    ir_func_add(tx->ir, k.func);
+    return k.func;
 }
 
 static tc_scope *entry_scope(tc *tx, tc_function *f, bool *bound)
@@ -810,7 +890,7 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
     if (!kernel)
         return tc_poison();
     kernel->is_public = true;
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_LAUNCH, args->span);
+    ir_stmt *s = tc_new_stmt(tx, IR_LAUNCH, args->span);
     s->func = kernel;
     VEC(ir_expr *) actual = {0};
     for (size_t i = 0; i < params->len; i++) {
@@ -1084,7 +1164,7 @@ static bool chosen_entries(tc *tx)
     return ok;
 }
 
-static bool check_defines(tc *tx)
+bool tc_check_defines(tc *tx)
 {
     bool ok = true;
     for (int i = 0; i < tx->options->define_count; i++)
@@ -1100,7 +1180,7 @@ bool tc_compile_entries(tc *tx)
     tc_frame frame = {.scope = tx->main->scope};
     tx->frame = &frame;
     if (tx->options->entry_count)
-        return chosen_entries(tx) && check_defines(tx);
+        return chosen_entries(tx) && tc_check_defines(tx);
     bool ok = true;
     int found = 0;
     VEC(const tc_function *) open = {0};
@@ -1130,5 +1210,5 @@ bool tc_compile_entries(tc *tx)
                   open.at[0]->name->text);
         ok = false;
     }
-    return check_defines(tx) && ok;
+    return tc_check_defines(tx) && ok;
 }

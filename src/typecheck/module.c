@@ -270,11 +270,10 @@ static const char *stem(arena *a, const char *path)
     return arena_strndup(a, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
 }
 
-ir_module *tc_compile(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options)
+tc *tc_open(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options)
 {
     tc *tx = ARENA_NEW(a, tc);
     tc_init(tx, a, syms, diags, options, stem(a, file->name));
-    int before = diags->error_count;
     tx->main = module_new(tx, stem(a, file->name), file);
     tx->main->is_main = true;
     tx->main_scope = tx->main->scope;
@@ -282,11 +281,16 @@ ir_module *tc_compile(arena *a, sym_table *syms, diag_context *diags, src_file *
     if (tx->main->ast->has_errors)
         return NULL;
     evaluate_module(tx, tx->main);
-    if (!tx->aborted)
+    return tx;
+}
+
+ir_module *tc_compile(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options)
+{
+    int before = diags->error_count;
+    tc *tx = tc_open(a, syms, diags, file, options);
+    if (tx && !tx->aborted)
         tc_compile_entries(tx);
-    if (diags->error_count != before)
-        return NULL;
-    return tx->ir;
+    return tx && diags->error_count == before ? tx->ir : NULL;
 }
 
 static tc_value eval_text(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,

@@ -211,7 +211,7 @@ static tc_value pointer_view(tc *tx, const tc_native *self, tc_args *args)
     // A tensor variable with an initialiser: its base pointer.
     v.tensor->base->kind = IR_VAR_LOCAL;
     v.tensor->base->tensor->align_bytes = (int)ir_type_bytes(t.elem);
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_DECL, args->span);
+    ir_stmt *s = tc_new_stmt(tx, IR_DECL, args->span);
     s->var = v.tensor->base;
     s->value = base;
     tc_emit(tx, s);
@@ -318,7 +318,7 @@ static tc_value run_assume(tc *tx, const tc_native *self, tc_args *args)
     ir_expr *e = tc_condition(tx, c, args->list.at[0].span);
     if (!e)
         return tc_poison();
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_ASSUME, args->span);
+    ir_stmt *s = tc_new_stmt(tx, IR_ASSUME, args->span);
     s->value = e;
     tc_emit(tx, s);
     return tc_none();
@@ -332,7 +332,7 @@ static tc_value run_comment(tc *tx, const tc_native *self, tc_args *args)
         return TC_ERR(tx, HDS0184, args->span, "the comment", "str", tc_describe(tx, v));
     if (!tx->block)
         return tc_none();
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_COMMENT, args->span);
+    ir_stmt *s = tc_new_stmt(tx, IR_COMMENT, args->span);
     s->text = arena_strndup(tx->arena, v.s.at, v.s.len);
     tc_emit(tx, s);
     return tc_none();

@@ -604,7 +604,7 @@ static void add_escaped(str_buf *out, str text)
 
 static tc_value emit_print(tc *tx, const char *text, ir_expr **args, size_t count, src_span span)
 {
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_PRINT, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_PRINT, span);
     s->text = text;
     s->args = args;
     s->arg_count = (int)count;

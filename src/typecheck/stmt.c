@@ -195,7 +195,7 @@ static bool store_pointer(tc *tx, ir_expr *p, const tc_list *items, tc_value v, 
     ir_expr *value = index ? tc_convert(tx, v, p->type->elem, value_span, "stored value") : NULL;
     if (!value)
         return false;
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_PSTORE, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_PSTORE, span);
     s->args = ARENA_ARRAY(tx->arena, ir_expr *, 2);
     s->arg_count = 2;
     s->args[0] = p;
@@ -502,6 +502,92 @@ static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
 // ---- the rest
 // ------------------------------------------------------------------------------------------------------------------------
 
+// ---- asserts of tests say what they found: "y[i] is 1.5, x[i] + x[i] is 1.25, i is 3"
+
+typedef struct told {
+    str_buf format;
+    VEC(ir_expr *) values;
+} told;
+
+static const char *exact_conversion(const ir_type *t)
+{
+    bool is_wide = dt_bits(t->scalar) == 64;
+    if (dt_is_float(t->scalar))
+        return is_wide ? "%.17g" : dt_bits(t->scalar) == 32 ? "%.9g" : "%.6g";
+    return dt_is_signed(t->scalar) ? (is_wide ? "%lld" : "%d") : is_wide ? "%llu" : "%u";
+}
+
+static void tell(tc *tx, told *t, str what, ir_expr *value)
+{
+    str_adds(&t->format, t->values.len ? ", " : "");
+    for (size_t i = 0; i < what.len; i++)
+        str_adds(&t->format, what.at[i] == '%' ? "%%" : what.at[i] == '\n' ? " " : (char[]){what.at[i], 0});
+    str_addf(&t->format, " is %s", exact_conversion(value->type));
+    VEC_PUSH(tx->arena, &t->values, value);
+}
+
+typedef struct loop_search {
+    tc *tx;
+    VEC(const ir_var *) found;
+} loop_search;
+
+static void find_loop_variable(void *user, ir_expr *e)
+{
+    loop_search *s = user;
+    bool known = e->op != IR_OP_VAR || e->u.var->kind != IR_VAR_LOOP;
+    for (size_t i = 0; i < s->found.len; i++)
+        known |= s->found.at[i] == e->u.var;
+    if (!known)
+        VEC_PUSH(s->tx->arena, &s->found, e->u.var);
+}
+
+static bool tellable(const ir_expr *e)
+{
+    return e->type->kind == IR_SCALAR && e->op != IR_OP_INT && e->op != IR_OP_FLOAT &&
+           dt_kind_of(e->type->scalar) != DT_KIND_COMPLEX;
+}
+
+static str source_text(tc *tx, const ast_expr *e)
+{
+    const src_file *file = src_file_at(tx->diags->sources, e->span.begin);
+    return (str){file->text.at + (e->span.begin - file->base), e->span.end - e->span.begin};
+}
+
+// Both sides of a comparison and the loop variables in them; nothing of other conditions.
+static void tell_sides(tc *tx, told *t, const ast_expr *condition, const ir_expr *e)
+{
+    const ast_compare *c = condition->kind == AST_COMPARE ? (const ast_compare *)condition : NULL;
+    if (!c || c->operands.len != 2 || !(ir_op_properties(e->op) & IR_COMPARE) || e->arg_count != 2)
+        return;
+    loop_search loops = {.tx = tx};
+    for (int i = 0; i < 2; i++) {
+        if (tellable(e->args[i]))
+            tell(tx, t, source_text(tx, c->operands.at[i]), e->args[i]);
+        ir_walk_expr(tx->ir, e->args[i], find_loop_variable, &loops);
+    }
+    for (size_t i = 0; i < loops.found.len && t->values.len; i++)
+        tell(tx, t, str_of(loops.found.at[i]->name), ir_read(tx->ir, (ir_var *)loops.found.at[i], condition->span));
+}
+
+// if not condition: print what it is about
+static void explain_assert(tc *tx, const ast_assert *s, ir_expr *condition)
+{
+    told t = {0};
+    str_buf_init(&t.format, tx->arena);
+    tell_sides(tx, &t, s->condition, condition);
+    if (!t.values.len)
+        return;
+    str_addc(&t.format, '\n');
+    ir_stmt *print = tc_new_stmt(tx, IR_PRINT, s->node.span);
+    print->text = str_text(&t.format);
+    print->args = t.values.at;
+    print->arg_count = (int)t.values.len;
+    ir_stmt *branch = tc_new_stmt(tx, IR_IF, s->node.span);
+    branch->value = ir_unary(tx->ir, IR_OP_NOT, condition, s->condition->span);
+    ir_append(tx->ir, &branch->body, print);
+    tc_emit(tx, branch);
+}
+
 static bool exec_assert(tc *tx, const ast_assert *s)
 {
     tc_value c = tc_eval(tx, s->condition);
@@ -528,7 +614,9 @@ static bool exec_assert(tc *tx, const ast_assert *s)
             tc_error(tx, HDS0158, s->message->span, tc_describe(tx, message));
         return false;
     }
-    ir_stmt *a = ir_new_stmt(tx->ir, IR_ASSERT, s->node.span);
+    if (tx->in_test && tx->func && tx->func->kind == IR_HOST_FUNC && !tx->speculating)
+        explain_assert(tx, s, condition);
+    ir_stmt *a = tc_new_stmt(tx, IR_ASSERT, s->node.span);
     a->value = condition;
     a->text = arena_strndup(tx->arena, message.s.at, message.s.len);
     tc_emit(tx, a);
@@ -540,7 +628,7 @@ static bool exec_expression(tc *tx, const ast_expr_stmt *s)
     tc_value v = tc_eval(tx, s->value);
     if (v.kind == TC_RT && !ir_is_pure(v.rt) && v.rt->op != IR_OP_VAR && v.rt->op != IR_OP_LOAD &&
         v.rt->op != IR_OP_PLOAD) {
-        ir_stmt *e = ir_new_stmt(tx->ir, IR_EVAL, s->node.span);
+        ir_stmt *e = tc_new_stmt(tx, IR_EVAL, s->node.span);
         e->value = v.rt;
         tc_emit(tx, e);
     }
@@ -628,7 +716,7 @@ static tc_flow exec_node(tc *tx, const ast_stmt *s)
             return TC_NEXT;
         }
         if (loop->kind == TC_LOOP_RT) {
-            tc_emit(tx, ir_new_stmt(tx->ir, s->kind == AST_BREAK ? IR_BREAK : IR_CONTINUE, s->span));
+            tc_emit(tx, tc_new_stmt(tx, s->kind == AST_BREAK ? IR_BREAK : IR_CONTINUE, s->span));
             return TC_DEAD;
         }
         if (loop->kind == TC_LOOP_TASKS || loop->region != tx->region) {

@@ -206,10 +206,12 @@ struct tc_function {
 
 typedef struct tc_function_facts {
     bool is_kernel, is_script, is_instruction, is_test, is_host;
+    bool launches_known, launches; // what makes a function under @hidet.script a host function
     bool has_grid, has_block;
     bool needs_run_time; // compile-time evaluation failed once for want of run-time values
     bool decorators_done;
     bool in_progress; // its plain check is under way
+    const ast_call *test_call; // @test(…); NULL: @test
     // @instruction(…)
     const char *arch_text;
     const arch *arch;
@@ -323,6 +325,7 @@ struct tc_frame {
     tc_scope *scope;
     src_span call_span;
     const char *title;
+    uint32_t *site;    // of the call that is dissolved, 0 until a statement needs it; NULL: no such call
     bool compile_time; // loops over known bounds run
     bool preparing;    // its arguments are being matched: the frame of the body, if there is one yet, tells the same
     bool dissolved;    // `return` gives a value to the caller instead of a RETURN statement
@@ -383,6 +386,7 @@ struct tc {
     map names_used;  // IR function names
     uint32_t next_id;
     bool attrs_allowed;
+    bool in_test; // host code is a test's: elements can be read and written there
     src_span value_span; // right side of the assignment under way; nowhere outside of one
     // captures of the kernel being written from a host function
     struct tc_captures *captures;
@@ -483,6 +487,8 @@ bool tc_step(tc *tx, src_span span);                 // false: the budget is gon
 const char *tc_suggest(tc *tx, const char *const *names, str name);
 
 // emit.c
+// A statement of the current function, with its origin.
+ir_stmt *tc_new_stmt(tc *tx, ir_stmt_kind kind, src_span span);
 void tc_emit(tc *tx, ir_stmt *s);
 ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init, src_span span);
 ir_var *tc_declare_result(tc *tx, ir_expr *call, src_span span);
@@ -560,6 +566,8 @@ ir_func *tc_kernel_instance(tc *tx, tc_function *f, tc_args *args, tc_captures *
 tc_value tc_launch(tc *tx, tc_function *f, tc_args *args);
 ir_func *tc_device_instance(tc *tx, tc_function *f, tc_scope *types, src_span span);
 bool tc_compile_entries(tc *tx);
+bool tc_check_defines(tc *tx);
+ir_func *tc_host_function(tc *tx, tc_function *f, tc_scope *scope, const char *title);
 bool tc_defined(tc *tx, sym name, tc_value *out); // -D NAME=VALUE
 // types.c
 tc_value tc_eval_annotation(tc *tx, const ast_expr *annotation, tc_scope *scope);
@@ -601,6 +609,8 @@ bool tc_record_store_all(tc *tx, tc_record *to, tc_record *from, src_span span);
 tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args);
 bool tc_instruction_decorator(tc *tx, tc_function *f, const ast_call *call);
 // module.c
+// The context of a file whose top level has been evaluated; NULL after errors.
+tc *tc_open(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options);
 tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *importer, src_span span);
 bool tc_exec_import(tc *tx, const ast_stmt *s);
 tc_value tc_module_attribute(tc *tx, tc_module *m, sym name, src_span span, tc_module *from);

@@ -177,6 +177,11 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
     tc_tensor_type local = *type;
     if (needs_storage && local.space == IR_GLOBAL && tx->func && tx->func->kind != IR_HOST_FUNC)
         local.space = IR_REGISTER;
+    if (needs_storage && local.space != IR_GLOBAL && tx->func && tx->func->kind == IR_HOST_FUNC) {
+        diag *d = tc_error(tx, HDS0295, span, local.space == IR_SHARED ? "shared memory" : "a register tensor");
+        diag_help(d, "on the host, write tensor(%s, shape)", tc_text(tx, tc_type(local.elem)));
+        return tc_poison();
+    }
     int64_t shape[TM_MAX_RANK];
     if (needs_storage && !local.map && !static_shape(&local, shape) && !(tx->func && tx->func->kind == IR_HOST_FUNC))
         return open_shape(tx, &local, span);
@@ -191,7 +196,7 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
     tc_value value = tc_tensor_of_var(tx, v);
     if (!needs_storage)
         return value;
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_ALLOC, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_ALLOC, span);
     s->var = v;
     if (init.kind != TC_NONE) {
         s->value = tc_convert(tx, init, info->elem, span, "initial value");
@@ -326,7 +331,7 @@ bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v
     ir_expr *value = base ? tc_convert(tx, v, t->base->tensor->elem, value_span, "stored value") : NULL;
     if (!value)
         return false;
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_STORE, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_STORE, span);
     s->var = t->base;
     s->args = base;
     s->arg_count = t->base->tensor->rank;
@@ -641,7 +646,7 @@ bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span)
     }
     if (retarget(tx, v.tensor, to))
         return true;
-    ir_stmt *s = ir_new_stmt(tx->ir, IR_COPY, span);
+    ir_stmt *s = tc_new_stmt(tx, IR_COPY, span);
     s->args = ARENA_ARRAY(tx->arena, ir_expr *, 2);
     s->arg_count = 2;
     s->args[0] = to;
@@ -678,6 +683,22 @@ static tc_value shape_tuple(tc *tx, const tc_tensor *t)
     return tc_list_new(tx, TC_TUPLE, t->shape, (size_t)t->rank);
 }
 
+// Elements from one index to the next, by dimension of the view; None where the layout has no such numbers.
+static tc_value stride_tuple(tc *tx, const tc_tensor *t)
+{
+    const ir_tensor *info = t->base->tensor;
+    if (t->map || (info->layout && info->layout->kind != TM_LAYOUT_STRIDED))
+        return tc_none();
+    tc_value strides[TM_MAX_RANK];
+    for (int d = 0; d < info->rank; d++) {
+        int64_t known = info->layout ? info->layout->strides[d] : 0;
+        bool is_known = info->layout || ir_const_int(info->strides[d], &known);
+        if (t->dim_of[d] >= 0)
+            strides[t->dim_of[d]] = is_known ? tc_of_int(known) : tc_rt(info->strides[d]);
+    }
+    return tc_list_new(tx, TC_TUPLE, strides, (size_t)t->rank);
+}
+
 static tc_value element_count(tc *tx, const tc_tensor *t, src_span span)
 {
     tc_value n = tc_of_int(1);
@@ -693,6 +714,8 @@ tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
     str n = sym_str(name);
     if (str_equal(n, STR("shape")))
         return shape_tuple(tx, t);
+    if (str_equal(n, STR("strides")))
+        return stride_tuple(tx, t);
     if (str_equal(n, STR("dtype")))
         return tc_type(info->elem);
     if (str_equal(n, STR("rank")))

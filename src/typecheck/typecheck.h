@@ -39,6 +39,37 @@ typedef struct tc_options {
 // and a warning. All memory in [a].
 ir_module *tc_compile(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options);
 
+// ---- tests: functions under @test -------------------------------------------------------------------------------------
+
+// One case of a test: the function with one choice of its parameters, and what is expected of it.
+typedef struct tc_test {
+    const char *function;   // "softmax_matches"
+    const char *title;      // "softmax_matches[T=f16, n=31]"
+    int number;             // of the case among the function's, from 0
+    src_span span;          // of the function's name
+    diag_code error;        // compiling it gives this; DIAG_NONE: nothing
+    diag_code finds;        // running it finds this
+    diag_code also[3];      // and what may come with it; DIAG_NONE: nothing more
+    const char *at;         // … at a line that contains this text; NULL: anywhere
+    src_span expected_span; // of the finds= or error=
+    int seeds;              // runs under this many schedules
+    int64_t budget;         // most warp instructions of a launch; 0: the default
+    const arch *arch;       // the architecture that it needs; NULL: any
+    const char *skip;       // why it is not run; NULL: it is
+} tc_test;
+
+typedef VEC(tc_test) tc_test_list;
+
+// The cases of [file]'s tests, in order. What is wrong with the file (there are no cases then) or with a decorator (the
+// other tests' are there) is in [diags]. [define_used]: for each of the options' defines, set where the file has the
+// constant; NULL: each must be there.
+void tc_list_tests(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
+                   tc_test_list *out, bool *define_used);
+// Elaborates one case by itself. Its host function, which has no parameters, is the module's last function. NULL after
+// errors.
+ir_module *tc_compile_test(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
+                           const tc_test *test);
+
 // Evaluates one expression that must be a task mapping (or layout), as `hdsc mapping` takes it. NULL after errors.
 const tm_map *tc_eval_mapping(arena *a, sym_table *syms, diag_context *diags, src_file *expression,
                               const tc_options *options);

@@ -240,7 +240,7 @@ static verdict judge(const cleaner *c, const ir_stmt *s)
 
 static ir_stmt *eval_of(cleaner *c, const ir_stmt *s)
 {
-    ir_stmt *e = ir_new_stmt(c->module, IR_EVAL, s->span);
+    ir_stmt *e = ir_new_stmt(c->module, IR_EVAL, s->span, s->origin);
     e->value = s->value;
     return e;
 }

@@ -49,14 +49,14 @@ static ir_expr *tile_at(const wide_loop *w, ir_var *registers, ir_expr *slot, in
     return tile;
 }
 
-static ir_stmt *new_copy(const wide_loop *w, ir_expr *to, ir_expr *from, int width, src_span span)
+static ir_stmt *new_copy(const wide_loop *w, const wide_group *g, ir_expr *to, ir_expr *from)
 {
-    ir_stmt *copy = ir_new_stmt(w->px->module, IR_COPY, span);
+    ir_stmt *copy = ir_new_stmt(w->px->module, IR_COPY, g->stmt->span, g->stmt->origin);
     copy->args = ARENA_ARRAY(w->px->module->arena, ir_expr *, 2);
     copy->args[0] = to;
     copy->args[1] = from;
     copy->arg_count = 2;
-    copy->count = width;
+    copy->count = g->width;
     return copy;
 }
 
@@ -90,7 +90,7 @@ static ir_expr *inside_whole(wide_loop *w, const wide_group *g, ir_expr *turn, i
 static void copy_one_by_one(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr *slot, bool in, ir_block *out)
 {
     ir_module *m = w->px->module;
-    ir_stmt *loop = ir_new_stmt(m, IR_FOR, g->span);
+    ir_stmt *loop = ir_new_stmt(m, IR_FOR, g->stmt->span, g->stmt->origin);
     loop->var = ir_var_new(m, IR_VAR_LOOP, "e", w->loop->var->type, g->span);
     loop->unroll = w->loop->unroll == TM_LOOP_UNROLL_FULL ? TM_LOOP_UNROLL_FULL : TM_LOOP_UNROLL;
     loop->args = ARENA_ARRAY(m->arena, ir_expr *, 3);
@@ -103,7 +103,7 @@ static void copy_one_by_one(wide_loop *w, const wide_group *g, ir_expr *turn, ir
     index_at(w, g, plus(w, turn, e), index);
     ir_expr **place = ARENA_ARRAY(m->arena, ir_expr *, 1);
     place[0] = ir_simplify_index(w->env, plus(w, slot, e));
-    ir_stmt *store = ir_new_stmt(m, IR_STORE, g->span);
+    ir_stmt *store = ir_new_stmt(m, IR_STORE, g->stmt->span, g->stmt->origin);
     store->var = in ? g->registers : g->tensor;
     store->args = in ? place : index;
     store->arg_count = in ? 1 : g->rank;
@@ -124,13 +124,13 @@ static ir_stmt *copy_at(wide_loop *w, const wide_group *g, ir_expr *turn, ir_exp
     index_at(w, g, turn, index);
     ir_expr *memory = ir_addr(m, g->tensor, index, g->rank, g->span);
     ir_expr *registers = tile_at(w, g->registers, slot, g->width, g->span);
-    ir_stmt *copy = new_copy(w, in ? registers : memory, in ? memory : registers, g->width, g->span);
+    ir_stmt *copy = new_copy(w, g, in ? registers : memory, in ? memory : registers);
     ir_expr *cond = g->is_guarded ? ir_inside(w->env, g->tensor->tensor, index, g->span) : NULL;
     if (g->is_ragged)
         cond = inside_whole(w, g, turn, index, cond);
     if (!cond)
         return copy;
-    ir_stmt *guard = ir_new_stmt(m, IR_IF, g->span);
+    ir_stmt *guard = ir_new_stmt(m, IR_IF, g->stmt->span, g->stmt->origin);
     guard->value = cond;
     ir_append(m, &guard->body, copy);
     if (g->is_ragged)
@@ -144,7 +144,7 @@ static void copy_in_loop(ir_rewriter *r, wide_loop *w, const wide_group *g, bool
 {
     ir_module *m = w->px->module;
     const ir_type *type = w->loop->var->type;
-    ir_stmt *loop = ir_new_stmt(m, IR_FOR, g->span);
+    ir_stmt *loop = ir_new_stmt(m, IR_FOR, g->stmt->span, g->stmt->origin);
     loop->var = ir_var_new(m, IR_VAR_LOOP, "piece", type, g->span);
     loop->unroll = w->loop->unroll == TM_LOOP_UNROLL_FULL ? TM_LOOP_UNROLL_FULL : TM_LOOP_UNROLL;
     loop->args = ARENA_ARRAY(m->arena, ir_expr *, 3);
@@ -177,7 +177,7 @@ static void copy_all(ir_rewriter *r, wide_loop *w, const wide_group *g, bool in,
 
 static void allocate(ir_rewriter *r, wide_loop *w, const wide_group *g, ir_block *out)
 {
-    ir_stmt *alloc = ir_new_stmt(w->px->module, IR_ALLOC, g->span);
+    ir_stmt *alloc = ir_new_stmt(w->px->module, IR_ALLOC, g->stmt->span, g->stmt->origin);
     alloc->var = g->registers;
     alloc->value = g->is_read && g->is_guarded && !g->is_ragged ? g->outside : NULL;
     ir_emit(r, out, alloc);

@@ -20,6 +20,7 @@ typedef struct guarding {
     ir_pass_context *px;
     ir_env *env;
     VEC(predicate) made;    // in the statement under way
+    const ir_stmt *stmt;    // under way
     const ir_stmt *guarded; // a STORE whose guard was made: it may well never be inside
     bool failed;
 } guarding;
@@ -44,6 +45,7 @@ static void report_outside(guarding *g, const ir_var *v, ir_expr **index, int di
         diag_under(d, "at least %lld", (long long)r.min);
     if (v->span.begin)
         diag_label(d, v->span, "'%s' is declared here", v->name);
+    ir_note_sites(g->px->module, d, g->stmt->origin);
     int64_t known;
     if (ir_const_int(v->tensor->shape[dim], &known))
         diag_help(d, "indices of dimension %d go from 0 to %lld", dim, (long long)known - 1);
@@ -117,7 +119,7 @@ static void declare_shared(ir_rewriter *r, ir_stmt *s, ir_block *out)
         if (p->uses < 2 || !ir_is_pure(p->cond))
             continue;
         p->var = ir_var_new(g->px->module, IR_VAR_LOCAL, "inside", ir_scalar(g->px->module, DT_BOOL), s->span);
-        ir_stmt *decl = ir_new_stmt(g->px->module, IR_DECL, s->span);
+        ir_stmt *decl = ir_new_stmt(g->px->module, IR_DECL, s->span, s->origin);
         decl->var = p->var;
         decl->value = p->cond;
         ir_emit(r, out, decl);
@@ -141,7 +143,7 @@ static ir_stmt *guard_store(guarding *g, ir_stmt *s)
     ir_expr *cond = (s->flags & IR_FLAT) ? NULL : ir_inside(g->env, s->var->tensor, s->args, s->span);
     if (!cond)
         return s;
-    ir_stmt *guard = ir_new_stmt(g->px->module, IR_IF, s->span);
+    ir_stmt *guard = ir_new_stmt(g->px->module, IR_IF, s->span, s->origin);
     guard->value = cond;
     // Under the condition of the store, guards of reads at the same place are proved.
     g->guarded = s;
@@ -159,6 +161,7 @@ static void check_copy(guarding *g, const ir_stmt *s)
 static void guard_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
 {
     guarding *g = r->user;
+    g->stmt = s;
     if (s->kind == IR_STORE) {
         ir_stmt *now = guard_store(g, s);
         if (now != s) {

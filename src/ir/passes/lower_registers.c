@@ -27,6 +27,7 @@ typedef struct lowering {
     ir_pass_context *px;
     ir_module *module;
     ir_env *env;
+    const ir_stmt *stmt;   // under way
     VEC(ir_stmt *) loops;  // around the place, outermost first
     VEC(place) places;
     VEC(ir_var *) tensors; // that were accessed or allocated: they become flat in the end
@@ -165,6 +166,7 @@ static void report_foreign(lowering *l, const ir_var *v, ir_expr **index, int at
     diag_under(d, "dimension %d is spread over %lld workers here", g->dim, (long long)g->extent);
     diag_label(d, v->span, "'%s' is distributed by %s, and this worker is %s", v->name, map_text(l, t->map),
                str_text(&worker));
+    ir_note_sites(l->module, d, l->stmt->origin);
     diag_help(d,
               "visit the elements that this worker holds with 'for … in %s', or exchange values by a shuffle or "
               "through shared memory",
@@ -184,6 +186,7 @@ static bool check_inside(lowering *l, const ir_var *v, ir_expr **index, src_span
     ir_print_expr(v->tensor->shape[dim], &extent);
     diag *d = diag_report(l->px->diags, HDS0431, span, str_text(&text), dim, v->name, str_text(&extent));
     diag_label(d, v->span, "'%s' is declared here", v->name);
+    ir_note_sites(l->module, d, l->stmt->origin);
     l->failed = true;
     return false;
 }
@@ -326,7 +329,7 @@ static ir_stmt *lower_store(lowering *l, ir_stmt *s)
     s->flags = (s->flags & ~IR_GUARDED) | IR_FLAT;
     if (!cond)
         return s;
-    ir_stmt *guard = ir_new_stmt(l->module, IR_IF, s->span);
+    ir_stmt *guard = ir_new_stmt(l->module, IR_IF, s->span, s->origin);
     guard->value = cond;
     ir_append(l->module, &guard->body, s);
     return guard;
@@ -335,6 +338,7 @@ static ir_stmt *lower_store(lowering *l, ir_stmt *s)
 static void lower_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)
 {
     lowering *l = r->user;
+    l->stmt = s;
     if (s->kind == IR_ALLOC && is_lowered_here(s->var))
         remember(l, s->var);
     ir_env_rewrite_stmt(l->env, s, lower_expr, l);

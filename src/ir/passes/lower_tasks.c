@@ -80,6 +80,7 @@ static void check_workers(lowering *l, const ir_stmt *s, ir_expr *worker)
     diag_under(d, "%s", str_text(&text));
     if (l->func->span.begin)
         diag_label(d, l->func->span, "'%s' runs with %lld threads a block", l->func->name, (long long)threads);
+    ir_note_sites(l->module, d, s->origin);
     diag_help(d, "launch the kernel with %lld threads, or make the mapping one of %lld workers",
               (long long)s->map->workers, (long long)threads);
     l->failed = true;
@@ -146,7 +147,7 @@ static void declare_coordinates(ir_rewriter *r, const nest *n, int level, ir_blo
     for (int d = 0; d < n->tasks->map->rank; d++) {
         if (level_of(n, d) != level)
             continue;
-        ir_stmt *decl = ir_new_stmt(l->module, IR_DECL, n->tasks->span);
+        ir_stmt *decl = ir_new_stmt(l->module, IR_DECL, n->tasks->span, n->tasks->origin);
         decl->var = n->tasks->vars[d];
         decl->var->kind = IR_VAR_LOCAL;
         decl->value = coordinate(l, n, d, decl->var->type);
@@ -189,7 +190,7 @@ enum { UNROLLED_BY_DEFAULT = 4 };
 static ir_stmt *new_loop(lowering *l, const nest *n, int at)
 {
     const tm_digit *g = n->digits[at];
-    ir_stmt *loop = ir_new_stmt(l->module, IR_FOR, n->tasks->span);
+    ir_stmt *loop = ir_new_stmt(l->module, IR_FOR, n->tasks->span, n->tasks->origin);
     loop->var = n->loop_vars[at];
     loop->arg_count = 3;
     loop->args = ARENA_ARRAY(l->module->arena, ir_expr *, 3);
@@ -229,7 +230,7 @@ static int redirect_jumps(ir_block *b, ir_stmt_kind kind, int label)
 
 static ir_stmt *new_scope(lowering *l, const ir_stmt *at, int label)
 {
-    ir_stmt *scope = ir_new_stmt(l->module, IR_SCOPE_OF, at->span);
+    ir_stmt *scope = ir_new_stmt(l->module, IR_SCOPE_OF, at->span, at->origin);
     scope->count = label;
     return scope;
 }
@@ -280,7 +281,7 @@ static ir_expr *fixed_worker(ir_rewriter *r, ir_stmt *s, ir_block *out)
     ir_expr *worker = s->args[0];
     if (ir_is_pure(worker))
         return worker;
-    ir_stmt *decl = ir_new_stmt(l->module, IR_DECL, s->span);
+    ir_stmt *decl = ir_new_stmt(l->module, IR_DECL, s->span, s->origin);
     decl->var = ir_var_new(l->module, IR_VAR_LOCAL, "worker", worker->type, s->span);
     decl->value = worker;
     ir_emit(r, out, decl);
@@ -293,7 +294,7 @@ static ir_block *guard_worker(ir_rewriter *r, const nest *n, ir_block *out)
     ir_expr *inside = with_constant(l, IR_OP_LT, n->worker, n->tasks->map->workers);
     if (ir_prove(l->env, inside))
         return out;
-    ir_stmt *guard = ir_new_stmt(l->module, IR_IF, n->tasks->span);
+    ir_stmt *guard = ir_new_stmt(l->module, IR_IF, n->tasks->span, n->tasks->origin);
     guard->value = inside;
     ir_append(l->module, out, guard);
     ir_env_assume(l->env, inside, true);

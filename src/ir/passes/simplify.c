@@ -364,9 +364,11 @@ static bool has_jumps(const ir_block *b)
     return false;
 }
 
-static ir_stmt *declare(simplifier *s, ir_var *v, ir_expr *value)
+// The variable of a loop that runs once.
+static ir_stmt *declare(simplifier *s, const ir_stmt *loop, ir_expr *value)
 {
-    ir_stmt *decl = ir_new_stmt(s->module, IR_DECL, v->span);
+    ir_var *v = loop->var;
+    ir_stmt *decl = ir_new_stmt(s->module, IR_DECL, v->span, loop->origin);
     v->kind = IR_VAR_LOCAL;
     decl->var = v;
     decl->value = ir_cast(s->module, value, v->type, v->span);
@@ -387,7 +389,7 @@ static bool simplify_for(ir_rewriter *r, ir_stmt *loop, ir_block *out)
         ir_const_int(low, &lo) && ir_const_int(high, &hi) && lo < hi && (uint64_t)hi - (uint64_t)lo <= (uint64_t)step;
     if (!once || has_jumps(&loop->body))
         return false;
-    ir_emit(r, out, declare(s, loop->var, low));
+    ir_emit(r, out, declare(s, loop, low));
     splice(r, &loop->body, out);
     return true;
 }

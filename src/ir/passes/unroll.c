@@ -122,6 +122,7 @@ static void warn_budget(unroller *u, const ir_stmt *s, int64_t trips, int64_t si
     const char *text = mul_checked(trips, size, &total) ? arena_printf(u->module->arena, "%lld", (long long)total)
                                                         : "countless";
     diag *d = diag_report(u->px->diags, HDS0402, s->span, text, UNROLL_BUDGET);
+    ir_note_sites(u->module, d, s->origin);
     diag_help(d, "take 'u' instead of 'u+', or a factor as in 'u4', and the CUDA compiler unrolls as far as it pays");
 }
 

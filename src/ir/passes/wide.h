@@ -14,6 +14,7 @@ typedef struct wide_access {
     bool is_plain;    // executed in each turn of the loop, by LOAD or STORE, with indices that are no reads
     ir_expr *load;    // LOAD: the node
     ir_stmt *store;   // STORE: the statement
+    const ir_stmt *stmt; // that it stands in
     ir_expr *outside; // guarded LOAD
     int group;        // -1: stays as it is
 } wide_access;
@@ -28,7 +29,8 @@ typedef struct wide_group {
     bool is_guarded; // and the bounds are not proved
     bool is_ragged;  // and they may hold for a part of a copy
     ir_expr *outside;
-    src_span span;
+    const ir_stmt *stmt; // that makes the first access
+    src_span span;       // the access itself
     ir_var *registers;
 } wide_group;
 
@@ -39,6 +41,7 @@ typedef struct wide_loop {
     int64_t first, trips;
     bool hopeless; // calls, barriers, jumps: nothing may be moved
     bool reads_pointers;
+    const ir_stmt *stmt; // whose accesses are being collected
     const map *pointed; // ir_var* of a tensor that stands for memory behind a pointer -> its DECL
     VEC(wide_access) accesses;
     VEC(ir_var *) inner; // declared in the body, inner loop variables among them

@@ -46,6 +46,7 @@ static bool indices_are_plain(ir_expr *const *index, int rank)
 static void add_access(wide_loop *w, wide_access a)
 {
     a.group = -1;
+    a.stmt = w->stmt;
     a.is_plain = a.is_plain && indices_are_plain(a.index, a.rank);
     VEC_PUSH(w->px->scratch, &w->accesses, a);
 }
@@ -129,6 +130,7 @@ static void collect_loop(wide_loop *w, ir_stmt *s, bool always)
 
 static void collect_stmt(wide_loop *w, ir_stmt *s, bool always)
 {
+    w->stmt = s;
     switch (s->kind) {
     case IR_DECL:
         VEC_PUSH(w->px->scratch, &w->inner, s->var);
@@ -352,9 +354,17 @@ static int group_of(wide_loop *w, const wide_access *a)
     int width = width_of(w, a, &guard_needed, &ragged);
     if (width == 1)
         return -1;
-    wide_group g = {a->tensor,   a->index,     a->rank, width,      !a->is_store,
-                    a->is_store, guard_needed, ragged,  a->outside, a->load ? a->load->span : a->store->span,
-                    NULL};
+    wide_group g = {.tensor = a->tensor,
+                    .index = a->index,
+                    .rank = a->rank,
+                    .width = width,
+                    .is_read = !a->is_store,
+                    .is_written = a->is_store,
+                    .is_guarded = guard_needed,
+                    .is_ragged = ragged,
+                    .outside = a->outside,
+                    .stmt = a->stmt,
+                    .span = a->load ? a->load->span : a->store->span};
     VEC_PUSH(w->px->scratch, &w->groups, g);
     return (int)w->groups.len - 1;
 }

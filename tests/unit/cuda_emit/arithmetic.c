@@ -223,7 +223,7 @@ static void make_kernel(maker *mk)
     }
     for (int i = 0; i < EXPRESSIONS; i++) {
         pair p = make(mk, any_type(mk), 1 + (int)below(mk, 4));
-        ir_stmt *s = ir_new_stmt(m, IR_STORE, (src_span){0});
+        ir_stmt *s = ir_new_stmt(m, IR_STORE, (src_span){0}, 0);
         ir_expr *index = ir_int(m, DT_I32, i);
         s->var = out;
         s->flags = IR_FLAT;

@@ -74,7 +74,7 @@ static void open_world(world *w, uint64_t seed)
     w->free_var->min = -50;
     w->free_var->max = 70;
     w->loop = ir_var_new(w->m, IR_VAR_LOOP, "i", i32, nowhere);
-    ir_stmt *loop = ir_new_stmt(w->m, IR_FOR, nowhere);
+    ir_stmt *loop = ir_new_stmt(w->m, IR_FOR, nowhere, 0);
     loop->var = w->loop;
     ir_expr *bounds[3] = {number(w, 2), number(w, 30), number(w, 6)};
     loop->args = bounds;

@@ -253,7 +253,7 @@ static void test_trees(void **state)
         dtype t = numbers[pick(&w, NUMBERS)];
         ir_expr *e = random_tree(&w, t, 1 + (int)pick(&w, 4));
         f->result = e->type;
-        ir_stmt *s = ir_new_stmt(w.m, IR_RETURN, nowhere);
+        ir_stmt *s = ir_new_stmt(w.m, IR_RETURN, nowhere, 0);
         s->value = e;
         ir_append(w.m, &f->body, s);
         ir_pass_options options = {0};
@@ -297,7 +297,7 @@ static void test_floats_stay(void **state)
         ir_unary(w.m, IR_OP_NOT, op2(&w, IR_OP_LT, ir_read(w.m, x, nowhere), ir_float(w.m, DT_F32, 1)), nowhere),
         op2(&w, IR_OP_EQ, ir_read(w.m, x, nowhere), ir_read(w.m, x, nowhere))};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        ir_stmt *s = ir_new_stmt(w.m, IR_EVAL, nowhere);
+        ir_stmt *s = ir_new_stmt(w.m, IR_EVAL, nowhere, 0);
         s->value = forms[i];
         ir_append(w.m, &f->body, s);
     }

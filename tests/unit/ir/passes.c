@@ -99,7 +99,7 @@ static void set_launch(program *p)
 
 static ir_stmt *append(program *p, ir_block *b, ir_stmt_kind kind)
 {
-    ir_stmt *s = ir_new_stmt(p->m, kind, nowhere);
+    ir_stmt *s = ir_new_stmt(p->m, kind, nowhere, 0);
     ir_append(p->m, b, s);
     return s;
 }

@@ -219,7 +219,7 @@ static inline void gen_facts(gen *g, ir_var *v)
 
 static inline ir_stmt *gen_stmt_of(gen *g, ir_block *b, ir_stmt_kind kind)
 {
-    ir_stmt *s = ir_new_stmt(g->m, kind, gen_nowhere());
+    ir_stmt *s = ir_new_stmt(g->m, kind, gen_nowhere(), 0);
     ir_append(g->m, b, s);
     return s;
 }

@@ -146,7 +146,7 @@ static void two_thousand_levels_work(void **state)
     for (int i = 0; i < 2000; i++)
         e = i % 2 ? ir_binary(m, IR_OP_ADD, ir_int(m, DT_I32, i), e, (src_span){0})
                   : ir_unary(m, IR_OP_NEG, e, (src_span){0});
-    ir_stmt *s = ir_new_stmt(m, IR_RETURN, (src_span){0});
+    ir_stmt *s = ir_new_stmt(m, IR_RETURN, (src_span){0}, 0);
     s->value = e;
     func->result = e->type;
     ir_append(m, &func->body, s);

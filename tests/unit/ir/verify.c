@@ -141,11 +141,30 @@ static void scopes(void **state)
     b->stmts.at[1] = inner;
     assert_false(ir_verify(m));
     assert_non_null(strstr(fixture_messages(&f), "variable 'x' is declared once"));
-    b->stmts.at[1] = ir_new_stmt(m, IR_EVAL, (src_span){0});
+    b->stmts.at[1] = ir_new_stmt(m, IR_EVAL, (src_span){0}, 0);
     b->stmts.at[1]->value = ir_unary(m, IR_OP_NEG, ir_int(m, DT_I32, 1), (src_span){0});
     b->stmts.at[1]->value->args[0] = NULL;
     assert_false(ir_verify(m));
     assert_non_null(strstr(fixture_messages(&f), "an operand of 'neg' is missing"));
+    fixture_free(&f);
+}
+
+static void origins(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f);
+    ir_module *m = fixture_read(&f, "device @f(b: bool) {\nlet y: i32 = 2\n}\n");
+    ir_stmt *s = m->funcs.at[0]->body.stmts.at[0];
+    s->origin = ir_site_add(m, (src_span){0}, ir_site_add(m, (src_span){0}, 0, "outer"), "inner");
+    assert_true(ir_verify(m));
+    s->origin++;
+    assert_false(ir_verify(m));
+    assert_non_null(strstr(fixture_messages(&f), "the origin of a statement is a site"));
+    s->origin = 0;
+    m->sites.at[0].parent = 2;
+    assert_false(ir_verify(m));
+    assert_non_null(strstr(fixture_messages(&f), "the site of a caller comes before"));
     fixture_free(&f);
 }
 
@@ -156,6 +175,7 @@ int main(void)
         cmocka_unit_test(low_level),
         cmocka_unit_test(heads_of_functions),
         cmocka_unit_test(scopes),
+        cmocka_unit_test(origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
