@@ -17,8 +17,10 @@ _hdsc() {
         --diagnostics) COMPREPLY=($(compgen -W "text json" -- "$word")); return ;;
         --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
         --stdlib | -I) COMPREPLY=($(compgen -d -- "$word")); return ;;
-        --nvrtc | --time-trace | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        --entry | --error-limit | --step-budget | --nvrtc-option | -D) return ;;
+        --device) COMPREPLY=($(compgen -W "sim cuda" -- "$word")); return ;;
+        --level) COMPREPLY=($(compgen -W "hir low $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
+        --nvrtc | --time-trace | --junit | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --entry | --error-limit | --step-budget | --nvrtc-option | --seed | --seeds | --schedule | --budget | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
     esac
     case ${COMP_WORDS[1]} in
         explain)
@@ -27,8 +29,33 @@ _hdsc() {
         mapping)
             COMPREPLY=($(compgen -W "--layout --bytes --table -o --help" -- "$word"))
             return ;;
+        run)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--entry= -D -I --arch= --device= --expect= --rtol= --atol= --profile --profile=json -v
+                    --seed= --schedule= -j --budget= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
+                    --print-ir --print-bytecode --diagnostics= --color= -W --stdlib= --nvrtc= --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            elif [[ $word == *@* || $word == *out:* ]]; then
+                COMPREPLY=($(compgen -f -- "${word##*[@:]}"))
+                return
+            fi ;;
+        test)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --trap-nan --level= --junit= -D -I -W --arch= --stdlib=
+                    --diagnostics= --color= --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
+        prove)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--against= --entry= --arg= --outputs= --seeds= --seed= --level= -D -I -W --arch= --stdlib=
+                    --diagnostics= --color= --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
         help)
-            COMPREPLY=($(compgen -W "check mapping explain version" -- "$word"))
+            COMPREPLY=($(compgen -W "check run test prove mapping explain version" -- "$word"))
             return ;;
         version)
             COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
@@ -48,7 +75,7 @@ _hdsc() {
             return ;;
     esac
     COMPREPLY=($(compgen -f -X '!*.@(hds|hir)' -- "$word") $(compgen -d -S / -- "$word"))
-    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check mapping explain version help" -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove mapping explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }
 complete -F _hdsc hdsc

@@ -40,10 +40,28 @@ options=(
 
 case ${words[2]} in
     explain) _arguments '2:message:_hdsc_list codes --list' ;;
+    run) _arguments '--entry=[kernel or host function]:name:' '--device=[where it runs]:device:(sim cuda)' \
+        '*--expect=[compare a tensor]:NAME=@FILE:' '--rtol=[relative tolerance]:X:' '--atol=[absolute tolerance]:X:' \
+        '--profile=-[count by source line]::format:(text json)' '-v[say what ran]' '--seed=[of random inputs]:N:' \
+        '--schedule=[order of warps and blocks]:N:' '-j[threads]:N:' '--budget=[most warp instructions]:N:' \
+        '--trap-nan[where NaN comes from]' '--no-races[no data races]' '--no-checks[no checks]' \
+        '--trace=[print what a thread does]:block=B thread=T:' '*--break=[print variables at a line]:FILE\:LINE:' \
+        '*--print=[these variables]:names:' '--level=[IR that is run]:level:_hdsc_list passes hir low' \
+        '--print-ir[print the IR]' '--print-bytecode[print the bytecode]' '*-D[set a constant or size]:NAME=VALUE:' \
+        '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
+    test) _arguments '*-k[tests whose name contains this]:text:' '-j[this many at a time]:N:' '-x[stop at a failure]' \
+        '--list[list the tests]' '--device=[where kernels run]:device:(sim cuda)' '--seed=[order of warps and blocks]:N:' '--trap-nan[where NaN comes from]' \
+        '--level=[IR that is run]:level:_hdsc_list passes hir low' '--junit=[JUnit XML]:file:_files' '-v[a line for each]' \
+        '*-D[set a constant]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
+    prove) _arguments '--against=[what says what is right]:file:_files -g "*.hds"' '--entry=[entry of the file]:name:' \
+        '*--arg=[value of a parameter]:NAME=VALUE:' '--outputs=[tensors to compare]:names:' \
+        '--seeds=[sets of random inputs]:N:' '--seed=[the first of them]:N:' \
+        '--level=[IR that is run]:level:_hdsc_list passes hir low' '*-D[set a constant or size]:NAME=VALUE:' \
+        '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
     mapping) _arguments '--layout=[layout]:expression:' '--bytes=[element size]:N:(1 2 4 8 16)' '--table[list tasks]' \
         '-o[SVG file]:file:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
-    help) _arguments '2:command:(check mapping explain version)' ;;
-    *) _arguments $options '1: : _alternative "commands:command:(check mapping explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
+    help) _arguments '2:command:(check run test prove mapping explain version)' ;;
+    *) _arguments $options '1: : _alternative "commands:command:(check run test prove mapping explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
         '*:file:_files -g "*.(hds|hir)"' ;;
 esac

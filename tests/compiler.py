@@ -57,12 +57,15 @@ class Result:
 
 
 def run(hdsc, source, flags=()):
-    """Compiles a text as kernel.hds in a folder of its own. Flags that ask for output make it a whole compilation."""
+    """Compiles a text as kernel.hds in a folder of its own. Flags that ask for output make it a whole compilation; those
+    that begin with a command (test, run, prove) are for that command."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "kernel.hds")
         path.write_bytes(source.encode("utf-8", "surrogateescape"))
         whole = any(re.match(r"-o|--emit|--nvrtc|--resource-usage|--passes", flag) for flag in flags)
-        command = [os.path.abspath(hdsc), *([] if whole else ["check"]), "--diagnostics=json", *flags, "kernel.hds"]
+        given = flags and flags[0] in ("test", "run", "prove")
+        head = [flags[0]] if given else [] if whole else ["check"]
+        command = [os.path.abspath(hdsc), *head, "--diagnostics=json", *flags[1 if given else 0:], "kernel.hds"]
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=300)
     errors = done.stderr.decode("utf-8", "replace")
     try:

@@ -16,6 +16,10 @@ PREFIXES = {
     "cuda_emit": ("cu_",),
     "toolchain": ("tool_",),
     "pipeline": ("pl_",),
+    "tensor": ("ten_",),
+    "device": ("dev_",),
+    "testing": ("test_",),
+    "prove": ("prove_",),
 }
 # What the sanitizers and the coverage of fuzzing put into every object.
 INSTRUMENTED = ("__asan", "__ubsan", "__odr_asan", "__sanitizer", "__tsan", "__start_", "__stop_", "asan.", "_ZTI")

@@ -7,56 +7,50 @@
 #include "driver/native.h"
 #include "ir/pass.h"
 
-enum {
-    KEY_EMIT = 1000, KEY_ARCH, KEY_ENTRY, KEY_DUMP, KEY_PASSES, KEY_VERIFY, KEY_DIAGNOSTICS, KEY_COLOR, KEY_ERROR_LIMIT,
-    KEY_RESOURCE_USAGE, KEY_TIME_REPORT, KEY_TIME_TRACE, KEY_NVRTC, KEY_NVRTC_OPTION, KEY_LINEINFO, KEY_NO_LINE,
-    KEY_STEP_BUDGET, KEY_STDLIB, KEY_MEMORY_LIMIT, KEY_LIST
-};
-
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Output:", 1},
     {NULL, 'o', "FILE", 0,
      "write to FILE; its ending says what: .ptx .cubin .fatbin .cu .json .hir; '-' is standard output", 1},
-    {"emit", KEY_EMIT, "KIND", 0,
+    {"emit", CMD_KEY_EMIT, "KIND", 0,
      "ptx (the default), cubin, fatbin, cu, json (how the kernels are called), hir, ast or tokens, beside the input unless -o", 1},
-    {"arch", KEY_ARCH, "LIST", 0,
+    {"arch", CMD_KEY_ARCH, "LIST", 0,
      "architectures, as in sm_80,sm_90a (default: sm_80); 'native' is that of the GPU here; "
      "several make a .fatbin, compiled in parallel",
      1},
-    {"entry", KEY_ENTRY, "NAME", 0,
+    {"entry", CMD_KEY_ENTRY, "NAME", 0,
      "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: the whole file)", 1},
     {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
     {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
 
     {NULL, 0, NULL, 0, "Messages:", 2},
-    {"diagnostics", KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 2},
-    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never", 2},
+    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 2},
+    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 2},
     {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 2},
-    {"error-limit", KEY_ERROR_LIMIT, "N", 0, "stop after N errors (default: 20; 0: never)", 2},
+    {"error-limit", CMD_KEY_ERROR_LIMIT, "N", 0, "stop after N errors (default: 20; 0: never)", 2},
     {"verbose", 'v', NULL, 0, "say what is used: version, architectures, where NVRTC was found", 2},
 
     {NULL, 0, NULL, 0, "Performance:", 3},
-    {"resource-usage", KEY_RESOURCE_USAGE, NULL, 0,
+    {"resource-usage", CMD_KEY_RESOURCE_USAGE, NULL, 0,
      "table of registers, spills, shared memory and occupancy by kernel", 3},
-    {"lineinfo", KEY_LINEINFO, NULL, 0, "keep source lines in the code, for profilers", 3},
+    {"lineinfo", CMD_KEY_LINEINFO, NULL, 0, "keep source lines in the code, for profilers", 3},
     {NULL, 'G', NULL, 0, "compile for the debugger (slow code)", 3},
-    {"time-report", KEY_TIME_REPORT, NULL, 0, "table of the time that each stage and pass took", 3},
-    {"time-trace", KEY_TIME_TRACE, "FILE", 0, "the same as a trace for chrome://tracing or Perfetto", 3},
+    {"time-report", CMD_KEY_TIME_REPORT, NULL, 0, "table of the time that each stage and pass took", 3},
+    {"time-trace", CMD_KEY_TIME_TRACE, "FILE", 0, "the same as a trace for chrome://tracing or Perfetto", 3},
 
     {NULL, 0, NULL, 0, "The CUDA compiler:", 4},
-    {"nvrtc", KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 4},
-    {"nvrtc-option", KEY_NVRTC_OPTION, "OPTION", 0, "pass OPTION on to NVRTC; repeatable", 4},
-    {"no-line", KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 4},
+    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 4},
+    {"nvrtc-option", CMD_KEY_NVRTC_OPTION, "OPTION", 0, "pass OPTION on to NVRTC; repeatable", 4},
+    {"no-line", CMD_KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 4},
 
     {NULL, 0, NULL, 0, "For work on the compiler:", 5},
-    {"dump", KEY_DUMP, "STAGE", 0,
+    {"dump", CMD_KEY_DUMP, "STAGE", 0,
      "print tokens, ast, hir, cu, the IR after a pass, or all; then only -o writes output", 5},
-    {"passes", KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 5},
-    {"verify-ir", KEY_VERIFY, NULL, 0, "check the IR after each pass", 5},
-    {"step-budget", KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 5},
-    {"stdlib", KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 5},
-    {"memory-limit", KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 5},
-    {"list", KEY_LIST, "WHAT", OPTION_HIDDEN, NULL, 5},
+    {"passes", CMD_KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 5},
+    {"verify-ir", CMD_KEY_VERIFY, NULL, 0, "check the IR after each pass", 5},
+    {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 5},
+    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 5},
+    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 5},
+    {"list", CMD_KEY_LIST, "WHAT", OPTION_HIDDEN, NULL, 5},
     {0},
 };
 
@@ -130,7 +124,7 @@ static bool is_listed(arena *a, const char *list, const char *word)
 
 // ---- single options ---------------------------------------------------------------------------------------------
 
-static long number(struct argp_state *state, const char *option, const char *text, long least)
+long cmd_number(struct argp_state *state, const char *option, const char *text, long least)
 {
     char *end;
     long value = strtol(text, &end, 10);
@@ -218,8 +212,7 @@ static void set_emit(struct argp_state *state, cmd_arguments *args, const char *
     args->has_emit = true;
 }
 
-// The index of [word] in a list that ends with NULL.
-static int choose(struct argp_state *state, const char *option, const char *word, const char *const *choices)
+int cmd_choose(struct argp_state *state, const char *option, const char *word, const char *const *choices)
 {
     for (int i = 0; choices[i]; i++) {
         if (strcmp(choices[i], word) == 0)
@@ -242,30 +235,30 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case 'W': add_warning(state, args, arg); break;
     case 'G': o->device_debug = true; break;
     case 'v': args->verbose = true; break;
-    case KEY_EMIT: set_emit(state, args, arg); break;
-    case KEY_ARCH: split(state, args, arg, add_arch); break;
-    case KEY_ENTRY: VEC_PUSH(&args->memory, &args->entries, arg); break;
-    case KEY_DUMP: set_dump(state, args, arg); break;
-    case KEY_PASSES: split(state, args, arg, add_pass); break;
-    case KEY_VERIFY: o->verify_ir = true; break;
-    case KEY_DIAGNOSTICS: args->diagnostics.json = choose(state, "--diagnostics", arg, formats) == 1; break;
-    case KEY_COLOR: args->diagnostics.color = (cmd_color)choose(state, "--color", arg, colors); break;
-    case KEY_ERROR_LIMIT: o->error_limit = (int)number(state, "--error-limit", arg, 0); break;
-    case KEY_RESOURCE_USAGE: o->resource_usage = true; break;
-    case KEY_TIME_REPORT: args->time_report = true; break;
-    case KEY_TIME_TRACE: args->time_trace = arg; break;
-    case KEY_NVRTC: o->nvrtc_path = arg; break;
-    case KEY_NVRTC_OPTION: VEC_PUSH(&args->memory, &args->nvrtc_options, arg); break;
-    case KEY_LINEINFO: o->line_info = true; break;
-    case KEY_NO_LINE: o->no_line = true; break;
-    case KEY_STEP_BUDGET: o->step_budget = number(state, "--step-budget", arg, 1); break;
-    case KEY_STDLIB: o->stdlib_folder = arg; break;
-    case KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)number(state, "--memory-limit", arg, 1) << 20; break;
-    case KEY_LIST: args->list = arg; break;
+    case CMD_KEY_EMIT: set_emit(state, args, arg); break;
+    case CMD_KEY_ARCH: split(state, args, arg, add_arch); break;
+    case CMD_KEY_ENTRY: VEC_PUSH(&args->memory, &args->entries, arg); break;
+    case CMD_KEY_DUMP: set_dump(state, args, arg); break;
+    case CMD_KEY_PASSES: split(state, args, arg, add_pass); break;
+    case CMD_KEY_VERIFY: o->verify_ir = true; break;
+    case CMD_KEY_DIAGNOSTICS: args->diagnostics.json = cmd_choose(state, "--diagnostics", arg, formats) == 1; break;
+    case CMD_KEY_COLOR: args->diagnostics.color = (cmd_color)cmd_choose(state, "--color", arg, colors); break;
+    case CMD_KEY_ERROR_LIMIT: o->error_limit = (int)cmd_number(state, "--error-limit", arg, 0); break;
+    case CMD_KEY_RESOURCE_USAGE: o->resource_usage = true; break;
+    case CMD_KEY_TIME_REPORT: args->time_report = true; break;
+    case CMD_KEY_TIME_TRACE: args->time_trace = arg; break;
+    case CMD_KEY_NVRTC: o->nvrtc_path = arg; break;
+    case CMD_KEY_NVRTC_OPTION: VEC_PUSH(&args->memory, &args->nvrtc_options, arg); break;
+    case CMD_KEY_LINEINFO: o->line_info = true; break;
+    case CMD_KEY_NO_LINE: o->no_line = true; break;
+    case CMD_KEY_STEP_BUDGET: o->step_budget = cmd_number(state, "--step-budget", arg, 1); break;
+    case CMD_KEY_STDLIB: o->stdlib_folder = arg; break;
+    case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_number(state, "--memory-limit", arg, 1) << 20; break;
+    case CMD_KEY_LIST: args->list = arg; break;
     case ARGP_KEY_ARG: VEC_PUSH(&args->memory, &args->inputs, arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
-    if (key == KEY_ERROR_LIMIT && o->error_limit == 0)
+    if (key == CMD_KEY_ERROR_LIMIT && o->error_limit == 0)
         o->error_limit = -1;
     return 0;
 }
@@ -294,13 +287,27 @@ static void finish(cmd_arguments *args)
     o->nvrtc_option_count = (int)args->nvrtc_options.len;
 }
 
+static error_t take_any(int key, char *arg, struct argp_state *state)
+{
+    const cmd_arguments *args = state->input;
+    error_t taken = args->take_own ? args->take_own(key, arg, state) : ARGP_ERR_UNKNOWN;
+    return taken == ARGP_ERR_UNKNOWN ? take_option(key, arg, state) : taken;
+}
+
+void cmd_parse_with(cmd_arguments *args, int argc, char **argv, const char *usage, const char *doc,
+                    const struct argp_option *options, argp_parser_t take_own)
+{
+    args->take_own = take_own;
+    arena_init(&args->memory, &cmd_oom);
+    const struct argp parser = {options, take_any, usage, doc, NULL, NULL, NULL};
+    argp_parse(&parser, argc, argv, 0, NULL, args);
+    finish(args);
+}
+
 void cmd_parse(cmd_arguments *args, int argc, char **argv, const char *usage, const char *doc)
 {
     *args = (cmd_arguments){0};
-    arena_init(&args->memory, &cmd_oom);
-    const struct argp parser = {table, take_option, usage, doc, NULL, NULL, NULL};
-    argp_parse(&parser, argc, argv, 0, NULL, args);
-    finish(args);
+    cmd_parse_with(args, argc, argv, usage, doc, table, NULL);
 }
 
 void cmd_arguments_free(cmd_arguments *args)

@@ -13,8 +13,18 @@ typedef struct cmd_output {
     bool json;
 } cmd_output;
 
+// Keys of the options without a letter. Commands with a table of their own use them too, and number what is theirs alone
+// from CMD_KEY_OWN on.
+enum {
+    CMD_KEY_EMIT = 1000, CMD_KEY_ARCH, CMD_KEY_ENTRY, CMD_KEY_DUMP, CMD_KEY_PASSES, CMD_KEY_VERIFY, CMD_KEY_DIAGNOSTICS,
+    CMD_KEY_COLOR, CMD_KEY_ERROR_LIMIT, CMD_KEY_RESOURCE_USAGE, CMD_KEY_TIME_REPORT, CMD_KEY_TIME_TRACE, CMD_KEY_NVRTC,
+    CMD_KEY_NVRTC_OPTION, CMD_KEY_LINEINFO, CMD_KEY_NO_LINE, CMD_KEY_STEP_BUDGET, CMD_KEY_STDLIB, CMD_KEY_MEMORY_LIMIT,
+    CMD_KEY_LIST, CMD_KEY_OWN = 2000
+};
+
 typedef struct cmd_arguments {
     arena memory;  // of everything below
+    argp_parser_t take_own;  // sees each option first; NULL: the command has none of its own
     pl_options options;
     cmd_output diagnostics;
     VEC(const char *) inputs;
@@ -30,6 +40,13 @@ typedef struct cmd_arguments {
 // Reads the arguments of a command that compiles. Ends the program (exit code 2) where they make no sense, as argp
 // does.
 void cmd_parse(cmd_arguments *args, int argc, char **argv, const char *usage, const char *doc);
+// The same for a command with its own table of options: [take_own] returns ARGP_ERR_UNKNOWN for those that are read as
+// everywhere. [args] may be the first member of the command's own struct, which the caller has zeroed.
+void cmd_parse_with(cmd_arguments *args, int argc, char **argv, const char *usage, const char *doc,
+                    const struct argp_option *options, argp_parser_t take_own);
+// For take_own: a number that is at least [least]; the index of [word] in a list that ends with NULL.
+long cmd_number(struct argp_state *state, const char *option, const char *text, long least);
+int cmd_choose(struct argp_state *state, const char *option, const char *word, const char *const *choices);
 void cmd_arguments_free(cmd_arguments *args);
 
 // The words of hidden '--list=NAME': passes, archs, warnings, kinds or codes, a line each. False if there is no such

@@ -19,8 +19,8 @@ def section(page_blocks, heading):
 
 
 def quiet(code, block):
-    """An example need not have a kernel."""
-    return block.flags if code == "HDS0496" else ["-Wno-empty", *block.flags]
+    """An example need not have a kernel. A command stands first."""
+    return block.flags if code == "HDS0496" else [*block.flags, "-Wno-empty"]
 
 
 def check_wrong(hdsc, code, wrong):

@@ -1,6 +1,8 @@
-"""What README.md shows is what hdsc prints: the CUDA text of its kernel, and the message for a mistake in it."""
+"""What README.md shows is what hdsc prints: the CUDA text of its first kernel and the message for a mistake in it, what the
+simulator finds in its second, and what the prover says of a kernel of tests/sim/prove."""
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -8,22 +10,47 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from compiler import TOP, blocks, finish  # noqa: E402
 
+LOOP_END = "        step = step // 2\n"
 
-def output_of(hdsc, source, *arguments):
+
+def output_of(command, **files):
+    """Of a command in a folder that has these files, NAME.hds each."""
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "kernel.hds").write_text(source, encoding="utf-8")
-        done = subprocess.run([hdsc, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+        for name, text in files.items():
+            pathlib.Path(folder, f"{name}.hds").write_text(text, encoding="utf-8")
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
 
 def main():
-    hdsc = sys.argv[1]
-    found = {block.info: block.text for block in blocks((TOP / "README.md").read_text(encoding="utf-8"))}
-    kernel = found["python"]
-    shown = (("cuda", output_of(hdsc, kernel, "kernel.hds", "--emit=cu", "-o", "-")),
-             ("text", output_of(hdsc, kernel.replace("= blockIdx", "= blokIdx"), "check", "kernel.hds")))
-    problems = [f"README.md shows\n{found[name]}\nhdsc prints\n{real}" for name, real in shown if found[name] != real]
-    sys.exit(finish(problems, len(shown) - len(problems)))
+    hdsc = shutil.which(sys.argv[1]) or sys.argv[1]
+    shown = {}
+    for block in blocks((TOP / "README.md").read_text(encoding="utf-8")):
+        shown.setdefault(block.info, []).append(block.text)
+    kernel, rows = shown["python"][:2]
+    mistake, race, proof = shown["text"][:3]
+    proofs = TOP / "tests" / "sim" / "prove"
+    pair = {"split_k": (proofs / "wrong_one_k_dropped.hds").read_text(encoding="utf-8"),
+            "naive": (proofs / "naive.hds").read_text(encoding="utf-8")}
+    command = proof.splitlines()[0].removeprefix("$ hdsc ").split()
+
+    problems = []
+
+    def compare(text, real, same):
+        if not same:
+            problems.append(f"README.md shows\n{text}\nhdsc prints\n{real}")
+
+    cuda = output_of([hdsc, "kernel.hds", "--emit=cu", "-o", "-"], kernel=kernel)
+    compare(shown["cuda"][0], cuda, cuda == shown["cuda"][0])
+    said = output_of([hdsc, "check", "kernel.hds"], kernel=kernel.replace("= blockIdx", "= blokIdx"))
+    compare(mistake, said, said == mistake)
+    said = output_of([hdsc, "test", "rows.hds"], rows=rows)
+    compare(race, said, said.startswith(race))
+    said = output_of([hdsc, "test", "rows.hds"], rows=rows.replace(LOOP_END, f"        syncthreads()\n{LOOP_END}"))
+    compare("3 passed, 0 failed", said, said.splitlines()[-1] == "3 passed, 0 failed")
+    said = output_of([hdsc, *command], **pair)
+    compare(proof, said, all(line in said.splitlines() for line in proof.splitlines()[1:]))
+    sys.exit(finish(problems, 5 - len(problems)))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from compiler import TOP, blocks, each, finish, run  # noqa: E402
 def check(hdsc, path, block):
     words = block.info.split()
     expected = [words[2]] if words[1:2] == ["error"] and len(words) == 3 else []
-    result = run(hdsc, block.text, ["-Wno-empty", *block.flags])
+    result = run(hdsc, block.text, [*block.flags, "-Wno-empty"])
     if result.codes() == expected and (result.status == 0) == (not expected or expected == result.codes("warning")):
         return []
     wanted = expected[0] if expected else "no message"

@@ -159,10 +159,16 @@ static ire_value binary_float(ire *r, ir_op op, dtype t, double a, double b)
         return real(t, a * b);
     case IR_OP_DIV:
         return real(t, a / b);
+    case IR_OP_FLOORDIV: // the quotient is an f64's, or an f32's
+        return real(t, floor(real(t == DT_F64 ? t : DT_F32, a / b).f));
+    case IR_OP_FLOORMOD: {
+        double rest = fmod(a, b);
+        return real(t, rest != 0 && (rest < 0) != (b < 0) ? real(t == DT_F64 ? t : DT_F32, rest + b).f : rest);
+    }
     case IR_OP_MIN:
-        return real(t, isnan(a) ? b : isnan(b) || a < b ? a : b);
+        return real(t, isnan(a) ? b : isnan(b) || a < b || (a == b && signbit(a)) ? a : b);
     case IR_OP_MAX:
-        return real(t, isnan(a) ? b : isnan(b) || a > b ? a : b);
+        return real(t, isnan(a) ? b : isnan(b) || a > b || (a == b && !signbit(a)) ? a : b);
     default:
         fail(r, "not a float operation");
         return (ire_value){0};
@@ -289,6 +295,49 @@ static ire_value cast(ire *r, const ir_expr *e)
     return to == DT_BOOL ? (ire_value){.i = v.i != 0} : (ire_value){.i = dt_wrap_int(to, v.i)};
 }
 
+static ire_value same_bits(ire *r, const ir_expr *e)
+{
+    const ir_type *from = e->args[0]->type, *to = e->type;
+    if (from->kind != IR_SCALAR || to->kind != IR_SCALAR) {
+        fail(r, "bits of something that is no number");
+        return (ire_value){0};
+    }
+    ire_value v = ire_eval(r, e->args[0]);
+    uint64_t bits = dt_is_float(from->scalar) ? dt_from_double(from->scalar, v.f) : (uint64_t)v.i;
+    if (dt_bits(to->scalar) < 64)
+        bits &= ((uint64_t)1 << dt_bits(to->scalar)) - 1;
+    if (dt_is_float(to->scalar))
+        return (ire_value){.f = dt_to_double(to->scalar, bits)};
+    return (ire_value){.i = dt_wrap_int(to->scalar, (int64_t)bits)};
+}
+
+// With variables and private arrays of its own; what the caller has is shared.
+static ire_value call(ire *r, const ir_expr *e)
+{
+    const ir_func *f = e->u.func;
+    ire inner = *r;
+    memset(&inner.vars, 0, sizeof inner.vars);
+    memset(&inner.arrays, 0, sizeof inner.arrays);
+    for (size_t i = 0; i < r->arrays.len; i++)
+        VEC_PUSH(r->arena, &inner.arrays, r->arrays.at[i]);
+    for (size_t i = 0; i < f->params.len; i++) {
+        if (f->params.at[i]->type->kind != IR_SCALAR)
+            fail(r, "a parameter that the interpreter does not know");
+        ire_value v = ire_eval(r, e->args[i]);
+        *slot(&inner, f->params.at[i]) = v;
+    }
+    if (r->error)
+        return (ire_value){0};
+    ire_run(&inner, &f->body);
+    r->error = inner.error;
+    r->overflowed = inner.overflowed;
+    r->steps = inner.steps;
+    r->events.at = inner.events.at;
+    r->events.len = inner.events.len;
+    r->events.cap = inner.events.cap;
+    return inner.result;
+}
+
 static ire_value binary(ire *r, const ir_expr *e)
 {
     const ir_type *t = e->args[0]->type;
@@ -335,6 +384,10 @@ ire_value ire_eval(ire *r, const ir_expr *e)
         return ire_eval(r, e->args[ire_eval(r, e->args[0]).i ? 1 : 2]);
     case IR_OP_CAST:
         return cast(r, e);
+    case IR_OP_BITCAST:
+        return same_bits(r, e);
+    case IR_OP_CALL:
+        return call(r, e);
     case IR_OP_LOAD:
         return load(r, e);
     default:
@@ -399,6 +452,7 @@ static ire_flow run_tasks(ire *r, const ir_stmt *s)
 static void run_alloc(ire *r, const ir_stmt *s)
 {
     ire_array *a = ire_array_of(r, s->var, 0);
+    a->at = ARENA_ARRAY(r->arena, ire_value, a->count + 1); // that of a caller stays
     ire_value fill = s->value ? ire_eval(r, s->value) : (ire_value){.i = -777777, .f = -777777};
     for (int64_t i = 0; i < a->count; i++)
         a->at[i] = fill;

@@ -1,8 +1,8 @@
-// A small interpreter of scalar IR, for tests: one thread, loops, branches, arrays.
+// A small interpreter of scalar IR, for tests: one thread, loops, branches, arrays, calls.
 //
-// It knows nothing of barriers, calls and instructions. What it does know, it does by the book, with its own arithmetic
-// (not the compiler's folding), so that passes can be compared with it: the same program before and after a pass must
-// leave the same values in the same places.
+// It knows nothing of barriers, pointers, vectors and instructions. What it does know, it does by the book, with its own
+// arithmetic (not the compiler's folding), so that passes can be compared with it: the same program before and after a
+// pass must leave the same values in the same places.
 #pragma once
 
 #include "ir/ir.h"

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <pthread.h>
+
+#include "device/device.h"
+#include "pipeline/simulate.h"
+
+// CUlaunchConfig and CUlaunchAttribute of the driver's interface (cuda.h, CUDA 12.0), as far as they are used.
+typedef struct dev_cuda_attribute {
+    int id;
+    char pad[4];
+    union {
+        char bytes[64];
+        unsigned cluster[3];
+    } value;
+} dev_cuda_attribute;
+
+typedef struct dev_cuda_launch {
+    unsigned grid[3], block[3];
+    unsigned dynamic_smem_bytes;
+    void *stream;
+    dev_cuda_attribute *attributes;
+    unsigned attribute_count;
+} dev_cuda_launch;
+
+typedef struct dev_cuda_api {
+#define CUDA_API(name, symbol, parameters) int(*name) parameters;
+#include "device/cuda_api.def"
+#undef CUDA_API
+} dev_cuda_api;
+
+struct dev_cuda {
+    dev_cuda_api api;
+    void *library;
+    const pl_options *options;
+    const arch *arch;
+    int device;
+    void *context;
+    unsigned generation;   // of the context: a kernel that fails takes all that the context held with it
+    pthread_mutex_t lock;  // one launch at a time
+};
+
+// A program compiled for the GPU.
+typedef struct dev_cuda_image {
+    const sim_program *program;
+    pl_unit *unit;         // of the compilation; NULL: it failed
+    void *module;          // NULL: not loaded
+    unsigned generation;   // in which it was
+} dev_cuda_image;
+
+typedef struct dev_cuda_session {
+    sim_device device;     // first
+    dev_cuda *gpu;
+    arena *arena;
+    diag_context *diags;
+    VEC(dev_cuda_image) images;
+} dev_cuda_session;
+
+// cuda_image.c: the code of the program's kernels, compiled. NULL after reporting, the first time.
+dev_cuda_image *dev_cuda_image_of(dev_cuda_session *s, const sim_program *p);
+// Brings it to the GPU, if it is not there; with the lock held. False after reporting.
+bool dev_cuda_load(dev_cuda_session *s, dev_cuda_image *image);
+void dev_cuda_free_images(dev_cuda_session *s);
+// cuda_launch.c: a sim_device's launch.
+bool dev_cuda_run(void *user, sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count);
+// Reports HDS0647 and gives false, unless [result] is 0.
+bool dev_cuda_check(dev_cuda_session *s, const char *what, int result);
+// A new context after a failure, in which nothing of the old one is left.
+void dev_cuda_restart(dev_cuda *gpu);

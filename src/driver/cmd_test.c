@@ -1,0 +1,307 @@
+// hdsc test: finds tests, runs them, shows what failed.
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "driver/cmd.h"
+#include "driver/devices.h"
+#include "pipeline/job.h"
+#include "pipeline/simulate.h"
+#include "testing/testing.h"
+
+enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_SEED, KEY_TRAP_NAN, KEY_LIST_TESTS, KEY_LEVEL };
+
+static const struct argp_option table[] = {
+    {NULL, 0, NULL, 0, "Which tests:", 1},
+    {NULL, 'k', "TEXT", 0, "those whose 'file::name' contains TEXT; repeatable: those that contain one of them", 1},
+    {"list", KEY_LIST_TESTS, NULL, 0, "list them instead of running them", 1},
+
+    {NULL, 0, NULL, 0, "How they run:", 2},
+    {NULL, 'j', "N", 0, "several at a time (default: one for each core)", 2},
+    {NULL, 'x', NULL, 0, "stop after the first that fails", 2},
+    {"device", KEY_DEVICE, "NAME", 0, "where kernels run: sim, the simulator (the default), or cuda, the GPU of this machine", 2},
+    {"seed", KEY_SEED, "N", 0, "the order in which warps and blocks take turns (default: 0, one after the other)", 2},
+    {"trap-nan", KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity comes from", 2},
+    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: sm_80); a test may ask for a newer one", 2},
+    {"level", KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before, low: after all of them", 2},
+    {NULL, 'D', "NAME=VALUE", 0, "set a module constant", 2},
+    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 2},
+    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 2},
+    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use with --device=cuda, or the folder it is in", 2},
+    {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 2},
+    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 2},
+
+    {NULL, 0, NULL, 0, "Results:", 3},
+    {NULL, 'v', NULL, 0, "a line for each test, and what tests print", 3},
+    {"junit", KEY_JUNIT, "FILE", 0, "write the results to FILE as JUnit XML", 3},
+    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "messages as text, or as json for tools (to standard error)", 3},
+    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 3},
+    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 3},
+    {0},
+};
+
+static const char doc[] =
+    "Run the tests of .hds files: functions under @test, on the simulator.\n"
+    "\n"
+    "  hdsc test                         all files below the current folder\n"
+    "  hdsc test ops/softmax.hds -k f16  the cases that have f16 in their name\n"
+    "  hdsc test ops -v --junit=results.xml\v"
+    "A folder stands for all .hds files below it. The last line says 'N passed, N failed'.\n"
+    "Exit code: 0 all tests passed; 1 some failed; 2 the command line is wrong, there are no tests, or no such device.";
+
+typedef struct request {
+    cmd_arguments shared;
+    test_options options;
+    VEC(const char *) filters;
+    const char *junit;
+    const cmd_device *device;
+    bool list;
+    // While the tests run.
+    bool rewrites;        // the line of progress, on a terminal
+    bool has_line;        // it is there now
+    diag_context *diags;  // of the tests that failed, for --diagnostics=json
+    const test_file *file;
+    int file_passed, file_failed, file_skipped;
+    int done;
+} request;
+
+// ---- the command line -------------------------------------------------------------------------------------------------
+
+static void set_device(struct argp_state *state, request *r, const char *name)
+{
+    for (const cmd_device *d = cmd_devices; d->name; d++)
+        if (strcmp(d->name, name) == 0) {
+            r->device = d;
+            return;
+        }
+    argp_error(state, "there is no device '%s'", name);
+}
+
+static void set_level(struct argp_state *state, request *r, const char *name)
+{
+    if (!pl_level_find(name))
+        argp_error(state, "unknown level '%s'; expected hir, low or a pass", name);
+    r->options.level = name;
+}
+
+static error_t take_own(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case 'k': VEC_PUSH(&r->shared.memory, &r->filters, arg); break;
+    case 'j': r->options.jobs = (int)cmd_number(state, "-j", arg, 1); break;
+    case 'x': r->options.stop_at_failure = true; break;
+    case KEY_DEVICE: set_device(state, r, arg); break;
+    case KEY_JUNIT: r->junit = arg; break;
+    case KEY_TRAP_NAN: r->options.trap_nan = true; break;
+    case KEY_SEED: r->options.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
+    case KEY_LIST_TESTS: r->list = true; break;
+    case KEY_LEVEL: set_level(state, r, arg); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static void set_options(request *r)
+{
+    cmd_arguments *a = &r->shared;
+    bool color = a->diagnostics.color == CMD_COLOR_ALWAYS ||
+                 (a->diagnostics.color == CMD_COLOR_AUTO && cmd_is_colorful(STDOUT_FILENO));
+    r->options.compile = &a->options;
+    r->options.paths = a->inputs.at;
+    r->options.path_count = (int)a->inputs.len;
+    r->options.filters = r->filters.at;
+    r->options.filter_count = (int)r->filters.len;
+    r->options.style = (diag_style){color, cmd_terminal_width(STDOUT_FILENO)};
+    r->options.keep_units = a->diagnostics.json;
+    r->rewrites = isatty(STDOUT_FILENO) && !a->verbose && !a->diagnostics.json;
+}
+
+// ---- progress and results -----------------------------------------------------------------------------------------------
+
+static void clear_line(request *r)
+{
+    if (r->has_line)
+        fputs("\r\033[K", stdout);
+    r->has_line = false;
+}
+
+// What fits into the terminal's line: a longer one could not be taken back.
+static void show_line(request *r, const test_suite *s, const test_case *c)
+{
+    int width = cmd_terminal_width(STDOUT_FILENO);
+    char line[256];
+    int len = snprintf(line, sizeof line, "[%d/%zu] %d failed  %s", r->done, s->cases.len, s->failed, c->name);
+    int room = width > 1 && width < (int)sizeof line ? width - 1 : (int)sizeof line - 1;
+    clear_line(r);
+    printf("%.*s", len < room ? len : room, line);
+    r->has_line = true;
+    fflush(stdout);
+}
+
+static void print_text(str text)
+{
+    fwrite(text.at, 1, text.len, stdout);
+    if (text.len && text.at[text.len - 1] != '\n')
+        putchar('\n');
+}
+
+static void print_printed(const test_case *c)
+{
+    if (!c->printed.len)
+        return;
+    puts("  it printed:");
+    print_text(c->printed);
+}
+
+static void show_failure(request *r, const test_case *c)
+{
+    clear_line(r);
+    printf("FAILED %s\n", c->name);
+    if (r->shared.diagnostics.json)
+        return;
+    print_text(c->messages);
+    if (c->seed)
+        printf("  note: under the schedule of --seed=%llu\n", (unsigned long long)c->seed);
+    print_printed(c);
+}
+
+static void show_case(const test_case *c)
+{
+    switch (c->outcome) {
+    case TEST_PASSED:
+        printf("passed %s\n", c->name);
+        print_printed(c);
+        break;
+    case TEST_SKIPPED:
+        printf("skipped %s: %s\n", c->name, c->reason);
+        break;
+    default:
+        break; // failures were shown
+    }
+}
+
+// Without a terminal, a line for each file says how far it got.
+static void end_file(request *r)
+{
+    if (!r->file || r->rewrites || r->shared.verbose)
+        return;
+    printf("%s: %d passed, %d failed", r->file->path, r->file_passed, r->file_failed);
+    if (r->file_skipped)
+        printf(", %d skipped", r->file_skipped);
+    putchar('\n');
+    fflush(stdout);
+}
+
+static void count_file(request *r, const test_case *c)
+{
+    if (c->file != r->file) {
+        end_file(r);
+        r->file = c->file;
+        r->file_passed = r->file_failed = r->file_skipped = 0;
+    }
+    r->file_passed += c->outcome == TEST_PASSED;
+    r->file_failed += c->outcome == TEST_FAILED;
+    r->file_skipped += c->outcome == TEST_SKIPPED;
+}
+
+static void show_done(void *user, const test_suite *s, const test_case *c)
+{
+    request *r = user;
+    r->done++;
+    count_file(r, c);
+    if (c->outcome == TEST_FAILED)
+        show_failure(r, c);
+    if (c->outcome == TEST_FAILED && r->shared.diagnostics.json)
+        pl_diags_merge(r->diags, c->test ? &c->unit.diags : &c->file->unit.diags);
+    if (r->shared.verbose)
+        show_case(c);
+    if (r->rewrites)
+        show_line(r, s, c);
+}
+
+// ---- the command ---------------------------------------------------------------------------------------------------------
+
+static int list(const test_suite *s)
+{
+    str_buf out;
+    str_buf_init(&out, s->diags.arena);
+    for (size_t i = 0; i < s->cases.len; i++)
+        str_addf(&out, "%s\n", s->cases.at[i]->name);
+    return cmd_print((str){out.at, out.len}) ? CMD_OK : CMD_ERRORS;
+}
+
+static bool write_junit(request *r, test_suite *s)
+{
+    str_buf out;
+    const char *error = NULL;
+    str_buf_init(&out, &s->memory);
+    test_junit(s, &out);
+    if (file_write(&s->memory, r->junit, (str){out.at, out.len}, &error))
+        return true;
+    fprintf(stderr, "hdsc: cannot write '%s': %s\n", r->junit, error);
+    return false;
+}
+
+static int run(request *r, test_suite *s)
+{
+    r->diags = &s->diags;
+    test_run(s, show_done, r);
+    clear_line(r);
+    end_file(r);
+    int code = s->failed ? CMD_ERRORS : CMD_OK;
+    if (r->junit && !write_junit(r, s))
+        code = CMD_ERRORS;
+    if (r->shared.diagnostics.json)
+        cmd_print_diags(&s->diags, &r->shared.diagnostics);
+    printf("%d passed, %d failed", s->passed, s->failed);
+    if (s->skipped)
+        printf(", %d skipped", s->skipped);
+    putchar('\n');
+    if (fflush(stdout) == 0)
+        return code;
+    fprintf(stderr, "hdsc: cannot write to standard output: %s\n", strerror(errno));
+    return CMD_ERRORS;
+}
+
+static bool open_device(request *r)
+{
+    const char *why = "";
+    if (!r->device || !r->device->open)
+        return true;
+    r->options.backend = r->device->open(&r->shared.memory, &r->shared.options, &why);
+    if (!r->options.backend)
+        fprintf(stderr, "hdsc: cannot use '--device=%s': %s\n", r->device->name, why);
+    return r->options.backend != NULL;
+}
+
+static int test(request *r)
+{
+    if (r->shared.archs.len > 1) {
+        fputs("hdsc: tests are compiled for one architecture\n", stderr);
+        return CMD_USAGE;
+    }
+    if (!open_device(r))
+        return CMD_USAGE;
+    test_suite s;
+    test_suite_init(&s, &r->options, &cmd_oom);
+    int code = CMD_USAGE;
+    if (test_collect(&s))
+        code = r->list ? list(&s) : run(r, &s);
+    else
+        cmd_print_diags(&s.diags, &r->shared.diagnostics);
+    test_suite_free(&s);
+    return code;
+}
+
+int cmd_test(int argc, char **argv)
+{
+    request r = {0};
+    cmd_parse_with(&r.shared, argc, argv, "[FILE or FOLDER...]", doc, table, take_own);
+    set_options(&r);
+    int code = test(&r);
+    cmd_arguments_free(&r.shared);
+    return code;
+}

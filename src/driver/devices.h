@@ -1,0 +1,12 @@
+// Where tests run their kernels.
+#pragma once
+
+#include "testing/testing.h"
+
+typedef struct cmd_device {
+    const char *name;  // of --device
+    // NULL: the simulator itself. Otherwise the backend, in [a]; NULL after setting *[why] if it cannot be used here.
+    const test_backend *(*open)(arena *a, const pl_options *options, const char **why);
+} cmd_device;
+
+extern const cmd_device cmd_devices[];  // ends with a NULL name

@@ -1,0 +1,120 @@
+// `hdsc run`: what the command line asks for, and what its parts share while a file is run.
+#pragma once
+
+#include "device/device.h"
+#include "driver/cmd.h"
+#include "pipeline/simulate.h"
+#include "sim/sim.h"
+#include "tensor/compare.h"
+#include "tensor/spec.h"
+
+// NAME=SPEC of the command line. A name may stand twice: once for what goes in, once for what comes out.
+typedef struct run_word {
+    const char *text;   // "c=out:c.npy"
+    const char *name;
+    const char *value;  // behind the '='
+} run_word;
+
+// --expect c=@ref.npy:rtol=1e-3,atol=0
+typedef struct run_expectation {
+    const char *text;
+    const char *name;
+    const char *path;
+    double rtol, atol;  // negative: not said
+} run_expectation;
+
+// --break file:line
+typedef struct run_place {
+    const char *text;
+    const char *file;  // NULL: the file that is run
+    uint32_t line;
+    bool is_met;       // some statement stands there
+} run_place;
+
+typedef enum run_profile { RUN_NO_PROFILE, RUN_PROFILE_TEXT, RUN_PROFILE_JSON } run_profile;
+
+typedef struct run_request {
+    cmd_arguments shared;  // first: inputs[0] is the file, the others are words
+    VEC(run_word) words;
+    VEC(run_expectation) expectations;
+    VEC(run_place) breaks;
+    VEC(const char *) watched;  // --print; none: all variables
+    double rtol, atol;          // negative: not said
+    uint64_t seed, schedule;
+    int workers;
+    int64_t budget;
+    run_profile profile;
+    const char *level;          // NULL: not said
+    const char *trace;          // where --trace and --break look: "block=(1, 0, 0) thread=5"; NULL: not said
+    bool traces;
+    bool no_checks, no_races, trap_nan;
+    bool on_device, has_arch;
+    dev_cuda *gpu;              // with --device=cuda
+    bool print_ir, print_bytecode;
+} run_request;
+
+// A parameter of the entry, with what becomes of it.
+typedef struct run_argument {
+    const ir_var *var;
+    const char *name;
+    const ten_spec *spec;   // what goes in; NULL: nothing was said
+    const char *save;       // out:PATH
+    bool prints;            // out
+    bool is_read, is_written;  // as far as can be seen; both, where it cannot
+    bool is_tensor;         // also pointers
+    bool is_known;          // a size or scalar whose value is known
+    uint64_t value;         // bits of a scalar, address of a tensor
+    const char *known_by;   // the word or tensor that said how large a size is
+    ten_tensor tensor;      // type, rank, shape; the data in simulated memory
+    bool has_shape;
+    const ten_tensor *file; // of @FILE
+} run_argument;
+
+// A file of --expect, read.
+typedef struct run_reference {
+    const run_expectation *wanted;
+    const run_argument *argument;
+    ten_tensor tensor;
+} run_reference;
+
+typedef struct run_state {
+    pl_unit unit;  // first
+    run_request *request;
+    const ir_func *entry;
+    VEC(run_argument) arguments;
+    sim *device;
+    const sim_program *program;
+    run_reference *references;  // in order of the expectations
+    struct run_trace *trace;
+    const sim_device *backend;
+    sim_status status;
+    bool is_usage_error;  // what was reported is about the command line
+} run_state;
+
+// ---- cmd_run_bind.c ---------------------------------------------------------------------------------------------------
+
+// Reads the words into the entry's arguments: types, shapes and sizes, checked against each other. False after reporting.
+bool cmd_run_bind(run_state *r);
+// Puts the tensors into simulated memory. False after reporting.
+bool cmd_run_fill(run_state *r);
+// "a: f32[n, 4], b: f32[4]" for messages.
+const char *cmd_run_parameter_type(run_state *r, const ir_var *v);
+// Whether a function reads or writes through a tensor or pointer parameter (cmd_run_uses.c).
+void cmd_run_uses(ir_module *m, const ir_func *f, const ir_var *v, bool *is_read, bool *is_written);
+
+// ---- run_result.c -------------------------------------------------------------------------------------------------
+
+// Reads all files of --expect, before anything runs. False after reporting.
+bool cmd_run_read_expected(run_state *r);
+// Saves, prints and compares what came out.
+void cmd_run_show_results(run_state *r);
+
+// ---- run_trace.c --------------------------------------------------------------------------------------------------
+
+// The watch for --trace and --break, for sim_new.
+const sim_watch *cmd_run_watch(run_state *r);
+// Points it at the block and thread of the command line, which may be given as coordinates, once the arguments are there.
+// False after reporting.
+bool cmd_run_aim_watch(run_state *r);
+// Reports breakpoints that were never met.
+void cmd_run_end_watch(run_state *r);

@@ -1,0 +1,444 @@
+// From the words of the command line to values of the entry's parameters.
+//
+// Sizes come first from words that name them (n=1000), then from the shapes of files and of specifications that have one;
+// two that disagree are an error that names both. What is left without a shape gets it from the sizes.
+
+#include "driver/run.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "ir/fold.h"
+#include "tensor/npy.h"
+
+static const src_span nowhere = {0, 0};
+
+static const char *title_of(const run_state *r)
+{
+    return r->entry->title ? r->entry->title : r->entry->name;
+}
+
+static bool usage(run_state *r)
+{
+    r->is_usage_error = true;
+    return false;
+}
+
+// ---- words ------------------------------------------------------------------------------------------------------
+
+static void add_shape(run_state *r, const ir_var *v, str_buf *out)
+{
+    (void)r;
+    str_addc(out, '[');
+    for (int d = 0; d < v->tensor->rank; d++) {
+        str_adds(out, d ? ", " : "");
+        ir_print_expr(v->tensor->shape[d], out);
+    }
+    str_addc(out, ']');
+}
+
+const char *cmd_run_parameter_type(run_state *r, const ir_var *v)
+{
+    str_buf out;
+    str_buf_init(&out, &r->unit.memory);
+    if (v->type->kind == IR_TENSOR) {
+        ir_type_print(v->type->elem, &out);
+        add_shape(r, v, &out);
+    } else {
+        ir_type_print(v->type, &out);
+    }
+    return str_text(&out);
+}
+
+static const char *parameter_list(run_state *r)
+{
+    str_buf out;
+    str_buf_init(&out, &r->unit.memory);
+    for (size_t i = 0; i < r->arguments.len; i++)
+        str_addf(&out, "%s%s: %s", i ? ", " : "", r->arguments.at[i].name,
+                 cmd_run_parameter_type(r, r->arguments.at[i].var));
+    return out.len ? str_text(&out) : "none";
+}
+
+static run_argument *find_argument(run_state *r, const char *name)
+{
+    for (size_t i = 0; i < r->arguments.len; i++) {
+        if (strcmp(r->arguments.at[i].name, name) == 0)
+            return &r->arguments.at[i];
+    }
+    return NULL;
+}
+
+static bool unknown_parameter(run_state *r, const char *name)
+{
+    diag *d = diag_report(&r->unit.diags, HDS0631, r->entry->span, title_of(r), name);
+    diag_help(d, "its parameters are %s", parameter_list(r));
+    return usage(r);
+}
+
+static bool not_understood(run_state *r, const char *text, const char *why)
+{
+    diag_report(&r->unit.diags, HDS0630, nowhere, text, why);
+    return usage(r);
+}
+
+// "out", "out:PATH"
+static bool take_output(run_state *r, const run_word *w, run_argument *a)
+{
+    if (a->prints || a->save)
+        return not_understood(r, w->text, arena_printf(&r->unit.memory, "what becomes of '%s' is said twice", w->name));
+    if (!a->is_tensor)
+        return not_understood(r, w->text, "only tensors come out");
+    a->prints = !w->value[3];
+    a->save = w->value[3] ? w->value + 4 : NULL;
+    return !a->save || *a->save || not_understood(r, w->text, "a file's name follows 'out:'");
+}
+
+static bool take_word(run_state *r, const run_word *w)
+{
+    run_argument *a = find_argument(r, w->name);
+    if (!a)
+        return unknown_parameter(r, w->name);
+    if (strcmp(w->value, "out") == 0 || strncmp(w->value, "out:", 4) == 0)
+        return take_output(r, w, a);
+    if (a->spec)
+        return not_understood(r, w->text, arena_printf(&r->unit.memory, "'%s' has a value already", w->name));
+    ten_spec *spec = ARENA_NEW(&r->unit.memory, ten_spec);
+    const char *why = ten_spec_parse(&r->unit.memory, w->value, spec);
+    a->spec = spec;
+    return !why || not_understood(r, w->text, why);
+}
+
+// ---- types ------------------------------------------------------------------------------------------------------
+
+static bool cannot_be_given(run_state *r, const run_argument *a)
+{
+    diag *d = diag_report(&r->unit.diags, HDS0644, a->var->span, a->name, title_of(r), cmd_run_parameter_type(r, a->var));
+    diag_help(d, "write a function without such parameters that launches it, and run that");
+    return usage(r);
+}
+
+// The element type of a tensor or pointer. Vectors are one more dimension.
+static bool set_type(run_state *r, run_argument *a)
+{
+    const ir_type *t = a->var->type;
+    if (t->kind == IR_SCALAR) {
+        a->tensor.type = t->scalar;
+        return true;
+    }
+    bool is_good = (t->kind == IR_TENSOR || t->kind == IR_POINTER) &&
+                   (t->elem->kind == IR_SCALAR || t->elem->kind == IR_VECTOR);
+    if (!is_good)
+        return cannot_be_given(r, a);
+    a->is_tensor = true;
+    a->tensor.type = t->elem->scalar;
+    return true;
+}
+
+static bool set_up(run_state *r)
+{
+    for (size_t i = 0; i < r->entry->params.len; i++) {
+        const ir_var *v = r->entry->params.at[i];
+        run_argument a = {.var = v, .name = v->name ? v->name : arena_printf(&r->unit.memory, "p%d", (int)i)};
+        if (!set_type(r, &a))
+            return false;
+        if (a.is_tensor)
+            cmd_run_uses(r->unit.module, r->entry, v, &a.is_read, &a.is_written);
+        VEC_PUSH(&r->unit.memory, &r->arguments, a);
+    }
+    return true;
+}
+
+// ---- scalars and sizes ------------------------------------------------------------------------------------------
+
+static bool bad_value(run_state *r, const run_argument *a, const char *value, const char *why)
+{
+    diag_report(&r->unit.diags, HDS0642, a->var->span, a->name, value, why);
+    return usage(r);
+}
+
+// What the author promised of a size: bounds and a divisor.
+static bool check_facts(run_state *r, const run_argument *a, int64_t value)
+{
+    const ir_var *v = a->var;
+    arena *memory = &r->unit.memory;
+    const char *text = arena_printf(memory, "%lld", (long long)value);
+    if (v->has_range && (value < v->min || value > v->max))
+        return bad_value(r, a, text, arena_printf(memory, "it is from %lld to %lld", (long long)v->min, (long long)v->max));
+    if (v->divisor > 1 && value % v->divisor)
+        return bad_value(r, a, text, arena_printf(memory, "it is a multiple of %lld", (long long)v->divisor));
+    return true;
+}
+
+static bool take_scalar(run_state *r, run_argument *a)
+{
+    dtype type = a->tensor.type;
+    if (!a->spec)
+        return true;
+    if (a->spec->source != TEN_NUMBER)
+        return bad_value(r, a, a->spec->text, arena_printf(&r->unit.memory, "it is a number of type %s", dt_name(type)));
+    const char *why = ten_number_parse(&r->unit.memory, a->spec->text, type, &a->value);
+    if (why)
+        return bad_value(r, a, a->spec->text, why);
+    a->is_known = true;
+    a->known_by = arena_printf(&r->unit.memory, "%s=%s", a->name, a->spec->text);
+    return !dt_is_int(type) || check_facts(r, a, dt_wrap_int(type, (int64_t)a->value));
+}
+
+static bool set_size(run_state *r, run_argument *size, int64_t value, const char *by)
+{
+    if (size->is_known) {
+        int64_t known = dt_wrap_int(size->tensor.type, (int64_t)size->value);
+        if (known == value)
+            return true;
+        diag_report(&r->unit.diags, HDS0640, size->var->span, size->name, (long long)known, size->known_by, (long long)value,
+                    by);
+        return usage(r);
+    }
+    if (!dt_holds_int(size->tensor.type, value))
+        return bad_value(r, size, arena_printf(&r->unit.memory, "%lld", (long long)value),
+                         arena_printf(&r->unit.memory, "it does not fit into %s", dt_name(size->tensor.type)));
+    size->is_known = true;
+    size->value = (uint64_t)value;
+    size->known_by = by;
+    return check_facts(r, size, value);
+}
+
+// ---- shapes -----------------------------------------------------------------------------------------------------
+
+static ir_expr *put_in_value(void *user, ir_expr *e)
+{
+    run_state *r = user;
+    if (e->op != IR_OP_VAR)
+        return ir_fold(r->unit.module, e);
+    for (size_t i = 0; i < r->arguments.len; i++) {
+        const run_argument *a = &r->arguments.at[i];
+        if (a->var == e->u.var && a->is_known && dt_is_int(a->tensor.type))
+            return ir_int(r->unit.module, a->tensor.type, dt_wrap_int(a->tensor.type, (int64_t)a->value));
+    }
+    return e;
+}
+
+static bool evaluate(run_state *r, ir_expr *e, int64_t *out)
+{
+    return ir_const_int(e, out) || ir_const_int(ir_rewrite_expr(r->unit.module, e, put_in_value, r), out);
+}
+
+static run_argument *size_of(run_state *r, const ir_expr *e)
+{
+    while (e->op == IR_OP_CAST)
+        e = e->args[0];
+    for (size_t i = 0; e->op == IR_OP_VAR && i < r->arguments.len; i++) {
+        if (r->arguments.at[i].var == e->u.var)
+            return &r->arguments.at[i];
+    }
+    return NULL;
+}
+
+static int lanes_of(const run_argument *a)
+{
+    return a->var->type->elem->kind == IR_VECTOR ? a->var->type->elem->lanes : 0;
+}
+
+static bool does_not_fit(run_state *r, const run_argument *a)
+{
+    str_buf found;
+    str_buf_init(&found, &r->unit.memory);
+    ten_type_print(a->tensor.type, a->tensor.rank, a->tensor.shape, &found);
+    str_addf(&found, "%s%s%s", a->file ? " of '" : "", a->file ? a->spec->path : "", a->file ? "'" : "");
+    const char *type = cmd_run_parameter_type(r, a->var);
+    diag *d = diag_report(&r->unit.diags, HDS0639, a->var->span, str_text(&found), a->name, type);
+    int64_t known;
+    str_buf sizes;
+    str_buf_init(&sizes, &r->unit.memory);
+    for (int i = 0; i < a->var->tensor->rank; i++) {
+        run_argument *size = size_of(r, a->var->tensor->shape[i]);
+        if (size && size->is_known && evaluate(r, a->var->tensor->shape[i], &known))
+            str_addf(&sizes, "%s'%s' is %lld by '%s'", sizes.len ? ", " : "", size->name, (long long)known, size->known_by);
+    }
+    if (sizes.len)
+        diag_help(d, "%s", str_text(&sizes));
+    return usage(r);
+}
+
+// What is known of a tensor's shape before all sizes are: the shape that the words gave it.
+static bool take_own_shape(run_state *r, run_argument *a)
+{
+    const ten_spec *s = a->spec;
+    if (!s || (s->source != TEN_FILE && !s->has_shape))
+        return true;
+    if (s->source == TEN_FILE) {
+        ten_tensor *file = ARENA_NEW(&r->unit.memory, ten_tensor);
+        const char *what = arena_printf(&r->unit.memory, "'%s' of '%s'", a->name, title_of(r));
+        if (!ten_npy_read(&r->unit.memory, &r->unit.diags, s->path, a->tensor.type, a->tensor.type, what, file))
+            return usage(r);
+        a->file = file;
+    }
+    a->tensor.rank = a->file ? a->file->rank : s->rank;
+    memcpy(a->tensor.shape, a->file ? a->file->shape : s->shape, sizeof a->tensor.shape);
+    a->has_shape = true;
+    return true;
+}
+
+static bool check_type(run_state *r, const run_argument *a)
+{
+    if (!a->spec || a->spec->type == DT_NONE || a->spec->type == a->tensor.type)
+        return true;
+    diag_report(&r->unit.diags, HDS0638, a->var->span, a->spec->text, dt_name(a->spec->type),
+                arena_printf(&r->unit.memory, "'%s' of '%s'", a->name, title_of(r)), dt_name(a->tensor.type));
+    return usage(r);
+}
+
+// Dimensions that are a size alone say how large it is.
+static bool learn_sizes(run_state *r, const run_argument *a)
+{
+    const ir_tensor *t = a->var->tensor;
+    if (!a->has_shape || !t)
+        return true;
+    if (a->tensor.rank != t->rank + (lanes_of(a) > 0))
+        return does_not_fit(r, a);
+    for (int d = 0; d < t->rank; d++) {
+        int64_t fixed;
+        run_argument *size = size_of(r, t->shape[d]);
+        if (size && size->var->is_size && !set_size(r, size, a->tensor.shape[d], a->name))
+            return false;
+        if (ir_const_int(t->shape[d], &fixed) && fixed != a->tensor.shape[d])
+            return does_not_fit(r, a);
+    }
+    return true;
+}
+
+static bool size_is_unknown(run_state *r, const run_argument *size)
+{
+    diag *d = diag_report(&r->unit.diags, HDS0641, size->var->span, size->name, title_of(r));
+    for (size_t i = 0; i < r->arguments.len; i++) {
+        const run_argument *a = &r->arguments.at[i];
+        if (a->is_tensor && a->var->tensor && !a->file) {
+            diag_help(d, "say it, as in %s=1000, or give a tensor with its sizes, as in %s=randn:%s[…]", size->name, a->name,
+                      dt_name(a->tensor.type));
+            return usage(r);
+        }
+    }
+    diag_help(d, "say it, as in %s=1000", size->name);
+    return usage(r);
+}
+
+static bool missing(run_state *r, const run_argument *a)
+{
+    diag *d = diag_report(&r->unit.diags, HDS0633, a->var->span, a->name, title_of(r), cmd_run_parameter_type(r, a->var));
+    if (!a->is_tensor)
+        diag_help(d, "add %s=%s", a->name, dt_is_float(a->tensor.type) ? "0.5" : "1");
+    else
+        diag_help(d, "add %s=%s, %s=zeros, %s=@file.npy or the like", a->name,
+                  dt_is_float(a->tensor.type) ? "randn" : "randint(0, 100)", a->name, a->name);
+    return usage(r);
+}
+
+// The shape that the sizes give, which the words' own must be.
+static bool finish_shape(run_state *r, run_argument *a)
+{
+    const ir_tensor *t = a->var->tensor;
+    if (!t) {
+        if (a->has_shape)
+            return true;
+        diag *d = diag_report(&r->unit.diags, HDS0641, a->var->span, a->name, title_of(r));
+        diag_help(d, "it is a pointer: say what stands behind it, as in %s=zeros:[1000]", a->name);
+        return usage(r);
+    }
+    int64_t shape[TEN_MAX_RANK];
+    for (int d = 0; d < t->rank && d < TEN_MAX_RANK; d++) {
+        run_argument *size = size_of(r, t->shape[d]);
+        if (!evaluate(r, t->shape[d], &shape[d]))
+            return size ? size_is_unknown(r, size) : cannot_be_given(r, a);
+        if (a->has_shape && shape[d] != a->tensor.shape[d])
+            return does_not_fit(r, a);
+    }
+    if (t->rank + (lanes_of(a) > 0) > TEN_MAX_RANK)
+        return cannot_be_given(r, a);
+    a->tensor.rank = t->rank;
+    if (lanes_of(a))
+        shape[a->tensor.rank++] = lanes_of(a);
+    memcpy(a->tensor.shape, shape, sizeof shape);
+    a->has_shape = true;
+    return true;
+}
+
+// ---- all together -----------------------------------------------------------------------------------------------
+
+typedef bool each_argument(run_state *r, run_argument *a);
+
+static bool each_tensor(run_state *r, bool is_tensor, each_argument *each)
+{
+    for (size_t i = 0; i < r->arguments.len; i++) {
+        if (r->arguments.at[i].is_tensor == is_tensor && !each(r, &r->arguments.at[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool take_tensor(run_state *r, run_argument *a)
+{
+    if (a->spec && a->spec->source == TEN_NUMBER) {
+        const char *text = a->spec->text;
+        return bad_value(r, a, text, arena_printf(&r->unit.memory, "it is a tensor: full(%s) fills one", text));
+    }
+    return check_type(r, a) && take_own_shape(r, a) && learn_sizes(r, a);
+}
+
+// What is only read must be given; what is also written may be empty, which the simulator then watches.
+static bool is_there(run_state *r, run_argument *a)
+{
+    if (a->is_tensor)
+        return a->spec || a->is_written || !a->is_read || missing(r, a);
+    return a->is_known || (a->var->is_size ? size_is_unknown(r, a) : missing(r, a));
+}
+
+bool cmd_run_bind(run_state *r)
+{
+    if (!set_up(r))
+        return false;
+    for (size_t i = 0; i < r->request->words.len; i++) {
+        if (!take_word(r, &r->request->words.at[i]))
+            return false;
+    }
+    return each_tensor(r, false, take_scalar) && each_tensor(r, true, take_tensor) && each_tensor(r, true, is_there) &&
+           each_tensor(r, false, is_there) && each_tensor(r, true, finish_shape);
+}
+
+// ---- memory -----------------------------------------------------------------------------------------------------
+
+static bool no_room(run_state *r, const run_argument *a)
+{
+    arena *memory = &r->unit.memory;
+    int64_t used = 0, shadow = 0, limit = sim_options_of(r->device)->memory_limit;
+    sim_memory_use(r->device, &used, &shadow);
+    const char *bytes = a->tensor.bytes ? arena_printf(memory, "%lld", (long long)a->tensor.bytes) : "more than 2^62";
+    diag_report(&r->unit.diags, HDS0621, a->var->span, a->name, bytes, arena_printf(memory, "%lld", (long long)(limit - used)),
+                arena_printf(memory, "%lld", (long long)limit));
+    return false;
+}
+
+static bool fill_tensor(run_state *r, run_argument *a)
+{
+    ten_tensor *t = &a->tensor;
+    int64_t room = 0;
+    size_t position = (size_t)(a - r->arguments.at);
+    int elem_bytes = dt_bits(t->type) < 8 ? 1 : dt_bits(t->type) / 8;
+    if (!ten_measure(t) || !(a->value = sim_allocate(r->device, t->bytes ? t->bytes : 1, elem_bytes, a->name)))
+        return no_room(r, a);
+    t->data = sim_bytes(r->device, a->value, &room);
+    if (!a->spec || a->spec->source == TEN_EMPTY)
+        return true;
+    if (a->file)
+        memcpy(t->data, a->file->data, (size_t)t->bytes);
+    const char *why = ten_fill(&r->unit.memory, a->spec, r->request->seed + position, t);
+    if (why)
+        return not_understood(r, arena_printf(&r->unit.memory, "%s=%s", a->name, a->spec->text), why);
+    sim_mark_written(r->device, a->value, t->bytes);
+    return true;
+}
+
+bool cmd_run_fill(run_state *r)
+{
+    return each_tensor(r, true, fill_tensor);
+}

@@ -1,0 +1,91 @@
+// Proving that two kernels compute the same formulas (docs/prove.md says what a verdict means).
+//
+//     prove p;
+//     prove_init(&p, &options, &oom);
+//     bool equal = prove_run(&p);
+//     … p.verdict, p.diags …
+//     prove_free(&p);
+//
+// Both kernels run on the simulator with the same inputs; beside each float goes its field value (sim/field.h), and those
+// of the outputs are compared. Where they differ, runs with single inputs changed, in the fields only, say which inputs
+// are to blame. Nothing here prints.
+#pragma once
+
+#include "pipeline/unit.h"
+#include "sim/sim.h"
+
+typedef struct prove_options {
+    const pl_options *compile;     // of both: defines, folders of modules, warnings, limits; the first architecture
+    const char *fast, *against;    // "file.hds:matmul", "file.hds:matmul[T=f16]", "file.hds"; the other also ":matmul"
+    const char *const *values;     // "scale=0.125", "n=96", "index=0..95"
+    int value_count;
+    const char *const *outputs;    // names of tensors to compare; none: all that are written
+    int output_count;
+    int seeds;                     // runs with other random inputs
+    uint64_t seed;                 // of the first
+    const char *level;             // the pass after which the IR is run; NULL: the last that keeps tensors' shapes
+    void (*progress)(void *user, const char *doing);  // NULL: nobody wants to know
+    void *user;
+} prove_options;
+
+enum { PROVE_RANK = 8 };
+
+// A parameter of one of the two.
+typedef struct prove_param {
+    const ir_var *var;
+    bool reads, writes;       // tensors
+    int tensor;               // its number in prove.tensors, -1: none
+    int scalar;               // its number in prove.scalars
+} prove_param;
+
+typedef struct prove_side {
+    pl_unit unit;
+    pl_options options;       // of the unit
+    const char *level;
+    const char *path, *entry; // entry: "" where the file has only one
+    const ir_func *func;
+    const sim_program *program;
+    prove_param *params;
+} prove_side;
+
+// What both get: a tensor, or a scalar (sizes too).
+typedef struct prove_tensor {
+    const char *name;
+    const ir_var *var;        // of the first side
+    dtype type;
+    int lanes;                // elements that are vectors
+    int rank;
+    int64_t shape[PROVE_RANK];
+    int64_t count;            // scalars in it: elements times lanes
+    bool is_input, is_output;
+    int64_t first;            // number of its first element among those of all inputs
+    const char *range;        // of --arg, or NULL
+} prove_tensor;
+
+typedef struct prove_scalar {
+    const char *name;
+    dtype type;
+    bool is_size;
+    const char *given;        // the text of --arg, or NULL
+    int64_t size;             // sizes
+} prove_scalar;
+
+typedef VEC(prove_tensor) prove_tensors;
+typedef VEC(prove_scalar) prove_scalars;
+
+typedef struct prove {
+    const prove_options *options;
+    arena memory, scratch;
+    prove_side sides[2];      // the one that is to be proved, the one that it is compared with
+    prove_tensors tensors;
+    prove_scalars scalars;
+    int64_t input_count;      // elements of all inputs
+    int runs;
+    src_map sources;
+    diag_context diags;       // of both sides, each said once
+    const char *verdict;      // a line, or two: "equal: …"
+} prove;
+
+void prove_init(prove *p, const prove_options *options, arena_oom *oom);
+bool prove_run(prove *p);     // whether they are equal; false also after errors
+void prove_free(prove *p);

@@ -1,0 +1,12 @@
+// Barriers of a block as the scheduler sees them; the models are in models/barrier.c and models/mbarrier.c.
+#pragma once
+
+#include "sim/machine.h"
+
+// What a warp with state SIM_WAIT waits for: "syncthreads(), which 2 of 4 warps have reached".
+void sim_barrier_describe(const sim_warp *w, str_buf *out);
+// A warp has ended: a finding if others wait for all threads of the block.
+void sim_barrier_warp_ended(sim_warp *w);
+// Nobody in the block can go on. True: a part of a warp that waited at an unaligned barrier may go on now, so that its
+// other lanes get there.
+bool sim_barrier_relax(sim_block *b);

@@ -1,0 +1,144 @@
+// What is checked before a kernel runs: its grid and blocks, its shared memory, and its tensors, by the promises of
+// lang/reference.md, section 10.1. Limits: CUDA C++ Programming Guide, "Features and Technical Specifications".
+#include <inttypes.h>
+
+#include "sim/finding.h"
+
+enum { LARGEST_BLOCK = 1024, TENSOR_ALIGN = 16 };
+
+typedef struct launching {
+    const sim_launch *l;
+    const int64_t *elements;
+    uint32_t site;
+    arena *arena;
+} launching;
+
+static bool refuse(const launching *x, const char *help, const char *why, ...) __attribute__((format(printf, 3, 4)));
+
+static bool refuse(const launching *x, const char *help, const char *why, ...)
+{
+    const ir_func *kernel = x->l->kernel;
+    va_list args;
+    va_start(args, why);
+    sim_finding f = {
+        .code = HDS0620,
+        .who = {x->site, -1, -1, -1},
+        .args = {kernel->title ? kernel->title : kernel->name, arena_vprintf(x->arena, why, args)},
+        .help = help,
+    };
+    va_end(args);
+    sim_find(x->l->device, x->l, &f);
+    return false;
+}
+
+// ---- grid, blocks, shared memory -------------------------------------------------------------------------------------
+
+static bool check_extents(const launching *x)
+{
+    static const int64_t largest_grid[] = {INT32_MAX, 65535, 65535}, largest_block[] = {1024, 1024, 64};
+    const sim_launch_shape *shape = &x->l->shape;
+    for (int i = 0; i < 3; i++) {
+        if (shape->grid[i] < 0 || shape->grid[i] > largest_grid[i])
+            return refuse(x,
+                          arena_printf(x->arena, "a grid has at most %" PRId64 " blocks along %c", largest_grid[i], "xyz"[i]),
+                          "its grid has %" PRId64 " blocks along %c", shape->grid[i], "xyz"[i]);
+        if (shape->block[i] < 1 || shape->block[i] > largest_block[i])
+            return refuse(x,
+                          arena_printf(x->arena, "a block has 1 to %" PRId64 " threads along %c", largest_block[i], "xyz"[i]),
+                          "its blocks have %" PRId64 " threads along %c", shape->block[i], "xyz"[i]);
+    }
+    int64_t threads = shape->block[0] * shape->block[1] * shape->block[2];
+    if (threads > LARGEST_BLOCK)
+        return refuse(x, "a block has at most 1024 threads", "its blocks have %" PRId64 " threads", threads);
+    return true;
+}
+
+// Bytes of its own tensors, without the red zones that the simulator puts between them.
+static int64_t own_shared(const sim_code *c)
+{
+    int64_t bytes = c->shared.len ? 0 : c->shared_bytes;
+    for (size_t i = 0; i < c->shared.len; i++)
+        bytes += c->shared.at[i].bytes;
+    return bytes;
+}
+
+static bool check_shared(const launching *x)
+{
+    const arch *target = x->l->program->module->arch;
+    int64_t wish = x->l->shape.dynamic_smem_bytes, own = own_shared(x->l->code);
+    for (size_t i = 0; i < x->l->code->shared.len; i++) {
+        const sim_shared_tensor *t = &x->l->code->shared.at[i];
+        if (t->bytes > (uint32_t)target->smem_per_block)
+            return refuse(x, "take smaller tiles or fewer stages", "'%s' is larger than the %d bytes of shared memory that a block of %s can have",
+                          t->var->name, target->smem_per_block, target->name);
+    }
+    // What shared tensors with separate lives need together is the compiler's to check: it may overlay them.
+    if (wish < 0 || (wish > 0 && own + wish > target->smem_per_block))
+        return refuse(x, arena_printf(x->arena, "a block of %s has at most %d bytes", target->name, target->smem_per_block),
+                      "it asks for %" PRId64 " bytes of dynamic shared memory beside %" PRId64 " of its own", wish, own);
+    return true;
+}
+
+// ---- tensors ---------------------------------------------------------------------------------------------------------
+
+static const ir_var *param(const launching *x, int i)
+{
+    return x->l->kernel->params.at[i];
+}
+
+static int64_t bytes_of(const launching *x, int i)
+{
+    const ir_type *elem = param(x, i)->tensor->elem;
+    bool is_subbyte = elem->kind == IR_SCALAR && dt_is_subbyte(elem->scalar);
+    return is_subbyte ? (x->elements[i] * dt_bits(elem->scalar) + 7) / 8 : x->elements[i] * ir_type_bytes(elem);
+}
+
+static bool check_tensor(const launching *x, int i)
+{
+    uint64_t address = x->l->args[i];
+    int64_t bytes = bytes_of(x, i), room = 0;
+    const char *name = param(x, i)->name;
+    if (x->elements[i] < 0)
+        return refuse(x, NULL, "'%s' has a negative extent", name);
+    if (!bytes)
+        return true;
+    if (!sim_bytes(x->l->device, address, &room))
+        return refuse(x, NULL, "'%s' is no address of a tensor that lives", name);
+    if (room < bytes)
+        return refuse(x, NULL, "'%s' has %" PRId64 " bytes, and the memory there ends after %" PRId64, name, bytes, room);
+    if (address % TENSOR_ALIGN)
+        return refuse(x, "launch with a tensor that begins at a multiple of 16 bytes, or copy the part",
+                      "'%s' begins at an address that is no multiple of %d", name, TENSOR_ALIGN);
+    return true;
+}
+
+static bool check_pair(const launching *x, int i, int k)
+{
+    uint64_t a = x->l->args[i], b = x->l->args[k];
+    bool meet = a < b + (uint64_t)bytes_of(x, k) && b < a + (uint64_t)bytes_of(x, i);
+    if (!meet || !(x->l->code->writes[i] || x->l->code->writes[k]))
+        return true;
+    return refuse(x, "a kernel may take different tensor parameters to be different memory; write to another tensor",
+                  "'%s' and '%s' overlap, and '%s' is written", param(x, i)->name, param(x, k)->name,
+                  param(x, x->l->code->writes[k] ? k : i)->name);
+}
+
+static bool check_tensors(const launching *x)
+{
+    for (int i = 0; i < x->l->arg_count; i++) {
+        if (!param(x, i)->tensor)
+            continue;
+        if (!check_tensor(x, i))
+            return false;
+        for (int k = 0; k < i; k++)
+            if (param(x, k)->tensor && !check_pair(x, k, i))
+                return false;
+    }
+    return true;
+}
+
+bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site)
+{
+    launching x = {l, elements, site, l->device->arena};
+    return check_extents(&x) && check_shared(&x) && check_tensors(&x);
+}

@@ -1,0 +1,165 @@
+// The state of a run: device, launch, block, warp. Shared by the executor, memory, barriers and the models.
+#pragma once
+
+#include "sim/code.h"
+#include "sim/field.h"
+#include "sim/memory.h"
+
+typedef struct sim_warp sim_warp;
+typedef struct sim_block sim_block;
+typedef struct sim_launch sim_launch;
+
+// What a warp does when the executor comes back, or a model is done.
+typedef enum sim_step {
+    SIM_NEXT,    // models: go on with the next operation
+    SIM_WAIT,    // models: not before sim_wake(); the operation counts as done then
+    SIM_YIELD,   // models: done, but others should have a turn (a look at something that others change)
+    SIM_END,     // the warp has returned
+    SIM_HALT,    // the launch is over: a finding that nothing can follow
+} sim_step;
+
+typedef struct sim_frame {
+    const sim_code *code;
+    uint32_t pc;         // where the caller goes on
+    uint32_t base;       // first cell of the frame in the warp's cells
+    uint32_t saved;      // the caller's mask
+    uint32_t returned;   // lanes that have returned
+    uint32_t control;    // height of the control stack at the call
+    uint32_t local_base; // of private memory
+} sim_frame;
+
+// An open if, loop or scope.
+typedef struct sim_control {
+    uint32_t saved;   // mask before it
+    uint32_t pending; // if: lanes for the else part; loop: lanes that broke; scope: lanes that left
+    uint32_t resumed; // loop: lanes that continue
+} sim_control;
+
+struct sim_warp {
+    sim_block *block;
+    int index;            // in the block
+    uint32_t full;        // lanes that exist
+    uint32_t active;      // lanes that execute
+    uint32_t off;         // lanes that broke, continued, left or returned and have not come back yet
+    uint32_t outside;     // lanes whose index was outside of a shape: the next access leaves them out
+    uint8_t *cells;       // of the current frame: cell i begins at cells + i * SIM_CELL_BYTES
+    uint32_t *poison;     // of the current frame, by cell
+    uint32_t *why;        // of the current frame, by cell: site where a poisoned value comes from
+    sim_field *field;     // of the current frame: SIM_FIELD_PARTS for each lane of each cell; NULL without field values
+    const sim_op *pc;     // the operation under way
+    const sim_code *code;
+    VEC(sim_frame) frames;
+    VEC(sim_control) control;
+    uint8_t *all_cells;   // the stack of frames
+    uint32_t *all_poison, *all_why;
+    sim_field *all_field;
+    uint32_t cell_limit;
+    uint8_t *locals;      // private memory, 32 threads after each other
+    uint32_t local_bytes; // of one thread
+    int32_t tid[3][SIM_LANES];
+    sim_step state;       // of the scheduler: NEXT ready, WAIT, END
+    const sim_use *waiting_for;   // with WAIT
+    uint32_t waiting_lanes;
+    uint64_t instructions;        // thread instructions, for the counters
+    uint64_t steps;               // warp instructions, for the budget
+    uint32_t line_site;           // of the statement under way (tracing)
+    bool watches_nan;             // options.trap_nan
+    struct sim_clock *clock;      // what its lanes know of others (race.c)
+    struct sim_async *async;      // copies on their way (models/async.c)
+    void *model_state[8];         // for models that keep something by warp
+};
+
+struct sim_block {
+    sim_launch *launch;
+    struct sim_worker *worker;
+    int64_t index;         // linear
+    int64_t id[3];
+    int warp_count;
+    int thread_count;
+    sim_warp *warps;
+    int alive;             // warps that have not ended
+    uint8_t *shared;       // the bytes of shared memory
+    int64_t shared_bytes;
+    struct sim_shadow *shadow;    // of shared memory (memory.c)
+    struct sim_barriers *barriers; // models/barrier.c
+    struct sim_order *order;       // what happened before what in this block (race.c)
+    arena *arena;          // lives as long as the block runs
+    uint64_t random;       // state of the schedule's generator
+    uint64_t clock;        // warp instructions executed in this block: the clock that kernels see
+};
+
+struct sim_launch {
+    sim *device;
+    const sim_program *program;
+    const ir_func *kernel;
+    const sim_code *code;
+    const uint64_t *args;
+    const sim_field *arg_fields;  // of each; NULL: none have any
+    int arg_count;
+    sim_launch_shape shape;
+    int64_t block_count;
+    uint64_t number;       // launches so far
+    bool is_host;          // a host function: one lane, no shared memory
+    bool halted;           // atomic: set by whoever finds that it cannot go on
+    int64_t steps;         // atomic: warp instructions of all blocks so far
+    VEC(uint64_t) kept;    // host functions: what they have allocated, freed when they return
+    arena *arena;          // of [kept]
+};
+
+struct sim {
+    arena *arena;
+    sim_options options;
+    sim_memory *memory;
+    struct sim_findings *findings;
+    sim_profile *profile;
+    uint64_t launches;
+    const sim_field *arg_fields;   // of the arguments of the call or launch that comes next; NULL: none
+    uint64_t instructions;
+    map constants;                 // sim_program* -> uint64_t[] addresses of its constant tensors
+};
+
+// ---- cells ----------------------------------------------------------------------------------------------------
+
+static inline uint32_t *sim_u32(const sim_warp *w, uint32_t cell)
+{
+    return (uint32_t *)(void *)(w->cells + (size_t)cell * SIM_CELL_BYTES);
+}
+static inline int32_t *sim_i32(const sim_warp *w, uint32_t cell) { return (int32_t *)(void *)sim_u32(w, cell); }
+static inline float *sim_f32(const sim_warp *w, uint32_t cell) { return (float *)(void *)sim_u32(w, cell); }
+static inline uint64_t *sim_u64(const sim_warp *w, uint32_t cell) { return (uint64_t *)(void *)sim_u32(w, cell); }
+static inline int64_t *sim_i64(const sim_warp *w, uint32_t cell) { return (int64_t *)(void *)sim_u32(w, cell); }
+static inline double *sim_f64(const sim_warp *w, uint32_t cell) { return (double *)(void *)sim_u32(w, cell); }
+static inline sim_field *sim_field_of(const sim_warp *w, uint32_t cell, int lane)
+{
+    return w->field + ((size_t)cell * SIM_LANES + (size_t)lane) * SIM_FIELD_PARTS;
+}
+
+// Lanes of [mask], one after the other: SIM_EACH(lane, mask) { … }
+#define SIM_EACH(lane, mask)                                                                                           \
+    for (uint32_t rest_##lane = (mask), lane = 0;                                                                      \
+         rest_##lane && (lane = (uint32_t)__builtin_ctz(rest_##lane), true); rest_##lane &= rest_##lane - 1)
+
+static inline int sim_thread(const sim_warp *w, uint32_t lane) { return w->index * SIM_LANES + (int)lane; }
+// Lanes that have not returned from the kernel.
+static inline uint32_t sim_live(const sim_warp *w) { return w->full & ~(w->frames.len ? w->frames.at[0].returned : 0); }
+
+// ---- running --------------------------------------------------------------------------------------------------
+
+// exec.c: runs until the warp waits, ends, or has executed about [quantum] operations (SIM_YIELD).
+sim_step sim_execute(sim_warp *w, int64_t quantum);
+// Brings a warp to the start of [code], its parameters [args].
+void sim_warp_start(sim_warp *w, const sim_code *code, const uint64_t *args, int count);
+// block.c: a warp that waits may go on, behind the operation it waits at.
+void sim_wake(sim_warp *w);
+// block.c: runs all blocks of the launch.
+void sim_run_launch(sim_launch *l);
+// sim.c: a launch by a host function, from [site].
+sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count, uint32_t site);
+void sim_keep_allocation(sim_launch *host, uint64_t address);
+// launch.c: whether the launch is one that hardware and the language (reference, 10.1) allow. False after reporting at
+// [site]. [elements]: of each argument that is a tensor, 0 of others.
+bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site);
+int64_t sim_budget_of(const sim *s);
+int64_t sim_memory_limit(const sim *s);
+int sim_worker_count(const sim *s);
+uint32_t sim_site_of_function(const sim_program *p, const ir_func *f);  // the place of its head

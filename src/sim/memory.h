@@ -1,0 +1,111 @@
+// Simulated memory: addresses, accesses of a warp with their checks, shadow state, and who happened before whom.
+//
+// An address is 64 bits: a tag above, an offset below. Global allocations have a number each, so that an address that
+// runs out of its allocation never means another one.
+//
+//     global   0001 bbbn nnnn nnnn nnnn nnnn oooo …   allocation n (17 bits), offset (40 bits)
+//     shared   0010 bbb0 0000 0000 rrrr rrrr …  oooo  rank in the cluster (8 bits at 32), offset in the block's memory
+//     local    0011 bbb… oooo                         offset in the thread's private memory
+//
+// bbb: of elements of less than a byte, the first bit of the element in the byte; else 0.
+//
+// Shadow state costs at most 4 bytes for each simulated byte: of every element (of the allocation's element size) the
+// last write, and of elements of 2 bytes and more the last readers. See shadow.h for what the cells mean.
+#pragma once
+
+#include "sim/code.h"
+
+enum { SIM_OFFSET_BITS = 40, SIM_BIT_SHIFT = 57 };
+#define SIM_TAG_GLOBAL ((uint64_t)1 << 60)
+#define SIM_TAG_SHARED ((uint64_t)2 << 60)
+#define SIM_TAG_LOCAL ((uint64_t)3 << 60)
+#define SIM_TAG_MASK ((uint64_t)15 << 60)
+#define SIM_OFFSET_MASK (((uint64_t)1 << SIM_OFFSET_BITS) - 1)
+
+struct sim_field;
+struct sim_warp;
+struct sim_block;
+typedef struct sim_memory sim_memory;
+
+// [limit]: bytes of all allocations, 0: 3/4 of the machine's memory.
+sim_memory *sim_memory_new(arena *a, int64_t limit);
+void sim_memory_free(sim_memory *m);
+struct sim;
+// Kernels must not write to this allocation any more (constant tensors): HDS0618.
+void sim_memory_protect(struct sim *s, uint64_t address);
+
+// ---- accesses of a warp ------------------------------------------------------------------------------------------
+//
+// All of them check bounds, alignment, initialisation and races (as far as the options say), report findings, and leave
+// out the lanes that must not touch memory; these read zeros that are not poisoned, so that one fault is one finding.
+
+// Loads [access->count] elements for the lanes of [mask] from [address] (32 lanes) into the cells from [cell] on, and
+// their poison. Other lanes keep what they have.
+void sim_load(struct sim_warp *w, const sim_access *access, uint32_t mask, const uint64_t *address, uint32_t cell);
+// Stores them. Poisoned values may be stored to shared and private memory (the bytes count as uninitialised again); to
+// global memory they are a finding.
+void sim_store(struct sim_warp *w, const sim_access *access, uint32_t mask, const uint64_t *address, uint32_t cell);
+// Memory to memory, as form-wide makes them.
+void sim_copy(struct sim_warp *w, const sim_access *access, uint32_t mask, const uint64_t *to, const uint64_t *from);
+
+// Raw bytes, for models: up to 16 for each lane, at addresses that are multiples of [bytes] (a power of two).
+// [poisoned]: a bit for each byte that nobody wrote, 32 masks; NULL: all were (stores), nobody asks (loads). Lanes that
+// are left out load zeros.
+void sim_load_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes,
+                    uint8_t (*out)[16], uint16_t *poisoned);
+void sim_store_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes,
+                     const uint8_t (*in)[16], const uint16_t *poisoned);
+
+// Private memory of these lanes, [bytes] from [offset] of each thread's window on, counts as uninitialised again: an
+// array comes into being there.
+void sim_local_undefine(struct sim_warp *w, uint32_t lanes, uint32_t offset, uint32_t bytes);
+// Each thread's window gets [bytes], more than before: functions that call themselves have their arrays again and
+// again.
+void sim_local_grow(struct sim_warp *w, uint32_t bytes);
+
+// Field values (options.field) of bytes of memory, one for each byte: a value stands at the byte it begins at, the
+// others are SIM_FIELD_NONE. sim_load, sim_store, sim_copy and sim_async_land move them along; models that use the raw
+// bytes or atomics do so by themselves. NULL: outside of memory, or no field values are carried.
+struct sim_field *sim_memory_field(struct sim_warp *w, uint32_t lane, uint64_t address);
+// The same of global memory, for the host, from an address on.
+struct sim_field *sim_memory_host_field(sim *s, uint64_t address);
+// And of the arguments of the next sim_call, SIM_FIELD_NOTHING where there is none. They must live until it returns.
+void sim_set_argument_fields(sim *s, const struct sim_field *fields);
+
+// The order and scope of an atomic or ordered access, as PTX says them.
+typedef enum sim_sem { SIM_RELAXED, SIM_ACQUIRE, SIM_RELEASE, SIM_ACQ_REL } sim_sem;
+typedef enum sim_reach { SIM_CTA, SIM_CLUSTER, SIM_GPU, SIM_SYS } sim_reach;
+// The bytes that one lane's atomic operation works on, after all checks; NULL: leave it out. Atomic accesses of
+// sufficient scope do not race with each other; [writes]: it may change the bytes (which count as initialised then).
+uint8_t *sim_atomic(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, bool writes,
+                    sim_sem sem, sim_reach reach);
+// The same for a store: what was there before need not be initialised.
+uint8_t *sim_atomic_store(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, sim_sem sem,
+                          sim_reach reach);
+
+// ---- asynchronous copies (cp.async) -------------------------------------------------------------------------------
+
+// The bytes at the destination are on their way: until [sim_async_land], any access to them by anyone is a finding
+// (HDS0609) that shows the place of the copy.
+// Gives what [sim_async_land] must know to find out whether the source was written in between.
+uint32_t sim_async_start(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes,
+                         int present);
+// They have arrived, as if the lane wrote them now.
+void sim_async_land(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes,
+                    int present, uint32_t started);
+
+// ---- order (race.c) ----------------------------------------------------------------------------------------------
+
+// What threads know of each other: an access happened before another if a chain of these leads from one to the other.
+void sim_order_start(struct sim_block *b);         // a block begins; its warps, arena and shared memory are there
+void sim_order_end(struct sim_block *b);           // it has ended, or is given up
+void sim_order_block_barrier(struct sim_block *b); // all threads of the block meet
+void sim_order_warp_barrier(struct sim_warp *w, uint32_t lanes); // lanes of a warp meet
+// Objects through which threads of a block hand over what they know: named barriers, mbarriers. Zeroed memory is an
+// empty one; it lives at most as long as the block.
+typedef struct sim_sync {
+    struct sim_knowledge *known;
+} sim_sync;
+void sim_order_release(struct sim_warp *w, uint32_t lanes, sim_sync *to);         // arrive
+void sim_order_acquire(struct sim_warp *w, uint32_t lanes, const sim_sync *from); // wait
+void sim_order_fence(struct sim_warp *w, uint32_t lanes, sim_reach reach);        // threadfence and its like

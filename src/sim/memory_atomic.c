@@ -1,0 +1,173 @@
+// Atomic accesses, and copies that arrive later (cp.async).
+#include "sim/memory_priv.h"
+
+// The lane's access alone. [address]: of all lanes, filled here.
+static bool open_lane(sim_touch *t, sim_warp *w, uint32_t site, uint32_t lane, uint64_t *address, int bytes, uint32_t kind)
+{
+    sim_touch_open(t, w, NULL, site, (uint32_t)1 << lane, address, bytes, bytes, kind);
+    return sim_touch_next(t);
+}
+
+static void spread(uint64_t *address, uint64_t value)
+{
+    for (int lane = 0; lane < SIM_LANES; lane++)
+        address[lane] = value;
+}
+
+static uint64_t unwritten_of(sim_touch *t, uint32_t lane)
+{
+    if (!t->checks)
+        return 0;
+    if (t->target == SIM_IN_LOCAL)
+        return sim_local_unwritten(t->w, lane, t->offset[lane], t->bytes);
+    sim_shadow_read(t);
+    return t->any_unwritten ? t->unwritten[lane] : 0;
+}
+
+static void write_lane(sim_touch *t, uint32_t lane, uint64_t poison)
+{
+    if (!t->checks)
+        return;
+    if (t->target == SIM_IN_LOCAL)
+        sim_local_write(t->w, lane, t->offset[lane], t->bytes, poison);
+    else
+        sim_shadow_write(t, lane, NULL, poison);
+}
+
+// Whether the bytes are initialised, where that can be said without entering a read.
+static bool is_written(sim_touch *t, uint32_t lane)
+{
+    uint64_t first;
+    if (!t->checks)
+        return true;
+    if (t->target == SIM_IN_LOCAL)
+        return !sim_local_unwritten(t->w, lane, t->offset[lane], t->bytes);
+    return !t->shadow || !t->shadow->write ||
+           sim_shadow_is_written(t->shadow, t->offset[lane], (uint64_t)t->bytes, &first);
+}
+
+static uint8_t *touch_atomic(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, bool reads, bool writes,
+                             sim_sem sem, sim_reach reach)
+{
+    sim_touch t;
+    uint64_t at[SIM_LANES];
+    spread(at, address);
+    sim_touch_open(&t, w, NULL, site, (uint32_t)1 << lane, at, bytes, bytes, SIM_NOTE_ATOMIC | (writes ? SIM_NOTE_WRITE : 0));
+    t.reach = reach;
+    if (!sim_touch_next(&t))
+        return NULL;
+    bool is_ordered = t.target != SIM_IN_LOCAL;
+    if (is_ordered)
+        sim_order_take(w, lane, address, sem, reach);
+    if (reads && !is_written(&t, lane)) {
+        sim_report_poison(&t, lane, "an atomic operation", 0);
+        if (!writes && t.shadow)
+            sim_shadow_mark(t.shadow, t.offset[lane], (uint64_t)bytes);
+    }
+    if (writes)
+        write_lane(&t, lane, 0);
+    else
+        unwritten_of(&t, lane);
+    if (is_ordered && writes)
+        sim_order_give(w, lane, address, sem, reach);
+    return sim_touch_at(&t, lane);
+}
+
+uint8_t *sim_atomic(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, bool writes, sim_sem sem, sim_reach reach)
+{
+    return touch_atomic(w, site, lane, address, bytes, true, writes, sem, reach);
+}
+
+uint8_t *sim_atomic_store(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, sim_sem sem, sim_reach reach)
+{
+    return touch_atomic(w, site, lane, address, bytes, false, true, sem, reach);
+}
+
+// ---- asynchronous copies ---------------------------------------------------------------------------------------------
+
+// A copy that was refused, and reported, will not be missed by those who read where it should have gone.
+static void forgive(sim_warp *w, uint64_t to, int bytes)
+{
+    uint64_t offset = to & SIM_OFFSET_MASK;
+    bool is_inside = (to & SIM_TAG_MASK) == SIM_TAG_SHARED && offset + (uint64_t)bytes <= (uint64_t)w->block->shared_bytes;
+    if (is_inside && w->block->shadow && w->block->shadow->write)
+        sim_shadow_mark(w->block->shadow, offset, (uint64_t)bytes);
+}
+
+uint32_t sim_async_start(sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
+{
+    sim_touch t;
+    uint64_t at[SIM_LANES];
+    uint32_t started = 0;
+    if (present > 0) {
+        // The whole piece is aligned, though only its first bytes are read.
+        spread(at, from);
+        sim_touch_open(&t, w, NULL, site, (uint32_t)1 << lane, at, present, bytes, 0);
+        if (sim_touch_next(&t)) {
+            unwritten_of(&t, lane);
+            started = t.target == SIM_IN_GLOBAL ? t.mine : 0;
+        }
+    }
+    spread(at, to);
+    if (open_lane(&t, w, site, lane, at, bytes, SIM_NOTE_WRITE)) {
+        if (t.checks)
+            sim_shadow_pend(&t, lane);
+    } else {
+        forgive(w, to, bytes);
+    }
+    return started;
+}
+
+// Whether a thread of the block has written the source since the copy started. (What other blocks write is a race with the
+// read at the start.)
+static void check_source(sim_touch *t, uint32_t lane, int bytes, uint32_t started)
+{
+    uint64_t end = (t->offset[lane] + (uint64_t)bytes - 1) >> t->shadow->shift;
+    for (uint64_t i = t->offset[lane] >> t->shadow->shift; i <= end; i++) {
+        uint32_t cell = __atomic_load_n(&t->shadow->write[i], __ATOMIC_RELAXED);
+        if (!(cell & SIM_CELL_WRITTEN) || (cell & SIM_CELL_SERIAL) <= started)
+            continue;
+        sim_party writer = sim_order_party(t, cell);
+        if (writer.block == t->w->block->index && (sim_note_kind(&writer.note) & SIM_NOTE_WRITE)) {
+            sim_report_source(t, lane, &writer);
+            return;
+        }
+    }
+}
+
+// The bytes that have come, and which of them nobody wrote. What is wrong with the place was said at the start.
+static uint64_t fetch(sim_warp *w, uint32_t site, uint32_t lane, uint64_t from, int present, uint32_t started, uint8_t *bytes)
+{
+    sim_touch t;
+    uint64_t at[SIM_LANES], first, poison = 0;
+    if (present <= 0)
+        return 0;
+    spread(at, from);
+    sim_touch_open(&t, w, NULL, site, (uint32_t)1 << lane, at, present, 1, 0);
+    if (!sim_touch_next(&t))
+        return 0;
+    sim_bytes_get(bytes, sim_touch_at(&t, lane), present, present);
+    if (started && t.checks && t.shadow && t.shadow->write)
+        check_source(&t, lane, present, started);
+    for (int i = 0; t.checks && t.shadow && t.shadow->write && i < present; i++) {
+        if (!sim_shadow_is_written(t.shadow, t.offset[lane] + (uint64_t)i, 1, &first))
+            poison |= (uint64_t)1 << i;
+    }
+    return poison;
+}
+
+void sim_async_land(sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present, uint32_t started)
+{
+    sim_touch t;
+    uint64_t at[SIM_LANES];
+    uint8_t value[SIM_TOUCH_BYTES] = {0};
+    uint64_t poison = fetch(w, site, lane, from, present, started, value);
+    spread(at, to);
+    if (!open_lane(&t, w, site, lane, at, bytes, SIM_NOTE_WRITE))
+        return;
+    if (t.checks)
+        sim_shadow_land(&t, lane, poison);
+    sim_bytes_put(sim_touch_at(&t, lane), value, bytes, bytes);
+    if (w->field)
+        sim_fields_move(w, lane, to, from, bytes, present);
+}

@@ -1,0 +1,278 @@
+// What the files of the simulated memory share: allocations, the accesses of a warp while they are looked at, notes of
+// accesses, and what threads know of each other.
+#pragma once
+
+#include <pthread.h>
+#include <string.h>
+
+#include "sim/finding.h"
+#include "sim/machine.h"
+#include "sim/profile.h"
+#include "sim/shadow.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define SIM_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SIM_TSAN 1
+#endif
+#endif
+#ifndef SIM_TSAN
+#define SIM_TSAN 0
+#endif
+
+// ---- notes -----------------------------------------------------------------------------------------------------------
+
+enum { SIM_NOTE_WRITE = 1, SIM_NOTE_ATOMIC = 2 };
+
+// What a serial stands for: accesses of one warp at one place by the same lanes, between two of its synchronisations.
+typedef struct sim_note {
+    uint32_t site, lanes;
+    uint32_t local;  // serial in its block, by which it is ordered
+    uint32_t who;    // warp, SIM_NOTE_ bits << 16, reach << 24
+} sim_note;
+
+static inline int sim_note_warp(const sim_note *n) { return (int)(n->who & 0xffff); }
+static inline uint32_t sim_note_kind(const sim_note *n) { return n->who >> 16 & 0xff; }
+static inline sim_reach sim_note_reach(const sim_note *n) { return (sim_reach)(n->who >> 24); }
+
+// One end of a conflict that is looked at.
+typedef struct sim_party {
+    sim_note note;
+    int64_t block;
+    uint32_t lane;
+} sim_party;
+
+// ---- memory ----------------------------------------------------------------------------------------------------------
+
+typedef struct sim_allocation {
+    uint8_t *bytes;  // NULL: freed
+    int64_t size;
+    sim_shadow shadow;
+    sim_field *field;  // by byte; NULL: nobody has asked
+    const char *name;
+    uint8_t elem_bytes;
+    bool is_read_only;
+} sim_allocation;
+
+enum {
+    SIM_ALLOCATION_BITS = 17,
+    SIM_CHUNK = 32,                    // serials of global memory that a block takes at once
+    SIM_GLOBAL_SERIALS = 1 << 22,      // that are given out before cells of global memory are cleared
+};
+
+struct sim_memory {
+    arena *arena;
+    VEC(sim_allocation) table;  // by number; [0] is none
+    uint32_t last_reused;       // when the numbers have run out, those of freed allocations come again
+    int64_t limit, used, peak;
+    int64_t shadow_used, shadow_peak;
+    int64_t shared_used, shared_peak;  // shared memory of the blocks that run and have shadow state
+    pthread_mutex_t lock;       // for all below
+
+    // The launch under way.
+    uint64_t launch;            // its number; 0: none yet
+    uint32_t launch_base;       // cells of global memory up to this serial are older than the launch
+    uint32_t next_serial;       // atomic
+    bool is_exhausted;          // the serials have run out: blocks that start now record nothing
+    int recording;              // blocks that run and have recorded
+    sim_note *notes;            // by serial of global memory; pages
+    int64_t *chunk_blocks;      // by serial / SIM_CHUNK: the block that took it; pages
+    uint32_t shared_shift;      // atomic: the smallest granule of shared memory that its blocks have used
+    arena remote_arena;         // what blocks know of each other, and through which addresses (race_remote.c)
+    map locations;
+    struct sim_remote_pool *pool;
+};
+
+// ---- accesses of a warp ----------------------------------------------------------------------------------------------
+
+typedef enum sim_target { SIM_IN_GLOBAL, SIM_IN_SHARED, SIM_IN_LOCAL } sim_target;
+
+// Lanes of a warp that access one allocation. sim_touch_next makes one after the other of what a warp does at once:
+//
+//     sim_touch t;
+//     sim_touch_open(&t, w, access, site, mask, address, bytes, align, SIM_NOTE_WRITE);
+//     while (sim_touch_next(&t)) …                    // t.lanes: all of them inside and aligned
+//     … t.refused                                     // lanes that must not touch memory; findings are reported
+typedef struct sim_touch {
+    sim_warp *w;
+    sim *device;
+    const sim_access *access;  // NULL: raw bytes
+    const uint64_t *address;
+    uint32_t site;
+    uint32_t todo, refused;
+    int bytes, align;          // of each lane
+    uint32_t kind;             // SIM_NOTE_ bits
+    sim_reach reach;
+    bool checks;               // initialisation and races are looked at
+
+    uint32_t lanes;
+    sim_target target;
+    sim_allocation *allocation;  // GLOBAL
+    sim_shadow *shadow;        // GLOBAL, SHARED
+    uint8_t *base;             // of offset 0; LOCAL: of lane 0
+    uint64_t stride;           // LOCAL: from lane to lane, else 0
+    bool is_row;               // all 32 lanes, one behind the other
+    bool is_same;              // all lanes at one place
+    bool races;
+    uint32_t mine;             // serial of cells that the touch leaves; 0 without races
+    uint32_t known;            // cells up to this serial are ordered before it,
+    uint32_t own_begin, own_end; // and those in [own_begin, own_end)
+    bool any_unwritten;
+    uint64_t offset[SIM_LANES];
+    uint64_t unwritten[SIM_LANES];  // a bit for each byte of the lane; only with any_unwritten
+    uint8_t bit[SIM_LANES];    // elements of less than a byte: the first bit; only with access->bits
+} sim_touch;
+
+enum { SIM_TOUCH_BYTES = 64 };  // most bytes of a lane
+
+void sim_touch_open(sim_touch *t, sim_warp *w, const sim_access *access, uint32_t site, uint32_t mask,
+                    const uint64_t *address, int bytes, int align, uint32_t kind);
+bool sim_touch_next(sim_touch *t);
+static inline uint8_t *sim_touch_at(const sim_touch *t, uint32_t lane)
+{
+    return t->base + t->stride * lane + t->offset[lane];
+}
+
+static inline sim *sim_device_of(const sim_warp *w) { return w->block->launch->device; }
+static inline void sim_count_access(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes)
+{
+    if (sim_device_of(w)->profile)
+        sim_profile_access(w, site, mask, address, bytes);
+}
+
+// Bytes of global memory may be read and written by several host threads: a kernel that races must not make the
+// simulator race. Only ThreadSanitizer can tell the difference on the machines that we know.
+void sim_bytes_get(uint8_t *to, const uint8_t *from, int bytes, int elem);
+void sim_bytes_put(uint8_t *to, const uint8_t *from, int bytes, int elem);
+
+// Private memory: which bytes are initialised (memory_local.c). Poison and results: a bit for each byte.
+void sim_local_write(sim_warp *w, uint32_t lane, uint64_t offset, int bytes, uint64_t poison);
+uint64_t sim_local_unwritten(sim_warp *w, uint32_t lane, uint64_t offset, int bytes);
+
+// Moves field values between memory and the cells of elements of [bytes] bytes (memory_field.c).
+void sim_fields_load(sim_touch *t, uint32_t lane, uint32_t cell, int bytes, int count);
+void sim_fields_store(sim_touch *t, uint32_t lane, uint32_t cell, int bytes, int count);
+void sim_fields_move(sim_warp *w, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present);
+
+// ---- words (memory_text.c) -------------------------------------------------------------------------------------------
+
+void sim_report_outside(sim_touch *t, uint32_t lane);
+void sim_report_misaligned(sim_touch *t, uint32_t lane);
+void sim_report_read_only(sim_touch *t, uint32_t lane);
+void sim_report_red_zone(sim_touch *t, uint32_t lane);
+// The source of a copy on its way, which [t] reads when it arrives, was written by [writer].
+void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer);
+void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site);
+void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why);
+// [rest]: not [other] itself races, but one that read together with it and is not known by name: another lane of the
+// warp, a thread of another warp or of another block. [value]: what a write writes, NULL: unknown.
+typedef enum sim_rest { SIM_REST_NONE, SIM_REST_WARP, SIM_REST_OTHERS, SIM_REST_BLOCKS } sim_rest;
+void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_party *other, sim_rest rest,
+                     const uint8_t *value);
+
+// ---- order (race.c) --------------------------------------------------------------------------------------------------
+
+typedef struct sim_remote sim_remote;
+
+// What some threads know: of each thread of the block the last serial, and of other blocks.
+typedef struct sim_knowledge {
+    sim_remote *remote;
+    struct sim_knowledge *next;  // of those that hold a remote part, for the end of the block
+    uint32_t serial[];           // by thread
+} sim_knowledge;
+
+// A place in memory through which atomic accesses of a block handed over what they know.
+typedef struct sim_location {
+    sim_knowledge *known;
+    uint32_t version;
+} sim_location;
+
+typedef struct sim_memo {
+    uint32_t site, lanes, kind;
+    uint32_t local;   // serial in the block
+    uint32_t global;  // serial for cells of global memory, 0: none yet
+} sim_memo;
+
+struct sim_order {
+    uint32_t serial;     // the last given out
+    uint32_t base;       // all threads of the block know everything up to here
+    uint32_t origin;     // cells of shared memory count from here
+    uint32_t log_start;  // log[0] is of the serial behind it
+    sim_note *log;
+    uint32_t log_count, log_cap;
+    uint32_t chunk_next, chunk_end;  // serials of global memory at hand
+    uint32_t run_begin;              // where the run of chunks that ends there began
+    uint32_t own_begin, own_end;     // cells of global memory that this block left before its last barrier
+    bool tracks;         // order matters: with races, in kernels
+    bool records;        // accesses to global memory are recorded
+    bool is_counted;     // among sim_memory.recording
+    bool is_plain;       // no thread knows more than the barriers of its block and its warp tell
+    sim_remote *remote;  // what all threads know of other blocks
+    sim_knowledge *holders;
+    map locations;       // address -> sim_location
+    int64_t shadow_bytes;     // of shared memory, as counted
+    sim_field *shared_field;  // of each byte of shared memory; NULL: nobody has asked
+};
+
+// What lanes of a warp know beyond barriers: made when it is needed.
+typedef struct sim_lanes {
+    uint32_t (*lanes)[SIM_LANES];        // [a][b]: what lane a knows of lane b; NULL
+    sim_knowledge *all;                  // what all lanes know; NULL
+    sim_knowledge *own[SIM_LANES];       // what one lane knows besides; NULL
+    sim_knowledge *unfenced[SIM_LANES];  // what it has read by relaxed accesses and will know after a fence; NULL
+    sim_remote *unfenced_remote[SIM_LANES];  // the same, after a fence that reaches other blocks
+    uint32_t fence[2][SIM_LANES];        // serial at the last fence: of the block, of the device; 0: none
+    const void *seen[SIM_LANES];         // the location that was acquired last, and
+    uint32_t seen_version[SIM_LANES];    // its version then
+    uint32_t fresh;                      // lanes whose own knowledge is not in [all]
+    uint32_t waiting;                    // lanes with something in [unfenced] or [unfenced_remote]
+} sim_lanes;
+
+enum { SIM_MEMOS = 16 };
+
+struct sim_clock {
+    uint32_t epoch;  // serial at the last synchronisation of any lane: later accesses get new ones
+    uint32_t base;   // all lanes know all lanes of the warp up to here
+    sim_memo memos[SIM_MEMOS];
+    sim_lanes *more;
+    uint8_t *local_written;  // private memory: a bit for each byte, lane after lane; NULL: nothing is
+    uint32_t local_bytes;    // of a lane, when that was made
+    sim_field *local_field;  // of each byte, lane after lane; NULL: nobody has asked
+};
+
+// Shared memory is about to be accessed at offsets and widths whose lowest bit set in [low] is that of: smaller than the
+// granules, they become that small.
+void sim_order_refine(sim_block *b, uint64_t low);
+// Serials for a touch: fills in races, mine, known, own_begin, own_end.
+void sim_order_touch(sim_touch *t);
+// The party behind a cell that the touch met, whose serial is not ordered at a glance.
+sim_party sim_order_party(const sim_touch *t, uint32_t cell);
+// Whether the accesses of the note by [other]'s lane happened before what the lane does now.
+bool sim_order_knows(const sim_warp *w, uint32_t lane, const sim_party *other);
+// Whether lanes of the warp cannot know anything of each other that they did behind serial [since] of the block.
+bool sim_order_met_nobody(const sim_warp *w, uint32_t since);
+// An atomic access takes, before it is looked at, what others have left at the address, and if it writes, leaves behind
+// what the lane knows, itself included. Addresses in shared and global memory.
+void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach);
+void sim_order_give(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach);
+
+// ---- what blocks know of each other (race_remote.c) ------------------------------------------------------------------
+//
+// A map from blocks to what is known of their threads, in nodes that are shared and counted. All of it is under the
+// memory's lock, which the callers hold. NULL knows nothing.
+
+typedef struct sim_known_thread {
+    uint32_t thread, serial;
+} sim_known_thread;
+
+void sim_remote_begin(sim_memory *m, int64_t block_count);  // a launch: forgets everything
+// Of block [block]: all threads up to [base], and [count] threads (ascending) further.
+sim_remote *sim_remote_of(sim_memory *m, int64_t block, uint32_t base, const sim_known_thread *threads, int count);
+sim_remote *sim_remote_keep(sim_remote *r);
+void sim_remote_drop(sim_memory *m, sim_remote *r);
+// Both together; keeps its arguments as they are.
+sim_remote *sim_remote_join(sim_memory *m, sim_remote *a, sim_remote *b);
+// *into = both; takes over the count of *into only.
+void sim_remote_add(sim_memory *m, sim_remote **into, sim_remote *other);
+bool sim_remote_knows(const sim_memory *m, const sim_remote *r, int64_t block, uint32_t thread, uint32_t serial);

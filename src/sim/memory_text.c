@@ -1,0 +1,455 @@
+// What memory has to say, in words.
+#include "sim/memory_priv.h"
+
+#include <inttypes.h>
+
+static arena *scratch_of(const sim_touch *t) { return t->w->block->arena; }
+
+static sim_actor actor_of(const sim_touch *t, uint32_t lane)
+{
+    if (t->w->block->launch->is_host)
+        return (sim_actor){t->site, -1, -1, -1};
+    return (sim_actor){t->site, t->w->block->index, sim_thread(t->w, lane), t->w->index};
+}
+
+// Begins a finding; false if it was made before.
+static bool begin(const sim_touch *t, uint32_t lane, diag_code code, uint32_t other_site, sim_finding *f)
+{
+    *f = (sim_finding){.code = code, .who = actor_of(t, lane), .other = {0, -1, -1, -1}};
+    return !sim_found_before(t->device, t->w->block->launch, code, &f->who, other_site);
+}
+
+static void tell(const sim_touch *t, const sim_finding *f) { sim_find(t->device, t->w->block->launch, f); }
+
+// ---- elements --------------------------------------------------------------------------------------------------------
+
+// The index of an element of that offset in the tensor's storage, as "[2, 5]"; false if it cannot be told.
+static bool print_by_layout(const tm_layout *l, int64_t element, str_buf *out)
+{
+    int64_t index[TM_MAX_RANK] = {0}, count = 1;
+    for (int d = 0; d < l->rank; d++)
+        count *= l->shape[d];
+    for (int64_t i = 0; i < count && i < 1 << 18; i++) {
+        int64_t rest = i;
+        for (int d = l->rank - 1; d >= 0; d--) {
+            index[d] = rest % l->shape[d];
+            rest /= l->shape[d];
+        }
+        if (tm_layout_offset(l, index) != element)
+            continue;
+        for (int d = 0; d < l->rank; d++)
+            str_addf(out, "%s%" PRId64, d ? ", " : "[", index[d]);
+        str_addc(out, ']');
+        return true;
+    }
+    return false;
+}
+
+static bool print_by_strides(const ir_tensor *t, int64_t element, str_buf *out)
+{
+    int64_t index[TM_MAX_RANK], extent, stride, expected = 1;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        if (!ir_const_int(t->shape[d], &extent) || !ir_const_int(t->strides[d], &stride) || stride != expected || !extent)
+            return false;
+        index[d] = d ? element / stride % extent : element / stride;
+        expected *= extent;
+    }
+    for (int d = 0; d < t->rank; d++)
+        str_addf(out, "%s%" PRId64, d ? ", " : "[", index[d]);
+    str_addc(out, ']');
+    return true;
+}
+
+static void print_element(const ir_var *var, const char *name, int64_t element, str_buf *out)
+{
+    const ir_tensor *t = var ? var->tensor : NULL;
+    str_buf index;
+    str_buf_init(&index, out->arena);
+    bool is_told = t && t->layout ? print_by_layout(t->layout, element, &index)
+                                  : t && t->strides && print_by_strides(t, element, &index);
+    if (is_told)
+        str_addf(out, "%s%s", name, str_text(&index));
+    else if (!t || t->rank == 1)
+        str_addf(out, "%s[%" PRId64 "]", name, element);
+    else
+        str_addf(out, "element %" PRId64 " of '%s'", element, name);
+}
+
+// The tensor in shared memory that begins last at or before the offset; NULL: none.
+static const sim_shared_tensor *tensor_before(const sim_code *p, uint64_t offset)
+{
+    const sim_shared_tensor *found = NULL;
+    for (size_t i = 0; p && i < p->shared.len; i++) {
+        if (p->shared.at[i].offset <= offset)
+            found = &p->shared.at[i];
+    }
+    return found;
+}
+
+static int element_bytes(const sim_touch *t, int otherwise)
+{
+    return t->access && t->access->bytes ? t->access->bytes : otherwise > 0 ? otherwise : 1;
+}
+
+static void print_shared(const sim_touch *t, uint64_t offset, str_buf *out)
+{
+    const sim_shared_tensor *s = tensor_before(t->w->block->launch->code, offset);
+    const ir_var *var = t->access ? t->access->var : NULL;
+    if (s) {
+        print_element(s->var, s->var->name, (int64_t)(offset - s->offset) / (s->elem_bytes ? s->elem_bytes : 1), out);
+    } else if (var && var->tensor && var->tensor->smem_offset >= 0 && (uint64_t)var->tensor->smem_offset <= offset) {
+        int64_t inside = (int64_t)offset - var->tensor->smem_offset;
+        print_element(var, var->name, inside / element_bytes(t, 1), out);
+    } else {
+        str_addf(out, "byte %" PRIu64 " of shared memory", offset);
+    }
+}
+
+static void print_at(const sim_touch *t, uint64_t offset, str_buf *out)
+{
+    const ir_var *var = t->access ? t->access->var : NULL;
+    if (t->target == SIM_IN_SHARED)
+        print_shared(t, offset, out);
+    else if (t->target == SIM_IN_LOCAL)
+        str_addf(out, var ? "'%s'" : "private memory", var ? var->name : "");
+    else
+        print_element(var, var ? var->name : t->allocation->name, (int64_t)offset / element_bytes(t, t->allocation->elem_bytes),
+                      out);
+}
+
+static const char *named(const sim_touch *t, uint64_t offset)
+{
+    str_buf out;
+    str_buf_init(&out, scratch_of(t));
+    print_at(t, offset, &out);
+    return str_text(&out);
+}
+
+// "a read of 4 bytes"
+static const char *deed(const sim_touch *t)
+{
+    const char *what = t->kind == SIM_NOTE_WRITE                       ? "a write"
+                       : (t->kind & SIM_NOTE_ATOMIC) && !t->access ? "an atomic access"
+                       : t->kind & SIM_NOTE_WRITE                  ? "a write"
+                                                                   : "a read";
+    return arena_printf(scratch_of(t), "%s of %d byte%s", what, t->bytes, t->bytes == 1 ? "" : "s");
+}
+
+// ---- where nothing may be touched ------------------------------------------------------------------------------------
+
+// [offset]: from the beginning of a tensor of [size] bytes.
+static const char *behind(const sim_touch *t, uint64_t offset, uint64_t size, const char *name)
+{
+    const char *has = arena_printf(scratch_of(t), "'%s', which has %" PRIu64 " bytes", name, size);
+    if (offset == size)
+        return arena_printf(scratch_of(t), "directly behind the end of %s", has);
+    if (offset > size)
+        return arena_printf(scratch_of(t), "%" PRIu64 " bytes behind the end of %s", offset - size, has);
+    return arena_printf(scratch_of(t), "it begins in '%s', %" PRIu64 " bytes before its end", name, size - offset);
+}
+
+// Numbers of allocations and offsets are one number: a little before an allocation is far behind the one before.
+static const char *before_global(const sim_touch *t, uint64_t address)
+{
+    const sim_memory *m = t->device->memory;
+    uint64_t number = (address + SIM_OFFSET_MASK / 2) >> SIM_OFFSET_BITS & (((uint64_t)1 << SIM_ALLOCATION_BITS) - 1);
+    uint64_t distance = (uint64_t)1 << SIM_OFFSET_BITS;
+    distance -= address & SIM_OFFSET_MASK;
+    if (!number || number >= m->table.len)
+        return NULL;
+    return arena_printf(scratch_of(t), "%" PRIu64 " bytes before the beginning of '%s'", distance, m->table.at[number].name);
+}
+
+static const char *outside_shared(const sim_touch *t, uint64_t offset)
+{
+    const sim_shared_tensor *s = tensor_before(t->w->block->launch->code, offset);
+    if (offset > SIM_OFFSET_MASK / 2)
+        return arena_printf(scratch_of(t), "%" PRIu64 " bytes before the beginning of shared memory",
+                            ((uint64_t)1 << SIM_OFFSET_BITS) - offset);
+    if (s)
+        return behind(t, offset - s->offset, s->bytes, s->var->name);
+    return arena_printf(scratch_of(t), "byte %" PRIu64 " of the block's shared memory, which has %" PRId64, offset,
+                        t->w->block->shared_bytes);
+}
+
+static const char *outside(const sim_touch *t, uint64_t address, uint64_t offset)
+{
+    switch (address & SIM_TAG_MASK) {
+    case SIM_TAG_GLOBAL: {
+        const char *text = offset > SIM_OFFSET_MASK / 2 ? before_global(t, address) : NULL;
+        if (text)
+            return text;
+        if (t->allocation && t->allocation->name)
+            return behind(t, offset, (uint64_t)t->allocation->size, t->allocation->name);
+        return arena_printf(scratch_of(t), "no tensor has the address 0x%" PRIx64, address);
+    }
+    case SIM_TAG_SHARED:
+        if (t->w->block->shared_bytes)
+            return outside_shared(t, offset);
+        return "the kernel has no shared memory";
+    case SIM_TAG_LOCAL:
+        return arena_printf(scratch_of(t), "byte %" PRIu64 " of the thread's private memory, which has %" PRIu32, offset,
+                            t->w->local_bytes);
+    default:
+        return address ? arena_printf(scratch_of(t), "0x%" PRIx64 " is no address of memory", address) : "the pointer is null";
+    }
+}
+
+void sim_report_outside(sim_touch *t, uint32_t lane)
+{
+    sim_finding f;
+    bool is_freed = t->allocation && !t->allocation->bytes && t->allocation->name;
+    if (!begin(t, lane, is_freed ? HDS0622 : HDS0602, 0, &f))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    uint64_t place = t->access && t->access->bits ? (uint64_t)7 << SIM_BIT_SHIFT : 0;
+    f.args[0] = deed(t);
+    if (is_freed) {
+        f.args[1] = t->allocation->name;
+    } else {
+        f.args[1] = outside(t, t->address[lane] & ~place, t->address[lane] & SIM_OFFSET_MASK);
+        f.help = "check the index arithmetic, or guard the access with a condition";
+    }
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+void sim_report_red_zone(sim_touch *t, uint32_t lane)
+{
+    sim_finding f;
+    if (!begin(t, lane, HDS0602, 0, &f))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    f.args[0] = deed(t);
+    f.args[1] = outside_shared(t, t->offset[lane]);
+    f.help = "check the index arithmetic, or guard the access with a condition";
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+void sim_report_misaligned(sim_touch *t, uint32_t lane)
+{
+    sim_finding f;
+    if (!begin(t, lane, HDS0603, 0, &f))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    const char *of = t->target == SIM_IN_GLOBAL ? t->allocation->name : t->target == SIM_IN_SHARED ? "shared memory" : "private memory";
+    f.args[0] = deed(t);
+    f.args[1] = arena_printf(scratch_of(t), "%d", t->align);
+    f.args[2] = arena_printf(scratch_of(t), "byte %" PRIu64 " of %s%s%s", t->offset[lane],
+                             t->target == SIM_IN_GLOBAL ? "'" : "", of, t->target == SIM_IN_GLOBAL ? "'" : "");
+    f.help = "move elements one by one here, or begin at a multiple of the width";
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+void sim_report_read_only(sim_touch *t, uint32_t lane)
+{
+    sim_finding f;
+    if (!begin(t, lane, HDS0618, 0, &f))
+        return;
+    str_buf out;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    str_buf_init(&out, scratch_of(t));
+    sim_thread_print(t->w->block->launch, &f.who, true, &out);
+    f.args[0] = str_text(&out);
+    f.args[1] = t->allocation->name;
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+// ---- what was not written, or not yet --------------------------------------------------------------------------------
+
+void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why)
+{
+    sim_finding f;
+    uint32_t other = why != t->site ? why : 0;
+    if (!begin(t, lane, HDS0604, other, &f))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    f.args[0] = what;
+    f.under = arena_printf(scratch_of(t), "%s", named(t, t->offset[lane]));
+    if (other) {
+        f.other = (sim_actor){other, f.who.block, f.who.thread, f.who.warp};
+        f.other_text = "this read what nobody had written";
+    }
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+static const char *verb(uint32_t kind)
+{
+    switch (kind) {
+    case SIM_NOTE_WRITE: return "writes";
+    case SIM_NOTE_ATOMIC: return "atomically reads";
+    case SIM_NOTE_ATOMIC | SIM_NOTE_WRITE: return "atomically writes";
+    default: return "reads";
+    }
+}
+
+void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site)
+{
+    sim_finding f;
+    if (!begin(t, lane, HDS0609, copy_site, &f))
+        return;
+    str_buf out;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    str_buf_init(&out, scratch_of(t));
+    sim_thread_print(t->w->block->launch, &f.who, true, &out);
+    str_addf(&out, " %s %s", verb(t->kind), named(t, t->offset[lane]));
+    f.args[0] = str_text(&out);
+    if (copy_site) {
+        f.other = (sim_actor){copy_site, f.who.block, -1, -1};
+        f.other_text = copy_site != t->site ? "the copy starts here" : NULL;
+    }
+    f.help = "wait for the copy first (wait_group, wait_all), and make it everybody's with syncthreads()";
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer)
+{
+    sim_launch *l = t->w->block->launch;
+    int warp = (int)(writer->note.who & 0xffff);
+    sim_finding f = {
+        .code = HDS0609,
+        .who = {writer->note.site, writer->block, warp * SIM_LANES + (int)writer->lane, warp},
+        .other = {t->site, t->w->block->index, sim_thread(t->w, lane), t->w->index},
+        .other_text = "the copy from there starts here",
+        .help = "wait for the copy before its source is written (wait_group, wait_all)",
+    };
+    if (sim_found_before(l->device, l, f.code, &f.who, f.other.site))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    str_buf out;
+    str_buf_init(&out, scratch_of(t));
+    sim_thread_print(l, &f.who, true, &out);
+    str_addf(&out, " writes %s", named(t, t->offset[lane]));
+    f.args[0] = str_text(&out);
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+// ---- races -----------------------------------------------------------------------------------------------------------
+
+typedef struct side {
+    sim_actor who;
+    uint32_t kind;
+    const char *value;  // that it reads or writes; NULL: not known
+    uint32_t begin;     // of its place in the source
+} side;
+
+static uint32_t begin_of(const sim_touch *t, uint32_t site)
+{
+    const sim_program *p = t->w->block->launch->program;
+    return p && site < p->sites.len ? p->sites.at[site].span.begin : 0;
+}
+
+// The element of the lane that has the granule, as it is in [bytes]; NULL where the type is not known.
+static const char *value_in(const sim_touch *t, uint32_t lane, uint64_t granule, const uint8_t *bytes)
+{
+    const sim_access *a = t->access;
+    if (!a || a->bits || !bytes || a->bytes < 1)
+        return NULL;
+    uint64_t at = granule << t->shadow->shift, inside = at > t->offset[lane] ? at - t->offset[lane] : 0, bits = 0;
+    memcpy(&bits, bytes + inside / a->bytes * a->bytes, a->bytes);
+    str_buf out;
+    str_buf_init(&out, scratch_of(t));
+    sim_value_print(a->type, bits, &out);
+    return str_text(&out);
+}
+
+// Which of the two a message is about: the reader; else what stands later in the source, or in the later block. So one
+// race is one finding, whoever came first.
+static bool is_swapped(const side *a, const side *b)
+{
+    bool a_writes = a->kind & SIM_NOTE_WRITE, b_writes = b->kind & SIM_NOTE_WRITE;
+    if (a_writes != b_writes)
+        return a_writes;
+    if (a->begin != b->begin)
+        return a->begin < b->begin;
+    return a->who.block < b->who.block;
+}
+
+static const char *race_help(const side *a, const side *b, sim_rest rest, bool has_bits)
+{
+    if (has_bits)
+        return "elements of less than a byte share it, and a store rewrites all of it: let one thread store them";
+    if (a->who.block != b->who.block || rest == SIM_REST_BLOCKS)
+        return "blocks run in any order: use atomics, or a launch for each of the two";
+    if (a->who.site == b->who.site && (a->kind & b->kind & SIM_NOTE_WRITE))
+        return "several threads write different values there: let one of them do it, or give each its own element";
+    if (a->who.warp == b->who.warp)
+        return "insert syncwarp() between the two, or syncthreads()";
+    return "insert syncthreads() between the two";
+}
+
+static void print_side(const sim_touch *t, const side *s, sim_rest rest, bool with_block, str_buf *out)
+{
+    if (s->who.thread >= 0)
+        sim_thread_print(t->w->block->launch, &s->who, with_block, out);
+    else if (rest == SIM_REST_WARP)
+        str_adds(out, "another thread of the warp");
+    else
+        str_adds(out, rest == SIM_REST_OTHERS ? "a thread of another warp" : "a thread of another block");
+}
+
+static const char *race_text(const sim_touch *t, const side *a, const side *b, sim_rest rest, const char *element)
+{
+    bool between_blocks = a->who.block != b->who.block || rest == SIM_REST_BLOCKS;
+    str_buf out;
+    str_buf_init(&out, scratch_of(t));
+    print_side(t, a, rest, true, &out);
+    str_addf(&out, " %s %s while ", verb(a->kind), element);
+    print_side(t, b, rest, between_blocks || a->who.thread < 0, &out);
+    str_addf(&out, " %s it", verb(b->kind));
+    return str_text(&out);
+}
+
+static const char *other_text(const sim_touch *t, const side *s)
+{
+    str_buf out;
+    str_buf_init(&out, scratch_of(t));
+    sim_thread_print(t->w->block->launch, &s->who, false, &out);
+    bool writes = s->kind & SIM_NOTE_WRITE;
+    str_addf(&out, " %s %s here", writes ? "wrote" : "read", s->value ? s->value : "it");
+    return str_text(&out);
+}
+
+void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_party *other, sim_rest rest,
+                     const uint8_t *value)
+{
+    diag_code code = t->target == SIM_IN_SHARED ? HDS0605 : HDS0606;
+    int warp = sim_note_warp(&other->note);
+    side mine = {actor_of(t, lane), t->kind, NULL, begin_of(t, t->site)}, theirs = {.kind = sim_note_kind(&other->note)};
+    theirs.who = (sim_actor){other->note.site, other->block, warp * SIM_LANES + (int)other->lane, warp};
+    theirs.begin = begin_of(t, other->note.site);
+    if (rest != SIM_REST_NONE)
+        theirs.who.thread = -1;
+    if (rest == SIM_REST_OTHERS || rest == SIM_REST_BLOCKS)
+        theirs.who.warp = -1;
+    bool swapped = is_swapped(&mine, &theirs), same_place = mine.who.site == theirs.who.site;
+    const side *first = swapped ? &theirs : &mine, *second = swapped ? &mine : &theirs;
+    uint32_t second_site = same_place ? 0 : second->who.site;
+    if (sim_found_before(t->device, t->w->block->launch, code, &first->who, second_site))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    uint64_t at = granule << t->shadow->shift;
+    uint8_t now[SIM_TOUCH_BYTES];
+    sim_bytes_get(now, sim_touch_at(t, lane), t->bytes, t->access && t->access->bytes ? t->access->bytes : 1);
+    theirs.value = value_in(t, lane, granule, now);
+    mine.value = t->kind & SIM_NOTE_WRITE ? value_in(t, lane, granule, value) : NULL;
+    sim_finding f = {.code = code, .who = first->who, .other = {0, -1, -1, -1}};
+    f.args[0] = race_text(t, first, second, rest, named(t, at > t->offset[lane] ? at : t->offset[lane]));
+    if (first->value)
+        f.under = arena_printf(scratch_of(t), "%s %s", first->kind & SIM_NOTE_WRITE ? "writes" : "reads", first->value);
+    if (!same_place) {
+        f.other = second->who;
+        f.other_text = other_text(t, second);
+    } else if (second->value) {
+        f.notes[0] = arena_printf(scratch_of(t), "the other %s %s", second->kind & SIM_NOTE_WRITE ? "writes" : "reads", second->value);
+    }
+    f.help = race_help(&mine, &theirs, rest, t->access && t->access->bits);
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}

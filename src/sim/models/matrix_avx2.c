@@ -1,0 +1,3 @@
+// mma for machines with AVX2 and F16C; the build gives this file the flags.
+#define SIM_MULTIPLY sim_mma_avx2
+#include "sim/models/matrix.inc"

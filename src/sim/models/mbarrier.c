@@ -1,0 +1,351 @@
+// hidet.lang.mbarrier: mbarriers with phases, arrivals and bytes (PTX ISA 9.7.13.15).
+//
+// The state stands here and not in the eight bytes of shared memory, which PTX calls opaque; they are written by init,
+// so that an init that is not ordered before its users is a race.
+//
+// See Note [waiting for a phase]
+#include "sim/models/models_priv.h"
+
+#include "sim/models/mbarrier.h"
+
+enum { MOST_ARRIVALS = (1 << 20) - 1 };
+
+typedef struct mbarrier {
+    uint64_t address;
+    bool is_valid;
+    uint32_t expected, pending; // arrivals of a phase; those that the phase under way lacks
+    int64_t bytes;              // that the phase under way lacks
+    uint64_t phase;             // number of the phase under way
+    uint32_t site;              // of init
+    sim_sync under_way, complete;
+} mbarrier;
+
+// A warp that waits: which of its lanes have seen their phase complete.
+typedef struct waiter {
+    sim_warp *warp;
+    const sim_use *use;
+    uint32_t lanes, seen;
+} waiter;
+
+typedef struct mbarriers {
+    VEC(mbarrier *) all;
+    VEC(waiter) waiters;
+} mbarriers;
+
+static mbarriers *mbarriers_of(sim_block *b)
+{
+    void **state = &b->warps[0].model_state[SIM_STATE_MBARRIERS];
+    if (!*state)
+        *state = ARENA_NEW(b->arena, mbarriers);
+    return *state;
+}
+
+static mbarrier *mbarrier_at(sim_block *b, uint64_t address)
+{
+    mbarriers *m = mbarriers_of(b);
+    for (size_t i = 0; i < m->all.len; i++)
+        if (m->all.at[i]->address == address)
+            return m->all.at[i];
+    return NULL;
+}
+
+// HDS0624 at a lane, with the place where the mbarrier was made.
+static void wrong(sim_warp *w, const sim_use *use, uint32_t lane, const mbarrier *m, uint64_t address, const char *what)
+{
+    sim_finding f = {.code = HDS0624};
+    f.who = (sim_actor){use->site, w->block->index, sim_thread(w, lane), w->index};
+    if (m && m->site) {
+        f.other = (sim_actor){m->site, w->block->index, -1, -1};
+        f.other_text = sim_say(w, "made here for %u arrivals", m->expected);
+    }
+    f.args[0] = sim_say(w, "at byte %llu of shared memory", (unsigned long long)(address & SIM_OFFSET_MASK));
+    f.args[1] = what;
+    sim_find(w->block->launch->device, w->block->launch, &f);
+}
+
+// The mbarrier that a lane names; NULL after a finding.
+static mbarrier *named_by(sim_warp *w, const sim_use *use, uint32_t lane, bool writes)
+{
+    uint64_t address = sim_u64(w, use->operands[use->bound[0]].cell)[lane];
+    mbarrier *m = mbarrier_at(w->block, address);
+    if (!m || !m->is_valid) {
+        wrong(w, use, lane, m, address, m ? "it is used after inval" : "nobody has made it with init");
+        return NULL;
+    }
+    return sim_atomic(w, use->site, lane, address, 8, writes, SIM_RELAXED, SIM_CTA) ? m : NULL;
+}
+
+// bound[0]: operand bar; bound[1]: the other operand (-1: none); bound[2]: whether a phase is named by its number.
+static bool bind_mbarrier(sim_use *use)
+{
+    static const char *const others[] = {"count", "bytes", "parity", "state"};
+    const sim_operand *bar = sim_operand_named(use, "bar");
+    if (!bar)
+        return false;
+    use->bound[0] = bar - use->operands;
+    use->bound[1] = -1;
+    for (int i = 0; i < 4; i++) {
+        const sim_operand *o = sim_operand_named(use, others[i]);
+        if (o)
+            use->bound[1] = o - use->operands;
+    }
+    use->bound[2] = sim_operand_named(use, "state") != NULL;
+    return true;
+}
+
+static uint32_t defined_lanes(sim_warp *w, const sim_use *use)
+{
+    uint32_t lanes = w->active;
+    for (int i = 0; i < use->intrin->operand_count; i++)
+        lanes = sim_require_defined(w, use->site, use->operands[i].cell, lanes, "an operand of an mbarrier");
+    return lanes;
+}
+
+static uint64_t other_operand(const sim_warp *w, const sim_use *use, uint32_t lane)
+{
+    return use->bound[1] < 0 ? 0 : sim_element(w, &use->operands[use->bound[1]], 0, lane);
+}
+
+// ---- init, inval
+// -----------------------------------------------------------------------------------------------------
+
+static void init_lane(sim_warp *w, const sim_use *use, uint32_t lane)
+{
+    uint64_t address = sim_u64(w, use->operands[use->bound[0]].cell)[lane], count = other_operand(w, use, lane);
+    mbarrier *m = mbarrier_at(w->block, address);
+    if (count == 0 || count > MOST_ARRIVALS) {
+        wrong(w, use, lane, NULL, address,
+              sim_say(w, "it is made for %llu arrivals, but 1 to 1048575 are possible", (unsigned long long)count));
+        return;
+    }
+    if (m && m->is_valid) {
+        wrong(w, use, lane, m, address, "it is made again without inval");
+        return;
+    }
+    if (!m) {
+        m = ARENA_NEW(w->block->arena, mbarrier);
+        VEC_PUSH(w->block->arena, &mbarriers_of(w->block)->all, m);
+    }
+    *m = (mbarrier){.address = address,
+                    .is_valid = true,
+                    .expected = (uint32_t)count,
+                    .pending = (uint32_t)count,
+                    .site = use->site};
+}
+
+static sim_step run_init(sim_warp *w, const sim_use *use)
+{
+    uint32_t lanes = defined_lanes(w, use);
+    uint8_t bytes[SIM_LANES][16] = {{0}};
+    sim_store_bytes(w, use->site, lanes, sim_u64(w, use->operands[use->bound[0]].cell), 8, (const uint8_t(*)[16])bytes,
+                    NULL);
+    SIM_EACH(lane, lanes)
+        init_lane(w, use, lane);
+    return SIM_NEXT;
+}
+
+static sim_step run_inval(sim_warp *w, const sim_use *use)
+{
+    uint32_t lanes = defined_lanes(w, use);
+    uint8_t bytes[SIM_LANES][16] = {{0}};
+    SIM_EACH(lane, lanes) {
+        uint64_t address = sim_u64(w, use->operands[use->bound[0]].cell)[lane];
+        mbarrier *m = mbarrier_at(w->block, address);
+        if (!m || !m->is_valid)
+            wrong(w, use, lane, m, address, m ? "it has been ended before" : "nobody has made it with init");
+        else
+            m->is_valid = false;
+    }
+    sim_store_bytes(w, use->site, lanes, sim_u64(w, use->operands[use->bound[0]].cell), 8, (const uint8_t(*)[16])bytes,
+                    NULL);
+    return SIM_NEXT;
+}
+
+static sim_step run_fence_init(sim_warp *w, const sim_use *use)
+{
+    (void)use;
+    sim_order_fence(w, w->active, SIM_CLUSTER);
+    return SIM_NEXT;
+}
+
+// ---- phases
+// ----------------------------------------------------------------------------------------------------------
+
+// Whether the phase that a lane names is complete. The one under way has the parity of its number.
+static bool is_complete(const sim_warp *w, const sim_use *use, const mbarrier *m, uint32_t lane)
+{
+    uint64_t named = other_operand(w, use, lane);
+    return use->bound[2] ? named != m->phase : (named & 1) != (m->phase & 1);
+}
+
+static void finish_wait(sim_warp *w, const sim_use *use, uint32_t lanes, uint64_t value)
+{
+    if (!use->result.count)
+        return;
+    SIM_EACH(lane, lanes)
+        sim_element_set(w, &use->result, 0, lane, value);
+    sim_result_defined(w, use, lanes);
+}
+
+// Lanes of [lanes] that name [m] and whose phase is complete: they know what the arrivals knew.
+static uint32_t satisfied(sim_warp *w, const sim_use *use, const mbarrier *m, uint32_t lanes)
+{
+    uint32_t done = 0;
+    SIM_EACH(lane, lanes) {
+        bool is_here = sim_u64(w, use->operands[use->bound[0]].cell)[lane] == m->address;
+        done |= (uint32_t)(is_here && is_complete(w, use, m, lane)) << lane;
+    }
+    if (done)
+        sim_order_acquire(w, done, &m->complete);
+    return done;
+}
+
+static void wake_waiters(sim_block *b, const mbarrier *m)
+{
+    mbarriers *all = mbarriers_of(b);
+    size_t kept = 0;
+    for (size_t i = 0; i < all->waiters.len; i++) {
+        waiter t = all->waiters.at[i];
+        t.seen |= satisfied(t.warp, t.use, m, t.lanes & ~t.seen);
+        if (t.seen != t.lanes) {
+            all->waiters.at[kept++] = t;
+            continue;
+        }
+        finish_wait(t.warp, t.use, t.lanes, 1);
+        sim_wake(t.warp);
+    }
+    all->waiters.len = kept;
+}
+
+static void advance(sim_block *b, mbarrier *m)
+{
+    if (m->pending || m->bytes)
+        return;
+    m->phase++;
+    m->pending = m->expected;
+    m->complete = m->under_way;
+    m->under_way = (sim_sync){0};
+    wake_waiters(b, m);
+}
+
+// ---- arrivals and bytes
+// ----------------------------------------------------------------------------------------------
+
+// bound[3]: expect_tx: 1, complete_tx: -1, none: 0; bound[4]: whether it arrives.
+static bool bind_arrive(sim_use *use)
+{
+    const char *name = use->intrin->name;
+    use->bound[3] = strcmp(name, "arrive") == 0 ? 0 : strcmp(name, "complete_tx") == 0 ? -1 : 1;
+    use->bound[4] = strncmp(name, "arrive", strlen("arrive")) == 0;
+    return bind_mbarrier(use);
+}
+
+static uint64_t arrive_lane(sim_warp *w, const sim_use *use, uint32_t lane)
+{
+    mbarrier *m = named_by(w, use, lane, true);
+    if (!m)
+        return 0;
+    uint64_t phase = m->phase;
+    m->bytes += use->bound[3] * (int64_t)other_operand(w, use, lane);
+    if (use->bound[4] && !m->pending) {
+        wrong(w, use, lane, m, m->address, "more threads arrive in one phase than it is for");
+        return phase;
+    }
+    if (use->bound[4])
+        m->pending--;
+    sim_order_release(w, 1u << lane, &m->under_way);
+    advance(w->block, m);
+    return phase;
+}
+
+static sim_step run_arrive(sim_warp *w, const sim_use *use)
+{
+    uint64_t phases[SIM_LANES] = {0};
+    uint32_t lanes = defined_lanes(w, use);
+    SIM_EACH(lane, lanes)
+        phases[lane] = arrive_lane(w, use, lane);
+    if (use->result.count) {
+        SIM_EACH(lane, w->active)
+            sim_element_set(w, &use->result, 0, lane, phases[lane]);
+        sim_result_defined(w, use, w->active);
+    }
+    return SIM_NEXT;
+}
+
+// ---- waiting
+// ---------------------------------------------------------------------------------------------------------
+
+// Lanes that need not wait; those in trouble neither.
+static uint32_t ready_lanes(sim_warp *w, const sim_use *use)
+{
+    uint32_t lanes = defined_lanes(w, use), done = w->active & ~lanes;
+    SIM_EACH(lane, lanes) {
+        const mbarrier *m = named_by(w, use, lane, false);
+        if (!m)
+            done |= 1u << lane;
+        else if (!(done >> lane & 1))
+            done |= satisfied(w, use, m, lanes);
+    }
+    return done;
+}
+
+static sim_step run_test(sim_warp *w, const sim_use *use)
+{
+    uint32_t done = ready_lanes(w, use);
+    uint64_t held[2] = {0, 1};
+    for (int i = 0; i < 2; i++)
+        finish_wait(w, use, i ? done & w->active : w->active & ~done, held[i]);
+    return SIM_YIELD;
+}
+
+static sim_step run_wait(sim_warp *w, const sim_use *use)
+{
+    uint32_t done = ready_lanes(w, use);
+    if (done == w->active) {
+        finish_wait(w, use, w->active, 1);
+        return SIM_NEXT;
+    }
+    waiter t = {w, use, w->active, done};
+    VEC_PUSH(w->block->arena, &mbarriers_of(w->block)->waiters, t);
+    w->waiting_for = use;
+    w->waiting_lanes = w->active & ~done;
+    return SIM_WAIT;
+}
+
+bool sim_mbarrier_describe(const sim_warp *w, str_buf *out)
+{
+    const sim_use *use = w->waiting_for;
+    if (!use->model || use->model->run != run_wait)
+        return false;
+    uint32_t lane = sim_first_lane(w->waiting_lanes);
+    uint64_t address = sim_u64(w, use->operands[use->bound[0]].cell)[lane];
+    const mbarrier *m = mbarrier_at(w->block, address);
+    str_addf(out, "a phase of parity %d of the mbarrier at byte %llu of shared memory",
+             (int)(other_operand(w, use, lane) & 1), (unsigned long long)(address & SIM_OFFSET_MASK));
+    if (m)
+        str_addf(out, ", whose phase %llu lacks %u of %u arrivals and %lld bytes", (unsigned long long)m->phase,
+                 m->pending, m->expected, (long long)m->bytes);
+    return true;
+}
+
+const sim_model sim_models_mbarrier[] = {
+    {"init", run_init, bind_mbarrier, false},
+    {"inval", run_inval, bind_mbarrier, false},
+    {"fence_init", run_fence_init, NULL, false},
+    {"arrive", run_arrive, bind_arrive, false},
+    {"arrive_expect_tx", run_arrive, bind_arrive, false},
+    {"expect_tx", run_arrive, bind_arrive, false},
+    {"complete_tx", run_arrive, bind_arrive, false},
+    {"wait", run_wait, bind_mbarrier, false},
+    {"test_wait", run_test, bind_mbarrier, false},
+    {"test_wait_state", run_test, bind_mbarrier, false},
+    {"try_wait", run_wait, bind_mbarrier, false},
+    {NULL, NULL, NULL, false},
+};
+
+// Note [waiting for a phase]
+//
+// wait and try_wait put the warp to sleep until the phase is complete, so that a phase that never completes is a
+// deadlock with a name, not a loop without end. The hardware's try_wait gives up after a while; a program that counts
+// on that, or that waits in one branch for what lanes of the same warp do in another, sees a deadlock here that a GPU
+// would not have.

@@ -1,0 +1,48 @@
+// Counters of a run, by place in the source; options.profile switches them on.
+//
+// Sectors are the 32 bytes in which global memory is moved (Nsight Compute, "Memory Tables"); a request is one access of a
+// warp. Wavefronts of shared memory are counted as taskmap/layout.h says. An ideal is what the same bytes would need
+// without gaps and without conflicts.
+#pragma once
+
+#include "sim/machine.h"
+
+typedef struct sim_counts {
+    uint64_t warp_instructions, thread_instructions;  // operations of warps; the same times the lanes that took part
+    uint64_t flops;                                   // of lanes; an fma is two, as are a product and sum of an mma
+    struct {
+        uint64_t requests, sectors, ideal, bytes;     // bytes: that lanes asked for, each byte once a request
+    } global;
+    struct {
+        uint64_t requests, wavefronts, ideal, bytes;
+    } shared;
+    uint64_t local_bytes;
+} sim_counts;
+
+// A kernel, with the shape of its first launch.
+typedef struct sim_profiled_kernel {
+    const sim_program *program;
+    const ir_func *kernel;
+    sim_launch_shape shape;
+    int64_t shared_bytes;  // static and dynamic, as compiled code will want them at most
+    uint64_t launches, blocks, threads;
+} sim_profiled_kernel;
+
+sim_profile *sim_profile_new(arena *a);
+void sim_profile_free(sim_profile *p);
+
+// One operation of a warp, before it runs.
+void sim_profile_op(sim_warp *w, const sim_op *op);
+// One access of [bytes] bytes for each lane of [mask], to memory of any kind. memory_touch.c calls it.
+void sim_profile_access(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes);
+// A kernel begins; sim.c calls it.
+void sim_profile_launch(sim_profile *p, const sim_launch *l);
+
+// Blocks of a kernel that fit on a multiprocessor by threads and shared memory; what a compiled kernel needs of registers
+// is not known here. *[limit]: "warps", "blocks" or "shared memory".
+int sim_profile_blocks(const arch *target, int64_t threads, int64_t shared_bytes, const char **limit);
+
+// profile_report.c: a table by source line with the text beside it, and a summary; the same as JSON. Numbers of calls that
+// were dissolved stand at the line of the author's own file.
+void sim_profile_table(const sim_profile *p, src_map *sources, str_buf *out);
+void sim_profile_json(const sim_profile *p, src_map *sources, str_buf *out);

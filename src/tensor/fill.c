@@ -1,0 +1,224 @@
+#include <math.h>
+#include <string.h>
+
+#include "sim/random.h"
+#include "tensor/spec.h"
+
+// ---- numbers ----------------------------------------------------------------------------------------------------
+
+// Digits without the '_' between them; NULL where one stands at an end or beside another.
+static const char *without_separators(arena *a, const char *text)
+{
+    char *out = arena_strdup(a, text), *to = out;
+    for (const char *at = text; *at; at++) {
+        if (*at != '_')
+            *to++ = *at;
+        else if (at == text || at[-1] == '_' || !at[1])
+            return NULL;
+    }
+    *to = 0;
+    return out;
+}
+
+// Decimal, 0x…, 0b…, 0o…; false if it is no integer or has more than 64 bits.
+static bool read_integer(const char *text, bool *negative, uint64_t *magnitude)
+{
+    *negative = *text == '-';
+    text += *text == '-' || *text == '+';
+    unsigned base = 10;
+    if (text[0] == '0' && text[1] && strchr("xXbBoO", text[1])) {
+        base = strchr("xX", text[1]) ? 16 : strchr("bB", text[1]) ? 2 : 8;
+        text += 2;
+    }
+    *magnitude = 0;
+    for (const char *at = text; *at; at++) {
+        unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
+                       : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a' + 10)
+                       : *at >= 'A' && *at <= 'F' ? (unsigned)(*at - 'A' + 10)
+                                                  : 99;
+        if (digit >= base || __builtin_mul_overflow(*magnitude, base, magnitude) ||
+            __builtin_add_overflow(*magnitude, digit, magnitude))
+            return false;
+    }
+    return *text != 0;
+}
+
+// [sign] digits [. digits] [e [sign] digits], or inf, nan.
+static bool read_float(const char *text, double *out)
+{
+    const char *at = text + (*text == '-' || *text == '+');
+    double sign = *text == '-' ? -1 : 1;
+    if (!strcmp(at, "inf") || !strcmp(at, "nan")) {
+        *out = sign * (*at == 'i' ? INFINITY : NAN);
+        return true;
+    }
+    size_t whole = strspn(at, "0123456789"), part = 0;
+    const char *rest = at + whole;
+    if (*rest == '.') {
+        part = strspn(rest + 1, "0123456789");
+        rest += 1 + part;
+    }
+    if (!whole && !part)
+        return false;
+    if (*rest == 'e' || *rest == 'E') {
+        rest += 1 + (rest[1] == '-' || rest[1] == '+');
+        size_t digits = strspn(rest, "0123456789");
+        if (!digits)
+            return false;
+        rest += digits;
+    }
+    *out = sign * str_to_double(at);
+    return !*rest;
+}
+
+static bool read_bool(const char *text, uint64_t *out)
+{
+    *out = !strcmp(text, "true") || !strcmp(text, "True") || !strcmp(text, "1");
+    return *out || !strcmp(text, "false") || !strcmp(text, "False") || !strcmp(text, "0");
+}
+
+static const char *parse_integer(arena *a, const char *text, dtype type, uint64_t *bits)
+{
+    bool negative;
+    uint64_t magnitude;
+    if (!read_integer(text, &negative, &magnitude))
+        return arena_printf(a, "'%s' is no integer of at most 64 bits", text);
+    uint64_t most = !negative ? dt_max_bits(type) : dt_is_signed(type) ? dt_max_bits(type) + 1 : 0;
+    if (magnitude > most)
+        return arena_printf(a, "%s does not fit into %s", text, dt_name(type));
+    *bits = negative ? 0 - magnitude : magnitude;
+    return NULL;
+}
+
+const char *ten_number_parse(arena *a, const char *text, dtype type, uint64_t *bits)
+{
+    const char *digits = without_separators(a, text);
+    double value;
+    uint64_t integer;
+    bool negative;
+    if (!digits)
+        return arena_printf(a, "'%s' is no number", text);
+    if (dt_kind_of(type) == DT_KIND_BOOL)
+        return read_bool(digits, bits) ? NULL : arena_printf(a, "'%s' is neither true nor false", text);
+    if (dt_is_int(type))
+        return parse_integer(a, digits, type, bits);
+    if (!read_float(digits, &value)) {
+        if (!read_integer(digits, &negative, &integer))
+            return arena_printf(a, "'%s' is no number", text);
+        value = negative ? -(double)integer : (double)integer;
+    }
+    *bits = dt_from_double(type == DT_C64 ? DT_F32 : type, value);
+    return NULL;
+}
+
+// ---- tensors ----------------------------------------------------------------------------------------------------
+
+static double argument(arena *a, const ten_spec *s, int index, double otherwise, const char **error)
+{
+    uint64_t bits;
+    if (index >= s->arg_count)
+        return otherwise;
+    const char *why = ten_number_parse(a, s->args[index], DT_F64, &bits);
+    if (why)
+        *error = why;
+    return why ? 0 : dt_to_double(DT_F64, bits);
+}
+
+static int64_t limit(arena *a, const ten_spec *s, int index, const char **error)
+{
+    uint64_t bits = 0;
+    const char *why = ten_number_parse(a, s->args[index], DT_I64, &bits);
+    if (why)
+        *error = why;
+    return (int64_t)bits;
+}
+
+static const char *fill_constant(arena *a, const char *text, ten_tensor *t)
+{
+    uint64_t bits = 0;
+    const char *why = ten_number_parse(a, text, t->type, &bits);
+    for (int64_t i = 0; !why && i < t->count; i++)
+        ten_set_bits(t, i, bits);
+    return why;
+}
+
+// Complex numbers get two draws an element: real part, imaginary part.
+static void set_pair(ten_tensor *t, int64_t i, double real, double imaginary)
+{
+    ten_set_bits(t, i, dt_from_double(DT_F32, real) | dt_from_double(DT_F32, imaginary) << 32);
+}
+
+static const char *fill_random(arena *a, const ten_spec *s, uint64_t seed, ten_tensor *t)
+{
+    const char *error = NULL;
+    bool is_normal = s->source == TEN_RANDN;
+    double (*draw)(uint64_t, uint64_t) = is_normal ? sim_random_normal : sim_random_uniform;
+    double first = argument(a, s, 0, 0, &error), second = argument(a, s, 1, 1, &error);
+    double scale = is_normal ? second : second - first;
+    if (!dt_is_float(t->type) && t->type != DT_C64)
+        return arena_printf(a, "%s makes floats, not %s; randint(0, 100) makes integers", is_normal ? "randn" : "uniform",
+                            dt_name(t->type));
+    for (int64_t i = 0; !error && i < t->count; i++) {
+        uint64_t n = (uint64_t)i;
+        if (t->type == DT_C64)
+            set_pair(t, i, first + scale * draw(seed, 2 * n), first + scale * draw(seed, 2 * n + 1));
+        else
+            ten_set_number(t, i, first + scale * draw(seed, n));
+    }
+    return error;
+}
+
+static const char *fill_integers(arena *a, const ten_spec *s, uint64_t seed, ten_tensor *t)
+{
+    const char *error = NULL;
+    int64_t low = limit(a, s, 0, &error), high = limit(a, s, 1, &error);
+    if (error)
+        return error;
+    if (high <= low)
+        return arena_printf(a, "randint(%s, %s) has no number to choose: the second limit is not one of them", s->args[0],
+                            s->args[1]);
+    if (dt_is_int(t->type) && (!dt_holds_int(t->type, low) || !dt_holds_int(t->type, high - 1)))
+        return arena_printf(a, "the limits of randint(%s, %s) do not fit into %s", s->args[0], s->args[1], dt_name(t->type));
+    for (int64_t i = 0; i < t->count; i++) {
+        int64_t value = sim_random_integer(seed, (uint64_t)i, low, high);
+        if (dt_is_int(t->type))
+            ten_set_bits(t, i, (uint64_t)value);
+        else
+            ten_set_number(t, i, (double)value);
+    }
+    return NULL;
+}
+
+static const char *fill_counted(arena *a, const ten_spec *s, ten_tensor *t)
+{
+    const char *error = NULL;
+    double start = argument(a, s, 0, 0, &error), step = argument(a, s, 1, 1, &error);
+    for (int64_t i = 0; !error && i < t->count; i++)
+        ten_set_number(t, i, start + (double)i * step);
+    return error;
+}
+
+const char *ten_fill(arena *a, const ten_spec *spec, uint64_t seed, ten_tensor *t)
+{
+    switch (spec->source) {
+    case TEN_RANDN:
+    case TEN_UNIFORM:
+        return fill_random(a, spec, seed, t);
+    case TEN_RANDINT:
+        return fill_integers(a, spec, seed, t);
+    case TEN_ZEROS:
+        return fill_constant(a, "0", t);
+    case TEN_ONES:
+        return fill_constant(a, "1", t);
+    case TEN_FULL:
+        return fill_constant(a, spec->args[0], t);
+    case TEN_ARANGE:
+        return fill_counted(a, spec, t);
+    case TEN_FILE:
+    case TEN_NUMBER:
+    case TEN_EMPTY:
+    case TEN_SOURCE__COUNT:
+        break;
+    }
+    return NULL;
+}

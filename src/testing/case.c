@@ -1,0 +1,204 @@
+// One case: elaborated, lowered, run under each of its schedules, judged.
+#include <string.h>
+
+#include "pipeline/simulate.h"
+#include "testing/testing_priv.h"
+
+typedef struct case_run {
+    const test_options *o;
+    test_case *c;
+    pl_unit *u;
+    int workers;
+    str_buf printed;
+} case_run;
+
+// ---- compiling
+// --------------------------------------------------------------------------------------------------------
+
+// What an expected error may come from is any pass. A run wants the level at which tensors have shapes, whose every
+// index is checked; the passes behind it come when it is over, for their errors.
+static const char *level_of(const test_options *o, const tc_test *test)
+{
+    return test->error ? "low" : o->level ? o->level : PL_SIMULATED_LEVEL;
+}
+
+static bool compile(case_run *r)
+{
+    const test_file *file = r->c->file;
+    pl_unit *u = r->u;
+    u->file = src_add(&u->sources, file->path, u->input);
+    if (!u->file) {
+        diag_report(&u->diags, HDS0492, (src_span){0, 0}, file->path);
+        return false;
+    }
+    pl_finder_add_main(&u->finder, u->file);
+    return pl_module_for_simulation(u, level_of(r->o, r->c->test), r->c->test);
+}
+
+static void run_other_passes(case_run *r)
+{
+    const char *level = level_of(r->o, r->c->test);
+    int i = 0;
+    while (strcmp(level, "hir") != 0 && ir_pass_at(i) && strcmp(ir_pass_at(i++)->name, level) != 0)
+        continue;
+    ir_pass_options options = {.verify_each = true, .wide_access = true};
+    ir_pass_context px = {
+        .module = r->u->module, .scratch = &r->u->scratch, .diags = &r->u->diags, .options = &options};
+    while (ir_pass_at(i) && ir_run_pass(&px, ir_pass_at(i)))
+        i++;
+}
+
+// ---- running
+// ----------------------------------------------------------------------------------------------------------
+
+static void print(void *user, str text)
+{
+    case_run *r = user;
+    str_add(&r->printed, text);
+}
+
+static bool run_schedule(case_run *r, const sim_program *program, const sim_device *device, uint64_t seed)
+{
+    const tc_test *test = r->c->test;
+    const sim_options options = {
+        .seed = seed,
+        .workers = r->workers,
+        .trap_nan = r->o->trap_nan || test->finds == HDS0613,
+        .budget = test->budget,
+        .device = device,
+        .print = print,
+        .print_user = r,
+    };
+    sim *s = sim_new(&r->u->memory, &options);
+    const ir_func *host = VEC_LAST(&r->u->module->funcs);
+    uint64_t result = 0;
+    sim_status status = sim_call(s, program, host, NULL, 0, &result);
+    sim_findings_report(s, &r->u->diags);
+    sim_free(s);
+    r->c->seed = seed;
+    return status == SIM_OK && !r->u->diags.shown_errors;
+}
+
+static void run_schedules(case_run *r)
+{
+    const test_backend *b = r->o->backend;
+    const sim_device *device = b ? b->open(b, &r->u->memory, &r->u->diags) : NULL;
+    if (b && !device)
+        return;
+    const sim_translate_options options = {.index_overflow = true};
+    const sim_program *program = sim_translate(&r->u->memory, r->u->module, &options);
+    for (int i = 0; i < r->c->test->seeds; i++) {
+        r->printed.len = 0;
+        if (!run_schedule(r, program, device, r->o->seed + (uint64_t)i))
+            break;
+    }
+    if (b)
+        b->close(b, device);
+}
+
+static void run(pl_unit *u)
+{
+    test_case *c = (test_case *)(void *)((char *)u - offsetof(test_case, unit));
+    case_run *r = c->run;
+    str_buf_init(&r->printed, &u->memory);
+    bool compiled = compile(r);
+    if (compiled && !c->test->error) {
+        run_schedules(r);
+        if (!u->diags.shown_errors)
+            run_other_passes(r);
+    }
+    c->printed = (str){r->printed.at, r->printed.len};
+    c->outcome = test_judge(c, compiled) ? TEST_PASSED : TEST_FAILED;
+}
+
+// ---- around it
+// --------------------------------------------------------------------------------------------------------
+
+static const arch *arch_for(const test_options *o, const tc_test *test)
+{
+    const arch *asked = o->backend ? o->backend->arch : o->compile->archs[0];
+    return o->backend || !test->arch || arch_has(asked, test->arch) ? asked : test->arch;
+}
+
+static const char *reason_to_skip(const test_options *o, const tc_test *test)
+{
+    if (test->skip)
+        return test->skip;
+    if (o->backend && test->finds)
+        return "findings are the simulator's";
+    if (o->backend && test->arch && !arch_has(o->backend->arch, test->arch))
+        return "the device is too old";
+    return NULL;
+}
+
+// The first error, in a line.
+static const char *failure(test_case *c)
+{
+    const diag_context *dx = &c->unit.diags;
+    for (size_t i = 0; i < dx->all.len; i++) {
+        const diag *d = dx->all.at[i];
+        if (d->severity == DIAG_ERROR)
+            return arena_printf(dx->arena, "%s: %s", diag_name(d->code), d->message);
+    }
+    return "it failed";
+}
+
+static void report(const test_options *o, test_case *c)
+{
+    str_buf text;
+    str_buf_init(&text, &c->unit.memory);
+    diag_render_text(&c->unit.diags, &text, o->style);
+    c->messages = (str){text.at, text.len};
+    c->reason = failure(c);
+}
+
+// Messages about a file that has no cases, or about memory, are those of the unit that met them.
+static void no_memory(test_case *c)
+{
+    if (c->unit.status != PL_NO_MEMORY)
+        return;
+    c->outcome = TEST_FAILED;
+    c->reason = "out of memory";
+    c->messages = STR("error: out of memory\n");
+}
+
+static void file_failure(const test_options *o, test_case *c)
+{
+    diag_context *dx = &c->file->unit.diags;
+    c->outcome = TEST_FAILED;
+    if (c->file->unit.status == PL_NO_MEMORY) {
+        c->reason = "out of memory";
+        c->messages = STR("error: out of memory\n");
+        return;
+    }
+    str_buf text;
+    str_buf_init(&text, dx->arena);
+    diag_render_text(dx, &text, o->style);
+    c->messages = (str){text.at, text.len};
+    c->reason = "the file has errors";
+}
+
+void test_run_case(const test_options *o, test_case *c, int workers)
+{
+    if (!c->test) {
+        file_failure(o, c);
+        return;
+    }
+    c->reason = reason_to_skip(o, c->test);
+    if (c->reason) {
+        c->outcome = TEST_SKIPPED;
+        return;
+    }
+    double start = pl_now_us();
+    case_run r = {.o = o, .c = c, .u = &c->unit, .workers = workers};
+    c->run = &r;
+    pl_unit_init(&c->unit, o->compile, arch_for(o, c->test), start);
+    c->unit.input_name = c->file->path;
+    c->unit.input = c->file->unit.input;
+    pl_unit_run(&c->unit, run);
+    if (c->unit.status != PL_NO_MEMORY && c->outcome == TEST_FAILED)
+        report(o, c);
+    no_memory(c);
+    c->run = NULL;
+    c->seconds = (pl_now_us() - start) / 1e6;
+}
