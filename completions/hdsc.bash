@@ -42,14 +42,14 @@ _hdsc() {
             fi ;;
         test)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --trap-nan --level= --junit= -D -I -W --arch= --stdlib=
+                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --trap-nan --level= --junit= -D -I -W --arch= --stdlib=
                     --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
         prove)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--against= --entry= --arg= --outputs= --seeds= --seed= --level= -D -I -W --arch= --stdlib=
+                COMPREPLY=($(compgen -W "--against= --entry= --arg= --outputs= --seeds= --seed= --budget= --level= -D -I -W --arch= --stdlib=
                     --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return

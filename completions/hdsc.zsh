@@ -50,12 +50,12 @@ case ${words[2]} in
         '--print-ir[print the IR]' '--print-bytecode[print the bytecode]' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
     test) _arguments '*-k[tests whose name contains this]:text:' '-j[this many at a time]:N:' '-x[stop at a failure]' \
-        '--list[list the tests]' '--device=[where kernels run]:device:(sim cuda)' '--seed=[order of warps and blocks]:N:' '--trap-nan[where NaN comes from]' \
+        '--list[list the tests]' '--device=[where kernels run]:device:(sim cuda)' '--seed=[order of warps and blocks]:N:' '--trap-nan[where NaN comes from]' '--budget=[most warp instructions]:N:' \
         '--level=[IR that is run]:level:_hdsc_list passes hir low' '--junit=[JUnit XML]:file:_files' '-v[a line for each]' \
         '*-D[set a constant]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
     prove) _arguments '--against=[what says what is right]:file:_files -g "*.hds"' '--entry=[entry of the file]:name:' \
         '*--arg=[value of a parameter]:NAME=VALUE:' '--outputs=[tensors to compare]:names:' \
-        '--seeds=[sets of random inputs]:N:' '--seed=[the first of them]:N:' \
+        '--seeds=[sets of random inputs]:N:' '--seed=[the first of them]:N:' '--budget=[most warp instructions]:N:' \
         '--level=[IR that is run]:level:_hdsc_list passes hir low' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
     mapping) _arguments '--layout=[layout]:expression:' '--bytes=[element size]:N:(1 2 4 8 16)' '--table[list tasks]' \

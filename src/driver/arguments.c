@@ -1,11 +1,13 @@
 #include "driver/arguments.h"
 
-#include <stdlib.h>
+#include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "driver/cmd.h"
 #include "driver/native.h"
 #include "ir/pass.h"
+#include "tensor/spec.h"
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Output:", 1},
@@ -124,13 +126,38 @@ static bool is_listed(arena *a, const char *list, const char *word)
 
 // ---- single options ---------------------------------------------------------------------------------------------
 
+// A whole number as the language writes it, or with an exponent: "1000", "1_000", "0x10", "1e9".
+static bool read_number(arena *a, const char *text, long *out)
+{
+    uint64_t bits = 0;
+    if (!ten_number_parse(a, text, DT_I64, &bits)) {
+        *out = (long)bits;
+        return true;
+    }
+    if (!strpbrk(text, ".eE") || ten_number_parse(a, text, DT_F64, &bits))
+        return false;
+    double value = dt_to_double(DT_F64, bits);
+    if (!(fabs(value) < 0x1p62) || value != floor(value))
+        return false;
+    *out = (long)value;
+    return true;
+}
+
 long cmd_number(struct argp_state *state, const char *option, const char *text, long least)
 {
-    char *end;
-    long value = strtol(text, &end, 10);
-    if (!*text || *end || value < least)
+    cmd_arguments *args = state->input;
+    long value = 0;
+    if (!read_number(&args->memory, text, &value) || value < least)
         argp_error(state, "%s takes a number from %ld on, not '%s'", option, least, text);
     return value;
+}
+
+int cmd_count(struct argp_state *state, const char *option, const char *text, int least)
+{
+    long value = cmd_number(state, option, text, least);
+    if (value > INT_MAX)
+        argp_error(state, "%s takes a number from %d to %d, not '%s'", option, least, INT_MAX, text);
+    return (int)value;
 }
 
 static void add_arch(struct argp_state *state, cmd_arguments *args, const char *name)
@@ -174,7 +201,7 @@ static void add_define(struct argp_state *state, cmd_arguments *args, const char
 {
     const char *equals = strchr(text, '=');
     size_t len = equals ? (size_t)(equals - text) : strlen(text);
-    if (!len)
+    if (!len || (equals && !equals[1]))
         argp_error(state, "-D takes NAME=VALUE, not '%s'", text);
     tc_define define = {arena_strndup(&args->memory, text, len), equals ? equals + 1 : NULL};
     VEC_PUSH(&args->memory, &args->defines, define);
@@ -243,7 +270,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_VERIFY: o->verify_ir = true; break;
     case CMD_KEY_DIAGNOSTICS: args->diagnostics.json = cmd_choose(state, "--diagnostics", arg, formats) == 1; break;
     case CMD_KEY_COLOR: args->diagnostics.color = (cmd_color)cmd_choose(state, "--color", arg, colors); break;
-    case CMD_KEY_ERROR_LIMIT: o->error_limit = (int)cmd_number(state, "--error-limit", arg, 0); break;
+    case CMD_KEY_ERROR_LIMIT: o->error_limit = cmd_count(state, "--error-limit", arg, 0); break;
     case CMD_KEY_RESOURCE_USAGE: o->resource_usage = true; break;
     case CMD_KEY_TIME_REPORT: args->time_report = true; break;
     case CMD_KEY_TIME_TRACE: args->time_trace = arg; break;
@@ -253,7 +280,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_NO_LINE: o->no_line = true; break;
     case CMD_KEY_STEP_BUDGET: o->step_budget = cmd_number(state, "--step-budget", arg, 1); break;
     case CMD_KEY_STDLIB: o->stdlib_folder = arg; break;
-    case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_number(state, "--memory-limit", arg, 1) << 20; break;
+    case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_count(state, "--memory-limit", arg, 1) << 20; break;
     case CMD_KEY_LIST: args->list = arg; break;
     case ARGP_KEY_ARG: VEC_PUSH(&args->memory, &args->inputs, arg); break;
     default: return ARGP_ERR_UNKNOWN;

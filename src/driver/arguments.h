@@ -44,8 +44,10 @@ void cmd_parse(cmd_arguments *args, int argc, char **argv, const char *usage, co
 // everywhere. [args] may be the first member of the command's own struct, which the caller has zeroed.
 void cmd_parse_with(cmd_arguments *args, int argc, char **argv, const char *usage, const char *doc,
                     const struct argp_option *options, argp_parser_t take_own);
-// For take_own: a number that is at least [least]; the index of [word] in a list that ends with NULL.
+// For take_own: a number ("1000", "0x10", "1e9") that is at least [least], and one that fits into an int; the index of
+// [word] in a list that ends with NULL.
 long cmd_number(struct argp_state *state, const char *option, const char *text, long least);
+int cmd_count(struct argp_state *state, const char *option, const char *text, int least);
 int cmd_choose(struct argp_state *state, const char *option, const char *word, const char *const *choices);
 void cmd_arguments_free(cmd_arguments *args);
 

@@ -10,9 +10,9 @@
 
 enum {
     CMD_OK = 0,
-    CMD_ERRORS = 1,    // the input has errors
-    CMD_USAGE = 2,     // the command line has
-    CMD_INTERNAL = 3,  // NVRTC is missing, or hdsc has a bug
+    CMD_ERRORS = 1,    // the program has errors, or its results are wrong
+    CMD_USAGE = 2,     // the command line is wrong
+    CMD_INTERNAL = 3,  // no GPU, no NVRTC, no memory, or hdsc has a bug
     CMD_INTERRUPTED = 130,
 };
 
@@ -33,12 +33,16 @@ extern const embedded_text cmd_pages[];  // lang/diagnostics/*.md
 
 // Prints what [dx] holds to standard error, and the summary line in text form.
 void cmd_print_diags(diag_context *dx, const cmd_output *how);
+// CMD_USAGE where all errors in [dx] are about the command line: its files, names and values; else CMD_ERRORS.
+int cmd_code_of_errors(const diag_context *dx);
 // Whether standard output (fd 1) or error (2) takes colours, when nobody said so.
 bool cmd_is_colorful(int fd);
 int cmd_terminal_width(int fd);  // 0: no terminal
 // Writes all of [text] to standard output; false (after saying so on standard error) if that fails.
 bool cmd_print(str text);
 void cmd_print_error(str text);  // to standard error
+// NULL, or why a file that is written at the end could not be: asked before the work is done.
+const char *cmd_cannot_write(arena *a, const char *path);
 
 // Versions, and where NVRTC was found; [nvrtc_path] as --nvrtc gives it, or NULL.
 void cmd_print_versions(FILE *out, const char *nvrtc_path);

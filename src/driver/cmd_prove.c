@@ -3,11 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "driver/cmd.h"
 #include "pipeline/simulate.h"
 #include "prove/prove.h"
 
-enum { KEY_AGAINST = CMD_KEY_OWN, KEY_SEEDS, KEY_SEED, KEY_VALUE, KEY_OUTPUTS, KEY_LEVEL };
+enum { KEY_AGAINST = CMD_KEY_OWN, KEY_SEEDS, KEY_SEED, KEY_VALUE, KEY_OUTPUTS, KEY_LEVEL, KEY_BUDGET };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is compared:", 1},
@@ -24,6 +25,7 @@ static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "How:", 2},
     {"seeds", KEY_SEEDS, "N", 0, "with N sets of random inputs (default: 3)", 2},
     {"seed", KEY_SEED, "N", 0, "begin with set N (default: 1)", 2},
+    {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", 2},
     {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: sm_80)", 2},
     {"level", KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before, low: after all of them", 2},
     {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 2},
@@ -45,7 +47,7 @@ static const char doc[] =
     "Both get the same tensors, by name or else by position. They run on the simulator, where each float carries the value "
     "of its formula at a random point; comparisons go the way of the floats. The verdict is about the sizes and ways that "
     "were run.\n"
-    "Exit code: 0 equal; 1 not, or the input has errors; 2 the command line has.";
+    "Exit code: 0 equal; 1 not equal, or a file has errors; 2 the command line is wrong.";
 
 typedef struct request {
     cmd_arguments shared;
@@ -90,6 +92,9 @@ static void check(struct argp_state *state, request *r)
         argp_error(state, "one entry is proved at a time, and '--entry' is given %zu times", r->shared.entries.len);
     if (!r->options.against)
         argp_error(state, "--against=FILE:ENTRY is missing: what should '%s' compute?", r->shared.inputs.at[0]);
+    if (!strpbrk(r->options.against, ":./") && !file_exists(r->options.against))
+        argp_error(state, "there is no file '%s': did you mean '--against=:%s', which is in the same file?", r->options.against,
+                   r->options.against);
 }
 
 static error_t take_own(int key, char *arg, struct argp_state *state)
@@ -99,8 +104,9 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_AGAINST: r->options.against = arg; break;
     case KEY_VALUE: add_value(state, r, arg); break;
     case KEY_OUTPUTS: add_outputs(r, arg); break;
-    case KEY_SEEDS: r->options.seeds = (int)cmd_number(state, "--seeds", arg, 1); break;
+    case KEY_SEEDS: r->options.seeds = cmd_count(state, "--seeds", arg, 1); break;
     case KEY_SEED: r->options.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
+    case KEY_BUDGET: r->options.budget = cmd_number(state, "--budget", arg, 1); break;
     case KEY_LEVEL: set_level(state, r, arg); break;
     case ARGP_KEY_END: check(state, r); break;
     default: return ARGP_ERR_UNKNOWN;
@@ -141,7 +147,7 @@ static int run(request *r)
     if (is_out_of_memory)
         fputs("hdsc: out of memory\n", stderr);
     cmd_print_diags(&p.diags, &r->shared.diagnostics);
-    int code = equal ? CMD_OK : is_out_of_memory ? CMD_INTERNAL : CMD_ERRORS;
+    int code = equal ? CMD_OK : is_out_of_memory ? CMD_INTERNAL : cmd_code_of_errors(&p.diags);
     if (equal && !cmd_print(str_of(arena_printf(&p.memory, "%s\n", p.verdict))))
         code = CMD_ERRORS;
     prove_free(&p);

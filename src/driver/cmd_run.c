@@ -34,7 +34,7 @@ static const struct argp_option table[] = {
     {"seed", KEY_SEED, "N", 0, "of random inputs (default: 0)", 3},
     {"schedule", KEY_SCHEDULE, "N", 0, "the order in which warps and blocks take turns (default: 0, one after the other)", 3},
     {NULL, 'j', "N", 0, "threads for blocks that do not talk to each other (default: one for each core)", 3},
-    {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 20000000000)", 3},
+    {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", 3},
     {"trap-nan", KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity comes from", 3},
     {"no-races", KEY_NO_RACES, NULL, 0, "do not look for data races", 3},
     {"no-checks", KEY_NO_CHECKS, NULL, 0, "no checks at all: the fastest", 3},
@@ -73,7 +73,7 @@ static const char doc[] =
     "a tensor after the run and NAME=out:FILE saves it; tensors that the entry writes are printed in short unless saved "
     "or compared.\n"
     "Exit code: 0 all went well; 1 the file has errors, a check found something, or a result is not as expected; 2 the "
-    "command line is wrong.";
+    "command line is wrong; 3 there is no GPU or no NVRTC for --device=cuda.";
 
 // ---- the command line -------------------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ static void add_break(struct argp_state *state, const char *text)
     run_request *q = state->input;
     const char *colon = strrchr(text, ':'), *digits = colon ? colon + 1 : text;
     run_place place = {.text = text, .file = colon ? copy(q, text, (size_t)(colon - text)) : NULL};
-    place.line = (uint32_t)cmd_number(state, "--break", digits, 1);
+    place.line = (uint32_t)cmd_count(state, "--break", digits, 1);
     VEC_PUSH(&q->shared.memory, &q->breaks, place);
 }
 
@@ -160,6 +160,8 @@ static void take_thread(struct argp_state *state, const char *first)
         const char *word = state->argv[state->next++];
         text = text ? arena_printf(&q->shared.memory, "%s %s", text, word) : word;
     }
+    if (text && q->trace && strcmp(text, q->trace) != 0)
+        argp_error(state, "one thread is watched at a time, and both '%s' and '%s' are asked for", q->trace, text);
     if (text)
         q->trace = text;
 }
@@ -204,7 +206,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     static const char *const devices[] = {"sim", "cuda", NULL}, *const formats[] = {"text", "json", NULL};
     run_request *q = state->input;
     switch (key) {
-    case 'j': q->workers = (int)cmd_number(state, "-j", arg, 1); break;
+    case 'j': q->workers = cmd_count(state, "-j", arg, 1); break;
     case KEY_SEED: q->seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
     case KEY_SCHEDULE: q->schedule = (uint64_t)cmd_number(state, "--schedule", arg, 0); break;
     case KEY_PROFILE:
@@ -243,6 +245,8 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
             argp_error(state, "no input file");
         if (q->shared.archs.len > 1)
             argp_error(state, "a run is for one architecture");
+        if (q->watched.len && !q->breaks.len)
+            argp_error(state, "--print chooses what --break shows, and there is no --break");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -287,6 +291,25 @@ static bool choose_entry(run_state *r)
         return no_entry(r, "has nothing that can be run");
     // What is asked for stands last: callees, such as the kernels that a host function launches, come before callers.
     return count == 1 || r->request->shared.entries.len == 1 || no_entry(r, arena_printf(&r->unit.memory, "has %d entries", count));
+}
+
+// 'True' is a value for constants; a parameter of a type or a size wants to be told which.
+static bool check_defines(run_state *r)
+{
+    const run_request *q = r->request;
+    bool ok = true;
+    for (size_t i = 0; i < q->shared.defines.len; i++) {
+        const tc_define *d = &q->shared.defines.at[i];
+        const char *bound = arena_printf(&r->unit.memory, "%s=True", d->name), *at = strstr(title_of(r->entry), bound);
+        bool is_parameter = at && (at[-1] == '[' || at[-1] == ' ') && strchr(",]", at[strlen(bound)]);
+        if (d->value || !is_parameter)
+            continue;
+        diag_report(&r->unit.diags, HDS0630, (src_span){0, 0}, arena_printf(&r->unit.memory, "-D %s", d->name),
+                    arena_printf(&r->unit.memory, "gives the parameter no value: write -D %s=VALUE", d->name));
+        r->is_usage_error = true;
+        ok = false;
+    }
+    return ok;
 }
 
 // ---- running ----------------------------------------------------------------------------------------------------
@@ -430,7 +453,7 @@ static void body(pl_unit *u)
         return;
     const sim_translate_options how = {.mark_statements = q->traces || q->breaks.len, .index_overflow = !q->no_checks};
     r->program = sim_translate(&u->memory, u->module, &how);
-    if (print_only(r) || !choose_entry(r) || !cmd_run_bind(r) || !cmd_run_read_expected(r))
+    if (print_only(r) || !choose_entry(r) || !check_defines(r) || !cmd_run_check_breaks(r) || !cmd_run_bind(r) || !cmd_run_read_expected(r))
         return;
     if (q->gpu)
         r->backend = dev_cuda_attach(q->gpu, &u->memory, &u->diags);
@@ -438,6 +461,8 @@ static void body(pl_unit *u)
     r->device = sim_new(&u->memory, &options);
     if (cmd_run_fill(r) && cmd_run_aim_watch(r))
         run_entry(r);
+    if (u->status == PL_OK && !u->diags.shown_errors)
+        pl_check_passes_after(u, level);
     sim_free(r->device);
     if (r->backend)
         dev_cuda_detach(r->backend);
@@ -449,7 +474,7 @@ static int exit_code(const run_state *r)
     case PL_OK:
         return CMD_OK;
     case PL_ERRORS:
-        return r->is_usage_error ? CMD_USAGE : CMD_ERRORS;
+        return r->is_usage_error ? CMD_USAGE : cmd_code_of_errors(&r->unit.diags);
     case PL_TOOLCHAIN:
     case PL_INTERNAL:
     case PL_NO_MEMORY:

@@ -7,11 +7,12 @@
 #include "base/file.h"
 #include "driver/cmd.h"
 #include "driver/devices.h"
+#include "driver/interrupt.h"
 #include "pipeline/job.h"
 #include "pipeline/simulate.h"
 #include "testing/testing.h"
 
-enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_SEED, KEY_TRAP_NAN, KEY_LIST_TESTS, KEY_LEVEL };
+enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_SEED, KEY_TRAP_NAN, KEY_BUDGET, KEY_LIST_TESTS, KEY_LEVEL };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Which tests:", 1},
@@ -23,6 +24,7 @@ static const struct argp_option table[] = {
     {NULL, 'x', NULL, 0, "stop after the first that fails", 2},
     {"device", KEY_DEVICE, "NAME", 0, "where kernels run: sim, the simulator (the default), or cuda, the GPU of this machine", 2},
     {"seed", KEY_SEED, "N", 0, "the order in which warps and blocks take turns (default: 0, one after the other)", 2},
+    {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", 2},
     {"trap-nan", KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity comes from", 2},
     {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: sm_80); a test may ask for a newer one", 2},
     {"level", KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before, low: after all of them", 2},
@@ -47,9 +49,11 @@ static const char doc[] =
     "\n"
     "  hdsc test                         all files below the current folder\n"
     "  hdsc test ops/softmax.hds -k f16  the cases that have f16 in their name\n"
+    "  hdsc test ops/softmax.hds::rows   that test, all of its cases\n"
     "  hdsc test ops -v --junit=results.xml\v"
     "A folder stands for all .hds files below it. The last line says 'N passed, N failed'.\n"
-    "Exit code: 0 all tests passed; 1 some failed; 2 the command line is wrong, there are no tests, or no such device.";
+    "Exit code: 0 all tests passed; 1 some failed; 2 the command line is wrong, or there are no tests; 3 there is no GPU or "
+    "no NVRTC for --device=cuda.";
 
 typedef struct request {
     cmd_arguments shared;
@@ -91,10 +95,11 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     request *r = state->input;
     switch (key) {
     case 'k': VEC_PUSH(&r->shared.memory, &r->filters, arg); break;
-    case 'j': r->options.jobs = (int)cmd_number(state, "-j", arg, 1); break;
+    case 'j': r->options.jobs = cmd_count(state, "-j", arg, 1); break;
     case 'x': r->options.stop_at_failure = true; break;
     case KEY_DEVICE: set_device(state, r, arg); break;
     case KEY_JUNIT: r->junit = arg; break;
+    case KEY_BUDGET: r->options.budget = cmd_number(state, "--budget", arg, 1); break;
     case KEY_TRAP_NAN: r->options.trap_nan = true; break;
     case KEY_SEED: r->options.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
     case KEY_LIST_TESTS: r->list = true; break;
@@ -248,7 +253,10 @@ static bool write_junit(request *r, test_suite *s)
 static int run(request *r, test_suite *s)
 {
     r->diags = &s->diags;
+    cmd_interrupt watch;
+    cmd_interrupt_begin(&watch, s, r->rewrites);
     test_run(s, show_done, r);
+    cmd_interrupt_end(&watch);
     clear_line(r);
     end_file(r);
     int code = s->failed ? CMD_ERRORS : CMD_OK;
@@ -283,8 +291,13 @@ static int test(request *r)
         fputs("hdsc: tests are compiled for one architecture\n", stderr);
         return CMD_USAGE;
     }
-    if (!open_device(r))
+    const char *why = r->junit ? cmd_cannot_write(&r->shared.memory, r->junit) : NULL;
+    if (why) {
+        fprintf(stderr, "hdsc: cannot write '%s': %s\n", r->junit, why);
         return CMD_USAGE;
+    }
+    if (!open_device(r))
+        return CMD_INTERNAL;
     test_suite s;
     test_suite_init(&s, &r->options, &cmd_oom);
     int code = CMD_USAGE;
@@ -299,8 +312,9 @@ static int test(request *r)
 int cmd_test(int argc, char **argv)
 {
     request r = {0};
-    cmd_parse_with(&r.shared, argc, argv, "[FILE or FOLDER...]", doc, table, take_own);
+    cmd_parse_with(&r.shared, argc, argv, "[FILE, FILE::TEST or FOLDER...]", doc, table, take_own);
     set_options(&r);
+    setvbuf(stdout, NULL, _IOLBF, 0);  // what was said has arrived, whatever ends the run
     int code = test(&r);
     cmd_arguments_free(&r.shared);
     return code;

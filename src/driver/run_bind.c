@@ -6,6 +6,7 @@
 #include "driver/run.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 #include "ir/fold.h"
@@ -71,14 +72,47 @@ static run_argument *find_argument(run_state *r, const char *name)
 
 static bool unknown_parameter(run_state *r, const char *name)
 {
+    const char **names = ARENA_ARRAY(&r->unit.memory, const char *, r->arguments.len);
+    for (size_t i = 0; i < r->arguments.len; i++)
+        names[i] = r->arguments.at[i].name;
+    const char *hint = cmd_run_suggest(&r->unit.memory, name, names, r->arguments.len);
     diag *d = diag_report(&r->unit.diags, HDS0631, r->entry->span, title_of(r), name);
-    diag_help(d, "its parameters are %s", parameter_list(r));
+    diag_help(d, "%s%sits parameters are %s", hint ? hint : "", hint ? " " : "", parameter_list(r));
     return usage(r);
 }
 
-static bool not_understood(run_state *r, const char *text, const char *why)
+// [why]: what is wrong with the word, as the end of a sentence.
+static bool wrong_word(run_state *r, const char *text, const char *why)
 {
     diag_report(&r->unit.diags, HDS0630, nowhere, text, why);
+    return usage(r);
+}
+
+// Words that are nearly right.
+static bool not_understood(run_state *r, const run_word *w, const char *why)
+{
+    static const char *const known[] = {"randn", "uniform", "randint", "zeros", "ones", "full", "arange", "empty", "out"};
+    arena *a = &r->unit.memory;
+    diag *d = diag_report(&r->unit.diags, HDS0630, nowhere, w->text, arena_printf(a, "is not understood: %s", why));
+    const char *first = arena_strndup(a, w->value, strspn(w->value, "abcdefghijklmnopqrstuvwxyz"));
+    const char *hint = cmd_run_suggest(a, first, known, sizeof known / sizeof *known);
+    if (str_ends(str_of(w->value), STR(".npy")))
+        diag_help(d, "did you mean '%s=@%s'?", w->name, w->value);
+    else if (hint)
+        diag_help(d, "%s", hint);
+    return usage(r);
+}
+
+// Asked before the run, which may be long.
+static bool can_be_saved(run_state *r, const run_word *w, const char *path)
+{
+    bool is_terminal = strcmp(path, "-") == 0 && isatty(STDOUT_FILENO);
+    const char *why = is_terminal ? "standard output is a terminal" : cmd_cannot_write(&r->unit.memory, path);
+    if (!why)
+        return true;
+    diag *d = diag_report(&r->unit.diags, HDS0645, nowhere, path, why);
+    if (is_terminal)
+        diag_help(d, "'%s=out' prints the tensor", w->name);
     return usage(r);
 }
 
@@ -86,12 +120,14 @@ static bool not_understood(run_state *r, const char *text, const char *why)
 static bool take_output(run_state *r, const run_word *w, run_argument *a)
 {
     if (a->prints || a->save)
-        return not_understood(r, w->text, arena_printf(&r->unit.memory, "what becomes of '%s' is said twice", w->name));
+        return wrong_word(r, w->text, arena_printf(&r->unit.memory, "says a second time what becomes of '%s'", w->name));
     if (!a->is_tensor)
-        return not_understood(r, w->text, "only tensors come out");
+        return wrong_word(r, w->text, arena_printf(&r->unit.memory, "cannot be: '%s' is no tensor", w->name));
     a->prints = !w->value[3];
     a->save = w->value[3] ? w->value + 4 : NULL;
-    return !a->save || *a->save || not_understood(r, w->text, "a file's name follows 'out:'");
+    if (a->save && !*a->save)
+        return not_understood(r, w, "a file's name follows 'out:'");
+    return !a->save || can_be_saved(r, w, a->save);
 }
 
 static bool take_word(run_state *r, const run_word *w)
@@ -102,11 +138,11 @@ static bool take_word(run_state *r, const run_word *w)
     if (strcmp(w->value, "out") == 0 || strncmp(w->value, "out:", 4) == 0)
         return take_output(r, w, a);
     if (a->spec)
-        return not_understood(r, w->text, arena_printf(&r->unit.memory, "'%s' has a value already", w->name));
+        return wrong_word(r, w->text, arena_printf(&r->unit.memory, "is a second value for '%s'", w->name));
     ten_spec *spec = ARENA_NEW(&r->unit.memory, ten_spec);
     const char *why = ten_spec_parse(&r->unit.memory, w->value, spec);
     a->spec = spec;
-    return !why || not_understood(r, w->text, why);
+    return !why || not_understood(r, w, why);
 }
 
 // ---- types ------------------------------------------------------------------------------------------------------
@@ -256,6 +292,9 @@ static bool does_not_fit(run_state *r, const run_argument *a)
         if (size && size->is_known && evaluate(r, a->var->tensor->shape[i], &known))
             str_addf(&sizes, "%s'%s' is %lld by '%s'", sizes.len ? ", " : "", size->name, (long long)known, size->known_by);
     }
+    int wanted = a->var->tensor->rank + (lanes_of(a) > 0);
+    if (a->tensor.rank != wanted)
+        diag_help(d, "'%s' has %d dimension%s, and this has %d", a->name, wanted, wanted == 1 ? "" : "s", a->tensor.rank);
     if (sizes.len)
         diag_help(d, "%s", str_text(&sizes));
     return usage(r);
@@ -284,8 +323,9 @@ static bool check_type(run_state *r, const run_argument *a)
 {
     if (!a->spec || a->spec->type == DT_NONE || a->spec->type == a->tensor.type)
         return true;
-    diag_report(&r->unit.diags, HDS0638, a->var->span, a->spec->text, dt_name(a->spec->type),
-                arena_printf(&r->unit.memory, "'%s' of '%s'", a->name, title_of(r)), dt_name(a->tensor.type));
+    diag *d = diag_report(&r->unit.diags, HDS0638, a->var->span, a->spec->text, dt_name(a->spec->type),
+                          arena_printf(&r->unit.memory, "'%s' of '%s'", a->name, title_of(r)), dt_name(a->tensor.type));
+    diag_help(d, "leave the type out, or say %s", dt_name(a->tensor.type));
     return usage(r);
 }
 
@@ -433,7 +473,8 @@ static bool fill_tensor(run_state *r, run_argument *a)
         memcpy(t->data, a->file->data, (size_t)t->bytes);
     const char *why = ten_fill(&r->unit.memory, a->spec, r->request->seed + position, t);
     if (why)
-        return not_understood(r, arena_printf(&r->unit.memory, "%s=%s", a->name, a->spec->text), why);
+        return wrong_word(r, arena_printf(&r->unit.memory, "%s=%s", a->name, a->spec->text),
+                          arena_printf(&r->unit.memory, "cannot be: %s", why));
     sim_mark_written(r->device, a->value, t->bytes);
     return true;
 }

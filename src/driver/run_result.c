@@ -123,6 +123,25 @@ static void choose_tolerance(const run_state *r, const run_reference *f, double 
     *atol = f->wanted->atol >= 0 ? f->wanted->atol : r->request->atol >= 0 ? r->request->atol : 0;
 }
 
+// Between NaN or an infinity and another number there is no distance.
+static const char *worst_not_finite(run_state *r, const run_reference *f, const ten_comparison *c, const uint8_t *written)
+{
+    int64_t i = c->worst.index;
+    const ten_tensor *actual = &f->argument->tensor;
+    str_buf out;
+    str_buf_init(&out, &r->unit.memory);
+    str_addf(&out, "the worst is at ");
+    ten_index_print(actual, i, &out);
+    str_adds(&out, ": ");
+    if (written && !written[i])
+        str_adds(&out, "not written");
+    else
+        ten_value_print(actual->type, ten_bits(actual, i), &out);
+    str_adds(&out, " instead of ");
+    ten_value_print(f->tensor.type, ten_bits(&f->tensor, i), &out);
+    return str_text(&out);
+}
+
 static void report_difference(run_state *r, const run_reference *f, const ten_comparison *c, const uint8_t *written,
                               double rtol, double atol)
 {
@@ -135,8 +154,11 @@ static void report_difference(run_state *r, const run_reference *f, const ten_co
     ten_index_print(&f->argument->tensor, c->worst.index, &worst);
     diag *d = diag_report(&r->unit.diags, HDS0646, nowhere, f->argument->name, f->wanted->path, (long long)c->different,
                           (long long)c->compared);
-    diag_note(d, nowhere, "%s", arena_printf(a, "the worst is %.3g away, at %s; the largest relative error is %.3g",
-                                             c->worst.error, str_text(&worst), c->worst_relative));
+    if (isnan(c->worst.error))
+        diag_note(d, nowhere, "%s", worst_not_finite(r, f, c, written));
+    else
+        diag_note(d, nowhere, "%s", arena_printf(a, "the worst is %.3g away, at %s; the largest relative error is %.3g",
+                                                 c->worst.error, str_text(&worst), c->worst_relative));
     diag_note(d, nowhere, "%s", arena_printf(a, "elements may differ by atol + rtol * |expected|, with rtol=%g and atol=%g",
                                              rtol, atol));
     if (c->unwritten)

@@ -10,6 +10,7 @@
 
 #include "driver/run.h"
 #include "sim/finding.h"
+#include "sim/shadow.h"
 
 enum { SHOWN_ELEMENTS = 16, SHOWN_CELLS = 4096 };
 
@@ -86,16 +87,37 @@ static void add_element(const sim_warp *w, const ir_type *t, uint32_t cell, uint
     str_addc(out, ')');
 }
 
-// The first elements of a tensor in memory.
-static void add_memory(const ir_tensor *tensor, const uint8_t *bytes, int64_t room, str_buf *out)
+// The bytes of a tensor in memory: of a block's shared memory, else behind a global address.
+typedef struct region {
+    const uint8_t *bytes;
+    int64_t room;
+    const sim_block *block;
+    uint64_t at;  // offset in the block's memory, or address
+} region;
+
+static bool is_written(run_trace *t, const region *m, int64_t offset, int64_t bytes)
+{
+    int64_t first;
+    uint64_t unused;
+    if (!m->block)
+        return sim_is_initialised(t->run->device, m->at + (uint64_t)offset, bytes, &first);
+    const struct sim_shadow *shadow = m->block->shadow;
+    return !shadow || !shadow->write || sim_shadow_is_written(shadow, m->at + (uint64_t)offset, (uint64_t)bytes, &unused);
+}
+
+// The first elements; '?' for those that nobody has written.
+static void add_memory(run_trace *t, const ir_tensor *tensor, const region *m, str_buf *out)
 {
     dtype type = tensor->elem->kind == IR_SCALAR || tensor->elem->kind == IR_VECTOR ? tensor->elem->scalar : DT_U64;
-    ten_tensor view = {.type = type, .rank = 1, .data = (uint8_t *)bytes};
-    int64_t count = room * 8 / dt_bits(type), shown = count < SHOWN_ELEMENTS ? count : SHOWN_ELEMENTS;
+    ten_tensor view = {.type = type, .rank = 1, .data = (uint8_t *)m->bytes};
+    int64_t bits = dt_bits(type), count = m->room * 8 / bits, shown = count < SHOWN_ELEMENTS ? count : SHOWN_ELEMENTS;
     str_addc(out, '[');
     for (int64_t i = 0; i < shown; i++) {
         str_adds(out, i ? ", " : "");
-        ten_value_print(type, ten_bits(&view, i), out);
+        if (is_written(t, m, i * bits / 8, bits < 8 ? 1 : bits / 8))
+            ten_value_print(type, ten_bits(&view, i), out);
+        else
+            str_addc(out, '?');
     }
     str_adds(out, shown < count ? ", …]" : "]");
 }
@@ -114,15 +136,16 @@ static void add_tensor(run_trace *t, sim_warp *w, const sim_local *local, uint32
 {
     const ir_tensor *tensor = local->var->tensor;
     const sim_shared_tensor *shared = tensor->space == IR_SHARED ? shared_tensor(w, local->var) : NULL;
-    int64_t room = 0;
     if (shared) {
-        add_memory(tensor, w->block->shared + shared->offset, shared->bytes, out);
+        region m = {w->block->shared + shared->offset, shared->bytes, w->block, shared->offset};
+        add_memory(t, tensor, &m, out);
         return;
     }
     uint64_t address = sim_u64(w, local->cell)[lane];
-    const uint8_t *bytes = sim_bytes(t->run->device, address, &room);
-    if (bytes)
-        add_memory(tensor, bytes, room, out);
+    region m = {.at = address};
+    m.bytes = sim_bytes(t->run->device, address, &m.room);
+    if (m.bytes)
+        add_memory(t, tensor, &m, out);
     else
         str_adds(out, arena_printf(out->arena, "at 0x%llx", (unsigned long long)address));
 }
@@ -227,26 +250,12 @@ static src_place place_of(run_trace *t, uint32_t site)
 static void add_line(run_trace *t, const sim_warp *w, src_place place, uint32_t lanes)
 {
     str line = place.file ? src_line(&t->run->unit.sources, place.file, place.line) : (str){"", 0};
-    while (line.len && (*line.at == ' ' || *line.at == '\t'))
-        line = (str){line.at + 1, line.len - 1};
     char warp[64] = "";
     if (!t->watch.has_thread)
         snprintf(warp, sizeof warp, " block %lld warp %d (%d lanes)", (long long)w->block->index, w->index,
                  __builtin_popcount(lanes));
     str_addf(&t->out, "%s:%u:%s  %s\n", place.file ? place.file->name : "?", place.line, warp,
              arena_strndup(&t->run->unit.memory, line.at, line.len));
-}
-
-static bool is_at(run_trace *t, const run_place *b, src_place place)
-{
-    if (!place.file || place.line != b->line)
-        return false;
-    str name = str_of(place.file->name);
-    const char *wanted = b->file;
-    if (!wanted)
-        return place.file == t->run->unit.file;
-    size_t len = strlen(wanted);
-    return str_ends(name, str_of(wanted)) && (name.len == len || name.at[name.len - len - 1] == '/');
 }
 
 // Those that were asked for, else all that are declared above the line.
@@ -308,7 +317,7 @@ static void statement(void *user, sim_warp *w, uint32_t site, uint32_t lanes)
         t->thread = sim_thread(w, lane);
     }
     for (size_t i = 0; i < q->breaks.len; i++) {
-        if (!is_at(t, &q->breaks.at[i], place))
+        if (q->breaks.at[i].line != place.line || !cmd_run_is_in_file(t->run, &q->breaks.at[i], place.file))
             continue;
         q->breaks.at[i].is_met = true;
         add_break(t, w, place, lane);
@@ -371,13 +380,15 @@ static bool choose_thread(run_state *r, run_trace *t)
     bool is_read = read_number(text, "block=", shape.grid, &t->watch.has_block, &t->watch.block) &&
                    read_number(text, "thread=", shape.block, &t->watch.has_thread, &t->watch.thread);
     if (!is_read || (!t->watch.has_block && !t->watch.has_thread))
-        return wrong_thread(r, text, "expected 'block=0 thread=5' or 'block=(1, 0, 0)'");
+        return wrong_thread(r, text, "is not understood: expected 'block=0 thread=5' or 'block=(1, 0, 0)'");
     bool is_empty = shape.grid[0] * shape.grid[1] * shape.grid[2] == 0;
     if (r->entry->kind != IR_KERNEL || is_empty || is_there(&t->watch, &shape))
         return true;
-    return wrong_thread(r, text, arena_printf(&r->unit.memory, "the grid is %lld x %lld x %lld blocks of %lld x %lld x %lld threads",
-                                              (long long)shape.grid[0], (long long)shape.grid[1], (long long)shape.grid[2],
-                                              (long long)shape.block[0], (long long)shape.block[1], (long long)shape.block[2]));
+    const long long grid[] = {shape.grid[0], shape.grid[1], shape.grid[2]};
+    const long long block[] = {shape.block[0], shape.block[1], shape.block[2]};
+    return wrong_thread(r, text,
+                        arena_printf(&r->unit.memory, "is out of range: the grid is %lld x %lld x %lld blocks of %lld x %lld x "
+                                     "%lld threads", grid[0], grid[1], grid[2], block[0], block[1], block[2]));
 }
 
 const sim_watch *cmd_run_watch(run_state *r)
@@ -396,11 +407,21 @@ bool cmd_run_aim_watch(run_state *r)
     return !r->trace || choose_thread(r, r->trace);
 }
 
+static const char *watched_thread(run_state *r)
+{
+    return r->request->trace ? arena_printf(&r->unit.memory, "the thread of '%s'", r->request->trace)
+                             : "thread 0 of block 0";
+}
+
 void cmd_run_end_watch(run_state *r)
 {
     for (size_t i = 0; r->trace && i < r->request->breaks.len; i++) {
         const run_place *b = &r->request->breaks.at[i];
-        if (!b->is_met)
-            diag_report(&r->unit.diags, HDS0632, r->entry->span, r->entry->title ? r->entry->title : r->entry->name, b->text);
+        if (b->is_met)
+            continue;
+        r->is_usage_error = r->is_usage_error || !r->unit.diags.shown_errors;
+        diag *d = diag_report(&r->unit.diags, HDS0632, (src_span){0, 0}, b->text,
+                              arena_printf(&r->unit.memory, "%s does not come there", watched_thread(r)));
+        diag_help(d, "another one may: add block=… thread=…");
     }
 }

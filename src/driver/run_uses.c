@@ -72,7 +72,8 @@ static void look_at_launch(walk *w, const ir_stmt *s)
 {
     for (int i = 0; i < s->arg_count; i++) {
         const ir_expr *e = s->args[i];
-        if (e->op != IR_OP_VAR || e->u.var != w->search->var) {
+        bool is_it = (e->op == IR_OP_VAR || e->op == IR_OP_ADDR) && e->u.var == w->search->var;
+        if (!is_it) {
             ir_walk_expr(w->module, s->args[i], look_at_node, w->search);
             continue;
         }

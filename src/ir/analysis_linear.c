@@ -464,9 +464,14 @@ const ir_linear *ir_linear_of(ir_env *env, ir_expr *e)
         env->unexpanded += mode && note->linear[0] != note->linear[1];
         return note->linear[mode];
     }
+    // A quotient's form may take a proof, and the proof a fact about the quotient: there it stands for itself.
+    if (note->is_under_way[mode])
+        return atom_form(env, e);
     uint32_t unexpanded = env->unexpanded;
+    note->is_under_way[mode] = true;
     const ir_linear *l = new_form(env, e);
     note = ir_note_of(env, e);
+    note->is_under_way[mode] = false;
     note->linear[mode] = l;
     if (mode && env->unexpanded == unexpanded)
         note->linear[0] = l;

@@ -49,6 +49,7 @@ typedef struct ir_note {
     uint32_t state; // that all but [rewritten] holds in
     uint32_t rewritten_state;
     bool has_range, has_divisor;
+    bool is_under_way[2]; // the linear form is being made
     ir_range range;
     int64_t divisor;
     const ir_linear *linear[2]; // [no_expand]
@@ -111,6 +112,7 @@ static inline ir_note *ir_note_of(ir_env *env, const ir_expr *e)
         note->state = env->state;
         note->has_range = note->has_divisor = false;
         note->linear[0] = note->linear[1] = NULL;
+        note->is_under_way[0] = note->is_under_way[1] = false;
     }
     return note;
 }

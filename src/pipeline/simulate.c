@@ -111,6 +111,20 @@ bool pl_finish_passes(pl_unit *u)
     return run_passes(u, "low");
 }
 
+bool pl_check_passes_after(pl_unit *u, const char *level)
+{
+    int i = 0;
+    if (strcmp(level, "low") == 0)
+        return true;
+    while (strcmp(level, "hir") != 0 && ir_pass_at(i) && strcmp(ir_pass_at(i++)->name, level) != 0)
+        continue;
+    ir_pass_options options = {.verify_each = true, .wide_access = true};
+    ir_pass_context px = {.module = u->module, .scratch = &u->scratch, .diags = &u->diags, .options = &options};
+    while (ir_pass_at(i) && ir_run_pass(&px, ir_pass_at(i)))
+        i++;
+    return !ir_pass_at(i) && !u->diags.shown_errors;
+}
+
 bool pl_code_for_device(pl_unit *u)
 {
     return pl_emit(u) && pl_assemble(u);

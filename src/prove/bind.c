@@ -35,12 +35,25 @@ static bool is_parameter(const prove *p, const char *name, size_t len)
     return false;
 }
 
+// The value that -D has given to a name; NULL: none.
+static const char *define_of(const prove *p, const char *name)
+{
+    const pl_options *o = p->options->compile;
+    for (int i = 0; i < o->define_count; i++) {
+        if (strcmp(o->defines[i].name, name) == 0)
+            return o->defines[i].value ? o->defines[i].value : "True";
+    }
+    return NULL;
+}
+
 static bool check_name(prove *p, const char *option, const char *name, size_t len)
 {
     if (is_parameter(p, name, len))
         return true;
-    diag_report(&p->sides[0].unit.diags, HDS0678, (src_span){0, 0}, option, prove_title(p, 0),
-                arena_strndup(&p->memory, name, len));
+    const char *copy = arena_strndup(&p->memory, name, len), *fixed = define_of(p, copy);
+    diag *d = diag_report(&p->sides[0].unit.diags, HDS0678, (src_span){0, 0}, option, prove_title(p, 0), copy);
+    if (fixed)
+        diag_help(d, "'-D %s=%s' has made a constant of it: give it one way or the other", copy, fixed);
     return false;
 }
 
@@ -191,9 +204,15 @@ static bool give_scalars(prove *p)
     for (size_t i = 0; i < p->scalars.len; i++) {
         prove_scalar *s = &p->scalars.at[i];
         s->given = value_of(p, s->name);
-        ok &= check_value(p, s->name, s->given, s->type, false);
-        if (!s->is_size || (s->given && prove_size_of(s->given, &s->size)))
+        bool is_good = check_value(p, s->name, s->given, s->type, false);
+        ok &= is_good;
+        if (!is_good || !s->is_size || (s->given && prove_size_of(s->given, &s->size)))
             continue;
+        if (s->given) {
+            diag_report(&p->sides[0].unit.diags, HDS0676, (src_span){0, 0}, s->given, s->name, "a size is from 1 to 2147483647");
+            ok = false;
+            continue;
+        }
         diag *d = diag_report(&p->sides[0].unit.diags, HDS0673, (src_span){0, 0}, s->name, prove_title(p, 0),
                               prove_title(p, 1));
         diag_help(d, "'-D %s=96' compiles for that size, '--arg %s=96' leaves it open and runs with it", s->name, s->name);

@@ -147,11 +147,30 @@ static const ir_func *find_entry(prove_side *side)
 
 // ---- compiling -----------------------------------------------------------------------------------------------------
 
+// The entry is compiled as if --entry had named it, as a text of its own; the user has written FILE:ENTRY.
+static void place_entry_errors(prove_side *side)
+{
+    pl_unit *u = &side->unit;
+    for (size_t i = 0; i < u->diags.all.len; i++) {
+        diag *d = u->diags.all.at[i];
+        const src_file *file = d->span.begin ? src_file_at(&u->sources, d->span.begin) : NULL;
+        if (!file || strcmp(file->name, "<--entry>") != 0)
+            continue;
+        d->span = (src_span){0, 0};
+        d->code = HDS0674;
+        d->message = arena_printf(&u->memory, "'%s' has no entry '%s' to prove: %s", side->path, side->entry, d->message);
+    }
+}
+
 static void compile(pl_unit *u)
 {
     prove_side *side = (prove_side *)(void *)((char *)u - offsetof(prove_side, unit));
-    if (!pl_open_source(u, side->path) || !pl_module_for_simulation(u, side->level, NULL))
+    if (!pl_open_source(u, side->path))
         return;
+    if (!pl_module_for_simulation(u, side->level, NULL)) {
+        place_entry_errors(side);
+        return;
+    }
     side->func = find_entry(side);
     if (!side->func)
         return;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pipeline/job.h"
+#include "pipeline/simulate.h"
 #include "prove/prove_priv.h"
 
 void prove_progress(prove *p, const char *format, ...)
@@ -161,8 +162,9 @@ static void conclude(prove *p, const bound *b)
 {
     str_buf out;
     str_buf_init(&out, &p->memory);
-    str_addf(&out, "equal: %lld elements of %s, %d %s", (long long)(b->elements + b->integers), names_of_outputs(p),
-             p->options->seeds, p->options->seeds == 1 ? "seed" : "seeds");
+    long long count = b->elements + b->integers;
+    str_addf(&out, "equal: %lld element%s of %s, %d %s", count, count == 1 ? "" : "s", names_of_outputs(p), p->options->seeds,
+             p->options->seeds == 1 ? "seed" : "seeds");
     int bits = b->elements && b->is_known ? bits_of_bound(p, b) : 0;
     if (b->elements && bits > 0)
         str_addf(&out, "; wrong with a chance below 2^-%d%s", bits, assumption(b));
@@ -211,7 +213,8 @@ static bool prove_all(prove *p)
     if (!find_bound(p, &b))
         return false;
     conclude(p, &b);
-    return true;
+    return pl_check_passes_after(&p->sides[0].unit, p->sides[0].level) &&
+           pl_check_passes_after(&p->sides[1].unit, p->sides[1].level);
 }
 
 // The messages of both, and what stopped a proof by something that is wrong in itself.

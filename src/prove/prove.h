@@ -23,6 +23,7 @@ typedef struct prove_options {
     int output_count;
     int seeds;                     // runs with other random inputs
     uint64_t seed;                 // of the first
+    int64_t budget;                // most warp instructions of a launch; 0: the simulator's own limit
     const char *level;             // the pass after which the IR is run; NULL: the last that keeps tensors' shapes
     void (*progress)(void *user, const char *doing);  // NULL: nobody wants to know
     void *user;

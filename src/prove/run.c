@@ -207,7 +207,7 @@ static prove_outcome execute(run *r)
 
 prove_outcome prove_run_side(prove *p, int side, const prove_request *request, arena *a)
 {
-    const sim_options options = {.seed = request->schedule, .field = true};
+    const sim_options options = {.seed = request->schedule, .field = true, .budget = p->options->budget};
     run r = {.p = p, .side = &p->sides[side], .request = request, .arena = a};
     r.device = sim_new(a, &options);
     prove_outcome outcome = execute(&r);

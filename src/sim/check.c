@@ -140,6 +140,8 @@ void sim_check_memory(sim_warp *w, uint32_t site, const char *name, int64_t byte
     int64_t limit = sim_memory_limit(s);
     f.args[2] = number(w, limit > used ? limit - used : 0);
     f.args[3] = number(w, limit);
+    if (limit > used && bytes <= limit - used)
+        f.help = "there are too many tensors at a time: those of a host function live until the whole test or call ends";
     report(w, &f);
 }
 
@@ -157,8 +159,7 @@ void sim_check_local(sim_warp *w, uint32_t site, const ir_var *array, uint64_t u
     report(w, &f);
 }
 
-// ---- NaN and infinity
-// ------------------------------------------------------------------------------------------------
+// ---- NaN and infinity ----------------------------------------------------------------------------------------------
 
 typedef enum float_kind { NO_FLOAT, IS_F32, IS_F64, IS_F16, IS_BF16 } float_kind;
 

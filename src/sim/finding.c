@@ -2,13 +2,15 @@
 #include "sim/finding.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/cast.h"
 
-enum { KEPT_PER_SHOWN = 8 };  // more are kept than shown, so that what is shown does not depend on who came first
+enum { KEPT_PER_SHOWN = 8 }; // more are kept than shown, so that what is shown does not depend on who came first
 
 typedef struct key {
     const sim_program *program;
@@ -19,7 +21,7 @@ typedef struct kept {
     sim_finding f;
     const sim_program *program;
     sim_site site, other;
-    const char *coordinates;  // "block 0, thread 5"
+    const char *coordinates; // "block 0, thread 5"
     const char *kernel;
     uint64_t launch;
     int64_t count;
@@ -31,7 +33,7 @@ struct sim_findings {
     VEC(kept *) all;
     map by_key;
     int limit;
-    int64_t dropped;  // findings of further kinds
+    int64_t dropped; // findings of further kinds
 };
 
 struct sim_findings *sim_findings_new(arena *a, int limit)
@@ -68,7 +70,7 @@ int sim_finding_count(const sim *s)
     return count < s->findings->limit ? count : s->findings->limit;
 }
 
-// ---- keeping ---------------------------------------------------------------------------------------------------------
+// ---- keeping -------------------------------------------------------------------------------------------------------
 
 static key key_of(const sim_launch *l, diag_code code, const sim_actor *who, uint32_t other)
 {
@@ -87,7 +89,10 @@ static bool comes_before(const sim_launch *l, const sim_actor *who, const kept *
     return l && l->number == old->launch && who->block < old->f.who.block;
 }
 
-static const char *copy(arena *a, const char *text) { return text ? arena_strdup(a, text) : NULL; }
+static const char *copy(arena *a, const char *text)
+{
+    return text ? arena_strdup(a, text) : NULL;
+}
 
 static sim_site site_of(const sim_program *p, uint32_t site)
 {
@@ -162,12 +167,13 @@ void sim_find_at(sim_warp *w, uint32_t lane, uint32_t site, diag_code code, cons
     const sim_launch *l = w->block->launch;
     bool is_host = l->is_host;
     sim_finding f = {.code = code, .args = {arg0, arg1, arg2}, .help = help};
-    f.who = (sim_actor){site, is_host ? -1 : w->block->index, is_host ? -1 : sim_thread(w, lane), is_host ? -1 : w->index};
+    f.who =
+        (sim_actor){site, is_host ? -1 : w->block->index, is_host ? -1 : sim_thread(w, lane), is_host ? -1 : w->index};
     f.other.block = f.other.thread = f.other.warp = -1;
     sim_find(l->device, l, &f);
 }
 
-// ---- words -----------------------------------------------------------------------------------------------------------
+// ---- words ---------------------------------------------------------------------------------------------------------
 
 // A linear number in its dimensions: "5", or "(1, 2, 0)" where more than x counts.
 static void print_index(const int64_t *extent, int64_t index, str_buf *out)
@@ -212,8 +218,19 @@ void sim_thread_print(const sim_launch *l, const sim_actor *who, bool with_block
     }
 }
 
-static void print_double(double value, str_buf *out)
+// The fewest digits that read back as the same value of the type: 0.1 of f32 is no 0.10000000149011612.
+static void print_float(dtype t, uint64_t bits, str_buf *out)
 {
+    double value = sim_double_of_bits(t, bits);
+    char text[40];
+    for (int digits = 1; digits < 17 && isfinite(value); digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        double read = str_to_double(text);
+        if (sim_double_of_bits(t, sim_bits_of_double(t, read)) == value) {
+            value = read;
+            break;
+        }
+    }
     str_add_double(out, value);
 }
 
@@ -224,20 +241,20 @@ void sim_value_print(dtype t, uint64_t bits, str_buf *out)
     } else if (t == DT_BOOL) {
         str_adds(out, bits & 0xff ? "True" : "False");
     } else if (dt_is_float(t)) {
-        print_double(sim_double_of_bits(t, bits), out);
+        print_float(t, bits, out);
     } else if (dt_is_int(t)) {
         int64_t value = dt_wrap_int(t, (int64_t)bits);
         str_addf(out, dt_is_signed(t) ? "%" PRId64 : "%" PRIu64, value);
     } else {
         str_addc(out, '(');
-        print_double(sim_double_of_bits(DT_F32, bits & UINT32_MAX), out);
+        print_float(DT_F32, bits & UINT32_MAX, out);
         str_adds(out, " + ");
-        print_double(sim_double_of_bits(DT_F32, bits >> 32), out);
+        print_float(DT_F32, bits >> 32, out);
         str_adds(out, "j)");
     }
 }
 
-// ---- reporting -------------------------------------------------------------------------------------------------------
+// ---- reporting -----------------------------------------------------------------------------------------------------
 
 // Whether a place is in a source of the standard library: "stdlib/warp.hds", or a file below such a folder.
 static bool in_library(const diag_context *dx, src_span span)
@@ -246,8 +263,8 @@ static bool in_library(const diag_context *dx, src_span span)
     return file && (strncmp(file->name, "stdlib/", 7) == 0 || strstr(file->name, "/stdlib/"));
 }
 
-// The author's own place: where the code is, or the innermost call outside of the library through which it came. *[call]:
-// that call, NULL if it is the place itself.
+// The author's own place: where the code is, or the innermost call outside of the library through which it came.
+// *[call]: that call, NULL if it is the place itself.
 static src_span place_of(const diag_context *dx, const sim_program *p, const sim_site *site, const ir_site **call)
 {
     *call = NULL;

@@ -69,8 +69,9 @@ static bool check_shared(const launching *x)
     for (size_t i = 0; i < x->l->code->shared.len; i++) {
         const sim_shared_tensor *t = &x->l->code->shared.at[i];
         if (t->bytes > (uint32_t)target->smem_per_block)
-            return refuse(x, "take smaller tiles or fewer stages", "'%s' is larger than the %d bytes of shared memory that a block of %s can have",
-                          t->var->name, target->smem_per_block, target->name);
+            return refuse(x, "take smaller tiles or fewer stages",
+                          "'%s' is larger than the %d bytes of shared memory that a block of %s can have", t->var->name,
+                          target->smem_per_block, target->name);
     }
     // What shared tensors with separate lives need together is the compiler's to check: it may overlay them.
     if (wish < 0 || (wish > 0 && own + wish > target->smem_per_block))

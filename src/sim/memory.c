@@ -16,7 +16,10 @@ sim_memory *sim_memory_new(arena *a, int64_t limit)
     return m;
 }
 
-static size_t cell_bytes(const sim_shadow *s) { return s->count * sizeof(uint32_t); }
+static size_t cell_bytes(const sim_shadow *s)
+{
+    return s->count * sizeof(uint32_t);
+}
 
 static int64_t shadow_bytes(const sim_shadow *s)
 {

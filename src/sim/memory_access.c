@@ -1,7 +1,7 @@
 // Loads and stores of a warp: from memory to cells and back.
 #include "sim/memory_priv.h"
 
-// ---- bytes -----------------------------------------------------------------------------------------------------------
+// ---- bytes ---------------------------------------------------------------------------------------------------------
 
 #if SIM_TSAN
 static void move_relaxed(uint8_t *to, const uint8_t *from, int elem, bool gets)
@@ -11,7 +11,7 @@ static void move_relaxed(uint8_t *to, const uint8_t *from, int elem, bool gets)
 #define MOVE(size, type)                                                                                               \
     case size:                                                                                                         \
         if (gets)                                                                                                      \
-            bits = __atomic_load_n((const type *)(const void *)from, __ATOMIC_RELAXED);                               \
+            bits = __atomic_load_n((const type *)(const void *)from, __ATOMIC_RELAXED);                                \
         memcpy(gets ? (void *)to : (void *)&bits, gets ? (const void *)&bits : (const void *)from, size);              \
         if (!gets)                                                                                                     \
             __atomic_store_n((type *)(void *)to, (type)bits, __ATOMIC_RELAXED);                                        \
@@ -21,7 +21,8 @@ static void move_relaxed(uint8_t *to, const uint8_t *from, int elem, bool gets)
         MOVE(4, uint32_t)
         MOVE(8, uint64_t)
 #undef MOVE
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -77,9 +78,12 @@ static inline void put(uint8_t *to, const void *from, int size)
         memcpy(to, from, (size_t)size);
 }
 
-// ---- elements and cells ----------------------------------------------------------------------------------------------
+// ---- elements and cells --------------------------------------------------------------------------------------------
 
-static inline uint32_t cells_of(int bytes) { return bytes == 8 ? 2 : 1; }
+static inline uint32_t cells_of(int bytes)
+{
+    return bytes == 8 ? 2 : 1;
+}
 
 static uint32_t narrow(const sim_access *a, uint32_t bits)
 {
@@ -156,7 +160,7 @@ static void load_group(const sim_touch *t, const sim_access *a, uint32_t cell)
         load_narrow(t, a, cell);
 }
 
-// ---- poison ----------------------------------------------------------------------------------------------------------
+// ---- poison --------------------------------------------------------------------------------------------------------
 
 // Bits of the bytes that element [i] has in its lane.
 static uint64_t bytes_of_element(const sim_touch *t, const sim_access *a, uint32_t lane, int i)
@@ -219,7 +223,7 @@ static void check_reads(sim_touch *t)
     }
 }
 
-// ---- loads -----------------------------------------------------------------------------------------------------------
+// ---- loads ---------------------------------------------------------------------------------------------------------
 
 static int bytes_of_access(const sim_access *a)
 {
@@ -264,7 +268,8 @@ static int elements_together(const sim_access *a, uint32_t mask, const uint64_t 
 typedef void sim_part(sim_warp *w, const sim_access *access, uint32_t mask, const uint64_t *address, uint32_t cell);
 
 // Accesses that do not go together go in parts; true if that was done.
-static bool in_parts(sim_warp *w, const sim_access *a, uint32_t mask, const uint64_t *address, uint32_t cell, sim_part *part)
+static bool in_parts(sim_warp *w, const sim_access *a, uint32_t mask, const uint64_t *address, uint32_t cell,
+                     sim_part *part)
 {
     int most = elements_together(a, mask, address);
     if (most == a->count)
@@ -301,7 +306,7 @@ void sim_load(sim_warp *w, const sim_access *a, uint32_t mask, const uint64_t *a
         refuse_loads(&t, a, cell);
 }
 
-// ---- stores ----------------------------------------------------------------------------------------------------------
+// ---- stores --------------------------------------------------------------------------------------------------------
 
 static bool is_poisoned(const sim_touch *t, const sim_access *a, uint32_t cell)
 {
@@ -420,9 +425,10 @@ void sim_store(sim_warp *w, const sim_access *a, uint32_t mask, const uint64_t *
     }
 }
 
-// ---- raw bytes -------------------------------------------------------------------------------------------------------
+// ---- raw bytes -----------------------------------------------------------------------------------------------------
 
-void sim_load_bytes(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes, uint8_t (*out)[16], uint16_t *poisoned)
+void sim_load_bytes(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes, uint8_t (*out)[16],
+                    uint16_t *poisoned)
 {
     sim_touch t;
     sim_touch_open(&t, w, NULL, site, mask, address, bytes, bytes, 0);
@@ -459,7 +465,7 @@ void sim_store_bytes(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *
     }
 }
 
-// ---- copies ----------------------------------------------------------------------------------------------------------
+// ---- copies --------------------------------------------------------------------------------------------------------
 
 typedef struct copied {
     uint8_t bytes[SIM_LANES][SIM_TOUCH_BYTES];

@@ -2,7 +2,8 @@
 #include "sim/memory_priv.h"
 
 // The lane's access alone. [address]: of all lanes, filled here.
-static bool open_lane(sim_touch *t, sim_warp *w, uint32_t site, uint32_t lane, uint64_t *address, int bytes, uint32_t kind)
+static bool open_lane(sim_touch *t, sim_warp *w, uint32_t site, uint32_t lane, uint64_t *address, int bytes,
+                      uint32_t kind)
 {
     sim_touch_open(t, w, NULL, site, (uint32_t)1 << lane, address, bytes, bytes, kind);
     return sim_touch_next(t);
@@ -46,13 +47,14 @@ static bool is_written(sim_touch *t, uint32_t lane)
            sim_shadow_is_written(t->shadow, t->offset[lane], (uint64_t)t->bytes, &first);
 }
 
-static uint8_t *touch_atomic(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, bool reads, bool writes,
-                             sim_sem sem, sim_reach reach)
+static uint8_t *touch_atomic(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, bool reads,
+                             bool writes, sim_sem sem, sim_reach reach)
 {
     sim_touch t;
     uint64_t at[SIM_LANES];
     spread(at, address);
-    sim_touch_open(&t, w, NULL, site, (uint32_t)1 << lane, at, bytes, bytes, SIM_NOTE_ATOMIC | (writes ? SIM_NOTE_WRITE : 0));
+    sim_touch_open(&t, w, NULL, site, (uint32_t)1 << lane, at, bytes, bytes,
+                   SIM_NOTE_ATOMIC | (writes ? SIM_NOTE_WRITE : 0));
     t.reach = reach;
     if (!sim_touch_next(&t))
         return NULL;
@@ -73,23 +75,26 @@ static uint8_t *touch_atomic(sim_warp *w, uint32_t site, uint32_t lane, uint64_t
     return sim_touch_at(&t, lane);
 }
 
-uint8_t *sim_atomic(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, bool writes, sim_sem sem, sim_reach reach)
+uint8_t *sim_atomic(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, bool writes, sim_sem sem,
+                    sim_reach reach)
 {
     return touch_atomic(w, site, lane, address, bytes, true, writes, sem, reach);
 }
 
-uint8_t *sim_atomic_store(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, sim_sem sem, sim_reach reach)
+uint8_t *sim_atomic_store(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, sim_sem sem,
+                          sim_reach reach)
 {
     return touch_atomic(w, site, lane, address, bytes, false, true, sem, reach);
 }
 
-// ---- asynchronous copies ---------------------------------------------------------------------------------------------
+// ---- asynchronous copies -------------------------------------------------------------------------------------------
 
 // A copy that was refused, and reported, will not be missed by those who read where it should have gone.
 static void forgive(sim_warp *w, uint64_t to, int bytes)
 {
     uint64_t offset = to & SIM_OFFSET_MASK;
-    bool is_inside = (to & SIM_TAG_MASK) == SIM_TAG_SHARED && offset + (uint64_t)bytes <= (uint64_t)w->block->shared_bytes;
+    bool is_inside =
+        (to & SIM_TAG_MASK) == SIM_TAG_SHARED && offset + (uint64_t)bytes <= (uint64_t)w->block->shared_bytes;
     if (is_inside && w->block->shadow && w->block->shadow->write)
         sim_shadow_mark(w->block->shadow, offset, (uint64_t)bytes);
 }
@@ -118,8 +123,8 @@ uint32_t sim_async_start(sim_warp *w, uint32_t site, uint32_t lane, uint64_t to,
     return started;
 }
 
-// Whether a thread of the block has written the source since the copy started. (What other blocks write is a race with the
-// read at the start.)
+// Whether a thread of the block has written the source since the copy started. (What other blocks write is a race with
+// the read at the start.)
 static void check_source(sim_touch *t, uint32_t lane, int bytes, uint32_t started)
 {
     uint64_t end = (t->offset[lane] + (uint64_t)bytes - 1) >> t->shadow->shift;
@@ -136,7 +141,8 @@ static void check_source(sim_touch *t, uint32_t lane, int bytes, uint32_t starte
 }
 
 // The bytes that have come, and which of them nobody wrote. What is wrong with the place was said at the start.
-static uint64_t fetch(sim_warp *w, uint32_t site, uint32_t lane, uint64_t from, int present, uint32_t started, uint8_t *bytes)
+static uint64_t fetch(sim_warp *w, uint32_t site, uint32_t lane, uint64_t from, int present, uint32_t started,
+                      uint8_t *bytes)
 {
     sim_touch t;
     uint64_t at[SIM_LANES], first, poison = 0;
@@ -156,7 +162,8 @@ static uint64_t fetch(sim_warp *w, uint32_t site, uint32_t lane, uint64_t from, 
     return poison;
 }
 
-void sim_async_land(sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present, uint32_t started)
+void sim_async_land(sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present,
+                    uint32_t started)
 {
     sim_touch t;
     uint64_t at[SIM_LANES];

@@ -50,15 +50,18 @@ sim_field *sim_memory_field(sim_warp *w, uint32_t lane, uint64_t address)
     if (!w->field)
         return NULL;
     switch (address & SIM_TAG_MASK) {
-    case SIM_TAG_GLOBAL: return of_global(sim_device_of(w)->memory, address);
-    case SIM_TAG_LOCAL: return of_local(w, lane, offset);
+    case SIM_TAG_GLOBAL:
+        return of_global(sim_device_of(w)->memory, address);
+    case SIM_TAG_LOCAL:
+        return of_local(w, lane, offset);
     case SIM_TAG_SHARED:
         if (offset >= (uint64_t)b->shared_bytes)
             return NULL;
         if (!b->order->shared_field)
             b->order->shared_field = make(b->arena, (size_t)b->shared_bytes);
         return b->order->shared_field + offset;
-    default: return NULL;
+    default:
+        return NULL;
     }
 }
 
@@ -79,7 +82,10 @@ static sim_field *part_of(const sim_warp *w, uint32_t cell, uint32_t lane, int a
     return sim_field_of(w, cell + (uint32_t)at / SIM_FIELD_PARTS, (int)lane) + at % SIM_FIELD_PARTS;
 }
 
-static int cells_of(int bytes) { return bytes == 8 ? 2 : 1; }
+static int cells_of(int bytes)
+{
+    return bytes == 8 ? 2 : 1;
+}
 
 void sim_fields_load(sim_touch *t, uint32_t lane, uint32_t cell, int bytes, int count)
 {

@@ -37,7 +37,7 @@ uint64_t sim_local_unwritten(sim_warp *w, uint32_t lane, uint64_t offset, int by
     uint64_t missing = 0;
     for (int i = 0; i < bytes; i++) {
         uint64_t at = offset + (uint64_t)i;
-        missing |= (uint64_t)!(bits[at / 8] >> at % 8 & 1) << i;
+        missing |= (uint64_t) !(bits[at / 8] >> at % 8 & 1) << i;
     }
     return missing;
 }
@@ -68,8 +68,7 @@ void sim_local_grow(sim_warp *w, uint32_t bytes)
 void sim_local_undefine(sim_warp *w, uint32_t lanes, uint32_t offset, uint32_t bytes)
 {
     make_bits(w);
-    SIM_EACH(lane, lanes)
-    {
+    SIM_EACH(lane, lanes) {
         uint8_t *bits = bits_of(w, lane);
         uint32_t at = offset, end = offset + bytes < w->local_bytes ? offset + bytes : w->local_bytes;
         for (; at < end && at % 8; at++)

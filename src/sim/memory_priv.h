@@ -81,6 +81,7 @@ struct sim_memory {
     uint32_t shared_shift;      // atomic: the smallest granule of shared memory that its blocks have used
     arena remote_arena;         // what blocks know of each other, and through which addresses (race_remote.c)
     map locations;
+    bool has_locations;         // atomic
     struct sim_remote_pool *pool;
 };
 
@@ -248,6 +249,17 @@ void sim_order_refine(sim_block *b, uint64_t low);
 void sim_order_touch(sim_touch *t);
 // The party behind a cell that the touch met, whose serial is not ordered at a glance.
 sim_party sim_order_party(const sim_touch *t, uint32_t cell);
+static inline int sim_threads_of(const sim_block *b) { return b->warp_count * SIM_LANES; }
+sim_lanes *sim_order_more(sim_warp *w);
+void sim_order_drop_lanes(sim_memory *m, sim_lanes *more);  // what is counted in them; the caller holds the lock
+sim_knowledge *sim_knowledge_new(sim_block *b);
+void sim_knowledge_add(sim_block *b, sim_knowledge **into, const sim_knowledge *from);
+void sim_knowledge_add_remote(sim_block *b, sim_remote **into, sim_remote *from);
+// Raises [serial], by thread of the block, to what all lanes of the warp know; and to what a lane knows besides, and itself
+// up to [self].
+void sim_knowledge_of_warp(const sim_warp *w, uint32_t *serial);
+void sim_knowledge_of_lane(const sim_warp *w, uint32_t lane, uint32_t self, uint32_t *serial);
+
 // Whether the accesses of the note by [other]'s lane happened before what the lane does now.
 bool sim_order_knows(const sim_warp *w, uint32_t lane, const sim_party *other);
 // Whether lanes of the warp cannot know anything of each other that they did behind serial [since] of the block.

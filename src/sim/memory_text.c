@@ -3,7 +3,10 @@
 
 #include <inttypes.h>
 
-static arena *scratch_of(const sim_touch *t) { return t->w->block->arena; }
+static arena *scratch_of(const sim_touch *t)
+{
+    return t->w->block->arena;
+}
 
 static sim_actor actor_of(const sim_touch *t, uint32_t lane)
 {
@@ -19,9 +22,12 @@ static bool begin(const sim_touch *t, uint32_t lane, diag_code code, uint32_t ot
     return !sim_found_before(t->device, t->w->block->launch, code, &f->who, other_site);
 }
 
-static void tell(const sim_touch *t, const sim_finding *f) { sim_find(t->device, t->w->block->launch, f); }
+static void tell(const sim_touch *t, const sim_finding *f)
+{
+    sim_find(t->device, t->w->block->launch, f);
+}
 
-// ---- elements --------------------------------------------------------------------------------------------------------
+// ---- elements ------------------------------------------------------------------------------------------------------
 
 // The index of an element of that offset in the tensor's storage, as "[2, 5]"; false if it cannot be told.
 static bool print_by_layout(const tm_layout *l, int64_t element, str_buf *out)
@@ -49,7 +55,8 @@ static bool print_by_strides(const ir_tensor *t, int64_t element, str_buf *out)
 {
     int64_t index[TM_MAX_RANK], extent, stride, expected = 1;
     for (int d = t->rank - 1; d >= 0; d--) {
-        if (!ir_const_int(t->shape[d], &extent) || !ir_const_int(t->strides[d], &stride) || stride != expected || !extent)
+        if (!ir_const_int(t->shape[d], &extent) || !ir_const_int(t->strides[d], &stride) || stride != expected ||
+            !extent)
             return false;
         index[d] = d ? element / stride % extent : element / stride;
         expected *= extent;
@@ -113,8 +120,8 @@ static void print_at(const sim_touch *t, uint64_t offset, str_buf *out)
     else if (t->target == SIM_IN_LOCAL)
         str_addf(out, var ? "'%s'" : "private memory", var ? var->name : "");
     else
-        print_element(var, var ? var->name : t->allocation->name, (int64_t)offset / element_bytes(t, t->allocation->elem_bytes),
-                      out);
+        print_element(var, var ? var->name : t->allocation->name,
+                      (int64_t)offset / element_bytes(t, t->allocation->elem_bytes), out);
 }
 
 static const char *named(const sim_touch *t, uint64_t offset)
@@ -128,14 +135,14 @@ static const char *named(const sim_touch *t, uint64_t offset)
 // "a read of 4 bytes"
 static const char *deed(const sim_touch *t)
 {
-    const char *what = t->kind == SIM_NOTE_WRITE                       ? "a write"
+    const char *what = t->kind == SIM_NOTE_WRITE                   ? "a write"
                        : (t->kind & SIM_NOTE_ATOMIC) && !t->access ? "an atomic access"
                        : t->kind & SIM_NOTE_WRITE                  ? "a write"
                                                                    : "a read";
     return arena_printf(scratch_of(t), "%s of %d byte%s", what, t->bytes, t->bytes == 1 ? "" : "s");
 }
 
-// ---- where nothing may be touched ------------------------------------------------------------------------------------
+// ---- where nothing may be touched ----------------------------------------------------------------------------------
 
 // [offset]: from the beginning of a tensor of [size] bytes.
 static const char *behind(const sim_touch *t, uint64_t offset, uint64_t size, const char *name)
@@ -157,7 +164,8 @@ static const char *before_global(const sim_touch *t, uint64_t address)
     distance -= address & SIM_OFFSET_MASK;
     if (!number || number >= m->table.len)
         return NULL;
-    return arena_printf(scratch_of(t), "%" PRIu64 " bytes before the beginning of '%s'", distance, m->table.at[number].name);
+    return arena_printf(scratch_of(t), "%" PRIu64 " bytes before the beginning of '%s'", distance,
+                        m->table.at[number].name);
 }
 
 static const char *outside_shared(const sim_touch *t, uint64_t offset)
@@ -188,10 +196,11 @@ static const char *outside(const sim_touch *t, uint64_t address, uint64_t offset
             return outside_shared(t, offset);
         return "the kernel has no shared memory";
     case SIM_TAG_LOCAL:
-        return arena_printf(scratch_of(t), "byte %" PRIu64 " of the thread's private memory, which has %" PRIu32, offset,
-                            t->w->local_bytes);
+        return arena_printf(scratch_of(t), "byte %" PRIu64 " of the thread's private memory, which has %" PRIu32,
+                            offset, t->w->local_bytes);
     default:
-        return address ? arena_printf(scratch_of(t), "0x%" PRIx64 " is no address of memory", address) : "the pointer is null";
+        return address ? arena_printf(scratch_of(t), "0x%" PRIx64 " is no address of memory", address)
+                       : "the pointer is null";
     }
 }
 
@@ -233,7 +242,9 @@ void sim_report_misaligned(sim_touch *t, uint32_t lane)
     if (!begin(t, lane, HDS0603, 0, &f))
         return;
     arena_mark mark = arena_mark_get(scratch_of(t));
-    const char *of = t->target == SIM_IN_GLOBAL ? t->allocation->name : t->target == SIM_IN_SHARED ? "shared memory" : "private memory";
+    const char *of = t->target == SIM_IN_GLOBAL   ? t->allocation->name
+                     : t->target == SIM_IN_SHARED ? "shared memory"
+                                                  : "private memory";
     f.args[0] = deed(t);
     f.args[1] = arena_printf(scratch_of(t), "%d", t->align);
     f.args[2] = arena_printf(scratch_of(t), "byte %" PRIu64 " of %s%s%s", t->offset[lane],
@@ -258,7 +269,7 @@ void sim_report_read_only(sim_touch *t, uint32_t lane)
     arena_reset(scratch_of(t), mark);
 }
 
-// ---- what was not written, or not yet --------------------------------------------------------------------------------
+// ---- what was not written, or not yet ------------------------------------------------------------------------------
 
 void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why)
 {
@@ -280,10 +291,14 @@ void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t w
 static const char *verb(uint32_t kind)
 {
     switch (kind) {
-    case SIM_NOTE_WRITE: return "writes";
-    case SIM_NOTE_ATOMIC: return "atomically reads";
-    case SIM_NOTE_ATOMIC | SIM_NOTE_WRITE: return "atomically writes";
-    default: return "reads";
+    case SIM_NOTE_WRITE:
+        return "writes";
+    case SIM_NOTE_ATOMIC:
+        return "atomically reads";
+    case SIM_NOTE_ATOMIC | SIM_NOTE_WRITE:
+        return "atomically writes";
+    default:
+        return "reads";
     }
 }
 
@@ -330,13 +345,13 @@ void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer)
     arena_reset(scratch_of(t), mark);
 }
 
-// ---- races -----------------------------------------------------------------------------------------------------------
+// ---- races ---------------------------------------------------------------------------------------------------------
 
 typedef struct side {
     sim_actor who;
     uint32_t kind;
-    const char *value;  // that it reads or writes; NULL: not known
-    uint32_t begin;     // of its place in the source
+    const char *value; // that it reads or writes; NULL: not known
+    uint32_t begin;    // of its place in the source
 } side;
 
 static uint32_t begin_of(const sim_touch *t, uint32_t site)
@@ -371,10 +386,25 @@ static bool is_swapped(const side *a, const side *b)
     return a->who.block < b->who.block;
 }
 
-static const char *race_help(const side *a, const side *b, sim_rest rest, bool has_bits)
+// Whether two places are in one statement, as the read and the write of 'y[0] += x' are.
+static bool is_same_line(const sim_touch *t, uint32_t a, uint32_t b)
+{
+    const sim_program *p = t->w->block->launch->program;
+    if (!p || a >= p->sites.len || b >= p->sites.len)
+        return false;
+    return p->sites.at[a].statement.begin == p->sites.at[b].statement.begin &&
+           p->sites.at[a].func == p->sites.at[b].func;
+}
+
+static const char *race_help(const sim_touch *t, const side *a, const side *b, sim_rest rest, bool has_bits)
 {
     if (has_bits)
         return "elements of less than a byte share it, and a store rewrites all of it: let one thread store them";
+    bool is_one_place = t->is_same || a->who.block != b->who.block;
+    bool is_update = is_one_place && a->kind != b->kind && is_same_line(t, a->who.site, b->who.site);
+    if (is_update)
+        return "if all of them add to it, let atomic.add or atomic.red_add do it, or a reduction; if not, give each "
+               "its own";
     if (a->who.block != b->who.block || rest == SIM_REST_BLOCKS)
         return "blocks run in any order: use atomics, or a launch for each of the two";
     if (a->who.site == b->who.site && (a->kind & b->kind & SIM_NOTE_WRITE))
@@ -421,7 +451,8 @@ void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_pa
 {
     diag_code code = t->target == SIM_IN_SHARED ? HDS0605 : HDS0606;
     int warp = sim_note_warp(&other->note);
-    side mine = {actor_of(t, lane), t->kind, NULL, begin_of(t, t->site)}, theirs = {.kind = sim_note_kind(&other->note)};
+    side mine = {actor_of(t, lane), t->kind, NULL, begin_of(t, t->site)},
+         theirs = {.kind = sim_note_kind(&other->note)};
     theirs.who = (sim_actor){other->note.site, other->block, warp * SIM_LANES + (int)other->lane, warp};
     theirs.begin = begin_of(t, other->note.site);
     if (rest != SIM_REST_NONE)
@@ -447,9 +478,10 @@ void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_pa
         f.other = second->who;
         f.other_text = other_text(t, second);
     } else if (second->value) {
-        f.notes[0] = arena_printf(scratch_of(t), "the other %s %s", second->kind & SIM_NOTE_WRITE ? "writes" : "reads", second->value);
+        f.notes[0] = arena_printf(scratch_of(t), "the other %s %s", second->kind & SIM_NOTE_WRITE ? "writes" : "reads",
+                                  second->value);
     }
-    f.help = race_help(&mine, &theirs, rest, t->access && t->access->bits);
+    f.help = race_help(t, &mine, &theirs, rest, t->access && t->access->bits);
     tell(t, &f);
     arena_reset(scratch_of(t), mark);
 }

@@ -66,10 +66,14 @@ static bool find_target(sim_touch *t, uint64_t base, uint64_t *size)
 {
     t->allocation = NULL;
     switch (base & SIM_TAG_MASK) {
-    case SIM_TAG_GLOBAL: return find_global(t, base, size);
-    case SIM_TAG_SHARED: return find_shared(t, base, size);
-    case SIM_TAG_LOCAL: return find_local(t, base, size);
-    default: return false;
+    case SIM_TAG_GLOBAL:
+        return find_global(t, base, size);
+    case SIM_TAG_SHARED:
+        return find_shared(t, base, size);
+    case SIM_TAG_LOCAL:
+        return find_local(t, base, size);
+    default:
+        return false;
     }
 }
 
@@ -104,56 +108,83 @@ static void refuse(sim_touch *t, uint32_t lanes, uint64_t end)
 static void strip_bits(sim_touch *t)
 {
     uint64_t place = (uint64_t)7 << SIM_BIT_SHIFT;
-    bool has_bits = t->access && t->access->bits;
     for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
-        t->offset[lane] = t->address[lane];
-        if (!has_bits)
-            continue;
         t->bit[lane] = (uint8_t)((t->address[lane] & place) >> SIM_BIT_SHIFT);
-        t->offset[lane] &= ~place;
+        t->offset[lane] = t->address[lane] & ~place;
     }
+}
+
+// Makes offsets from [base] of the addresses; gives the lanes that are inside and aligned, and says how they lie.
+static uint32_t place_lanes(sim_touch *t, uint64_t base, uint64_t last)
+{
+    uint64_t odd = (uint64_t)t->align - 1, step = (uint64_t)t->bytes, stray = 0;
+    uint32_t inside = 0, first = (uint32_t)__builtin_ctz(t->todo);
+    const uint64_t *from = t->access && t->access->bits ? t->offset : t->address;
+    uint64_t begin = from[first] - base;
+    if (!(t->todo & (t->todo - 1))) {
+        t->offset[first] = begin;
+        t->is_row = false;
+        return (uint32_t)(begin <= last && !(begin & odd)) << first;
+    }
+    for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
+        uint64_t o = t->offset[lane] = from[lane] - base;
+        inside |= (uint32_t)((o <= last) & ((o & odd) == 0)) << lane;
+        stray |= o ^ (begin + lane * step);
+    }
+    t->is_row = !stray && t->target != SIM_IN_LOCAL;
+    return inside & t->todo;
+}
+
+// Lanes that are not in [inside] but in the same allocation are not let in; others have their turn later.
+static void refuse_rest(sim_touch *t, uint32_t inside, uint64_t last)
+{
+    uint32_t bad = 0;
+    SIM_EACH(lane, t->todo & ~inside)
+        bad |= (uint32_t)(t->offset[lane] <= SIM_OFFSET_MASK) << lane;
+    refuse(t, bad, last + 1);
+}
+
+static void describe(sim_touch *t)
+{
+    uint32_t first = (uint32_t)__builtin_ctz(t->lanes);
+    uint64_t spread = 0, low = (uint64_t)t->bytes;
+    t->is_row = t->is_row && t->lanes == UINT32_MAX;
+    SIM_EACH(lane, t->is_row ? 1 : t->lanes) {
+        spread |= t->offset[lane] ^ t->offset[first];
+        low |= t->offset[lane];
+    }
+    t->is_same = !t->is_row && !spread;
+    t->any_unwritten = false;
+    t->races = false;
+    if (!t->checks || !t->shadow || !t->shadow->write)
+        return;
+    if (t->target == SIM_IN_SHARED)
+        sim_order_refine(t->w->block, low);
+    sim_order_touch(t);
 }
 
 bool sim_touch_next(sim_touch *t)
 {
     while (t->todo) {
-        strip_bits(t);
-        uint32_t first = (uint32_t)__builtin_ctz(t->todo), inside = 0;
-        uint64_t base = t->offset[first] & ~SIM_OFFSET_MASK, size = 0, stray = 0, spread = 0, low = 0;
-        uint64_t odd = (uint64_t)t->align - 1;
+        bool has_bits = t->access && t->access->bits;
+        if (has_bits)
+            strip_bits(t);
+        uint32_t first = (uint32_t)__builtin_ctz(t->todo);
+        uint64_t size = 0, base = (has_bits ? t->offset[first] : t->address[first]) & ~SIM_OFFSET_MASK;
         if (!find_target(t, base, &size) || size < (uint64_t)t->bytes) {
+            if (!has_bits)
+                memcpy(t->offset, t->address, sizeof t->offset);
             refuse(t, lanes_of(t, base), 0);
             continue;
         }
-        uint64_t last = size - (uint64_t)t->bytes, begin = t->offset[first] - base, step = (uint64_t)t->bytes;
-        for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
-            uint64_t o = t->offset[lane] -= base;
-            inside |= (uint32_t)((o <= last) & ((o & odd) == 0)) << lane;
-            stray |= o ^ (begin + lane * step);
-        }
-        t->lanes = inside & t->todo;
-        if (t->lanes != t->todo) {
-            uint32_t bad = 0;
-            SIM_EACH(lane, t->todo & ~t->lanes)
-                bad |= (uint32_t)(t->offset[lane] <= SIM_OFFSET_MASK) << lane;
-            refuse(t, bad, last + 1);
-        }
+        uint64_t last = size - (uint64_t)t->bytes;
+        t->lanes = place_lanes(t, base, last);
+        if (t->lanes != t->todo)
+            refuse_rest(t, t->lanes, last);
         t->todo &= ~t->lanes;
         if (!t->lanes)
             continue;
-        t->is_row = t->lanes == UINT32_MAX && !stray && t->target != SIM_IN_LOCAL;
-        SIM_EACH(lane, t->is_row ? 1 : t->lanes) {
-            spread |= t->offset[lane] ^ t->offset[first];
-            low |= t->offset[lane];
-        }
-        t->is_same = !t->is_row && !spread;
-        t->any_unwritten = false;
-        t->races = false;
-        if (t->checks && t->shadow && t->shadow->write) {
-            if (t->target == SIM_IN_SHARED)
-                sim_order_refine(t->w->block, low | (uint64_t)t->bytes);
-            sim_order_touch(t);
-        }
+        describe(t);
         return true;
     }
     return false;

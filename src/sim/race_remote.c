@@ -1,17 +1,17 @@
-// What blocks know of each other: a trie over the numbers of blocks, 16 ways a level, with a leaf for each block. Nodes are
-// counted and never change once they are shared, so that joining what mostly is the same costs little: the usual case is
-// a counter or a chain of flags through which every block hands on what it got, and a bit more.
+// What blocks know of each other: a trie over the numbers of blocks, 16 ways a level, with a leaf for each block. Nodes
+// are counted and never change once they are shared, so that joining what mostly is the same costs little: the usual
+// case is a counter or a chain of flags through which every block hands on what it got, and a bit more.
 #include "sim/memory_priv.h"
 
 enum { WAYS = 16, WAY_BITS = 4, SIZES = 24 };
 
 struct sim_remote {
     uint32_t refs;
-    uint8_t level;     // 0: leaf
-    uint8_t size;      // leaf: log2 of the room for threads
-    uint32_t base;     // leaf: all threads are known up to here, and
-    uint32_t count;    // so many further
-    sim_remote *next;  // among the free ones
+    uint8_t level;    // 0: leaf
+    uint8_t size;     // leaf: log2 of the room for threads
+    uint32_t base;    // leaf: all threads are known up to here, and
+    uint32_t count;   // so many further
+    sim_remote *next; // among the free ones
 };
 
 struct sim_remote_pool {
@@ -20,14 +20,21 @@ struct sim_remote_pool {
     sim_remote *free_leaves[SIZES];
 };
 
-static sim_remote **children(const sim_remote *r) { return (sim_remote **)(void *)(r + 1); }
-static sim_known_thread *threads(const sim_remote *r) { return (sim_known_thread *)(void *)(r + 1); }
+static sim_remote **children(const sim_remote *r)
+{
+    return (sim_remote **)(void *)(r + 1);
+}
+static sim_known_thread *threads(const sim_remote *r)
+{
+    return (sim_known_thread *)(void *)(r + 1);
+}
 
 void sim_remote_begin(sim_memory *m, int64_t block_count)
 {
     arena_free(&m->remote_arena);
     arena_init(&m->remote_arena, m->arena->oom);
     map_init(&m->locations, &m->remote_arena);
+    m->has_locations = false;
     m->pool = ARENA_NEW(&m->remote_arena, struct sim_remote_pool);
     m->pool->levels = 1;
     while (m->pool->levels < 15 && block_count > (int64_t)1 << (m->pool->levels * WAY_BITS))
@@ -80,7 +87,10 @@ void sim_remote_drop(sim_memory *m, sim_remote *r)
     *list = r;
 }
 
-static int way_of(int64_t block, int level) { return (int)(block >> ((level - 1) * WAY_BITS) & (WAYS - 1)); }
+static int way_of(int64_t block, int level)
+{
+    return (int)(block >> ((level - 1) * WAY_BITS) & (WAYS - 1));
+}
 
 sim_remote *sim_remote_of(sim_memory *m, int64_t block, uint32_t base, const sim_known_thread *known, int count)
 {
@@ -186,5 +196,6 @@ bool sim_remote_knows(const sim_memory *m, const sim_remote *r, int64_t block, u
         else
             high = middle;
     }
-    return serial <= r->base || (low < r->count && threads(r)[low].thread == thread && serial <= threads(r)[low].serial);
+    return serial <= r->base ||
+           (low < r->count && threads(r)[low].thread == thread && serial <= threads(r)[low].serial);
 }

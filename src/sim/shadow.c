@@ -1,8 +1,14 @@
 // Cells of the shadow state: quick looks at many of them, and the closer look at one. See shadow.h for what they mean.
 #include "sim/memory_priv.h"
 
-static inline uint32_t cell_get(const uint32_t *cell) { return __atomic_load_n(cell, __ATOMIC_RELAXED); }
-static inline void cell_set(uint32_t *cell, uint32_t value) { __atomic_store_n(cell, value, __ATOMIC_RELAXED); }
+static inline uint32_t cell_get(const uint32_t *cell)
+{
+    return __atomic_load_n(cell, __ATOMIC_RELAXED);
+}
+static inline void cell_set(uint32_t *cell, uint32_t value)
+{
+    __atomic_store_n(cell, value, __ATOMIC_RELAXED);
+}
 
 // Whether an access of that serial is ordered before all that the block does now, as far as a glance tells.
 static inline bool is_old(const sim_touch *t, uint32_t serial)
@@ -22,12 +28,13 @@ static bool is_same_warp(const sim_touch *t, const sim_party *other)
     return other->block == t->w->block->index && sim_note_warp(&other->note) == t->w->index;
 }
 
-// ---- many cells ------------------------------------------------------------------------------------------------------
+// ---- many cells ----------------------------------------------------------------------------------------------------
 
-// Whether ((cell & mask) ^ flip) is an old serial, for all of [count] cells. [flip]: a flag that has to be set; flags in
-// [mask] that are set too much make the value larger than any serial. [own]: the mask for those of the own block.
+// Whether ((cell & mask) ^ flip) is an old serial, for all of [count] cells. [flip]: a flag that has to be set; flags
+// in [mask] that are set too much make the value larger than any serial. [own]: the mask for those of the own block.
 #if SIM_TSAN
-static bool all_old(const sim_touch *t, const uint32_t *cells, uint64_t count, uint32_t mask, uint32_t flip, uint32_t own)
+static bool all_old(const sim_touch *t, const uint32_t *cells, uint64_t count, uint32_t mask, uint32_t flip,
+                    uint32_t own)
 {
     for (uint64_t i = 0; i < count; i++) {
         uint32_t cell = cell_get(&cells[i]);
@@ -40,10 +47,14 @@ static bool all_old(const sim_touch *t, const uint32_t *cells, uint64_t count, u
 #else
 typedef int32_t quad __attribute__((vector_size(16)));
 
-static inline quad splat(uint32_t value) { return (quad){(int32_t)value, (int32_t)value, (int32_t)value, (int32_t)value}; }
+static inline quad splat(uint32_t value)
+{
+    return (quad){(int32_t)value, (int32_t)value, (int32_t)value, (int32_t)value};
+}
 
 // Values stay below 2^27, so comparisons of signed numbers will do, which is what the smallest vector units have.
-static inline bool all_old(const sim_touch *t, const uint32_t *cells, uint64_t count, uint32_t mask, uint32_t flip, uint32_t own)
+static inline bool all_old(const sim_touch *t, const uint32_t *cells, uint64_t count, uint32_t mask, uint32_t flip,
+                           uint32_t own)
 {
     quad known = splat(t->known), begin = splat(t->own_begin), end = splat(t->own_end), good = splat(UINT32_MAX);
     quad masks = splat(mask), flips = splat(flip), owns = splat(own);
@@ -82,12 +93,14 @@ static bool all_unread(const sim_touch *t, uint64_t first, uint64_t count)
     return all_old(t, t->shadow->read + first, count, SIM_CELL_SERIAL, 0, SIM_CELL_SERIAL | SIM_CELL_PEERS);
 }
 
-// Whether one more reader of this block adds nothing to what the read cells tell: they stand for several warps already, or
-// in global memory for several blocks.
+// Whether one more reader of this block adds nothing to what the read cells tell: they stand for several warps already,
+// or in global memory for several blocks.
 static bool all_settled(const sim_touch *t, uint64_t first, uint64_t count)
 {
     uint32_t full = t->target == SIM_IN_SHARED ? SIM_CELL_MANY : SIM_CELL_BLOCKS, missing = 0;
     const uint32_t *cells = t->shadow->read + first;
+    if (~cell_get(&cells[0]) & full)
+        return false;
     for (uint64_t i = 0; i < count; i++) {
         uint32_t cell = cell_get(&cells[i]);
         missing |= (~cell & full) | ((cell & SIM_CELL_SERIAL) <= t->known);
@@ -95,8 +108,8 @@ static bool all_settled(const sim_touch *t, uint64_t first, uint64_t count)
     return !missing;
 }
 
-// Whether each lane finds its own earlier access, and all the same one, in [each] cells one behind the other, with just the
-// flags [flags]. *[kind]: what that access was.
+// Whether each lane finds its own earlier access, and all the same one, in [each] cells one behind the other, with just
+// the flags [flags]. *[kind]: what that access was.
 static bool is_own_row(const sim_touch *t, const uint32_t *cells, uint64_t each, uint32_t flags, uint32_t *kind)
 {
     uint32_t want = cell_get(&cells[0]), odd = 0;
@@ -125,18 +138,19 @@ static void fill_row(uint32_t *cells, uint64_t each, uint32_t value)
         fill(cells + lane * each, each, value | lane << SIM_LANE_SHIFT);
 }
 
-// ---- the granules of a lane ------------------------------------------------------------------------------------------
+// ---- the granules of a lane ----------------------------------------------------------------------------------------
 
 typedef struct span {
     uint64_t first, count;
-    bool is_part;  // the lane touches a part of a single granule
+    bool is_part; // the lane touches a part of a single granule
 } span;
 
 static inline span span_of(const sim_touch *t, uint32_t lane)
 {
     int shift = t->shadow->shift;
     uint64_t offset = t->offset[lane], bytes = (uint64_t)t->bytes, first = offset >> shift;
-    return (span){first, ((offset + bytes - 1) >> shift) - first + 1, ((offset | bytes) & (((uint64_t)1 << shift) - 1)) != 0};
+    return (span){first, ((offset + bytes - 1) >> shift) - first + 1,
+                  ((offset | bytes) & (((uint64_t)1 << shift) - 1)) != 0};
 }
 
 // Bits of the bytes of the lane that lie in granule [i].
@@ -237,7 +251,7 @@ static bool is_closed(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell)
     return (cell & SIM_CELL_PENDING) != 0;
 }
 
-// ---- reads -----------------------------------------------------------------------------------------------------------
+// ---- reads ---------------------------------------------------------------------------------------------------------
 
 // A read cell of the same access: the highest lane stands for all.
 static uint32_t joined(uint32_t cell, uint32_t mark)
@@ -252,8 +266,8 @@ static bool is_ordered_reader(const sim_touch *t, uint32_t lane, uint32_t cell, 
     return sim_order_knows(t->w, lane, other) && (!(cell & SIM_CELL_SEVERAL) || knows_rest(t, lane, other, true));
 }
 
-// The reader is one more: what the cell tells of those besides the one that it names. Who reads but a part may be out of
-// the way of a write that is a race for the one named.
+// The reader is one more: what the cell tells of those besides the one that it names. Who reads but a part may be out
+// of the way of a write that is a race for the one named.
 static uint32_t with_reader(const sim_touch *t, uint32_t lane, uint32_t cell, uint32_t mark, const sim_party *other)
 {
     uint32_t others = cell & SIM_CELL_BLOCKS;
@@ -283,7 +297,8 @@ static void enter_reader(sim_touch *t, uint32_t lane, uint64_t i, uint32_t mark)
         return;
     sim_party other = sim_order_party(t, cell);
     bool is_alone = others == 0 || others == SIM_CELL_PEERS;
-    uint32_t after = is_alone && is_ordered_reader(t, lane, cell, &other) ? mark : with_reader(t, lane, cell, mark, &other);
+    uint32_t after =
+        is_alone && is_ordered_reader(t, lane, cell, &other) ? mark : with_reader(t, lane, cell, mark, &other);
     if (after != cell)
         cell_set(at, after);
 }
@@ -412,7 +427,7 @@ void sim_shadow_read(sim_touch *t)
         read_lane(t, lane);
 }
 
-// ---- writes ----------------------------------------------------------------------------------------------------------
+// ---- writes --------------------------------------------------------------------------------------------------------
 
 bool sim_shadow_write_row(sim_touch *t)
 {
@@ -490,7 +505,7 @@ void sim_shadow_write(sim_touch *t, uint32_t lane, const uint8_t *value, uint64_
         write_granule(t, lane, i, mark, value, poison);
 }
 
-// ---- copies on their way ---------------------------------------------------------------------------------------------
+// ---- copies on their way -------------------------------------------------------------------------------------------
 
 void sim_shadow_pend(sim_touch *t, uint32_t lane)
 {
@@ -524,7 +539,7 @@ void sim_shadow_land(sim_touch *t, uint32_t lane, uint64_t poison)
     }
 }
 
-// ---- from outside ----------------------------------------------------------------------------------------------------
+// ---- from outside --------------------------------------------------------------------------------------------------
 
 void sim_shadow_mark(sim_shadow *s, uint64_t offset, uint64_t bytes)
 {

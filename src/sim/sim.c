@@ -18,7 +18,7 @@ sim *sim_new(arena *a, const sim_options *options)
     sim *s = ARENA_NEW(a, sim);
     *s = (sim){.arena = a, .options = *options};
     if (!s->options.budget)
-        s->options.budget = 20000000000;
+        s->options.budget = 1000000000;
     if (!s->options.max_findings)
         s->options.max_findings = 20;
     s->memory = sim_memory_new(a, s->options.memory_limit);

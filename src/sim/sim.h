@@ -57,7 +57,7 @@ typedef struct sim_options {
     bool trap_nan;        // report where the first NaN or infinity comes from
     bool profile;         // count (profile.h)
     bool field;           // carry a field value beside each float (field.h)
-    int64_t budget;       // most warp instructions of one launch; 0: 20 billion
+    int64_t budget;       // most warp instructions of one launch, or of a host function; 0: a thousand million
     int64_t memory_limit; // bytes of simulated memory; 0: 3/4 of the machine's
     int max_findings;     // kinds (code and places) that are kept; 0: 20
     const sim_device *device;

@@ -569,11 +569,13 @@ static sim_code *shape_code(tr *t, const ir_func *f)
     begin(t, f);
     uint32_t first = tr_cells(t, 20 + 2 * (int)f->params.len);
     ir_expr *const *groups[] = {f->grid, f->block, f->cluster};
+    t->is_index = true;  // a grid that overflows would be another grid
     for (int i = 0; i < 10; i++) {
         const ir_expr *e = i < 9 ? groups[i / 3][i % 3] : f->dynamic_smem_bytes;
         uint32_t value = e ? tr_widen(t, tr_expr(t, e), e->type->scalar) : tr_constant_of(t, i < 9, 2);
         tr_move(t, first + 2 * (uint32_t)i, value, 2);
     }
+    t->is_index = false;
     for (size_t i = 0; i < f->params.len; i++)
         tr_move(t, first + 20 + 2 * (uint32_t)i, element_count(t, f->params.at[i]->tensor), 2);
     finish(t);

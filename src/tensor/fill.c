@@ -71,6 +71,15 @@ static bool read_float(const char *text, double *out)
     return !*rest;
 }
 
+// Whether a number is beyond the largest of the type, which the conversion has made infinite or cut.
+static bool is_too_large(const char *text, dtype type, uint64_t bits, double value)
+{
+    double stored = fabs(dt_to_double(type, bits));
+    if (isinf(value))
+        return !strstr(text, "inf");
+    return isinf(stored) || (stored >= 1 && fabs(value) > 1.25 * stored);
+}
+
 static bool read_bool(const char *text, uint64_t *out)
 {
     *out = !strcmp(text, "true") || !strcmp(text, "True") || !strcmp(text, "1");
@@ -107,8 +116,9 @@ const char *ten_number_parse(arena *a, const char *text, dtype type, uint64_t *b
             return arena_printf(a, "'%s' is no number", text);
         value = negative ? -(double)integer : (double)integer;
     }
-    *bits = dt_from_double(type == DT_C64 ? DT_F32 : type, value);
-    return NULL;
+    dtype part = type == DT_C64 ? DT_F32 : type;
+    *bits = dt_from_double(part, value);
+    return is_too_large(text, part, *bits, value) ? arena_printf(a, "%s does not fit into %s", text, dt_name(type)) : NULL;
 }
 
 // ---- tensors ----------------------------------------------------------------------------------------------------
@@ -158,6 +168,9 @@ static const char *fill_random(arena *a, const ten_spec *s, uint64_t seed, ten_t
     if (!dt_is_float(t->type) && t->type != DT_C64)
         return arena_printf(a, "%s makes floats, not %s; randint(0, 100) makes integers", is_normal ? "randn" : "uniform",
                             dt_name(t->type));
+    if (!error && scale < 0)
+        return is_normal ? arena_printf(a, "the deviation of randn(%s, %s) is negative", s->args[0], s->args[1])
+                         : arena_printf(a, "the second limit of uniform(%g, %g) is below the first", first, second);
     for (int64_t i = 0; !error && i < t->count; i++) {
         uint64_t n = (uint64_t)i;
         if (t->type == DT_C64)

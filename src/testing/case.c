@@ -35,19 +35,6 @@ static bool compile(case_run *r)
     return pl_module_for_simulation(u, level_of(r->o, r->c->test), r->c->test);
 }
 
-static void run_other_passes(case_run *r)
-{
-    const char *level = level_of(r->o, r->c->test);
-    int i = 0;
-    while (strcmp(level, "hir") != 0 && ir_pass_at(i) && strcmp(ir_pass_at(i++)->name, level) != 0)
-        continue;
-    ir_pass_options options = {.verify_each = true, .wide_access = true};
-    ir_pass_context px = {
-        .module = r->u->module, .scratch = &r->u->scratch, .diags = &r->u->diags, .options = &options};
-    while (ir_pass_at(i) && ir_run_pass(&px, ir_pass_at(i)))
-        i++;
-}
-
 // ---- running
 // ----------------------------------------------------------------------------------------------------------
 
@@ -64,7 +51,7 @@ static bool run_schedule(case_run *r, const sim_program *program, const sim_devi
         .seed = seed,
         .workers = r->workers,
         .trap_nan = r->o->trap_nan || test->finds == HDS0613,
-        .budget = test->budget,
+        .budget = test->budget ? test->budget : r->o->budget,
         .device = device,
         .print = print,
         .print_user = r,
@@ -96,6 +83,45 @@ static void run_schedules(case_run *r)
         b->close(b, device);
 }
 
+static const diag *failed_assertion(const diag_context *dx)
+{
+    for (size_t i = 0; i < dx->all.len; i++) {
+        if (dx->all.at[i]->code == HDS0614)
+            return dx->all.at[i];
+    }
+    return NULL;
+}
+
+typedef struct find_print {
+    src_span span;  // of the assertion's condition
+    bool found;
+} find_print;
+
+// Before an assertion of the host fails it prints what its condition is about, as a statement in the same place.
+static void look_for_print(void *user, ir_stmt *s)
+{
+    find_print *f = user;
+    f->found |= s->kind == IR_PRINT && s->span.begin <= f->span.begin && s->span.end >= f->span.end;
+}
+
+// That line is no output of the test's but belongs to the message.
+static void note_values(case_run *r)
+{
+    const diag *d = failed_assertion(&r->u->diags);
+    const ir_func *host = r->u->module && r->u->module->funcs.len ? VEC_LAST(&r->u->module->funcs) : NULL;
+    if (!d || !host || !r->printed.len)
+        return;
+    find_print f = {d->span, false};
+    ir_walk((ir_block *)&host->body, look_for_print, &f);
+    if (!f.found)
+        return;
+    size_t end = r->printed.len - (r->printed.at[r->printed.len - 1] == '\n'), start = end;
+    while (start > 0 && r->printed.at[start - 1] != '\n')
+        start--;
+    diag_note((diag *)d, (src_span){0, 0}, "%s", arena_strndup(&r->u->memory, r->printed.at + start, end - start));
+    r->printed.len = start;
+}
+
 static void run(pl_unit *u)
 {
     test_case *c = (test_case *)(void *)((char *)u - offsetof(test_case, unit));
@@ -104,8 +130,9 @@ static void run(pl_unit *u)
     bool compiled = compile(r);
     if (compiled && !c->test->error) {
         run_schedules(r);
+        note_values(r);
         if (!u->diags.shown_errors)
-            run_other_passes(r);
+            pl_check_passes_after(r->u, level_of(r->o, r->c->test));
     }
     c->printed = (str){r->printed.at, r->printed.len};
     c->outcome = test_judge(c, compiled) ? TEST_PASSED : TEST_FAILED;

@@ -27,15 +27,21 @@ static void cannot_read(test_suite *s, const char *path, int error)
     diag_report(&s->diags, HDS0490, (src_span){0, 0}, path, strerror(error));
 }
 
-static void add_file(test_suite *s, map *known, const char *path)
+// [name]: of the test that is asked for; NULL: all in the file.
+static void add_file(test_suite *s, map *known, const char *path, const char *name)
 {
     const char *key = canonical(s, path);
-    if (map_get(known, key, strlen(key)))
-        return;
-    map_put(known, key, strlen(key), s);
-    test_file *file = ARENA_NEW(&s->memory, test_file);
-    file->path = path;
-    VEC_PUSH(&s->memory, &s->files, file);
+    test_file *file = map_get(known, key, strlen(key));
+    if (!file) {
+        file = ARENA_NEW(&s->memory, test_file);
+        file->path = path;
+        map_put(known, key, strlen(key), file);
+        VEC_PUSH(&s->memory, &s->files, file);
+    }
+    if (name)
+        VEC_PUSH(&s->memory, &file->names, name);
+    else
+        file->is_whole = true;
 }
 
 // Whether a line begins with a decorator that could be @test: other files are not worth compiling.
@@ -91,7 +97,7 @@ static bool add_folder(test_suite *s, map *known, const char *path)
         if (S_ISDIR(info.st_mode) && !is_link)
             ok &= add_folder(s, known, inner);
         else if (S_ISREG(info.st_mode) && str_ends(str_of(inner), STR(".hds")) && has_tests(s, inner))
-            add_file(s, known, inner);
+            add_file(s, known, inner, NULL);
     }
     return ok;
 }
@@ -107,13 +113,16 @@ static bool find_files(test_suite *s)
     for (int i = 0; i < count; i++) {
         const char *path = (o->path_count ? o->paths : here)[i];
         struct stat info;
-        if (stat(path, &info) != 0) {
+        const char *colons = strstr(path, "::");
+        if (stat(path, &info) != 0 && colons) {
+            add_file(s, &known, arena_strndup(&s->memory, path, (size_t)(colons - path)), colons + 2);
+        } else if (stat(path, &info) != 0) {
             cannot_read(s, path, errno);
             ok = false;
         } else if (S_ISDIR(info.st_mode)) {
             ok &= add_folder(s, &known, path);
         } else {
-            add_file(s, &known, path);
+            add_file(s, &known, path, NULL);
         }
     }
     return ok;
@@ -172,6 +181,36 @@ static bool is_chosen(const test_options *o, const char *name)
     return !o->filter_count;
 }
 
+// "scales" chooses all of its cases, "scales[T=f16, n=1]" one.
+static bool is_named(const test_file *file, const char *title)
+{
+    for (size_t i = 0; i < file->names.len; i++) {
+        size_t len = strlen(file->names.at[i]);
+        if (strncmp(title, file->names.at[i], len) == 0 && (!title[len] || title[len] == '['))
+            return true;
+    }
+    return file->is_whole;
+}
+
+// A name that no test has is a mistake, as a path is that is not there.
+static bool check_names(test_suite *s, const test_file *file)
+{
+    bool ok = !file->unit.diags.shown_errors;
+    for (size_t i = 0; ok && i < file->names.len; i++) {
+        const test_file one = {.names = {(const char **)&file->names.at[i], 1, 1}};
+        bool found = false;
+        for (size_t k = 0; k < file->tests.len; k++)
+            found |= is_named(&one, file->tests.at[k].title);
+        if (found)
+            continue;
+        diag *d = diag_report(&s->diags, HDS0653, (src_span){0, 0},
+                              arena_printf(&s->memory, "%s::%s", file->path, file->names.at[i]));
+        diag_help(d, "'hdsc test --list %s' shows the names", file->path);
+        ok = false;
+    }
+    return ok || file->unit.diags.shown_errors;
+}
+
 static test_case *new_case(test_suite *s, test_file *file, const char *name)
 {
     test_case *c = ARENA_NEW(&s->memory, test_case);
@@ -189,6 +228,8 @@ static void add_cases(test_suite *s, test_file *file)
     for (size_t i = 0; i < file->tests.len; i++) {
         const tc_test *test = &file->tests.at[i];
         const char *name = arena_printf(&s->memory, "%s::%s", file->path, test->title);
+        if (!is_named(file, test->title))
+            continue;
         if (!is_chosen(s->options, name)) {
             s->unchosen++;
             continue;
@@ -238,7 +279,10 @@ bool test_collect(test_suite *s)
     test_pool pool;
     test_pool_start(&pool, ARENA_ARRAY(&s->memory, bool, count + 1), count, test_jobs(s->options, count), list_file, s);
     test_pool_join(&pool);
-    for (int i = 0; i < count; i++)
+    bool ok = true;
+    for (int i = 0; i < count; i++) {
+        ok &= check_names(s, s->files.at[i]);
         add_cases(s, s->files.at[i]);
-    return check_cases(s);
+    }
+    return ok && check_cases(s);
 }

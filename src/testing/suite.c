@@ -26,7 +26,10 @@ typedef struct run_state {
 static void run_one(void *user, int i)
 {
     run_state *r = user;
-    test_run_case(r->suite->options, r->suite->cases.at[i], r->workers);
+    test_case *c = r->suite->cases.at[i];
+    atomic_store(&c->is_running, true);
+    test_run_case(r->suite->options, c, r->workers);
+    atomic_store(&c->is_running, false);
 }
 
 static void count(test_suite *s, const test_case *c)

@@ -12,6 +12,8 @@
 // cases run side by side and none can harm another. Nothing here prints.
 #pragma once
 
+#include <stdatomic.h>
+
 #include "pipeline/unit.h"
 #include "sim/sim.h"
 
@@ -27,12 +29,13 @@ typedef struct test_backend {
 
 typedef struct test_options {
     const pl_options *compile;     // of the files: defines, folders of modules, warnings, limits; the first architecture
-    const char *const *paths;      // files, and folders of files; none: the current folder
+    const char *const *paths;      // files, folders of files, FILE::name; none: the current folder
     int path_count;
     const char *const *filters;    // cases whose "file::title" contains one of these; none: all
     int filter_count;
     int jobs;                      // threads; 0: one for each core
     uint64_t seed;                 // of the first schedule
+    int64_t budget;                // most warp instructions of a launch; 0: the simulator's own limit, or the test's
     bool trap_nan;                 // the first NaN or infinity of a test is a finding
     bool stop_at_failure;
     bool keep_units;               // until the suite is freed, for those who use the messages themselves
@@ -45,6 +48,8 @@ typedef enum test_outcome { TEST_NOT_RUN, TEST_PASSED, TEST_FAILED, TEST_SKIPPED
 
 typedef struct test_file {
     const char *path;   // as messages show it
+    bool is_whole;      // asked for without names
+    VEC(const char *) names;  // of FILE::name
     pl_unit unit;       // where its tests were listed
     tc_test_list tests;
     bool *define_used;
@@ -54,6 +59,7 @@ typedef struct test_case {
     test_file *file;
     const tc_test *test;  // NULL: the file itself, which does not compile
     const char *name;     // "file.hds::doubles[n=3]"
+    atomic_bool is_running;  // now, for those who ask from another thread
     // After the run.
     test_outcome outcome;
     const char *reason;   // of a skip or a failure, in a line
@@ -74,7 +80,7 @@ typedef struct test_suite {
     VEC(test_file *) files;
     VEC(test_case *) cases;     // that were chosen
     int unchosen;               // by the filters
-    int passed, failed, skipped;
+    atomic_int passed, failed, skipped;  // of those that done() got; may be read from other threads
     double seconds;
 } test_suite;
 

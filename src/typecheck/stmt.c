@@ -623,9 +623,25 @@ static bool exec_assert(tc *tx, const ast_assert *s)
     return true;
 }
 
+// A function that is named and not called (a barrier, say, that will be missed), a comparison where an assignment was meant.
+static void check_effect(tc *tx, const ast_expr *e, tc_value v)
+{
+    bool names = e->kind == AST_NAME || e->kind == AST_ATTRIBUTE;
+    bool is_function = v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD;
+    if (names && is_function) {
+        diag *d = tc_error(tx, HDS0299, e->span);
+        diag_help(d, "call the function");
+        diag_fix(d, (src_span){e->span.end, e->span.end}, "()");
+    } else if (e->kind == AST_COMPARE && (v.kind == TC_RT || v.kind == TC_BOOL)) {
+        diag *d = tc_error(tx, HDS0299, e->span);
+        diag_help(d, "write 'assert' before it, or '=' to assign");
+    }
+}
+
 static bool exec_expression(tc *tx, const ast_expr_stmt *s)
 {
     tc_value v = tc_eval(tx, s->value);
+    check_effect(tx, s->value, v);
     if (v.kind == TC_RT && !ir_is_pure(v.rt) && v.rt->op != IR_OP_VAR && v.rt->op != IR_OP_LOAD &&
         v.rt->op != IR_OP_PLOAD) {
         ir_stmt *e = tc_new_stmt(tx, IR_EVAL, s->node.span);

@@ -176,8 +176,7 @@ static void endless_recursion(void **state)
     rig_close(&r);
 }
 
-// ---- 64-bit values
-// ---------------------------------------------------------------------------------------------------
+// ---- 64-bit values -------------------------------------------------------------------------------------------------
 
 // A 64-bit value's lanes lie otherwise than those of 32 bits: masks must follow.
 static void wide_values_under_masks(void **state)
@@ -232,8 +231,7 @@ static void part_of_a_warp(void **state)
     }
 }
 
-// ---- random control flow
-// ---------------------------------------------------------------------------------------------
+// ---- random control flow -------------------------------------------------------------------------------------------
 
 typedef struct writer {
     str_buf out;

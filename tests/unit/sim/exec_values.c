@@ -17,8 +17,7 @@ static void run_into(const char *text, void *out, int bytes, int elem_bytes)
     "public kernel @k(y: " type "[" count "] global layout row_major(" count ") storage " count                        \
     ") block 32, 1, 1 {\n" body "\n}\n"
 
-// ---- vectors
-// -----------------------------------------------------------------------------------------------------------
+// ---- vectors -------------------------------------------------------------------------------------------------------
 
 static void vectors(void **state)
 {
@@ -78,8 +77,7 @@ static void bits_regrouped(void **state)
     }
 }
 
-// ---- private arrays
-// ----------------------------------------------------------------------------------------------------
+// ---- private arrays ------------------------------------------------------------------------------------------------
 
 static void slots_of(const char *type, int elem_bytes)
 {
@@ -166,8 +164,7 @@ static void registers_with_an_address(void **state)
     }
 }
 
-// ---- what is not evaluated
-// ---------------------------------------------------------------------------------------------
+// ---- what is not evaluated -----------------------------------------------------------------------------------------
 
 static void lazy(void **state)
 {

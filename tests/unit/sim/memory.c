@@ -12,13 +12,20 @@ static void values_go_around(void **state)
     for (int p = 0; p < 3; p++) {
         for (int bytes = 1; bytes <= 8; bytes *= 2) {
             int step = places[p] == local ? 0 : bytes;
-            act a = {.lanes = UINT32_MAX, .address = places[p], .step = step, .bytes = bytes, .site = 1, .value = 3, .value_step = 7};
+            act a = {.lanes = UINT32_MAX,
+                     .address = places[p],
+                     .step = step,
+                     .bytes = bytes,
+                     .site = 1,
+                     .value = 3,
+                     .value_step = 7};
             world_store(&s, a);
             a.site = 2;
             assert_int_equal(world_load(&s, a), 0);
             for (int lane = 0; lane < SIM_LANES; lane++) {
                 uint64_t mask = bytes == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * bytes) - 1;
-                uint64_t got = bytes == 8 ? sim_u64(&s.blocks[0].warps[0], 8)[lane] : sim_u32(&s.blocks[0].warps[0], 8)[lane];
+                uint64_t got =
+                    bytes == 8 ? sim_u64(&s.blocks[0].warps[0], 8)[lane] : sim_u32(&s.blocks[0].warps[0], 8)[lane];
                 assert_int_equal(got, (3 + 7 * (uint64_t)lane) & mask);
             }
             // Other widths of the same memory are other granules.
@@ -93,13 +100,15 @@ static void bounds(void **state)
     assert_int_equal(world_load(&s, one(0, 0, x + 96, 4, 1)), 0);
     WORLD_EXPECT(&s, "");
     world_load(&s, one(0, 0, x + 100, 4, 1));
-    assert_string_equal(world_text(&s), "a read of 4 bytes is outside of every allocation: directly behind the end of 'x', "
-                                        "which has 100 bytes; in block 0, thread 0; check the index arithmetic, or guard "
-                                        "the access with a condition");
+    assert_string_equal(world_text(&s),
+                        "a read of 4 bytes is outside of every allocation: directly behind the end of 'x', "
+                        "which has 100 bytes; in block 0, thread 0; check the index arithmetic, or guard "
+                        "the access with a condition");
     world_load(&s, one(0, 0, x + 96, 8, 1));
     WORLD_EXPECT(&s, "HDS0602");
     world_store(&s, one(0, 3, y - 8, 4, 1));
-    assert_true(strstr(world_text(&s), "a write of 4 bytes is outside of every allocation: 8 bytes before the beginning of 'y'"));
+    assert_true(strstr(world_text(&s),
+                       "a write of 4 bytes is outside of every allocation: 8 bytes before the beginning of 'y'"));
     world_load(&s, one(0, 0, 0, 4, 1));
     assert_true(strstr(world_text(&s), "the pointer is null"));
     world_load(&s, one(0, 0, shared + 128, 4, 1));
@@ -149,7 +158,8 @@ static void alignment(void **state)
     uint64_t x = sim_allocate(s.device, 128, 4, "x");
     sim_mark_written(s.device, x, 128);
     world_load(&s, (act){.lanes = 1, .address = x + 8, .bytes = 4, .count = 4, .site = 1});
-    assert_true(strstr(world_text(&s), "a read of 16 bytes needs an address that is a multiple of 16: found byte 8 of 'x'"));
+    assert_true(
+        strstr(world_text(&s), "a read of 16 bytes needs an address that is a multiple of 16: found byte 8 of 'x'"));
     world_load(&s, (act){.lanes = 1, .address = x + 16, .bytes = 4, .count = 4, .site = 1});
     world_load(&s, (act){.lanes = 1, .address = x + 8, .bytes = 4, .count = 2, .site = 1});
     WORLD_EXPECT(&s, "");
@@ -167,7 +177,8 @@ static void poison(void **state)
     uint64_t x = sim_allocate(s.device, 256, 4, "x"), address[SIM_LANES];
     world_store(&s, (act){.lanes = 0xffff, .address = shared, .step = 4, .bytes = 4, .site = 1});
     sim_order_block_barrier(&s.blocks[0]);
-    assert_int_equal(world_load(&s, (act){.lanes = UINT32_MAX, .address = shared, .step = 4, .bytes = 4, .site = 2}), 0xffff0000);
+    assert_int_equal(world_load(&s, (act){.lanes = UINT32_MAX, .address = shared, .step = 4, .bytes = 4, .site = 2}),
+                     0xffff0000);
     assert_int_equal(w->why[8], 2);
     WORLD_EXPECT(&s, "");
     // Poison may be stored to shared memory, and comes back; to global memory it must not go.
@@ -175,13 +186,16 @@ static void poison(void **state)
     for (int lane = 0; lane < SIM_LANES; lane++)
         address[lane] = shared + 128 + 4 * (uint64_t)lane;
     sim_store(w, &a, UINT32_MAX, address, 8);
-    assert_int_equal(world_load(&s, (act){.lanes = UINT32_MAX, .address = shared + 128, .step = 4, .bytes = 4, .site = 4}), 0xffff0000);
+    assert_int_equal(
+        world_load(&s, (act){.lanes = UINT32_MAX, .address = shared + 128, .step = 4, .bytes = 4, .site = 4}),
+        0xffff0000);
     for (int lane = 0; lane < SIM_LANES; lane++)
         address[lane] = x + 4 * (uint64_t)lane;
     a.site = 5;
     sim_store(w, &a, UINT32_MAX, address, 8);
-    assert_string_equal(world_text(&s), "a value stored to global memory depends on memory that nobody has written; under: x[16]; "
-                                        "this read what nobody had written; in block 0, thread 16; 16 times in all");
+    assert_string_equal(world_text(&s),
+                        "a value stored to global memory depends on memory that nobody has written; under: x[16]; "
+                        "this read what nobody had written; in block 0, thread 16; 16 times in all");
     // One fault is one finding: the bytes count as written now.
     assert_true(sim_is_initialised(s.device, x, 128, NULL));
     int64_t first = 0;
@@ -308,12 +322,20 @@ static void wide_accesses(void **state)
     world s;
     world_open(&s, 1, 1, 64);
     sim_warp *w = &s.blocks[0].warps[0];
-    uint64_t x = sim_allocate(s.device, 8192, 8, "x"), y = sim_allocate(s.device, 8192, 2, "y"), to[SIM_LANES], from[SIM_LANES];
+    uint64_t x = sim_allocate(s.device, 8192, 8, "x"), y = sim_allocate(s.device, 8192, 2, "y"), to[SIM_LANES],
+             from[SIM_LANES];
     for (int lane = 0; lane < SIM_LANES; lane++) {
         from[lane] = x + 128 * (uint64_t)lane;
         to[lane] = y + 128 * (uint64_t)lane;
     }
-    world_store(&s, (act){.lanes = UINT32_MAX, .address = x, .step = 128, .bytes = 8, .count = 16, .site = 1, .value = 1, .value_step = 1});
+    world_store(&s, (act){.lanes = UINT32_MAX,
+                          .address = x,
+                          .step = 128,
+                          .bytes = 8,
+                          .count = 16,
+                          .site = 1,
+                          .value = 1,
+                          .value_step = 1});
     sim_access a = {.bytes = 8, .count = 16, .type = DT_U64, .site = 2};
     sim_copy(w, &a, UINT32_MAX, to, from);
     a.count = 1;
@@ -326,7 +348,10 @@ static void wide_accesses(void **state)
     world_close(&s);
 }
 
-static sim_field field_of(uint64_t p) { return (sim_field){p, p + 1}; }
+static sim_field field_of(uint64_t p)
+{
+    return (sim_field){p, p + 1};
+}
 
 static void field_values_go_along(void **state)
 {
@@ -418,8 +443,13 @@ static void words(void **state)
         uint64_t bits;
         const char *text;
     } rows[] = {
-        {DT_F32, 0x3fc00000, "1.5"}, {DT_F16, 0x3c00, "1.0"}, {DT_I8, 0xff, "-1"}, {DT_U64, UINT64_MAX, "18446744073709551615"},
-        {DT_BOOL, 1, "True"}, {DT_F64, 0x7ff0000000000000, "inf"}, {DT_C64, 0x3f800000bf800000, "(-1.0 + 1.0j)"},
+        {DT_F32, 0x3fc00000, "1.5"},
+        {DT_F16, 0x3c00, "1.0"},
+        {DT_I8, 0xff, "-1"},
+        {DT_U64, UINT64_MAX, "18446744073709551615"},
+        {DT_BOOL, 1, "True"},
+        {DT_F64, 0x7ff0000000000000, "inf"},
+        {DT_C64, 0x3f800000bf800000, "(-1.0 + 1.0j)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         str_buf out;

@@ -150,8 +150,7 @@ static void words_of_a_race(void **state)
     world_close(&s);
 }
 
-// ---- orders in a warp
-// ------------------------------------------------------------------------------------------------
+// ---- orders in a warp ----------------------------------------------------------------------------------------------
 
 static void parts_of_a_warp(void **state)
 {
@@ -185,8 +184,7 @@ static void parts_of_a_warp(void **state)
     world_close(&s);
 }
 
-// ---- orders between warps
-// --------------------------------------------------------------------------------------------
+// ---- orders between warps ------------------------------------------------------------------------------------------
 
 static void named_barriers(void **state)
 {
@@ -497,8 +495,7 @@ static void spin_locks(void **state)
     world_close(&s);
 }
 
-// ---- widths
-// ----------------------------------------------------------------------------------------------------------
+// ---- widths --------------------------------------------------------------------------------------------------------
 
 static void widths(void **state)
 {
@@ -533,8 +530,7 @@ static void widths(void **state)
     world_close(&s);
 }
 
-// ---- asynchronous copies
-// ---------------------------------------------------------------------------------------------
+// ---- asynchronous copies -------------------------------------------------------------------------------------------
 
 static void copies_on_their_way(void **state)
 {
@@ -588,8 +584,7 @@ static void copies_on_their_way(void **state)
     }
 }
 
-// ---- limits
-// ----------------------------------------------------------------------------------------------------------
+// ---- limits --------------------------------------------------------------------------------------------------------
 
 // More accesses than there are serials: cells are cleared, and races found again after that.
 static void serials_run_out(void **state)

@@ -1,6 +1,6 @@
-// Random histories of accesses and synchronisations against an exact oracle: a vector clock for each thread, and for each
-// byte who has read and written it last. What is reported must be a race; and of the accesses that race, nearly all must
-// be reported, as far as they are the first race of a byte (what comes after one is not promised).
+// Random histories of accesses and synchronisations against an exact oracle: a vector clock for each thread, and for
+// each byte who has read and written it last. What is reported must be a race; and of the accesses that race, nearly
+// all must be reported, as far as they are the first race of a byte (what comes after one is not promised).
 #include "world.h"
 
 enum { BLOCKS = 2, WARPS = 2, THREADS = BLOCKS * WARPS * SIM_LANES, BYTES = 64, SYNCS = 3, FLAGS = 3 };
@@ -28,8 +28,8 @@ typedef struct player {
     uint64_t random;
     uint64_t value;
     bool only_barriers;
-    int bytes;  // of all elements and accesses; 0: mixed
-    bool is_first;  // the access under way is the first race of a byte
+    int bytes;     // of all elements and accesses; 0: mixed
+    bool is_first; // the access under way is the first race of a byte
     int raced, found, invented;
 } player;
 
@@ -47,9 +47,12 @@ static void join(uint32_t *to, const uint32_t *from)
         to[i] = to[i] > from[i] ? to[i] : from[i];
 }
 
-static int thread_of(int block, int warp, int lane) { return (block * WARPS + warp) * SIM_LANES + lane; }
+static int thread_of(int block, int warp, int lane)
+{
+    return (block * WARPS + warp) * SIM_LANES + lane;
+}
 
-// ---- accesses --------------------------------------------------------------------------------------------------------
+// ---- accesses ------------------------------------------------------------------------------------------------------
 
 static bool meets(const oracle *o, int thread, const uint32_t *times)
 {
@@ -142,7 +145,7 @@ static void access_some(player *p)
     judge(p, race);
 }
 
-// ---- synchronisation -------------------------------------------------------------------------------------------------
+// ---- synchronisation -----------------------------------------------------------------------------------------------
 
 static void meet(player *p, int block, int first, int count, uint32_t lanes)
 {
@@ -160,7 +163,8 @@ static void meet(player *p, int block, int first, int count, uint32_t lanes)
 
 static void synchronise(player *p)
 {
-    int block = (int)pick(p, BLOCKS), warp = (int)pick(p, WARPS), sync = (int)pick(p, SYNCS), kind = (int)pick(p, p->only_barriers ? 2 : 6);
+    int block = (int)pick(p, BLOCKS), warp = (int)pick(p, WARPS), sync = (int)pick(p, SYNCS),
+        kind = (int)pick(p, p->only_barriers ? 2 : 6);
     sim_block *b = &p->s.blocks[block];
     uint32_t lanes = pick(p, 3) ? UINT32_MAX : 0xffu << pick(p, 4) * 8;
     switch (kind) {
@@ -192,7 +196,8 @@ static void synchronise(player *p)
         join(p->o->knows[thread], p->o->flags_all[flag]);
         p->o->knows[thread][thread]++;
         join(p->o->flags_all[flag], p->o->knows[thread]);
-        world_atomic(&p->s, one(block, warp * SIM_LANES + (int)lane, p->flags + 4 * flag, 4, 300), true, SIM_ACQ_REL, SIM_GPU);
+        world_atomic(&p->s, one(block, warp * SIM_LANES + (int)lane, p->flags + 4 * flag, 4, 300), true, SIM_ACQ_REL,
+                     SIM_GPU);
         judge(p, false);
     }
     }

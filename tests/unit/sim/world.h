@@ -84,7 +84,7 @@ static inline void world_open_with(world *s, const sim_options *options, int blo
     s->device = sim_new(&s->mem, options);
     s->program.arena = &s->mem;
     for (uint32_t i = 0; i < WORLD_SITES; i++) {
-        sim_site site = {.span = {i, i}};
+        sim_site site = {.span = {i, i}, .statement = {i, i}};
         VEC_PUSH(&s->mem, &s->program.sites, site);
     }
     world_launch(s, blocks, warps, shared);

@@ -56,6 +56,9 @@ static void reads_numbers(void **state)
     assert_int_equal(bits, 0x3e00);
     assert_null(ten_number_parse(&f.memory, "-inf", DT_F32, &bits));
     assert_int_equal(bits, 0xff800000);
+    assert_null(ten_number_parse(&f.memory, "65504", DT_F16, &bits));
+    assert_null(ten_number_parse(&f.memory, "3.4028235e38", DT_F32, &bits));
+    assert_null(ten_number_parse(&f.memory, "1e-60", DT_F32, &bits));
     assert_null(ten_number_parse(&f.memory, "true", DT_BOOL, &bits));
     assert_int_equal(bits, 1);
     static const struct {
@@ -65,6 +68,7 @@ static void reads_numbers(void **state)
         {"256", DT_U8}, {"-129", DT_I8}, {"128", DT_I8}, {"-1", DT_U32}, {"1.5", DT_I32}, {"", DT_I32}, {"0x", DT_I32},
         {"18446744073709551616", DT_U64}, {"1e", DT_F32}, {".", DT_F32}, {"1..2", DT_F32}, {"1__0", DT_I32}, {"_1", DT_I32},
         {"two", DT_F32}, {"2", DT_BOOL}, {"8", DT_I4}, {"-9", DT_I4}, {"1 ", DT_F32},
+        {"1e40", DT_F32}, {"-1e39", DT_F32}, {"1e5", DT_F16}, {"70000", DT_F16}, {"1e400", DT_F64}, {"1e39", DT_C64},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_non_null(ten_number_parse(&f.memory, wrong[i].text, wrong[i].type, &bits));
@@ -100,7 +104,8 @@ static void fills(void **state)
     t = make(&f, "uniform(2, 4):f64[100]");
     for (int64_t i = 0; i < t.count; i++)
         assert_true(ten_number(&t, i) >= 2 && ten_number(&t, i) < 4);
-    static const char *const wrong[] = {"randn:i32[2]", "randint(5, 5):i32[2]", "randint(0, 300):i8[2]", "full(300):u8[2]"};
+    static const char *const wrong[] = {"randn:i32[2]", "randint(5, 5):i32[2]", "randint(0, 300):i8[2]", "full(300):u8[2]",
+                                        "full(1e40):f32[2]", "uniform(1, -1):f32[2]", "randn(0, -1):f32[2]"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ten_spec s;
         assert_null(ten_spec_parse(&f.memory, wrong[i], &s));
