@@ -18,6 +18,7 @@
 
 enum {
     QUANTUM = 20000,        // operations of a warp's turn
+    BLOCK_STEPS = 200,      // what a block costs besides its operations, for the budget
     TALKING_QUANTUM = 2000, // where blocks wait for each other
     RESIDENT_BLOCKS = 2048, // at most as many take turns
     RESIDENT_BYTES = 1 << 30,
@@ -166,7 +167,7 @@ static bool run_turns(sim_block *b)
         any = true;
         uint64_t before = w->steps;
         sim_step step = sim_execute(w, quantum_of(b));
-        int64_t steps = (int64_t)(w->steps - before);
+        int64_t steps = (int64_t)(w->steps - before) + (before == 0 && w->index == 0 ? BLOCK_STEPS : 0);
         if (__atomic_add_fetch(&l->steps, steps, __ATOMIC_RELAXED) > sim_budget_of(l->device) && step != SIM_HALT) {
             sim_check_budget(w);
             step = SIM_HALT;
