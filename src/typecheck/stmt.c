@@ -624,6 +624,17 @@ static bool exec_assert(tc *tx, const ast_assert *s)
 }
 
 // A function that is named and not called (a barrier, say, that will be missed), a comparison where an assignment was meant.
+// 'y[i] == x[i]': one comparison, of something that can be assigned. Others may be there for what their operands do.
+static bool looks_like_assignment(const ast_expr *e)
+{
+    if (e->kind != AST_COMPARE)
+        return false;
+    const ast_compare *c = (const ast_compare *)e;
+    ast_kind left = c->operands.at[0]->kind;
+    return c->ops.len == 1 && c->ops.at[0] == AST_OP_EQ &&
+           (left == AST_NAME || left == AST_SUBSCRIPT || left == AST_ATTRIBUTE);
+}
+
 static void check_effect(tc *tx, const ast_expr *e, tc_value v)
 {
     bool names = e->kind == AST_NAME || e->kind == AST_ATTRIBUTE;
@@ -632,7 +643,7 @@ static void check_effect(tc *tx, const ast_expr *e, tc_value v)
         diag *d = tc_error(tx, HDS0299, e->span);
         diag_help(d, "call the function");
         diag_fix(d, (src_span){e->span.end, e->span.end}, "()");
-    } else if (e->kind == AST_COMPARE && (v.kind == TC_RT || v.kind == TC_BOOL)) {
+    } else if (looks_like_assignment(e) && (v.kind == TC_RT || v.kind == TC_BOOL)) {
         diag *d = tc_error(tx, HDS0299, e->span);
         diag_help(d, "write 'assert' before it, or '=' to assign");
     }
