@@ -390,7 +390,7 @@ static bool read_row(sim_touch *t, span s)
         return true;
     if (!all_unread(t, s.first, count) && !is_own_row(t, read, s.count, 0, &kind))
         return false;
-    if ((read[0] & SIM_CELL_SERIAL) != t->mine)
+    if ((cell_get(&read[0]) & SIM_CELL_SERIAL) != t->mine)
         fill_row(read, s.count, t->mine);
     return true;
 }
