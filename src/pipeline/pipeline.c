@@ -40,28 +40,12 @@ static bool deliver(pl_unit *u, str_buf *text)
     return false;
 }
 
-static bool is_ir_text(const pl_unit *u)
-{
-    return str_ends(str_of(u->input_name), STR(".hir"));
-}
-
 // ---- syntax -----------------------------------------------------------------------------------------------------
-
-static bool open_source(pl_unit *u)
-{
-    u->file = src_add(&u->sources, u->input_name, u->input);
-    if (!u->file) {
-        diag_report(&u->diags, HDS0492, (src_span){0, 0}, u->input_name);
-        return false;
-    }
-    pl_finder_add_main(&u->finder, u->file);
-    return true;
-}
 
 static bool show_tokens(pl_unit *u)
 {
     bool is_output = u->options->emit == PL_TOKENS;
-    if (is_ir_text(u) || (!is_output && !(u->is_first && is_dumped(u, "tokens"))))
+    if (pl_unit_is_ir_text(u) || (!is_output && !(u->is_first && is_dumped(u, "tokens"))))
         return true;
     str_buf text;
     str_buf_init(&text, &u->memory);
@@ -73,7 +57,7 @@ static bool show_tokens(pl_unit *u)
 static bool show_tree(pl_unit *u)
 {
     bool is_output = u->options->emit == PL_AST;
-    if (is_ir_text(u) || (!is_output && !(u->is_first && is_dumped(u, "ast"))))
+    if (pl_unit_is_ir_text(u) || (!is_output && !(u->is_first && is_dumped(u, "ast"))))
         return true;
     str_buf text;
     str_buf_init(&text, &u->memory);
@@ -98,22 +82,12 @@ static void warn_if_empty(pl_unit *u)
 
 static bool elaborate(pl_unit *u)
 {
-    const pl_options *o = u->options;
-    tc_options options = {
-        .defines = o->defines,
-        .define_count = o->define_count,
-        .entries = o->entries,
-        .entry_count = o->entry_count,
-        .arch = u->arch,
-        .step_budget = o->step_budget,
-        .find_module = pl_find_module,
-        .find_user = &u->finder,
-    };
-    size_t span = pl_span_begin(&u->times, is_ir_text(u) ? "read IR" : "elaborate", 0);
-    u->module = is_ir_text(u) ? ir_read_text(&u->memory, &u->syms, &u->diags, u->file)
+    tc_options options = pl_unit_elaboration(u);
+    size_t span = pl_span_begin(&u->times, pl_unit_is_ir_text(u) ? "read IR" : "elaborate", 0);
+    u->module = pl_unit_is_ir_text(u) ? ir_read_text(&u->memory, &u->syms, &u->diags, u->file)
                               : tc_compile(&u->memory, &u->syms, &u->diags, u->file, &options);
     pl_span_end(&u->times, span);
-    if (u->module && is_ir_text(u) && !ir_verify(u->module))
+    if (u->module && pl_unit_is_ir_text(u) && !ir_verify(u->module))
         return false;
     if (!u->module || u->diags.shown_errors)
         return false;
@@ -214,7 +188,7 @@ static bool output_cuda(pl_unit *u)
 
 void pl_compile(pl_unit *u)
 {
-    (void)(open_source(u)
+    (void)(pl_unit_add_source(u)
         && show_tokens(u)
         && show_tree(u)
         && elaborate(u)

@@ -51,36 +51,15 @@ bool pl_open_source(pl_unit *u, const char *path)
         return false;
     }
     u->input_name = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    u->file = src_add(&u->sources, u->input_name, u->input);
-    if (!u->file) {
-        diag_report(&u->diags, HDS0492, (src_span){0, 0}, u->input_name);
-        return false;
-    }
-    pl_finder_add_main(&u->finder, u->file);
-    return true;
-}
-
-static tc_options options_of(pl_unit *u)
-{
-    const pl_options *o = u->options;
-    return (tc_options){
-        .defines = o->defines,
-        .define_count = o->define_count,
-        .entries = o->entries,
-        .entry_count = o->entry_count,
-        .arch = u->arch,
-        .step_budget = o->step_budget,
-        .find_module = pl_find_module,
-        .find_user = &u->finder,
-    };
+    return pl_unit_add_source(u);
 }
 
 static bool elaborate(pl_unit *u, const tc_test *test)
 {
-    tc_options options = options_of(u);
+    tc_options options = pl_unit_elaboration(u);
     if (test)
         u->module = tc_compile_test(&u->memory, &u->syms, &u->diags, u->file, &options, test);
-    else if (str_ends(str_of(u->input_name), STR(".hir")))
+    else if (pl_unit_is_ir_text(u))
         u->module = ir_read_text(&u->memory, &u->syms, &u->diags, u->file);
     else
         u->module = tc_compile(&u->memory, &u->syms, &u->diags, u->file, &options);

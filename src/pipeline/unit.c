@@ -52,3 +52,34 @@ void pl_unit_free(pl_unit *u)
     arena_free(&u->scratch);
     arena_free(&u->memory);
 }
+
+bool pl_unit_add_source(pl_unit *u)
+{
+    u->file = src_add(&u->sources, u->input_name, u->input);
+    if (!u->file) {
+        diag_report(&u->diags, HDS0492, (src_span){0, 0}, u->input_name);
+        return false;
+    }
+    pl_finder_add_main(&u->finder, u->file);
+    return true;
+}
+
+tc_options pl_unit_elaboration(pl_unit *u)
+{
+    const pl_options *o = u->options;
+    return (tc_options){
+        .defines = o->defines,
+        .define_count = o->define_count,
+        .entries = o->entries,
+        .entry_count = o->entry_count,
+        .arch = u->arch,
+        .step_budget = o->step_budget,
+        .find_module = pl_find_module,
+        .find_user = &u->finder,
+    };
+}
+
+bool pl_unit_is_ir_text(const pl_unit *u)
+{
+    return str_ends(str_of(u->input_name), STR(".hir"));
+}

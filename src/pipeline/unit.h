@@ -56,6 +56,11 @@ void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, dou
 // Sets the unit up and runs [body] (pl_compile) on it; out of memory is a status, not a crash.
 void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u));
 void pl_unit_free(pl_unit *u);
+// Makes the input its file, the one that imports start from. False after reporting.
+bool pl_unit_add_source(pl_unit *u);
+// What elaboration is told, from the unit's options.
+tc_options pl_unit_elaboration(pl_unit *u);
+bool pl_unit_is_ir_text(const pl_unit *u);  // .hir: IR instead of source
 
 // pipeline.c: all stages in order. emit.c and assemble.c: the last two of them; false after errors.
 void pl_compile(pl_unit *u);

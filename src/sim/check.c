@@ -198,7 +198,7 @@ static bool all_finite(const sim_warp *w, const sim_operand *o, uint32_t lane, d
 {
     for (uint32_t i = 0; is_real(o->type) && i < o->count; i++) {
         uint32_t cell = o->cell + i * o->cells;
-        double value = sim_double_of_bits(o->type, o->cells == 2 ? sim_u64(w, cell)[lane] : sim_u32(w, cell)[lane]);
+        double value = sim_double_of_bits(o->type, sim_bits(w, cell, o->cells, lane));
         if (!isfinite(value)) {
             *last = value;
             return false;

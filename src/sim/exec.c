@@ -93,6 +93,18 @@ void sim_warp_start(sim_warp *w, const sim_code *code, const uint64_t *args, int
     w->state = SIM_NEXT;
 }
 
+// Cells of the stack of frames, with all that goes with them.
+static void copy_cells(sim_warp *w, size_t to, size_t from, size_t count)
+{
+    memcpy(w->all_cells + to * SIM_CELL_BYTES, w->all_cells + from * SIM_CELL_BYTES, count * SIM_CELL_BYTES);
+    memcpy(w->all_poison + to, w->all_poison + from, count * sizeof(uint32_t));
+    memcpy(w->all_why + to, w->all_why + from, count * sizeof(uint32_t));
+    if (w->all_field) {
+        size_t each = SIM_LANES * SIM_FIELD_PARTS;
+        memcpy(w->all_field + to * each, w->all_field + from * each, count * each * sizeof(sim_field));
+    }
+}
+
 bool sim_enter(sim_warp *w, const sim_op *op)
 {
     const sim_code *callee = w->block->launch->program->codes[op->a];
@@ -104,14 +116,7 @@ bool sim_enter(sim_warp *w, const sim_op *op)
     uint32_t from = caller->base + op->b, base = caller->base + w->code->cell_count;
     reserve(w, base + callee->cell_count);
     uint32_t to = base + callee->param_cell;
-    memcpy(w->all_cells + (size_t)to * SIM_CELL_BYTES, w->all_cells + (size_t)from * SIM_CELL_BYTES,
-           (size_t)op->c * SIM_CELL_BYTES);
-    memcpy(w->all_poison + to, w->all_poison + from, op->c * sizeof(uint32_t));
-    memcpy(w->all_why + to, w->all_why + from, op->c * sizeof(uint32_t));
-    if (w->all_field) {
-        size_t each = SIM_LANES * SIM_FIELD_PARTS;
-        memcpy(w->all_field + to * each, w->all_field + from * each, op->c * each * sizeof(sim_field));
-    }
+    copy_cells(w, to, from, op->c);
     uint32_t below = caller->local_base + w->code->local_bytes;
     sim_frame frame = {
         .code = callee,
@@ -140,15 +145,7 @@ bool sim_leave(sim_warp *w)
     w->pc = caller->code->ops.at + frame.pc;
     point_at(w, caller->base);
     uint32_t from = frame.base + frame.code->result_cell, to = caller->base + w->pc->dst;
-    size_t cells = w->pc->count;
-    memcpy(w->all_cells + (size_t)to * SIM_CELL_BYTES, w->all_cells + (size_t)from * SIM_CELL_BYTES,
-           cells * SIM_CELL_BYTES);
-    memcpy(w->all_poison + to, w->all_poison + from, cells * sizeof(uint32_t));
-    memcpy(w->all_why + to, w->all_why + from, cells * sizeof(uint32_t));
-    if (w->all_field) {
-        size_t each = SIM_LANES * SIM_FIELD_PARTS;
-        memcpy(w->all_field + to * each, w->all_field + from * each, cells * each * sizeof(sim_field));
-    }
+    copy_cells(w, to, from, w->pc->count);
     return true;
 }
 

@@ -138,8 +138,8 @@ static bool check_tensors(const launching *x)
     return true;
 }
 
-bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site)
+bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site, arena *scratch)
 {
-    launching x = {l, elements, site, l->device->arena};
+    launching x = {l, elements, site, scratch};
     return check_extents(&x) && check_shared(&x) && check_tensors(&x);
 }

@@ -134,6 +134,12 @@ static inline sim_field *sim_field_of(const sim_warp *w, uint32_t cell, int lane
     return w->field + ((size_t)cell * SIM_LANES + (size_t)lane) * SIM_FIELD_PARTS;
 }
 
+// Bits of a lane of a value of one or two cells.
+static inline uint64_t sim_bits(const sim_warp *w, uint32_t cell, int cells, uint32_t lane)
+{
+    return cells == 2 ? sim_u64(w, cell)[lane] : sim_u32(w, cell)[lane];
+}
+
 // Lanes of [mask], one after the other: SIM_EACH(lane, mask) { … }
 #define SIM_EACH(lane, mask)                                                                                           \
     for (uint32_t rest_##lane = (mask), lane = 0;                                                                      \
@@ -158,7 +164,7 @@ sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel
 void sim_keep_allocation(sim_launch *host, uint64_t address);
 // launch.c: whether the launch is one that hardware and the language (reference, 10.1) allow. False after reporting at
 // [site]. [elements]: of each argument that is a tensor, 0 of others.
-bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site);
+bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site, arena *scratch);
 int64_t sim_budget_of(const sim *s);
 int64_t sim_memory_limit(const sim *s);
 int sim_worker_count(const sim *s);

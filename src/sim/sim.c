@@ -220,10 +220,13 @@ sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel
         .arg_count = count,
         .number = ++s->launches,
     };
-    int64_t *elements = ARENA_ARRAY(s->arena, int64_t, count + 1);
+    arena scratch;  // a program may launch for ever
+    arena_init(&scratch, s->arena->oom);
+    int64_t *elements = ARENA_ARRAY(&scratch, int64_t, count + 1);
     evaluate_shape(s, p, kernel, args, count, &l.shape, elements);
     bool is_good = sim_finding_count(s) == findings &&
-                   sim_launch_check(&l, elements, site ? site : sim_site_of_function(p, kernel));
+                   sim_launch_check(&l, elements, site ? site : sim_site_of_function(p, kernel), &scratch);
+    arena_free(&scratch);
     if (!is_good)
         return SIM_STOPPED;
     l.block_count = l.shape.grid[0] * l.shape.grid[1] * l.shape.grid[2];
@@ -252,8 +255,7 @@ static sim_status call_host(sim *s, const sim_program *p, const ir_func *f, cons
     start_lone(&h, s, p, f, code, args, count);
     bool ended = run_lone(&h);
     if (ended && result && code->result_cells)
-        *result =
-            code->result_cells == 2 ? sim_u64(&h.warp, code->result_cell)[0] : sim_u32(&h.warp, code->result_cell)[0];
+        *result = sim_bits(&h.warp, code->result_cell, code->result_cells, 0);
     end_lone(&h);
     if (!ended)
         return SIM_STOPPED;

@@ -346,38 +346,7 @@ static bool is_instance(tc_value v, tc_value t)
         return v.kind == TC_RT && v.rt->type == t.type;
     if (t.kind == TC_CLASS)
         return v.kind == TC_RECORD && v.record->class->decl == t.class->decl;
-    if (t.kind != TC_KIND)
-        return false;
-    switch (t.kind_name) {
-    case TC_KIND_INT:
-        return v.kind == TC_INT || v.kind == TC_BOOL;
-    case TC_KIND_FLOAT:
-        return v.kind == TC_FLOAT;
-    case TC_KIND_BOOL:
-        return v.kind == TC_BOOL;
-    case TC_KIND_STR:
-        return v.kind == TC_STR;
-    case TC_KIND_DTYPE:
-        return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
-    case TC_KIND_TYPE:
-        return v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS || v.kind == TC_KIND;
-    case TC_KIND_LAYOUT:
-        return v.kind == TC_LAYOUT;
-    case TC_KIND_MAPPING:
-        return v.kind == TC_MAP;
-    case TC_KIND_FUNCTION:
-        return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD;
-    case TC_KIND_TUPLE:
-        return v.kind == TC_TUPLE;
-    case TC_KIND_LIST:
-        return v.kind == TC_LIST;
-    case TC_KIND_DICT:
-        return v.kind == TC_DICT;
-    case TC_KIND_SET:
-        return v.kind == TC_SET;
-    default:
-        return true;
-    }
+    return t.kind == TC_KIND && tc_is_of_kind(t.kind_name, v);
 }
 
 static tc_value run_isinstance(tc *tx, const tc_native *self, tc_args *args)

@@ -402,6 +402,8 @@ typedef struct tc_captures {
 
 // value.c
 extern const char *const tc_kind_texts[];
+// Whether the value known while compiling is of this kind, as isinstance() asks; annotations take more.
+bool tc_is_of_kind(tc_kind_name k, tc_value v);
 static inline tc_value tc_poison(void)
 {
     return (tc_value){.kind = TC_POISON};

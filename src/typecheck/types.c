@@ -244,17 +244,15 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
 // ---- values against annotations
 // ---------------------------------------------------------------------------------------------------------
 
-static bool kind_accepts(tc_kind_name k, tc_value v)
+bool tc_is_of_kind(tc_kind_name k, tc_value v)
 {
-    const ir_type *t = tc_value_type(v);
-    bool rt_scalar = t && t->kind == IR_SCALAR;
     switch (k) {
     case TC_KIND_INT:
-        return v.kind == TC_INT || v.kind == TC_BOOL || (rt_scalar && dt_is_int(t->scalar));
+        return v.kind == TC_INT || v.kind == TC_BOOL;
     case TC_KIND_FLOAT:
-        return tc_is_number(v) || (rt_scalar && (dt_is_float(t->scalar) || dt_is_int(t->scalar)));
+        return v.kind == TC_FLOAT;
     case TC_KIND_BOOL:
-        return v.kind == TC_BOOL || (rt_scalar && t->scalar == DT_BOOL);
+        return v.kind == TC_BOOL;
     case TC_KIND_STR:
         return v.kind == TC_STR;
     case TC_KIND_DTYPE:
@@ -266,18 +264,40 @@ static bool kind_accepts(tc_kind_name k, tc_value v)
     case TC_KIND_MAPPING:
         return v.kind == TC_MAP;
     case TC_KIND_FUNCTION:
-        return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD || v.kind == TC_CLASS ||
-               v.kind == TC_TYPE;
+        return v.kind == TC_FUNCTION || v.kind == TC_NATIVE || v.kind == TC_METHOD;
     case TC_KIND_TUPLE:
         return v.kind == TC_TUPLE;
     case TC_KIND_LIST:
-        return v.kind == TC_LIST || v.kind == TC_TUPLE;
+        return v.kind == TC_LIST;
     case TC_KIND_DICT:
         return v.kind == TC_DICT;
     case TC_KIND_SET:
         return v.kind == TC_SET;
     default:
         return true;
+    }
+}
+
+// What an annotation takes besides values of its kind: run-time numbers, and what works in its place.
+static bool kind_accepts(tc_kind_name k, tc_value v)
+{
+    const ir_type *t = tc_value_type(v);
+    bool rt_scalar = t && t->kind == IR_SCALAR;
+    if (tc_is_of_kind(k, v))
+        return true;
+    switch (k) {
+    case TC_KIND_INT:
+        return rt_scalar && dt_is_int(t->scalar);
+    case TC_KIND_FLOAT:
+        return tc_is_number(v) || (rt_scalar && (dt_is_float(t->scalar) || dt_is_int(t->scalar)));
+    case TC_KIND_BOOL:
+        return rt_scalar && t->scalar == DT_BOOL;
+    case TC_KIND_FUNCTION:
+        return v.kind == TC_CLASS || v.kind == TC_TYPE;
+    case TC_KIND_LIST:
+        return v.kind == TC_TUPLE;
+    default:
+        return false;
     }
 }
 

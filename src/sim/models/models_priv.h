@@ -42,8 +42,7 @@ static inline uint32_t sim_element_cell(const sim_operand *o, int element)
 
 static inline uint64_t sim_element(const sim_warp *w, const sim_operand *o, int element, uint32_t lane)
 {
-    uint32_t cell = sim_element_cell(o, element);
-    return o->cells == 2 ? sim_u64(w, cell)[lane] : sim_u32(w, cell)[lane];
+    return sim_bits(w, sim_element_cell(o, element), o->cells, lane);
 }
 
 // [bits]: of the operand's type, in the low end; narrow integers are extended as cells want them.
