@@ -1,4 +1,5 @@
 # hds_module(<name> SOURCES <files> [DEPENDS <modules>] [LIBRARIES <libs>]): one folder of src/ as a static library.
+# hds_test_targets(<target> <folder>): a target that builds all there is in a folder of tests and below.
 # hds_unit_test(<module> <file.c> ...): a cmocka program per file that links that module and nothing it does not depend on.
 
 set(HDS_WARNINGS -Wall -Wextra -Wshadow -Wundef -Wformat=2 -Wwrite-strings -Wvla -Wmissing-prototypes)
@@ -26,6 +27,8 @@ function(hds_module name)
     cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
     add_library(hds_${name} STATIC ${arg_SOURCES})
     target_include_directories(hds_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    # The same objects make hdsc and the libraries that others link: libhds shows what include/hds/symbols.txt names.
+    set_target_properties(hds_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
     hds_compile_options(hds_${name})
     list(TRANSFORM arg_DEPENDS PREPEND hds_)
     target_link_libraries(hds_${name} PUBLIC ${arg_DEPENDS} ${arg_LIBRARIES})
@@ -41,6 +44,21 @@ function(hds_unit_test module)
         hds_compile_options(${target})
         target_link_libraries(${target} PRIVATE hds_${module} cmocka)
         add_test(NAME unit/${module}/${stem} COMMAND ${target})
-        set_tests_properties(unit/${module}/${stem} PROPERTIES LABELS unit)
+        set_tests_properties(unit/${module}/${stem} PROPERTIES LABELS unit ENVIRONMENT "HDS_CACHE=off")
     endforeach()
+endfunction()
+
+function(hds_targets_below folder result)
+    get_property(found DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+    foreach(subfolder IN LISTS subfolders)
+        hds_targets_below(${subfolder} more)
+        list(APPEND found ${more})
+    endforeach()
+    set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+function(hds_test_targets target folder)
+    hds_targets_below(${folder} found)
+    add_custom_target(${target} DEPENDS ${found})
 endfunction()

@@ -16,16 +16,23 @@ _hdsc() {
         --passes) COMPREPLY=($(compgen -W "$(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
         --diagnostics) COMPREPLY=($(compgen -W "text json" -- "$word")); return ;;
         --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
-        --stdlib | -I) COMPREPLY=($(compgen -d -- "$word")); return ;;
+        --stdlib | --cache-dir | -I) COMPREPLY=($(compgen -d -- "$word")); return ;;
         --device) COMPREPLY=($(compgen -W "sim cuda" -- "$word")); return ;;
         --level) COMPREPLY=($(compgen -W "hir low $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
-        --nvrtc | --time-trace | --junit | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        --entry | --error-limit | --step-budget | --nvrtc-option | --seed | --seeds | --schedule | --budget | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
+        --nvrtc | --time-trace | --junit | --header | --manifest | -h | -MF | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --cc) COMPREPLY=($(compgen -c -- "$word")); return ;;
+        --prefix | --jobs | -MT | -MQ | --entry | --error-limit | --step-budget | --nvrtc-option | --limit | --seed | --seeds | --schedule | --budget | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
     esac
     case ${COMP_WORDS[1]} in
         explain)
             COMPREPLY=($(compgen -W "--list $(hdsc --list=codes 2>/dev/null)" -- "$word"))
             return ;;
+        cache)
+            if [[ ${COMP_WORDS[2]-} != why || $COMP_CWORD -eq 2 ]]; then
+                COMPREPLY=($(compgen -W "ls why verify gc clear where --cache-dir= --json --limit= --remove --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
         mapping)
             COMPREPLY=($(compgen -W "--layout --bytes --table -o --help" -- "$word"))
             return ;;
@@ -54,8 +61,15 @@ _hdsc() {
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
+        bench)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--entry= -D -I --arch= --seed= --method= --graph --samples= --min-time= --warm-up= --bytes=
+                    --flops= --peak= --yardstick= --json= --compare --fail-below= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
         help)
-            COMPREPLY=($(compgen -W "check run test prove mapping explain version" -- "$word"))
+            COMPREPLY=($(compgen -W "check run test prove bench mapping cache explain version" -- "$word"))
             return ;;
         version)
             COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
@@ -68,14 +82,15 @@ _hdsc() {
             COMPREPLY=($(compgen -P -W -W "error $groups $(printf 'no-%s ' $groups)" -- "${word#-W}"))
             return ;;
         -*)
-            COMPREPLY=($(compgen -W "-o --emit= --arch= --entry= -D -I --diagnostics= --color= -W -Werror --error-limit=
-                --verbose -v --resource-usage --lineinfo -G --time-report --time-trace= --nvrtc= --nvrtc-option= --no-line
+            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --prefix= --entry= -D -I -j --jobs= -M -MD -MF -MT -MQ -MP
+                --manifest= --cc= --diagnostics= --color= -W -Werror --error-limit=
+                --verbose -v --resource-usage --lineinfo -G --time-report --time-trace= --nvrtc= --nvrtc-option= --no-cache --cache-dir= --no-line
                 --dump= --passes= --verify-ir --step-budget= --stdlib= --help --usage --version" -- "$word"))
             [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
             return ;;
     esac
     COMPREPLY=($(compgen -f -X '!*.@(hds|hir)' -- "$word") $(compgen -d -S / -- "$word"))
-    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove mapping explain version help" -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench mapping cache explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }
 complete -F _hdsc hdsc

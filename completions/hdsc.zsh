@@ -10,7 +10,14 @@ _hdsc_list() {
 local -a options
 options=(
     '-o[write to FILE]:file:_files'
+    '(-h --header)'{-h,--header=}'[write the C header to FILE]:file:_files'
     '--emit=[what to make]:kind:_hdsc_list kinds'
+    '--prefix=[before the names of functions in C]:name:'
+    '(-j --jobs)'{-j,--jobs=}'[compile N inputs at a time]:N:'
+    '-M[print a rule for make]' '-MD[write a rule for make beside the output]' '-MF[write a rule for make]:file:_files'
+    '*-MT[target of the rule]:target:' '*-MQ[target of the rule, escaped]:target:' '-MP[rules for imported files]'
+    '--manifest=[say what was made, as JSON]:file:_files'
+    '--cc=[the C compiler]:command:_command_names'
     '--arch=[architectures]:architecture:_hdsc_list archs native'
     '*--entry=[compile this kernel only]:name:'
     '*-D[set a constant or type parameter]:NAME=VALUE:'
@@ -27,6 +34,8 @@ options=(
     '--time-trace=[the same as a trace]:file:_files'
     '--nvrtc=[the NVRTC library]:file:_files'
     '*--nvrtc-option=[option for NVRTC]:option:'
+    '--no-cache[ask NVRTC again]'
+    '--cache-dir=[folder of the cache]:folder:_files -/'
     '--no-line[no #line directives]'
     '--dump=[print a stage]:stage:_hdsc_list passes all tokens ast hir cu'
     '--passes=[run these passes only]:passes:_hdsc_list passes'
@@ -58,10 +67,18 @@ case ${words[2]} in
         '--seeds=[sets of random inputs]:N:' '--seed=[the first of them]:N:' '--budget=[most warp instructions]:N:' \
         '--level=[IR that is run]:level:_hdsc_list passes hir low' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
+    cache) _arguments '2:what to do:(ls why verify gc clear where)' '--cache-dir=[folder of the cache]:folder:_files -/' \
+        '--json[ls as JSON]' '--limit=[size for gc]:size:' '--remove[remove what is damaged]' '*:file:_files -g "*.hds"' ;;
+    bench) _arguments '--entry=[kernel of the file]:name:' '--method=[how]:method:(rotate flush)' '--graph[in CUDA graphs]' \
+        '--samples=[least number]:N:' '--min-time=[least seconds of a row]:X:' '--warm-up=[seconds before]:X:' \
+        '--bytes=[that it moves]:expression:' '--flops=[that it does]:expression:' '--peak=[type of the peak rate]:type:' \
+        '--yardstick=[what runs beside]:name:(copy none)' '--json=[write all results]:file:_files' \
+        '--compare[compare two results]' '--fail-below=[least ratio]:X:' '--seed=[of random inputs]:N:' \
+        '*-D[set a constant or size]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
     mapping) _arguments '--layout=[layout]:expression:' '--bytes=[element size]:N:(1 2 4 8 16)' '--table[list tasks]' \
         '-o[SVG file]:file:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
-    help) _arguments '2:command:(check run test prove mapping explain version)' ;;
-    *) _arguments $options '1: : _alternative "commands:command:(check run test prove mapping explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
+    help) _arguments '2:command:(check run test prove bench mapping cache explain version)' ;;
+    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench mapping cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
         '*:file:_files -g "*.(hds|hir)"' ;;
 esac

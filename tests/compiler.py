@@ -62,7 +62,7 @@ def run(hdsc, source, flags=()):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "kernel.hds")
         path.write_bytes(source.encode("utf-8", "surrogateescape"))
-        whole = any(re.match(r"-o|--emit|--nvrtc|--resource-usage|--passes", flag) for flag in flags)
+        whole = any(re.match(r"-o|--emit|--nvrtc|--resource-usage|--passes|-h", flag) for flag in flags)
         given = flags and flags[0] in ("test", "run", "prove")
         head = [flags[0]] if given else [] if whole else ["check"]
         command = [os.path.abspath(hdsc), *head, "--diagnostics=json", *flags[1 if given else 0:], "kernel.hds"]

@@ -1,6 +1,7 @@
 """lit: every .hds, .hir and .test file below tests/ and examples/ with RUN lines is a test.
 
-%hdsc is the compiler, %s the file, %t a temporary name. FileCheck and not are LLVM 14's. Run by ctest, a test per folder
+%hdsc is the compiler, %fake_cuda the double of the CUDA driver, %s the file, %t a temporary name.
+FileCheck and not are LLVM 14's. Run by ctest, a test per folder
 of tests/; by hand: lit.py -sv tests/driver --param hdsc=build/dev/bin/hdsc
 """
 
@@ -27,10 +28,12 @@ config.substitutions += [
     ("%hdsc", hdsc),
     ("%python", python),
     ("%top", top),
+    ("%fake_cuda", os.path.join(os.path.dirname(os.path.dirname(hdsc)), "tests", "fake_cuda", "libcuda.so.1")),
 ]
 config.environment["PATH"] = os.pathsep.join([llvm, config.environment["PATH"]])
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["NO_COLOR"] = "1"
+config.environment["HDS_CACHE"] = "off"  # those about the cache have folders of their own
 for name in ("HDS_NVRTC", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "ASAN_OPTIONS", "LSAN_OPTIONS",
              "UBSAN_OPTIONS", "TSAN_OPTIONS"):
     if name in os.environ:

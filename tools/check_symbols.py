@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 PREFIXES = {
+    "runtime": ("hdsrt_",),
     "base": ("arena_", "str_", "vec_", "map_", "sym_", "file_", "checked_"),
+    "cache": ("cache_",),
     "diag": ("diag_", "src_"),
     "target": ("dt_", "arch_"),
     "taskmap": ("tm_",),
@@ -20,7 +22,12 @@ PREFIXES = {
     "device": ("dev_",),
     "testing": ("test_",),
     "prove": ("prove_",),
+    "jit": ("jit_",),
+    "api": ("api_", "hds_"),
+    "measure": ("ms_",),
 }
+# Libraries of programs bear their own names.
+ARCHIVES = {"runtime": "libhdsrt.a"}
 # What the sanitizers and the coverage of fuzzing put into every object.
 INSTRUMENTED = ("__asan", "__ubsan", "__odr_asan", "__sanitizer", "__tsan", "__start_", "__stop_", "asan.", "_ZTI")
 
@@ -35,7 +42,7 @@ def main():
     build = pathlib.Path(sys.argv[1])
     problems, passed = [], 0
     for module, prefixes in PREFIXES.items():
-        archive = build / "src" / module / f"libhds_{module}.a"
+        archive = build / "src" / module / ARCHIVES.get(module, f"libhds_{module}.a")
         if not archive.exists():
             problems.append(f"there is no {archive.name} in {build}")
             continue

@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/file_priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,10 +14,10 @@
 
 // Paths of temporary files being written, for file_remove_temporaries. A slot is taken with a compare-and-swap so that
 // several compiling threads can write at once. This is the one piece of process-wide state: signals are per process.
-enum { SLOTS = 64 };
+enum { SLOTS = 4096 };
 static _Atomic(char *) temporaries[SLOTS];
 
-static int slot_take(char *path)
+int file_slot_take(char *path)
 {
     for (int i = 0; i < SLOTS; i++) {
         char *empty = NULL;
@@ -25,17 +27,27 @@ static int slot_take(char *path)
     return -1;
 }
 
-static void slot_release(int slot)
+void file_slot_release(int slot)
 {
     if (slot >= 0)
         atomic_store(&temporaries[slot], NULL);
+}
+
+void file_slot_drop(const char *path)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        if (atomic_load(&temporaries[i]) == path)
+            atomic_store(&temporaries[i], NULL);
+    }
 }
 
 void file_remove_temporaries(void)
 {
     for (int i = 0; i < SLOTS; i++) {
         char *path = atomic_load(&temporaries[i]);
-        if (path)
+        if (path && path[strlen(path) - 1] == '/')
+            file_folder_empty(path);
+        else if (path)
             unlink(path);
     }
 }
@@ -89,7 +101,7 @@ bool file_read(arena *a, const char *path, str *out, const char **error)
     return true;
 }
 
-static bool write_all(int fd, str text)
+bool file_write_all(int fd, str text)
 {
     size_t done = 0;
     while (done < text.len) {
@@ -104,7 +116,7 @@ static bool write_all(int fd, str text)
 }
 
 // Devices and pipes (/dev/null, /dev/full, a FIFO) are written in place: a rename would replace them.
-static bool is_special(const char *path)
+bool file_is_special(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
@@ -116,7 +128,7 @@ static bool write_in_place(arena *a, const char *path, str text, const char **er
     int fd = is_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return fail(a, error, NULL);
-    bool ok = write_all(fd, text);
+    bool ok = file_write_all(fd, text);
     int saved = errno;
     if (!is_stdout && close(fd) != 0 && ok) {
         ok = false;
@@ -126,18 +138,15 @@ static bool write_in_place(arena *a, const char *path, str text, const char **er
     return ok || fail(a, error, NULL);
 }
 
-bool file_write(arena *a, const char *path, str text, const char **error)
+// With the permissions [mode].
+static bool write_beside(arena *a, const char *path, str text, mode_t mode, const char **error)
 {
-    if (strcmp(path, "-") == 0 || is_special(path))
-        return write_in_place(a, path, text, error);
     char *temporary = arena_printf(a, "%s.tmp-XXXXXX", path);
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return fail(a, error, NULL);
-    int slot = slot_take(temporary);
-    mode_t mask = umask(0);
-    umask(mask);
-    bool ok = write_all(fd, text) && fchmod(fd, 0666 & ~mask) == 0;
+    int slot = file_slot_take(temporary);
+    bool ok = file_write_all(fd, text) && fchmod(fd, mode) == 0;
     int saved = errno;
     if (close(fd) != 0 && ok) {
         ok = false;
@@ -149,9 +158,24 @@ bool file_write(arena *a, const char *path, str text, const char **error)
     }
     if (!ok)
         unlink(temporary);
-    slot_release(slot);
+    file_slot_release(slot);
     errno = saved;
     return ok || fail(a, error, NULL);
+}
+
+bool file_write(arena *a, const char *path, str text, const char **error)
+{
+    if (strcmp(path, "-") == 0 || file_is_special(path))
+        return write_in_place(a, path, text, error);
+    mode_t mask = umask(0);
+    umask(mask);
+    return write_beside(a, path, text, 0666 & ~mask, error);
+}
+
+bool file_write_mode(arena *a, const char *path, str text, unsigned mode)
+{
+    const char *error = NULL;
+    return write_beside(a, path, text, (mode_t)mode, &error);
 }
 
 bool file_exists(const char *path)

@@ -12,6 +12,30 @@ bool file_read(arena *a, const char *path, str *out, const char **error);
 // failure (disk full included) the old file is untouched and no temporary file stays.
 bool file_write(arena *a, const char *path, str text, const char **error);
 
+// The same for a regular file with permissions of its own; whatever else is at [path] stays. False: errno says why.
+bool file_write_mode(arena *a, const char *path, str text, unsigned mode);
+
+// A file that is written, under another name beside its own. Several are staged, and committed when all went well, so that
+// nothing appears of a work that fails half way. One process at a time has the name "FILE.tmp-hdsc", whose rests after a
+// kill the next one takes over; others that write the same file meanwhile use names of their own.
+typedef struct file_staged {
+    const char *path;
+    char *temporary;  // NULL: no regular file (a device, a pipe, standard output), written at the commit
+    str text;         // of such
+    int fd, slot;
+} file_staged;
+
+bool file_stage(arena *a, const char *path, str text, file_staged *out, const char **error);
+// Puts it in its place. After a failure nothing of it is left.
+bool file_commit(arena *a, file_staged *staged, const char **error);
+void file_discard(file_staged *staged);
+
+// A new folder below $TMPDIR (/tmp), for files that other programs read and write; its path ends with '/'. Those that killed
+// processes left there are removed. The folder is held open by *[fd]. NULL: *error says why.
+const char *file_folder_new(arena *a, int *fd, const char **error);
+// Removes it with the files in it.
+void file_folder_remove(const char *folder, int fd);
+
 bool file_exists(const char *path);
 // The folder part of [path], "." where it has none.
 const char *file_folder(arena *a, const char *path);

@@ -63,6 +63,9 @@ static void see_intrin(walk *w, const ir_expr *e)
             see_expr(w, e->args[i]);
         if (e->args[i]->op == IR_OP_TILE)
             raise_align(w, e->args[i]->u.var, 4);
+        const ir_tensor_map *of = e->args[i]->op == IR_OP_VAR ? e->args[i]->u.var->map : NULL;
+        if (of && (in->effects & IR_EFFECT_WRITES_GLOBAL))
+            info(w, of->tensor)->is_written = true;
     }
 }
 

@@ -9,7 +9,8 @@ static bool is_builtin(dtype t)
 
 cu_text cu_written(cu *cx, dtype to, cu_text t)
 {
-    cu_text cast = cu_text_of(cx, to, CU_UNARY, "(%s)%s", dt_cuda_name(to), cu_paren(cx, t, CU_UNARY));
+    cu_text cast = cu_text_of(cx, to, CU_UNARY, "(%s)%s", cx->c ? cu_c_scalar(cx, to) : dt_cuda_name(to),
+                              cu_paren(cx, t, CU_UNARY));
     bool widens = dt_is_int(t.ctype) && dt_bits(to) > dt_bits(t.ctype);
     bool fits = widens || ((t.most || t.literal) && t.most <= dt_max_bits(to));
     cast.nonneg = t.nonneg && !t.dirty && fits && to != DT_U64;
@@ -100,7 +101,7 @@ static cu_text to_struct(cu *cx, const ir_expr *e, dtype to)
 
 static cu_text to_float(cu *cx, const ir_expr *e)
 {
-    if (e->type->scalar == DT_C64)
+    if (e->type->scalar == DT_C64 && !cx->c)
         return cu_primary(cx, DT_F32, "%s.re", cu_at(cx, e, CU_POSTFIX));
     cu_use_of(cx, e->type->scalar, "to_float", e->span);
     return cu_primary(cx, DT_F32, "to_float(%s)", cu_at(cx, e, CU_ASSIGN));
@@ -201,6 +202,8 @@ static const char *reinterpreter(dtype from, dtype to)
 
 static cu_text bits_of_scalar(cu *cx, const ir_expr *e, dtype from, dtype to)
 {
+    if (cx->c)
+        return cu_c_bits(cx, e, from, to);
     const ir_expr *arg = e->args[0];
     if (cu_is_struct(from) && from != DT_C64) {
         cu_text bits = cu_primary(cx, bits_dtype(from), "%s.bits", cu_at(cx, arg, CU_POSTFIX));

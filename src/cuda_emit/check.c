@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static ir_expr *negated(cu *cx, ir_expr *e)
+ir_expr *cu_negated(cu *cx, ir_expr *e)
 {
     static const ir_op opposite[IR_OP__COUNT] = {
         [IR_OP_EQ] = IR_OP_NE, [IR_OP_NE] = IR_OP_EQ, [IR_OP_LT] = IR_OP_GE,
@@ -32,9 +32,9 @@ void cu_check(cu *cx, const ir_stmt *s)
     str_buf literal;
     str_buf_init(&literal, cx->a);
     cu_add_literal(&literal, str_text(&message));
-    const char *failed = cu_at(cx, negated(cx, s->value), CU_ASSIGN);
+    const char *failed = cu_at(cx, cu_negated(cx, s->value), CU_ASSIGN);
     if (cx->in_host) {
-        cu_host_assert(cx, s, failed, str_text(&literal));
+        cx->host->check(cx, s, failed, str_text(&literal));
         return;
     }
     cu_use(cx, "fail");
@@ -46,10 +46,10 @@ void cu_check(cu *cx, const ir_stmt *s)
 
 void cu_assume(cu *cx, const ir_stmt *s)
 {
-    if (!ir_is_pure(s->value))
+    if (!ir_is_pure(s->value) || cx->c)
         return;
     if (cx->in_host)
-        cu_put(cx, "if (%s) __builtin_unreachable();", cu_at(cx, negated(cx, s->value), CU_ASSIGN));
+        cu_put(cx, "if (%s) __builtin_unreachable();", cu_at(cx, cu_negated(cx, s->value), CU_ASSIGN));
     else
         cu_put(cx, "__builtin_assume(%s);", cu_at(cx, s->value, CU_ASSIGN));
 }
@@ -72,7 +72,8 @@ static bool next_conversion(const char **format, char *letter, int *longs)
 
 static const char *print_integer(cu *cx, cu_text t, dtype from, bool is_signed, bool is_long)
 {
-    bool has_size = is_long == (dt_bits(from) == 64) && dt_is_int(from);
+    // C's int64_t may be a long, which %lld does not take.
+    bool has_size = is_long == (dt_bits(from) == 64) && dt_is_int(from) && !(is_long && cx->c);
     if (has_size && dt_is_signed(from) == is_signed && !t.literal)
         return cu_paren(cx, t, CU_ASSIGN);
     if (t.literal && !is_long)
@@ -120,4 +121,6 @@ void cu_print(cu *cx, const ir_stmt *s)
     }
     cu_put(cx, "printf(\"%s);", str_text(&out));
     cx->needs_headers |= cx->in_host;
+    if (cx->c)
+        cu_c_needs(cx, "stdio.h");
 }

@@ -108,6 +108,8 @@ static const char *special(cu *cx, dtype t, double value)
 {
     bool is_negative = signbit(value) != 0;
     cx->needs_headers |= cx->in_host;
+    if (cx->c)
+        cu_c_needs(cx, "math.h");
     if (cx->in_host)
         return arena_printf(cx->a, "%s%s", is_negative ? "-" : "", isnan(value) ? "NAN" : "INFINITY");
     if (t == DT_F32)
@@ -144,6 +146,8 @@ static cu_text narrow_float(cu *cx, dtype t, double value)
 
 cu_text cu_float_text(cu *cx, dtype t, double value)
 {
+    if (cx->c && cu_is_struct(t))
+        return cu_c_constant(cx, t, value);
     if (t == DT_C64) {
         cu_use(cx, "complex64");
         return cu_primary(cx, t, "complex64{%s, 0.0f}", wide_float(cx, DT_F32, value).s);

@@ -51,7 +51,21 @@ typedef struct cu_label {
 
 typedef enum cu_side { CU_DEVICE = 1, CU_HOST = 2 } cu_side;
 
-typedef struct cu {
+typedef struct cu cu;
+
+// The statements of host functions that are different things for nvcc (host.c) and for C over libhdsrt (c_host.c).
+typedef struct cu_host_dialect {
+    void (*launch)(cu *cx, const ir_stmt *s);
+    void (*alloc)(cu *cx, const ir_stmt *s);
+    void (*copy)(cu *cx, const ir_stmt *s);
+    void (*give_back)(cu *cx, const ir_stmt *s);
+    bool (*call)(cu *cx, const ir_stmt *s);  // EVAL of a host function: true if done
+    void (*check)(cu *cx, const ir_stmt *s, const char *failed, const char *message);
+} cu_host_dialect;
+
+extern const cu_host_dialect cu_host_cuda, cu_host_c;
+
+struct cu {
     ir_module *m;
     const cu_options *options;
     arena *a;
@@ -87,7 +101,10 @@ typedef struct cu {
     const char *static_pool, *dynamic_pool;
     bool sets_registers;   // some instruction is setmaxnreg
     int pool_align;        // of all dynamic pools of the module
-} cu;
+    // host functions
+    const cu_host_dialect *host;
+    struct cu_c *c;        // what C text is made with, see c_priv.h; NULL: the text is CUDA C++
+};
 
 // analyse.c: fills vars, sides and pool_align.
 void cu_analyse(cu *cx);
@@ -97,9 +114,11 @@ bool cu_reads_only(const ir_intrin *in, int operand);    // a pointer operand th
 bool cu_orders_memory(cu *cx, const ir_func *f);
 
 // names.c
-void cu_names_init(cu *cx);
+void cu_names_init(cu *cx);                             // takes the words that the language of the text has for itself
+bool cu_is_word(const char *words, const char *name);   // one of [words], which blanks separate
 void cu_name_reserve(cu *cx, str name);
 size_t cu_word_length(const char *at);                  // of the identifier or number that begins here
+bool cu_is_keyword(const char *name);                   // of C or C++
 const char *cu_name_new(cu *cx, const char *wish);      // unique among visible names; visible until the scope ends
 const char *cu_name_global(cu *cx, const char *wish);   // visible to the end
 size_t cu_scope_begin(cu *cx);
@@ -119,6 +138,7 @@ void cu_add_literal(str_buf *out, const char *text);    // as the inside of a C 
 const char *cu_type(cu *cx, const ir_type *t);          // "float", "const f16 *" (a star ends it)
 const char *cu_declarator(cu *cx, const ir_type *t, const char *name);  // "float x", "f16 *p"
 const char *cu_elem(cu *cx, const ir_type *t);          // of memory: sub-byte integers are "unsigned char"
+const char *cu_scalar_name(cu *cx, dtype t);            // "float", "int"
 dtype cu_value_dtype(dtype t);                          // sub-byte integers are held in bytes
 bool cu_is_struct(dtype t);                             // f16, bf16, tf32, fp8, complex64
 bool cu_is_subbyte(const ir_type *elem);
@@ -176,6 +196,7 @@ bool cu_returns(const ir_block *b);                     // control leaves the fu
 void cu_check(cu *cx, const ir_stmt *s);
 void cu_assume(cu *cx, const ir_stmt *s);
 void cu_print(cu *cx, const ir_stmt *s);
+ir_expr *cu_negated(cu *cx, ir_expr *e);
 // func.c
 void cu_function(cu *cx, ir_func *f);
 void cu_name_table(cu *cx, const ir_var *v, ir_expr *const *values);
@@ -184,9 +205,16 @@ void cu_params(cu *cx, const ir_func *f, str_buf *head, const char *more);
 bool cu_const_dims(ir_expr *const dims[3], int64_t out[3]);
 // host.c
 void cu_host_function(cu *cx, ir_func *f);
-void cu_launch(cu *cx, const ir_stmt *s);
-void cu_host_alloc(cu *cx, const ir_stmt *s);
-void cu_host_copy(cu *cx, const ir_stmt *s);
-void cu_host_return(cu *cx, const ir_stmt *s);
-bool cu_host_call(cu *cx, const ir_stmt *s);            // EVAL of a host function: true if done
-void cu_host_assert(cu *cx, const ir_stmt *s, const char *condition, const char *message);
+// c_expr.c: where C is not C++. Only with [c] set.
+bool cu_c_integer(cu *cx, const ir_expr *e, dtype t, cu_text *out);  // false: as C++ says it
+cu_text cu_c_minmax(cu *cx, const ir_expr *e, dtype t);
+cu_text cu_c_bits(cu *cx, const ir_expr *e, dtype from, dtype to);
+cu_text cu_c_constant(cu *cx, dtype t, double value);
+cu_text cu_c_offset(cu *cx, const char *base, const ir_var *v, const ir_expr *index);
+bool cu_c_can_say(cu *cx, const ir_expr *e);            // an instruction; reports what C cannot
+const char *cu_c_scalar(cu *cx, dtype t);
+const char *cu_c_elem(cu *cx, const ir_type *elem);     // behind a pointer: "void" where C has no such type
+void cu_c_refuse(cu *cx, const char *what);             // reports it at the statement under way
+bool cu_c_use(cu *cx, const char *piece);
+void cu_c_at(cu *cx, src_span span);                    // the statement under way
+void cu_c_needs(cu *cx, const char *header);            // "math.h"

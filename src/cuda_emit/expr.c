@@ -42,6 +42,8 @@ const char *cu_at(cu *cx, const ir_expr *e, cu_prec prec)
 // threadIdx.x
 static cu_text special_register(cu *cx, const ir_expr *e)
 {
+    if (cx->c)
+        cu_c_refuse(cx, ir_sreg_name((ir_sreg)e->u.i));
     static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
     cu_text t = cu_primary(cx, DT_U32, "%s.%c", names[e->u.i / 3], "xyz"[e->u.i % 3]);
     t.nonneg = true;
@@ -53,6 +55,8 @@ static cu_text special_register(cu *cx, const ir_expr *e)
 static cu_text variable(cu *cx, const ir_expr *e)
 {
     const ir_var *v = e->u.var;
+    if (v->type->kind == IR_TENSOR_MAP)
+        return (cu_text){.s = arena_printf(cx->a, "&%s", cu_var_name(cx, v)), .prec = CU_UNARY};
     dtype ctype = v->type->kind == IR_SCALAR ? cu_value_dtype(v->type->scalar) : DT_NONE;
     cu_text t = {.s = cu_var_name(cx, v), .prec = CU_POSTFIX, .ctype = ctype};
     t.nonneg = ctype != DT_U64 && ((v->has_range && v->min >= 0) || cx->vars[v->id].is_nonneg);
@@ -128,7 +132,7 @@ static cu_text string(cu *cx, const ir_expr *e)
 cu_text cu_expr(cu *cx, const ir_expr *e)
 {
     switch (e->op) {
-    case IR_OP_INT: return cu_int_text(e->type->scalar, e->u.i, false, cx->a);
+    case IR_OP_INT: return cu_int_text(e->type->scalar, e->u.i, cx->c && cx->in_comment, cx->a);
     case IR_OP_FLOAT: return cu_float_text(cx, e->type->scalar, e->u.f);
     case IR_OP_TEXT: return string(cx, e);
     case IR_OP_VAR: return variable(cx, e);

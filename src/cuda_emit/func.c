@@ -44,7 +44,8 @@ static void describe(cu *cx, const ir_func *f)
 
 // "const float *__restrict__ a": tensor parameters of a kernel do not overlap, by the rules of the language. But what is
 // written where threads meet stays without: the compiler takes a restricted pointer for something that nobody but this
-// thread changes, and would read it once, before the barrier.
+// thread changes, and would read it once, before the barrier. A kernel that starts while another may still write to its
+// inputs has no restricted pointers at all: its loads must stay behind griddepcontrol.wait.
 static const char *param(cu *cx, const ir_func *f, const ir_var *v)
 {
     const char *name = cu_var_name(cx, v);
@@ -52,7 +53,7 @@ static const char *param(cu *cx, const ir_func *f, const ir_var *v)
         return cu_declarator(cx, v->type, name);
     bool is_kernel = f->kind == IR_KERNEL;
     bool reads_only = is_kernel && !cx->vars[v->id].is_written;
-    bool is_restricted = reads_only || (is_kernel && !cu_orders_memory(cx, f));
+    bool is_restricted = !f->dependent_launch && (reads_only || (is_kernel && !cu_orders_memory(cx, f)));
     const ir_type *type = reads_only ? ir_const_of(cx->m, v->type) : v->type;
     return cu_declarator(cx, type, is_restricted ? arena_printf(cx->a, "__restrict__ %s", name) : name);
 }
@@ -79,7 +80,7 @@ static void add_lines(cu *cx, const ir_func *f, str_buf *out, const char *more)
         const ir_var *v = i < f->params.len ? f->params.at[i] : NULL;
         const char *text = v ? param(cx, f, v) : more;
         bool is_tensor = v && v->type->kind == IR_TENSOR, is_last = i + 1 == f->params.len + (more != NULL);
-        bool starts_line = i == 0 || is_tensor || note;
+        bool starts_line = i == 0 || is_tensor || note || (!v && f->maps.len);
         str_adds(out, starts_line ? "\n    " : " ");
         note = is_tensor ? cu_shape_comment(cx, v) : NULL;
         str_addf(out, "%s%s", text, is_last ? ")" : ",");
@@ -88,11 +89,25 @@ static void add_lines(cu *cx, const ir_func *f, str_buf *out, const char *more)
     }
 }
 
+// Tensor maps are parameters of the kernel alone, behind all others; their address is what instructions take.
+static const char *map_params(cu *cx, const ir_func *f)
+{
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    for (size_t i = 0; i < f->maps.len; i++) {
+        cu_use(cx, "tensor_map");
+        str_addf(&out, "%sconst __grid_constant__ tensor_map %s", i ? ",\n    " : "", cu_declare(cx, f->maps.at[i]));
+    }
+    return str_text(&out);
+}
+
 // One line, or one for each tensor with its shape beside it. [more]: further parameters, or NULL.
 void cu_params(cu *cx, const ir_func *f, str_buf *out, const char *more)
 {
     for (size_t i = 0; i < f->params.len; i++)
         cu_declare(cx, f->params.at[i]);
+    if (f->maps.len)
+        more = map_params(cx, f);
     if (has_tensor(f)) {
         add_lines(cx, f, out, more);
         return;

@@ -48,7 +48,7 @@ void cu_host_function(cu *cx, ir_func *f)
     cx->in_host = cx->prelude.for_host = false;
 }
 
-void cu_host_return(cu *cx, const ir_stmt *s)
+static void give_back(cu *cx, const ir_stmt *s)
 {
     if (s->value)
         cu_put(cx, "return %s;", cu_as(cx, s->value, cx->func->result));
@@ -56,7 +56,7 @@ void cu_host_return(cu *cx, const ir_stmt *s)
         cu_put(cx, "return cudaSuccess;");
 }
 
-void cu_host_assert(cu *cx, const ir_stmt *s, const char *failed, const char *message)
+static void check(cu *cx, const ir_stmt *s, const char *failed, const char *message)
 {
     on_error(cx, s->span);
     cx->needs_headers = true;
@@ -92,7 +92,7 @@ static const char *count_text(cu *cx, const ir_tensor *t)
 }
 
 // device_array<float> c(m * n);  // f32[m, n]
-void cu_host_alloc(cu *cx, const ir_stmt *s)
+static void alloc(cu *cx, const ir_stmt *s)
 {
     const ir_tensor *t = s->var->tensor;
     bool on_device = t->space == IR_GLOBAL;
@@ -119,7 +119,7 @@ void cu_host_alloc(cu *cx, const ir_stmt *s)
     }
 }
 
-void cu_host_copy(cu *cx, const ir_stmt *s)
+static void copy(cu *cx, const ir_stmt *s)
 {
     on_error(cx, s->span);
     const ir_type *elem = s->args[0]->u.var->type->elem;
@@ -132,7 +132,7 @@ void cu_host_copy(cu *cx, const ir_stmt *s)
 
 // ---- calls and launches -----------------------------------------------------------------------------------------
 
-bool cu_host_call(cu *cx, const ir_stmt *s)
+static bool call(cu *cx, const ir_stmt *s)
 {
     bool is_call = s->kind == IR_EVAL && s->value->op == IR_OP_CALL && s->value->u.func->kind == IR_HOST_FUNC;
     if (!is_call || !gives_error(s->value->u.func))
@@ -195,25 +195,69 @@ static const char *smem_text(cu *cx, const ir_func *kernel, const map *arguments
     return kernel->pool_bytes ? arena_printf(cx->a, "%lld + %s", (long long)kernel->pool_bytes, text) : text;
 }
 
-static void cluster_launch(cu *cx, const char *name, const char *args, ir_expr *const cluster[3])
+typedef struct launch_attributes {
+    ir_expr *const *cluster; // NULL: none, or one that is compiled in
+    bool is_dependent;
+} launch_attributes;
+
+static void attribute(cu *cx, int *count, const char *id)
 {
-    cu_put(cx, "cudaLaunchAttribute attribute = {};");
-    cu_put(cx, "attribute.id = cudaLaunchAttributeClusterDimension;");
-    for (int i = 0; i < 3; i++) {
-        const char *extent = cluster[i] ? cu_at(cx, cluster[i], CU_ASSIGN) : "1";
-        cu_put(cx, "attribute.val.clusterDim.%c = %s;", "xyz"[i], extent);
+    cu_put(cx, "attributes[%d].id = %s;", *count, id);
+    ++*count;
+}
+
+// What the launch with <<<…>>> cannot say.
+static void launch_with(cu *cx, const char *name, const char *args, launch_attributes with)
+{
+    int count = 0;
+    cu_put(cx, "cudaLaunchAttribute attributes[%d] = {};", (with.cluster != NULL) + with.is_dependent);
+    if (with.cluster) {
+        attribute(cx, &count, "cudaLaunchAttributeClusterDimension");
+        for (int i = 0; i < 3; i++) {
+            const char *extent = with.cluster[i] ? cu_at(cx, with.cluster[i], CU_ASSIGN) : "1";
+            cu_put(cx, "attributes[%d].val.clusterDim.%c = %s;", count - 1, "xyz"[i], extent);
+        }
+    }
+    if (with.is_dependent) {
+        attribute(cx, &count, "cudaLaunchAttributeProgrammaticStreamSerialization");
+        cu_put(cx, "attributes[%d].val.programmaticStreamSerializationAllowed = 1;", count - 1);
     }
     cu_put(cx, "cudaLaunchConfig_t config = {};");
     cu_put(cx, "config.gridDim = grid;");
     cu_put(cx, "config.blockDim = block;");
     cu_put(cx, "config.dynamicSmemBytes = smem_bytes;");
     cu_put(cx, "config.stream = stream;");
-    cu_put(cx, "config.attrs = &attribute;");
-    cu_put(cx, "config.numAttrs = 1;");
+    cu_put(cx, "config.attrs = attributes;");
+    cu_put(cx, "config.numAttrs = %d;", count);
     checked(cx, arena_printf(cx->a, "cudaLaunchKernelEx(&config, %s%s%s)", name, *args ? ", " : "", args));
 }
 
-void cu_launch(cu *cx, const ir_stmt *s)
+// tensor_map a_tiles;
+// if (cudaError_t error = make_tensor_map(&a_tiles, a, 2, {m, k}, {64, 64}, 128, 256))
+static const char *make_map(cu *cx, const ir_stmt *s, const ir_var *v, const map *arguments)
+{
+    const ir_tensor_map *of = v->map;
+    const ir_tensor *t = of->tensor->tensor;
+    const char *name = cu_name_new(cx, v->name), *at = "nullptr";
+    str_buf extents, box;
+    str_buf_init(&extents, cx->a);
+    str_buf_init(&box, cx->a);
+    for (int i = 0; i < s->arg_count; i++)
+        if (s->func->params.at[i] == of->tensor)
+            at = cu_as(cx, map_get_ptr(arguments, of->tensor), of->tensor->type);
+    for (int i = 0; i < t->rank; i++) {
+        cu_add_item(&extents, cu_at(cx, with_arguments(cx, t->shape[i], arguments), CU_ASSIGN));
+        cu_add_item(&box, arena_printf(cx->a, "%d", of->box[i]));
+    }
+    cu_use(cx, "make_tensor_map");
+    cu_put(cx, "tensor_map %s;", name);
+    checked(cx, arena_printf(cx->a, "make_tensor_map(&%s, %s, %lld, {%s}, {%s}, %d, %d)", name, at,
+                             (long long)ir_type_bytes(t->elem), str_text(&extents), str_text(&box), of->swizzle,
+                             of->l2_promotion));
+    return name;
+}
+
+static void launch(cu *cx, const ir_stmt *s)
 {
     const ir_func *kernel = s->func;
     size_t mark = cu_scope_begin(cx);
@@ -224,7 +268,7 @@ void cu_launch(cu *cx, const ir_stmt *s)
     map_init(&arguments, cx->a);
     str_buf args;
     str_buf_init(&args, cx->a);
-    static const char *const taken[] = {"grid", "block", "smem_bytes", "attribute", "config"};
+    static const char *const taken[] = {"grid", "block", "smem_bytes", "attributes", "config"};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         cu_name_new(cx, taken[i]);
     for (int i = 0; i < s->arg_count; i++) {
@@ -243,7 +287,7 @@ void cu_launch(cu *cx, const ir_stmt *s)
     bool is_large;
     const char *smem = smem_text(cx, kernel, &arguments, &is_large);
     int64_t fixed[3];
-    bool clusters = cluster[0] && !cu_const_dims(cluster, fixed);
+    bool clusters = cluster[0] && !cu_const_dims(kernel->cluster, fixed);  // else it is compiled in
     bool is_fixed = cu_const_dims(grid, fixed);
     cu_put(cx, "dim3 grid(%s), block(%s);", dims_text(cx, grid), dims_text(cx, block));
     cu_put(cx, "size_t smem_bytes = %s;", smem);
@@ -255,8 +299,11 @@ void cu_launch(cu *cx, const ir_stmt *s)
         cu_put(cx, "if (grid.x && grid.y && grid.z) {");
         cx->indent++;
     }
-    if (clusters) {
-        cluster_launch(cx, name, str_text(&args), cluster);
+    for (size_t i = 0; i < kernel->maps.len; i++)
+        cu_add_item(&args, make_map(cx, s, kernel->maps.at[i], &arguments));
+    if (clusters || kernel->dependent_launch) {
+        launch_attributes with = {clusters ? cluster : NULL, kernel->dependent_launch};
+        launch_with(cx, name, str_text(&args), with);
     } else {
         cu_put(cx, "%s<<<grid, block, smem_bytes, stream>>>(%s);", name, str_text(&args));
         checked(cx, "cudaGetLastError()");
@@ -269,3 +316,5 @@ void cu_launch(cu *cx, const ir_stmt *s)
     cu_put(cx, "}");
     cu_scope_end(cx, mark);
 }
+
+const cu_host_dialect cu_host_cuda = {launch, alloc, copy, give_back, call, check};

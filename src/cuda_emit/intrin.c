@@ -113,7 +113,8 @@ static cu_text cuda_text(cu *cx, const ir_expr *e, const char *result)
     const ir_intrin *in = e->u.intrin;
     str_buf out;
     str_buf_init(&out, cx->a);
-    use_words(cx, in);
+    if (!cx->c)
+        use_words(cx, in);
     for (const char *at = in->text; *at;) {
         str name = cu_hole_at(at);
         int index = 0;
@@ -139,5 +140,7 @@ static cu_text cuda_text(cu *cx, const ir_expr *e, const char *result)
 
 cu_text cu_intrin(cu *cx, const ir_expr *e, const char *result)
 {
+    if (cx->c && !cu_c_can_say(cx, e))
+        return cu_primary(cx, DT_NONE, "0");
     return e->u.intrin->form == IR_INTRIN_PTX ? ptx_call(cx, e, result) : cuda_text(cx, e, result);
 }

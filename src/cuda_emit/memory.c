@@ -87,6 +87,8 @@ cu_text cu_addr(cu *cx, const ir_expr *e)
 {
     if (!is_flat(cx, e))
         return cu_primary(cx, DT_NONE, "0");
+    if (cx->c)
+        return cu_c_offset(cx, cu_var_name(cx, e->u.var), e->u.var, e->args[0]);
     return address(cx, cu_var_name(cx, e->u.var), e->u.var->type->elem, e->args[0]);
 }
 
@@ -353,7 +355,7 @@ void cu_alloc(cu *cx, const ir_stmt *s)
 {
     const ir_tensor *t = s->var->tensor;
     if (cx->in_host) {
-        cu_host_alloc(cx, s);
+        cx->host->alloc(cx, s);
         return;
     }
     if (t->map || t->storage_elems < 0) {

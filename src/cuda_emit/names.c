@@ -4,23 +4,26 @@
 #include <ctype.h>
 #include <string.h>
 
-// What a name in emitted text must not be: C++ keywords, what CUDA declares without a header, what the prelude declares
-// and what emitted functions call.
+// What a name in emitted text must not be. Headers are for C and for C++.
 // clang-format off
-static const char reserved[] =
+static const char keywords[] =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class "
     "compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype "
     "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if "
     "inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected "
     "public register reinterpret_cast requires return short signed sizeof static static_assert static_cast "
-    "struct switch template this thread_local throw true try typedef typeid typename union unsigned using "
-    "virtual void volatile wchar_t while xor xor_eq threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 int3 "
+    "struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned using "
+    "virtual void volatile wchar_t while xor xor_eq";
+
+// What CUDA declares without a header, what the prelude declares and what emitted functions call.
+static const char reserved[] =
+    "threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 int3 "
     "char1 char2 char3 char4 uchar1 uchar2 uchar3 uchar4 short1 short2 short3 short4 ushort1 ushort2 ushort3 "
     "ushort4 int1 int2 int4 uint1 uint2 uint4 long1 long2 long3 long4 ulong1 ulong2 ulong3 ulong4 longlong1 "
     "longlong2 longlong3 longlong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4 float1 float2 float3 float4 "
     "double1 double2 double3 double4 cudaError_t cudaStream_t f8e4m3 f8e5m2 f16 bf16 tf32 complex64 vec bit_cast "
     "fail floor_div floor_mod to_float to_float_odd to_f16 to_bf16 to_tf32 to_f8e4m3 to_f8e5m2 to_complex64 "
-    "wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array fill min max fminf fmaxf fmin "
+    "wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array fill tensor_map make_tensor_map min max fminf fmaxf fmin "
     "fmax floorf floor fmodf fmod fabsf fabs printf assert main memcpy memset malloc free abort exit abs labs "
     "llabs NULL INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN "
     "USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT EOF errno stdin stdout stderr EXIT_SUCCESS "
@@ -33,6 +36,18 @@ static const char reserved_for_functions[] =
     "ldexp lgamma log log10 log1p log2 logb logf modf nan nearbyint norm pow powf remainder rint round rsqrt "
     "scalbn signbit sin sincos sinf sinh sinpi sqrt sqrtf tan tanf tanh tgamma time trunc y0 y1 yn select read "
     "write open close send wait sleep copy signal remove rename system qsort rand";
+
+// In C text: macros of the headers that a program may have included, and what emitted functions call.
+static const char reserved_in_c[] =
+    "restrict inline _Bool _Complex _Imaginary _Atomic _Generic _Noreturn _Static_assert _Thread_local _Alignas _Alignof "
+    "stream hdsrt_status hdsrt_stream hdsrt_tensor hdsrt_extents hdsrt_launch hdsrt_fail floor_div_i32 floor_div_i64 "
+    "floor_mod_i32 floor_mod_i64 floor_mod_f32 floor_mod_f64 min_i32 min_u32 min_i64 min_u64 min_f32 min_f64 max_i32 "
+    "max_u32 max_i64 max_u64 max_f32 max_f64 sum_of difference_of product_of quotient_of rest_of quotient rest "
+    "tensor_bytes floor floorf fmod fmodf printf malloc calloc free memcpy int8_t int16_t int32_t int64_t uint8_t "
+    "uint16_t uint32_t uint64_t size_t ptrdiff_t intptr_t uintptr_t NULL INFINITY NAN HUGE_VAL EOF errno stdin stdout "
+    "stderr assert offsetof complex imaginary I linux unix INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX "
+    "LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT "
+    "EXIT_SUCCESS EXIT_FAILURE RAND_MAX BUFSIZ SEEK_SET SEEK_CUR SEEK_END CUDA_VERSION DLPACK_VERSION";
 // clang-format on
 
 static void *const visible = (void *)reserved;
@@ -52,16 +67,22 @@ void cu_names_init(cu *cx)
     map_init(&cx->funcs, cx->a);
     map_init(&cx->wrappers, cx->a);
     map_init(&cx->used_intrins, cx->a);
-    reserve_words(cx, reserved);
+    reserve_words(cx, keywords);
+    reserve_words(cx, cx->c ? reserved_in_c : reserved);
 }
 
-static bool is_in_words(const char *words, const char *name)
+bool cu_is_word(const char *words, const char *name)
 {
     size_t len = strlen(name);
     for (const char *at = strstr(words, name); at; at = strstr(at + 1, name))
         if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
             return true;
     return false;
+}
+
+bool cu_is_keyword(const char *name)
+{
+    return cu_is_word(keywords, name);
 }
 
 static bool is_visible(const cu *cx, const char *name)
@@ -102,7 +123,7 @@ size_t cu_word_length(const char *at)
 static const char *unique(cu *cx, const char *wish, const char *also_reserved)
 {
     const char *base = identifier(cx, wish), *name = base;
-    for (int i = 1; is_visible(cx, name) || is_in_words(also_reserved, name); i++)
+    for (int i = 1; is_visible(cx, name) || cu_is_word(also_reserved, name); i++)
         name = arena_printf(cx->a, "%s_%d", base, i);
     map_put(&cx->names, name, strlen(name), visible);
     return name;

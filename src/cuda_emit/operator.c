@@ -208,7 +208,8 @@ static cu_text floor_helper(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_tex
             *texts[i] = cu_written(cx, DT_I64, *texts[i]);
     }
     cu_use(cx, arena_printf(cx->a, "%s.floor%s", is_long ? "long" : "int", divides ? "div" : "mod"));
-    cu_text r = cu_primary(cx, is_long ? t : DT_I32, "floor_%s(%s, %s)", divides ? "div" : "mod",
+    const char *overload = !cx->c || cx->in_comment ? "" : is_long ? "_i64" : "_i32";
+    cu_text r = cu_primary(cx, is_long ? t : DT_I32, "floor_%s%s(%s, %s)", divides ? "div" : "mod", overload,
                            cu_paren(cx, a, CU_ASSIGN), cu_paren(cx, b, CU_ASSIGN));
     r.dirty = dt_bits(t) < 32 && divides;
     r.nonneg = !divides && b.nonneg;
@@ -218,8 +219,14 @@ static cu_text floor_helper(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_tex
 static cu_text int_minmax(cu *cx, const ir_expr *e, dtype t)
 {
     cu_text a = cu_exact(cx, e->args[0], false), b = cu_exact(cx, e->args[1], false);
-    cu_text r = cu_primary(cx, dt_bits(t) < 32 ? DT_I32 : t, "%s(%s, %s)", rows[e->op].sign, cu_paren(cx, a, CU_ASSIGN),
-                           cu_paren(cx, b, CU_ASSIGN));
+    const char *overload = "";
+    if (cx->c && !cx->in_comment) {
+        dtype wide = dt_bits(t) < 32 ? DT_I32 : t;
+        overload = arena_printf(cx->a, "_%s", dt_name(wide));
+        cu_use(cx, arena_printf(cx->a, "%s%s", rows[e->op].sign, overload));
+    }
+    cu_text r = cu_primary(cx, dt_bits(t) < 32 ? DT_I32 : t, "%s%s(%s, %s)", rows[e->op].sign, overload,
+                           cu_paren(cx, a, CU_ASSIGN), cu_paren(cx, b, CU_ASSIGN));
     bound(&r, e->op, t, a, b);
     return r;
 }
@@ -239,6 +246,9 @@ static void mind_sign(cu *cx, dtype t, cu_text *x, cu_text other)
 
 static cu_text integer(cu *cx, const ir_expr *e, dtype t)
 {
+    cu_text safe;
+    if (cx->c && cu_c_integer(cx, e, t, &safe))
+        return safe;
     if (e->op == IR_OP_MIN || e->op == IR_OP_MAX)
         return int_minmax(cx, e, t);
     const ir_expr *right = e->args[1];
@@ -284,16 +294,20 @@ static const char *two_args(cu *cx, const ir_expr *e)
 static cu_text wide_float(cu *cx, const ir_expr *e, dtype t)
 {
     bool is_f32 = t == DT_F32;
+    if (cx->c && (e->op == IR_OP_MIN || e->op == IR_OP_MAX))
+        return cu_c_minmax(cx, e, t);
     if (e->op == IR_OP_MIN || e->op == IR_OP_MAX)
         return cu_primary(cx, t, "f%s%s(%s)", rows[e->op].sign, is_f32 ? "f" : "", two_args(cx, e));
     if (e->op == IR_OP_FLOORMOD) {
         cu_use_of(cx, t, "floormod", e->span);
-        return cu_primary(cx, t, "floor_mod(%s)", two_args(cx, e));
+        return cu_primary(cx, t, "floor_mod%s(%s)", !cx->c ? "" : is_f32 ? "_f32" : "_f64", two_args(cx, e));
     }
     cu_text a, b;
     operands(cx, e->args[0], e->args[1], t, &a, &b);
     bool compares = ir_op_properties(e->op) & IR_COMPARE;
     cu_text r = infix(cx, e->op, a, b, compares ? DT_BOOL : t);
+    if (e->op == IR_OP_FLOORDIV && cx->c)
+        cu_c_needs(cx, "math.h");
     if (e->op == IR_OP_FLOORDIV)
         return cu_primary(cx, t, "%s(%s)", is_f32 ? "floorf" : "floor", r.s);
     return r;

@@ -65,13 +65,15 @@ static int read_pieces(const char *text, cu_piece *out)
     return count;
 }
 
-void cu_prelude_init(cu_prelude *p, arena *a, const arch *target)
+void cu_prelude_init(cu_prelude *p, arena *a, const arch *target, bool is_c)
 {
     int total = 0;
     for (const embedded_text *file = cu_prelude_files; file->name; file++)
         total += read_pieces(file->text, NULL);
     *p = (cu_prelude){.arch = target, .pieces = ARENA_ARRAY(a, cu_piece, total)};
     for (const embedded_text *file = cu_prelude_files; file->name; file++) {
+        if ((strcmp(file->name, "host.h") == 0) != is_c)
+            continue;
         int count = read_pieces(file->text, p->pieces + p->count);
         for (int i = 0; i < count; i++)
             p->pieces[p->count + i].is_host = strcmp(file->name, "host.cuh") == 0;

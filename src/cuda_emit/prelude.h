@@ -1,4 +1,4 @@
-// The prelude: pieces of CUDA text, named after what they are for, and which of them a module uses.
+// The prelude: pieces of CUDA and C text, named after what they are for, and which of them a module uses.
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +29,8 @@ typedef struct cu_prelude {
     bool for_host;  // what is used now is used by host functions
 } cu_prelude;
 
-void cu_prelude_init(cu_prelude *p, arena *a, const arch *target);
+// [is_c]: the pieces of C text instead of those of CUDA C++.
+void cu_prelude_init(cu_prelude *p, arena *a, const arch *target, bool is_c);
 // Marks the piece and those it needs; false if there is none of that name (for this architecture).
 bool cu_prelude_use(cu_prelude *p, str name);
 typedef enum cu_pieces { CU_DEVICE_PIECES, CU_HOST_PIECES } cu_pieces;

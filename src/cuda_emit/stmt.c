@@ -82,6 +82,16 @@ static void body(cu *cx, const ir_block *b)
 
 // ---- declarations -----------------------------------------------------------------------------------------------
 
+// C compilers warn about a value that nobody takes unless the text says so.
+static void for_effects(cu *cx, const ir_expr *e)
+{
+    bool is_call = e->op == IR_OP_CALL || e->op == IR_OP_INTRIN;
+    if (cx->c && !is_call)
+        cu_put(cx, "(void)%s;", cu_at(cx, e, CU_UNARY));
+    else
+        cu_put(cx, "%s;", cu_at(cx, e, CU_COMMA));
+}
+
 static void declare(cu *cx, const ir_stmt *s)
 {
     const ir_var *v = s->var;
@@ -90,7 +100,7 @@ static void declare(cu *cx, const ir_stmt *s)
         return;
     }
     if (!cx->vars[v->id].uses) {
-        cu_put(cx, "%s;", cu_at(cx, s->value, CU_COMMA));
+        for_effects(cx, s->value);
         return;
     }
     // The value may read an outer variable of the same name.
@@ -109,7 +119,8 @@ static bool is_unread(const cu *cx, const ir_stmt *s)
 {
     bool gives = s->kind == IR_DECL || s->kind == IR_ALLOC || s->kind == IR_ASSIGN;
     const cu_var *v = s->var ? &cx->vars[s->var->id] : NULL;
-    if (cx->in_host || !v || v->uses)
+    bool has_destructor = cx->in_host && !cx->c;
+    if (has_destructor || !v || v->uses)
         return false;
     return gives || (s->kind == IR_STORE && v->is_own);
 }
@@ -119,7 +130,7 @@ static void store(cu *cx, const ir_stmt *s)
     if (!is_unread(cx, s))
         cu_store(cx, s);
     else if (ir_has_effects(s->value))
-        cu_put(cx, "%s;", cu_at(cx, s->value, CU_COMMA));
+        for_effects(cx, s->value);
 }
 
 // ---- branches and loops -----------------------------------------------------------------------------------------
@@ -201,6 +212,8 @@ static const char *increment(cu *cx, const char *name, ir_expr *step)
 
 static void unroll_pragma(cu *cx, const ir_stmt *s)
 {
+    if (cx->c)
+        return;
     if (s->unroll == TM_LOOP_UNROLL && s->factor > 0)
         cu_put(cx, "#pragma unroll %d", s->factor);
     else if (s->unroll == TM_LOOP_UNROLL || s->unroll == TM_LOOP_UNROLL_FULL)
@@ -288,6 +301,10 @@ static void evaluate(cu *cx, const ir_stmt *s)
 {
     if (!ir_has_effects(s->value))
         return;
+    if (cx->c) {
+        for_effects(cx, s->value);
+        return;
+    }
     const char *text = cu_at(cx, s->value, CU_COMMA);
     size_t len = strlen(text);
     bool is_closed = len && (text[len - 1] == ';' || text[len - 1] == '}');
@@ -303,7 +320,7 @@ static void intrin_to(cu *cx, const ir_stmt *s)
 static void give_back(cu *cx, const ir_stmt *s)
 {
     if (cx->in_host)
-        cu_host_return(cx, s);
+        cx->host->give_back(cx, s);
     else if (s->value)
         cu_put(cx, "return %s;", cu_as(cx, s->value, cx->func->result));
     else
@@ -323,7 +340,9 @@ static void comment(cu *cx, const char *text)
 
 void cu_stmt(cu *cx, const ir_stmt *s, bool is_last)
 {
-    if (cx->in_host && cu_host_call(cx, s))
+    if (cx->c)
+        cu_c_at(cx, s->span);
+    if (cx->in_host && cx->host->call(cx, s))
         return;
     bool has_line = s->kind != IR_FOR && s->kind != IR_COMMENT && !(s->kind == IR_LEAVE && falls_through(cx, s->count));
     bool is_dropped = is_unread(cx, s) && !(s->value && ir_has_effects(s->value));
@@ -336,7 +355,7 @@ void cu_stmt(cu *cx, const ir_stmt *s, bool is_last)
     case IR_ASSIGN:
     case IR_STORE: store(cx, s); return;
     case IR_PSTORE: cu_store(cx, s); return;
-    case IR_COPY: cx->in_host ? cu_host_copy(cx, s) : cu_copy(cx, s); return;
+    case IR_COPY: cx->in_host ? cx->host->copy(cx, s) : cu_copy(cx, s); return;
     case IR_EVAL: evaluate(cx, s); return;
     case IR_INTRIN_TO: intrin_to(cx, s); return;
     case IR_ALLOC: cu_alloc(cx, s); return;
@@ -355,7 +374,7 @@ void cu_stmt(cu *cx, const ir_stmt *s, bool is_last)
     case IR_ASSERT: cu_check(cx, s); return;
     case IR_ASSUME: cu_assume(cx, s); return;
     case IR_PRINT: cu_print(cx, s); return;
-    case IR_LAUNCH: cu_launch(cx, s); return;
+    case IR_LAUNCH: cx->host->launch(cx, s); return;
     case IR_COMMENT: comment(cx, s->text); return;
     case IR_TASKS: cu_bad_ir(cx, s->span, "a loop over tasks"); return;
     case IR_STMT__COUNT: break;

@@ -24,6 +24,8 @@ bool cu_use(cu *cx, const char *piece)
 {
     if (cx->in_comment)
         return true;
+    if (cx->c)
+        return cu_c_use(cx, piece);
     return cu_prelude_use(&cx->prelude, str_of(piece));
 }
 
@@ -41,8 +43,10 @@ void cu_use_of(cu *cx, dtype t, const char *what, src_span span)
         cu_bad_ir(cx, span, arena_printf(cx->a, "'%s' of %s", what, dt_name(t)));
 }
 
-static const char *scalar_name(cu *cx, dtype t)
+const char *cu_scalar_name(cu *cx, dtype t)
 {
+    if (cx->c)
+        return cu_c_scalar(cx, t);
     if (cu_is_struct(t))
         cu_use(cx, dt_cuda_name(t));
     return dt_cuda_name(cu_value_dtype(t));
@@ -53,7 +57,7 @@ static const char *vector_name(cu *cx, const ir_type *t)
     cu_use(cx, "vec");
     bool packs = dt_is_int(t->scalar) && dt_is_subbyte(t->scalar);
     int lanes = packs ? (t->lanes * dt_bits(t->scalar) + 7) / 8 : t->lanes;
-    return arena_printf(cx->a, "vec<%s, %d>", packs ? "unsigned char" : scalar_name(cx, t->scalar), lanes);
+    return arena_printf(cx->a, "vec<%s, %d>", packs ? "unsigned char" : cu_scalar_name(cx, t->scalar), lanes);
 }
 
 const char *cu_elem(cu *cx, const ir_type *t)
@@ -65,13 +69,16 @@ const char *cu_type(cu *cx, const ir_type *t)
 {
     switch (t->kind) {
     case IR_VOID: return "void";
-    case IR_SCALAR: return scalar_name(cx, t->scalar);
+    case IR_SCALAR: return cu_scalar_name(cx, t->scalar);
     case IR_VECTOR: return vector_name(cx, t);
     case IR_STRING: return "const char *";
+    case IR_TENSOR_MAP:
+        cu_use(cx, "tensor_map");
+        return "const tensor_map *";
     case IR_POINTER:
     case IR_TENSOR: break;
     }
-    const char *elem = cu_elem(cx, t->elem), *gap = elem[strlen(elem) - 1] == '*' ? "" : " ";
+    const char *elem = cx->c ? cu_c_elem(cx, t->elem) : cu_elem(cx, t->elem), *gap = elem[strlen(elem) - 1] == '*' ? "" : " ";
     if (t->is_const && *gap)
         return arena_printf(cx->a, "const %s *", elem);
     return arena_printf(cx->a, "%s%s*", elem, t->is_const ? " const " : gap);

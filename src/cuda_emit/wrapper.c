@@ -101,6 +101,11 @@ static void input_registers(cu *cx, registers *r, const ir_operand *o, const cha
         array_registers(cx, r, t->scalar, t->lanes, arena_printf(cx->a, "%s.v", name), true);
         r->is_list = r->count > 1;
         return;
+    case IR_TENSOR_MAP:
+        r->count = 1;
+        r->constraint = 'l';
+        r->format = name;
+        return;
     case IR_POINTER:
         r->count = 1;
         r->constraint = 'l';

@@ -89,17 +89,17 @@ bool dev_cuda_load(dev_cuda_session *s, dev_cuda_image *image)
         return true;
     image->generation = s->gpu->generation;
     image->module = NULL;
-    return dev_cuda_check(s, "loading the code", s->gpu->api.module_load(&image->module, image->unit->code.cubin.at));
+    return dev_cuda_check(s, "loading the code", s->gpu->cuda->module_load(&image->module, image->unit->code.cubin.at));
 }
 
 void dev_cuda_free_images(dev_cuda_session *s)
 {
     pthread_mutex_lock(&s->gpu->lock);
-    s->gpu->api.context_current(s->gpu->context);
+    s->gpu->cuda->context_set(s->gpu->context);
     for (size_t i = 0; i < s->images.len; i++) {
         dev_cuda_image *image = &s->images.at[i];
         if (is_loaded(s, image))
-            s->gpu->api.module_unload(image->module);
+            s->gpu->cuda->module_unload(image->module);
         if (image->unit)
             pl_unit_free(image->unit);
     }

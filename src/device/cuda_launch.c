@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hds/runtime.h>
+
 #include "device/cuda_priv.h"
 #include "sim/memory.h"
 
@@ -10,8 +12,7 @@ enum {
     RED_ZONE = 1024,         // bytes before and behind each allocation; keeps the alignment that the driver gives
     PATTERN = 0xa5,
     STATIC_LIMIT = 48 << 10, // dynamic shared memory beyond it has to be allowed
-    MAX_DYNAMIC_SHARED = 8,  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    CLUSTER_DIMENSION = 4,   // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    DLPACK_UINT = 1,
 };
 
 // An allocation of the simulator, and its copy.
@@ -26,7 +27,7 @@ typedef struct buffer {
 
 typedef struct launch {
     dev_cuda_session *session;
-    const dev_cuda_api *api;
+    const hdsrt_driver *cuda;
     sim *sim;
     const ir_func *kernel;
     const cu_kernel_info *info;
@@ -78,8 +79,8 @@ static bool upload(launch *l, buffer *b)
     memset(l->staging + RED_ZONE + b->size, PATTERN, RED_ZONE);
     const char *what = arena_printf(l->session->arena, "copying '%s'", b->name);
     return dev_cuda_check(l->session, arena_printf(l->session->arena, "allocating %zu bytes for '%s'", size, b->name),
-                          l->api->allocate(&b->address, size)) &&
-           dev_cuda_check(l->session, what, l->api->upload(b->address, l->staging, size));
+                          l->cuda->allocate(&b->address, size)) &&
+           dev_cuda_check(l->session, what, l->cuda->upload(b->address, l->staging, size));
 }
 
 static bool upload_all(launch *l, const uint64_t *args, int count)
@@ -122,33 +123,91 @@ static uint64_t *translate(launch *l, const uint64_t *args, int count)
     return values;
 }
 
+// [values]: of the kernel's parameters. A copy does not ask what the bits of an element mean.
+static bool make_map(launch *l, const sim_tensor_map *m, const uint64_t *values, hdsrt_tensor_map *out)
+{
+    const ir_tensor_map *of = m->var->map;
+    const ir_tensor *t = of->tensor->tensor;
+    hdsrt_tiling tiling = {
+        .dtype = {DLPACK_UINT, (uint8_t)(8 * ir_type_bytes(t->elem))},
+        .ndim = (uint8_t)t->rank,
+        .swizzle_bytes = (uint8_t)of->swizzle,
+        .l2_bytes = (uint16_t)of->l2_promotion,
+        .shape = m->extent,
+    };
+    uint64_t address = 0;
+    for (size_t i = 0; i < l->kernel->params.len; i++) {
+        if (l->kernel->params.at[i] == of->tensor)
+            address = values[i];
+    }
+    for (int i = 0; i < t->rank; i++)
+        tiling.box[i] = (uint32_t)of->box[i];
+    if (hdsrt_tensor_map_tiled(out, l->info->symbol, of->tensor->name, (const void *)(uintptr_t)address, &tiling) == HDSRT_OK)
+        return true;
+    diag_report(l->session->diags, HDS0647, (src_span){0, 0}, arena_printf(l->session->arena, "making the tensor map '%s'", m->var->name),
+                arena_strdup(l->session->arena, hdsrt_last_error()));
+    return false;
+}
+
+// Behind the parameters, in [params].
+static bool make_maps(launch *l, const sim_program *p, const uint64_t *args, int count, const uint64_t *values, void **params)
+{
+    size_t map_count = l->kernel->maps.len;
+    const sim_tensor_map *from = sim_maps_of(l->sim, p, l->kernel, args, count, l->session->arena);
+    char *room = arena_alloc(l->session->arena, (map_count + 1) * sizeof(hdsrt_tensor_map));
+    hdsrt_tensor_map *made = (hdsrt_tensor_map *)(void *)(room + (64 - (uintptr_t)room % 64) % 64);
+    for (size_t i = 0; i < map_count; i++) {
+        if (!make_map(l, &from[i], values, &made[i]))
+            return false;
+        params[(size_t)count + i] = &made[i];
+    }
+    return true;
+}
+
 static bool is_cluster(const int64_t cluster[3])
 {
     return cluster[0] * cluster[1] * cluster[2] > 1;
 }
 
-static bool start(launch *l, void *function, const sim_launch_shape *shape, const uint64_t *args, int count)
+// What is not compiled in.
+static unsigned add_attributes(const launch *l, const sim_launch_shape *shape, hdsrt_launch_attribute *attributes)
 {
-    dev_cuda_attribute attribute = {.id = CLUSTER_DIMENSION};
-    dev_cuda_launch config = {.attributes = &attribute};
+    unsigned count = 0;
+    if (is_cluster(shape->cluster) && !is_cluster(l->info->cluster)) {
+        for (int i = 0; i < 3; i++)
+            attributes[count].value.cluster[i] = (unsigned)shape->cluster[i];
+        attributes[count++].id = HDSRT_LAUNCH_CLUSTER;
+    }
+    if (l->kernel->dependent_launch) {
+        attributes[count].value.is_allowed = 1;
+        attributes[count++].id = HDSRT_LAUNCH_DEPENDENT;
+    }
+    return count;
+}
+
+static bool start(launch *l, const sim_program *p, void *function, const sim_launch_shape *shape, const uint64_t *args,
+                  int count)
+{
+    hdsrt_launch_attribute attributes[2] = {0};
+    hdsrt_launch_config config = {.attributes = attributes, .attribute_count = add_attributes(l, shape, attributes)};
     uint64_t *values = translate(l, args, count);
-    void **params = ARENA_ARRAY(l->session->arena, void *, count + 1);
+    void **params = ARENA_ARRAY(l->session->arena, void *, (size_t)count + l->kernel->maps.len + 1);
     for (int i = 0; i < count; i++)
         params[i] = &values[i];
+    if (!make_maps(l, p, args, count, values, params))
+        return false;
     for (int i = 0; i < 3; i++) {
         config.grid[i] = (unsigned)shape->grid[i];
         config.block[i] = (unsigned)shape->block[i];
-        attribute.value.cluster[i] = (unsigned)shape->cluster[i];
     }
-    config.attribute_count = is_cluster(shape->cluster) && !is_cluster(l->info->cluster);
     int64_t bytes = l->info->dynamic_smem_bytes + shape->dynamic_smem_bytes;
     config.dynamic_smem_bytes = (unsigned)bytes;
     const char *what = arena_printf(l->session->arena, "launching '%s'", l->info->symbol);
     if (bytes > STATIC_LIMIT &&
         !dev_cuda_check(l->session, arena_printf(l->session->arena, "asking for %lld bytes of shared memory", (long long)bytes),
-                        l->api->function_attribute(function, MAX_DYNAMIC_SHARED, (int)bytes)))
+                        l->cuda->function_set(function, HDSRT_FUNCTION_DYNAMIC_SMEM, (int)bytes)))
         return false;
-    return dev_cuda_check(l->session, what, l->api->launch(&config, function, params, NULL));
+    return dev_cuda_check(l->session, what, l->cuda->launch_with(&config, function, params, NULL));
 }
 
 // ---- back -------------------------------------------------------------------------------------------------------
@@ -166,7 +225,7 @@ static bool download(launch *l, buffer *b)
 {
     size_t size = (size_t)b->size + 2 * (size_t)RED_ZONE;
     if (!dev_cuda_check(l->session, arena_printf(l->session->arena, "copying '%s' back", b->name),
-                        l->api->download(l->staging, b->address, size)))
+                        l->cuda->download(l->staging, b->address, size)))
         return false;
     bool before = is_whole(l->staging), behind = is_whole(l->staging + RED_ZONE + b->size);
     if (!before || !behind)
@@ -193,11 +252,11 @@ static bool run(launch *l, const sim_program *p, const dev_cuda_image *image, co
 {
     void *function = NULL;
     sim_launch_shape shape = sim_shape_of(l->sim, p, l->kernel, args, count);
-    if (!dev_cuda_check(l->session, "finding the kernel", l->api->module_function(&function, image->module, l->info->symbol)) ||
-        !upload_all(l, args, count) || !start(l, function, &shape, args, count))
+    if (!dev_cuda_check(l->session, "finding the kernel", l->cuda->module_function(&function, image->module, l->info->symbol)) ||
+        !upload_all(l, args, count) || !start(l, p, function, &shape, args, count))
         return false;
     const char *what = arena_printf(l->session->arena, "running '%s'", l->info->symbol);
-    if (!dev_cuda_check(l->session, what, l->api->synchronize())) {
+    if (!dev_cuda_check(l->session, what, l->cuda->synchronize())) {
         for (size_t i = 0; i < l->buffers.len; i++)
             l->buffers.at[i].address = 0;  // they went with the context
         dev_cuda_restart(l->session->gpu);
@@ -209,7 +268,7 @@ static bool run(launch *l, const sim_program *p, const dev_cuda_image *image, co
 static bool run_here(launch *l, const sim_program *p, dev_cuda_image *image, const uint64_t *args, int count)
 {
     dev_cuda *gpu = l->session->gpu;
-    if (!gpu->context || gpu->api.context_current(gpu->context)) {
+    if (!gpu->context || gpu->cuda->context_set(gpu->context)) {
         diag_report(l->session->diags, HDS0648, (src_span){0, 0}, "it failed before and could not be started again");
         return false;
     }
@@ -220,7 +279,7 @@ static bool run_here(launch *l, const sim_program *p, dev_cuda_image *image, con
 bool dev_cuda_run(void *user, sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count)
 {
     dev_cuda_session *session = user;
-    launch l = {.session = session, .api = &session->gpu->api, .sim = s, .kernel = kernel};
+    launch l = {.session = session, .cuda = session->gpu->cuda, .sim = s, .kernel = kernel};
     dev_cuda_image *image = dev_cuda_image_of(session, p);
     if (!image)
         return false;
@@ -228,7 +287,7 @@ bool dev_cuda_run(void *user, sim *s, const sim_program *p, const ir_func *kerne
     bool ok = run_here(&l, p, image, args, count);
     for (size_t i = 0; i < l.buffers.len; i++) {
         if (l.buffers.at[i].address)
-            session->gpu->api.release(l.buffers.at[i].address);
+            session->gpu->cuda->release(l.buffers.at[i].address);
     }
     pthread_mutex_unlock(&session->gpu->lock);
     free(l.staging);

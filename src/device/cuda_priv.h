@@ -4,34 +4,10 @@
 
 #include "device/device.h"
 #include "pipeline/simulate.h"
-
-// CUlaunchConfig and CUlaunchAttribute of the driver's interface (cuda.h, CUDA 12.0), as far as they are used.
-typedef struct dev_cuda_attribute {
-    int id;
-    char pad[4];
-    union {
-        char bytes[64];
-        unsigned cluster[3];
-    } value;
-} dev_cuda_attribute;
-
-typedef struct dev_cuda_launch {
-    unsigned grid[3], block[3];
-    unsigned dynamic_smem_bytes;
-    void *stream;
-    dev_cuda_attribute *attributes;
-    unsigned attribute_count;
-} dev_cuda_launch;
-
-typedef struct dev_cuda_api {
-#define CUDA_API(name, symbol, parameters) int(*name) parameters;
-#include "device/cuda_api.def"
-#undef CUDA_API
-} dev_cuda_api;
+#include "runtime/driver.h"
 
 struct dev_cuda {
-    dev_cuda_api api;
-    void *library;
+    const hdsrt_driver *cuda;
     const pl_options *options;
     const arch *arch;
     int device;

@@ -16,6 +16,10 @@
 
 typedef struct dev_cuda dev_cuda;
 
+// The architecture of the first GPU of this machine, which is only asked for it. NULL where there is none; *[why] then says
+// what is missing, in [a].
+const arch *dev_native_arch(arena *a, const char **why);
+
 // Opens the CUDA driver (libcuda.so.1) and the first GPU. [options] says how kernels are compiled (NVRTC, its options), but
 // not for what architecture. NULL where there is no GPU that can be used; *[why] then says what is missing, in [a].
 dev_cuda *dev_cuda_open(arena *a, const pl_options *options, const char **why);

@@ -94,6 +94,9 @@ typedef struct diag_style {
     bool color;
     int width;  // columns of the terminal; 0: no limit
 } diag_style;
+// All messages by place: files in the order they were added, then positions, then the order of reporting; messages
+// about no place come last. In the arena of [dx].
+diag **diag_sorted(const diag_context *dx);
 void diag_render_text(diag_context *dx, str_buf *out, diag_style style);
 // One JSON object {"diagnostics": […]}; of each: code, slug, severity, message, file, line, column, end_line, end_column
 // (bytes, from 1), label, parts, fixes.

@@ -4,55 +4,76 @@
 #include <math.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "driver/cmd.h"
-#include "driver/native.h"
 #include "ir/pass.h"
+#include "pipeline/files.h"
 #include "tensor/spec.h"
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Output:", 1},
     {NULL, 'o', "FILE", 0,
-     "write to FILE; its ending says what: .ptx .cubin .fatbin .cu .json .hir; '-' is standard output", 1},
+     "write to FILE; its ending says what: .o .a .so .c (to call from C), .ptx .cubin .fatbin .cu .json .hir; '-' is "
+     "standard output",
+     1},
+    {"header", 'h', "FILE", 0,
+     "write the C header to FILE (default for .o .a .so .c: beside the output); alone, write nothing else", 1},
     {"emit", CMD_KEY_EMIT, "KIND", 0,
-     "ptx (the default), cubin, fatbin, cu, json (how the kernels are called), hir, ast or tokens, beside the input unless -o", 1},
+     "ptx (the default), cubin, fatbin, object, archive, shared, c, cu, json (how the kernels are called), hir, ast or "
+     "tokens, beside the input unless -o",
+     1},
     {"arch", CMD_KEY_ARCH, "LIST", 0,
      "architectures, as in sm_80,sm_90a (default: sm_80); 'native' is that of the GPU here; "
-     "several make a .fatbin, compiled in parallel",
+     "several go into one .fatbin, .o, .a, .so or .c",
      1},
+    {"prefix", CMD_KEY_PREFIX, "NAME", 0, "put NAME before the names of the functions in C", 1},
     {"entry", CMD_KEY_ENTRY, "NAME", 0,
      "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: the whole file)", 1},
     {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
     {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
 
-    {NULL, 0, NULL, 0, "Messages:", 2},
-    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 2},
-    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 2},
-    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 2},
-    {"error-limit", CMD_KEY_ERROR_LIMIT, "N", 0, "stop after N errors (default: 20; 0: never)", 2},
-    {"verbose", 'v', NULL, 0, "say what is used: version, architectures, where NVRTC was found", 2},
+    {NULL, 0, NULL, 0, "Builds:", 2},
+    {"jobs", 'j', "N", 0, "compile N inputs at a time (default: one for each core)", 2},
+    {"-MD", 0, NULL, OPTION_DOC, "write what the output is made from as a rule for make and ninja, into a .d file beside it", 2},
+    {"-MF FILE", 0, NULL, OPTION_DOC, "the same, into FILE", 2},
+    {"-MT TARGET", 0, NULL, OPTION_DOC, "the target of the rule (default: the output); repeatable. -MQ escapes it", 2},
+    {"-MP", 0, NULL, OPTION_DOC, "an empty rule for each imported file", 2},
+    {"-M", 0, NULL, OPTION_DOC, "print the rule and write nothing else", 2},
+    {NULL, 'M', "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 2},
+    {"manifest", CMD_KEY_MANIFEST, "FILE", 0, "say in FILE what was made, from what and how, as JSON", 2},
+    {"cc", CMD_KEY_CC, "COMMAND", 0, "the C compiler (default: $CC, else cc, gcc or clang)", 2},
 
-    {NULL, 0, NULL, 0, "Performance:", 3},
+    {NULL, 0, NULL, 0, "Messages:", 3},
+    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 3},
+    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 3},
+    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 3},
+    {"error-limit", CMD_KEY_ERROR_LIMIT, "N", 0, "stop after N errors (default: 20; 0: never)", 3},
+    {"verbose", 'v', NULL, 0, "say what is used: version, architectures, where NVRTC was found", 3},
+
+    {NULL, 0, NULL, 0, "Performance:", 4},
     {"resource-usage", CMD_KEY_RESOURCE_USAGE, NULL, 0,
-     "table of registers, spills, shared memory and occupancy by kernel", 3},
-    {"lineinfo", CMD_KEY_LINEINFO, NULL, 0, "keep source lines in the code, for profilers", 3},
-    {NULL, 'G', NULL, 0, "compile for the debugger (slow code)", 3},
-    {"time-report", CMD_KEY_TIME_REPORT, NULL, 0, "table of the time that each stage and pass took", 3},
-    {"time-trace", CMD_KEY_TIME_TRACE, "FILE", 0, "the same as a trace for chrome://tracing or Perfetto", 3},
+     "table of registers, spills, shared memory and occupancy by kernel", 4},
+    {"lineinfo", CMD_KEY_LINEINFO, NULL, 0, "keep source lines in the code, for profilers", 4},
+    {NULL, 'G', NULL, 0, "compile for the debugger (slow code)", 4},
+    {"time-report", CMD_KEY_TIME_REPORT, NULL, 0, "table of the time that each stage and pass took", 4},
+    {"time-trace", CMD_KEY_TIME_TRACE, "FILE", 0, "the same as a trace for chrome://tracing or Perfetto", 4},
 
-    {NULL, 0, NULL, 0, "The CUDA compiler:", 4},
-    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 4},
-    {"nvrtc-option", CMD_KEY_NVRTC_OPTION, "OPTION", 0, "pass OPTION on to NVRTC; repeatable", 4},
-    {"no-line", CMD_KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 4},
+    {NULL, 0, NULL, 0, "The CUDA compiler:", 5},
+    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 5},
+    {"nvrtc-option", CMD_KEY_NVRTC_OPTION, "OPTION", 0, "pass OPTION on to NVRTC; repeatable", 5},
+    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "ask NVRTC again for what it made before, and keep nothing ('hdsc help cache')", 5},
+    {"cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "keep what NVRTC makes in DIR (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", 5},
+    {"no-line", CMD_KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 5},
 
-    {NULL, 0, NULL, 0, "For work on the compiler:", 5},
+    {NULL, 0, NULL, 0, "For work on the compiler:", 6},
     {"dump", CMD_KEY_DUMP, "STAGE", 0,
-     "print tokens, ast, hir, cu, the IR after a pass, or all; then only -o writes output", 5},
-    {"passes", CMD_KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 5},
-    {"verify-ir", CMD_KEY_VERIFY, NULL, 0, "check the IR after each pass", 5},
-    {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 5},
-    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 5},
-    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 5},
-    {"list", CMD_KEY_LIST, "WHAT", OPTION_HIDDEN, NULL, 5},
+     "print tokens, ast, hir, cu, the IR after a pass, or all; then only -o writes output", 6},
+    {"passes", CMD_KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 6},
+    {"verify-ir", CMD_KEY_VERIFY, NULL, 0, "check the IR after each pass", 6},
+    {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 6},
+    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 6},
+    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 6},
+    {"list", CMD_KEY_LIST, "WHAT", OPTION_HIDDEN, NULL, 6},
     {0},
 };
 
@@ -164,7 +185,7 @@ static void add_arch(struct argp_state *state, cmd_arguments *args, const char *
 {
     const char *why = NULL;
     const arch *found =
-        strcmp(name, "native") == 0 ? cmd_native_arch(&args->memory, &why) : arch_find(str_of(name));
+        strcmp(name, "native") == 0 ? dev_native_arch(&args->memory, &why) : arch_find(str_of(name));
     if (!found && why)
         argp_error(state, "cannot use '--arch=native': %s", why);
     if (!found)
@@ -249,6 +270,55 @@ int cmd_choose(struct argp_state *state, const char *option, const char *word, c
     return 0;
 }
 
+static void add_target(cmd_arguments *args, const char *target)
+{
+    VEC_PUSH(&args->memory, &args->depfile.targets, target);
+}
+
+// [arg] is what follows -M in the same word: "", "D", "F", "Fdep.d" … gcc(1), "Options Controlling the Preprocessor". Files of
+// the system, which -MM and -MMD leave out, are those of the built-in library: never listed.
+static void take_depfile(struct argp_state *state, cmd_arguments *args, const char *arg)
+{
+    cmd_depfile *d = &args->depfile;
+    const char *letter = *arg == 'M' ? arg + 1 : arg, *value = *letter ? letter + 1 : "";
+    bool takes_value = *letter && strchr("FTQ", *letter);
+    d->is_wanted = true;
+    if (takes_value && !*value) {
+        if (state->next >= state->argc)
+            argp_error(state, "-M%c takes a word", *letter);
+        value = state->argv[state->next++];
+    }
+    if (!*letter)
+        d->only = true;
+    else if (*letter == 'F')
+        d->path = value;
+    else if (*letter == 'T')
+        add_target(args, value);
+    else if (*letter == 'Q')
+        add_target(args, pl_depfile_name(&args->memory, value));
+    else if (strcmp(letter, "P") == 0)
+        d->phony = true;
+    else if (strcmp(letter, "D") != 0)
+        argp_error(state, "there is no option '-M%s'; expected -M, -MD, -MF, -MT, -MQ or -MP", arg);
+}
+
+static void check_prefix(struct argp_state *state, const char *prefix)
+{
+    bool is_name = *prefix && !(*prefix >= '0' && *prefix <= '9');
+    for (const char *c = prefix; *c; c++)
+        is_name = is_name && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_');
+    if (!is_name)
+        argp_error(state, "--prefix takes the beginning of a C name, not '%s'", prefix);
+}
+
+// It stands in the C text's #include.
+static void check_header(struct argp_state *state, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (!*name || strpbrk(name, "\"\\\n"))
+        argp_error(state, "-h takes the name of a file that C can include, not '%s'", path);
+}
+
 static error_t take_option(int key, char *arg, struct argp_state *state)
 {
     static const char *const colors[] = {"auto", "always", "never", NULL};
@@ -262,6 +332,12 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case 'W': add_warning(state, args, arg); break;
     case 'G': o->device_debug = true; break;
     case 'v': args->verbose = true; break;
+    case 'h': check_header(state, arg); args->header = arg; break;
+    case 'j': args->jobs = cmd_count(state, "-j", arg, 1); break;
+    case 'M': take_depfile(state, args, arg ? arg : ""); break;
+    case CMD_KEY_PREFIX: check_prefix(state, arg); o->prefix = arg; break;
+    case CMD_KEY_CC: o->cc = arg; break;
+    case CMD_KEY_MANIFEST: args->manifest = arg; break;
     case CMD_KEY_EMIT: set_emit(state, args, arg); break;
     case CMD_KEY_ARCH: split(state, args, arg, add_arch); break;
     case CMD_KEY_ENTRY: VEC_PUSH(&args->memory, &args->entries, arg); break;
@@ -277,6 +353,8 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_NVRTC: o->nvrtc_path = arg; break;
     case CMD_KEY_NVRTC_OPTION: VEC_PUSH(&args->memory, &args->nvrtc_options, arg); break;
     case CMD_KEY_LINEINFO: o->line_info = true; break;
+    case CMD_KEY_NO_CACHE: args->no_cache = true; break;
+    case CMD_KEY_CACHE_DIR: args->cache_dir = arg; break;
     case CMD_KEY_NO_LINE: o->no_line = true; break;
     case CMD_KEY_STEP_BUDGET: o->step_budget = cmd_number(state, "--step-budget", arg, 1); break;
     case CMD_KEY_STDLIB: o->stdlib_folder = arg; break;
@@ -314,6 +392,14 @@ static void finish(cmd_arguments *args)
     o->nvrtc_option_count = (int)args->nvrtc_options.len;
 }
 
+// One for the program; where there is none, everything is done anew.
+static void open_cache(cmd_arguments *args)
+{
+    args->cache_why = "--no-cache";
+    if (!args->no_cache)
+        args->options.cache = cache_open(args->cache_dir, 0, &args->cache_why);
+}
+
 static error_t take_any(int key, char *arg, struct argp_state *state)
 {
     const cmd_arguments *args = state->input;
@@ -329,6 +415,7 @@ void cmd_parse_with(cmd_arguments *args, int argc, char **argv, const char *usag
     const struct argp parser = {options, take_any, usage, doc, NULL, NULL, NULL};
     argp_parse(&parser, argc, argv, 0, NULL, args);
     finish(args);
+    open_cache(args);
 }
 
 void cmd_parse(cmd_arguments *args, int argc, char **argv, const char *usage, const char *doc)
@@ -339,5 +426,6 @@ void cmd_parse(cmd_arguments *args, int argc, char **argv, const char *usage, co
 
 void cmd_arguments_free(cmd_arguments *args)
 {
+    cache_close(args->options.cache);
     arena_free(&args->memory);
 }

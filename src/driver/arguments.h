@@ -19,8 +19,17 @@ enum {
     CMD_KEY_EMIT = 1000, CMD_KEY_ARCH, CMD_KEY_ENTRY, CMD_KEY_DUMP, CMD_KEY_PASSES, CMD_KEY_VERIFY, CMD_KEY_DIAGNOSTICS,
     CMD_KEY_COLOR, CMD_KEY_ERROR_LIMIT, CMD_KEY_RESOURCE_USAGE, CMD_KEY_TIME_REPORT, CMD_KEY_TIME_TRACE, CMD_KEY_NVRTC,
     CMD_KEY_NVRTC_OPTION, CMD_KEY_LINEINFO, CMD_KEY_NO_LINE, CMD_KEY_STEP_BUDGET, CMD_KEY_STDLIB, CMD_KEY_MEMORY_LIMIT,
-    CMD_KEY_LIST, CMD_KEY_OWN = 2000
+    CMD_KEY_LIST, CMD_KEY_NO_CACHE, CMD_KEY_CACHE_DIR, CMD_KEY_PREFIX, CMD_KEY_CC, CMD_KEY_MANIFEST, CMD_KEY_OWN = 2000
 };
+
+// What the options that begin with -M ask for, as those of C compilers do.
+typedef struct cmd_depfile {
+    bool is_wanted;
+    bool only;         // -M: nothing is compiled
+    bool phony;        // -MP
+    const char *path;  // of -MF; NULL: beside the output, or standard output with -M
+    VEC(const char *) targets;  // as they stand in the rule
+} cmd_depfile;
 
 typedef struct cmd_arguments {
     arena memory;  // of everything below
@@ -32,9 +41,15 @@ typedef struct cmd_arguments {
     VEC(const char *) entries, include_folders, passes, warnings, nvrtc_options;
     VEC(const arch *) archs;
     const char *output;      // of -o
+    const char *header;      // of -h
+    const char *manifest;    // path
+    cmd_depfile depfile;
+    int jobs;                // of -j; 0: as many as there are cores
     const char *time_trace;  // path
     const char *list;        // hidden --list=…, for completion
-    bool has_emit, time_report, verbose;
+    const char *cache_dir;   // of --cache-dir
+    const char *cache_why;   // NULL, or why there is no cache in [options]
+    bool has_emit, time_report, verbose, no_cache;
 } cmd_arguments;
 
 // Reads the arguments of a command that compiles. Ends the program (exit code 2) where they make no sense, as argp

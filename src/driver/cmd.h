@@ -25,14 +25,21 @@ int cmd_mapping(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_test(int argc, char **argv);
 int cmd_prove(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int cmd_cache(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 extern const embedded_text cmd_pages[];  // lang/diagnostics/*.md
 
+// What a compilation with these options makes: sets options.emit. CMD_USAGE, after saying why, where they do not tell.
+int cmd_choose_kind(cmd_arguments *args);
+
 // Prints what [dx] holds to standard error, and the summary line in text form.
 void cmd_print_diags(diag_context *dx, const cmd_output *how);
+// The same, appended to [out].
+void cmd_add_diags(diag_context *dx, const cmd_output *how, str_buf *out);
 // CMD_USAGE where all errors in [dx] are about the command line: its files, names and values; else CMD_ERRORS.
 int cmd_code_of_errors(const diag_context *dx);
 // Whether standard output (fd 1) or error (2) takes colours, when nobody said so.

@@ -56,6 +56,8 @@ static const struct argp_option table[] = {
     {"print-bytecode", KEY_PRINT_BYTECODE, NULL, 0, "print what the simulator makes of it and run nothing", 6},
     {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 6},
     {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use with --device=cuda, or the folder it is in", 6},
+    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "with --device=cuda: ask NVRTC again for what it made before, and keep nothing", 6},
+    {"cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "keep what NVRTC makes in DIR (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", 6},
     {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 6},
     {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 6},
     {0},
@@ -174,8 +176,7 @@ static void set_level(struct argp_state *state, const char *name)
     q->level = name;
 }
 
-// The length of the identifier before a '='; 0 where the word is no NAME=SPEC.
-static size_t name_length(const char *word)
+size_t cmd_run_name_length(const char *word)
 {
     size_t len = strcspn(word, "=");
     bool is_name = word[len] && len && !(*word >= '0' && *word <= '9');
@@ -190,7 +191,7 @@ static size_t name_length(const char *word)
 static void take_argument(struct argp_state *state, const char *text)
 {
     run_request *q = state->input;
-    size_t len = name_length(text);
+    size_t len = cmd_run_name_length(text);
     if (len) {
         run_word word = {text, copy(q, text, len), text + len + 1};
         VEC_PUSH(&q->shared.memory, &q->words, word);
@@ -277,7 +278,7 @@ static bool no_entry(run_state *r, const char *why)
     return false;
 }
 
-static bool choose_entry(run_state *r)
+bool cmd_run_choose_entry(run_state *r)
 {
     const ir_module *m = r->unit.module;
     int count = 0;
@@ -293,8 +294,7 @@ static bool choose_entry(run_state *r)
     return count == 1 || r->request->shared.entries.len == 1 || no_entry(r, arena_printf(&r->unit.memory, "has %d entries", count));
 }
 
-// 'True' is a value for constants; a parameter of a type or a size wants to be told which.
-static bool check_defines(run_state *r)
+bool cmd_run_check_defines(run_state *r)
 {
     const run_request *q = r->request;
     bool ok = true;
@@ -453,7 +453,8 @@ static void body(pl_unit *u)
         return;
     const sim_translate_options how = {.mark_statements = q->traces || q->breaks.len, .index_overflow = !q->no_checks};
     r->program = sim_translate(&u->memory, u->module, &how);
-    if (print_only(r) || !choose_entry(r) || !check_defines(r) || !cmd_run_check_breaks(r) || !cmd_run_bind(r) || !cmd_run_read_expected(r))
+    if (print_only(r) || !cmd_run_choose_entry(r) || !cmd_run_check_defines(r) || !cmd_run_check_breaks(r) ||
+        !cmd_run_bind(r) || !cmd_run_read_expected(r))
         return;
     if (q->gpu)
         r->backend = dev_cuda_attach(q->gpu, &u->memory, &u->diags);

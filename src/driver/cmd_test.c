@@ -32,6 +32,8 @@ static const struct argp_option table[] = {
     {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 2},
     {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 2},
     {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use with --device=cuda, or the folder it is in", 2},
+    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "with --device=cuda: ask NVRTC again for what it made before, and keep nothing", 2},
+    {"cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "keep what NVRTC makes in DIR (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", 2},
     {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 2},
     {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 2},
 

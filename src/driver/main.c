@@ -16,8 +16,9 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"check", cmd_check},     {"run", cmd_run},       {"test", cmd_test},       {"prove", cmd_prove}, {"mapping", cmd_mapping},
-    {"explain", cmd_explain}, {"version", cmd_version}, {"help", cmd_help},
+    {"check", cmd_check}, {"run", cmd_run}, {"test", cmd_test}, {"prove", cmd_prove}, {"bench", cmd_bench},
+    {"mapping", cmd_mapping}, {"cache", cmd_cache}, {"explain", cmd_explain}, {"version", cmd_version},
+    {"help", cmd_help},
 };
 
 static const command *find_command(const char *name)
@@ -63,7 +64,8 @@ int cmd_help(int argc, char **argv)
     char program[] = "hdsc", help[] = "--help";
     const command *found = argc > 1 ? find_command(argv[1]) : NULL;
     if (argc > 1 && !found && strcmp(argv[1], help) != 0) {
-        fprintf(stderr, "hdsc: there is no command '%s'; expected one of check, run, test, prove, mapping, explain, version, help\n",
+        fprintf(stderr, "hdsc: there is no command '%s'; expected one of "
+                        "check, run, test, prove, bench, mapping, cache, explain, version, help\n",
                 argv[1]);
         return CMD_USAGE;
     }

@@ -59,7 +59,7 @@ const char *cmd_cannot_write(arena *a, const char *path)
 static bool is_about_command_line(const diag_context *dx, const diag *d)
 {
     static const diag_code codes[] = {HDS0235, HDS0490, HDS0643, HDS0653, HDS0654,
-                                      HDS0673, HDS0674, HDS0676, HDS0678};
+                                      HDS0673, HDS0674, HDS0676, HDS0678, HDS0751, HDS0752, HDS0754};
     const src_file *file = d->span.begin ? src_file_at(dx->sources, d->span.begin) : NULL;
     bool is_it = file && strncmp(file->name, "<-", 2) == 0;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -76,18 +76,23 @@ int cmd_code_of_errors(const diag_context *dx)
     return dx->shown_errors ? CMD_USAGE : CMD_ERRORS;
 }
 
+void cmd_add_diags(diag_context *dx, const cmd_output *how, str_buf *out)
+{
+    if (how->json) {
+        diag_render_json(dx, out);
+        return;
+    }
+    bool color = how->color == CMD_COLOR_ALWAYS || (how->color == CMD_COLOR_AUTO && cmd_is_colorful(STDERR_FILENO));
+    diag_render_text(dx, out, (diag_style){color, cmd_terminal_width(STDERR_FILENO)});
+    const char *summary = diag_summary(dx);
+    if (*summary)
+        str_addf(out, "%s\n", summary);
+}
+
 void cmd_print_diags(diag_context *dx, const cmd_output *how)
 {
     str_buf out;
     str_buf_init(&out, dx->arena);
-    if (how->json) {
-        diag_render_json(dx, &out);
-    } else {
-        bool color = how->color == CMD_COLOR_ALWAYS || (how->color == CMD_COLOR_AUTO && cmd_is_colorful(STDERR_FILENO));
-        diag_render_text(dx, &out, (diag_style){color, cmd_terminal_width(STDERR_FILENO)});
-        const char *summary = diag_summary(dx);
-        if (*summary)
-            str_addf(&out, "%s\n", summary);
-    }
+    cmd_add_diags(dx, how, &out);
     cmd_print_error((str){out.at, out.len});
 }

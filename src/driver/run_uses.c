@@ -43,9 +43,23 @@ static bool is_harmless(const search *s, const ir_expr *e)
     return false;
 }
 
+// Copies by a tensor map of it.
+static void look_at_maps(search *s, const ir_expr *e)
+{
+    for (int i = 0; i < e->arg_count; i++) {
+        const ir_tensor_map *of = e->args[i]->op == IR_OP_VAR ? e->args[i]->u.var->map : NULL;
+        if (!of || of->tensor != s->var)
+            continue;
+        s->is_read = s->is_read || (e->u.intrin->effects & IR_EFFECT_READS_GLOBAL);
+        s->is_written = s->is_written || (e->u.intrin->effects & IR_EFFECT_WRITES_GLOBAL);
+    }
+}
+
 static void look_at_node(void *user, ir_expr *e)
 {
     search *s = user;
+    if (e->op == IR_OP_INTRIN)
+        look_at_maps(s, e);
     bool is_it = (e->op == IR_OP_LOAD || e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && e->u.var == s->var;
     s->is_read = s->is_read || is_it;
     // An address may go anywhere.

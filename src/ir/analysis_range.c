@@ -214,17 +214,19 @@ static ir_range shift(ir_op op, ir_range a, ir_range by, const ir_type *t)
 
 // ---- leaves --------------------------------------------------------------------------------------------------------
 
-static ir_range declared_range(const ir_var *v)
+// Where a kernel runs, its tensors are not empty; a host function may be called with ones that are.
+static ir_range declared_range(const ir_env *env, const ir_var *v)
 {
     ir_range r = ir_range_of_type(v->type);
+    bool is_on_host = env->func && env->func->kind == IR_HOST_FUNC;
     if (v->is_size)
-        r.min = larger(r.min, 1);
+        r.min = larger(r.min, is_on_host ? 0 : 1);
     return v->has_range ? meet(r, (ir_range){v->min, v->max}) : r;
 }
 
 static ir_range var_range(ir_env *env, const ir_var *v)
 {
-    ir_range r = declared_range(v);
+    ir_range r = declared_range(env, v);
     const ir_var_info *info = ir_env_info(env, v);
     if (!info)
         return r;

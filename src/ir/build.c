@@ -61,6 +61,13 @@ ir_var *ir_tensor_var(ir_module *m, ir_var_kind kind, const char *name, ir_tenso
     return v;
 }
 
+ir_var *ir_map_var(ir_module *m, const char *name, const ir_tensor_map *of, src_span span)
+{
+    ir_var *v = ir_var_new(m, IR_VAR_PARAM, name, ir_tensor_map_type(m), span);
+    v->map = arena_dup(m->arena, of, sizeof *of);
+    return v;
+}
+
 // ---- expressions -------------------------------------------------------------------------------------------------
 
 ir_expr *ir_new_expr(ir_module *m, ir_op op, const ir_type *type, src_span span, int arg_count)

@@ -25,6 +25,7 @@
 typedef struct ir_type ir_type;
 typedef struct ir_var ir_var;
 typedef struct ir_tensor ir_tensor;
+typedef struct ir_tensor_map ir_tensor_map;
 typedef struct ir_expr ir_expr;
 typedef struct ir_stmt ir_stmt;
 typedef struct ir_func ir_func;
@@ -36,7 +37,7 @@ typedef struct ir_module ir_module;
 typedef enum ir_space { IR_GENERIC, IR_GLOBAL, IR_SHARED, IR_LOCAL, IR_REGISTER, IR_CONSTANT, IR_HOST } ir_space;
 const char *ir_space_name(ir_space s);
 
-typedef enum ir_type_kind { IR_VOID, IR_SCALAR, IR_VECTOR, IR_POINTER, IR_TENSOR, IR_STRING } ir_type_kind;
+typedef enum ir_type_kind { IR_VOID, IR_SCALAR, IR_VECTOR, IR_POINTER, IR_TENSOR, IR_STRING, IR_TENSOR_MAP } ir_type_kind;
 
 struct ir_type {
     ir_type_kind kind;
@@ -53,6 +54,7 @@ const ir_type *ir_vector(ir_module *m, dtype t, int lanes);
 const ir_type *ir_pointer(ir_module *m, const ir_type *elem, ir_space space);
 const ir_type *ir_tensor_type(ir_module *m, const ir_type *elem, ir_space space);
 const ir_type *ir_string(ir_module *m);
+const ir_type *ir_tensor_map_type(ir_module *m);
 const ir_type *ir_const_of(ir_module *m, const ir_type *t);  // the read-only variant of a POINTER or TENSOR
 int64_t ir_type_bytes(const ir_type *t);  // size in memory; sub-byte scalars: 1; pointers: 8; shared pointers too
 void ir_type_print(const ir_type *t, str_buf *out);  // "f16", "f32x4", "~shared f16"
@@ -81,6 +83,7 @@ struct ir_var {
     bool is_size;      // a dynamic size parameter: 1 <= value (of dimensions) and the facts below
     src_span span;
     ir_tensor *tensor; // of TENSOR type: shape, layout; else NULL
+    ir_tensor_map *map; // of TENSOR_MAP type: what it describes; else NULL
     // Facts about an integer's value, from the declaration (assume(), loop bounds, T % 8 == 0): inclusive bounds and a
     // known divisor. Unknown: the type's own range and 1.
     bool has_range;
@@ -104,6 +107,17 @@ struct ir_tensor {
     int64_t storage_elems;    // static: elements to reserve (per thread for LOCAL and REGISTER); -1: dynamic or a parameter
     int64_t smem_offset;      // SHARED, after shared-memory allocation: byte offset in the block's pool; -1 before
     bool is_dynamic_smem;     // SHARED: lives in the dynamic part at smem_offset
+};
+
+// How the copy engine of sm_90 (TMA) sees a tensor: CUtensorMap, made by whoever launches the kernel from the address and
+// the extents of a parameter. Axes are in the tensor's own order, the fastest one last; the engine's begins with it.
+enum { IR_MAP_MAX_RANK = 5, IR_MAP_MAX_BOX = 256 };
+
+struct ir_tensor_map {
+    ir_var *tensor;            // a parameter of the same kernel: in global memory, row-major, rank 1 … IR_MAP_MAX_RANK
+    int box[IR_MAP_MAX_RANK];  // elements that one copy moves, by axis of the tensor
+    int swizzle;               // bytes of the pattern in shared memory: 0, 32, 64, 128
+    int l2_promotion;          // bytes around that reads from memory bring to L2: 0, 64, 128, 256
 };
 
 // ---- expressions ------------------------------------------------------------------------------------------------------
@@ -301,12 +315,14 @@ struct ir_func {
     bool is_public;        // an entry of the output
     src_span span;
     VEC(ir_var *) params;
+    VEC(ir_var *) maps;    // kernels: tensor maps, passed behind the parameters; launches do not name them
     const ir_type *result;
     ir_block body;
     // Kernels. Expressions over the parameters; unset: NULL (grid and block always set, three each, 1 where not given).
     ir_expr *grid[3], *block[3], *cluster[3];
     ir_expr *dynamic_smem_bytes;  // the author's wish on top of what the allocator needs; NULL: none
     int64_t min_blocks;    // 0: not given
+    bool dependent_launch; // may start before the kernel ahead of it in the stream has ended; it waits by itself
     // Set by shared-memory allocation: static part (also of device functions), dynamic part.
     int64_t static_smem_bytes, pool_bytes;
 };
@@ -334,6 +350,7 @@ ir_func *ir_func_new(ir_module *m, ir_func_kind kind, const char *name, src_span
 void ir_func_add(ir_module *m, ir_func *f);
 ir_var *ir_var_new(ir_module *m, ir_var_kind kind, const char *name, const ir_type *type, src_span span);
 ir_var *ir_tensor_var(ir_module *m, ir_var_kind kind, const char *name, ir_tensor *tensor, src_span span);
+ir_var *ir_map_var(ir_module *m, const char *name, const ir_tensor_map *of, src_span span);  // for ir_func.maps
 
 // ---- sites --------------------------------------------------------------------------------------------------------------
 

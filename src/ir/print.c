@@ -708,6 +708,21 @@ static void print_string_line(printer *p, const char *word, const char *text)
     str_addc(p->out, '\n');
 }
 
+// tensor_map a_tiles = a box(64, 32) swizzle 128 l2 256
+static void print_tensor_map(printer *p, const ir_var *v)
+{
+    const ir_tensor_map *of = v->map;
+    str_addf(p->out, "    tensor_map %s = %s box(", var_name(p, v), var_name(p, of->tensor));
+    for (int i = 0; i < of->tensor->tensor->rank; i++)
+        str_addf(p->out, "%s%d", i ? ", " : "", of->box[i]);
+    str_adds(p->out, ")");
+    if (of->swizzle)
+        str_addf(p->out, " swizzle %d", of->swizzle);
+    if (of->l2_promotion)
+        str_addf(p->out, " l2 %d", of->l2_promotion);
+    str_addc(p->out, '\n');
+}
+
 static void print_head(printer *p, const ir_func *f)
 {
     bool has_title = f->title && strcmp(f->title, f->name) != 0;
@@ -722,8 +737,12 @@ static void print_head(printer *p, const ir_func *f)
         str_addc(p->out, '\n');
     }
     print_number_line(p, "min_blocks", f->min_blocks);
+    if (f->dependent_launch)
+        str_adds(p->out, "    dependent_launch\n");
     print_number_line(p, "static_smem", f->static_smem_bytes);
     print_number_line(p, "pool", f->pool_bytes);
+    for (size_t i = 0; i < f->maps.len; i++)
+        print_tensor_map(p, f->maps.at[i]);
 }
 
 // Shapes may name parameters that come later: all names are given out before the first is printed.

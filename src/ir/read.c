@@ -519,8 +519,45 @@ static void read_three(reader *r, ir_expr **three)
     }
 }
 
+// a_tiles = a box(64, 32) swizzle 128 l2 256
+static void read_tensor_map(reader *r, ir_func *f)
+{
+    ir_tensor_map made = {0};
+    src_span span = r->now.span;
+    str key = r->now.full, name = r->now.text;
+    if (r->now.kind != T_NAME)
+        ir_read_expected(r, "the name of a tensor map");
+    ir_read_next(r);
+    ir_read_sign(r, "=");
+    src_span place = r->now.span;
+    const ir_expr *tensor = ir_read_expr(r);
+    if (tensor->op != IR_OP_VAR || !tensor->u.var->tensor)
+        ir_read_fail(r, place, "expected a tensor among the parameters");
+    made.tensor = tensor->u.var;
+    ir_read_word(r, "box");
+    ir_read_open(r, "(");
+    int rank = made.tensor->tensor->rank;
+    for (int i = 0; i < rank && i < IR_MAP_MAX_RANK; i++) {
+        if (i)
+            ir_read_sign(r, ",");
+        made.box[i] = ir_read_int_in(r, 0, INT32_MAX);
+    }
+    ir_read_close(r, ")");
+    if (ir_read_take_word(r, "swizzle"))
+        made.swizzle = ir_read_int_in(r, 0, INT32_MAX);
+    if (ir_read_take_word(r, "l2"))
+        made.l2_promotion = ir_read_int_in(r, 0, INT32_MAX);
+    ir_var *v = ir_map_var(r->module, arena_strndup(r->arena, name.at, name.len), &made, span);
+    bind(r, key, v);
+    VEC_PUSH(r->arena, &f->maps, v);
+}
+
 static bool read_func_property(reader *r, ir_func *f)
 {
+    if (ir_read_take_word(r, "tensor_map")) {
+        read_tensor_map(r, f);
+        return true;
+    }
     if (ir_read_take_word(r, "title"))
         f->title = ir_read_string(r);
     else if (ir_read_take_word(r, "doc"))
@@ -535,6 +572,8 @@ static bool read_func_property(reader *r, ir_func *f)
         f->dynamic_smem_bytes = ir_read_expr(r);
     else if (ir_read_take_word(r, "min_blocks"))
         f->min_blocks = ir_read_integer(r);
+    else if (ir_read_take_word(r, "dependent_launch"))
+        f->dependent_launch = true;
     else if (ir_read_take_word(r, "static_smem"))
         f->static_smem_bytes = ir_read_integer(r);
     else if (ir_read_take_word(r, "pool"))

@@ -39,6 +39,8 @@ const ir_type *ir_read_type(reader *r)
         return ir_void(r->module);
     if (ir_read_take_word(r, "string"))
         return ir_string(r->module);
+    if (ir_read_take_word(r, "tensor_map"))
+        return ir_tensor_map_type(r->module);
     dtype scalar;
     int lanes;
     if (r->now.kind != T_NAME || r->now.is_quoted || !ir_text_type_name(r->now.full, &scalar, &lanes))

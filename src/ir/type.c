@@ -34,6 +34,11 @@ const ir_type *ir_string(ir_module *m)
     return intern(m, IR_STRING, DT_NONE, 0, IR_GENERIC, NULL, false);
 }
 
+const ir_type *ir_tensor_map_type(ir_module *m)
+{
+    return intern(m, IR_TENSOR_MAP, DT_NONE, 0, IR_GENERIC, NULL, false);
+}
+
 const ir_type *ir_scalar(ir_module *m, dtype t)
 {
     const ir_type **known = &m->scalar_types[t];
@@ -73,6 +78,7 @@ int64_t ir_type_bytes(const ir_type *t)
     case IR_POINTER:
     case IR_TENSOR:
     case IR_STRING: return 8;
+    case IR_TENSOR_MAP: return 128;
     }
     return 0;
 }
@@ -94,6 +100,7 @@ void ir_type_print(const ir_type *t, str_buf *out)
     case IR_SCALAR: str_adds(out, dt_name(t->scalar)); break;
     case IR_VECTOR: str_addf(out, "%sx%d", dt_name(t->scalar), t->lanes); break;
     case IR_STRING: str_adds(out, "string"); break;
+    case IR_TENSOR_MAP: str_adds(out, "tensor_map"); break;
     case IR_POINTER:
     case IR_TENSOR: break;
     }

@@ -126,6 +126,8 @@ static void check_var(verifier *v, const ir_var *var)
         ir_verify_broken(v, "variable '%s' has a shape if it is a tensor", var->name);
     else if (var->tensor)
         check_tensor(v, var);
+    if ((var->type->kind == IR_TENSOR_MAP) != (var->map != NULL))
+        ir_verify_broken(v, "tensor maps such as '%s' are made by launches", var->name);
     if ((var->has_range && var->min > var->max) || var->divisor < 1)
         ir_verify_broken(v, "the facts about '%s' can hold", var->name);
 }
@@ -356,7 +358,8 @@ static void check_print(verifier *v, const ir_stmt *s)
         ir_verify_broken(v, "'print' has a format");
     for (int i = 0; i < s->arg_count; i++) {
         ir_verify_expr(v, s->args[i]);
-        if (s->args[i] && (s->args[i]->type->kind == IR_VOID || s->args[i]->type->kind == IR_TENSOR))
+        ir_type_kind kind = s->args[i] ? s->args[i]->type->kind : IR_SCALAR;
+        if (kind == IR_VOID || kind == IR_TENSOR || kind == IR_TENSOR_MAP)
             ir_verify_broken(v, "values are printed");
     }
 }
@@ -428,8 +431,41 @@ static void check_three(verifier *v, ir_expr *const *three, bool may_lack, const
         ir_verify_index(v, three[i], what);
 }
 
+static bool is_pattern(int bytes, int least)
+{
+    return bytes == 0 || (bytes >= least && bytes <= 256 && is_power_of_two(bytes));
+}
+
+// CUDA Driver API, cuTensorMapEncodeTiled: what it takes of what is known while compiling.
+static void check_map(verifier *v, const ir_func *f, const ir_var *var)
+{
+    const ir_tensor_map *of = var->map;
+    bool is_param = false;
+    for (size_t i = 0; of && i < f->params.len; i++)
+        is_param |= f->params.at[i] == of->tensor;
+    if (!is_param || !of->tensor->tensor || of->tensor->tensor->space != IR_GLOBAL) {
+        ir_verify_broken(v, "a tensor map is of a tensor among the parameters of its kernel");
+        return;
+    }
+    const ir_tensor *t = of->tensor->tensor;
+    if (t->rank < 1 || t->rank > IR_MAP_MAX_RANK || t->elem->kind != IR_SCALAR || dt_bits(t->elem->scalar) % 8) {
+        ir_verify_broken(v, "the tensor of '%s' has 1 to 5 dimensions of scalars of whole bytes", var->name);
+        return;
+    }
+    for (int i = 0; i < t->rank; i++)
+        if (of->box[i] < 1 || of->box[i] > IR_MAP_MAX_BOX)
+            ir_verify_broken(v, "the box of '%s' has extents from 1 to %d", var->name, IR_MAP_MAX_BOX);
+    int64_t row = of->box[t->rank - 1] * ir_type_bytes(t->elem);
+    if (row % 16 || (of->swizzle && row != of->swizzle))
+        ir_verify_broken(v, "rows of the box of '%s' are multiples of 16 bytes, or as long as the swizzle", var->name);
+    if (!is_pattern(of->swizzle, 32) || of->swizzle > 128 || !is_pattern(of->l2_promotion, 64))
+        ir_verify_broken(v, "the swizzle and the promotion of '%s' are patterns that there are", var->name);
+}
+
 static void check_head(verifier *v, const ir_func *f)
 {
+    for (size_t i = 0; i < f->maps.len; i++)
+        check_map(v, f, f->maps.at[i]);
     if (f->kind == IR_KERNEL) {
         check_three(v, f->grid, false, "a grid dimension");
         check_three(v, f->block, false, "a block dimension");
@@ -441,12 +477,12 @@ static void check_head(verifier *v, const ir_func *f)
         return;
     }
     // A device function may have a static array of shared memory.
-    bool has = f->dynamic_smem_bytes || f->min_blocks || f->pool_bytes;
+    bool has = f->dynamic_smem_bytes || f->min_blocks || f->dependent_launch || f->pool_bytes || f->maps.len;
     has |= f->kind == IR_HOST_FUNC && f->static_smem_bytes;
     for (int i = 0; i < 3; i++)
         has |= f->grid[i] || f->block[i] || f->cluster[i];
     if (has)
-        ir_verify_broken(v, "only kernels have a grid, blocks and dynamic shared memory");
+        ir_verify_broken(v, "only kernels have a grid, blocks, dynamic shared memory and tensor maps");
 }
 
 static void check_func(verifier *v, ir_func *f)
@@ -459,6 +495,10 @@ static void check_func(verifier *v, ir_func *f)
         declare(v, f->params.at[i]);
     for (size_t i = 0; i < f->params.len; i++)
         check_var(v, f->params.at[i]);
+    for (size_t i = 0; i < f->maps.len; i++) {
+        declare(v, f->maps.at[i]);
+        check_var(v, f->maps.at[i]);
+    }
     check_head(v, f);
     v->loops = 0;
     check_block(v, &f->body);

@@ -49,7 +49,8 @@ static bool is_value(const ir_type *t)
 void ir_verify_type(verifier *v, const ir_type *t)
 {
     for (; t && (t->kind == IR_POINTER || t->kind == IR_TENSOR); t = t->elem) {
-        if (!t->elem || t->elem->kind == IR_TENSOR || t->elem->kind == IR_STRING)
+        bool is_no_element = !t->elem || t->elem->kind == IR_TENSOR || t->elem->kind == IR_STRING;
+        if (is_no_element || t->elem->kind == IR_TENSOR_MAP)
             ir_verify_broken(v, "a pointer or tensor has scalars, vectors or pointers as elements");
         else if (t->kind == IR_TENSOR && t->elem->kind == IR_VOID)
             ir_verify_broken(v, "a tensor has elements");
@@ -249,7 +250,8 @@ static int64_t bits_of(const ir_type *t)
     case IR_POINTER: return 64;
     case IR_VOID:
     case IR_TENSOR:
-    case IR_STRING: break;
+    case IR_STRING:
+    case IR_TENSOR_MAP: break;
     }
     return -1;
 }
@@ -385,7 +387,8 @@ static bool check_shape_of_node(verifier *v, const ir_expr *e)
             return false;
         }
         ir_type_kind kind = e->args[i]->type->kind;
-        if (kind == IR_VOID || ((kind == IR_STRING || kind == IR_TENSOR) && e->op != IR_OP_INTRIN)) {
+        bool is_odd = kind == IR_STRING || kind == IR_TENSOR || kind == IR_TENSOR_MAP;
+        if (kind == IR_VOID || (is_odd && e->op != IR_OP_INTRIN)) {
             ir_verify_broken(v, "operands of '%s' are values", ir_op_name(e->op));
             return false;
         }

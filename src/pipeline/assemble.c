@@ -1,14 +1,15 @@
-// The last stage: NVRTC turns the CUDA text into PTX and machine code.
+// The last stage: NVRTC turns the CUDA text into PTX and machine code, unless the cache has what it made before.
 
 #include <string.h>
 
+#include "pipeline/keep.h"
 #include "pipeline/usage.h"
 #include "toolchain/log.h"
 #include "toolchain/nvrtc.h"
 
 static bool wants_cubin(const pl_options *o)
 {
-    return o->emit == PL_CUBIN || o->emit == PL_FATBIN || o->resource_usage;
+    return o->emit >= PL_CUBIN || o->resource_usage;
 }
 
 static const tool_nvrtc *open_nvrtc(pl_unit *u)
@@ -22,7 +23,7 @@ static const tool_nvrtc *open_nvrtc(pl_unit *u)
     return NULL;
 }
 
-static tool_compile_options options_of(pl_unit *u)
+tool_compile_options pl_nvrtc_options(pl_unit *u)
 {
     const pl_options *o = u->options;
     const char **extra = ARENA_ARRAY(&u->memory, const char *, o->nvrtc_option_count + 1);
@@ -40,8 +41,7 @@ static tool_compile_options options_of(pl_unit *u)
     };
 }
 
-// Whether the author wrote ptx(…) or cuda(…) texts, which go into the CUDA text as they stand.
-static bool has_author_texts(const ir_module *m)
+bool pl_has_author_texts(const ir_module *m)
 {
     for (size_t i = 0; i < m->intrins.len; i++) {
         const char *module = m->intrins.at[i]->module;
@@ -56,7 +56,7 @@ static bool report(pl_unit *u, const tool_result *result)
 {
     if (tool_nvrtc_report(&u->diags, &u->memory, result))
         return true;
-    bool is_ours = !has_author_texts(u->module);
+    bool is_ours = !pl_has_author_texts(u->module);
     u->status = is_ours || result->status == TOOL_FAILED ? PL_INTERNAL : PL_ERRORS;
     if (u->diags.all.len && is_ours)
         diag_help(VEC_LAST(&u->diags.all), "this is a bug in hdsc: please report it, with the source and the CUDA text "
@@ -64,17 +64,66 @@ static bool report(pl_unit *u, const tool_result *result)
     return false;
 }
 
+static bool compile(pl_unit *u, const tool_nvrtc *nvrtc, const tool_compile_options *options, tool_result *out)
+{
+    size_t span = pl_span_begin(&u->times, options->cubin ? "NVRTC and ptxas" : "NVRTC", 0);
+    tool_nvrtc_compile(nvrtc, &u->memory, options, u->cuda.at, out);
+    pl_span_end(&u->times, span);
+    u->origin = PL_COMPILED;
+    return report(u, out);
+}
+
+// NVRTC's identity: by its file where that tells, else by opening it.
+static bool identify(pl_unit *u, const tool_nvrtc **nvrtc, tool_nvrtc_identity *out)
+{
+    if (tool_nvrtc_identify(&u->memory, u->options->nvrtc_path, out))
+        return true;
+    *nvrtc = open_nvrtc(u);
+    return *nvrtc && tool_nvrtc_identity_of(&u->memory, *nvrtc, out);
+}
+
+static bool is_same_nvrtc(pl_unit *u, const tool_nvrtc *nvrtc, const tool_nvrtc_identity *expected)
+{
+    tool_nvrtc_identity found;
+    return tool_nvrtc_identity_of(&u->memory, nvrtc, &found) && strcmp(found.text, expected->text) == 0;
+}
+
+static bool find(pl_unit *u, const tool_compile_options *options, const tool_nvrtc_identity *identity, tool_result *out)
+{
+    pl_code_request request;
+    size_t span = pl_span_begin(&u->times, "cache", 0);
+    pl_code_request_make(u, options, identity, &request);
+    bool is_found = pl_code_find(u, &request, out);
+    pl_span_end(&u->times, span);
+    return is_found;
+}
+
+// What is found says what it said when it was made. What is kept compiled well, with the NVRTC that it is kept for.
+static bool find_or_compile(pl_unit *u, const tool_compile_options *options, tool_result *out)
+{
+    const tool_nvrtc *nvrtc = NULL;
+    tool_nvrtc_identity identity;
+    u->unkept = u->options->cache ? pl_code_unkept(u, options) : NULL;
+    bool is_kept = u->options->cache && !u->unkept && identify(u, &nvrtc, &identity);
+    if (u->status != PL_OK)
+        return false;
+    if (is_kept && find(u, options, &identity, out)) {
+        u->origin = PL_FROM_CACHE;
+        return report(u, out);
+    }
+    nvrtc = nvrtc ? nvrtc : open_nvrtc(u);
+    bool ok = nvrtc && compile(u, nvrtc, options, out);
+    if (ok && is_kept && is_same_nvrtc(u, nvrtc, &identity))
+        pl_code_keep(u, out);
+    cache_abandon(&u->ticket);
+    return ok;
+}
+
 bool pl_assemble(pl_unit *u)
 {
-    const tool_nvrtc *nvrtc = open_nvrtc(u);
-    if (!nvrtc)
-        return false;
-    tool_compile_options options = options_of(u);
+    tool_compile_options options = pl_nvrtc_options(u);
     tool_result result = {0};
-    size_t span = pl_span_begin(&u->times, options.cubin ? "NVRTC and ptxas" : "NVRTC", 0);
-    tool_nvrtc_compile(nvrtc, &u->memory, &options, u->cuda.at, &result);
-    pl_span_end(&u->times, span);
-    if (!report(u, &result))
+    if (!find_or_compile(u, &options, &result))
         return false;
     u->code = (pl_code){.ptx = result.ptx, .cubin = result.cubin};
     if (options.cubin)

@@ -15,17 +15,44 @@ static void *load(void *argument)
     if (setjmp(oom.jump) == 0) {
         src_map_init(&sources, &memory);
         diag_init(&unheard, &memory, &sources);
-        tool_nvrtc_open(&memory, &unheard, early->nvrtc_path);
+        tool_nvrtc_open(&memory, &unheard, early->options->nvrtc_path);
     }
     arena_free(&memory);
     return NULL;
 }
 
-void pl_early_start(pl_early *early, const pl_options *options)
+static void add_words(str_buf *out, const char *title, const char *const *words, int count)
+{
+    for (int i = 0; i < count; i++)
+        str_addf(out, "%s %s\n", title, words[i]);
+}
+
+// Most of what the CUDA text follows from. Imported files are not among it: where they change, NVRTC is loaded late.
+static str describe(arena *a, const pl_options *o, str input)
+{
+    str_buf out;
+    str_buf_init(&out, a);
+    str_addf(&out, "hdsc %s\nnvrtc %s\nkind %d\n", HDS_VERSION, o->nvrtc_path ? o->nvrtc_path : "", (int)o->emit);
+    str_addf(&out, "flags %d%d%d%d\ninput %s\n", o->line_info, o->device_debug, o->resource_usage, o->no_line, o->input);
+    for (int i = 0; i < o->arch_count; i++)
+        str_addf(&out, "arch %s\n", o->archs[i]->name);
+    for (int i = 0; i < o->define_count; i++)
+        str_addf(&out, "define %s=%s\n", o->defines[i].name, o->defines[i].value ? o->defines[i].value : "");
+    add_words(&out, "entry", o->entries, o->entry_count);
+    add_words(&out, "include", o->include_folders, o->include_count);
+    add_words(&out, "option", o->nvrtc_options, o->nvrtc_option_count);
+    str_add(&out, input);
+    return (str){str_text(&out), out.len};
+}
+
+void pl_early_start(pl_early *early, arena *a, const pl_options *options, str input)
 {
     bool is_needed = options->emit > PL_CU || options->resource_usage;
-    early->nvrtc_path = options->nvrtc_path;
-    early->is_running = is_needed && pthread_create(&early->thread, NULL, load, early) == 0;
+    early->options = options;
+    if (is_needed && options->cache)
+        early->work = describe(a, options, input);
+    if (is_needed && !cache_expects(options->cache, early->work))
+        early->is_running = pthread_create(&early->thread, NULL, load, early) == 0;
 }
 
 void pl_early_join(pl_early *early)
@@ -33,4 +60,10 @@ void pl_early_join(pl_early *early)
     if (early->is_running)
         pthread_join(early->thread, NULL);
     early->is_running = false;
+}
+
+void pl_early_expect(const pl_early *early)
+{
+    if (early->work.len)
+        cache_expect(early->options->cache, early->work);
 }

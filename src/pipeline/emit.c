@@ -2,8 +2,7 @@
 
 #include "pipeline/unit.h"
 
-// What the user asked for beside the architecture, for the header of the text; NULL: nothing.
-static const char *flags_of(pl_unit *u)
+const char *pl_unit_flags(pl_unit *u)
 {
     const pl_options *o = u->options;
     str_buf flags;
@@ -26,7 +25,7 @@ bool pl_emit(pl_unit *u)
         .header = true,
         .compiler = "hdsc " HDS_VERSION,
         .source_name = u->input_name,
-        .flags = flags_of(u),
+        .flags = pl_unit_flags(u),
         .kernels = &u->kernels,
     };
     str_buf text;

@@ -1,13 +1,15 @@
 #include "pipeline/interface.h"
 
-#include <jansson.h>
 #include <string.h>
+
+#include "pipeline/json.h"
 
 // The language promises it of every tensor parameter (lang/reference.md, 10.1).
 enum { TENSOR_ALIGNMENT = 16 };
 
 typedef struct describer {
     pl_unit *unit;
+    pl_json json;
     const cu_kernel_info *kernel;
     const char **names; // of the parameters, each once
 } describer;
@@ -49,32 +51,34 @@ static const char *name_of(const void *user, const ir_var *v)
 
 // ---- values -----------------------------------------------------------------------------------------------------
 
-// The parser takes UTF-8 only, so that only foreign IR text can hold anything else.
-static json_t *text_of(const char *text)
-{
-    json_t *value = text ? json_string(text) : NULL;
-    return value ? value : json_null();
-}
-
 // An integer, a text over the parameters, or null: what no caller can compute.
-static json_t *amount_of(describer *d, const ir_expr *e)
+static void amount(describer *d, const char *key, const ir_expr *e)
 {
     int64_t known;
-    if (ir_const_int(e, &known))
-        return json_integer(known);
+    if (ir_const_int(e, &known)) {
+        pl_json_integer(&d->json, key, known);
+        return;
+    }
     str_buf text;
     str_buf_init(&text, &d->unit->memory);
-    return pl_python_text(e, name_of, d, &text) ? json_string(str_text(&text)) : json_null();
+    bool is_known = pl_python_text(e, name_of, d, &text);
+    pl_json_text(&d->json, key, is_known ? str_text(&text) : NULL);
 }
 
-static json_t *dims_of(describer *d, ir_expr *const dims[3])
+static void dims(describer *d, const char *key, ir_expr *const extents[3])
 {
-    if (!dims[0])
-        return json_null();
-    json_t *list = json_array();
-    for (int i = 0; i < 3; i++)
-        json_array_append_new(list, dims[i] ? amount_of(d, dims[i]) : json_integer(1));
-    return list;
+    if (!extents[0]) {
+        pl_json_null(&d->json, key);
+        return;
+    }
+    pl_json_open_line(&d->json, key);
+    for (int i = 0; i < 3; i++) {
+        if (extents[i])
+            amount(d, NULL, extents[i]);
+        else
+            pl_json_integer(&d->json, NULL, 1);
+    }
+    pl_json_close(&d->json, ']');
 }
 
 // ---- parameters -------------------------------------------------------------------------------------------------
@@ -86,14 +90,14 @@ static const char *kind_of(const ir_var *v)
     return v->type->kind == IR_TENSOR ? "tensor" : v->type->kind == IR_POINTER ? "pointer" : "scalar";
 }
 
-static json_t *type_name(describer *d, const ir_type *t)
+static const char *type_name(describer *d, const ir_type *t)
 {
     if (t->kind == IR_VOID)
-        return json_string("void");
+        return "void";
     str_buf text;
     str_buf_init(&text, &d->unit->memory);
     ir_type_print(t, &text);
-    return json_string(str_text(&text));
+    return str_text(&text);
 }
 
 static int alignment_of(const ir_var *v)
@@ -102,80 +106,173 @@ static int alignment_of(const ir_var *v)
     return own > TENSOR_ALIGNMENT ? own : TENSOR_ALIGNMENT;
 }
 
-static void describe_tensor(describer *d, const ir_var *v, json_t *object)
+static void describe_tensor(describer *d, const ir_var *v)
 {
-    json_t *shape = json_array();
+    pl_json_open_line(&d->json, "shape");
     for (int i = 0; i < v->tensor->rank; i++)
-        json_array_append_new(shape, amount_of(d, v->tensor->shape[i]));
-    json_object_set_new(object, "shape", shape);
-    json_object_set_new(object, "alignment", json_integer(alignment_of(v)));
+        amount(d, NULL, v->tensor->shape[i]);
+    pl_json_close(&d->json, ']');
+    pl_json_integer(&d->json, "alignment", alignment_of(v));
 }
 
-static json_t *parameter(describer *d, size_t index)
+// What the declaration says of an integer beyond its type; a size is not negative anyway.
+static void describe_facts(describer *d, const ir_var *v)
+{
+    dtype t = v->type->scalar;
+    if (v->type->kind != IR_SCALAR || !dt_is_int(t) || t == DT_U64)
+        return;
+    if (v->has_range && v->min > (v->is_size ? 0 : dt_min(t)))
+        pl_json_integer(&d->json, "min", v->min);
+    if (v->has_range && v->max >= 0 && (uint64_t)v->max < dt_max_bits(t))
+        pl_json_integer(&d->json, "max", v->max);
+    if (v->divisor > 1)
+        pl_json_integer(&d->json, "multiple_of", v->divisor);
+}
+
+static void parameter(describer *d, size_t index)
 {
     const ir_var *v = d->kernel->func->params.at[index];
     bool is_scalar = v->type->kind == IR_SCALAR || v->type->kind == IR_VECTOR;
-    json_t *object = json_object();
-    json_object_set_new(object, "name", json_string(d->names[index]));
-    json_object_set_new(object, "kind", json_string(kind_of(v)));
-    json_object_set_new(object, "dtype", type_name(d, is_scalar ? v->type : v->type->elem));
+    pl_json_open(&d->json, NULL, '{');
+    pl_json_text(&d->json, "name", d->names[index]);
+    pl_json_text(&d->json, "kind", kind_of(v));
+    pl_json_text(&d->json, "dtype", type_name(d, is_scalar ? v->type : v->type->elem));
     if (v->type->kind == IR_TENSOR)
-        describe_tensor(d, v, object);
+        describe_tensor(d, v);
     if (!is_scalar)
-        json_object_set_new(object, "written", json_boolean(d->kernel->writes[index]));
-    return object;
+        pl_json_bool(&d->json, "written", d->kernel->writes[index]);
+    describe_facts(d, v);
+    pl_json_close(&d->json, '}');
+}
+
+// ---- assumptions ------------------------------------------------------------------------------------------------
+
+typedef struct search {
+    const ir_func *func;
+    bool finds_other;  // than parameters
+} search;
+
+static void look(void *user, ir_expr *e)
+{
+    search *s = user;
+    bool is_parameter = e->op != IR_OP_VAR;
+    for (size_t i = 0; i < s->func->params.len && !is_parameter; i++)
+        is_parameter = s->func->params.at[i] == e->u.var;
+    s->finds_other |= !is_parameter;
+}
+
+static void assumption(describer *d, ir_expr *e)
+{
+    search s = {.func = d->kernel->func};
+    str_buf text;
+    str_buf_init(&text, &d->unit->memory);
+    ir_walk_expr(d->unit->module, e, look, &s);
+    if (!s.finds_other && pl_python_text(e, name_of, d, &text))
+        pl_json_text(&d->json, NULL, str_text(&text));
+}
+
+// What the kernel takes for granted of its parameters, before it does anything.
+static void assumptions(describer *d)
+{
+    const ir_block *body = &d->kernel->func->body;
+    pl_json_open_line(&d->json, "assumptions");
+    for (size_t i = 0; i < body->stmts.len; i++) {
+        const ir_stmt *s = body->stmts.at[i];
+        if (s->kind == IR_ASSUME)
+            assumption(d, s->value);
+        else if (s->kind != IR_DECL && s->kind != IR_ALLOC && s->kind != IR_COMMENT)
+            break;
+    }
+    pl_json_close(&d->json, ']');
+}
+
+// ---- tensor maps ------------------------------------------------------------------------------------------------
+
+static void tensor_map(describer *d, const ir_var *v)
+{
+    const ir_tensor_map *of = v->map;
+    pl_json_open(&d->json, NULL, '{');
+    pl_json_text(&d->json, "name", v->name);
+    pl_json_text(&d->json, "tensor", name_of(d, of->tensor));
+    pl_json_open_line(&d->json, "box");
+    for (int i = 0; i < of->tensor->tensor->rank; i++)
+        pl_json_integer(&d->json, NULL, of->box[i]);
+    pl_json_close(&d->json, ']');
+    pl_json_integer(&d->json, "swizzle", of->swizzle);
+    pl_json_integer(&d->json, "l2_promotion", of->l2_promotion);
+    pl_json_close(&d->json, '}');
 }
 
 // ---- kernels ----------------------------------------------------------------------------------------------------
 
-static json_t *dynamic_bytes(describer *d)
+static void dynamic_bytes(describer *d)
 {
+    static const char key[] = "dynamic_shared_bytes";
     const ir_expr *wish = d->kernel->func->dynamic_smem_bytes;
-    int64_t pool = d->kernel->dynamic_smem_bytes, known;
-    if (!wish)
-        return json_integer(pool);
-    if (ir_const_int(wish, &known))
-        return json_integer(pool + known);
+    int64_t pool = d->kernel->dynamic_smem_bytes, known = 0;
+    if (!wish || ir_const_int(wish, &known)) {
+        pl_json_integer(&d->json, key, pool + known);
+        return;
+    }
     ir_module *m = d->unit->module;
     ir_expr *sum = ir_cast(m, (ir_expr *)wish, ir_scalar(m, DT_I64), wish->span);
-    return amount_of(d, pool ? ir_binary(m, IR_OP_ADD, sum, ir_int(m, DT_I64, pool), wish->span) : sum);
+    amount(d, key, pool ? ir_binary(m, IR_OP_ADD, sum, ir_int(m, DT_I64, pool), wish->span) : sum);
 }
 
-static json_t *kernel(pl_unit *u, const cu_kernel_info *info)
+static void launch(describer *d)
+{
+    const ir_func *f = d->kernel->func;
+    pl_json_open(&d->json, "tensor_maps", '[');
+    for (size_t i = 0; i < f->maps.len; i++)
+        tensor_map(d, f->maps.at[i]);
+    pl_json_close(&d->json, ']');
+    dims(d, "grid", f->grid);
+    dims(d, "block", f->block);
+    dims(d, "cluster", f->cluster);
+    if (d->kernel->min_blocks)
+        pl_json_integer(&d->json, "min_blocks", d->kernel->min_blocks);
+    else
+        pl_json_null(&d->json, "min_blocks");
+    pl_json_bool(&d->json, "dependent_launch", f->dependent_launch);
+    pl_json_integer(&d->json, "static_shared_bytes", d->kernel->static_smem_bytes);
+    dynamic_bytes(d);
+}
+
+static void kernel(describer *d, const cu_kernel_info *info)
 {
     const ir_func *f = info->func;
-    describer d = {.unit = u, .kernel = info, .names = name_parameters(u, f)};
-    json_t *object = json_object(), *parameters = json_array();
+    d->kernel = info;
+    d->names = name_parameters(d->unit, f);
+    pl_json_open(&d->json, NULL, '{');
+    pl_json_text(&d->json, "name", info->symbol);
+    pl_json_text(&d->json, "title", f->title ? f->title : f->name);
+    pl_json_text(&d->json, "doc", f->doc);
+    pl_json_open(&d->json, "parameters", '[');
     for (size_t i = 0; i < f->params.len; i++)
-        json_array_append_new(parameters, parameter(&d, i));
-    json_object_set_new(object, "name", json_string(info->symbol));
-    json_object_set_new(object, "title", text_of(f->title ? f->title : f->name));
-    json_object_set_new(object, "doc", text_of(f->doc));
-    json_object_set_new(object, "parameters", parameters);
-    json_object_set_new(object, "grid", dims_of(&d, f->grid));
-    json_object_set_new(object, "block", dims_of(&d, f->block));
-    json_object_set_new(object, "cluster", dims_of(&d, f->cluster));
-    json_object_set_new(object, "min_blocks", info->min_blocks ? json_integer(info->min_blocks) : json_null());
-    json_object_set_new(object, "static_shared_bytes", json_integer(info->static_smem_bytes));
-    json_object_set_new(object, "dynamic_shared_bytes", dynamic_bytes(&d));
-    return object;
+        parameter(d, i);
+    pl_json_close(&d->json, ']');
+    assumptions(d);
+    launch(d);
+    pl_json_close(&d->json, '}');
 }
 
 str pl_interface(pl_unit *u)
 {
-    json_t *document = json_object(), *kernels = json_array();
+    describer d = {.unit = u};
+    str_buf out;
+    str_buf_init(&out, &u->memory);
+    pl_json_init(&d.json, &out);
+    pl_json_open(&d.json, NULL, '{');
+    pl_json_text(&d.json, "compiler", "hdsc " HDS_VERSION);
+    pl_json_text(&d.json, "arch", u->arch->name);
+    pl_json_text(&d.json, "source", u->input_name);
+    pl_json_open(&d.json, "kernels", '[');
     for (size_t i = 0; i < u->kernels.len; i++) {
         if (u->kernels.at[i].func->is_public)
-            json_array_append_new(kernels, kernel(u, &u->kernels.at[i]));
+            kernel(&d, &u->kernels.at[i]);
     }
-    json_object_set_new(document, "compiler", json_string("hdsc " HDS_VERSION));
-    json_object_set_new(document, "arch", json_string(u->arch->name));
-    json_object_set_new(document, "source", text_of(u->input_name));
-    json_object_set_new(document, "kernels", kernels);
-    size_t flags = JSON_INDENT(2), len = json_dumpb(document, NULL, 0, flags);
-    char *text = arena_alloc(&u->memory, len + 1);
-    json_dumpb(document, text, len, flags);
-    text[len] = '\n';
-    json_decref(document);
-    return (str){text, len + 1};
+    pl_json_close(&d.json, ']');
+    pl_json_close(&d.json, '}');
+    str_addc(&out, '\n');
+    return (str){str_text(&out), out.len};
 }

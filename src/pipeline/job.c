@@ -52,6 +52,15 @@ static bool check_options(pl_job *job)
     return false;
 }
 
+// Before the work is done that would be in vain without it.
+static bool find_cc(pl_job *job)
+{
+    pl_kind kind = job->options->emit;
+    if (pl_kind_is_c(kind) && kind != PL_C)
+        job->cc = tool_cc_find(&job->memory, &job->diags, job->options->cc);
+    return job->cc || !pl_kind_is_c(kind) || kind == PL_C;
+}
+
 static bool read_input(pl_job *job)
 {
     const char *error = NULL, *path = job->options->input;
@@ -112,19 +121,44 @@ static pl_status gather(pl_job *job)
     return worst == PL_NO_MEMORY ? PL_ERRORS : worst;
 }
 
+static bool is_all_in_cache(const pl_job *job)
+{
+    for (int i = 0; i < job->unit_count; i++) {
+        if (!job->units[i].is_in_cache)
+            return false;
+    }
+    return true;
+}
+
+// What is made of them is made in their memory, on this thread.
+static bool is_compiled(pl_job *job)
+{
+    bool ok = true;
+    for (int i = 0; i < job->unit_count; i++) {
+        pl_unit *u = &job->units[i];
+        ok = ok && u->status == PL_OK;
+        u->memory.oom = &job->oom;
+    }
+    return ok;
+}
+
 static pl_status run(pl_job *job)
 {
     set_up(job);
     if (!check_options(job) || !read_input(job))
         return PL_ERRORS;
+    if (!find_cc(job))
+        return PL_TOOLCHAIN;
     size_t span = pl_span_begin(&job->times, "compile", 0);
-    pl_early_start(&job->early, job->options);
+    pl_early_start(&job->early, &job->memory, job->options, job->input);
     run_units(job);
     pl_early_join(&job->early);
     pl_span_end(&job->times, span);
+    pl_status made = is_compiled(job) ? pl_make_product(job) : PL_OK;
     pl_status status = gather(job);
-    if (status == PL_OK && !pl_write_output(job))
-        status = PL_ERRORS;
+    if (status == PL_OK && is_all_in_cache(job))
+        pl_early_expect(&job->early);
+    status = made > status ? made : status;
     job->total_us = pl_now_us() - job->times.origin_us;
     return status;
 }

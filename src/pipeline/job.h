@@ -1,9 +1,9 @@
-// One call of the compiler: an input file, compiled for each architecture, and the output written if all went well.
+// One input file, compiled for each architecture, and what came of it. Writing that is for the caller (pipeline/files.h).
 //
 //     pl_job job;
 //     pl_job_init(&job, &options, NULL);
 //     pl_status status = pl_job_run(&job);
-//     … job.diags, job.dump, job.usage …
+//     … job.diags, job.dump, job.usage, job.product …
 //     pl_job_free(&job);
 //
 // Nothing here prints. Several jobs may run at once; [options] must outlive the job.
@@ -11,6 +11,15 @@
 
 #include "pipeline/early.h"
 #include "pipeline/unit.h"
+#include "toolchain/cc.h"
+
+// What came out, as bytes that outlive nothing but the job's memory. All empty unless the status is PL_OK.
+typedef struct pl_product {
+    str output;    // of the kind that was asked for; the object where that is an archive or a shared library
+    str header;    // of C, where options.header_name asks for one
+    str depends;   // the files that were read, each name with its 0: the input (unless standard input), then imported ones
+    str manifest;  // where options.manifest asks for it: a JSON object (docs/aot.md, "inputs")
+} pl_product;
 
 typedef struct pl_job {
     const pl_options *options;
@@ -22,7 +31,9 @@ typedef struct pl_job {
     pl_unit *units;      // one for each architecture
     int unit_count;
     str input;
+    const tool_cc *cc;   // for kinds that need it
     pl_early early;
+    pl_product product;
     str_buf dump;        // what --dump asked for
     str_buf usage;       // the tables of --resource-usage
     pl_times times;      // of what is not a unit's: reading and writing
@@ -39,7 +50,17 @@ void pl_job_free(pl_job *job);
 
 // merge.c: adds the messages of [from] that [to] does not have. Files are known by name and text.
 void pl_diags_merge(diag_context *to, const diag_context *from);
-// output.c: writes what the units made; false after reporting why not.
-bool pl_write_output(pl_job *job);
+// output.c: the product of what the units made; its status.
+pl_status pl_make_product(pl_job *job);
+// c_code.c: its header, and of kinds of C its output. Reports to the first unit.
+pl_status pl_make_c(pl_job *job);
+// "matmul" of "dir/matmul.hds", fit for the name of a file and of a member of an archive.
+const char *pl_stem(arena *a, const char *input);
+// depends.c
+str pl_depends(pl_job *job);
+// manifest.c
+str pl_manifest(pl_job *job);
 // fatbin.c: all units in one container, in the memory of the job; false after reporting why not.
 bool pl_make_fatbin(pl_job *job, str *out);
+// Of which unit the PTX is for newer GPUs: the newest whose architecture is not the only one that its code runs on; -1: none.
+int pl_ptx_unit(const pl_job *job);

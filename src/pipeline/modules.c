@@ -27,6 +27,12 @@ static void remember(pl_finder *f, const char *key, src_file *file, bool is_stdl
     map_put_ptr(&f->places, file, p);
 }
 
+bool pl_finder_is_on_disk(const pl_finder *f, const src_file *file)
+{
+    const place *p = map_get_ptr(&f->places, file);
+    return p && (!p->is_stdlib || f->stdlib_folder);
+}
+
 // Two ways to write a path are one file.
 static const char *canonical(arena *a, const char *path)
 {
@@ -51,7 +57,7 @@ static const char *slashed(arena *a, const char *dotted)
     return path;
 }
 
-static src_file *from_disk(pl_finder *f, const char *path, bool is_stdlib, const char *folder)
+static src_file *read_module(pl_finder *f, const char *path, bool is_stdlib, const char *folder)
 {
     const char *key = canonical(f->arena, path), *error = NULL;
     src_file *file = map_get(&f->by_path, key, strlen(key));
@@ -63,6 +69,17 @@ static src_file *from_disk(pl_finder *f, const char *path, bool is_stdlib, const
     file = src_add(f->sources, path, text);
     if (file)
         remember(f, key, file, is_stdlib, folder);
+    return file;
+}
+
+static src_file *from_disk(pl_finder *f, const char *path, bool is_stdlib, const char *folder)
+{
+    src_file *file = read_module(f, path, is_stdlib, folder);
+    for (size_t i = 0; i < f->tried.len; i++) {
+        if (strcmp(f->tried.at[i].path, path) == 0)
+            return file;
+    }
+    VEC_PUSH(f->arena, &f->tried, ((pl_tried){path, file}));
     return file;
 }
 

@@ -8,6 +8,12 @@
 
 extern const embedded_text pl_stdlib[];  // stdlib/*.hds
 
+// A path that was looked at.
+typedef struct pl_tried {
+    const char *path;
+    const src_file *file;  // NULL: nothing that can be read is there
+} pl_tried;
+
 typedef struct pl_finder {
     arena *arena;
     src_map *sources;
@@ -16,10 +22,13 @@ typedef struct pl_finder {
     int include_count;
     map by_path;  // resolved path -> src_file, so that a module is one file whoever imports it
     map places;   // src_file -> where it is, for relative imports
+    VEC(pl_tried) tried;  // on disk, each path once, in the order of looking
 } pl_finder;
 
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources);
 // Registers the file that is compiled, so that an import of it is seen as a cycle.
 void pl_finder_add_main(pl_finder *f, src_file *file);
+// Whether it is a file on disk, as opposed to one of the library that is built in.
+bool pl_finder_is_on_disk(const pl_finder *f, const src_file *file);
 // A tc_find_module with the finder as its [user].
 src_file *pl_find_module(void *user, const char *path, int level, const src_file *importer, const char **looked);

@@ -2,21 +2,32 @@
 
 #include <string.h>
 
-static const char *const names[PL_KIND__COUNT] = {
-    [PL_NOTHING] = "nothing", [PL_TOKENS] = "tokens", [PL_AST] = "ast",     [PL_HIR] = "hir",
-    [PL_JSON] = "json",       [PL_CU] = "cu",         [PL_PTX] = "ptx",     [PL_CUBIN] = "cubin",
-    [PL_FATBIN] = "fatbin",
+typedef struct row {
+    const char *name, *ending;
+} row;
+
+static const row kinds[PL_KIND__COUNT] = {
+    [PL_NOTHING] = {"nothing", "nothing"}, [PL_TOKENS] = {"tokens", "tokens"}, [PL_AST] = {"ast", "ast"},
+    [PL_HIR] = {"hir", "hir"},             [PL_JSON] = {"json", "json"},       [PL_CU] = {"cu", "cu"},
+    [PL_PTX] = {"ptx", "ptx"},             [PL_CUBIN] = {"cubin", "cubin"},    [PL_FATBIN] = {"fatbin", "fatbin"},
+    [PL_C] = {"c", "c"},                   [PL_OBJECT] = {"object", "o"},      [PL_ARCHIVE] = {"archive", "a"},
+    [PL_SHARED] = {"shared", "so"},
 };
 
 const char *pl_kind_name(pl_kind kind)
 {
-    return names[kind];
+    return kinds[kind].name;
+}
+
+const char *pl_kind_ending(pl_kind kind)
+{
+    return kinds[kind].ending;
 }
 
 bool pl_kind_find(const char *name, pl_kind *out)
 {
     for (int kind = PL_TOKENS; kind < PL_KIND__COUNT; kind++) {
-        if (strcmp(names[kind], name) == 0) {
+        if (strcmp(kinds[kind].name, name) == 0) {
             *out = (pl_kind)kind;
             return true;
         }
@@ -27,5 +38,16 @@ bool pl_kind_find(const char *name, pl_kind *out)
 bool pl_kind_of_path(const char *path, pl_kind *out)
 {
     const char *dot = strrchr(path, '.');
-    return dot && !strchr(dot, '/') && pl_kind_find(dot + 1, out);
+    for (int kind = PL_TOKENS; dot && kind < PL_KIND__COUNT; kind++) {
+        if (strcmp(kinds[kind].ending, dot + 1) == 0) {
+            *out = (pl_kind)kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pl_kind_is_c(pl_kind kind)
+{
+    return kind >= PL_C && kind <= PL_SHARED;
 }

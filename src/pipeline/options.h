@@ -1,6 +1,7 @@
 // What a compilation is asked for: one input file, the architectures, and what is to come out.
 #pragma once
 
+#include "cache/cache.h"
 #include "target/arch.h"
 #include "typecheck/typecheck.h"
 
@@ -13,18 +14,23 @@ typedef enum pl_kind {
     PL_CU,       // CUDA C++
     PL_PTX,
     PL_CUBIN,
-    PL_FATBIN,   // the machine code of every architecture and the PTX of the newest
+    PL_FATBIN,   // the machine code of every architecture and portable PTX
+    PL_C,        // C over libhdsrt, with such an image in it
+    PL_OBJECT,   // that, compiled
+    PL_ARCHIVE,  // a static library of such objects
+    PL_SHARED,   // a shared one
     PL_KIND__COUNT
 } pl_kind;
 
-const char *pl_kind_name(pl_kind kind);              // "ptx", which is also the ending of its files
+const char *pl_kind_name(pl_kind kind);              // "object", for --emit
+const char *pl_kind_ending(pl_kind kind);            // "o", of its files
 bool pl_kind_find(const char *name, pl_kind *out);   // by name
 bool pl_kind_of_path(const char *path, pl_kind *out);  // by the ending of a file name
+bool pl_kind_is_c(pl_kind kind);                     // PL_C and what is made of it
 
 typedef struct pl_options {
     const char *input;  // a path (.hds, or .hir: IR text), or "-"
     pl_kind emit;
-    const char *output;  // a path or "-"; NULL when [emit] is PL_NOTHING
     const arch *const *archs;
     int arch_count;  // at least 1
 
@@ -46,6 +52,12 @@ typedef struct pl_options {
     bool no_line;               // leave #line out of the CUDA text
     size_t memory_limit_bytes;  // of each unit; 0: none
 
+    // C, and what is made of it
+    const char *header_name;  // what the C header is called: "matmul.h". NULL: none; kinds of C need one
+    const char *prefix;       // before the names of entries; NULL: none
+    const char *cc;           // the C compiler's command; NULL: $CC or the usual ones
+    bool manifest;            // say what was made, for --manifest
+
     // Diagnostics
     const char *const *warnings;  // "shadow", "no-shadow", …: groups that exist
     int warning_count;
@@ -53,6 +65,7 @@ typedef struct pl_options {
     int error_limit;  // 0: the default; -1: none
 
     // NVRTC
+    cache *cache;            // of what it made; NULL: none
     const char *nvrtc_path;  // NULL: where CUDA is usually installed
     const char *const *nvrtc_options;
     int nvrtc_option_count;

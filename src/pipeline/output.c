@@ -1,8 +1,6 @@
-// What a job writes: nothing unless everything before went well, and whole files only (base/file.h).
+// What a job delivers: nothing unless everything before went well.
 
 #include "pipeline/job.h"
-
-#include "base/file.h"
 
 static bool output_of(pl_job *job, str *out)
 {
@@ -22,6 +20,10 @@ static bool output_of(pl_job *job, str *out)
     case PL_HIR:
     case PL_JSON:
     case PL_CU:
+    case PL_C:
+    case PL_OBJECT:
+    case PL_ARCHIVE:
+    case PL_SHARED:
     case PL_KIND__COUNT:
         break;
     }
@@ -29,18 +31,21 @@ static bool output_of(pl_job *job, str *out)
     return true;
 }
 
-bool pl_write_output(pl_job *job)
+pl_status pl_make_product(pl_job *job)
 {
-    const char *path = job->options->output, *error = NULL;
-    if (!path)
-        return true;
-    str text;
-    if (!output_of(job, &text))
-        return false;
-    size_t span = pl_span_begin(&job->times, "write", 0);
-    bool ok = file_write(&job->memory, path, text, &error);
+    pl_product *p = &job->product;
+    size_t span = pl_span_begin(&job->times, "output", 0);
+    pl_status status = PL_OK;
+    if (!pl_kind_is_c(job->options->emit) && !output_of(job, &p->output))
+        status = PL_INTERNAL;
+    if (job->options->header_name && status == PL_OK)
+        status = pl_make_c(job);
+    if (status == PL_OK) {
+        p->depends = pl_depends(job);
+        p->manifest = job->options->manifest ? pl_manifest(job) : (str){"", 0};
+    } else {
+        *p = (pl_product){0};
+    }
     pl_span_end(&job->times, span);
-    if (!ok)
-        diag_report(&job->diags, HDS0494, (src_span){0, 0}, path, error);
-    return ok;
+    return status;
 }

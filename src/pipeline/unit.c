@@ -37,6 +37,7 @@ void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, dou
 void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
 {
     if (setjmp(u->oom.jump) != 0) {
+        cache_abandon(&u->ticket);
         u->status = PL_NO_MEMORY;
         return;
     }

@@ -9,6 +9,7 @@
 #include "pipeline/modules.h"
 #include "pipeline/options.h"
 #include "pipeline/times.h"
+#include "toolchain/cubin.h"
 
 // In order of gravity. The exit code of the program follows from it.
 typedef enum pl_status {
@@ -18,6 +19,9 @@ typedef enum pl_status {
     PL_INTERNAL,   // our bug
     PL_NO_MEMORY,
 } pl_status;
+
+// Where machine code came from.
+typedef enum pl_origin { PL_NOT_ASKED, PL_COMPILED, PL_FROM_CACHE } pl_origin;
 
 // What the CUDA compiler made of a unit.
 typedef struct pl_code {
@@ -47,6 +51,11 @@ typedef struct pl_unit {
     str cuda;
     cu_kernel_list kernels;  // those of [cuda]
     pl_code code;
+    tool_usage_list costs;   // of the kernels in [code.cubin]
+    pl_origin origin;    // of [code]
+    const char *unkept;  // why it was not looked for in the cache and is not kept there; NULL: it is, if there is one
+    cache_ticket ticket; // while it is made
+    bool is_in_cache;    // it was found there, or given to it
     str_buf dump;    // what --dump asks for
     str_buf usage;   // the table of --resource-usage
     pl_status status;
@@ -61,8 +70,12 @@ bool pl_unit_add_source(pl_unit *u);
 // What elaboration is told, from the unit's options.
 tc_options pl_unit_elaboration(pl_unit *u);
 bool pl_unit_is_ir_text(const pl_unit *u);  // .hir: IR instead of source
+// What the user asked for beside the architecture, for the head of a text; NULL: nothing.
+const char *pl_unit_flags(pl_unit *u);
 
 // pipeline.c: all stages in order. emit.c and assemble.c: the last two of them; false after errors.
 void pl_compile(pl_unit *u);
 bool pl_emit(pl_unit *u);
 bool pl_assemble(pl_unit *u);
+// Whether the author wrote ptx(…) or cuda(…) texts, which go into the CUDA text as they stand.
+bool pl_has_author_texts(const ir_module *m);

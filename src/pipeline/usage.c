@@ -110,6 +110,7 @@ void pl_usage(pl_unit *u, str log)
     if (!tool_cubin_usage(&u->memory, u->code.cubin.at, u->code.cubin.len, &list))
         return;
     tool_usage_add_log(&list, log);
+    u->costs = list;
     if (u->options->resource_usage)
         add_head(u);
     for (size_t i = 0; i < u->kernels.len; i++) {

@@ -50,7 +50,9 @@ static void find_in_instruction(finder *x, const ir_expr *e)
     int effects = e->u.intrin->effects;
     for (int i = 0; i < e->arg_count; i++) {
         const ir_expr *a = e->args[i];
-        if ((a->op == IR_OP_ADDR || a->op == IR_OP_VAR) && number_of(x->func, a->u.var) >= 0)
+        if (a->op == IR_OP_VAR && a->u.var->map)
+            note(x, a->u.var->map->tensor, effects & IR_EFFECT_READS_GLOBAL, effects & IR_EFFECT_WRITES_GLOBAL);
+        else if ((a->op == IR_OP_ADDR || a->op == IR_OP_VAR) && number_of(x->func, a->u.var) >= 0)
             note(x, a->u.var, true, effects & (IR_EFFECT_WRITES_GLOBAL | IR_EFFECT_VOLATILE));
     }
 }

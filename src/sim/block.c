@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "sim/barrier.h"
+#include "sim/bulk.h"
 #include "sim/check.h"
 #include "sim/exec.h"
 
@@ -188,6 +189,8 @@ static bool run_turns(sim_block *b)
 static void finish_block(sim_block *b)
 {
     uint64_t instructions = 0;
+    if (!b->alive && b->launch->code->uses_copy_engine)
+        sim_bulk_block_ends(b);
     for (int i = 0; i < b->warp_count; i++)
         instructions += b->warps[i].instructions;
     __atomic_add_fetch(&b->launch->device->instructions, instructions, __ATOMIC_RELAXED);

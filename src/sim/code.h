@@ -106,13 +106,15 @@ typedef struct sim_code {
     uint32_t local_bytes;   // addressable private memory per thread
     bool *writes;           // which parameters are tensors that are evidently written
     // Kernels: code that computes grid, block, cluster and dynamic shared memory from the parameters, from cell [shape_cell]
-    // on: ten i64 values; then the number of elements of each parameter, 0 of those that are no tensors.
+    // on: ten i64 values; then the number of elements of each parameter, 0 of those that are no tensors; then for each
+    // tensor map IR_MAP_MAX_RANK extents of its tensor.
     struct sim_code *shape;
     uint32_t shape_cell;
     // Kernels: the tensors in the shared memory of their blocks, those of functions included, in order of offset; red zones
     // stand between them. None where the IR has been through allocate-shared: then all of it is one region.
     VEC(sim_shared_tensor) shared;
     uint32_t shared_bytes;  // red zones included, without what the launch adds
+    bool uses_copy_engine;  // kernels: instructions of hidet.lang.tma with a tensor map
     bool talks_between_blocks;  // atomics, ordered or volatile accesses to global memory, here or in what it calls
 } sim_code;
 

@@ -4,7 +4,7 @@
 
 #include "sim/finding.h"
 
-enum { LARGEST_BLOCK = 1024, TENSOR_ALIGN = 16 };
+enum { LARGEST_BLOCK = 1024, TENSOR_ALIGN = 16, MAP_ROW = 16 };
 
 typedef struct launching {
     const sim_launch *l;
@@ -138,8 +138,40 @@ static bool check_tensors(const launching *x)
     return true;
 }
 
+// ---- tensor maps -----------------------------------------------------------------------------------------------------
+
+// CUDA Driver API, cuTensorMapEncodeTiled. Addresses are multiples of 16 bytes, as of all tensor parameters.
+static bool check_map(const launching *x, const sim_tensor_map *m)
+{
+    const ir_tensor *t = m->var->map->tensor->tensor;
+    const char *name = m->var->map->tensor->name;
+    int64_t each = ir_type_bytes(t->elem), row = m->extent[t->rank - 1] * each;
+    for (int d = 0; d < t->rank; d++)
+        if (m->extent[d] < 1 || m->extent[d] > (int64_t)1 << 32)
+            return refuse(x, NULL, "'%s' has an extent of %" PRId64 ", and a tensor map takes 1 to 4294967296", name,
+                          m->extent[d]);
+    if (t->rank > 1 && row % MAP_ROW)
+        return refuse(x, arena_printf(x->arena, "let the last extent be a multiple of %" PRId64 ", or copy without a tensor map",
+                                      MAP_ROW / each),
+                      "the rows of '%s' have %" PRId64 " bytes, and a tensor map wants multiples of %d", name, row, MAP_ROW);
+    int64_t stride = each;
+    for (int d = t->rank - 1; d > 0; d--)
+        if (__builtin_mul_overflow(stride, m->extent[d], &stride) || stride >= (int64_t)1 << 40)
+            return refuse(x, NULL, "'%s' is too large for a tensor map: its strides are below 2^40 bytes", name);
+    return true;
+}
+
+static bool check_maps(const launching *x)
+{
+    const int64_t *grid = x->l->shape.grid;
+    bool all = true;
+    for (size_t i = 0; grid[0] && grid[1] && grid[2] && i < x->l->kernel->maps.len; i++)
+        all = all && check_map(x, &x->l->maps[i]);
+    return all;
+}
+
 bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site, arena *scratch)
 {
     launching x = {l, elements, site, scratch};
-    return check_extents(&x) && check_shared(&x) && check_tensors(&x);
+    return check_extents(&x) && check_shared(&x) && check_tensors(&x) && check_maps(&x);
 }

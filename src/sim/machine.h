@@ -96,6 +96,7 @@ struct sim_launch {
     const uint64_t *args;
     const sim_field *arg_fields;  // of each; NULL: none have any
     int arg_count;
+    const sim_tensor_map *maps;    // of the kernel's maps, in their order
     sim_launch_shape shape;
     int64_t block_count;
     uint64_t number;       // launches so far
@@ -116,6 +117,7 @@ struct sim {
     const sim_field *arg_fields;   // of the arguments of the call or launch that comes next; NULL: none
     uint64_t instructions;
     map constants;                 // sim_program* -> uint64_t[] addresses of its constant tensors
+    struct sim_loose *loose;       // arenas of what runs now, for when memory runs out and nobody comes back to them
 };
 
 // ---- cells ----------------------------------------------------------------------------------------------------

@@ -83,16 +83,20 @@ uint8_t *sim_atomic(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t a
 uint8_t *sim_atomic_store(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, sim_sem sem,
                           sim_reach reach);
 
-// ---- asynchronous copies (cp.async) -------------------------------------------------------------------------------
+// ---- asynchronous copies ------------------------------------------------------------------------------------------
 
 // The bytes at the destination are on their way: until [sim_async_land], any access to them by anyone is a finding
 // (HDS0609) that shows the place of the copy.
-// Gives what [sim_async_land] must know to find out whether the source was written in between.
-uint32_t sim_async_start(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes,
-                         int present);
+typedef struct sim_async_piece {
+    uint32_t site, lane;
+    uint64_t to, from;
+    int bytes, present;  // the first [present] come from [from], the others are zeros; up to 64
+    int align;           // both addresses must be multiples of it
+    uint32_t started;    // set by sim_async_start, by which sim_async_land knows whether the source was written in between
+} sim_async_piece;
+void sim_async_start(struct sim_warp *w, sim_async_piece *piece);
 // They have arrived, as if the lane wrote them now.
-void sim_async_land(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes,
-                    int present, uint32_t started);
+void sim_async_land(struct sim_warp *w, const sim_async_piece *piece);
 
 // ---- order (race.c) ----------------------------------------------------------------------------------------------
 

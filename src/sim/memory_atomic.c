@@ -1,13 +1,5 @@
-// Atomic accesses, and copies that arrive later (cp.async).
+// Atomic accesses, and copies that arrive later.
 #include "sim/memory_priv.h"
-
-// The lane's access alone. [address]: of all lanes, filled here.
-static bool open_lane(sim_touch *t, sim_warp *w, uint32_t site, uint32_t lane, uint64_t *address, int bytes,
-                      uint32_t kind)
-{
-    sim_touch_open(t, w, NULL, site, (uint32_t)1 << lane, address, bytes, bytes, kind);
-    return sim_touch_next(t);
-}
 
 static void spread(uint64_t *address, uint64_t value)
 {
@@ -99,28 +91,31 @@ static void forgive(sim_warp *w, uint64_t to, int bytes)
         sim_shadow_mark(w->block->shadow, offset, (uint64_t)bytes);
 }
 
-uint32_t sim_async_start(sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
+// The bytes that a piece writes, for its lane alone. [at]: addresses of all lanes, filled here.
+static bool open_target(sim_touch *t, sim_warp *w, const sim_async_piece *p, uint64_t *at)
+{
+    spread(at, p->to);
+    sim_touch_open(t, w, NULL, p->site, (uint32_t)1 << p->lane, at, p->bytes, p->align, SIM_NOTE_WRITE);
+    return sim_touch_next(t);
+}
+
+void sim_async_start(sim_warp *w, sim_async_piece *p)
 {
     sim_touch t;
     uint64_t at[SIM_LANES];
-    uint32_t started = 0;
-    if (present > 0) {
-        // The whole piece is aligned, though only its first bytes are read.
-        spread(at, from);
-        sim_touch_open(&t, w, NULL, site, (uint32_t)1 << lane, at, present, bytes, 0);
+    p->started = 0;
+    if (p->present > 0) {
+        spread(at, p->from);
+        sim_touch_open(&t, w, NULL, p->site, (uint32_t)1 << p->lane, at, p->present, p->align, 0);
         if (sim_touch_next(&t)) {
-            unwritten_of(&t, lane);
-            started = t.target == SIM_IN_GLOBAL ? t.mine : 0;
+            unwritten_of(&t, p->lane);
+            p->started = t.target == SIM_IN_GLOBAL ? t.mine : 0;
         }
     }
-    spread(at, to);
-    if (open_lane(&t, w, site, lane, at, bytes, SIM_NOTE_WRITE)) {
-        if (t.checks)
-            sim_shadow_pend(&t, lane);
-    } else {
-        forgive(w, to, bytes);
-    }
-    return started;
+    if (!open_target(&t, w, p, at))
+        forgive(w, p->to, p->bytes);
+    else if (t.checks)
+        sim_shadow_pend(&t, p->lane);
 }
 
 // Whether a thread of the block has written the source since the copy started. (What other blocks write is a race with
@@ -141,40 +136,42 @@ static void check_source(sim_touch *t, uint32_t lane, int bytes, uint32_t starte
 }
 
 // The bytes that have come, and which of them nobody wrote. What is wrong with the place was said at the start.
-static uint64_t fetch(sim_warp *w, uint32_t site, uint32_t lane, uint64_t from, int present, uint32_t started,
-                      uint8_t *bytes)
+static uint64_t fetch(sim_warp *w, const sim_async_piece *p, uint8_t *bytes)
 {
     sim_touch t;
     uint64_t at[SIM_LANES], first, poison = 0;
-    if (present <= 0)
+    uint32_t lane = p->lane;
+    if (p->present <= 0)
         return 0;
-    spread(at, from);
-    sim_touch_open(&t, w, NULL, site, (uint32_t)1 << lane, at, present, 1, 0);
+    spread(at, p->from);
+    sim_touch_open(&t, w, NULL, p->site, (uint32_t)1 << lane, at, p->present, 1, 0);
     if (!sim_touch_next(&t))
         return 0;
-    sim_bytes_get(bytes, sim_touch_at(&t, lane), present, present);
-    if (started && t.checks && t.shadow && t.shadow->write)
-        check_source(&t, lane, present, started);
-    for (int i = 0; t.checks && t.shadow && t.shadow->write && i < present; i++) {
+    sim_bytes_get(bytes, sim_touch_at(&t, lane), p->present, p->present);
+    if (p->started && t.checks && t.shadow && t.shadow->write)
+        check_source(&t, lane, p->present, p->started);
+    for (int i = 0; t.checks && t.shadow && t.shadow->write && i < p->present; i++) {
         if (!sim_shadow_is_written(t.shadow, t.offset[lane] + (uint64_t)i, 1, &first))
             poison |= (uint64_t)1 << i;
     }
     return poison;
 }
 
-void sim_async_land(sim_warp *w, uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present,
-                    uint32_t started)
+void sim_async_land(sim_warp *w, const sim_async_piece *p)
 {
     sim_touch t;
     uint64_t at[SIM_LANES];
     uint8_t value[SIM_TOUCH_BYTES] = {0};
-    uint64_t poison = fetch(w, site, lane, from, present, started, value);
-    spread(at, to);
-    if (!open_lane(&t, w, site, lane, at, bytes, SIM_NOTE_WRITE))
+    uint64_t poison = fetch(w, p, value);
+    if (!open_target(&t, w, p, at))
         return;
+    if (poison && t.target == SIM_IN_GLOBAL) {
+        sim_report_poison(&t, p->lane, "a value stored to global memory", 0);
+        poison = 0;
+    }
     if (t.checks)
-        sim_shadow_land(&t, lane, poison);
-    sim_bytes_put(sim_touch_at(&t, lane), value, bytes, bytes);
+        sim_shadow_land(&t, p->lane, poison);
+    sim_bytes_put(sim_touch_at(&t, p->lane), value, p->bytes, p->bytes);
     if (w->field)
-        sim_fields_move(w, lane, to, from, bytes, present);
+        sim_fields_move(w, p->lane, p->to, p->from, p->bytes, p->present);
 }

@@ -165,6 +165,8 @@ void sim_report_red_zone(sim_touch *t, uint32_t lane);
 // The source of a copy on its way, which [t] reads when it arrives, was written by [writer].
 void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer);
 void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site);
+// The copy engine reads, for the lane, what [thread] wrote at [write_site] and did not fence.
+void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t offset, uint32_t write_site, int thread);
 void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why);
 // [rest]: not [other] itself races, but one that read together with it and is not known by name: another lane of the
 // warp, a thread of another warp or of another block. [value]: what a write writes, NULL: unknown.
@@ -214,6 +216,7 @@ struct sim_order {
     map locations;       // address -> sim_location
     int64_t shadow_bytes;     // of shared memory, as counted
     sim_field *shared_field;  // of each byte of shared memory; NULL: nobody has asked
+    struct sim_bulk *bulk;    // memory_bulk.c; NULL: the kernel does not use the copy engine, or nothing is checked
 };
 
 // What lanes of a warp know beyond barriers: made when it is needed.
@@ -268,6 +271,11 @@ bool sim_order_met_nobody(const sim_warp *w, uint32_t since);
 // what the lane knows, itself included. Addresses in shared and global memory.
 void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach);
 void sim_order_give(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach);
+
+// ---- the copy engine (memory_bulk.c; bulk.h has the rest) ------------------------------------------------------------
+
+void sim_bulk_start(sim_block *b);          // a block of a kernel that uses it begins
+void sim_bulk_note_write(sim_touch *t);     // lanes write to shared memory; only where the block has [bulk]
 
 // ---- what blocks know of each other (race_remote.c) ------------------------------------------------------------------
 //

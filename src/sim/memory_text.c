@@ -317,9 +317,33 @@ void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site)
         f.other = (sim_actor){copy_site, f.who.block, -1, -1};
         f.other_text = copy_site != t->site ? "the copy starts here" : NULL;
     }
-    f.help = "wait for the copy first (wait_group, wait_all), and make it everybody's with syncthreads()";
+    f.help = t->w->block->order->bulk
+                 ? "wait for the copy first (the mbarrier of a load, wait_group_read of a store), and let all threads know"
+                 : "wait for the copy first (wait_group, wait_all), and make it everybody's with syncthreads()";
     tell(t, &f);
     arena_reset(scratch_of(t), mark);
+}
+
+void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t offset, uint32_t write_site, int thread)
+{
+    sim_touch t = {.w = w, .device = sim_device_of(w), .site = site, .target = SIM_IN_SHARED};
+    sim_finding f;
+    if (!begin(&t, lane, HDS0625, write_site, &f))
+        return;
+    str_buf reader, writer;
+    arena_mark mark = arena_mark_get(scratch_of(&t));
+    str_buf_init(&reader, scratch_of(&t));
+    str_buf_init(&writer, scratch_of(&t));
+    f.other = (sim_actor){write_site, w->block->index, thread, thread / SIM_LANES};
+    sim_thread_print(w->block->launch, &f.who, true, &reader);
+    sim_thread_print(w->block->launch, &f.other, false, &writer);
+    f.args[0] = str_text(&reader);
+    f.args[1] = named(&t, offset);
+    f.args[2] = str_text(&writer);
+    f.other_text = "it was written here";
+    f.help = "call fence_proxy_async() in each thread that wrote, then syncthreads(), then start the copy";
+    tell(&t, &f);
+    arena_reset(scratch_of(&t), mark);
 }
 
 void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer)

@@ -158,6 +158,8 @@ static void describe(sim_touch *t)
     t->races = false;
     if (!t->checks || !t->shadow || !t->shadow->write)
         return;
+    if (t->target == SIM_IN_SHARED && (t->kind & SIM_NOTE_WRITE) && t->w->block->order->bulk)
+        sim_bulk_note_write(t);
     if (t->target == SIM_IN_SHARED)
         sim_order_refine(t->w->block, low);
     sim_order_touch(t);

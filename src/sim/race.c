@@ -12,6 +12,7 @@
 // over by a relaxed write behind a fence is what it did before the fence, but what it learned of others up to the
 // write; and a barrier of the block counts as the fence behind a relaxed read, as in the reduction of the CUDA samples
 // ("threadFenceReduction").
+#include "sim/bulk.h"
 #include "sim/memory_priv.h"
 
 // ---- barriers ------------------------------------------------------------------------------------------------------
@@ -43,6 +44,7 @@ static void share_remote(sim_block *b)
 void sim_order_block_barrier(sim_block *b)
 {
     struct sim_order *o = b->order;
+    sim_bulk_barrier(b);
     o->base = o->log_start = o->serial;
     o->log_count = 0;
     o->own_begin = o->run_begin;

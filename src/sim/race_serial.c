@@ -300,6 +300,8 @@ void sim_order_start(sim_block *b)
         enter_launch(b);
     if (b->shared_bytes > 0)
         make_shadow(b, first_shift(b));
+    if (o->tracks && b->launch->code && b->launch->code->uses_copy_engine)
+        sim_bulk_start(b);
 }
 
 void sim_order_drop_lanes(sim_memory *m, sim_lanes *more)

@@ -28,8 +28,40 @@ sim *sim_new(arena *a, const sim_options *options)
     return s;
 }
 
+// ---- memory of what runs -------------------------------------------------------------------------------------------
+
+typedef struct sim_loose {
+    arena memory;
+    struct sim_loose *next;
+    bool is_free;
+} sim_loose;
+
+// An arena for a launch or a host function. It is given back at the end, or by sim_free when control has jumped past that.
+static sim_loose *take_loose(sim *s)
+{
+    sim_loose *l = s->loose;
+    while (l && !l->is_free)
+        l = l->next;
+    if (!l) {
+        l = ARENA_NEW(s->arena, sim_loose);
+        l->next = s->loose;
+        s->loose = l;
+    }
+    l->is_free = false;
+    arena_init(&l->memory, s->arena->oom);
+    return l;
+}
+
+static void give_loose(sim_loose *l)
+{
+    arena_free(&l->memory);
+    l->is_free = true;
+}
+
 void sim_free(sim *s)
 {
+    for (sim_loose *l = s->loose; l; l = l->next)
+        give_loose(l);
     if (s->profile)
         sim_profile_free(s->profile);
     sim_findings_free(s->findings);
@@ -110,14 +142,14 @@ typedef struct lone {
     sim_launch launch;
     sim_block block;
     sim_warp warp;
-    arena memory;
+    sim_loose *memory;
 } lone;
 
 static void start_lone(lone *h, sim *s, const sim_program *p, const ir_func *f, const sim_code *code,
                        const uint64_t *args, int count)
 {
     memset(h, 0, sizeof *h);
-    arena_init(&h->memory, s->arena->oom);
+    h->memory = take_loose(s);
     h->launch = (sim_launch){
         .device = s,
         .program = p,
@@ -129,7 +161,7 @@ static void start_lone(lone *h, sim *s, const sim_program *p, const ir_func *f, 
         .block_count = 1,
         .number = s->launches,
         .is_host = true,
-        .arena = &h->memory,
+        .arena = &h->memory->memory,
         .shape = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}},
     };
     h->block = (sim_block){
@@ -138,7 +170,7 @@ static void start_lone(lone *h, sim *s, const sim_program *p, const ir_func *f, 
         .thread_count = 1,
         .warps = &h->warp,
         .alive = 1,
-        .arena = &h->memory,
+        .arena = &h->memory->memory,
     };
     h->warp.block = &h->block;
     h->warp.full = 1;
@@ -168,7 +200,7 @@ static void end_lone(lone *h)
         sim_release(h->launch.device, h->launch.kept.at[i]);
     sim_order_end(&h->block);
     h->launch.device->instructions += h->warp.instructions;
-    arena_free(&h->memory);
+    give_loose(h->memory);
 }
 
 void sim_keep_allocation(sim_launch *host, uint64_t address)
@@ -179,9 +211,22 @@ void sim_keep_allocation(sim_launch *host, uint64_t address)
 // ---- launches
 // --------------------------------------------------------------------------------------------------------
 
-// Sets the shape of a launch and, if [elements] is not NULL, of each tensor among the arguments the number of elements.
+// The map's tensor is one of the arguments; its extents stand in the cells from [cell] on.
+static sim_tensor_map map_at(const sim_warp *w, const ir_func *kernel, size_t index, const uint64_t *args, uint32_t cell)
+{
+    sim_tensor_map made = {.var = kernel->maps.at[index]};
+    for (size_t i = 0; i < kernel->params.len; i++)
+        if (kernel->params.at[i] == made.var->map->tensor)
+            made.address = args[i];
+    for (uint32_t d = 0; d < IR_MAP_MAX_RANK; d++)
+        made.extent[d] = sim_i64(w, cell + 2 * d)[0];
+    return made;
+}
+
+// Sets the shape of a launch and, if they are not NULL, of each tensor among the arguments the number of elements, and the
+// tensor maps.
 static void evaluate_shape(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count,
-                           sim_launch_shape *shape, int64_t *elements)
+                           sim_launch_shape *shape, int64_t *elements, sim_tensor_map *maps)
 {
     const sim_code *code = sim_code_of(p, kernel)->shape;
     lone h;
@@ -195,6 +240,9 @@ static void evaluate_shape(sim *s, const sim_program *p, const ir_func *kernel, 
         shape->dynamic_smem_bytes = sim_i64(&h.warp, code->shape_cell + 18)[0];
         for (uint32_t i = 0; elements && i < (uint32_t)count; i++)
             elements[i] = sim_i64(&h.warp, code->shape_cell + 20 + 2 * i)[0];
+        uint32_t cell = code->shape_cell + 20 + 2 * (uint32_t)kernel->params.len;
+        for (size_t i = 0; maps && i < kernel->maps.len; i++)
+            maps[i] = map_at(&h.warp, kernel, i, args, cell + 2 * IR_MAP_MAX_RANK * (uint32_t)i);
     }
     end_lone(&h);
 }
@@ -202,12 +250,22 @@ static void evaluate_shape(sim *s, const sim_program *p, const ir_func *kernel, 
 sim_launch_shape sim_shape_of(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count)
 {
     sim_launch_shape shape;
-    evaluate_shape(s, p, kernel, args, count, &shape, NULL);
+    evaluate_shape(s, p, kernel, args, count, &shape, NULL, NULL);
     return shape;
 }
 
-sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count,
-                             uint32_t site)
+sim_tensor_map *sim_maps_of(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count, arena *a)
+{
+    sim_launch_shape shape;
+    sim_tensor_map *maps = ARENA_ARRAY(a, sim_tensor_map, kernel->maps.len + 1);
+    if (kernel->maps.len)
+        evaluate_shape(s, p, kernel, args, count, &shape, NULL, maps);
+    return maps;
+}
+
+// [scratch]: lives as long as the launch; a program may launch for ever.
+static sim_status launch_kernel(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count,
+                                uint32_t site, arena *scratch)
 {
     int findings = sim_finding_count(s);
     sim_launch l = {
@@ -220,13 +278,12 @@ sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel
         .arg_count = count,
         .number = ++s->launches,
     };
-    arena scratch;  // a program may launch for ever
-    arena_init(&scratch, s->arena->oom);
-    int64_t *elements = ARENA_ARRAY(&scratch, int64_t, count + 1);
-    evaluate_shape(s, p, kernel, args, count, &l.shape, elements);
+    int64_t *elements = ARENA_ARRAY(scratch, int64_t, count + 1);
+    sim_tensor_map *maps = ARENA_ARRAY(scratch, sim_tensor_map, kernel->maps.len + 1);
+    evaluate_shape(s, p, kernel, args, count, &l.shape, elements, maps);
+    l.maps = maps;
     bool is_good = sim_finding_count(s) == findings &&
-                   sim_launch_check(&l, elements, site ? site : sim_site_of_function(p, kernel), &scratch);
-    arena_free(&scratch);
+                   sim_launch_check(&l, elements, site ? site : sim_site_of_function(p, kernel), scratch);
     if (!is_good)
         return SIM_STOPPED;
     l.block_count = l.shape.grid[0] * l.shape.grid[1] * l.shape.grid[2];
@@ -240,6 +297,15 @@ sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel
     if (l.halted)
         return SIM_STOPPED;
     return sim_finding_count(s) != findings ? SIM_FOUND : SIM_OK;
+}
+
+sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count,
+                             uint32_t site)
+{
+    sim_loose *scratch = take_loose(s);
+    sim_status status = launch_kernel(s, p, kernel, args, count, site, &scratch->memory);
+    give_loose(scratch);
+    return status;
 }
 
 // ---- calls

@@ -563,11 +563,21 @@ static uint32_t element_count(tr *t, const ir_tensor *tensor)
     return count;
 }
 
-// Ten values: grid, block, cluster, dynamic shared memory; then the elements of each parameter that is a tensor.
+static void map_extents(tr *t, const ir_tensor *tensor, uint32_t to)
+{
+    for (uint32_t d = 0; d < IR_MAP_MAX_RANK; d++) {
+        uint32_t extent = (int)d < tensor->rank ? tr_index(t, tensor->shape[d], true) : tr_constant_of(t, 1, 2);
+        tr_move(t, to + 2 * d, extent, 2);
+    }
+}
+
+// Ten values: grid, block, cluster, dynamic shared memory; then the elements of each parameter that is a tensor, then the
+// extents of the tensors of maps.
 static sim_code *shape_code(tr *t, const ir_func *f)
 {
     begin(t, f);
-    uint32_t first = tr_cells(t, 20 + 2 * (int)f->params.len);
+    uint32_t params = 20 + 2 * (uint32_t)f->params.len;
+    uint32_t first = tr_cells(t, (int)params + 2 * IR_MAP_MAX_RANK * (int)f->maps.len);
     ir_expr *const *groups[] = {f->grid, f->block, f->cluster};
     t->is_index = true;  // a grid that overflows would be another grid
     for (int i = 0; i < 10; i++) {
@@ -578,6 +588,8 @@ static sim_code *shape_code(tr *t, const ir_func *f)
     t->is_index = false;
     for (size_t i = 0; i < f->params.len; i++)
         tr_move(t, first + 20 + 2 * (uint32_t)i, element_count(t, f->params.at[i]->tensor), 2);
+    for (size_t i = 0; i < f->maps.len; i++)
+        map_extents(t, f->maps.at[i]->map->tensor->tensor, first + params + 2 * IR_MAP_MAX_RANK * (uint32_t)i);
     finish(t);
     t->code->shape_cell = first;
     return t->code;
@@ -600,7 +612,7 @@ static void note_writes(void *user, ir_stmt *s)
     bool writes = e && e->op == IR_OP_INTRIN && (e->u.intrin->effects & IR_EFFECT_WRITES_GLOBAL);
     for (int i = 0; writes && i < e->arg_count; i++)
         if (e->args[i]->op == IR_OP_ADDR || e->args[i]->op == IR_OP_VAR)
-            note_written(c, e->args[i]->u.var);
+            note_written(c, e->args[i]->u.var->map ? e->args[i]->u.var->map->tensor : e->args[i]->u.var);
 }
 
 static sim_code *function(tr *t, const ir_func *f)

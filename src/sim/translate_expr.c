@@ -383,6 +383,19 @@ static void call(tr *t, const ir_expr *e, uint32_t dst)
     op->count = (uint16_t)tr_value_cells(e->type);
 }
 
+// A map is known by its number among those of the kernel.
+static void bind_map(tr *t, sim_operand *o, const ir_var *v)
+{
+    for (size_t i = 0; i < t->func->maps.len; i++)
+        if (t->func->maps.at[i] == v)
+            o->immediate = (int64_t)i;
+    o->is_immediate = true;
+    o->cell = tr_constant_of(t, (uint64_t)o->immediate, 2);
+    o->count = 1;
+    o->cells = 2;
+    t->code->uses_copy_engine = true;
+}
+
 static void bind_operand(tr *t, sim_operand *o, const ir_operand *declared, const ir_expr *arg, tr_tile *tile)
 {
     o->name = declared->name;
@@ -396,6 +409,10 @@ static void bind_operand(tr *t, sim_operand *o, const ir_operand *declared, cons
     }
     if (arg->type->kind == IR_STRING)
         return;
+    if (arg->type->kind == IR_TENSOR_MAP) {
+        bind_map(t, o, arg->u.var);
+        return;
+    }
     o->cell = tr_expr(t, arg);
     o->count = (uint16_t)tr_element_count(arg->type);
     o->cells = (uint8_t)tr_element_cells(arg->type);

@@ -1,11 +1,12 @@
 #include "toolchain/fatbin.h"
 #include "toolchain/elf_priv.h"
+#include "toolchain/lz4.h"
 
 #include <string.h>
 
 enum { FILE_HEADER = 16, IMAGE_HEADER = 64, OPTIONS_HEAD = 8 };
 enum { KIND_PTX = 1, KIND_ELF = 2 };
-enum { FLAG_64_BIT = 0x1, FLAG_LINUX = 0x10, FLAG_ACCELERATED = 0x100000, FLAG_CAPSULE = 0x1000000 };
+enum { FLAG_64_BIT = 0x1, FLAG_LINUX = 0x10, FLAG_LZ4 = 0x2000, FLAG_ACCELERATED = 0x100000, FLAG_CAPSULE = 0x1000000 };
 
 typedef struct entry {
     bool is_ptx;
@@ -14,7 +15,11 @@ typedef struct entry {
     bool has_options;
     str compatibility; // of cubins that carry a capsule: the contents of .nv.compat
     str payload;
+    uint64_t expanded;  // size of the text, where [payload] is it compressed; else 0
 } entry;
+
+// Shorter texts are left as they are.
+enum { LEAST_COMPRESSED = 512 };
 
 static void add_u16(str_buf *out, uint32_t value)
 {
@@ -67,13 +72,27 @@ static bool ptx_version(str ptx, uint32_t *major, uint32_t *minor)
     return true;
 }
 
-static bool read_ptx(str bytes, entry *e)
+// PTX is text that repeats itself: a fifth is left of it. The driver takes it with its 0, as fatbinary puts it.
+static void compress(arena *a, entry *e)
+{
+    str text = {arena_strndup(a, e->payload.at, e->payload.len), e->payload.len + 1};
+    if (text.len < LEAST_COMPRESSED)
+        return;
+    e->payload = tool_lz4_compress(a, text);
+    e->expanded = text.len;
+    e->flags |= FLAG_LZ4;
+}
+
+static bool read_ptx(arena *a, str bytes, entry *e)
 {
     while (bytes.len && bytes.at[bytes.len - 1] == '\0')
         bytes.len--;
     e->payload = bytes;
     e->has_options = true;
-    return ptx_version(bytes, &e->major, &e->minor);
+    if (!ptx_version(bytes, &e->major, &e->minor))
+        return false;
+    compress(a, e);
+    return true;
 }
 
 // Cubins of sm_100 and later carry their code a second time in a portable form ("capsule"); the image header then
@@ -104,23 +123,23 @@ static bool read_cubin(const tool_image *image, entry *e)
     return true;
 }
 
-static bool read_image(const tool_image *image, entry *e)
+static bool read_image(arena *a, const tool_image *image, entry *e)
 {
     *e = (entry){.is_ptx = image->is_ptx, .arch = (uint32_t)(image->arch->major * 10 + image->arch->minor)};
     e->flags = FLAG_64_BIT | FLAG_LINUX | (image->arch->accelerated ? FLAG_ACCELERATED : 0);
-    return image->is_ptx ? read_ptx(image->bytes, e) : read_cubin(image, e);
+    return image->is_ptx ? read_ptx(a, image->bytes, e) : read_cubin(image, e);
 }
 
 static void add_entry(str_buf *out, const entry *e)
 {
     uint64_t options = e->has_options ? OPTIONS_HEAD + 1 + e->compatibility.len : 0;
     // PTX is text and ends with a 0, inside the padding or with some of its own.
-    uint64_t payload = e->payload.len + e->is_ptx;
+    uint64_t payload = e->payload.len + (e->is_ptx && !e->expanded);
     add_u16(out, e->is_ptx ? KIND_PTX : KIND_ELF);
     add_u16(out, 0x0101);
     add_u32(out, (uint32_t)rounded_up(IMAGE_HEADER + options));
     add_u64(out, rounded_up(payload));
-    add_u32(out, 0);
+    add_u32(out, e->expanded ? (uint32_t)payload : 0);
     add_u32(out, e->has_options ? IMAGE_HEADER : 0);
     add_u16(out, e->minor);
     add_u16(out, e->major);
@@ -128,7 +147,7 @@ static void add_entry(str_buf *out, const entry *e)
     add_u64(out, 0);
     add_u64(out, e->flags);
     add_u64(out, 0);
-    add_u64(out, 0);
+    add_u64(out, e->expanded);
     if (e->has_options) {
         add_u32(out, IMAGE_HEADER + OPTIONS_HEAD);
         add_u32(out, (uint32_t)e->compatibility.len);
@@ -137,7 +156,7 @@ static void add_entry(str_buf *out, const entry *e)
         pad(out, options);
     }
     str_add(out, e->payload);
-    if (e->is_ptx)
+    if (e->is_ptx && !e->expanded)
         str_addc(out, '\0');
     pad(out, payload);
 }
@@ -149,7 +168,7 @@ bool tool_fatbin_make(arena *a, const tool_image *images, size_t count, str *out
     str_buf_init(&file, a);
     for (size_t i = 0; i < count; i++) {
         entry e;
-        if (!read_image(&images[i], &e)) {
+        if (!read_image(a, &images[i], &e)) {
             *bad = i;
             return false;
         }

@@ -24,25 +24,22 @@ typedef struct work {
 
 // ---- options ----------------------------------------------------------------------------------------------------
 
-typedef struct option_list {
-    VEC(const char *) at;
-} option_list;
-
-static void make_options(arena *a, const tool_compile_options *o, option_list *out)
+void tool_nvrtc_options(arena *a, const tool_compile_options *o, tool_option_list *out)
 {
+    *out = (tool_option_list){0};
     const char *bare = o->target->name + strlen("sm_");
-    VEC_PUSH(a, &out->at, arena_printf(a, "--gpu-architecture=%s_%s", o->cubin ? "sm" : "compute", bare));
+    VEC_PUSH(a, out, arena_printf(a, "--gpu-architecture=%s_%s", o->cubin ? "sm" : "compute", bare));
     // The account of spills: see tool_usage_add_log.
     if (o->cubin)
-        VEC_PUSH(a, &out->at, "--ptxas-options=-v");
+        VEC_PUSH(a, out, "--ptxas-options=-v");
     if (o->line_info)
-        VEC_PUSH(a, &out->at, "--generate-line-info");
+        VEC_PUSH(a, out, "--generate-line-info");
     if (o->fast_math)
-        VEC_PUSH(a, &out->at, "--use_fast_math");
+        VEC_PUSH(a, out, "--use_fast_math");
     if (o->max_registers)
-        VEC_PUSH(a, &out->at, arena_printf(a, "--maxrregcount=%d", o->max_registers));
+        VEC_PUSH(a, out, arena_printf(a, "--maxrregcount=%d", o->max_registers));
     for (size_t i = 0; i < o->extra_len; i++)
-        VEC_PUSH(a, &out->at, o->extra[i]);
+        VEC_PUSH(a, out, o->extra[i]);
 }
 
 // ---- compiling --------------------------------------------------------------------------------------------------
@@ -56,9 +53,9 @@ static double now_seconds(void)
 
 static void prepare(arena *a, const tool_nvrtc *nvrtc, const tool_compile_job *job, work *w)
 {
-    option_list options = {0};
-    make_options(a, &job->options, &options);
-    *w = (work){.nvrtc = nvrtc, .job = job, .options = options.at.at, .option_count = options.at.len};
+    tool_option_list options;
+    tool_nvrtc_options(a, &job->options, &options);
+    *w = (work){.nvrtc = nvrtc, .job = job, .options = options.at, .option_count = options.len};
 }
 
 static void *compile(void *argument)

@@ -30,6 +30,18 @@ typedef struct tool_nvrtc {
 tool_nvrtc *tool_nvrtc_open(arena *a, diag_context *dx, const char *explicit_path);
 void tool_nvrtc_close(tool_nvrtc *nvrtc);
 
+// What a library is known by, without loading it: the name of its file behind all links, its size, and the identity that the
+// linker gave it (or, without one, when it was written). Equal texts mean equal output.
+typedef struct tool_nvrtc_identity {
+    const char *path;  // behind all links
+    const char *text;  // "libnvrtc.so.13.0.88 109338064 65be0db3…"
+} tool_nvrtc_identity;
+
+// That of the library which tool_nvrtc_open would most likely open, and that of the one which it did. False: there is none,
+// or only loading it tells which.
+bool tool_nvrtc_identify(arena *a, const char *explicit_path, tool_nvrtc_identity *out);
+bool tool_nvrtc_identity_of(arena *a, const tool_nvrtc *nvrtc, tool_nvrtc_identity *out);
+
 // Whether the library makes code for [target]; if not, reports HDS0073.
 bool tool_nvrtc_check_arch(const tool_nvrtc *nvrtc, diag_context *dx, const arch *target);
 
@@ -45,6 +57,10 @@ typedef struct tool_compile_options {
     const char *const *extra; // further options of NVRTC
     size_t extra_len;
 } tool_compile_options;
+
+// The options that NVRTC is given for [o].
+typedef VEC(const char *) tool_option_list;
+void tool_nvrtc_options(arena *a, const tool_compile_options *o, tool_option_list *out);
 
 typedef enum tool_compile_status {
     TOOL_COMPILED,

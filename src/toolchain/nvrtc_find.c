@@ -110,20 +110,31 @@ static void add_python(arena *a, tool_places *out)
     add_wheels(a, out, "/usr/local/lib/python3.*/dist-packages");
 }
 
-void tool_nvrtc_places(arena *a, const char *explicit_path, tool_places *out, bool *is_explicit)
+bool tool_nvrtc_more_places(arena *a, const char *explicit_path, int stage, tool_places *out, bool *is_explicit)
 {
-    *out = (tool_places){0};
     const char *wanted = explicit_path && *explicit_path ? explicit_path : environment("HDS_NVRTC");
     *is_explicit = wanted != NULL;
     if (wanted) {
         add(a, out, wanted);
-        return;
+        return stage == 0;
     }
-    add_toolkits(a, out);
-    add(a, out, "libnvrtc.so.13");
-    add(a, out, "libnvrtc.so.12");
-    add(a, out, "libnvrtc.so");
-    add_python(a, out);
+    if (stage == 0)
+        add_toolkits(a, out);
+    if (stage == 1) {
+        add(a, out, "libnvrtc.so.13");
+        add(a, out, "libnvrtc.so.12");
+        add(a, out, "libnvrtc.so");
+    }
+    if (stage == 2)
+        add_python(a, out);
+    return stage <= 2;
+}
+
+void tool_nvrtc_places(arena *a, const char *explicit_path, tool_places *out, bool *is_explicit)
+{
+    *out = (tool_places){0};
+    for (int stage = 0; tool_nvrtc_more_places(a, explicit_path, stage, out, is_explicit); stage++)
+        continue;
 }
 
 void tool_nvrtc_files(arena *a, const char *folder, tool_places *out)

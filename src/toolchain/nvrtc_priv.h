@@ -15,5 +15,8 @@ typedef struct tool_places {
 } tool_places;
 
 void tool_nvrtc_places(arena *a, const char *explicit_path, tool_places *out, bool *is_explicit);
+// Adds those of one stage after the other, from 0 on: finding all of them takes longer than to find the first that is good.
+// False when there are no more stages.
+bool tool_nvrtc_more_places(arena *a, const char *explicit_path, int stage, tool_places *out, bool *is_explicit);
 // The libraries in [folder], those without a version in the name first, then the newest first.
 void tool_nvrtc_files(arena *a, const char *folder, tool_places *out);

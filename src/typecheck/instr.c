@@ -181,6 +181,9 @@ static bool add_operand(instr_builder *b, const char *name, tc_value v)
     if (v.kind == TC_TENSOR) {
         if (!tensor_operand(b, v.tensor, &o, &e))
             return false;
+    } else if (v.kind == TC_TENSOR_MAP) {
+        e = ir_read(tx->ir, v.tensor_map, b->span);
+        o.type = e->type;
     } else if (v.kind == TC_RT) {
         e = v.rt;
         o.type = e->type;

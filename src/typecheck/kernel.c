@@ -27,6 +27,7 @@ typedef enum attr_id {
     ATTR_CLUSTER,
     ATTR_SMEM,
     ATTR_MIN_BLOCKS,
+    ATTR_DEPENDENT,
     ATTR_NAME,
     ATTR_KIND,
     ATTR_LABEL
@@ -41,6 +42,7 @@ static const struct {
     {"attrs.cuda.cluster_dim", ATTR_CLUSTER},
     {"attrs.cuda.dynamic_smem_bytes", ATTR_SMEM},
     {"attrs.cuda.min_blocks", ATTR_MIN_BLOCKS},
+    {"attrs.cuda.dependent_launch", ATTR_DEPENDENT},
     {"attrs.func_name", ATTR_NAME},
     {"attrs.func_kind", ATTR_KIND},
     {"attrs.label", ATTR_LABEL},
@@ -255,7 +257,7 @@ static bool check_grid(tc *tx, ir_expr *const *grid, src_span span, const char *
     return true;
 }
 
-static bool check_cluster_arch(tc *tx, src_span span, const char *name)
+static bool check_attribute_arch(tc *tx, src_span span, const char *name)
 {
     const arch *needs = arch_find(STR("sm_90"));
     if (arch_has(tx->ir->arch, needs))
@@ -296,7 +298,7 @@ static bool set_attribute(tc *tx, attr_id id, const char *name, tc_value v, src_
     case ATTR_CLUSTER:
         if (v.kind == TC_INT && v.i == 1)
             return true;
-        return check_cluster_arch(tx, span, name) && set_dims(tx, f->cluster, v, span, name);
+        return check_attribute_arch(tx, span, name) && set_dims(tx, f->cluster, v, span, name);
     case ATTR_SMEM: {
         bool ok;
         if (v.kind == TC_INT && v.i < 0) {
@@ -318,6 +320,13 @@ static bool set_attribute(tc *tx, attr_id id, const char *name, tc_value v, src_
         }
         f->min_blocks = n;
         return true;
+    case ATTR_DEPENDENT:
+        if (v.kind != TC_BOOL) {
+            tc_error(tx, HDS0184, span, name, "bool", tc_describe(tx, v));
+            return false;
+        }
+        f->dependent_launch = v.b;
+        return !v.b || check_attribute_arch(tx, span, name);
     case ATTR_NAME:
         if (v.kind != TC_STR) {
             tc_error(tx, HDS0184, span, name, "str", tc_describe(tx, v));
@@ -624,6 +633,47 @@ static void default_dims(tc *tx, ir_expr *dims[3])
             dims[i] = ir_int(tx->ir, DT_I32, 1);
 }
 
+// ---- kernels that start early
+
+typedef struct wait_search {
+    tc *tx;
+    map seen;  // device functions
+    bool found;
+} wait_search;
+
+static void wait_in_stmt(void *user, ir_stmt *s);
+
+// PTX ISA 9.7.13 "griddepcontrol"; it may stand in an instruction of the author's own.
+static void wait_in_expr(void *user, ir_expr *e)
+{
+    wait_search *s = user;
+    if (e->op == IR_OP_INTRIN)
+        s->found |= strstr(e->u.intrin->text, "griddepcontrol.wait") != NULL ||
+                    strstr(e->u.intrin->text, "cudaGridDependencySynchronize") != NULL;
+    if (e->op != IR_OP_CALL || map_get_ptr(&s->seen, e->u.func))
+        return;
+    map_put_ptr(&s->seen, e->u.func, e->u.func);
+    ir_walk(&e->u.func->body, wait_in_stmt, s);
+}
+
+static void wait_in_stmt(void *user, ir_stmt *stmt)
+{
+    wait_search *s = user;
+    ir_walk_stmt_exprs(s->tx->ir, stmt, wait_in_expr, s);
+}
+
+static void check_waits(kernel_builder *k)
+{
+    tc *tx = k->tx;
+    wait_search s = {.tx = tx};
+    map_init(&s.seen, tx->arena);
+    ir_walk(&k->func->body, wait_in_stmt, &s);
+    if (s.found)
+        return;
+    diag *d = diag_report(tx->diags, HDS0760, k->f->decl->name_span, k->f->name->text);
+    diag_help(d, "call griddepcontrol_wait() of hidet.lang.cuda before what an earlier kernel may write or read");
+}
+
 static bool finish_kernel(kernel_builder *k)
 {
     tc *tx = k->tx;
@@ -638,6 +688,8 @@ static bool finish_kernel(kernel_builder *k)
     default_dims(tx, func->block);
     if (func->cluster[0])
         default_dims(tx, func->cluster);
+    if (func->dependent_launch)
+        check_waits(k);
     return true;
 }
 

@@ -378,6 +378,8 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
         return class_attribute(tx, v, name, span, found);
     case TC_RT:
         return rt_attribute(tx, v, n, span, found);
+    case TC_TENSOR_MAP:
+        return str_equal(n, STR("check")) ? method_of(tx, v, name) : tc_tensor_map_attribute(tx, v, n, found);
     case TC_FUNCTION:
         return function_attribute(tx, v.function, n, found);
     case TC_MAP: {
@@ -432,11 +434,15 @@ static const char *const *data_attributes(tc_value v)
     static const char *const of_map[] = {"workers", "shape", "rank", "tasks_per_worker", NULL};
     static const char *const of_layout[] = {"shape", "size", "rank", NULL};
     static const char *const of_rt[] = {"dtype", "type", NULL};
+    static const char *const of_tensor_map[] = {"box",    "rank",  "dtype", "swizzle", "nbytes",
+                                                "layout", "align", "check", NULL};
     static const char *const of_meta[] = {"range", "each", NULL};
     switch (v.kind) {
     case TC_TENSOR:
     case TC_TENSOR_TYPE:
         return of_tensor;
+    case TC_TENSOR_MAP:
+        return of_tensor_map;
     case TC_TYPE:
         return of_type;
     case TC_MAP:
@@ -727,6 +733,8 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
     case TC_STR:
         r = tc_str_method(tx, self.s, name, args, &found);
         break;
+    case TC_TENSOR_MAP:
+        return tc_tensor_map_check(tx, self, args);
     case TC_KIND:
         return call_kind(tx, self.kind_name, args);
     case TC_LIST:

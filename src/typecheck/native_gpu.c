@@ -451,6 +451,7 @@ const tc_native tc_native_gpu[] = {
     {"shared_tensor", make_tensor, 1, 5, "dtype shape layout init align", IR_SHARED},
     {"register_tensor", make_tensor, 1, 6, "dtype shape layout init align worker", IR_REGISTER},
     {"tensor", make_tensor, 1, 5, "dtype shape layout init align", IR_GLOBAL},
+    {"tensor_map", tc_native_tensor_map, 2, 4, "tensor box swizzle l2_promotion", 0},
     {"as_tensor_pointer", pointer_view, 2, 4, "pointer dtype shape layout", 0},
     {"static_assert", run_static_assert, 1, 2, "condition message", 0},
     {"assume", run_assume, 1, 1, "condition", 0},

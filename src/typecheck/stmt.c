@@ -96,6 +96,10 @@ void tc_name_temporary(tc_value v, sym name)
         v.tensor->base->name = name->text;
         v.tensor->is_temporary = false;
     }
+    if (v.kind == TC_TENSOR_MAP && v.tensor_map->role == IR_ROLE_RESULT) {
+        v.tensor_map->name = name->text;
+        v.tensor_map->role = IR_ROLE_NAME;
+    }
 }
 
 void tc_bind_local(tc *tx, sym name, tc_value v, src_span span)

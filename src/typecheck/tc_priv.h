@@ -54,6 +54,7 @@ typedef enum tc_kind {
     // run-time
     TC_RT,     // scalar, vector or pointer expression
     TC_TENSOR, // a tensor or a view of one
+    TC_TENSOR_MAP, // one of ir_func.maps
     TC_RECORD,
     TC_TASKS, // mapping.on(worker): only `for` takes it
     TC_GRID,  // grid(m, n): only `for` takes it
@@ -152,6 +153,7 @@ struct tc_value {
         ir_scope scope_name;
         ir_expr *rt;
         tc_tensor *tensor;
+        ir_var *tensor_map;
         tc_record *record;
         tc_tasks *tasks;
         tc_grid *grid;
@@ -341,7 +343,7 @@ struct tc_frame {
     tc_value return_annotation;
     bool in_instruction;
     int with_depth;              // `with` blocks open in this activation
-    src_span attributes[8];      // where this kernel's attributes were assigned
+    src_span attributes[9];      // where this kernel's attributes were assigned
     VEC(ir_stmt *) result_decls; // declarations of result variables, put before the scope
 };
 

@@ -176,6 +176,7 @@ bool tc_is_compile_time(tc_value v)
     }
     case TC_RT:
     case TC_TENSOR:
+    case TC_TENSOR_MAP:
     case TC_TASKS:
     case TC_GRID:
         return false;
@@ -322,6 +323,8 @@ bool tc_equal(tc_value a, tc_value b)
         return a.scope_name == b.scope_name;
     case TC_TENSOR:
         return a.tensor == b.tensor;
+    case TC_TENSOR_MAP:
+        return a.tensor_map == b.tensor_map;
     case TC_RECORD:
         return a.record == b.record;
     default:
@@ -577,6 +580,9 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
     case TC_RT:
         ir_print_expr(v.rt, out);
         break;
+    case TC_TENSOR_MAP:
+        str_adds(out, v.tensor_map->name);
+        break;
     case TC_TENSOR:
         tc_tensor_type_text(tx, type_of_tensor(tx, v.tensor), out);
         break;
@@ -663,6 +669,8 @@ const char *tc_describe(tc *tx, tc_value v)
     }
     case TC_TENSOR:
         return arena_printf(tx->arena, "a tensor %s", tc_text(tx, v));
+    case TC_TENSOR_MAP:
+        return arena_printf(tx->arena, "the tensor map '%s'", v.tensor_map->name);
     case TC_RECORD:
         return arena_printf(tx->arena, "a record of class '%s'", v.record->class->name->text);
     case TC_TASKS:

@@ -135,3 +135,9 @@ template <typename T, int N> static __device__ __forceinline__ vec<T, N> max(vec
         a.v[i] = max(a.v[i], b.v[i]);
     return a;
 }
+
+//: tensor_map
+// CUtensorMap (CUDA Driver API): made by the launch, read by the copy engine.
+struct alignas(64) tensor_map {
+    unsigned long long words[16];
+};

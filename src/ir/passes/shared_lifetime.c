@@ -160,8 +160,28 @@ static void note_async_use(void *user, ir_expr *e)
         note_use(l, e->u.var, l->block, l->place, -1);
 }
 
+// The copy engine reads a tile until somebody waits for it, which may be anywhere, also in the next turn of a loop: a use
+// from the first place to the last.
+static void note_stored_tile(void *user, ir_expr *e)
+{
+    shared_lifetimes *l = user;
+    if ((e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && info_of(l, e->u.var)->tensor)
+        note_use(l, e->u.var, 0, 0, -1);
+}
+
+static bool has_map(const ir_expr *e)
+{
+    for (int i = 0; i < e->arg_count; i++)
+        if (e->args[i]->type->kind == IR_TENSOR_MAP)
+            return true;
+    return false;
+}
+
 static void note_intrin(shared_lifetimes *l, const ir_expr *e)
 {
+    bool is_store = (e->u.intrin->effects & IR_EFFECT_READS_SHARED) && has_map(e);
+    for (int i = 0; is_store && i < e->arg_count; i++)
+        ir_walk_expr(l->module, e->args[i], note_stored_tile, l);
     for (int i = 0; i < e->arg_count; i++)
         if (has_memory_effects(e->u.intrin) && e->args[i]->type->kind == IR_SCALAR)
             ir_walk_expr(l->module, e->args[i], note_async_use, l);

@@ -6,13 +6,9 @@
 
 // Copies that one execution of the instruction started.
 typedef struct copy {
-    uint32_t site;
     uint32_t pending; // lanes whose bytes are still on their way
-    int32_t bytes;
     uint32_t group[SIM_LANES]; // groups that the lane had committed before
-    uint64_t to[SIM_LANES], from[SIM_LANES];
-    int32_t present[SIM_LANES];
-    uint32_t started[SIM_LANES];
+    sim_async_piece piece[SIM_LANES];
 } copy;
 
 struct sim_async {
@@ -52,21 +48,20 @@ static sim_step run_copy(sim_warp *w, const sim_use *use)
         lanes = sim_require_defined(w, use->site, present->cell, lanes, "number of bytes of a copy");
     int bytes = (int)use->bound[0];
     copy *c = all->spare.len ? VEC_POP(&all->spare) : ARENA_NEW(w->block->arena, copy);
-    c->site = use->site;
-    c->bytes = bytes;
     uint32_t reads = 0;
     SIM_EACH(lane, lanes) {
         int32_t n = present ? sim_i32(w, present->cell)[lane] : bytes;
-        c->present[lane] = n < 0 ? 0 : n > bytes ? bytes : n;
-        reads |= (uint32_t)(c->present[lane] > 0) << lane;
+        n = n < 0 ? 0 : n > bytes ? bytes : n;
+        c->piece[lane] = (sim_async_piece){.site = use->site, .lane = lane, .bytes = bytes, .present = n, .align = bytes};
+        reads |= (uint32_t)(n > 0) << lane;
     }
     lanes = (lanes & ~reads) | sim_require_defined(w, use->site, src->cell, reads, "address of a copy");
     c->pending = lanes;
     SIM_EACH(lane, lanes) {
-        c->to[lane] = sim_u64(w, dst->cell)[lane];
-        c->from[lane] = sim_u64(w, src->cell)[lane];
+        c->piece[lane].to = sim_u64(w, dst->cell)[lane];
+        c->piece[lane].from = sim_u64(w, src->cell)[lane];
         c->group[lane] = all->committed[lane];
-        c->started[lane] = sim_async_start(w, use->site, lane, c->to[lane], c->from[lane], bytes, c->present[lane]);
+        sim_async_start(w, &c->piece[lane]);
     }
     VEC_PUSH(w->block->arena, &all->flying, c);
     return SIM_NEXT;
@@ -97,7 +92,7 @@ static void land(sim_warp *w, struct sim_async *all, uint32_t lanes, uint32_t pe
         copy *c = all->flying.at[i];
         uint32_t there = arrived(all, c, lanes, pending);
         SIM_EACH(lane, there)
-            sim_async_land(w, c->site, lane, c->to[lane], c->from[lane], c->bytes, c->present[lane], c->started[lane]);
+            sim_async_land(w, &c->piece[lane]);
         c->pending &= ~there;
         if (c->pending)
             all->flying.at[kept++] = c;

@@ -3,18 +3,27 @@
 // The state stands here and not in the eight bytes of shared memory, which PTX calls opaque; they are written by init,
 // so that an init that is not ordered before its users is a race.
 //
-// See Note [waiting for a phase]
+// See Note [waiting for a phase], Note [copies that arrive late]
 #include "sim/models/models_priv.h"
 
 #include "sim/models/mbarrier.h"
 
 enum { MOST_ARRIVALS = (1 << 20) - 1 };
 
+typedef struct promise {
+    sim_warp *warp;
+    uint32_t lane;
+    sim_landing *land;
+    void *copy;
+} promise;
+
 typedef struct mbarrier {
     uint64_t address;
     bool is_valid;
     uint32_t expected, pending; // arrivals of a phase; those that the phase under way lacks
-    int64_t bytes;              // that the phase under way lacks
+    int64_t bytes;              // that the phase under way lacks, those on their way included
+    int64_t coming;             // bytes of the copies on their way
+    VEC(promise) copies;        // in the order in which they were started
     uint64_t phase;             // number of the phase under way
     uint32_t site;              // of init
     sim_sync under_way, complete;
@@ -217,10 +226,38 @@ static void wake_waiters(sim_block *b, const mbarrier *m)
     all->waiters.len = kept;
 }
 
-static void advance(sim_block *b, mbarrier *m)
+// Whether somebody is asleep until a phase of it completes.
+static bool is_awaited(sim_block *b, const mbarrier *m)
 {
-    if (m->pending || m->bytes)
+    const mbarriers *all = mbarriers_of(b);
+    for (size_t i = 0; i < all->waiters.len; i++) {
+        const waiter *t = &all->waiters.at[i];
+        SIM_EACH(lane, t->lanes & ~t->seen)
+            if (sim_u64(t->warp, t->use->operands[t->use->bound[0]].cell)[lane] == m->address)
+                return true;
+    }
+    return false;
+}
+
+static void land_copies(mbarrier *m)
+{
+    for (size_t i = 0; i < m->copies.len; i++) {
+        const promise *p = &m->copies.at[i];
+        p->land(p->warp, p->copy);
+        sim_order_release(p->warp, 1u << p->lane, &m->under_way);
+    }
+    m->copies.len = 0;
+    m->coming = m->bytes = 0;
+}
+
+// [is_watched]: somebody wants to know whether the phase is complete.
+static void advance(sim_block *b, mbarrier *m, bool is_watched)
+{
+    if (m->pending || m->bytes != m->coming)
         return;
+    if (m->copies.len && !is_watched && !is_awaited(b, m))
+        return;
+    land_copies(m);
     m->phase++;
     m->pending = m->expected;
     m->complete = m->under_way;
@@ -245,6 +282,7 @@ static uint64_t arrive_lane(sim_warp *w, const sim_use *use, uint32_t lane)
     mbarrier *m = named_by(w, use, lane, true);
     if (!m)
         return 0;
+    advance(w->block, m, true);  // what comes now is for the next phase
     uint64_t phase = m->phase;
     m->bytes += use->bound[3] * (int64_t)other_operand(w, use, lane);
     if (use->bound[4] && !m->pending) {
@@ -254,8 +292,19 @@ static uint64_t arrive_lane(sim_warp *w, const sim_use *use, uint32_t lane)
     if (use->bound[4])
         m->pending--;
     sim_order_release(w, 1u << lane, &m->under_way);
-    advance(w->block, m);
+    advance(w->block, m, false);
     return phase;
+}
+
+void sim_mbarrier_promise(sim_warp *w, const sim_use *use, uint32_t lane, int64_t bytes, sim_landing *land, void *copy)
+{
+    mbarrier *m = named_by(w, use, lane, true);
+    if (!m)
+        return;
+    advance(w->block, m, true);
+    VEC_PUSH(w->block->arena, &m->copies, ((promise){w, lane, land, copy}));
+    m->coming += bytes;
+    advance(w->block, m, false);
 }
 
 static sim_step run_arrive(sim_warp *w, const sim_use *use)
@@ -280,11 +329,14 @@ static uint32_t ready_lanes(sim_warp *w, const sim_use *use)
 {
     uint32_t lanes = defined_lanes(w, use), done = w->active & ~lanes;
     SIM_EACH(lane, lanes) {
-        const mbarrier *m = named_by(w, use, lane, false);
-        if (!m)
+        mbarrier *m = named_by(w, use, lane, false);
+        if (!m) {
             done |= 1u << lane;
-        else if (!(done >> lane & 1))
+        } else if (!(done >> lane & 1)) {
+            if (!is_complete(w, use, m, lane))
+                advance(w->block, m, true);
             done |= satisfied(w, use, m, lanes);
+        }
     }
     return done;
 }
@@ -323,8 +375,11 @@ bool sim_mbarrier_describe(const sim_warp *w, str_buf *out)
     str_addf(out, "a phase of parity %d of the mbarrier at byte %llu of shared memory",
              (int)(other_operand(w, use, lane) & 1), (unsigned long long)(address & SIM_OFFSET_MASK));
     if (m)
-        str_addf(out, ", whose phase %llu lacks %u of %u arrivals and %lld bytes", (unsigned long long)m->phase,
-                 m->pending, m->expected, (long long)m->bytes);
+        str_addf(out, ", whose phase %llu lacks %u of %u arrivals", (unsigned long long)m->phase, m->pending, m->expected);
+    if (m && m->coming > m->bytes)
+        str_addf(out, ", and for which %lld bytes come that it does not expect", (long long)(m->coming - m->bytes));
+    else if (m)
+        str_addf(out, " and %lld bytes", (long long)(m->bytes - m->coming));
     return true;
 }
 
@@ -343,6 +398,13 @@ const sim_model sim_models_mbarrier[] = {
     {NULL, NULL, NULL, false},
 };
 
+// Note [copies that arrive late]
+//
+// Hardware completes a phase as soon as its arrivals and bytes are there, and bytes arrive at any time. Here a phase with
+// copies completes when somebody waits or tests for it, or when the next arrival or copy is certainly for the phase behind
+// it. So a program that reads a tile without having waited meets a copy on its way, however fast the copy may be. What the
+// thread that started the copy did up to its arrival counts as seen by those who wait, which is a little too kind.
+//
 // Note [waiting for a phase]
 //
 // wait and try_wait put the warp to sleep until the phase is complete, so that a phase that never completes is a

@@ -46,6 +46,13 @@ static sim_step run_nano_sleep(sim_warp *w, const sim_use *use)
     return SIM_YIELD;
 }
 
+// Kernels run one after another here: those ahead have ended, and those behind come when they come.
+static sim_step run_nothing(sim_warp *w, const sim_use *use)
+{
+    (void)w, (void)use;
+    return SIM_NEXT;
+}
+
 static sim_step run_trap(sim_warp *w, const sim_use *use)
 {
     sim_find_at(w, sim_first_lane(w->active), use->site, HDS0617, NULL, NULL, NULL, NULL);
@@ -57,6 +64,8 @@ const sim_model sim_models_misc[] = {
     {"threadfence", run_fence, bind_fence, true},
     {"threadfence_system", run_fence, bind_fence, true},
     {"fence", run_fence, bind_fence, true},
+    {"griddepcontrol_wait", run_nothing, NULL, false},
+    {"griddepcontrol_launch_dependents", run_nothing, NULL, false},
     {"clock", run_clock, NULL, false},
     {"clock64", run_clock, NULL, false},
     {"globaltimer", run_clock, NULL, false},

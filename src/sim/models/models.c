@@ -11,6 +11,7 @@ static const sim_model_table tables[] = {
     {"hidet.lang.math", sim_models_math},         {"hidet.lang.fast", sim_models_fast},
     {"hidet.lang.bits", sim_models_bits},         {"hidet.lang.convert", sim_models_convert},
     {"hidet.lang.mbarrier", sim_models_mbarrier}, {"hidet.lang.testing", sim_models_testing},
+    {"hidet.lang.tma", sim_models_tma},
 };
 
 const sim_model *sim_model_find(const char *module, const char *name)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/finding.h"
@@ -25,9 +26,10 @@ extern const sim_model sim_models_bits[];
 extern const sim_model sim_models_convert[];
 extern const sim_model sim_models_mbarrier[];
 extern const sim_model sim_models_testing[];
+extern const sim_model sim_models_tma[];
 
-// What sim_warp.model_state holds, by index. [0]: of the block's first warp, for all.
-enum { SIM_STATE_MBARRIERS };
+// What sim_warp.model_state holds, by index. MBARRIERS and LOADS: of the block's first warp, for all.
+enum { SIM_STATE_MBARRIERS, SIM_STATE_LOADS, SIM_STATE_STORES };
 
 // ---- elements of operands
 // ----------------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ assert (x["written"], y["written"]) == (False, True)
 assert x["alignment"] == 16 and x["shape"][0] == "n"
 assert first["block"] == [32, 1, 1] and second["block"] == [8, 8, 1] and second["grid"] == [1, 1, 1]
 assert first["cluster"] is None and first["min_blocks"] == 2 and second["min_blocks"] is None
+assert first["dependent_launch"] is False
+assert first["assumptions"] == [] and first["tensor_maps"] == []
 assert first["static_shared_bytes"] + evaluate(first["dynamic_shared_bytes"], {"k": 5}) == 1024 + 20
 assert second["parameters"][0]["shape"] == [64]
 for n in (1, 2, 31, 33, 1000, 4096):

@@ -74,12 +74,12 @@ static void test_prelude_pieces_compile(void **state)
         str_buf text;
         str_buf_init(&text, &a);
         cu_prelude base;
-        cu_prelude_init(&base, &a, arch_find(str_of(all[t])));
+        cu_prelude_init(&base, &a, arch_find(str_of(all[t])), false);
         for (int i = 0; i < base.count; i++) {
             if (base.pieces[i].is_host)
                 continue;
             cu_prelude one;
-            cu_prelude_init(&one, &a, base.arch);
+            cu_prelude_init(&one, &a, base.arch, false);
             if (!cu_prelude_use(&one, base.pieces[i].name))
                 fail_msg("%.*s is not there for %s", (int)base.pieces[i].name.len, base.pieces[i].name.at, all[t]);
             // A namespace each, so that one compilation sees them all.

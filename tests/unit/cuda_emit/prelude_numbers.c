@@ -106,7 +106,7 @@ static void build(arena *a, const char *folder)
     str_buf_init(&text, a);
     str_adds(&text, shim);
     cu_prelude p;
-    cu_prelude_init(&p, a, arch_find(STR("sm_75")));
+    cu_prelude_init(&p, a, arch_find(STR("sm_75")), false);
     for (int i = 0; i < TYPES; i++)
         use_all(a, &p, types[i].name);
     cu_prelude_print(&p, CU_DEVICE_PIECES, &text);

@@ -516,6 +516,7 @@ static inline ir_func *gen_func(gen *g, ir_func_kind kind, const char *name)
         f->title = "k[T=f16]";
         f->doc = rng_one_in(g->r, 2) ? "does things\nin two lines" : NULL;
         f->min_blocks = rng_below(g->r, 3);
+        f->dependent_launch = rng_one_in(g->r, 4);
         f->dynamic_smem_bytes = rng_one_in(g->r, 3) ? ir_int(g->m, DT_I32, 64) : NULL;
     } else {
         f->result = gen_scalar_type(g);

@@ -352,6 +352,22 @@ static sim_field field_of(uint64_t p)
 {
     return (sim_field){p, p + 1};
 }
+// A copy of a lane, whose addresses are multiples of its size.
+static sim_async_piece piece(uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
+{
+    return (sim_async_piece){
+        .site = site, .lane = lane, .to = to, .from = from, .bytes = bytes, .present = present, .align = bytes};
+}
+
+static void copy_start(sim_warp *w, sim_async_piece p)
+{
+    sim_async_start(w, &p);
+}
+
+static void copy_land(sim_warp *w, sim_async_piece p)
+{
+    sim_async_land(w, &p);
+}
 
 static void field_values_go_along(void **state)
 {
@@ -376,8 +392,8 @@ static void field_values_go_along(void **state)
     sim_copy(w, &a, 1, to, at);
     assert_int_equal(sim_memory_field(w, 0, x + 10)->q, 201);
     assert_int_equal(sim_memory_field(w, 0, x + 9)->q, SIM_FIELD_NONE);
-    sim_async_start(w, 2, 0, shared + 64, x + 8, 8, 4);
-    sim_async_land(w, 2, 0, shared + 64, x + 8, 8, 4, 0);
+    copy_start(w, piece(2, 0, shared + 64, x + 8, 8, 4));
+    copy_land(w, piece(2, 0, shared + 64, x + 8, 8, 4));
     assert_int_equal(sim_memory_field(w, 0, shared + 66)->p, 200);
     assert_int_equal(sim_memory_field(w, 0, shared + 68)->p, SIM_FIELD_NONE);
     WORLD_EXPECT(&s, "");

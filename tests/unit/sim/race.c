@@ -532,6 +532,23 @@ static void widths(void **state)
 
 // ---- asynchronous copies -------------------------------------------------------------------------------------------
 
+// A copy of a lane, whose addresses are multiples of its size.
+static sim_async_piece piece(uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
+{
+    return (sim_async_piece){
+        .site = site, .lane = lane, .to = to, .from = from, .bytes = bytes, .present = present, .align = bytes};
+}
+
+static void copy_start(sim_warp *w, sim_async_piece p)
+{
+    sim_async_start(w, &p);
+}
+
+static void copy_land(sim_warp *w, sim_async_piece p)
+{
+    sim_async_land(w, &p);
+}
+
 static void copies_on_their_way(void **state)
 {
     (void)state;
@@ -542,16 +559,16 @@ static void copies_on_their_way(void **state)
         uint64_t x = sim_allocate(s.device, 1024, 4, "x");
         sim_mark_written(s.device, x, 512);
         world_store(&s, one(0, 0, shared + 512, granule, 1));
-        sim_async_start(w, 2, 3, shared, x, 16, 16);
+        copy_start(w, piece(2, 3, shared, x, 16, 16));
         WORLD_EXPECT(&s, "");
         world_load(&s, one(0, 3, shared + 8, 4, 4));
-        sim_async_start(w, 3, 3, shared + 256, x, 16, 16);
+        copy_start(w, piece(3, 3, shared + 256, x, 16, 16));
         world_store(&s, one(0, 40, shared + 268, 4, 5));
         WORLD_EXPECT(&s, "HDS0609 HDS0609");
-        sim_async_start(w, 6, 3, shared, x, 16, 16);
+        copy_start(w, piece(6, 3, shared, x, 16, 16));
         WORLD_EXPECT(&s, "HDS0609");
         // It lands for the thread that waits; for others after a barrier.
-        sim_async_land(w, 2, 3, shared, x, 16, 16, 0);
+        copy_land(w, piece(2, 3, shared, x, 16, 16));
         world_load(&s, one(0, 3, shared, 4, 7));
         WORLD_EXPECT(&s, "");
         world_load(&s, one(0, 4, shared, 4, 8));
@@ -562,19 +579,19 @@ static void copies_on_their_way(void **state)
         // Readers that no barrier held back are overwritten.
         sim_order_block_barrier(&s.blocks[0]);
         world_load(&s, one(0, 33, shared + 4, 4, 10));
-        sim_async_start(w, 11, 3, shared, x, 16, 16);
+        copy_start(w, piece(11, 3, shared, x, 16, 16));
         WORLD_EXPECT(&s, "HDS0605");
-        sim_async_land(w, 11, 3, shared, x, 16, 16, 0);
+        copy_land(w, piece(11, 3, shared, x, 16, 16));
         // Zeros for what is not present; what was not written in global memory stays unwritten.
         sim_order_block_barrier(&s.blocks[0]);
-        sim_async_start(w, 12, 3, shared, x + 508, 16, 4);
+        copy_start(w, piece(12, 3, shared, x + 508, 16, 4));
         WORLD_EXPECT(&s, "HDS0603");
-        sim_async_start(w, 12, 3, shared + 64, x + 496, 16, 4);
-        sim_async_land(w, 12, 3, shared + 64, x + 496, 16, 4, 0);
-        sim_async_start(w, 13, 3, shared + 128, x + 512, 16, 16);
-        sim_async_land(w, 13, 3, shared + 128, x + 512, 16, 16, 0);
-        sim_async_start(w, 14, 3, shared + 192, 0, 16, 0);
-        sim_async_land(w, 14, 3, shared + 192, 0, 16, 0, 0);
+        copy_start(w, piece(12, 3, shared + 64, x + 496, 16, 4));
+        copy_land(w, piece(12, 3, shared + 64, x + 496, 16, 4));
+        copy_start(w, piece(13, 3, shared + 128, x + 512, 16, 16));
+        copy_land(w, piece(13, 3, shared + 128, x + 512, 16, 16));
+        copy_start(w, piece(14, 3, shared + 192, 0, 16, 0));
+        copy_land(w, piece(14, 3, shared + 192, 0, 16, 0));
         sim_order_block_barrier(&s.blocks[0]);
         assert_int_equal(world_load(&s, one(0, 40, shared + 76, 4, 15)), 0);
         assert_int_equal(world_load(&s, one(0, 40, shared + 128, 4, 15)), 1 << 8);

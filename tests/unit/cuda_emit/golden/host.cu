@@ -3,6 +3,11 @@
 #include <stdio.h>
 #endif
 
+static __device__ __forceinline__ void wait_1()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 extern "C" __global__ void __launch_bounds__(256) fill_kernel(
     float *__restrict__ x,  // f32[n]
     int n, float v)
@@ -35,6 +40,23 @@ extern "C" __global__ void __launch_bounds__(32) __cluster_dims__(2, 1, 1) paire
     int n)
 {
     x[threadIdx.x] = 0.0f;
+}
+
+extern "C" __global__ void __launch_bounds__(32) early(
+    const float *x,  // f32[n]
+    float *y,        // f32[n]
+    int n)
+{
+    wait_1();
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+extern "C" __global__ void __launch_bounds__(32) early_cluster(
+    float *x,  // f32[n]
+    int n, int c)
+{
+    wait_1();
+    x[threadIdx.x] = 1.0f;
 }
 
 #ifndef __CUDACC_RTC__
@@ -137,7 +159,7 @@ extern "C" cudaError_t run(
         z[i] += fminf((float)i, 3.0f);
     }
     if (total <= 0) {
-        fprintf(stderr, "%s\n", "host.hir:37: assertion failed: a shape of nothing");
+        fprintf(stderr, "%s\n", "host.hir:52: assertion failed: a shape of nothing");
         return cudaErrorAssert;
     }
     if (total <= 0) __builtin_unreachable();
@@ -173,8 +195,19 @@ extern "C" cudaError_t run(
     {
         dim3 grid(8), block(32);
         size_t smem_bytes = 0;
-        clustered<<<grid, block, smem_bytes, stream>>>(x, n, 2);
-        if (cudaError_t error = cudaGetLastError())
+        cudaLaunchAttribute attributes[1] = {};
+        attributes[0].id = cudaLaunchAttributeClusterDimension;
+        attributes[0].val.clusterDim.x = 2;
+        attributes[0].val.clusterDim.y = 1;
+        attributes[0].val.clusterDim.z = 1;
+        cudaLaunchConfig_t config = {};
+        config.gridDim = grid;
+        config.blockDim = block;
+        config.dynamicSmemBytes = smem_bytes;
+        config.stream = stream;
+        config.attrs = attributes;
+        config.numAttrs = 1;
+        if (cudaError_t error = cudaLaunchKernelEx(&config, clustered, x, n, 2))
             return error;
     }
     {
@@ -183,6 +216,42 @@ extern "C" cudaError_t run(
         size_t smem_bytes = 0;
         paired<<<grid, block, smem_bytes, stream>>>(x, n_1);
         if (cudaError_t error = cudaGetLastError())
+            return error;
+    }
+    {
+        dim3 grid(8), block(32);
+        size_t smem_bytes = 0;
+        cudaLaunchAttribute attributes[1] = {};
+        attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[0].val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t config = {};
+        config.gridDim = grid;
+        config.blockDim = block;
+        config.dynamicSmemBytes = smem_bytes;
+        config.stream = stream;
+        config.attrs = attributes;
+        config.numAttrs = 1;
+        if (cudaError_t error = cudaLaunchKernelEx(&config, early, x, y, n))
+            return error;
+    }
+    {
+        dim3 grid(8), block(32);
+        size_t smem_bytes = 0;
+        cudaLaunchAttribute attributes[2] = {};
+        attributes[0].id = cudaLaunchAttributeClusterDimension;
+        attributes[0].val.clusterDim.x = total;
+        attributes[0].val.clusterDim.y = 1;
+        attributes[0].val.clusterDim.z = 1;
+        attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[1].val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t config = {};
+        config.gridDim = grid;
+        config.blockDim = block;
+        config.dynamicSmemBytes = smem_bytes;
+        config.stream = stream;
+        config.attrs = attributes;
+        config.numAttrs = 2;
+        if (cudaError_t error = cudaLaunchKernelEx(&config, early_cluster, x, n, total))
             return error;
     }
     unsigned int bits = bit_cast<unsigned int>(z[2]);

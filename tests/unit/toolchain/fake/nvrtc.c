@@ -1,8 +1,13 @@
 // A stand-in for libnvrtc. FAKE_OLD is version 11.0, FAKE_PARTIAL lacks most entry points, FAKE_WHOLE is complete and
-// "compiles" by repeating its options: a text with 'reject' in it is rejected, one with 'fail' makes it fail.
+// "compiles" by repeating its options: a text with 'reject' in it is rejected, one with 'fail' makes it fail, one with
+// 'warned' is warned of. In the environment, FAKE_NVRTC_LOG is a file that gets a line for each time the library is opened
+// ("open") and each compilation ("compile"), FAKE_NVRTC_MS how long that takes, FAKE_NVRTC_BYTES the size of cubins.
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #ifdef FAKE_OLD
 enum { MAJOR = 11, MINOR = 0 };
@@ -12,8 +17,20 @@ enum { MAJOR = 12, MINOR = 3 };
 
 int nvrtcVersion(int *major, int *minor);
 
+static void record(const char *line)
+{
+    const char *path = getenv("FAKE_NVRTC_LOG");
+    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0600) : -1;
+    if (fd < 0)
+        return;
+    if (write(fd, line, strlen(line)) < 0)
+        abort();
+    close(fd);
+}
+
 int nvrtcVersion(int *major, int *minor)
 {
+    record("open\n");
     *major = MAJOR;
     *minor = MINOR;
     return 0;
@@ -69,6 +86,14 @@ int nvrtcDestroyProgram(void **p)
 int nvrtcCompileProgram(void *handle, int option_count, const char *const *options)
 {
     program *p = handle;
+    const char *ms = getenv("FAKE_NVRTC_MS");
+    long pause = ms ? atol(ms) : 0;
+    record("compile\n");
+    nanosleep(&(struct timespec){pause / 1000, pause % 1000 * 1000000}, NULL);
+    if (strstr(p->text, "warned"))
+        snprintf(p->log, sizeof p->log,
+                 "warned.hds(9): warning #177-D: variable \"x\" was declared but never referenced\n"
+                 "ptxas warning : Stack size for entry function 'warned' cannot be statically determined\n");
     if (strstr(p->text, "fail"))
         return 7;
     if (strstr(p->text, "reject")) {
@@ -97,15 +122,29 @@ int nvrtcGetPTX(void *handle, char *ptx)
     return 0;
 }
 
+static size_t cubin_size(void)
+{
+    const char *bytes = getenv("FAKE_NVRTC_BYTES");
+    size_t size = bytes ? (size_t)atol(bytes) : 4;
+    return size < 4 ? 4 : size;
+}
+
 int nvrtcGetCUBINSize(void *handle, size_t *size)
 {
-    *size = ((program *)handle)->has_cubin ? 4 : 0;
+    *size = ((program *)handle)->has_cubin ? cubin_size() : 0;
     return 0;
 }
 
+// What follows the head of the file, which has no sections, depends on the text.
 int nvrtcGetCUBIN(void *handle, char *cubin)
 {
-    (void)handle;
+    unsigned state = 1;
+    for (const char *at = ((program *)handle)->text; *at; at++)
+        state = state * 31 + (unsigned char)*at;
+    for (size_t i = 0; i < cubin_size(); i++) {
+        state = state * 1664525 + 1013904223;
+        cubin[i] = i < 64 ? 0 : (char)(state >> 24);
+    }
     memcpy(cubin,
            "\x7f"
            "ELF",

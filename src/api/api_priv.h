@@ -1,0 +1,130 @@
+// Inside libhds: requests become cores, which programs are handles of.
+//
+//     request.c    what is asked for, checked, and the bytes that it is known by
+//     table.c      cores in memory, by these bytes: who asks for what another thread is making waits for it
+//     make.c       cores made by compiling, or taken from the disk
+//     core.c       a core's memory and its texts
+//     files.c      the files that a core was made from, beside its source
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <hds/hds.h>
+
+#include "cache/cache.h"
+#include "jit/jit.h"
+#include "pipeline/unit.h"
+
+// ---- errors (error.c) ------------------------------------------------------------------------------------------
+
+// Keeps the text for hds_last_error of this thread, and gives [status] back.
+__attribute__((format(printf, 2, 3))) hds_status api_fail(hds_status status, const char *format, ...);
+// The same for what libhdsrt says.
+hds_status api_fail_runtime(hdsrt_status status);
+hds_status api_no_memory(void);
+
+// ---- files (files.c) -------------------------------------------------------------------------------------------
+
+typedef struct api_file {
+    const char *path;
+    const char *hash;  // of its text; NULL: nothing that can be read is there
+} api_file;
+
+typedef struct api_files {
+    api_file *at;
+    size_t len, cap;
+} api_files;
+
+// What the finder looked at, in [a].
+void api_files_of(arena *a, const pl_finder *finder, api_files *out);
+// Whether all of them are as they were. Takes memory from [scratch].
+bool api_files_hold(arena *scratch, const api_files *files);
+// As bytes, and back; false for bytes that are none.
+str api_files_write(arena *a, const api_files *files);
+bool api_files_read(arena *a, str bytes, api_files *out);
+
+// ---- requests (request.c) --------------------------------------------------------------------------------------
+
+typedef struct api_request {
+    pl_options options;      // emit, architecture, what the user asked for
+    const arch *arch;
+    const char *name;
+    str text;
+    const char *unreadable;  // why the file could not be read; NULL: it could
+    str key;
+} api_request;
+
+// Reads options and source into [a], which must last as long as the request; the strings of the caller are not copied.
+hds_status api_request_read(arena *a, const hds_compiler *compiler, const hds_source *source,
+                            const hds_compile_options *options, api_request *out);
+// A copy with all that it points to in [a], but for the key.
+void api_request_copy(arena *a, const api_request *from, api_request *to);
+
+// ---- cores (core.c) --------------------------------------------------------------------------------------------
+
+typedef struct api_core api_core;
+
+struct hds_kernel {
+    api_core *core;
+    jit_kernel *jit;
+};
+
+// What compiling gave; immutable once it is made, but for its kernels' state.
+struct api_core {
+    atomic_int references;
+    arena memory;
+    arena_oom oom;
+    hds_status status;
+    hds_origin origin;
+    const char *failure;     // for hds_last_error, where no diagnostic says it; NULL: nothing to say
+    api_request request;     // empty for findings of a simulation
+    hds_diagnostic *diagnostics;
+    size_t diagnostic_count;
+    str texts[HDS_INTERFACE + 1];
+    jit_program jit;
+    hds_kernel *kernels;
+    uint16_t code_arch;      // as hdsrt_library.archs has it
+    api_files files;
+};
+
+// NULL where there is no memory. One reference.
+api_core *api_core_new(void);
+void api_core_retain(api_core *core);
+void api_core_release(api_core *core);
+// The functions below take memory of the core: control goes to core->oom when there is none.
+void api_core_add_diagnostics(api_core *core, diag_context *dx);
+void api_core_set_text(api_core *core, hds_text which, str text);
+// Reads the interface, and makes the kernels. False: it cannot be read.
+bool api_core_finish(api_core *core);
+
+// make.c: from the disk, or compiled. NULL where there is no memory.
+api_core *api_make(hds_compiler *compiler, const api_request *request);
+
+// A handle; takes over the caller's reference of the core, also when it fails: then NULL.
+hds_program *api_program_of(api_core *core, hds_origin origin);
+
+// ---- programs in memory (table.c) ------------------------------------------------------------------------------
+
+typedef struct api_table {
+    pthread_mutex_t lock;
+    pthread_cond_t made;
+    struct api_entry **buckets;
+    size_t bucket_count, len, limit;
+    uint64_t clock;  // of uses
+} api_table;
+
+bool api_table_init(api_table *t, size_t limit);
+void api_table_free(api_table *t);
+// The core of the request, with a reference for the caller; *is_known: it was there. NULL after recording why.
+api_core *api_table_get(api_table *t, hds_compiler *compiler, const api_request *request, bool *is_known);
+
+struct hds_compiler {
+    api_table table;
+    cache *disk;        // NULL: none
+    char *nvrtc;        // NULL: where it usually is
+    const char *build;  // identity.c; NULL: unknown, and programs are not kept on disk
+};
+
+// identity.c: text that differs between builds of this library, in [out]; false where the linker left none.
+bool api_build_identity(char *out, size_t size);

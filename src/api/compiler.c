@@ -1,0 +1,115 @@
+// Compilers, and the way of a request: memory, disk, compiling.
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_priv.h"
+
+enum { DEFAULT_PROGRAMS = 256, IDENTITY_LENGTH = 128 };
+
+// ---- compilers -------------------------------------------------------------------------------------------------
+
+static hds_status read_options(const hds_compiler_options *from, hds_compiler_options *to)
+{
+    *to = (hds_compiler_options)HDS_COMPILER_OPTIONS_INIT;
+    if (!from)
+        return HDS_OK;
+    if (from->size < sizeof from->size + sizeof from->cache_dir)
+        return api_fail(HDS_INVALID_ARGUMENT, "options->size is %zu: initialise options with HDS_COMPILER_OPTIONS_INIT",
+                        from->size);
+    for (size_t i = sizeof *to; i < from->size; i++) {
+        if (((const char *)from)[i])
+            return api_fail(HDS_INVALID_ARGUMENT, "options ask for something that hds %s does not know", hds_version());
+    }
+    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    return HDS_OK;
+}
+
+// The library stays where it is as long as the process runs, so its identity is found once for each compiler.
+static const char *build_identity(void)
+{
+    char text[IDENTITY_LENGTH];
+    return api_build_identity(text, sizeof text) ? strdup(text) : NULL;
+}
+
+static bool set_up(hds_compiler *c, const hds_compiler_options *o)
+{
+    const char *why = NULL;
+    if (!api_table_init(&c->table, o->memory_programs ? o->memory_programs : DEFAULT_PROGRAMS))
+        return false;
+    c->nvrtc = o->nvrtc ? strdup(o->nvrtc) : NULL;
+    c->build = build_identity();
+    if (!o->cache_dir || *o->cache_dir)
+        c->disk = cache_open(o->cache_dir, o->cache_bytes, &why);
+    return !o->nvrtc || c->nvrtc;
+}
+
+hds_status hds_compiler_new(const hds_compiler_options *options, hds_compiler **compiler)
+{
+    hds_compiler_options o;
+    if (!compiler)
+        return api_fail(HDS_INVALID_ARGUMENT, "hds_compiler_new: compiler is a null pointer");
+    *compiler = NULL;
+    hds_status status = read_options(options, &o);
+    if (status)
+        return status;
+    hds_compiler *c = calloc(1, sizeof *c);
+    if (c && set_up(c, &o)) {
+        *compiler = c;
+        return HDS_OK;
+    }
+    hds_compiler_release(c);
+    return api_no_memory();
+}
+
+void hds_compiler_release(hds_compiler *compiler)
+{
+    if (!compiler)
+        return;
+    if (compiler->table.buckets)
+        api_table_free(&compiler->table);
+    cache_close(compiler->disk);
+    free((char *)compiler->build);
+    free(compiler->nvrtc);
+    free(compiler);
+}
+
+// ---- compiling -------------------------------------------------------------------------------------------------
+
+// Not inlined: the function below comes back twice.
+__attribute__((noinline)) static hds_status compile(arena *a, hds_compiler *compiler, const hds_source *source,
+                                                    const hds_compile_options *options, hds_program **program)
+{
+    api_request request;
+    bool is_known = false;
+    hds_status status = api_request_read(a, compiler, source, options, &request);
+    if (status)
+        return status;
+    api_core *core = api_table_get(&compiler->table, compiler, &request, &is_known);
+    if (!core)
+        return HDS_NO_MEMORY;
+    status = core->status;
+    if (core->failure)
+        api_fail(status, "%s", core->failure);
+    else if (status)
+        api_fail(status, "%s: %s", request.name,
+                 core->diagnostic_count ? core->diagnostics[0].message : hds_status_text(status));
+    *program = api_program_of(core, is_known ? HDS_FROM_MEMORY : core->origin);
+    return *program ? status : HDS_NO_MEMORY;
+}
+
+hds_status hds_compile(hds_compiler *compiler, const hds_source *source, const hds_compile_options *options,
+                       hds_program **program)
+{
+    arena scratch;
+    arena_oom oom;
+    if (program)
+        *program = NULL;
+    if (!compiler || !program)
+        return api_fail(HDS_INVALID_ARGUMENT, "hds_compile: %s is a null pointer", compiler ? "program" : "compiler");
+    arena_init(&scratch, &oom);
+    hds_status status = setjmp(oom.jump) != 0 ? api_no_memory() : compile(&scratch, compiler, source, options, program);
+    arena_free(&scratch);
+    return status;
+}

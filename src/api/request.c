@@ -1,0 +1,255 @@
+// What a call of hds_compile asks for: checked as far as that can be done without compiling.
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/api_priv.h"
+#include "base/file.h"
+
+// ---- options that may be older or newer than this library ------------------------------------------------------
+
+static hds_status read_options(const hds_compile_options *from, hds_compile_options *to)
+{
+    *to = (hds_compile_options)HDS_COMPILE_OPTIONS_INIT;
+    if (!from)
+        return HDS_OK;
+    if (from->size < sizeof from->size + sizeof from->arch)
+        return api_fail(HDS_INVALID_ARGUMENT, "options->size is %zu: initialise options with HDS_COMPILE_OPTIONS_INIT",
+                        from->size);
+    // What this library does not know must not be asked for.
+    for (size_t i = sizeof *to; i < from->size; i++) {
+        if (((const char *)from)[i])
+            return api_fail(HDS_INVALID_ARGUMENT, "options ask for something that hds %s does not know", hds_version());
+    }
+    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    return HDS_OK;
+}
+
+// [count] texts, none of them null.
+static hds_status check_list(const char *const *list, size_t count, const char *what)
+{
+    enum { MOST = 1 << 20 };
+    if (count > MOST)
+        return api_fail(HDS_INVALID_ARGUMENT, "options->%s has %zu elements", what, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!list || !list[i])
+            return api_fail(HDS_INVALID_ARGUMENT, "options->%s%s is a null pointer", what,
+                            list ? " has an element that" : "");
+    }
+    return HDS_OK;
+}
+
+static hds_status check_lists(const hds_compile_options *o)
+{
+    hds_status status = check_list(o->defines, o->define_count, "defines");
+    if (!status)
+        status = check_list(o->entries, o->entry_count, "entries");
+    if (!status)
+        status = check_list(o->include_dirs, o->include_dir_count, "include_dirs");
+    return status ? status : check_list(o->warnings, o->warning_count, "warnings");
+}
+
+// "NAME=VALUE", or "NAME" for true.
+static hds_status read_defines(arena *a, const hds_compile_options *o, pl_options *out)
+{
+    tc_define *defines = ARENA_ARRAY(a, tc_define, o->define_count);
+    for (size_t i = 0; i < o->define_count; i++) {
+        const char *text = o->defines[i], *equals = strchr(text, '=');
+        size_t len = equals ? (size_t)(equals - text) : strlen(text);
+        if (!len || (equals && !equals[1]))
+            return api_fail(HDS_INVALID_ARGUMENT, "options->defines: expected NAME=VALUE, found '%s'", text);
+        defines[i] = (tc_define){arena_strndup(a, text, len), equals ? equals + 1 : NULL};
+    }
+    out->defines = defines;
+    out->define_count = (int)o->define_count;
+    return HDS_OK;
+}
+
+static bool is_group(const char *name)
+{
+    for (int code = DIAG_NONE + 1; code < DIAG__COUNT; code++) {
+        if (*name && strcmp(diag_group((diag_code)code), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static hds_status read_warnings(const hds_compile_options *o, pl_options *out)
+{
+    for (size_t i = 0; i < o->warning_count; i++) {
+        const char *flag = o->warnings[i], *group = strncmp(flag, "no-", 3) == 0 ? flag + 3 : flag;
+        if (!is_group(group))
+            return api_fail(HDS_INVALID_ARGUMENT, "options->warnings: there is no group '%s'", group);
+    }
+    out->warnings = o->warnings;
+    out->warning_count = (int)o->warning_count;
+    out->warnings_are_errors = o->warnings_are_errors;
+    return HDS_OK;
+}
+
+// ---- the architecture ------------------------------------------------------------------------------------------
+
+// The architecture-specific variant is the better one where there is one: it has all instructions.
+static hds_status find_own_arch(arena *a, const arch **out)
+{
+    int major = 0, minor = 0;
+    hdsrt_status status = hdsrt_capability(&major, &minor);
+    if (status)
+        return api_fail(HDS_DEVICE, "options->arch is not given and there is no GPU to ask: %s", hdsrt_last_error());
+    *out = arch_find(str_of(arena_printf(a, "sm_%d%da", major, minor)));
+    if (!*out)
+        *out = arch_find(str_of(arena_printf(a, "sm_%d%d", major, minor)));
+    if (!*out)
+        return api_fail(HDS_DEVICE, "compute capability %d.%d of the current GPU is unknown to hds %s", major, minor,
+                        hds_version());
+    return HDS_OK;
+}
+
+static hds_status find_arch(arena *a, const char *name, const arch **out)
+{
+    if (!name)
+        return find_own_arch(a, out);
+    *out = arch_find(str_of(name));
+    if (*out)
+        return HDS_OK;
+    str_buf known;
+    str_buf_init(&known, a);
+    for (int i = 0; arch_at(i); i++)
+        str_addf(&known, "%s%s", i ? ", " : "", arch_at(i)->name);
+    return api_fail(HDS_INVALID_ARGUMENT, "options->arch: unknown architecture '%s'; expected one of %s", name,
+                    str_text(&known));
+}
+
+// ---- the source ------------------------------------------------------------------------------------------------
+
+static hds_status read_source(arena *a, const hds_source *source, api_request *out)
+{
+    if (!source || !source->name || !*source->name)
+        return api_fail(HDS_INVALID_ARGUMENT, source ? "source->name is missing: messages need one"
+                                                     : "source is a null pointer");
+    out->name = source->name;
+    if (source->text) {
+        out->text = (str){source->text, source->text_bytes ? source->text_bytes : strlen(source->text)};
+        return HDS_OK;
+    }
+    if (source->text_bytes)
+        return api_fail(HDS_INVALID_ARGUMENT, "source->text is a null pointer, and source->text_bytes is %zu",
+                        source->text_bytes);
+    if (strcmp(source->name, "-") == 0)
+        return api_fail(HDS_INVALID_ARGUMENT, "source->name: standard input is not read; pass its text");
+    file_read(a, source->name, &out->text, &out->unreadable);
+    return HDS_OK;
+}
+
+// ---- the key ---------------------------------------------------------------------------------------------------
+
+static void add_text(str_buf *out, str text)
+{
+    uint64_t len = text.len;
+    str_add(out, (str){(const char *)&len, sizeof len});
+    str_add(out, text);
+}
+
+static void add_list(str_buf *out, const char *const *list, int count)
+{
+    uint64_t len = (uint64_t)count;
+    str_add(out, (str){(const char *)&len, sizeof len});
+    for (int i = 0; i < count; i++)
+        add_text(out, str_of(list[i]));
+}
+
+// Line tables name the working folder.
+static void add_folder(arena *a, str_buf *out)
+{
+    char *folder = arena_alloc(a, PATH_MAX);
+    add_text(out, str_of(getcwd(folder, PATH_MAX) ? folder : "?"));
+}
+
+// All that the result follows from, but for the files that are imported, the compiler and NVRTC.
+static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
+{
+    str_buf out;
+    str_buf_init(&out, a);
+    add_text(&out, str_of(r->arch->name));
+    add_text(&out, str_of(r->name));
+    add_list(&out, o->defines, (int)o->define_count);
+    add_list(&out, o->entries, (int)o->entry_count);
+    add_list(&out, o->include_dirs, (int)o->include_dir_count);
+    add_list(&out, o->warnings, (int)o->warning_count);
+    str_addf(&out, "%d%d", o->warnings_are_errors, o->line_info);
+    if (o->line_info)
+        add_folder(a, &out);
+    add_text(&out, r->text);
+    return (str){str_text(&out), out.len};
+}
+
+hds_status api_request_read(arena *a, const hds_compiler *compiler, const hds_source *source,
+                            const hds_compile_options *options, api_request *out)
+{
+    hds_compile_options o;
+    *out = (api_request){0};
+    hds_status status = read_options(options, &o);
+    if (!status)
+        status = check_lists(&o);
+    if (!status)
+        status = read_defines(a, &o, &out->options);
+    if (!status)
+        status = read_warnings(&o, &out->options);
+    if (!status)
+        status = read_source(a, source, out);
+    if (!status)
+        status = find_arch(a, o.arch, &out->arch);
+    if (status)
+        return status;
+    pl_options *p = &out->options;
+    p->input = out->name;
+    p->emit = PL_CUBIN;
+    p->entries = o.entries;
+    p->entry_count = (int)o.entry_count;
+    p->include_folders = o.include_dirs;
+    p->include_count = (int)o.include_dir_count;
+    p->line_info = o.line_info;
+    p->nvrtc_path = compiler->nvrtc;
+    p->cache = compiler->disk;
+    out->key = key_of(a, out, &o);
+    return HDS_OK;
+}
+
+// ---- copies ----------------------------------------------------------------------------------------------------
+
+static const char *const *copy_list(arena *a, const char *const *list, int count)
+{
+    const char **copy = ARENA_ARRAY(a, const char *, count);
+    for (int i = 0; i < count; i++)
+        copy[i] = arena_strdup(a, list[i]);
+    return copy;
+}
+
+static const tc_define *copy_defines(arena *a, const tc_define *defines, int count)
+{
+    tc_define *copy = ARENA_ARRAY(a, tc_define, count);
+    for (int i = 0; i < count; i++)
+        copy[i] =
+            (tc_define){arena_strdup(a, defines[i].name), defines[i].value ? arena_strdup(a, defines[i].value) : NULL};
+    return copy;
+}
+
+void api_request_copy(arena *a, const api_request *from, api_request *to)
+{
+    const arch **archs = ARENA_NEW(a, const arch *);
+    *to = *from;
+    pl_options *o = &to->options;
+    archs[0] = from->arch;
+    o->archs = archs;
+    o->arch_count = 1;
+    to->name = o->input = arena_strdup(a, from->name);
+    to->text = (str){arena_strndup(a, from->text.at ? from->text.at : "", from->text.len), from->text.len};
+    to->unreadable = from->unreadable ? arena_strdup(a, from->unreadable) : NULL;
+    to->key = (str){0};
+    o->defines = copy_defines(a, o->defines, o->define_count);
+    o->entries = copy_list(a, o->entries, o->entry_count);
+    o->include_folders = copy_list(a, o->include_folders, o->include_count);
+    o->warnings = copy_list(a, o->warnings, o->warning_count);
+    o->nvrtc_path = o->nvrtc_path ? arena_strdup(a, o->nvrtc_path) : NULL;
+}

@@ -1,0 +1,296 @@
+// hds_simulate: the kernel's source is elaborated again, for the simulator. Tensors are copied into its memory and
+// back.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_priv.h"
+#include "base/checked.h"
+#include "pipeline/simulate.h"
+#include "sim/sim.h"
+
+typedef struct simulation {
+    pl_unit unit;            // first: the body of the unit finds the simulation by it
+    const hds_kernel *kernel;
+    const jit_frame *frame;
+    const hds_argument *arguments;
+    size_t argument_count;
+    sim *device;
+    sim_status status;
+} simulation;
+
+// ---- the kernel ------------------------------------------------------------------------------------------------
+
+static bool is_kernel(const ir_func *f, const char *title)
+{
+    return f->is_public && f->kind == IR_KERNEL && strcmp(f->title ? f->title : f->name, title) == 0;
+}
+
+// How many kernels before this one have its title.
+static int ordinal_of(const hds_kernel *kernel)
+{
+    int ordinal = 0;
+    for (const jit_kernel *k = kernel->core->jit.kernels; k < kernel->jit; k++)
+        ordinal += strcmp(k->title, kernel->jit->title) == 0;
+    return ordinal;
+}
+
+static const ir_func *find_kernel(const simulation *s)
+{
+    const ir_module *m = s->unit.module;
+    int ordinal = ordinal_of(s->kernel);
+    for (size_t i = 0; i < m->funcs.len; i++) {
+        if (is_kernel(m->funcs.at[i], s->kernel->jit->title) && ordinal-- == 0)
+            return m->funcs.at[i];
+    }
+    return NULL;
+}
+
+// ---- tensors ---------------------------------------------------------------------------------------------------
+
+typedef struct buffer {
+    void *host;      // NULL: no tensor
+    int64_t bytes;
+    uint64_t address;
+} buffer;
+
+static int64_t bits_of(const jit_parameter *p)
+{
+    return p->type == DT_NONE ? 64 : dt_bits(p->type);
+}
+
+// What a pointer points at is known by the tensor that was passed for it.
+static buffer buffer_of(const simulation *s, int i)
+{
+    const jit_parameter *p = &s->kernel->jit->parameters[i];
+    const hds_argument *a = (size_t)i < s->argument_count ? &s->arguments[i] : NULL;
+    bool is_given = a && a->kind == HDS_ARG_TENSOR && a->value.tensor;
+    const int64_t *shape = p->tensor >= 0 ? s->frame->tensors[p->tensor].shape
+                           : is_given     ? a->value.tensor->shape
+                                          : NULL;
+    int rank = p->tensor >= 0 ? p->shown.ndim : is_given ? a->value.tensor->ndim : 0;
+    int64_t bits = p->tensor >= 0 || !is_given ? bits_of(p) : a->value.tensor->dtype.bits;
+    for (int d = 0; d < rank; d++)
+        bits *= shape[d];
+    return (buffer){.host = (void *)(uintptr_t)s->frame->bits[i], .bytes = (bits + 7) / 8};
+}
+
+static bool no_room(simulation *s, const char *name, int64_t bytes)
+{
+    int64_t used = 0, shadow = 0, limit = sim_options_of(s->device)->memory_limit;
+    arena *a = &s->unit.memory;
+    sim_memory_use(s->device, &used, &shadow);
+    diag_report(&s->unit.diags, HDS0621, (src_span){0, 0}, name, arena_printf(a, "%lld", (long long)bytes),
+                arena_printf(a, "%lld", (long long)(limit - used)), arena_printf(a, "%lld", (long long)limit));
+    return false;
+}
+
+static bool upload(simulation *s, int i, buffer *b)
+{
+    const jit_parameter *p = &s->kernel->jit->parameters[i];
+    int64_t room = 0;
+    int element_bytes = bits_of(p) < 8 ? 1 : (int)bits_of(p) / 8;
+    *b = buffer_of(s, i);
+    b->address = sim_allocate(s->device, b->bytes ? b->bytes : 1, element_bytes, p->shown.name);
+    uint8_t *bytes = b->address ? sim_bytes(s->device, b->address, &room) : NULL;
+    if (!bytes)
+        return no_room(s, p->shown.name, b->bytes);
+    if (!b->bytes)
+        return true;
+    memcpy(bytes, b->host, (size_t)b->bytes);
+    sim_mark_written(s->device, b->address, b->bytes);
+    return true;
+}
+
+static bool is_address(const jit_parameter *p)
+{
+    return p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER;
+}
+
+static void download(simulation *s, const buffer *buffers)
+{
+    for (int i = 0; i < s->kernel->jit->count; i++) {
+        const jit_parameter *p = &s->kernel->jit->parameters[i];
+        int64_t room = 0;
+        if (is_address(p) && p->shown.is_written && buffers[i].bytes)
+            memcpy(buffers[i].host, sim_bytes(s->device, buffers[i].address, &room), (size_t)buffers[i].bytes);
+    }
+}
+
+// ---- running ---------------------------------------------------------------------------------------------------
+
+static void call(simulation *s, const sim_program *program, const ir_func *f)
+{
+    int count = s->kernel->jit->count;
+    uint64_t *values = ARENA_ARRAY(&s->unit.memory, uint64_t, count), result = 0;
+    buffer *buffers = ARENA_ARRAY(&s->unit.memory, buffer, count);
+    for (int i = 0; i < count; i++) {
+        values[i] = s->frame->bits[i];
+        if (!is_address(&s->kernel->jit->parameters[i]))
+            continue;
+        if (!upload(s, i, &buffers[i]))
+            return;
+        values[i] = buffers[i].address;
+    }
+    s->status = sim_call(s->device, program, f, values, count, &result);
+    sim_findings_report(s->device, &s->unit.diags);
+    if (s->status != SIM_STOPPED)
+        download(s, buffers);
+}
+
+static void body(pl_unit *u)
+{
+    simulation *s = (simulation *)u;
+    const sim_options options = {0};
+    const sim_translate_options how = {.index_overflow = true};
+    if (!pl_unit_add_source(u) || !pl_module_for_simulation(u, PL_SIMULATED_LEVEL, NULL))
+        return;
+    // What compiling says is in the program.
+    u->diags.all.len = 0;
+    u->diags.shown_errors = u->diags.shown_warnings = u->diags.error_count = 0;
+    const ir_func *f = find_kernel(s);
+    const sim_program *program = f ? sim_translate(&u->memory, u->module, &how) : NULL;
+    if (!program) {
+        u->status = PL_INTERNAL;
+        return;
+    }
+    s->device = sim_new(&u->memory, &options);
+    call(s, program, f);
+}
+
+// ---- what came out ---------------------------------------------------------------------------------------------
+
+static bool take_findings(api_core *core, simulation *s)
+{
+    if (setjmp(core->oom.jump) != 0)
+        return false;
+    s->unit.memory.oom = &core->oom;
+    api_core_add_diagnostics(core, &s->unit.diags);
+    return true;
+}
+
+static hds_status report(simulation *s, hds_status status, hds_program **findings)
+{
+    const char *name = s->kernel->jit->launch.name;
+    if (s->unit.status != PL_NO_MEMORY && s->unit.diags.all.len) {
+        api_core *core = api_core_new();
+        if (!core || !take_findings(core, s)) {
+            api_core_release(core);
+            return api_no_memory();
+        }
+        if (status)
+            api_fail(status, "'%s': %s", name, core->diagnostics[0].message);
+        if (findings)
+            *findings = api_program_of(core, HDS_COMPILED);
+        else
+            api_core_release(core);
+        return findings && !*findings ? HDS_NO_MEMORY : status;
+    }
+    return status == HDS_NO_MEMORY ? api_no_memory()
+           : status                ? api_fail(status, "'%s': it cannot be simulated", name)
+                                   : HDS_OK;
+}
+
+// Of the simulator's own memory, too.
+static bool lacks_memory(const simulation *s)
+{
+    for (size_t i = 0; s->unit.status != PL_NO_MEMORY && i < s->unit.diags.all.len; i++) {
+        if (s->unit.diags.all.at[i]->code == HDS0621)
+            return true;
+    }
+    return s->unit.status == PL_NO_MEMORY;
+}
+
+static hds_status status_of(const simulation *s)
+{
+    if (lacks_memory(s))
+        return HDS_NO_MEMORY;
+    if (s->unit.status == PL_INTERNAL || s->unit.status == PL_TOOLCHAIN)
+        return HDS_INTERNAL;
+    return s->unit.status == PL_ERRORS || s->status != SIM_OK ? HDS_ERRORS : HDS_OK;
+}
+
+static hds_status run(simulation *s, hds_program **findings)
+{
+    const api_core *core = s->kernel->core;
+    pl_unit_init(&s->unit, &core->request.options, core->request.arch, pl_now_us());
+    s->unit.input_name = core->request.name;
+    s->unit.input = core->request.text;
+    pl_unit_run_deep(&s->unit, body);
+    hds_status status = report(s, status_of(s), findings);
+    if (s->device)
+        sim_free(s->device);
+    pl_unit_free(&s->unit);
+    return status;
+}
+
+// ---- before ----------------------------------------------------------------------------------------------------
+
+// A pointer says nothing about what is behind it, and vectors do not fit into what the simulator is given.
+static hds_status check_parameters(const hds_kernel *kernel, const hds_argument *arguments)
+{
+    const char *name = kernel->jit->launch.name;
+    for (int i = 0; i < kernel->jit->count; i++) {
+        const jit_parameter *p = &kernel->jit->parameters[i];
+        if (p->shown.kind == HDS_POINTER && arguments[i].kind != HDS_ARG_TENSOR)
+            return api_fail(HDS_INVALID_ARGUMENT,
+                            "'%s': '%s' is a pointer, and the simulator has to know how much is behind it: "
+                            "pass a tensor",
+                            name, p->shown.name);
+        if (p->bytes > 8)
+            return api_fail(HDS_INVALID_ARGUMENT, "'%s': '%s' is %s, which the simulator cannot be given", name,
+                            p->shown.name, p->shown.dtype);
+    }
+    return HDS_OK;
+}
+
+static bool files_hold(const api_core *core)
+{
+    arena scratch;
+    arena_oom oom;
+    arena_init(&scratch, &oom);
+    bool ok = setjmp(oom.jump) == 0 && api_files_hold(&scratch, &core->files);
+    arena_free(&scratch);
+    return ok;
+}
+
+// Complex numbers are given by where they stand.
+static void read_by_address(const jit_frame *f)
+{
+    for (int i = 0; i < f->kernel->count; i++) {
+        const jit_parameter *p = &f->kernel->parameters[i];
+        if (p->shown.kind == HDS_SCALAR && f->addresses[i] != &f->bits[i])
+            memcpy(&f->bits[i], f->addresses[i], (size_t)p->bytes);
+    }
+}
+
+static hds_status simulate(const hds_kernel *kernel, const hds_argument *arguments, size_t count, void *room,
+                           hds_program **findings)
+{
+    jit_frame frame;
+    jit_frame_init(&frame, kernel->jit, room);
+    hdsrt_status bound = jit_bind(&frame, arguments, count, JIT_TO_SIMULATE);
+    if (bound)
+        return api_fail_runtime(bound);
+    hds_status status = check_parameters(kernel, arguments);
+    if (status)
+        return status;
+    if (!files_hold(kernel->core))
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s': files that '%s' imports have changed; compile it again",
+                        kernel->jit->launch.name, kernel->core->request.name);
+    read_by_address(&frame);
+    simulation s = {.kernel = kernel, .frame = &frame, .arguments = arguments, .argument_count = count};
+    return run(&s, findings);
+}
+
+hds_status hds_simulate(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hds_program **findings)
+{
+    if (findings)
+        *findings = NULL;
+    if (!kernel)
+        return api_fail(HDS_INVALID_ARGUMENT, "hds_simulate: kernel is a null pointer");
+    void *room = malloc(kernel->jit->frame_bytes + 1);
+    hds_status status = room ? simulate(kernel, arguments, count, room, findings) : api_no_memory();
+    free(room);
+    return status;
+}

@@ -1,0 +1,43 @@
+// C11 over libhdsrt (include/hds/runtime.h): how programs call the kernels and host functions of a file.
+//
+// Each public kernel and host function becomes
+//     typedef struct NAME_args { … } NAME_args;                              the parameters, in order
+//     hdsrt_status NAME(…the parameters…, hdsrt_stream stream);              checks and launches
+//     hdsrt_status NAME_call(const NAME_args *args, hdsrt_stream stream);    the same
+//     hdsrt_status NAME_dlpack(…, hdsrt_stream stream);                      tensors as hdsrt_tensor; sizes that they tell are left out
+// (with a tensor among them). A host function that returns a value is a plain function. Tensors and pointers are typed where C
+// has the type, else void pointers; scalars of narrow floats are their bits in an unsigned integer; complex64 and vectors are
+// arrays. What is not public is static.
+#pragma once
+
+#include "cuda_emit/emit.h"
+
+// The file compiled for one architecture. What differs between architectures (extents, shared memory, host functions) is
+// chosen when the program runs.
+typedef struct cu_c_unit {
+    ir_module *module;              // low level
+    const cu_kernel_list *kernels;  // as cu_emit gave them
+} cu_c_unit;
+
+typedef struct cu_c_options {
+    const cu_c_unit *units;   // ascending by architecture
+    int unit_count;
+    int ptx_unit;             // whose PTX is in the image; -1: none
+    str image;                // the fat binary
+    const char *image_symbol; // NULL: the image stands in the C text; else it is defined elsewhere, under this name
+    const char *prefix;       // before the names of the entries; "": none
+    const char *header_name;  // what the C text includes: "matmul.h"
+    const char *compiler;     // "hdsc 0.1.0"; may be NULL
+    const char *source_name;  // as the user gave it
+    const char *flags;        // what the user asked for; NULL: nothing
+    bool lines;               // #line directives into the source for what has a place there
+    diag_context *diags;
+    arena *arena;
+} cu_c_options;
+
+// Append the header and the C text to [out]. Equal input gives equal bytes. False after reporting, at the author's line and
+// so to the diagnostics of the unit's module, what C cannot say: an entry whose name is taken by C or C++, or whose parameters
+// differ between architectures; host functions that compute with what only the GPU has, or that have no way to say that they
+// failed.
+bool cu_emit_c_header(const cu_c_options *options, str_buf *out);
+bool cu_emit_c_source(const cu_c_options *options, str_buf *out);

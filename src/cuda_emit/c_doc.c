@@ -1,0 +1,256 @@
+// The comment above an entry of the header: what it does, what it takes, how much memory it uses.
+#include "cuda_emit/c_priv.h"
+
+#include <string.h>
+
+static void add_doc(const char *text, str_buf *out)
+{
+    while (*text == '\n' || *text == ' ')
+        text++;
+    size_t total = strlen(text);
+    while (total && (text[total - 1] == '\n' || text[total - 1] == ' '))
+        total--;
+    for (const char *at = text, *stop = text + total; at < stop;) {
+        const char *end = memchr(at, '\n', (size_t)(stop - at)), *until = end ? end : stop;
+        // A backslash at the end would draw the next line into the comment.
+        const char *tail = until > at && until[-1] == '\\' ? "." : "";
+        str_addf(out, "//%s%.*s%s\n", until > at ? " " : "", (int)(until - at), at, tail);
+        at = end ? end + 1 : stop;
+    }
+}
+
+// What is said of the amount: as the author wrote it.
+static const char *said(cu *cx, const ir_expr *e, cu_prec prec)
+{
+    cx->in_comment = true;
+    const char *text = cu_at(cx, e, prec);
+    cx->in_comment = false;
+    return text;
+}
+
+static const char *type_text(cu *cx, const ir_type *t)
+{
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    ir_type_print(t, &out);
+    return str_text(&out);
+}
+
+// ---- parameters -------------------------------------------------------------------------------------------------
+
+static void add_tensor(cu *cx, const cu_c_func *f, size_t i, str_buf *out)
+{
+    const ir_var *v = f->func->params.at[i];
+    int align = v->tensor->align_bytes > 16 ? v->tensor->align_bytes : 16;
+    str_addf(out, "%s, %s", cu_shape_comment(cx, v), f->writes[i] ? "written" : "read");
+    if (align > 16)
+        str_addf(out, ", at a multiple of %d", align);
+}
+
+static void add_scalar(cu *cx, const ir_func *f, const ir_var *v, str_buf *out)
+{
+    const ir_type *t = v->type;
+    int tensor, axis;
+    bool is_extent = cu_c_is_deduced(f, v, &tensor, &axis);
+    bool is_int = t->kind == IR_SCALAR && dt_is_int(t->scalar);
+    str_adds(out, type_text(cx, t));
+    if (t->kind == IR_SCALAR && cu_is_struct(t->scalar) && t->scalar != DT_C64)
+        str_adds(out, ", as its bits");
+    if (is_int && v->has_range && v->min > dt_min(t->scalar) && !(is_extent && v->min == 0))
+        str_addf(out, ", at least %lld", (long long)v->min);
+    if (is_int && v->has_range && v->max >= 0 && (uint64_t)v->max < dt_max_bits(t->scalar))
+        str_addf(out, ", at most %lld", (long long)v->max);
+    if (is_int && v->divisor > 1)
+        str_addf(out, ", a multiple of %lld", (long long)v->divisor);
+}
+
+static void add_params(cu *cx, const cu_c_func *f, str_buf *out)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < f->func->params.len; i++) {
+        size_t len = strlen(cu_var_name(cx, f->func->params.at[i]));
+        width = len > width ? len : width;
+    }
+    if (f->func->params.len)
+        str_adds(out, "//\n");
+    for (size_t i = 0; i < f->func->params.len; i++) {
+        const ir_var *v = f->func->params.at[i];
+        str_addf(out, "//     %-*s  ", (int)width, cu_var_name(cx, v));
+        if (v->type->kind == IR_TENSOR)
+            add_tensor(cx, f, i, out);
+        else if (v->type->kind == IR_POINTER)
+            str_addf(out, "the address of %s on the GPU", type_text(cx, v->type->elem));
+        else
+            add_scalar(cx, f->func, v, out);
+        str_addc(out, '\n');
+    }
+}
+
+static void add_assumptions(cu *cx, const ir_func *f, str_buf *out)
+{
+    ir_expr *e;
+    bool is_first = true;
+    for (size_t next = 0; (e = cu_c_assumption(cx, f, &next));) {
+        str_addf(out, "%s %s", is_first ? "//\n// Takes for granted:" : ",", said(cx, e, CU_ASSIGN));
+        is_first = false;
+    }
+    if (!is_first)
+        str_addc(out, '\n');
+}
+
+// ---- launches ---------------------------------------------------------------------------------------------------
+
+static const char *dims(cu *cx, ir_expr *const d[3])
+{
+    int64_t known;
+    int rank = 3;
+    while (rank > 1 && (!d[rank - 1] || (ir_const_int(d[rank - 1], &known) && known == 1)))
+        rank--;
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    for (int i = 0; i < rank; i++)
+        str_addf(&out, "%s%s", i ? " x " : "", said(cx, d[i], rank > 1 ? CU_POSTFIX : CU_ASSIGN));
+    return str_text(&out);
+}
+
+static void add_launch(cu *cx, const cu_c_func *f, str_buf *out)
+{
+    const ir_func *k = f->func;
+    str_addf(out, "//\n// Grid: %s; block: %s", dims(cx, k->grid), dims(cx, k->block));
+    if (k->cluster[0])
+        str_addf(out, "; cluster: %s", dims(cx, k->cluster));
+    const ir_expr *wish = k->dynamic_smem_bytes;
+    int64_t pool = f->kernel->dynamic_smem_bytes;
+    if (wish && pool)
+        str_addf(out, "; dynamic shared memory: %lld + %s bytes", (long long)pool, said(cx, wish, CU_ADD));
+    else if (wish)
+        str_addf(out, "; dynamic shared memory: %s bytes", said(cx, wish, CU_ASSIGN));
+    else if (pool)
+        str_addf(out, "; dynamic shared memory: %lld bytes", (long long)pool);
+    str_adds(out, k->dependent_launch ? "\n// May start before the kernel ahead of it in the stream ends, and waits by itself.\n" : "\n");
+}
+
+// ---- memory of host functions -----------------------------------------------------------------------------------
+
+typedef struct workspace {
+    cu *cx;
+    int64_t known;     // bytes
+    str_buf terms;     // " + 4 * n"
+    bool is_open;      // some amount is known only when the function runs
+    bool asserts;
+} workspace;
+
+static void see_block(workspace *w, const ir_block *b, map *values);
+
+static bool is_over(const ir_expr *e, const map *values)
+{
+    if (e->op == IR_OP_VAR)
+        return map_get_ptr(values, e->u.var) != NULL;
+    bool is_arithmetic = (ir_op_properties(e->op) & IR_PURE) && e->op != IR_OP_SREG;
+    for (int i = 0; is_arithmetic && i < e->arg_count; i++)
+        is_arithmetic = is_over(e->args[i], values);
+    return is_arithmetic;
+}
+
+static ir_expr *substituted(workspace *w, ir_expr *e, const map *values)
+{
+    return is_over(e, values) ? ir_substitute(w->cx->m, e, values) : NULL;
+}
+
+static void see_alloc(workspace *w, const ir_tensor *t, const map *values)
+{
+    int64_t factor = 1, bits = cu_is_subbyte(t->elem) ? dt_bits(t->elem->scalar) : ir_type_bytes(t->elem) * 8;
+    str_buf product;
+    str_buf_init(&product, w->cx->a);
+    for (int i = 0; i < t->rank; i++) {
+        int64_t n;
+        ir_expr *e = substituted(w, t->shape[i], values);
+        if (!e)
+            w->is_open = true;
+        else if (ir_const_int(e, &n))
+            factor *= n;
+        else
+            str_addf(&product, "%s%s", product.len ? " * " : "", said(w->cx, e, CU_UNARY));
+    }
+    if (!product.len) {
+        w->known += (factor * bits + 7) / 8;
+        return;
+    }
+    str_adds(&w->terms, w->terms.len ? " + " : "");
+    if (factor * bits % 8)
+        str_addf(&w->terms, "(%lld * %s + 7) / 8", (long long)(factor * bits), str_text(&product));
+    else if (factor * bits == 8)
+        str_adds(&w->terms, str_text(&product));
+    else
+        str_addf(&w->terms, "%lld * %s", (long long)(factor * bits / 8), str_text(&product));
+}
+
+static void see_call(workspace *w, const ir_expr *call, const map *values)
+{
+    const ir_func *callee = call->u.func;
+    map inner;
+    map_init(&inner, w->cx->a);
+    for (size_t i = 0; i < callee->params.len && i < call->arg_count; i++) {
+        ir_expr *e = call->args[i]->type->kind == IR_SCALAR ? substituted(w, call->args[i], values) : NULL;
+        if (e)
+            map_put_ptr(&inner, callee->params.at[i], e);
+    }
+    see_block(w, &callee->body, &inner);
+}
+
+static void see_block(workspace *w, const ir_block *b, map *values)
+{
+    for (size_t i = 0; i < b->stmts.len; i++) {
+        const ir_stmt *s = b->stmts.at[i];
+        bool is_value = s->kind == IR_DECL && s->value && !s->var->is_mutable && s->var->type->kind == IR_SCALAR;
+        ir_expr *e = is_value ? substituted(w, s->value, values) : NULL;
+        if (e)
+            map_put_ptr(values, s->var, e);
+        if (s->kind == IR_ALLOC && s->var->tensor->space == IR_GLOBAL)
+            see_alloc(w, s->var->tensor, values);
+        if (s->kind == IR_EVAL && s->value->op == IR_OP_CALL && s->value->u.func->kind == IR_HOST_FUNC)
+            see_call(w, s->value, values);
+        w->asserts |= s->kind == IR_ASSERT;
+        see_block(w, &s->body, values);
+        see_block(w, &s->or_else, values);
+    }
+}
+
+static void add_workspace(cu *cx, const ir_func *f, str_buf *out)
+{
+    workspace w = {.cx = cx};
+    map values;
+    map_init(&values, cx->a);
+    str_buf_init(&w.terms, cx->a);
+    for (size_t i = 0; i < f->params.len; i++)
+        if (f->params.at[i]->type->kind == IR_SCALAR)
+            map_put_ptr(&values, f->params.at[i], ir_read(cx->m, f->params.at[i], f->span));
+    see_block(&w, &f->body, &values);
+    if (w.known)
+        str_addf(&w.terms, "%s%lld", w.terms.len ? " + " : "", (long long)w.known);
+    const char *least = w.is_open ? "; more, where that shows only while it runs" : "";
+    if (w.terms.len || w.is_open)
+        str_addf(out, "//\n// Workspace: at most %s bytes on the GPU%s\n", w.terms.len ? str_text(&w.terms) : "0", least);
+    if (w.asserts)
+        str_adds(out, "// Fails with HDSRT_ASSERTION where an assert of it does not hold.\n");
+}
+
+// ---- all of it --------------------------------------------------------------------------------------------------
+
+void cu_c_describe(cu *cx, const cu_c_func *f, str_buf *out)
+{
+    const ir_func *func = f->func;
+    cx->c->at = f;
+    str_addf(out, "// %s\n", func->title ? func->title : func->name);
+    if (func->doc && *func->doc) {
+        str_adds(out, "//\n");
+        add_doc(func->doc, out);
+    }
+    add_params(cx, f, out);
+    if (func->kind == IR_KERNEL) {
+        add_assumptions(cx, func, out);
+        add_launch(cx, f, out);
+    } else if (func->result->kind == IR_VOID) {
+        add_workspace(cx, func, out);
+    }
+}

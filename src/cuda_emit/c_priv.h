@@ -1,0 +1,81 @@
+// What the files of the C emitter share. The printer of expressions and statements is the one for CUDA C++ (emit_priv.h);
+// with [cu.c] set it says what C cannot say like C++ in the words of c_expr.c, and statements through cu_host_c.
+#pragma once
+
+#include "cuda_emit/c.h"
+#include "cuda_emit/emit_priv.h"
+
+// A function of one unit, on its way into C.
+typedef struct cu_c_func {
+    const ir_func *func;
+    const cu_kernel_info *kernel;  // NULL: no kernel
+    const char *name;              // in C
+    bool *writes;                  // by parameter: a tensor or pointer through which something may be written
+    const char *result;            // "hdsrt_status ", or the type of the value
+    const char *params;            // "float s, const float *x", as declared and as defined
+    str body;                      // from "{" to "}"
+} cu_c_func;
+
+// Where the address of a tensor stands that the function allocates.
+typedef struct cu_c_slot {
+    int number;
+    bool is_device;   // in [memory], else in [buffers]
+    bool is_in_loop;
+} cu_c_slot;
+
+// The dialect's part of struct cu: one unit, and the function under way.
+typedef struct cu_c {
+    const cu_c_options *options;
+    const cu_c_unit *unit;
+    VEC(cu_c_func) funcs;          // that are called from outside or by one of these; callees first
+    str_buf headers;               // "<math.h>\n", those that the text needs
+    // the function under way
+    const cu_c_func *at;
+    const char *status, *end;      // names: of the variable, and of the label that releases memory; NULL: nothing to release
+    const char *memory, *buffers;  // names of the arrays of addresses, on the GPU and on the host
+    const char *fails;             // name of the flag of arithmetic that has no result; NULL: arithmetic is as it is
+    bool used_fails;
+    map slots;                     // ir_var of an allocated tensor -> cu_c_slot
+    src_span span;                 // of the statement under way
+    bool is_device;                // a device function that extents call: it computes, and nothing else
+} cu_c;
+
+// c_names.c: the names of entries. False after reporting.
+bool cu_c_check_names(const cu_c_options *o, cu *const *units);
+const char *cu_c_macro(const char *header_name, arena *a);  // "MATMUL_H"
+
+// c_type.c
+bool cu_c_is_native(const ir_type *elem);        // C has a type for it
+const char *cu_c_param(cu *cx, const ir_var *v, const char *name, bool is_written, bool in_struct);
+bool cu_c_is_array(const ir_type *t);            // passed as a short array: complex64, vectors
+const char *cu_c_dtype(cu *cx, const ir_type *elem);  // "{2, 32}": the hdsrt_dtype
+int cu_c_lanes(const ir_type *elem);             // of a vector, which counts as one more axis; else 0
+int cu_c_elem_bits(const ir_type *elem);
+const char *cu_c_wrapped(arena *a, const char *head);  // a head that is too long for one line on several
+
+// c_wide.c
+typedef struct cu_c_range {
+    int64_t min, max;
+} cu_c_range;
+cu_c_range cu_c_range_of(const ir_expr *e);
+bool cu_c_may_overflow(const ir_expr *e);        // this operator, in its own type
+bool cu_c_is_narrow(const cu *cx, const ir_expr *e);  // this one or one below, in a type of fewer than 64 bits
+ir_expr *cu_c_wide(cu *cx, const ir_expr *e);    // in i64, where it cannot have wrapped around before
+const char *cu_c_extent(cu *cx, const ir_expr *e);  // an amount as an int64_t, by cu_c_wide
+
+// c_entry.c
+void cu_c_function(cu *cx, cu_c_func *f);        // fills [body]
+void cu_c_rules(cu *cx, const cu_c_func *f, str_buf *out);
+void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out);  // the definition
+const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f);
+bool cu_c_is_deduced(const ir_func *f, const ir_var *v, int *tensor, int *axis);  // a size that a tensor's extent tells
+void cu_c_checked(cu *cx, const char *call);     // puts a call that gives a status, and what follows on failure
+void cu_c_failed(cu *cx, const char *call);      // the same for one that always fails
+// What the kernel takes for granted of its parameters, from statement [*next] on; NULL after the last.
+ir_expr *cu_c_assumption(cu *cx, const ir_func *f, size_t *next);
+
+// c_host.c
+bool cu_c_is_on_stack(const ir_tensor *t);
+
+// c_doc.c: the comment above an entry of the header.
+void cu_c_describe(cu *cx, const cu_c_func *f, str_buf *out);

@@ -1,0 +1,195 @@
+// What C text of host functions needs.
+
+//: int.floordiv
+// The quotient rounded down; 0 where there is none.
+static int32_t floor_div_i32(int32_t a, int32_t b)
+{
+    if (b == 0 || (b == -1 && a == INT32_MIN))
+        return b ? a : 0;
+    int32_t quotient = a / b;
+    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+//: int.floormod
+// The remainder that goes with the quotient rounded down: it has the sign of b.
+static int32_t floor_mod_i32(int32_t a, int32_t b)
+{
+    int32_t rest = b == 0 || b == -1 ? 0 : a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+//: long.floordiv
+// The quotient rounded down; 0 where there is none.
+static int64_t floor_div_i64(int64_t a, int64_t b)
+{
+    if (b == 0 || (b == -1 && a == INT64_MIN))
+        return b ? a : 0;
+    int64_t quotient = a / b;
+    return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+//: long.floormod
+// The remainder that goes with the quotient rounded down: it has the sign of b.
+static int64_t floor_mod_i64(int64_t a, int64_t b)
+{
+    int64_t rest = b == 0 || b == -1 ? 0 : a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+//: float.floormod
+static float floor_mod_f32(float a, float b)
+{
+    float rest = fmodf(a, b);
+    return rest != 0.0f && (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+}
+
+//: double.floormod
+static double floor_mod_f64(double a, double b)
+{
+    double rest = fmod(a, b);
+    return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+}
+
+//: quotient
+// What a division by 0 gives, C does not say.
+static int64_t quotient(int64_t a, int64_t b)
+{
+    return b == 0 ? 0 : a / b;
+}
+
+//: rest
+static int64_t rest(int64_t a, int64_t b)
+{
+    return b == 0 ? 0 : a % b;
+}
+
+//: sum_of
+static int64_t sum_of(int64_t a, int64_t b, bool *fails)
+{
+    *fails |= b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b;
+    return *fails ? 0 : a + b;
+}
+
+//: difference_of
+static int64_t difference_of(int64_t a, int64_t b, bool *fails)
+{
+    *fails |= b < 0 ? a > INT64_MAX + b : a < INT64_MIN + b;
+    return *fails ? 0 : a - b;
+}
+
+//: product_of
+static int64_t product_of(int64_t a, int64_t b, bool *fails)
+{
+    if (a > 0 ? b > INT64_MAX / a || b < INT64_MIN / a : a < -1 && (b > INT64_MIN / a || b < INT64_MAX / a))
+        *fails = true;
+    *fails |= a == -1 && b == INT64_MIN;
+    return *fails ? 0 : a * b;
+}
+
+//: quotient_of needs long.floordiv
+static int64_t quotient_of(int64_t a, int64_t b, bool *fails)
+{
+    *fails |= b == 0;
+    return floor_div_i64(a, b);
+}
+
+//: rest_of needs long.floormod
+static int64_t rest_of(int64_t a, int64_t b, bool *fails)
+{
+    *fails |= b == 0;
+    return floor_mod_i64(a, b);
+}
+
+//: min_i32
+static int32_t min_i32(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+//: max_i32
+static int32_t max_i32(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+//: min_u32
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+//: max_u32
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+//: min_i64
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+//: max_i64
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+//: min_u64
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+//: max_u64
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+//: min_f32
+// The number if the other is NaN, as on the GPU; so are its fellows.
+static float min_f32(float a, float b)
+{
+    return a < b || b != b ? a : b;
+}
+
+//: max_f32
+static float max_f32(float a, float b)
+{
+    return a > b || b != b ? a : b;
+}
+
+//: min_f64
+static double min_f64(double a, double b)
+{
+    return a < b || b != b ? a : b;
+}
+
+//: max_f64
+static double max_f64(double a, double b)
+{
+    return a > b || b != b ? a : b;
+}
+
+//: tensor_bytes
+// Bytes of a tensor that a function makes for itself, rounded up.
+static hdsrt_status tensor_bytes(const char *entry, const char *tensor, const int64_t *shape, int rank, int bits,
+                                 int64_t *bytes)
+{
+    int64_t most = (INT64_MAX - 7) / bits, count = 1;
+    bool is_empty = false, is_large = false;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0)
+            return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': its tensor '%s' has extent %lld along axis %d", entry,
+                              tensor, (long long)shape[i], i);
+        is_empty = is_empty || shape[i] == 0;
+        is_large = is_large || (shape[i] > 0 && count > most / shape[i]);
+        count = is_large || is_empty ? 1 : count * shape[i];
+    }
+    if (is_large && !is_empty)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': its tensor '%s' is too large for any memory", entry, tensor);
+    *bytes = is_empty ? 0 : (count * bits + 7) / 8;
+    return HDSRT_OK;
+}

@@ -1,0 +1,40 @@
+// `hdsc bench`: what the command line asks for, and the rows that it makes.
+#pragma once
+
+#include "driver/run.h"
+#include "measure/measure.h"
+
+typedef struct bench_request {
+    run_request run;      // first: the file, and NAME=SPEC
+    ms_options measure;
+    const char *json;     // of --json; NULL: none
+    bool compares;        // the inputs are two results
+    double fail_below;    // 0: not said
+    ms_session *session;
+} bench_request;
+
+typedef struct bench_state {
+    run_state run;        // first
+    bench_request *request;
+    bool is_done;         // every row was measured
+} bench_state;
+
+// ---- bench_input.c ----------------------------------------------------------------------------------------------------
+
+// A word with the values it takes, row by row: "n=1024,2048".
+typedef struct bench_axis {
+    const run_word *word;
+    VEC(const char *) values;
+} bench_axis;
+
+typedef struct bench_plan {
+    VEC(bench_axis) axes;  // in order of the words
+    int row_count;         // every value of each with every one of the others; the last changes fastest
+} bench_plan;
+
+// What the words make of the entry's parameters. False after reporting.
+bool cmd_bench_plan(bench_state *b, bench_plan *plan);
+// Binds and fills the arguments of a row; tensors without a word get one that suits their type. False after reporting.
+bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **sizes, int *size_count, ms_argument **arguments);
+// The type whose peak rate the kernel is held against: the narrowest that it reads and computes with.
+dtype cmd_bench_peak_type(bench_state *b);

@@ -1,0 +1,391 @@
+// hdsc bench: how fast a kernel is on the GPU of this machine.
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "driver/bench.h"
+
+enum {
+    KEY_SEED = CMD_KEY_OWN, KEY_METHOD, KEY_MIN_TIME, KEY_WARM_UP, KEY_SAMPLES, KEY_GRAPH, KEY_BYTES, KEY_FLOPS, KEY_PEAK,
+    KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW
+};
+
+static const struct argp_option table[] = {
+    {NULL, 0, NULL, 0, "What is measured:", 1},
+    {"entry", CMD_KEY_ENTRY, "NAME", 0, "this kernel or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
+    {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1},
+    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
+    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: the GPU's own)", 1},
+    {"seed", KEY_SEED, "N", 0, "of random inputs (default: 0)", 1},
+
+    {NULL, 0, NULL, 0, "How:", 2},
+    {"method", KEY_METHOD, "NAME", 0,
+     "rotate: launches in a row over so many copies of the tensors that no cache holds them (the default); flush: one at a "
+     "time, each behind a write of twice the L2 cache",
+     2},
+    {"graph", KEY_GRAPH, NULL, 0, "launch in CUDA graphs: for kernels that are shorter than their launch", 2},
+    {"samples", KEY_SAMPLES, "N", 0, "take at least N samples of each row (default: 25)", 2},
+    {"min-time", KEY_MIN_TIME, "SECONDS", 0, "and measure each row for so long (default: 0.3)", 2},
+    {"warm-up", KEY_WARM_UP, "SECONDS", 0, "run it for so long before (default: 0.1)", 2},
+
+    {NULL, 0, NULL, 0, "What it is held against:", 3},
+    {"bytes", KEY_BYTES, "EXPR", 0,
+     "bytes that it moves, over its sizes and scalars (default: each tensor once, twice where it is read and written)", 3},
+    {"flops", KEY_FLOPS, "EXPR", 0, "operations that it does, as in --flops='2*m*n*k'", 3},
+    {"peak", KEY_PEAK, "TYPE", 0, "compare with the GPU's rate for this type: f16, tf32, f32, … (default: by the tensors)", 3},
+    {"yardstick", KEY_YARDSTICK, "NAME", 0, "copy: a copy of as many bytes, measured between the samples (the default); none", 3},
+
+    {NULL, 0, NULL, 0, "Results:", 4},
+    {"json", KEY_JSON, "FILE", 0, "write all there is to know to FILE ('-': standard output, instead of the table)", 4},
+    {"compare", KEY_COMPARE, NULL, 0, "measure nothing; compare two files of --json row by row", 4},
+    {"fail-below", KEY_FAIL_BELOW, "RATIO", 0, "with --compare: exit code 1 if a row is slower than RATIO times before", 4},
+
+    {NULL, 0, NULL, 0, "Messages:", 5},
+    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 5},
+    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 5},
+    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 5},
+    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 5},
+    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 5},
+    {0},
+};
+
+static const char doc[] =
+    "Measure a kernel on the GPU of this machine.\n"
+    "\n"
+    "  hdsc bench saxpy.hds s=2 n=1000000,100000000\n"
+    "  hdsc bench matmul.hds --entry 'matmul[f16]' m=4096 n=4096 k=1024,4096 --flops='2*m*n*k' --json=now.json\n"
+    "  hdsc bench --compare before.json now.json --fail-below=0.97\n"
+    "\v"
+    "NAME=VALUE gives a size or a scalar its value; several, as in n=1024,2048, make a row each. Tensors get random numbers "
+    "unless NAME=SPEC says otherwise, as in hdsc run. Times are medians of device events. Ctrl-C shows the rows that are "
+    "done.\n"
+    "Exit code: 0 all went well; 1 the file has errors, or --compare finds it slower; 2 the command line is wrong; 3 there is "
+    "no GPU or no NVRTC.";
+
+// ---- the command line -------------------------------------------------------------------------------------------
+
+static double positive(struct argp_state *state, const char *option, const char *text)
+{
+    uint64_t bits;
+    bench_request *q = state->input;
+    const char *why = ten_number_parse(&q->run.shared.memory, text, DT_F64, &bits);
+    double value = why ? -1 : dt_to_double(DT_F64, bits);
+    if (!(value >= 0 && value < 1e6))
+        argp_error(state, "'%s' takes a number from 0 on, not '%s'", option, text);
+    return value;
+}
+
+static void take_argument(struct argp_state *state, const char *text)
+{
+    bench_request *q = state->input;
+    arena *a = &q->run.shared.memory;
+    size_t len = q->compares ? 0 : cmd_run_name_length(text);
+    if (len) {
+        run_word word = {text, arena_strndup(a, text, len), text + len + 1};
+        VEC_PUSH(a, &q->run.words, word);
+        return;
+    }
+    VEC_PUSH(a, &q->run.shared.inputs, text);
+}
+
+static void check_arguments(struct argp_state *state)
+{
+    const bench_request *q = state->input;
+    size_t count = q->run.shared.inputs.len;
+    if (q->compares && (count != 2 || q->run.words.len))
+        argp_error(state, "--compare takes two files of --json");
+    if (!q->compares && !count)
+        argp_error(state, "no input file");
+    if (!q->compares && count > 1)
+        argp_error(state, "expected NAME=SPEC, found '%s'; one file is measured at a time", q->run.shared.inputs.at[1]);
+    if (q->fail_below > 0 && !q->compares)
+        argp_error(state, "--fail-below is for --compare");
+    if (q->run.shared.archs.len > 1)
+        argp_error(state, "a measurement is for one architecture");
+}
+
+static void set_peak(struct argp_state *state, const char *name)
+{
+    bench_request *q = state->input;
+    if (!dt_find(str_of(name), &q->measure.peak_type))
+        argp_error(state, "unknown type '%s'; expected f16, bf16, tf32, f32, f64, f8e4m3, i8 or i4", name);
+}
+
+static error_t take_own(int key, char *arg, struct argp_state *state)
+{
+    static const char *const methods[] = {"rotate", "flush", NULL}, *const yardsticks[] = {"none", "copy", NULL};
+    bench_request *q = state->input;
+    switch (key) {
+    case KEY_SEED: q->run.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
+    case KEY_METHOD: q->measure.method = (ms_method)cmd_choose(state, "--method", arg, methods); break;
+    case KEY_MIN_TIME: q->measure.min_seconds = positive(state, "--min-time", arg); break;
+    case KEY_WARM_UP: q->measure.warm_up_seconds = positive(state, "--warm-up", arg); break;
+    case KEY_SAMPLES: q->measure.samples = cmd_count(state, "--samples", arg, 1); break;
+    case KEY_GRAPH: q->measure.graph = true; break;
+    case KEY_BYTES: q->measure.bytes = arg; break;
+    case KEY_FLOPS: q->measure.flops = arg; break;
+    case KEY_PEAK: set_peak(state, arg); break;
+    case KEY_YARDSTICK: q->measure.yardstick = cmd_choose(state, "--yardstick", arg, yardsticks) == 1; break;
+    case KEY_JSON: q->json = arg; break;
+    case KEY_COMPARE: q->compares = true; break;
+    case KEY_FAIL_BELOW: q->fail_below = positive(state, "--fail-below", arg); break;
+    case CMD_KEY_ENTRY:
+        if (q->run.shared.entries.len)
+            argp_error(state, "one entry is measured at a time; '--entry' is given twice");
+        return ARGP_ERR_UNKNOWN;
+    case CMD_KEY_ARCH:
+        q->run.has_arch = true;
+        return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_ARG: take_argument(state, arg); break;
+    case ARGP_KEY_END: check_arguments(state); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+// ---- Ctrl-C -----------------------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupted(int number)
+{
+    (void)number;
+    is_interrupted = 1;
+}
+
+// The second time it ends the program at once.
+static void catch_interrupt(void)
+{
+    struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND}, old;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &action, NULL);
+}
+
+static bool stopped(void *user)
+{
+    (void)user;
+    return is_interrupted;
+}
+
+// ---- progress ---------------------------------------------------------------------------------------------------
+
+// One line of the terminal, written over and over.
+static void progress(void *user, const char *text)
+{
+    (void)user;
+    int width = cmd_terminal_width(STDERR_FILENO);
+    fprintf(stderr, "\r\033[K%.*s", width > 1 ? width - 1 : 79, text);
+    fflush(stderr);
+}
+
+static void end_progress(const bench_request *q)
+{
+    if (q->measure.progress) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}
+
+// ---- measuring --------------------------------------------------------------------------------------------------
+
+static bool is_kernel(run_state *r)
+{
+    if (r->entry->kind == IR_KERNEL)
+        return true;
+    diag *d = diag_report(&r->unit.diags, HDS0643, (src_span){0, 0}, r->entry->name, "is a host function, and kernels are measured");
+    diag_help(d, "choose a kernel with --entry");
+    r->is_usage_error = true;
+    return false;
+}
+
+static bool measure_rows(bench_state *b, const bench_plan *plan)
+{
+    for (int i = 0; i < plan->row_count; i++) {
+        ms_size *sizes;
+        ms_argument *arguments;
+        int size_count;
+        if (!cmd_bench_row(b, plan, i, &sizes, &size_count, &arguments))
+            return false;
+        if (i == 0 && !ms_load(b->request->session, b->run.entry->title ? b->run.entry->title : b->run.entry->name,
+                               cmd_bench_peak_type(b)))
+            return false;
+        if (!ms_measure(b->request->session, sizes, size_count, arguments, (int)b->run.arguments.len))
+            return false;
+    }
+    return true;
+}
+
+static void body(pl_unit *u)
+{
+    bench_state *b = (bench_state *)u;
+    bench_plan plan;
+    ms_move(b->request->session, &u->memory, &u->diags);
+    if (!pl_open_source(u, u->options->input) || !pl_module_for_simulation(u, PL_SIMULATED_LEVEL, NULL) ||
+        !cmd_run_choose_entry(&b->run) || !is_kernel(&b->run) || !cmd_run_check_defines(&b->run) || !cmd_bench_plan(b, &plan))
+        return;
+    b->is_done = measure_rows(b, &plan);
+}
+
+// ---- results ----------------------------------------------------------------------------------------------------
+
+static bool write_results(bench_state *b)
+{
+    const bench_request *q = b->request;
+    const ms_record *record = ms_record_of(q->session);
+    str_buf text, json;
+    str_buf_init(&text, &b->run.unit.memory);
+    str_buf_init(&json, &b->run.unit.memory);
+    ms_report_text(record, &text);
+    bool is_stdout = q->json && strcmp(q->json, "-") == 0, ok = is_stdout || cmd_print((str){text.at, text.len});
+    if (!q->json || !record->rows.len)
+        return ok;
+    const char *error;
+    ms_report_json(record, &json);
+    if (is_stdout)
+        return cmd_print((str){json.at, json.len}) && ok;
+    if (file_write(&b->run.unit.memory, q->json, (str){json.at, json.len}, &error))
+        return ok;
+    diag_report(&b->run.unit.diags, HDS0494, (src_span){0, 0}, q->json, error);
+    return false;
+}
+
+// What the machine cannot do is no error of the source.
+static bool is_about_machine(const diag_context *dx)
+{
+    for (size_t i = 0; i < dx->all.len; i++) {
+        diag_code code = dx->all.at[i]->code;
+        if (dx->all.at[i]->severity == DIAG_ERROR && code != HDS0647 && code != HDS0648 && code != HDS0750 && code != HDS0753)
+            return false;
+    }
+    return dx->shown_errors > 0;
+}
+
+static int exit_code(const bench_state *b, bool is_written)
+{
+    if (b->run.unit.status == PL_OK && is_interrupted)
+        return CMD_INTERRUPTED;
+    if (b->run.unit.status == PL_OK && !b->run.unit.diags.shown_errors)
+        return is_written && b->is_done ? CMD_OK : CMD_ERRORS;
+    if (b->run.unit.status != PL_OK && b->run.unit.status != PL_ERRORS)
+        return CMD_INTERNAL;
+    if (is_about_machine(&b->run.unit.diags))
+        return CMD_INTERNAL;
+    return b->run.is_usage_error ? CMD_USAGE : cmd_code_of_errors(&b->run.unit.diags);
+}
+
+static int measure(bench_request *q)
+{
+    bench_state b = {.run = {.request = &q->run}, .request = q};
+    pl_unit *u = &b.run.unit;
+    pl_unit_init(u, &q->run.shared.options, q->run.shared.options.archs[0], pl_now_us());
+    catch_interrupt();
+    pl_unit_run_deep(u, body);
+    u->memory.oom = &cmd_oom;
+    end_progress(q);
+    if (u->status == PL_NO_MEMORY)
+        fprintf(stderr, "hdsc: out of memory while measuring '%s'\n", q->run.shared.options.input);
+    bool is_written = u->status == PL_NO_MEMORY || write_results(&b);
+    cmd_print_diags(&u->diags, &q->run.shared.diagnostics);
+    int code = exit_code(&b, is_written);
+    pl_unit_free(u);
+    return code;
+}
+
+// ---- without a source file --------------------------------------------------------------------------------------
+
+typedef struct bare {
+    src_map sources;
+    diag_context diags;
+} bare;
+
+static bare *new_bare(bench_request *q)
+{
+    arena *a = &q->run.shared.memory;
+    bare *b = ARENA_NEW(a, bare);
+    src_map_init(&b->sources, a);
+    diag_init(&b->diags, a, &b->sources);
+    return b;
+}
+
+static int compare(bench_request *q)
+{
+    bare *b = new_bare(q);
+    str_buf out;
+    ms_comparison result;
+    str_buf_init(&out, &q->run.shared.memory);
+    bool ok = ms_compare(&q->run.shared.memory, &b->diags, q->run.shared.inputs.at[0], q->run.shared.inputs.at[1], q->fail_below,
+                         &out, &result);
+    ok = (!out.len || cmd_print((str){out.at, out.len})) && ok;
+    cmd_print_diags(&b->diags, &q->run.shared.diagnostics);
+    if (!ok)
+        return CMD_USAGE;
+    return result.failed ? CMD_ERRORS : CMD_OK;
+}
+
+// The GPU's own architecture is compiled for, unless the command line says another.
+static bool open_gpu(bench_request *q)
+{
+    const cmd_arguments *shared = &q->run.shared;
+    arena *a = &q->run.shared.memory;
+    bare *b = new_bare(q);
+    const char **defines = ARENA_ARRAY(a, const char *, shared->defines.len + 1);
+    for (size_t i = 0; i < shared->defines.len; i++) {
+        const tc_define *d = &shared->defines.at[i];
+        defines[i] = d->value ? arena_printf(a, "%s=%s", d->name, d->value) : d->name;
+    }
+    ms_options *m = &q->measure;
+    m->source = shared->options.input;
+    m->defines = defines;
+    m->define_count = (int)shared->defines.len;
+    m->entries = shared->options.entries;
+    m->entry_count = shared->options.entry_count;
+    m->include_folders = shared->options.include_folders;
+    m->include_count = shared->options.include_count;
+    m->nvrtc = shared->options.nvrtc_path;
+    m->arch = q->run.has_arch ? shared->options.archs[0] : NULL;
+    if (!ms_open(a, &b->diags, m, &q->session)) {
+        cmd_print_diags(&b->diags, &shared->diagnostics);
+        return false;
+    }
+    if (!q->run.has_arch) {
+        const arch **own = ARENA_NEW(a, const arch *);
+        *own = ms_record_of(q->session)->machine.arch;
+        q->run.shared.options.archs = own;
+    }
+    return true;
+}
+
+static int bench(bench_request *q)
+{
+    if (q->compares)
+        return compare(q);
+    const char *why = q->json && strcmp(q->json, "-") != 0 ? cmd_cannot_write(&q->run.shared.memory, q->json) : NULL;
+    if (why) {
+        fprintf(stderr, "hdsc: cannot write '%s': %s\n", q->json, why);
+        return CMD_USAGE;
+    }
+    if (!open_gpu(q))
+        return CMD_INTERNAL;
+    int code = measure(q);
+    ms_close(q->session);
+    return code;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    bench_request q = {
+        .run = {.rtol = -1, .atol = -1},
+        .measure = {.min_seconds = 0.3, .warm_up_seconds = 0.1, .samples = 25, .yardstick = true, .stopped = stopped},
+    };
+    q.measure.argc = argc;
+    q.measure.argv = (const char *const *)argv;
+    cmd_parse_with(&q.run.shared, argc, argv, "FILE [NAME=SPEC...]\n--compare BEFORE NOW", doc, table, take_own);
+    q.run.shared.options.input = q.run.shared.inputs.at[0];
+    q.measure.progress = isatty(STDERR_FILENO) ? progress : NULL;
+    int code = bench(&q);
+    cmd_arguments_free(&q.run.shared);
+    return code;
+}

@@ -1,0 +1,477 @@
+// Reads the interface document. It comes from the compiler or from a file that may have been touched: nothing is
+// believed.
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/jit.h"
+
+// What Jansson takes for standard input inside libhds (src/api/CMakeLists.txt): nobody reads from it.
+extern FILE *jit_no_input;
+FILE *jit_no_input;
+
+// Jansson may drop a character where there is no memory for it, and say nothing: so its allocations are watched.
+static _Thread_local bool ran_out;
+
+static void *watched_malloc(size_t size)
+{
+    void *memory = malloc(size);
+    ran_out |= !memory;
+    return memory;
+}
+
+static void watch_jansson(void)
+{
+    json_set_alloc_funcs(watched_malloc, free);
+}
+
+typedef struct reader {
+    arena *arena;
+    const char *kernel;  // under way; NULL: none
+    const char *why;
+} reader;
+
+__attribute__((format(printf, 2, 3))) static bool fail(reader *r, const char *format, ...)
+{
+    if (r->why)
+        return false;
+    va_list args;
+    va_start(args, format);
+    const char *what = arena_vprintf(r->arena, format, args);
+    va_end(args);
+    r->why = r->kernel ? arena_printf(r->arena, "kernel '%s': %s", r->kernel, what) : what;
+    return false;
+}
+
+// ---- members of objects ----------------------------------------------------------------------------------------
+
+// NULL after failing. Texts end at their first 0, which JSON texts need not.
+static const char *text_of(reader *r, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value)) {
+        fail(r, "'%s' is no text", key);
+        return NULL;
+    }
+    return arena_strdup(r->arena, json_string_value(value));
+}
+
+// A text, or NULL for null and where there is none.
+static const char *optional_text(reader *r, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return !value || json_is_null(value) ? NULL : text_of(r, object, key);
+}
+
+static bool is_set(const json_t *object, const char *key)
+{
+    return json_is_true(json_object_get(object, key));
+}
+
+static bool integer_of(reader *r, const json_t *object, const char *key, int64_t least, int64_t most, int64_t *out)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value))
+        return fail(r, "'%s' is no integer", key);
+    *out = json_integer_value(value);
+    return (*out >= least && *out <= most) || fail(r, "'%s' is %lld", key, (long long)*out);
+}
+
+// ---- amounts ---------------------------------------------------------------------------------------------------
+
+typedef struct names {
+    const char **at;
+    int count;
+} names;
+
+static bool amount_of(reader *r, const json_t *value, const names *n, const char *what, jit_amount *out)
+{
+    *out = (jit_amount){.kind = JIT_AMOUNT_UNKNOWN};
+    if (json_is_null(value))
+        return true;
+    if (json_is_integer(value)) {
+        out->kind = JIT_AMOUNT_NUMBER;
+        out->number = json_integer_value(value);
+        return true;
+    }
+    if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value))
+        return fail(r, "'%s' is neither a number nor a text", what);
+    const char *text = arena_strdup(r->arena, json_string_value(value)), *why = NULL;
+    return jit_amount_compile(r->arena, text, n->at, n->count, out, &why) ||
+           fail(r, "'%s' cannot be read, %s: '%s'", what, why, text);
+}
+
+static bool three_amounts(reader *r, const json_t *object, const char *key, const names *n, jit_amount out[3])
+{
+    const json_t *list = json_object_get(object, key);
+    if (json_array_size(list) != 3)
+        return fail(r, "'%s' is no list of three", key);
+    for (size_t i = 0; i < 3; i++) {
+        if (!amount_of(r, json_array_get(list, i), n, key, &out[i]))
+            return false;
+    }
+    return true;
+}
+
+// ---- parameters ------------------------------------------------------------------------------------------------
+
+static bool kind_of(reader *r, const char *text, hds_parameter_kind *out)
+{
+    static const char *const kinds[] = {
+        [HDS_SCALAR] = "scalar", [HDS_TENSOR] = "tensor", [HDS_POINTER] = "pointer", [HDS_SIZE] = "size"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(kinds[i], text) == 0) {
+            *out = (hds_parameter_kind)i;
+            return true;
+        }
+    }
+    return fail(r, "there is no kind '%s' of parameters", text);
+}
+
+// "f16", "f32x4". Types of elements that are neither (pointers) are only known as 8 bytes.
+static void read_type(const char *text, dtype *type, int *lanes)
+{
+    const char *x = strrchr(text, 'x');
+    *type = DT_NONE;
+    *lanes = 0;
+    if (dt_find(str_of(text), type))
+        return;
+    bool is_vector = x && x[1] >= '1' && x[1] <= '9' && strlen(x) <= 3 && strspn(x + 1, "0123456789") == strlen(x + 1);
+    if (!is_vector || !dt_find((str){text, (size_t)(x - text)}, type))
+        return;
+    for (const char *c = x + 1; *c; c++)
+        *lanes = *lanes * 10 + (*c - '0');
+}
+
+static int bytes_of(const jit_parameter *p)
+{
+    if (p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER)
+        return 8;
+    int bits = dt_bits(p->type);
+    return p->lanes ? (p->lanes * bits + 7) / 8 : bits < 8 ? 1 : bits / 8;
+}
+
+static bool check_type(reader *r, const jit_parameter *p)
+{
+    switch (p->shown.kind) {
+    case HDS_SCALAR:
+        return p->type != DT_NONE || fail(r, "'%s' has the unknown type '%s'", p->shown.name, p->shown.dtype);
+    case HDS_SIZE:
+        return (!p->lanes && (p->type == DT_I32 || p->type == DT_I64)) ||
+               fail(r, "size '%s' has the type '%s'", p->shown.name, p->shown.dtype);
+    case HDS_TENSOR:
+    case HDS_POINTER: break;
+    }
+    return true;
+}
+
+// Facts that are not said are those of the type.
+static bool read_facts(reader *r, const json_t *object, jit_parameter *p)
+{
+    p->min = INT64_MIN;
+    p->max = INT64_MAX;
+    p->divisor = 1;
+    return (!json_object_get(object, "min") || integer_of(r, object, "min", INT64_MIN, INT64_MAX, &p->min)) &&
+           (!json_object_get(object, "max") || integer_of(r, object, "max", INT64_MIN, INT64_MAX, &p->max)) &&
+           (!json_object_get(object, "multiple_of") || integer_of(r, object, "multiple_of", 1, INT64_MAX, &p->divisor));
+}
+
+static bool read_parameter(reader *r, const json_t *object, jit_parameter *p)
+{
+    const char *kind = text_of(r, object, "kind");
+    p->shown.name = text_of(r, object, "name");
+    p->shown.dtype = text_of(r, object, "dtype");
+    p->tensor = -1;
+    if (!kind || !p->shown.name || !p->shown.dtype || !kind_of(r, kind, &p->shown.kind))
+        return false;
+    p->shown.is_written = is_set(object, "written");
+    read_type(p->shown.dtype, &p->type, &p->lanes);
+    p->bytes = bytes_of(p);
+    return check_type(r, p) && read_facts(r, object, p);
+}
+
+static const char *amount_text(reader *r, const jit_amount *amount)
+{
+    if (amount->kind == JIT_AMOUNT_UNKNOWN)
+        return "?";
+    return amount->text ? amount->text : arena_printf(r->arena, "%lld", (long long)amount->number);
+}
+
+// A vector is one more dimension.
+static bool read_shape(reader *r, const json_t *object, const names *n, jit_parameter *p)
+{
+    const json_t *shape = json_object_get(object, "shape");
+    size_t rank = json_array_size(shape), all = rank + (p->lanes > 0);
+    int64_t alignment = 0;
+    if (!json_is_array(shape) || all > JIT_MAX_RANK)
+        return fail(r, "the shape of '%s' is no list of at most %d", p->shown.name, JIT_MAX_RANK);
+    if (!integer_of(r, object, "alignment", 1, 1 << 20, &alignment) || (alignment & (alignment - 1)))
+        return fail(r, "the alignment of '%s' is no power of two", p->shown.name);
+    jit_amount *amounts = ARENA_ARRAY(r->arena, jit_amount, all);
+    const char **texts = ARENA_ARRAY(r->arena, const char *, all);
+    for (size_t i = 0; i < rank; i++) {
+        if (!amount_of(r, json_array_get(shape, i), n, p->shown.name, &amounts[i]))
+            return false;
+    }
+    if (p->lanes) {
+        amounts[rank] = (jit_amount){.kind = JIT_AMOUNT_NUMBER, .number = p->lanes};
+        p->shown.dtype = dt_name(p->type);
+    }
+    for (size_t i = 0; i < all; i++)
+        texts[i] = amount_text(r, &amounts[i]);
+    p->shape = amounts;
+    p->shown.shape = texts;
+    p->shown.ndim = (int)all;
+    p->shown.alignment = (uint32_t)alignment;
+    return true;
+}
+
+static hdsrt_tensor_rule rule_of(const jit_parameter *p)
+{
+    static const hdsrt_dtype address = {1, 64};  // unsigned
+    return (hdsrt_tensor_rule){
+        .name = p->shown.name,
+        .dtype = p->type == DT_NONE ? address : jit_dlpack_type(p->type),
+        .ndim = (uint8_t)p->shown.ndim,
+        .is_written = p->shown.is_written,
+        .alignment = p->shown.alignment,
+    };
+}
+
+static bool read_tensors(reader *r, const json_t *list, const names *n, jit_kernel *k)
+{
+    hdsrt_tensor_rule *rules = ARENA_ARRAY(r->arena, hdsrt_tensor_rule, k->count);
+    for (int i = 0; i < k->count; i++) {
+        jit_parameter *p = &k->parameters[i];
+        if (p->shown.kind != HDS_TENSOR)
+            continue;
+        if (!read_shape(r, json_array_get(list, (size_t)i), n, p))
+            return false;
+        p->tensor = k->tensor_count;
+        p->first_extent = k->extent_count;
+        rules[k->tensor_count++] = rule_of(p);
+        k->extent_count += p->shown.ndim;
+    }
+    k->rules = rules;
+    return true;
+}
+
+// Sizes at the end can be left out. What a launched function captured stands behind the sizes.
+static void count_sizes(jit_kernel *k)
+{
+    for (int i = k->count; i > 0 && k->parameters[i - 1].shown.kind == HDS_SIZE; i--)
+        k->size_count++;
+}
+
+static bool read_parameters(reader *r, const json_t *object, names *n, jit_kernel *k)
+{
+    const json_t *list = json_object_get(object, "parameters");
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count > JIT_MAX_PARAMETERS)
+        return fail(r, "'parameters' is no list of at most %d", JIT_MAX_PARAMETERS);
+    k->parameters = ARENA_ARRAY(r->arena, jit_parameter, count);
+    k->count = (int)count;
+    n->at = ARENA_ARRAY(r->arena, const char *, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!read_parameter(r, json_array_get(list, i), &k->parameters[i]))
+            return false;
+        n->at[n->count++] = k->parameters[i].shown.name;
+    }
+    count_sizes(k);
+    return read_tensors(r, list, n, k);
+}
+
+static bool read_assumptions(reader *r, const json_t *object, const names *n, jit_kernel *k)
+{
+    const json_t *list = json_object_get(object, "assumptions");
+    k->assumption_count = (int)json_array_size(list);
+    jit_amount *amounts = ARENA_ARRAY(r->arena, jit_amount, k->assumption_count);
+    for (int i = 0; i < k->assumption_count; i++) {
+        const json_t *text = json_array_get(list, (size_t)i);
+        if (!json_is_string(text))
+            return fail(r, "'assumptions' has an element that is no text");
+        if (!amount_of(r, text, n, "assumptions", &amounts[i]))
+            return false;
+    }
+    k->assumptions = amounts;
+    return true;
+}
+
+// ---- tensor maps -----------------------------------------------------------------------------------------------
+
+static int find_tensor(const jit_kernel *k, const char *name)
+{
+    for (int i = 0; i < k->count; i++) {
+        if (k->parameters[i].tensor >= 0 && strcmp(k->parameters[i].shown.name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool read_map(reader *r, const json_t *object, const jit_kernel *k, jit_map *map)
+{
+    const json_t *box = json_object_get(object, "box");
+    int64_t swizzle, l2_bytes;
+    map->tensor = text_of(r, object, "tensor");
+    map->parameter = map->tensor ? find_tensor(k, map->tensor) : -1;
+    if (map->parameter < 0)
+        return fail(r, "'tensor_maps' has one of no tensor");
+    if (!integer_of(r, object, "swizzle", 0, 128, &swizzle) ||
+        !integer_of(r, object, "l2_promotion", 0, 256, &l2_bytes))
+        return false;
+    const jit_parameter *p = &k->parameters[map->parameter];
+    const size_t most = sizeof map->tiling.box / sizeof *map->tiling.box;
+    if (json_array_size(box) != (size_t)p->shown.ndim || json_array_size(box) > most)
+        return fail(r, "the box of '%s' has %zu dimensions", map->tensor, json_array_size(box));
+    map->tiling = (hdsrt_tiling){.dtype = k->rules[p->tensor].dtype, .ndim = (uint8_t)p->shown.ndim};
+    map->tiling.swizzle_bytes = (uint8_t)swizzle;
+    map->tiling.l2_bytes = (uint16_t)l2_bytes;
+    for (size_t i = 0; i < json_array_size(box); i++) {
+        json_int_t extent = json_integer_value(json_array_get(box, i));
+        map->tiling.box[i] = extent > 0 && extent <= UINT32_MAX ? (uint32_t)extent : 0;
+    }
+    return true;
+}
+
+static bool read_maps(reader *r, const json_t *object, jit_kernel *k)
+{
+    const json_t *list = json_object_get(object, "tensor_maps");
+    if (json_array_size(list) > JIT_MAX_PARAMETERS)
+        return fail(r, "'tensor_maps' has more than %d", JIT_MAX_PARAMETERS);
+    k->map_count = (int)json_array_size(list);
+    jit_map *maps = ARENA_ARRAY(r->arena, jit_map, k->map_count);
+    for (int i = 0; i < k->map_count; i++) {
+        if (!read_map(r, json_array_get(list, (size_t)i), k, &maps[i]))
+            return false;
+    }
+    k->maps = maps;
+    return true;
+}
+
+// ---- kernels ---------------------------------------------------------------------------------------------------
+
+// A cluster of known extents is part of the machine code, and one of 1 block is none.
+static bool read_cluster(reader *r, const json_t *object, const names *n, jit_kernel *k)
+{
+    const json_t *cluster = json_object_get(object, "cluster");
+    if (!cluster || json_is_null(cluster))
+        return true;
+    k->has_cluster = k->is_cluster_fixed = true;
+    if (!three_amounts(r, object, "cluster", n, k->cluster))
+        return false;
+    for (int i = 0; i < 3; i++)
+        k->is_cluster_fixed = k->is_cluster_fixed && k->cluster[i].kind == JIT_AMOUNT_NUMBER;
+    return true;
+}
+
+static size_t frame_bytes_of(const jit_kernel *k)
+{
+    size_t parameters = (size_t)k->count, tensors = (size_t)k->tensor_count, maps = (size_t)k->map_count;
+    return parameters * (sizeof(jit_value) + sizeof(uint64_t)) + (parameters + maps) * sizeof(void *) +
+           tensors * sizeof(hdsrt_tensor_value) + (size_t)k->extent_count * sizeof(int64_t) +
+           (maps ? (maps + 1) * sizeof(hdsrt_tensor_map) : 0);
+}
+
+// Beyond 48 KiB a kernel has to ask for its shared memory, which takes a call of the driver.
+static uint32_t flags_of(const json_t *object, const jit_kernel *k)
+{
+    enum { WITHOUT_ASKING = 48 << 10 };
+    json_int_t own = json_integer_value(json_object_get(object, "static_shared_bytes"));
+    const jit_amount *wish = &k->dynamic_smem_bytes;
+    bool is_small = wish->kind == JIT_AMOUNT_NUMBER && own >= 0 && own <= WITHOUT_ASKING && wish->number >= 0 &&
+                    wish->number <= WITHOUT_ASKING - own;
+    return (is_small ? 0 : HDSRT_LARGE_SHARED) | (is_set(object, "dependent_launch") ? HDSRT_DEPENDENT_LAUNCH : 0);
+}
+
+static bool read_kernel(reader *r, const json_t *object, jit_program *p, jit_kernel *k)
+{
+    names n = {0};
+    r->kernel = NULL;
+    k->launch.symbol = text_of(r, object, "name");
+    if (!k->launch.symbol)
+        return false;
+    r->kernel = k->launch.symbol;
+    k->title = text_of(r, object, "title");
+    k->doc = optional_text(r, object, "doc");
+    k->launch.name = k->launch.symbol;
+    k->launch.library = &p->library;
+    if (!k->title || !read_parameters(r, object, &n, k))
+        return false;
+    bool ok = read_assumptions(r, object, &n, k) && read_maps(r, object, k) &&
+              three_amounts(r, object, "grid", &n, k->grid) && three_amounts(r, object, "block", &n, k->block) &&
+              read_cluster(r, object, &n, k) &&
+              amount_of(r, json_object_get(object, "dynamic_shared_bytes"), &n, "dynamic_shared_bytes",
+                        &k->dynamic_smem_bytes);
+    k->launch.flags = flags_of(object, k);
+    k->frame_bytes = frame_bytes_of(k);
+    return ok && !r->why;
+}
+
+// Not inlined: the function below comes back twice.
+__attribute__((noinline)) static bool read_program(reader *r, const json_t *document, jit_program *out)
+{
+    const json_t *kernels = json_object_get(document, "kernels");
+    if (!json_is_array(kernels))
+        return fail(r, "it has no list 'kernels'");
+    out->arch = text_of(r, document, "arch");
+    out->source = optional_text(r, document, "source");
+    out->library.name = out->source ? out->source : "?";
+    out->count = (int)json_array_size(kernels);
+    out->kernels = ARENA_ARRAY(r->arena, jit_kernel, out->count);
+    out->launches = ARENA_ARRAY(r->arena, hdsrt_kernel *, out->count);
+    for (int i = 0; i < out->count; i++) {
+        out->launches[i] = &out->kernels[i].launch;
+        if (!read_kernel(r, json_array_get(kernels, (size_t)i), out, &out->kernels[i]))
+            return false;
+    }
+    return !r->why;
+}
+
+// Jansson's memory goes back also when the arena gives up: its recovery point is ours meanwhile.
+static bool read_guarded(reader *r, json_t *document, jit_program *out)
+{
+    arena_oom *outer = r->arena->oom, inner;
+    if (setjmp(inner.jump) != 0) {
+        r->arena->oom = outer;
+        json_decref(document);
+        if (outer)
+            longjmp(outer->jump, 1);
+        return fail(r, "out of memory");
+    }
+    r->arena->oom = &inner;
+    bool ok = read_program(r, document, out);
+    r->arena->oom = outer;
+    json_decref(document);
+    return ok;
+}
+
+bool jit_read(arena *a, str document, jit_program *out, const char **why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    json_error_t error;
+    reader r = {.arena = a};
+    *out = (jit_program){0};
+    *why = NULL;
+    pthread_once(&once, watch_jansson);
+    ran_out = false;
+    json_t *root = json_loadb(document.at, document.len, 0, &error);
+    if (ran_out) {
+        json_decref(root);
+        arena_alloc(a, SIZE_MAX);  // never comes back
+    }
+    bool ok = root ? read_guarded(&r, root, out) : fail(&r, "line %d: %s", error.line, error.text);
+    *why = r.why;
+    return ok;
+}
+
+void jit_set_code(jit_program *p, str image, const uint16_t *archs, uint32_t arch_count)
+{
+    p->library.image = image.at;
+    p->library.image_bytes = image.len;
+    p->library.archs = archs;
+    p->library.arch_count = arch_count;
+    p->library.ptx_arch = -1;
+}

@@ -1,0 +1,106 @@
+// Kernels that are launched by what a document says of them (docs/interface.md), instead of by generated code.
+//
+//     jit_program p;
+//     if (jit_read(arena, document, &p, &why)) {
+//         jit_set_code(&p, &library);                          // a cubin
+//         jit_launch(&p.kernels[0], arguments, count, stream);
+//         jit_unload(&p);
+//     }
+//
+// A program is read-only once it has its code, but for what libhdsrt keeps in it: any number of threads may launch its
+// kernels. Failures are those of libhdsrt: a status, and a text for hdsrt_last_error(). Launching takes no memory,
+// unless a kernel has dozens of parameters.
+#pragma once
+
+#include <hds/hds.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "jit/amount.h"
+#include "target/dtype.h"
+
+// Larger documents are refused: they are none of ours.
+enum { JIT_MAX_PARAMETERS = 1024, JIT_MAX_RANK = 16 };
+
+typedef struct jit_parameter {
+    hds_parameter shown;      // tensors of vectors have one more dimension than the kernel says
+    dtype type;               // of the value, or of what is pointed at; DT_NONE: something else (pointers to pointers)
+    int lanes;                // of a vector; 0: none
+    int bytes;                // as passed: 8 for addresses
+    int tensor;               // which one of the tensors it is; -1: none
+    int first_extent;         // tensors: where its extents begin among those of all tensors
+    const jit_amount *shape;  // tensors: shown.ndim
+    int64_t min, max, divisor;  // integers: what the declaration says of them
+} jit_parameter;
+
+// A descriptor for the copy engine (TMA), passed behind the parameters.
+typedef struct jit_map {
+    const char *tensor;
+    int parameter;        // that tensor
+    hdsrt_tiling tiling;  // but for the shape
+} jit_map;
+
+typedef struct jit_kernel {
+    hdsrt_kernel launch;
+    const char *title, *doc;
+    jit_parameter *parameters;
+    int count, size_count;     // sizes come last
+    const hdsrt_tensor_rule *rules;  // of the tensors
+    int tensor_count, extent_count;
+    const jit_amount *assumptions;  // what has to be true
+    int assumption_count;
+    const jit_map *maps;
+    int map_count;
+    jit_amount grid[3], block[3], cluster[3], dynamic_smem_bytes;
+    bool has_cluster;
+    bool is_cluster_fixed;     // compiled in
+    size_t frame_bytes;
+} jit_kernel;
+
+typedef struct jit_program {
+    const char *arch, *source;
+    jit_kernel *kernels;
+    hdsrt_kernel **launches;  // of the kernels
+    int count;
+    hdsrt_library library;
+} jit_program;
+
+// Reads a document; the result is in [a] and must not move. False for what is none, *why then says what is wrong, in
+// [a].
+bool jit_read(arena *a, str document, jit_program *out, const char **why);
+// What the kernels are launched from. [archs] must live as long.
+void jit_set_code(jit_program *p, str image, const uint16_t *archs, uint32_t arch_count);
+void jit_unload(jit_program *p);
+
+// What arguments are looked at for.
+typedef enum jit_purpose {
+    JIT_TO_LAUNCH,    // tensors in memory of the current device
+    JIT_TO_SIMULATE,  // tensors in host memory
+    JIT_TO_MEASURE,   // tensors for their extents only; they may be missing
+} jit_purpose;
+
+// Arguments bound to parameters.
+typedef struct jit_frame {
+    const jit_kernel *kernel;
+    jit_value *values;            // by parameter
+    uint64_t *bits;               // by parameter: scalars, sizes and addresses as passed
+    void **addresses;             // by parameter, then by map: where what is passed stands
+    hdsrt_tensor_value *tensors;  // by tensor
+    int64_t *extents;             // of all tensors
+    hdsrt_tensor_map *maps;
+} jit_frame;
+
+// Cuts a frame from [room], kernel->frame_bytes at a multiple of 8.
+void jit_frame_init(jit_frame *f, const jit_kernel *kernel, void *room);
+// Checks the arguments and fills the frame; it points into [arguments].
+hdsrt_status jit_bind(jit_frame *f, const hds_argument *arguments, size_t count, jit_purpose purpose);
+// The extents of the launch, those of a cluster that is compiled in included.
+hdsrt_status jit_frame_extents(const jit_frame *f, hdsrt_extents *out);
+
+hdsrt_status jit_launch(jit_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_stream stream);
+hdsrt_status jit_extents(const jit_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_extents *out);
+hdsrt_status jit_shape(const jit_kernel *kernel, const hds_argument *arguments, size_t count, size_t index,
+                       int64_t *shape);
+
+// What DLPack calls a type; {0, 0} for those that it has no name for.
+hdsrt_dtype jit_dlpack_type(dtype type);

@@ -1,0 +1,138 @@
+// Kernels measured on the GPU of this machine: `hdsc bench` (docs/bench.md).
+//
+//     ms_session *s;
+//     if (ms_open(arena, diags, &options, &s)) {
+//         if (ms_load(s, …)) for each row: ms_measure(s, …);
+//         ms_report_text(ms_record_of(s), …);
+//         ms_close(s);
+//     }
+//
+// One thread at a time, which gets the GPU's context. What goes wrong is reported to the diagnostics.
+#pragma once
+
+#include <hds/hds.h>
+
+#include "base/vec.h"
+#include "diag/diag.h"
+#include "measure/nvml.h"
+#include "measure/statistics.h"
+#include "target/arch.h"
+#include "target/dtype.h"
+
+typedef enum ms_method {
+    MS_ROTATE,  // many launches in a row, over so many copies of the tensors that L2 holds none when its turn comes
+    MS_FLUSH,   // one launch at a time, each after the whole L2 was written with something else
+    MS_METHOD__COUNT
+} ms_method;
+const char *ms_method_name(ms_method m);  // "rotate"
+
+typedef struct ms_options {
+    const char *source;            // the file
+    const char *const *defines, *const *entries, *const *include_folders;
+    int define_count, entry_count, include_count;
+    const arch *arch;              // compiled for; NULL: the GPU's own
+    const char *nvrtc;             // NULL: where it usually is
+    ms_method method;
+    double min_seconds;            // least time that the kernel of a row runs while it is measured
+    double warm_up_seconds;        // before
+    int samples;                   // least number
+    bool graph;                    // launches in CUDA graphs
+    bool yardstick;                // a copy of as many bytes beside each row
+    const char *flops, *bytes;     // expressions over sizes and scalars; NULL: not said, and what the tensors have
+    dtype peak_type;               // whose peak the FLOP rate is held against; DT_NONE: by the tensors
+    int argc;                      // the command line, for the record
+    const char *const *argv;
+    // Called between samples: true ends the work, with the rows so far.
+    bool (*stopped)(void *user);
+    void (*progress)(void *user, const char *text);  // NULL: nobody looks
+    void *user;
+} ms_options;
+
+// A value for a parameter of the kernel, in order.
+typedef struct ms_argument {
+    const char *name;
+    bool is_tensor, is_size;
+    dtype type;
+    // Tensors: bytes, and the bytes at the beginning that are repeated to the end; none: left as they are.
+    int64_t bytes, data_bytes;
+    const void *data;
+    bool is_read, is_written;
+    // Others: the bits of the value.
+    uint64_t value;
+} ms_argument;
+
+// What is varied: "n=4096".
+typedef struct ms_size {
+    const char *name, *value;
+} ms_size;
+
+typedef struct ms_row {
+    const ms_size *sizes;
+    int size_count;
+    ms_summary time, copy;    // seconds; copy.count 0: not measured
+    double *samples;          // time.count, ascending
+    int64_t bytes;            // that are moved
+    double flops;             // operations; negative: not said
+    int64_t grid[3], block[3], cluster[3], dynamic_smem_bytes;
+    int blocks_per_sm;        // occupancy; 0: not known
+    double waves;             // of blocks
+    int sets, batch;          // copies of the tensors; launches of a sample
+    bool is_host_bound;       // the GPU waited for launches
+    ms_state before, after;   // clocks
+} ms_row;
+
+typedef struct ms_machine {
+    const char *gpu, *host, *bus_id, *driver;
+    const arch *arch;
+    int device, sm_count, cuda_version, clock_khz, memory_khz, bus_bits;
+    int64_t memory_bytes, l2_bytes;
+    int warps_per_sm;
+} ms_machine;
+
+typedef struct ms_kernel {
+    const char *title, *symbol, *arch;
+    int registers, local_bytes, static_smem_bytes;
+    dtype peak_type;
+} ms_kernel;
+
+typedef struct ms_session ms_session;
+
+// Opens the GPU. False after reporting HDS0648.
+bool ms_open(arena *a, diag_context *diags, const ms_options *options, ms_session **session);
+// From here on memory is taken from [a], and reports go to [diags].
+void ms_move(ms_session *s, arena *a, diag_context *diags);
+// Compiles, and finds the kernel by symbol or title; [peak]: the type of the FLOP rate's limit. False after reporting.
+bool ms_load(ms_session *s, const char *name, dtype peak);
+// Measures one row; false after reporting, or where it was stopped. Rows that are done are kept.
+bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count);
+bool ms_is_stopped(const ms_session *s);
+void ms_close(ms_session *s);
+
+// Bytes a second of the memory, by clock and width; operations a second of the type, at the highest clock. 0: not known.
+double ms_peak_bandwidth(const ms_machine *m);
+double ms_peak_ops(const ms_machine *m, dtype t);
+
+// What one run says: of the session, or read back from its file.
+typedef struct ms_record {
+    ms_machine machine;
+    ms_kernel kernel;
+    const ms_options *options;
+    const char *date;
+    double empty_seconds;    // what an empty kernel reads by the same method; negative: not measured
+    VEC(ms_row) rows;
+} ms_record;
+
+const ms_record *ms_record_of(const ms_session *s);
+void ms_report_text(const ms_record *r, str_buf *out);
+void ms_report_json(const ms_record *r, str_buf *out);
+
+// ---- compare.c ----------------------------------------------------------------------------------------------------------
+
+typedef struct ms_comparison {
+    int rows, faster, slower, failed;  // failed: beyond noise slower than fail_below times the speed
+} ms_comparison;
+
+// Reads two files that ms_report_json made and says row by row how the second compares with the first. False after
+// reporting HDS0751 or HDS0752.
+bool ms_compare(arena *a, diag_context *diags, const char *before, const char *now, double fail_below, str_buf *out,
+                ms_comparison *result);

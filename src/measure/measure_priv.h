@@ -1,0 +1,104 @@
+#pragma once
+
+#include "jit/amount.h"
+#include "measure/measure.h"
+#include "runtime/driver.h"
+
+// Numbers of cuda.h that the runtime has no use for.
+enum {
+    MS_DEVICE_CLOCK = 13,         // CU_DEVICE_ATTRIBUTE_CLOCK_RATE, kHz
+    MS_DEVICE_SMS = 16,           // …_MULTIPROCESSOR_COUNT
+    MS_DEVICE_MEMORY_CLOCK = 36,  // …_MEMORY_CLOCK_RATE, kHz
+    MS_DEVICE_BUS = 37,           // …_GLOBAL_MEMORY_BUS_WIDTH, bits
+    MS_DEVICE_L2 = 38,            // …_L2_CACHE_SIZE, bytes
+    MS_FUNCTION_LOCAL = 3,        // CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+    MS_FUNCTION_REGISTERS = 4,    // …_NUM_REGS
+    MS_STREAM_NON_BLOCKING = 1,
+    MS_CAPTURE_RELAXED = 2,
+};
+
+struct ms_session {
+    arena *arena;
+    diag_context *diags;
+    ms_options options;
+    ms_record record;
+    const hdsrt_driver *cuda;
+    hdsrt_stream stream;
+    void *begin, *end;        // events
+    hds_compiler *compiler;
+    hds_program *program, *empty_program;
+    const hds_kernel *kernel, *empty;  // empty: NULL where it could not be compiled
+    void *module, *function;  // the same code once more, to be asked about
+    ms_nvml *nvml;
+    void *flush;              // twice what L2 holds; NULL: not used
+    int64_t flush_bytes;
+    bool is_stopped;
+};
+
+// Reports HDS0647 with the runtime's last error: "measuring 'relu' on the GPU failed: …". Gives false.
+bool ms_failed(ms_session *s, const char *what);
+// The same of a CUresult, unless it is 0.
+bool ms_check(ms_session *s, int result, const char *what);
+// Asks whether to go on.
+bool ms_goes_on(ms_session *s);
+double ms_now(void);  // seconds
+
+// ---- buffers.c ----------------------------------------------------------------------------------------------------------
+
+// The tensors of a row on the GPU, in so many copies, and room for the yardstick.
+typedef struct ms_buffers {
+    int sets, count;
+    hds_argument *arguments;  // [sets][count]
+    VEC(void *) owned;
+    char *pool;               // of the copies; NULL: none
+    int64_t half_bytes;       // that one copy reads, and those it writes behind them
+    int copies;               // that fit into the pool
+} ms_buffers;
+
+// Copies that no cache of [l2_bytes] holds when their turn comes again: at least 2, at most 512, as many as fit.
+int ms_sets(int64_t set_bytes, int64_t l2_bytes, int64_t free_bytes);
+// False after reporting HDS0750 or HDS0647.
+bool ms_buffers_make(ms_session *s, const ms_argument *arguments, int count, int64_t moved, ms_buffers *out);
+void ms_buffers_free(ms_session *s, ms_buffers *b);
+
+// ---- timing.c -----------------------------------------------------------------------------------------------------------
+
+// Something that is launched again and again.
+typedef struct ms_work {
+    const char *what;  // for messages
+    bool (*launch)(ms_session *s, const struct ms_work *work, int turn);
+    const void *user;
+    int turns;         // buffers that take turns
+    bool may_capture;
+    // Set by ms_warm_up:
+    int batch, next;
+    void *graph;       // of [batch] launches; NULL: none
+    double seconds;    // of one launch, as last measured
+    double host_seconds, device_seconds;  // that the samples took: enqueuing, and running
+} ms_work;
+
+// Runs [work] for so long, finds how many launches make a sample, and makes the graph. False after reporting.
+bool ms_warm_up(ms_session *s, ms_work *work, double seconds);
+// Seconds of one launch. False after reporting.
+bool ms_sample(ms_session *s, ms_work *work, double *seconds);
+// The clocks while [work] runs.
+bool ms_state_under(ms_session *s, ms_work *work, ms_state *out);
+void ms_work_free(ms_session *s, ms_work *work);
+
+// ---- machine.c ----------------------------------------------------------------------------------------------------------
+
+bool ms_machine_read(ms_session *s);
+
+// ---- for reports and comparisons ------------------------------------------------------------------------------------------
+
+// "13.5 µs"
+const char *ms_time_text(arena *a, double seconds);
+// "n=4096, m=2"
+const char *ms_sizes_text(arena *a, const ms_size *sizes, int count);
+// Columns as wide as their widest cell, numbers to the right.
+typedef struct ms_table {
+    arena *arena;
+    int columns;
+    VEC(const char *) cells;  // row by row, the first is the head
+} ms_table;
+void ms_table_print(const ms_table *t, str_buf *out);

@@ -1,0 +1,195 @@
+// The table for people.
+#include <string.h>
+
+#include "measure/measure_priv.h"
+
+const char *ms_time_text(arena *a, double seconds)
+{
+    if (seconds < 1e-3)
+        return arena_printf(a, "%.2f µs", seconds * 1e6);
+    return seconds < 1 ? arena_printf(a, "%.3f ms", seconds * 1e3) : arena_printf(a, "%.3f s", seconds);
+}
+
+const char *ms_sizes_text(arena *a, const ms_size *sizes, int count)
+{
+    str_buf out;
+    str_buf_init(&out, a);
+    for (int i = 0; i < count; i++)
+        str_addf(&out, "%s%s=%s", i ? ", " : "", sizes[i].name, sizes[i].value);
+    return str_text(&out);
+}
+
+// ---- tables -----------------------------------------------------------------------------------------------------
+
+// In characters: the bytes that begin one.
+static int width_of(const char *text)
+{
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static int width_of_column(const ms_table *t, int column)
+{
+    int width = 0;
+    for (size_t i = (size_t)column; i < t->cells.len; i += (size_t)t->columns) {
+        int own = width_of(t->cells.at[i]);
+        width = own > width ? own : width;
+    }
+    return width;
+}
+
+// The first column holds words.
+void ms_table_print(const ms_table *t, str_buf *out)
+{
+    for (size_t i = 0; i < t->cells.len; i++) {
+        int column = (int)(i % (size_t)t->columns);
+        int gap = width_of_column(t, column) - width_of(t->cells.at[i]);
+        bool is_last = column == t->columns - 1;
+        str_addf(out, "%s%*s%s%*s%s", column ? "  " : "", column ? gap : 0, "", t->cells.at[i], column || is_last ? 0 : gap, "",
+                 is_last ? "\n" : "");
+    }
+}
+
+static void cell(ms_table *t, const char *text)
+{
+    VEC_PUSH(t->arena, &t->cells, text);
+}
+
+// ---- rows -------------------------------------------------------------------------------------------------------
+
+static double rate(double amount, const ms_row *row)
+{
+    return row->time.median > 0 ? amount / row->time.median : 0;
+}
+
+static const char *part_text(arena *a, double part, double of)
+{
+    return of > 0 ? arena_printf(a, "%.1f %%", 100 * part / of) : "–";
+}
+
+static const char *dims_text(arena *a, const int64_t *dims)
+{
+    long long x = (long long)dims[0], y = (long long)dims[1], z = (long long)dims[2];
+    if (z != 1)
+        return arena_printf(a, "%lldx%lldx%lld", x, y, z);
+    return y != 1 ? arena_printf(a, "%lldx%lld", x, y) : arena_printf(a, "%lld", x);
+}
+
+static void add_head(const ms_record *r, ms_table *t)
+{
+    static const char *const first[] = {"sizes", "time", "±", "GB/s", "of peak"}, *const last[] = {"grid", "waves", "blocks/SM"};
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        cell(t, first[i]);
+    if (r->options->yardstick)
+        cell(t, "of copy");
+    if (r->options->flops) {
+        cell(t, "TFLOP/s");
+        cell(t, "of peak");
+    }
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++)
+        cell(t, last[i]);
+    t->columns = (int)t->cells.len;
+}
+
+static void add_row(const ms_record *r, const ms_row *row, ms_table *t)
+{
+    arena *a = t->arena;
+    double bandwidth = rate((double)row->bytes, row), ops = rate(row->flops, row);
+    cell(t, row->size_count ? ms_sizes_text(a, row->sizes, row->size_count) : "all");
+    cell(t, ms_time_text(a, row->time.median));
+    cell(t, arena_printf(a, "%.1f %%", 100 * ms_spread(&row->time)));
+    cell(t, arena_printf(a, bandwidth < 1e10 ? "%.2f" : "%.0f", bandwidth * 1e-9));
+    cell(t, part_text(a, bandwidth, ms_peak_bandwidth(&r->machine)));
+    if (r->options->yardstick)
+        cell(t, row->copy.count && row->time.median > 0 ? arena_printf(a, "%.3f", row->copy.median / row->time.median) : "–");
+    if (r->options->flops) {
+        cell(t, arena_printf(a, ops < 1e12 ? "%.3f" : "%.1f", ops * 1e-12));
+        cell(t, part_text(a, ops, ms_peak_ops(&r->machine, r->kernel.peak_type)));
+    }
+    cell(t, dims_text(a, row->grid));
+    cell(t, row->blocks_per_sm ? arena_printf(a, "%.2f", row->waves) : "–");
+    cell(t, row->blocks_per_sm ? arena_printf(a, "%d", row->blocks_per_sm) : "–");
+}
+
+// ---- around them ------------------------------------------------------------------------------------------------
+
+static void add_machine(const ms_record *r, str_buf *out)
+{
+    const ms_machine *m = &r->machine;
+    const ms_kernel *k = &r->kernel;
+    str_addf(out, "%s (%s): %d registers", k->title, k->arch, k->registers);
+    if (k->local_bytes)
+        str_addf(out, ", %d bytes of local memory", k->local_bytes);
+    str_addf(out, ", %d bytes of static shared memory\n", k->static_smem_bytes);
+    str_addf(out, "%s, %d multiprocessors, CUDA %s; limits: %.0f GB/s", m->gpu, m->sm_count, m->driver, ms_peak_bandwidth(m) * 1e-9);
+    if (r->options->flops && ms_peak_ops(m, k->peak_type) > 0)
+        str_addf(out, ", %.0f TFLOP/s of %s at %d MHz", ms_peak_ops(m, k->peak_type) * 1e-12, dt_name(k->peak_type), m->clock_khz / 1000);
+    str_addc(out, '\n');
+}
+
+static const char *clocks_text(arena *a, const ms_state *s)
+{
+    return arena_printf(a, "%d MHz, %d °C, %d W", s->sm_mhz, s->celsius, s->milliwatts / 1000);
+}
+
+static void add_clocks(const ms_record *r, str_buf *out)
+{
+    uint64_t reasons = 0;
+    char slow[160];
+    const ms_row *first = &r->rows.at[0], *last = &VEC_LAST(&r->rows);
+    if (!first->before.is_known)
+        return;
+    for (size_t i = 0; i < r->rows.len; i++)
+        reasons |= r->rows.at[i].before.reasons | r->rows.at[i].after.reasons;
+    str_addf(out, "clocks: %s before, %s after", clocks_text(out->arena, &first->before), clocks_text(out->arena, &last->after));
+    ms_nvml_slowdown(reasons, slow, sizeof slow);
+    str_addf(out, *slow ? "; held down by: %s\n" : "\n", slow);
+}
+
+static void add_method(const ms_record *r, str_buf *out)
+{
+    const ms_options *o = r->options;
+    const ms_row *row = &r->rows.at[0];
+    str_addf(out, "method: %s, ", ms_method_name(o->method));
+    if (o->method == MS_ROTATE)
+        str_addf(out, "%d launches a sample%s over %d cop%s of the tensors", row->batch, o->graph ? " in a graph" : "", row->sets,
+                 row->sets == 1 ? "y" : "ies");
+    else
+        str_addf(out, "a launch a sample%s, L2 overwritten before", o->graph ? " in a graph" : "");
+    str_addf(out, "; medians of %zu samples and more, ± half of what is between the quartiles\n", row->time.count);
+    if (r->empty_seconds >= 0)
+        str_addf(out, "launching: an empty kernel reads %s this way; it is not subtracted\n",
+                 ms_time_text(out->arena, r->empty_seconds));
+}
+
+static void add_notes(const ms_record *r, str_buf *out)
+{
+    int bound = 0, unlike = 0;
+    for (size_t i = 0; i < r->rows.len; i++) {
+        bound += r->rows.at[i].is_host_bound;
+        unlike += r->options->yardstick && !r->rows.at[i].copy.count && r->rows.at[i].bytes > 0;
+    }
+    if (bound)
+        str_addf(out, "note: the GPU waited for launches in %d row%s: --graph measures without them\n", bound, bound == 1 ? "" : "s");
+    if (unlike)
+        str_addf(out, "note: there was no memory for a copy to compare with in %d row%s\n", unlike, unlike == 1 ? "" : "s");
+}
+
+void ms_report_text(const ms_record *r, str_buf *out)
+{
+    if (!r->rows.len)
+        return;
+    ms_table t = {.arena = out->arena};
+    add_machine(r, out);
+    str_addc(out, '\n');
+    add_head(r, &t);
+    for (size_t i = 0; i < r->rows.len; i++)
+        add_row(r, &r->rows.at[i], &t);
+    ms_table_print(&t, out);
+    str_addc(out, '\n');
+    add_method(r, out);
+    add_clocks(r, out);
+    add_notes(r, out);
+}

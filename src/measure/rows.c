@@ -1,0 +1,228 @@
+// A row: one set of sizes, measured.
+#include <string.h>
+
+#include "measure/measure_priv.h"
+
+static const src_span nowhere = {0, 0};
+enum { MOST_SAMPLES = 10000 };
+
+// ---- what it does -----------------------------------------------------------------------------------------------
+
+// A tensor that is read counts once, and one that is written once more.
+static int64_t bytes_of_tensors(const ms_argument *arguments, int count)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < count; i++) {
+        if (arguments[i].is_tensor)
+            sum += arguments[i].bytes * (arguments[i].is_read + arguments[i].is_written);
+    }
+    return sum;
+}
+
+static jit_value value_of(const ms_argument *a)
+{
+    if (dt_is_float(a->type))
+        return (jit_value){.kind = JIT_REAL, .u.real = dt_to_double(a->type, a->value)};
+    if (!dt_is_int(a->type) && a->type != DT_BOOL)
+        return (jit_value){.kind = JIT_OTHER};
+    return (jit_value){.kind = JIT_INTEGER, .u.integer = dt_is_int(a->type) ? dt_wrap_int(a->type, (int64_t)a->value) : a->value != 0};
+}
+
+// --flops and --bytes. Tensors have no value there.
+static bool evaluate(ms_session *s, const char *option, const char *text, const ms_argument *arguments, int count, int64_t *out)
+{
+    arena *a = s->arena;
+    const char **names = ARENA_ARRAY(a, const char *, count + 1), *why = NULL;
+    jit_value *values = ARENA_ARRAY(a, jit_value, count + 1);
+    for (int i = 0; i < count; i++) {
+        names[i] = arguments[i].name;
+        values[i] = arguments[i].is_tensor ? (jit_value){.kind = JIT_OTHER} : value_of(&arguments[i]);
+    }
+    jit_amount amount;
+    jit_trouble trouble = JIT_FINE;
+    if (jit_amount_compile(a, text, names, count, &amount, &why)) {
+        trouble = jit_amount_evaluate(&amount, values, out);
+        if (trouble == JIT_FINE && *out >= 0)
+            return true;
+        why = trouble == JIT_FINE ? "it is negative" : jit_trouble_text(trouble);
+    }
+    diag *d = diag_report(s->diags, HDS0754, nowhere, option, text, why);
+    diag_help(d, "write an integer expression over the sizes and scalars of the kernel, as in 2 * m * n * k");
+    return false;
+}
+
+static bool count_work(ms_session *s, const ms_argument *arguments, int count, ms_row *row)
+{
+    int64_t flops = 0;
+    row->bytes = bytes_of_tensors(arguments, count);
+    row->flops = -1;
+    if (s->options.bytes && !evaluate(s, "bytes", s->options.bytes, arguments, count, &row->bytes))
+        return false;
+    if (s->options.flops && !evaluate(s, "flops", s->options.flops, arguments, count, &flops))
+        return false;
+    if (s->options.flops)
+        row->flops = (double)flops;
+    return true;
+}
+
+// ---- how it is launched -----------------------------------------------------------------------------------------
+
+static void look_at_occupancy(ms_session *s, ms_row *row)
+{
+    int64_t threads = row->block[0] * row->block[1] * row->block[2];
+    int64_t blocks = row->grid[0] * row->grid[1] * row->grid[2];
+    size_t bytes = (size_t)row->dynamic_smem_bytes;
+    if (bytes)
+        s->cuda->function_set(s->function, HDSRT_FUNCTION_DYNAMIC_SMEM, (int)bytes);
+    if (s->cuda->occupancy(&row->blocks_per_sm, s->function, (int)threads, bytes))
+        row->blocks_per_sm = 0;
+    int64_t at_once = (int64_t)row->blocks_per_sm * s->record.machine.sm_count;
+    row->waves = at_once ? (double)blocks / (double)at_once : 0;
+}
+
+static bool look_at_launch(ms_session *s, const ms_buffers *b, ms_row *row)
+{
+    hdsrt_extents e = {0};
+    if (hds_kernel_extents(s->kernel, b->arguments, (size_t)b->count, &e)) {
+        diag_report(s->diags, HDS0647, nowhere, arena_printf(s->arena, "launching '%s'", s->record.kernel.title), hds_last_error());
+        return false;
+    }
+    memcpy(row->grid, e.grid, sizeof e.grid);
+    memcpy(row->block, e.block, sizeof e.block);
+    memcpy(row->cluster, e.cluster, sizeof e.cluster);
+    row->dynamic_smem_bytes = e.dynamic_smem_bytes;
+    look_at_occupancy(s, row);
+    return true;
+}
+
+// ---- what is launched -------------------------------------------------------------------------------------------
+
+static bool launch_failed(ms_session *s, const ms_work *work)
+{
+    diag_report(s->diags, HDS0647, nowhere, work->what, hds_last_error());
+    return false;
+}
+
+static bool launch_kernel(ms_session *s, const ms_work *work, int turn)
+{
+    const ms_buffers *b = work->user;
+    return !hds_launch(s->kernel, b->arguments + turn * b->count, (size_t)b->count, s->stream) || launch_failed(s, work);
+}
+
+static bool launch_copy(ms_session *s, const ms_work *work, int turn)
+{
+    const ms_buffers *b = work->user;
+    char *from = b->pool + 2 * b->half_bytes * turn;
+    return !hdsrt_copy(from + b->half_bytes, from, b->half_bytes, s->stream) || ms_failed(s, work->what);
+}
+
+static bool launch_empty(ms_session *s, const ms_work *work, int turn)
+{
+    (void)turn;
+    return !hds_launch(s->empty, NULL, 0, s->stream) || launch_failed(s, work);
+}
+
+static ms_work kernel_work(ms_session *s, const ms_buffers *b)
+{
+    const char *what = arena_printf(s->arena, "running '%s'", s->record.kernel.title);
+    return (ms_work){.what = what, .launch = launch_kernel, .user = b, .turns = b->sets, .may_capture = true};
+}
+
+// Copies of hundreds of megabytes are slower out of a graph, and gain nothing there.
+static ms_work copy_work(const ms_buffers *b)
+{
+    bool is_small = b->half_bytes <= (int64_t)256 << 20;
+    return (ms_work){.what = "copying", .launch = launch_copy, .user = b, .turns = b->copies, .may_capture = is_small};
+}
+
+// ---- measuring --------------------------------------------------------------------------------------------------
+
+// Once for all rows.
+static bool measure_empty(ms_session *s)
+{
+    if (!s->empty || s->record.empty_seconds >= 0)
+        return true;
+    ms_work work = {.what = "running an empty kernel", .launch = launch_empty, .turns = 1, .may_capture = true};
+    double values[15];
+    enum { COUNT = sizeof values / sizeof *values };
+    bool ok = ms_warm_up(s, &work, 0.01);
+    for (int i = 0; ok && i < COUNT; i++)
+        ok = ms_sample(s, &work, &values[i]);
+    if (ok)
+        s->record.empty_seconds = ms_summarize(values, COUNT).median;
+    ms_work_free(s, &work);
+    return ok;
+}
+
+typedef VEC(double) times;
+
+static void show_progress(ms_session *s, const ms_row *row, size_t done)
+{
+    if (!s->options.progress)
+        return;
+    const char *sizes = ms_sizes_text(s->arena, row->sizes, row->size_count);
+    s->options.progress(s->options.user, arena_printf(s->arena, "%s%s%s: %zu samples", s->record.kernel.title, *sizes ? " " : "",
+                                                      sizes, done));
+}
+
+// Kernel and yardstick take turns, so that both see the same clocks.
+static bool take_samples(ms_session *s, ms_work *kernel, ms_work *copy, ms_row *row, times *kernel_times, times *copy_times)
+{
+    double start = ms_now(), shown = start, value;
+    while (kernel_times->len < MOST_SAMPLES &&
+           ((int)kernel_times->len < s->options.samples || ms_now() - start < s->options.min_seconds)) {
+        if (!ms_goes_on(s) || !ms_sample(s, kernel, &value))
+            return false;
+        VEC_PUSH(s->arena, kernel_times, value);
+        if (copy && !ms_sample(s, copy, &value))
+            return false;
+        if (copy)
+            VEC_PUSH(s->arena, copy_times, value);
+        if (ms_now() - shown > 0.2) {
+            show_progress(s, row, kernel_times->len);
+            shown = ms_now();
+        }
+    }
+    return true;
+}
+
+static bool measure_row(ms_session *s, const ms_buffers *b, ms_row *row)
+{
+    ms_work kernel = kernel_work(s, b), copy = copy_work(b);
+    times kernel_times = {0}, copy_times = {0};
+    show_progress(s, row, 0);
+    bool ok = measure_empty(s) && (!b->pool || ms_warm_up(s, &copy, 0.02)) && ms_warm_up(s, &kernel, s->options.warm_up_seconds) &&
+              ms_state_under(s, &kernel, &row->before) &&
+              take_samples(s, &kernel, b->pool ? &copy : NULL, row, &kernel_times, &copy_times) &&
+              ms_state_under(s, &kernel, &row->after);
+    row->batch = kernel.batch;
+    row->is_host_bound = s->options.method == MS_ROTATE && !kernel.graph && kernel.host_seconds > 0.95 * kernel.device_seconds;
+    ms_work_free(s, &kernel);
+    ms_work_free(s, &copy);
+    row->time = ms_summarize(kernel_times.at, kernel_times.len);
+    row->copy = ms_summarize(copy_times.at, copy_times.len);
+    row->samples = kernel_times.at;
+    return ok;
+}
+
+static const ms_size *keep_sizes(ms_session *s, const ms_size *sizes, int count)
+{
+    ms_size *kept = ARENA_ARRAY(s->arena, ms_size, count + 1);
+    for (int i = 0; i < count; i++)
+        kept[i] = (ms_size){arena_strdup(s->arena, sizes[i].name), arena_strdup(s->arena, sizes[i].value)};
+    return kept;
+}
+
+bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count)
+{
+    ms_row row = {.sizes = keep_sizes(s, sizes, size_count), .size_count = size_count};
+    ms_buffers buffers = {0};
+    bool ok = ms_goes_on(s) && count_work(s, arguments, count, &row) &&
+              ms_buffers_make(s, arguments, count, row.bytes, &buffers) && look_at_launch(s, &buffers, &row);
+    row.sets = buffers.sets;
+    ok = ok && measure_row(s, &buffers, &row);
+    ms_buffers_free(s, &buffers);
+    if (ok)
+        VEC_PUSH(s->arena, &s->record.rows, row);
+    return ok;
+}

@@ -1,0 +1,19 @@
+// What a set of measured times says.
+#pragma once
+
+#include <stddef.h>
+
+typedef struct ms_summary {
+    double median, q1, q3;  // quartiles, interpolated between neighbours
+    double min, max;
+    size_t count;
+} ms_summary;
+
+// Of [values], which are sorted by it; of none: all 0.
+ms_summary ms_summarize(double *values, size_t count);
+// Half of what lies between the quartiles, in parts of the median: 0.01 for 1 %. 0 where the median is 0.
+double ms_spread(const ms_summary *s);
+
+typedef enum ms_verdict { MS_SAME, MS_FASTER, MS_SLOWER } ms_verdict;
+// Whether [now] differs from [before] by more than both scatter: the ranges between their quartiles do not touch.
+ms_verdict ms_judge(const ms_summary *before, const ms_summary *now);

@@ -1,0 +1,53 @@
+// What the files of libhdsrt share. Everything external begins with hdsrt_ and is hidden.
+#pragma once
+
+#include <stdbool.h>
+
+#include "runtime/driver.h"
+
+// One lock for what happens once: opening the driver, retaining contexts, loading code. Nothing of the program's is
+// called under it, and a fork waits for it.
+void hdsrt_lock(void);
+void hdsrt_unlock(void);
+// The driver as far as it can be asked for the texts of its errors: also while it is opened. For those who called it.
+const hdsrt_driver *hdsrt_driver_bound(void);
+// Whether this process is a child of the one that opened the driver.
+bool hdsrt_is_forked(void);
+
+// The driver and the id of the thread's current context, after making the primary one of device 0 current where there
+// is none.
+hdsrt_status hdsrt_context_begin(const hdsrt_driver **cuda, unsigned long long *id);
+// The same where it does not matter which context.
+hdsrt_status hdsrt_context_any(const hdsrt_driver **cuda);
+// The same, and its device.
+hdsrt_status hdsrt_context_device(const hdsrt_driver **cuda, int *device);
+// An attribute of a device that cannot change, asked once. Capability: 90.
+hdsrt_status hdsrt_device_capability(const hdsrt_driver *cuda, int device, int *capability);
+hdsrt_status hdsrt_device_has_pools(const hdsrt_driver *cuda, int device, bool *has_pools);
+
+// "f16"; in [room] where the type has no name.
+const char *hdsrt_dtype_name(hdsrt_dtype dtype, char room[48]);
+// The bytes of a tensor, packed. False if one of its extents is negative or there are more than fit into 63 bits.
+bool hdsrt_tensor_bytes(int bits, int ndim, const int64_t *shape, int64_t *bytes);
+
+// A kernel in one context.
+typedef struct hdsrt_prepared {
+    unsigned long long context;
+    void *function;
+    int capability, threads;           // 90; most threads of a block
+    int64_t static_smem, dynamic_smem; // bytes: its own, and the most that a launch may add
+    unsigned cluster[3];               // compiled in; 0: none
+    bool is_dependent;
+    struct hdsrt_prepared *next; // of the same kernel in another context, prepared before
+} hdsrt_prepared;
+
+// library.c: loads what is not loaded yet. Lives until the library is unloaded.
+hdsrt_status hdsrt_prepare(hdsrt_kernel *kernel, const hdsrt_prepared **prepared);
+
+static inline const hdsrt_prepared *hdsrt_prepared_in(const hdsrt_kernel *kernel, unsigned long long context)
+{
+    const hdsrt_prepared *p = __atomic_load_n(&kernel->state[0], __ATOMIC_ACQUIRE);
+    while (p && p->context != context)
+        p = p->next;
+    return p;
+}

@@ -1,0 +1,206 @@
+// Descriptors for the tensor memory accelerator (TMA): what a kernel copies boxes of a tensor with.
+//
+// The driver encodes them and says no more than "invalid argument" of what it does not like, so the rules of
+// cuTensorMapEncodeTiled (CUDA Driver API, "Tensor Map Object Management") are checked here, with a text each.
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "runtime/internal.h"
+
+enum { MAX_RANK = 5, MAX_BOX = 256, MAX_STEP = 8, UNIT = 16, TMA_SINCE = 90 };
+#define MAX_EXTENT ((int64_t)1 << 32)
+#define MAX_STRIDE ((int64_t)1 << 40)
+
+// A map in the making, for what is said about it.
+typedef struct encoding {
+    const char *entry, *name;
+    const void *data;
+    const hdsrt_tiling *t;
+    int element_bytes;
+    int64_t strides[MAX_RANK]; // in bytes, outermost first
+} encoding;
+
+static hdsrt_status refuse(const encoding *x, const char *format, ...) HDSRT_FORMAT(2, 3);
+
+static hdsrt_status refuse(const encoding *x, const char *format, ...)
+{
+    char why[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': no tensor map for '%s': %s", x->entry, x->name, why);
+}
+
+// CUtensorMapDataType; elements without arithmetic in the copy are integers of their size. -1: none.
+static int type_of(hdsrt_dtype d)
+{
+    switch (d.bits) {
+    case 8:
+        return 0;
+    case 16:
+        return d.code == 2 ? 6 : d.code == 4 ? 9 : 1;
+    case 32:
+        return d.code == 2 ? 7 : d.code == 0 ? 3 : 2;
+    case 64:
+        return d.code == 2 ? 8 : d.code == 0 ? 5 : 4;
+    default:
+        return -1;
+    }
+}
+
+// The driver's number of a size among [sizes]; -1: it is none of them.
+static int index_of(int size, const int *sizes, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (sizes[i] == size)
+            return i;
+    }
+    return -1;
+}
+
+static int swizzle_of(const hdsrt_tiling *t)
+{
+    return index_of(t->swizzle_bytes, (const int[]){0, 32, 64, 128}, 4);
+}
+
+static int interleave_of(const hdsrt_tiling *t)
+{
+    return index_of(t->interleave_bytes, (const int[]){0, 16, 32}, 3);
+}
+
+static int promotion_of(const hdsrt_tiling *t)
+{
+    return index_of(t->l2_bytes, (const int[]){0, 64, 128, 256}, 4);
+}
+
+static hdsrt_status check_modes(const encoding *x)
+{
+    const hdsrt_tiling *t = x->t;
+    char room[48];
+    if (t->ndim < 1 || t->ndim > MAX_RANK)
+        return refuse(x, "it has %d axes, and a map has 1 to %d", t->ndim, MAX_RANK);
+    if (!t->shape)
+        return refuse(x, "its shape is null");
+    if (type_of(t->dtype) < 0)
+        return refuse(x, "its elements are of %s, and they have to have 8, 16, 32 or 64 bits",
+                      hdsrt_dtype_name(t->dtype, room));
+    if (swizzle_of(t) < 0)
+        return refuse(x, "a swizzle of %d bytes, and there are 0 (none), 32, 64 and 128", t->swizzle_bytes);
+    if (interleave_of(t) < 0)
+        return refuse(x, "an interleave of %d bytes, and there are 0 (none), 16 and 32", t->interleave_bytes);
+    if (promotion_of(t) < 0)
+        return refuse(x, "L2 lines of %d bytes, and there are 0 (as they come), 64, 128 and 256", t->l2_bytes);
+    if (t->interleave_bytes && t->ndim < 3)
+        return refuse(x, "it has %d axes, and interleaved ones have 3 or more", t->ndim);
+    if (t->interleave_bytes == 32 && t->swizzle_bytes != 32)
+        return refuse(x, "an interleave of 32 bytes goes with a swizzle of 32 bytes only");
+    if (t->is_nan_filled && t->dtype.code != 2 && t->dtype.code != 4)
+        return refuse(x, "what lies outside can be NaN only where the elements are f16, bf16, f32 or f64");
+    return HDSRT_OK;
+}
+
+static hdsrt_status check_extents(encoding *x)
+{
+    const hdsrt_tiling *t = x->t;
+    int unit = t->interleave_bytes == 32 ? 32 : UNIT;
+    int64_t row_major = x->element_bytes;
+    if (!x->data || (uintptr_t)x->data % (unsigned)unit)
+        return x->data ? refuse(x, "it begins at %p, which is no multiple of %d", x->data, unit)
+                       : refuse(x, "it is null");
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->shape[i] < 1 || t->shape[i] > MAX_EXTENT)
+            return refuse(x, "its extent along axis %d is %" PRId64 ", and has to be 1 to 2^32", i, t->shape[i]);
+        if (t->strides && (t->strides[i] < 0 || t->strides[i] >= MAX_STRIDE))
+            return refuse(x, "its stride along axis %d is %" PRId64 " elements, and has to be 0 to 2^40", i,
+                          t->strides[i]);
+        x->strides[i] = t->strides ? t->strides[i] * x->element_bytes : row_major;
+        bool is_inner = i == t->ndim - 1;
+        if (is_inner && x->strides[i] != x->element_bytes)
+            return refuse(
+                x, "its elements have to be next to each other along the last axis, and their stride is %" PRId64,
+                t->strides[i]);
+        if (!is_inner && (x->strides[i] % unit || x->strides[i] >= MAX_STRIDE))
+            return refuse(x, "its stride along axis %d is %" PRId64 " bytes, and has to be a multiple of %d below 2^40",
+                          i, x->strides[i], unit);
+        if (__builtin_mul_overflow(row_major, t->shape[i], &row_major))
+            return refuse(x, "it has more bytes than 63 bits can count");
+    }
+    return HDSRT_OK;
+}
+
+static hdsrt_status check_box(const encoding *x)
+{
+    const hdsrt_tiling *t = x->t;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->box[i] < 1 || t->box[i] > MAX_BOX)
+            return refuse(x, "its box has %u elements along axis %d, and has to have 1 to %d", t->box[i], i, MAX_BOX);
+        if (t->steps[i] > MAX_STEP)
+            return refuse(x, "its box takes every %u-th element along axis %d, and can take every 8th at most",
+                          t->steps[i], i);
+    }
+    int64_t inner = (int64_t)t->box[t->ndim - 1] * x->element_bytes;
+    if (t->interleave_bytes)
+        return HDSRT_OK;
+    if (inner % UNIT)
+        return refuse(x, "its box is %" PRId64 " bytes wide, and has to be a multiple of %d", inner, UNIT);
+    if (t->swizzle_bytes && inner > t->swizzle_bytes)
+        return refuse(x,
+                      "its box is %" PRId64 " bytes wide, and with a swizzle of %d bytes it has to be at most as wide",
+                      inner, t->swizzle_bytes);
+    return HDSRT_OK;
+}
+
+static hdsrt_status check_device(const encoding *x, const hdsrt_driver **cuda)
+{
+    int device = 0, capability = 0;
+    hdsrt_status status = hdsrt_context_device(cuda, &device);
+    if (!status)
+        status = hdsrt_device_capability(*cuda, device, &capability);
+    if (status || capability >= TMA_SINCE)
+        return status;
+    return hdsrt_fail(HDSRT_UNSUPPORTED,
+                      "'%s': no tensor map for '%s': GPUs have them from sm_%d on, and this one is of sm_%d", x->entry,
+                      x->name, TMA_SINCE, capability);
+}
+
+// The driver counts axes from the innermost.
+static int encode(const encoding *x, const hdsrt_driver *cuda, hdsrt_tensor_map *map)
+{
+    const hdsrt_tiling *t = x->t;
+    uint64_t extents[MAX_RANK], strides[MAX_RANK] = {0};
+    unsigned box[MAX_RANK], steps[MAX_RANK];
+    for (int i = 0; i < t->ndim; i++) {
+        int axis = t->ndim - 1 - i;
+        extents[i] = (uint64_t)t->shape[axis];
+        box[i] = t->box[axis];
+        steps[i] = t->steps[axis] ? t->steps[axis] : 1;
+        if (i)
+            strides[i - 1] = (uint64_t)x->strides[axis];
+    }
+    return cuda->tensor_map_tiled(map, type_of(t->dtype), t->ndim, (void *)(uintptr_t)x->data, extents, strides, box,
+                                  steps, interleave_of(t), swizzle_of(t), promotion_of(t), t->is_nan_filled);
+}
+
+hdsrt_status hdsrt_tensor_map_tiled(hdsrt_tensor_map *map, const char *entry, const char *tensor, const void *data,
+                                    const hdsrt_tiling *tiling)
+{
+    const hdsrt_driver *cuda;
+    encoding x = {.entry = entry, .name = tensor, .data = data, .t = tiling, .element_bytes = tiling->dtype.bits / 8};
+    hdsrt_status status = check_modes(&x);
+    if (!status)
+        status = check_extents(&x);
+    if (!status)
+        status = check_box(&x);
+    if (!status)
+        status = check_device(&x, &cuda);
+    if (status)
+        return status;
+    hdsrt_tensor_map made;
+    int result = encode(&x, cuda, &made);
+    if (result)
+        return hdsrt_driver_fail(result, "'%s': making a tensor map for '%s'", entry, tensor);
+    *map = made;
+    return HDSRT_OK;
+}

@@ -1,0 +1,351 @@
+// hidet.lang.tma: copies of boxes between global and shared memory by the copy engine (PTX ISA 9.7.9.27).
+//
+// A load is there when the phase of its mbarrier completes, and that is not seen before somebody waits for it
+// (mbarrier.c); so whoever forgets to wait meets a copy that is on its way. A store has read and written everything at
+// the wait_group or wait_group_read that asks for it, no sooner; that a tensor is read back behind a wait_group_read
+// alone is not noticed.
+#include "sim/models/models_priv.h"
+
+#include "sim/bulk.h"
+#include "sim/models/mbarrier.h"
+
+enum { PIECE = 16, TILE_ALIGN = 128 };
+
+typedef struct copy {
+    const sim_tensor_map *map;
+    sim_warp *warp;
+    uint32_t site, lane;
+    bool is_load, is_there;
+    uint64_t tile;               // address in shared memory
+    int64_t at[IR_MAP_MAX_RANK]; // coordinates of the box, in the tensor's order of axes
+    uint32_t started;            // see sim_async_start
+    uint32_t group;              // stores: groups that the lane had committed before
+    uint32_t loan;               // stores: of the tile, while the engine may read it
+} copy;
+
+// Of the block: loads that have not arrived.
+typedef struct loads {
+    VEC(copy *) flying;
+} loads;
+
+// Of a warp: stores that have not been waited for.
+typedef struct stores {
+    uint32_t committed[SIM_LANES];
+    VEC(copy *) flying;
+} stores;
+
+static loads *loads_of(sim_block *b)
+{
+    void **state = &b->warps[0].model_state[SIM_STATE_LOADS];
+    if (!*state)
+        *state = ARENA_NEW(b->arena, loads);
+    return *state;
+}
+
+static stores *stores_of(sim_warp *w)
+{
+    void **state = &w->model_state[SIM_STATE_STORES];
+    if (!*state)
+        *state = ARENA_NEW(w->block->arena, stores);
+    return *state;
+}
+
+// ---- the box, piece by piece ---------------------------------------------------------------------------------------
+
+static const ir_tensor_map *plan_of(const copy *c)
+{
+    return c->map->var->map;
+}
+
+static int rank_of(const copy *c)
+{
+    return plan_of(c)->tensor->tensor->rank;
+}
+
+static int element_of(const copy *c)
+{
+    return (int)ir_type_bytes(plan_of(c)->tensor->tensor->elem);
+}
+
+static int64_t box_bytes(const copy *c)
+{
+    int64_t bytes = element_of(c);
+    for (int d = 0; d < rank_of(c); d++)
+        bytes *= plan_of(c)->box[d];
+    return bytes;
+}
+
+// Bits of the address change places with the pattern: see Note [swizzle].
+static uint64_t swizzled(const copy *c, uint64_t address)
+{
+    static const uint64_t masks[] = {0, 0x10, 0x30, 0x70};
+    int swizzle = plan_of(c)->swizzle;
+    return address ^ (address >> 3 & masks[swizzle == 128 ? 3 : swizzle / 32]);
+}
+
+typedef void piece_run(copy *c, sim_async_piece *piece);
+
+// [count] elements from [tile] and [memory] on; [present] of them are inside of the tensor.
+static void run_piece(copy *c, uint64_t tile, uint64_t memory, int64_t count, int64_t present, piece_run *run)
+{
+    int bytes = (int)count * element_of(c), inside = (int)present * element_of(c);
+    sim_async_piece piece = {.site = c->site, .lane = c->lane, .align = element_of(c), .started = c->started};
+    piece.to = c->is_load ? tile : memory;
+    piece.from = c->is_load ? memory : tile;
+    piece.bytes = c->is_load ? bytes : inside;
+    piece.present = inside;
+    if (piece.bytes > 0)
+        run(c, &piece);
+    c->started = piece.started ? piece.started : c->started;
+}
+
+// Sixteen bytes of a row, which begin at element [x] of the tensor's row; [memory]: the address of that.
+static void split_piece(copy *c, uint64_t tile, uint64_t memory, int64_t x, bool is_inside, piece_run *run)
+{
+    int64_t each = element_of(c), count = PIECE / each, extent = c->map->extent[rank_of(c) - 1];
+    int64_t begin = x < 0 ? -x : 0, end = extent - x < count ? extent - x : count;
+    if (!is_inside || end <= begin) {
+        run_piece(c, tile, 0, count, 0, run);
+        return;
+    }
+    if (begin)
+        run_piece(c, tile, 0, begin, 0, run);
+    run_piece(c, tile + (uint64_t)(begin * each), memory + (uint64_t)(begin * each), count - begin, end - begin, run);
+}
+
+static void each_piece(copy *c, piece_run *run)
+{
+    const ir_tensor_map *plan = plan_of(c);
+    int rank = rank_of(c), last = rank - 1;
+    int64_t each = element_of(c), rows = 1, index[IR_MAP_MAX_RANK] = {0};
+    for (int d = 0; d < last; d++)
+        rows *= plan->box[d];
+    uint64_t tile = c->tile;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t rest = row, element = 0;
+        bool is_inside = true;
+        for (int d = last - 1; d >= 0; d--) {
+            index[d] = c->at[d] + rest % plan->box[d];
+            rest /= plan->box[d];
+        }
+        for (int d = 0; d < last; d++) {
+            is_inside = is_inside && index[d] >= 0 && index[d] < c->map->extent[d];
+            element = element * c->map->extent[d] + (is_inside ? index[d] : 0);
+        }
+        element *= c->map->extent[last];
+        for (int64_t x = 0; x < plan->box[last]; x += PIECE / each, tile += PIECE) {
+            int64_t at = c->at[last] + x;
+            split_piece(c, swizzled(c, tile), c->map->address + (uint64_t)((element + at) * each), at, is_inside, run);
+        }
+    }
+}
+
+static void start_piece(copy *c, sim_async_piece *piece)
+{
+    if (!c->is_load)
+        sim_bulk_check_fences(c->warp, c->site, c->lane, piece->from, piece->bytes);
+    sim_async_start(c->warp, piece);
+}
+
+static void land_piece(copy *c, sim_async_piece *piece)
+{
+    sim_async_land(c->warp, piece);
+    if (c->is_load)
+        sim_bulk_written(c->warp->block, piece->to, piece->bytes);
+}
+
+// ---- starting ------------------------------------------------------------------------------------------------------
+
+// bound[0]: operand bar, 0 of stores; bound[1]: the tile; bound[2]: number of the map; bound[3]: the first coordinate.
+static bool bind_copy(sim_use *use)
+{
+    bool is_load = strncmp(use->intrin->name, "load", 4) == 0;
+    const sim_operand *tile = sim_operand_named(use, is_load ? "dst" : "src"), *number = sim_operand_named(use, "map");
+    const sim_operand *bar = sim_operand_named(use, "bar"), *first = sim_operand_named(use, "c0");
+    if (!tile || !number || !first || (is_load && !bar))
+        return false;
+    use->bound[0] = bar ? bar - use->operands : 0;
+    use->bound[1] = tile - use->operands;
+    use->bound[2] = number->immediate;
+    use->bound[3] = first - use->operands;
+    return true;
+}
+
+static uint32_t defined_lanes(sim_warp *w, const sim_use *use)
+{
+    uint32_t lanes = w->active;
+    for (int i = 0; i < use->intrin->operand_count; i++)
+        lanes = sim_require_defined(w, use->site, use->operands[i].cell, lanes, "an operand of a copy");
+    return lanes;
+}
+
+static bool is_aligned(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t tile)
+{
+    if (!(tile % TILE_ALIGN))
+        return true;
+    const char *found = sim_say(w, "byte %llu of shared memory", (unsigned long long)(tile & SIM_OFFSET_MASK));
+    sim_find_at(w, lane, use->site, HDS0603, "a copy of a tile", sim_say(w, "%d", TILE_ALIGN), found,
+                "make the tile with shared_tensor(…, align=m.align) of its tensor map m");
+    return false;
+}
+
+// NULL after a finding.
+static copy *begin_copy(sim_warp *w, const sim_use *use, uint32_t lane, bool is_load)
+{
+    uint64_t tile = sim_u64(w, use->operands[use->bound[1]].cell)[lane];
+    if (!is_aligned(w, use, lane, tile))
+        return NULL;
+    copy *c = ARENA_NEW(w->block->arena, copy);
+    *c = (copy){.map = &w->block->launch->maps[use->bound[2]], .warp = w, .site = use->site, .lane = lane};
+    c->is_load = is_load;
+    c->tile = tile;
+    for (int d = 0, rank = rank_of(c); d < rank; d++)
+        c->at[rank - 1 - d] = sim_i32(w, use->operands[use->bound[3] + d].cell)[lane];
+    return c;
+}
+
+static void land(sim_warp *w, void *of)
+{
+    copy *c = of;
+    (void)w;
+    if (!c->is_there)
+        each_piece(c, land_piece);
+    c->is_there = true;
+}
+
+static sim_step run_load(sim_warp *w, const sim_use *use)
+{
+    loads *all = loads_of(w->block);
+    SIM_EACH(lane, defined_lanes(w, use)) {
+        copy *c = begin_copy(w, use, lane, true);
+        if (!c)
+            continue;
+        each_piece(c, start_piece);
+        VEC_PUSH(w->block->arena, &all->flying, c);
+        sim_mbarrier_promise(w, use, lane, box_bytes(c), land, c);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < all->flying.len; i++)
+        if (!all->flying.at[i]->is_there)
+            all->flying.at[kept++] = all->flying.at[i];
+    all->flying.len = kept;
+    return SIM_NEXT;
+}
+
+static sim_step run_store(sim_warp *w, const sim_use *use)
+{
+    stores *all = stores_of(w);
+    SIM_EACH(lane, defined_lanes(w, use)) {
+        copy *c = begin_copy(w, use, lane, false);
+        if (!c)
+            continue;
+        each_piece(c, start_piece);
+        c->group = all->committed[lane];
+        c->loan = sim_bulk_lend(w, use->site, c->tile, box_bytes(c));
+        VEC_PUSH(w->block->arena, &all->flying, c);
+    }
+    return SIM_NEXT;
+}
+
+// ---- groups of stores ----------------------------------------------------------------------------------------------
+
+static sim_step run_commit(sim_warp *w, const sim_use *use)
+{
+    (void)use;
+    stores *all = stores_of(w);
+    SIM_EACH(lane, w->active)
+        all->committed[lane]++;
+    return SIM_NEXT;
+}
+
+static void finish_store(copy *c)
+{
+    sim_bulk_take_back(c->warp->block, c->loan);
+    land(c->warp, c);
+}
+
+// bound[0]: groups that may stay on their way.
+static bool bind_wait(sim_use *use)
+{
+    const char *at = strrchr(use->intrin->text, ' ');
+    use->bound[0] = at ? strtol(at + 1, NULL, 10) : 0;
+    return at != NULL;
+}
+
+static sim_step run_wait(sim_warp *w, const sim_use *use)
+{
+    stores *all = stores_of(w);
+    size_t kept = 0;
+    for (size_t i = 0; i < all->flying.len; i++) {
+        copy *c = all->flying.at[i];
+        bool is_asked = w->active >> c->lane & 1;
+        if (is_asked && c->group + (uint64_t)use->bound[0] < all->committed[c->lane])
+            finish_store(c);
+        else
+            all->flying.at[kept++] = c;
+    }
+    all->flying.len = kept;
+    return SIM_NEXT;
+}
+
+static sim_step run_fence(sim_warp *w, const sim_use *use)
+{
+    (void)use;
+    sim_bulk_fence(w, w->active);
+    return SIM_NEXT;
+}
+
+static sim_step run_prefetch(sim_warp *w, const sim_use *use)
+{
+    (void)w;
+    (void)use;
+    return SIM_NEXT;
+}
+
+// ---- the end of a block --------------------------------------------------------------------------------------------
+
+static void left_behind(const copy *c)
+{
+    sim_launch *l = c->warp->block->launch;
+    sim_finding f = {.code = HDS0609,
+                     .who = {c->site, c->warp->block->index, sim_thread(c->warp, c->lane), c->warp->index}};
+    if (sim_found_before(l->device, l, f.code, &f.who, 0))
+        return;
+    f.args[0] = "the block ends, and its shared memory with it,";
+    f.under = c->is_load ? "this load is never waited for" : "this store is never waited for";
+    f.help = c->is_load ? "wait for the mbarrier before the block ends, or do not start the load"
+                        : "call commit_group() and wait_group_read(0) in this thread before it ends";
+    sim_find(l->device, l, &f);
+}
+
+void sim_bulk_block_ends(sim_block *b)
+{
+    const loads *in = b->warps[0].model_state[SIM_STATE_LOADS];
+    for (size_t i = 0; in && i < in->flying.len; i++)
+        if (!in->flying.at[i]->is_there)
+            left_behind(in->flying.at[i]);
+    for (int k = 0; k < b->warp_count; k++) {
+        stores *out = b->warps[k].model_state[SIM_STATE_STORES];
+        for (size_t i = 0; out && i < out->flying.len; i++) {
+            left_behind(out->flying.at[i]);
+            finish_store(out->flying.at[i]);
+        }
+    }
+}
+
+const sim_model sim_models_tma[] = {
+    {"load_1d", run_load, bind_copy, false},         {"load_2d", run_load, bind_copy, false},
+    {"load_3d", run_load, bind_copy, false},         {"load_4d", run_load, bind_copy, false},
+    {"load_5d", run_load, bind_copy, false},         {"store_1d", run_store, bind_copy, false},
+    {"store_2d", run_store, bind_copy, false},       {"store_3d", run_store, bind_copy, false},
+    {"store_4d", run_store, bind_copy, false},       {"store_5d", run_store, bind_copy, false},
+    {"commit_group", run_commit, NULL, false},       {"wait_group", run_wait, bind_wait, false},
+    {"wait_group_read", run_wait, bind_wait, false}, {"fence_proxy_async", run_fence, NULL, false},
+    {"prefetch_map", run_prefetch, NULL, false},     {NULL, NULL, NULL, false},
+};
+
+// Note [swizzle]
+//
+// Pieces of 16 bytes are exchanged by the address in shared memory: with the pattern of 128 bytes bits 4 … 6 take the
+// exclusive or with bits 7 … 9, with 64 bytes 4 … 5 with 7 … 8, with 32 bytes 4 with 7. Shared memory of a block begins
+// at a multiple of 1024, in the simulator as on the device, so that offsets are as good as addresses.

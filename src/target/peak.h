@@ -1,0 +1,8 @@
+// The most arithmetic that a GPU can do, for comparison with what a kernel does.
+#pragma once
+
+#include "target/arch.h"
+#include "target/dtype.h"
+
+// Operations a clock of one multiprocessor on operands of type [t]; 0: not known, or none. See peak.def.
+int arch_peak_ops(const arch *a, dtype t);

@@ -1,0 +1,46 @@
+// The C compiler of the machine: objects, archives and shared libraries out of the C text that cuda_emit writes.
+//
+// It runs without a shell, in a temporary folder that holds <hds/runtime.h>, the header of the text, the text and the image,
+// and that is removed however the program ends. Nothing of that folder's name reaches the output: equal input and an equal
+// compiler give equal bytes.
+#pragma once
+
+#include "base/embedded.h"
+#include "diag/diag.h"
+#include "toolchain/process.h"
+
+extern const embedded_text tool_runtime_header[];  // include/hds/runtime.h
+
+typedef struct tool_cc {
+    tool_words command;  // the program's path first
+} tool_cc;
+
+// The words of [explicit_command] (--cc), else of $CC, else cc, gcc or clang. NULL after reporting HDS0712.
+const tool_cc *tool_cc_find(arena *a, diag_context *dx, const char *explicit_command);
+
+// A text with its header and its image.
+typedef struct tool_c_source {
+    const char *stem;         // "matmul": its file's name without the ending
+    const char *header_name;  // as the text includes it
+    str header, text;
+    str image;                // defined in the object as [image_symbol], aligned to 8 and seen by the text alone
+    const char *image_symbol;
+} tool_c_source;
+
+// The object's bytes, in [a]. False after reporting HDS0713 or HDS0714.
+bool tool_cc_object(arena *a, diag_context *dx, const tool_cc *cc, const tool_c_source *source, str *out);
+
+typedef struct tool_member {
+    const char *name;  // "matmul.o"; no two alike
+    str bytes;
+} tool_member;
+
+typedef enum tool_link_kind {
+    TOOL_LINK_OBJECT,   // one object of several
+    TOOL_LINK_ARCHIVE,  // static library
+    TOOL_LINK_SHARED,   // shared library; it needs libhdsrt's, whether that is installed here or not
+} tool_link_kind;
+
+// [name] of the result: what a shared library calls itself. Its bytes are in [a]. False after reporting.
+bool tool_cc_link(arena *a, diag_context *dx, const tool_cc *cc, tool_link_kind kind, const char *name,
+                  const tool_member *members, size_t count, str *out);

@@ -1,0 +1,134 @@
+#include "toolchain/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+// ---- words ------------------------------------------------------------------------------------------------------
+
+void tool_words_add(arena *a, tool_words *words, const char *text)
+{
+    for (const char *at = text;;) {
+        at += strspn(at, " \t\n");
+        size_t len = strcspn(at, " \t\n");
+        if (!len)
+            return;
+        VEC_PUSH(a, &words->at, arena_strndup(a, at, len));
+        at += len;
+    }
+}
+
+const char *tool_words_join(arena *a, const tool_words *words)
+{
+    str_buf text;
+    str_buf_init(&text, a);
+    for (size_t i = 0; i < words->at.len; i++)
+        str_addf(&text, "%s%s", i ? " " : "", words->at.at[i]);
+    return str_text(&text);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat info;
+    return access(path, X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+const char *tool_program_find(arena *a, const char *name)
+{
+    if (strchr(name, '/'))
+        return is_program(name) ? name : NULL;
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/usr/bin:/bin";;) {
+        size_t len = strcspn(at, ":");
+        const char *found = len ? arena_printf(a, "%.*s/%s", (int)len, at, name) : arena_printf(a, "./%s", name);
+        if (is_program(found))
+            return found;
+        if (!at[len])
+            return NULL;
+        at += len + 1;
+    }
+}
+
+// ---- running ----------------------------------------------------------------------------------------------------
+
+static bool give_up(arena *a, tool_run_result *out, const char *what, int number)
+{
+    out->failure = arena_printf(a, "%s: %s", what, strerror(number));
+    return false;
+}
+
+// The child: its own folder, no input, both outputs into the pipe, signals as a program expects them.
+static int start(const char *const *argv, const char *folder, int output, pid_t *child)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t defaults, none;
+    sigemptyset(&none);
+    sigfillset(&defaults);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    posix_spawn_file_actions_addchdir_np(&actions, folder);
+    int error = posix_spawn(child, argv[0], &actions, &attributes, (char *const *)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
+static void read_to_end(int fd, str_buf *out)
+{
+    char block[4096];
+    for (;;) {
+        ssize_t n = read(fd, block, sizeof block);
+        if (n > 0)
+            str_add(out, (str){block, (size_t)n});
+        else if (n == 0 || errno != EINTR)
+            return;
+    }
+}
+
+static const char *end_of(arena *a, int status)
+{
+    if (WIFSIGNALED(status))
+        return arena_printf(a, "signal %d", WTERMSIG(status));
+    return WEXITSTATUS(status) ? arena_printf(a, "exit code %d", WEXITSTATUS(status)) : NULL;
+}
+
+bool tool_run(arena *a, const tool_words *command, const char *folder, tool_run_result *out)
+{
+    int ends[2], status = 0;
+    pid_t child;
+    str_buf printed;
+    str_buf_init(&printed, a);
+    *out = (tool_run_result){.printed = {"", 0}};
+    const char **argv = ARENA_ARRAY(a, const char *, command->at.len + 1);
+    memcpy(argv, command->at.at, command->at.len * sizeof *argv);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return give_up(a, out, "cannot make a pipe", errno);
+    int error = start(argv, folder, ends[1], &child);
+    close(ends[1]);
+    if (error == 0) {
+        read_to_end(ends[0], &printed);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    close(ends[0]);
+    if (error)
+        return give_up(a, out, "cannot be started", error);
+    out->printed = (str){str_text(&printed), printed.len};
+    out->failure = end_of(a, status);
+    return !out->failure;
+}

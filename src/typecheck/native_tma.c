@@ -1,0 +1,419 @@
+// Tensor maps: tensor_map(tensor, box, swizzle, l2_promotion), its attributes, and whether a tile in shared memory is
+// what copies through it write and read.
+//
+// A map is launch-time data of the kernel (ir_func.maps), and the value its variable. Equal maps are one.
+#include "typecheck/native.h"
+
+#include <string.h>
+
+enum { ROW_UNIT = 16, LEAST_ALIGN = 128 };
+
+static const tc_native check_method = {"check", NULL, 1, 1, "tile", 0};
+
+static const ir_tensor_map *map_of(tc_value v)
+{
+    return v.tensor_map->map;
+}
+
+static const ir_tensor *described(const ir_tensor_map *of)
+{
+    return of->tensor->tensor;
+}
+
+// ---- what a map can be made of -------------------------------------------------------------------------------------
+
+static tc_value no_map(tc *tx, src_span span, tc_value of, const char *why, const char *help)
+{
+    const char *what =
+        of.kind == TC_TENSOR ? arena_printf(tx->arena, "'%s'", of.tensor->base->name) : tc_describe(tx, of);
+    diag *d = tc_error(tx, HDS0761, span, what, why);
+    if (help)
+        diag_help(d, "%s", help);
+    return tc_poison();
+}
+
+static bool is_parameter(const tc *tx, const ir_var *v)
+{
+    for (size_t i = 0; i < tx->func->params.len; i++)
+        if (tx->func->params.at[i] == v)
+            return true;
+    return false;
+}
+
+static bool check_place(tc *tx, src_span span)
+{
+    const arch *needs = arch_find(STR("sm_90"));
+    if (!tx->func || tx->func->kind != IR_KERNEL) {
+        diag *d = tc_error(tx, HDS0104, span, "tensor_map");
+        diag_help(d, "a tensor map belongs to a launch: make it in the kernel, and pass it to functions");
+        return false;
+    }
+    if (arch_has(tx->ir->arch, needs))
+        return true;
+    diag *d = tc_error(tx, HDS0245, span, "tensor_map", needs->name, tx->ir->arch->name);
+    diag_help(d, "compile with --arch %s or newer; hidet.lang.async_copy has copies for older ones", needs->name);
+    return false;
+}
+
+static bool check_tensor(tc *tx, tc_value v, src_span span)
+{
+    if (v.kind != TC_TENSOR) {
+        no_map(tx, span, v, "it is no tensor", NULL);
+        return false;
+    }
+    const tc_tensor *t = v.tensor;
+    const ir_tensor *info = t->base->tensor;
+    const char *why = NULL, *help = NULL;
+    if (info->space != IR_GLOBAL || !is_parameter(tx, t->base))
+        why = "it is no tensor parameter of the kernel",
+        help = "the launcher makes the map from what it is given; take the tensor as a parameter";
+    else if (t->is_view)
+        why = "it is a part or another order of a tensor",
+        help = "make the map of the whole tensor, and copy at its coordinates";
+    else if (t->rank < 1 || t->rank > IR_MAP_MAX_RANK)
+        why = arena_printf(tx->arena, "it has %d dimensions, and the copy engine knows 1 to %d", t->rank,
+                           IR_MAP_MAX_RANK);
+    else if (info->elem->kind != IR_SCALAR || dt_bits(info->elem->scalar) % 8)
+        why = "its elements are no scalars of 1, 2, 4 or 8 bytes";
+    else if (info->layout && !tm_layout_is_row_major(info->layout))
+        why = "its elements do not lie in row-major order";
+    if (why)
+        no_map(tx, span, v, why, help);
+    return !why;
+}
+
+static bool set_box(tc *tx, tc_value tensor, tc_value v, ir_tensor_map *of, src_span span)
+{
+    const char *why = NULL;
+    int rank = described(of)->rank;
+    bool is_list = v.kind == TC_TUPLE || v.kind == TC_LIST;
+    int64_t given = is_list ? (int64_t)v.list->len : 1;
+    if (given != rank)
+        why = arena_printf(tx->arena, "the box has %lld extents, and the tensor %d dimensions", (long long)given, rank);
+    for (int i = 0; !why && i < rank; i++) {
+        tc_value item = is_list ? v.list->at[i] : v;
+        int64_t extent;
+        if (!tc_as_int64(item, &extent))
+            why = arena_printf(tx->arena, "an extent of the box is %s, and not known while compiling",
+                               tc_describe(tx, item));
+        else if (extent < 1 || extent > IR_MAP_MAX_BOX)
+            why = arena_printf(tx->arena, "an extent of the box is %lld, and 1 to %d are possible", (long long)extent,
+                               IR_MAP_MAX_BOX);
+        else
+            of->box[i] = (int)extent;
+    }
+    if (why)
+        no_map(tx, span, tensor, why, NULL);
+    return !why;
+}
+
+static bool set_bytes(tc *tx, tc_value tensor, tc_value v, const int *known, const char *what, int *out, src_span span)
+{
+    int64_t n;
+    for (int i = 0; tc_as_int64(v, &n) && i < 4; i++)
+        if (known[i] == n) {
+            *out = (int)n;
+            return true;
+        }
+    const char *why = arena_printf(tx->arena, "its %s is %d, %d, %d or %d bytes, not %s", what, known[0], known[1],
+                                   known[2], known[3], tc_describe(tx, v));
+    no_map(tx, span, tensor, why, NULL);
+    return false;
+}
+
+static int64_t row_bytes(const ir_tensor_map *of)
+{
+    const ir_tensor *t = described(of);
+    return of->box[t->rank - 1] * ir_type_bytes(t->elem);
+}
+
+// CUDA Driver API, cuTensorMapEncodeTiled. A box narrower than its pattern would leave gaps in shared memory that no
+// layout describes, so the two are equal here.
+static bool check_rows(tc *tx, tc_value tensor, const ir_tensor_map *of, src_span span)
+{
+    int64_t bytes = row_bytes(of), each = ir_type_bytes(described(of)->elem);
+    if (bytes % ROW_UNIT) {
+        no_map(tx, span, tensor,
+               arena_printf(tx->arena, "a row of the box has %lld bytes, which is no multiple of %d", (long long)bytes,
+                            ROW_UNIT),
+               arena_printf(tx->arena, "let its last extent be a multiple of %lld", (long long)(ROW_UNIT / each)));
+        return false;
+    }
+    if (of->swizzle && bytes != of->swizzle) {
+        no_map(tx, span, tensor,
+               arena_printf(tx->arena, "a row of the box has %lld bytes, and with swizzle=%d it must have %d",
+                            (long long)bytes, of->swizzle, of->swizzle),
+               arena_printf(tx->arena, "let its last extent be %lld, and copy wider tiles in columns of that width",
+                            (long long)(of->swizzle / each)));
+        return false;
+    }
+    return true;
+}
+
+// What the author calls the tensor, and what for.
+static const char *default_name(tc *tx, const ir_tensor_map *of)
+{
+    return arena_printf(tx->arena, "%s_map", of->tensor->name);
+}
+
+static bool is_same(const ir_tensor_map *a, const ir_tensor_map *b)
+{
+    return a->tensor == b->tensor && a->swizzle == b->swizzle && a->l2_promotion == b->l2_promotion &&
+           memcmp(a->box, b->box, sizeof a->box) == 0;
+}
+
+static ir_var *var_of(tc *tx, const ir_tensor_map *of, src_span span)
+{
+    for (size_t i = 0; i < tx->func->maps.len; i++)
+        if (is_same(tx->func->maps.at[i]->map, of))
+            return tx->func->maps.at[i];
+    ir_var *v = ir_map_var(tx->ir, default_name(tx, of), of, span);
+    v->role = IR_ROLE_RESULT;
+    VEC_PUSH(tx->arena, &tx->func->maps, v);
+    return v;
+}
+
+tc_value tc_native_tensor_map(tc *tx, const tc_native *self, tc_args *args)
+{
+    static const int swizzles[] = {0, 32, 64, 128}, promotions[] = {0, 64, 128, 256};
+    if (tc_wants_run_time(tx))
+        return tc_poison();
+    tc_value tensor = *tc_arg_get(args, self->params, 0), box = *tc_arg_get(args, self->params, 1);
+    tc_value *swizzle = tc_arg_get(args, self->params, 2), *promotion = tc_arg_get(args, self->params, 3);
+    if (tc_is_poison(tensor) || tc_is_poison(box))
+        return tc_poison();
+    if (!check_place(tx, args->span) || !check_tensor(tx, tensor, tc_arg_span(args, self->params, 0)))
+        return tc_poison();
+    ir_tensor_map of = {.tensor = tensor.tensor->base, .l2_promotion = 256};
+    src_span span = tc_arg_span(args, self->params, 1);
+    if (!set_box(tx, tensor, box, &of, span))
+        return tc_poison();
+    if (swizzle &&
+        !set_bytes(tx, tensor, *swizzle, swizzles, "swizzle", &of.swizzle, tc_arg_span(args, self->params, 2)))
+        return tc_poison();
+    if (promotion && !set_bytes(tx, tensor, *promotion, promotions, "l2_promotion", &of.l2_promotion,
+                                tc_arg_span(args, self->params, 3)))
+        return tc_poison();
+    if (!check_rows(tx, tensor, &of, span))
+        return tc_poison();
+    return (tc_value){.kind = TC_TENSOR_MAP, .tensor_map = var_of(tx, &of, args->span)};
+}
+
+// ---- attributes ----------------------------------------------------------------------------------------------------
+
+// Where a copy puts the elements of its box: rows one behind the other, 16-byte pieces moved by the pattern, which is
+// 128 bytes: bits 4 … 6 ^= bits 7 … 9; 64 bytes: 4 … 5 ^= 7 … 8; 32 bytes: 4 ^= 7.
+static const tm_layout *tile_layout(tc *tx, const ir_tensor_map *of)
+{
+    const ir_tensor *t = described(of);
+    int64_t shape[TM_MAX_RANK];
+    for (int i = 0; i < t->rank; i++)
+        shape[i] = of->box[i];
+    tm_reason why = TM_OK;
+    const tm_layout *rows = tm_layout_row_major(tx->arena, t->rank, shape, &why);
+    if (!of->swizzle || !rows)
+        return rows;
+    int piece = __builtin_ctz((unsigned)(ROW_UNIT / ir_type_bytes(t->elem))),
+        bits = __builtin_ctz((unsigned)of->swizzle) - 4;
+    return tm_layout_xor(tx->arena, rows, bits, piece, 3, &why);
+}
+
+// The pattern repeats every eight rows, counted by absolute addresses.
+static int64_t tile_align(const ir_tensor_map *of)
+{
+    return of->swizzle ? 8 * of->swizzle : LEAST_ALIGN;
+}
+
+static tc_value box_tuple(tc *tx, const ir_tensor_map *of)
+{
+    tc_value items[IR_MAP_MAX_RANK];
+    for (int i = 0; i < described(of)->rank; i++)
+        items[i] = tc_of_int(of->box[i]);
+    return tc_list_new(tx, TC_TUPLE, items, (size_t)described(of)->rank);
+}
+
+static int64_t box_bytes(const ir_tensor_map *of)
+{
+    int64_t bytes = ir_type_bytes(described(of)->elem);
+    for (int i = 0; i < described(of)->rank; i++)
+        bytes *= of->box[i];
+    return bytes;
+}
+
+tc_value tc_tensor_map_attribute(tc *tx, tc_value v, str n, bool *found)
+{
+    const ir_tensor_map *of = map_of(v);
+    *found = true;
+    if (str_equal(n, STR("dtype")))
+        return tc_type(described(of)->elem);
+    if (str_equal(n, STR("rank")))
+        return tc_of_int(described(of)->rank);
+    if (str_equal(n, STR("box")))
+        return box_tuple(tx, of);
+    if (str_equal(n, STR("swizzle")))
+        return tc_of_int(of->swizzle);
+    if (str_equal(n, STR("layout")))
+        return tc_layout_value(tile_layout(tx, of));
+    if (str_equal(n, STR("align")))
+        return tc_of_int(tile_align(of));
+    if (str_equal(n, STR("nbytes")))
+        return tc_of_int(box_bytes(of));
+    *found = false;
+    return tc_poison();
+}
+
+// ---- tiles ---------------------------------------------------------------------------------------------------------
+
+// Extents other than 1.
+static int compact(const int64_t *shape, int rank, int64_t *out)
+{
+    int count = 0;
+    for (int i = 0; i < rank; i++)
+        if (shape[i] != 1)
+            out[count++] = shape[i];
+    return count;
+}
+
+static bool has_shape(const tc_tensor *t, const ir_tensor_map *of)
+{
+    int64_t shape[TM_MAX_RANK] = {0}, box[TM_MAX_RANK], of_tile[TM_MAX_RANK], of_box[TM_MAX_RANK];
+    for (int i = 0; i < t->rank; i++)
+        if (!tc_as_int64(t->shape[i], &shape[i]))
+            return false;
+    for (int i = 0; i < described(of)->rank; i++)
+        box[i] = of->box[i];
+    int count = compact(shape, t->rank, of_tile);
+    return count == compact(box, described(of)->rank, of_box) &&
+           memcmp(of_tile, of_box, (size_t)count * sizeof *of_tile) == 0;
+}
+
+typedef struct tile_walk {
+    const tc_tensor *t;
+    const tm_layout *have, *want;
+    int64_t bytes, align;
+    int64_t fixed[TM_MAX_RANK]; // index where the view begins, by dimension of the base
+    int64_t left;               // elements that are still looked at
+} tile_walk;
+
+// Element [k] of the box, in row order, as an index of a shape; axes of extent 1 do not matter.
+static void unravel(int64_t k, const int64_t *shape, int rank, int64_t *index)
+{
+    for (int i = rank - 1; i >= 0; i--) {
+        index[i] = k % shape[i];
+        k /= shape[i];
+    }
+}
+
+// One position of the tile: begins at the alignment, elements lie as the copy engine puts them.
+static const char *check_position(tc *tx, tile_walk *x, const char **help)
+{
+    int64_t shape[TM_MAX_RANK], index[TM_MAX_RANK], base[TM_MAX_RANK], count = 1;
+    for (int i = 0; i < x->t->rank; i++) {
+        tc_as_int64(x->t->shape[i], &shape[i]);
+        count *= shape[i];
+    }
+    int64_t start = tm_layout_offset(x->have, x->fixed);
+    if (start * x->bytes % x->align)
+        *help = arena_printf(tx->arena, "in a ring of tiles with this swizzle, let a box have multiples of %lld bytes",
+                             (long long)x->align);
+    if (start * x->bytes % x->align)
+        return arena_printf(tx->arena, "it begins %lld bytes behind the start of '%s', which is no multiple of %lld",
+                            (long long)(start * x->bytes), x->t->base->name, (long long)x->align);
+    for (int64_t k = 0; k < count && x->left-- > 0; k++) {
+        int64_t box[TM_MAX_RANK];
+        unravel(k, shape, x->t->rank, index);
+        memcpy(base, x->fixed, sizeof base);
+        for (int d = 0; d < x->have->rank; d++)
+            if (x->t->dim_of[d] >= 0)
+                base[d] += index[x->t->dim_of[d]];
+        unravel(k, x->want->shape, x->want->rank, box);
+        if (tm_layout_offset(x->have, base) - start != tm_layout_offset(x->want, box))
+            return "its elements do not lie where the copy engine puts them";
+    }
+    return NULL;
+}
+
+// All positions that an index which only the run knows may choose.
+static const char *check_positions(tc *tx, tile_walk *x, int dim, const char **help)
+{
+    while (dim < x->have->rank && !(x->t->dim_of[dim] < 0 && x->t->offset[dim] && x->t->offset[dim]->op != IR_OP_INT))
+        dim++;
+    if (dim == x->have->rank)
+        return check_position(tx, x, help);
+    const char *why = NULL;
+    for (int64_t i = 0; !why && i < x->have->shape[dim] && x->left > 0; i++) {
+        x->fixed[dim] = i;
+        why = check_positions(tx, x, dim + 1, help);
+    }
+    return why;
+}
+
+static const char *check_layout(tc *tx, const tc_tensor *t, const ir_tensor_map *of, const char **help)
+{
+    enum { LOOKS = 1 << 14 };
+    const tm_layout *have = t->base->tensor->layout;
+    tile_walk x = {.t = t, .have = have, .want = tile_layout(tx, of), .left = LOOKS};
+    x.bytes = ir_type_bytes(described(of)->elem);
+    x.align = tile_align(of);
+    for (int d = 0; have && d < have->rank; d++) {
+        int64_t at = 0;
+        bool is_known = !t->offset[d] || ir_const_int(t->offset[d], &at);
+        if (!is_known && t->dim_of[d] >= 0)
+            return NULL; // a part that slides: the run will tell
+        x.fixed[d] = at;
+    }
+    return have && x.want ? check_positions(tx, &x, 0, help) : NULL;
+}
+
+static tc_value bad_tile(tc *tx, tc_value tile, const char *map_name, const char *why, const char *help, src_span span)
+{
+    const char *what =
+        tile.kind == TC_TENSOR ? arena_printf(tx->arena, "'%s'", tile.tensor->base->name) : tc_describe(tx, tile);
+    diag *d = tc_error(tx, HDS0762, span, what, map_name, why);
+    if (tile.kind == TC_TENSOR && tile.tensor->base->span.begin)
+        diag_label(d, tile.tensor->base->span, "the tile is made here");
+    if (help)
+        diag_help(d, "%s", help);
+    return tc_poison();
+}
+
+static const char *shape_words(tc *tx, const ir_tensor_map *of)
+{
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    for (int i = 0; i < described(of)->rank; i++)
+        str_addf(&b, "%s%d", i ? ", " : "", of->box[i]);
+    return str_text(&b);
+}
+
+// map.check(tile): reports unless copies through the map can fill the tile and read it. The error stands where the
+// library was called.
+tc_value tc_tensor_map_check(tc *tx, tc_value self, tc_args *args)
+{
+    if (!tc_args_check(tx, &check_method, args))
+        return tc_poison();
+    tc_value tile = args->list.at[0].value;
+    const ir_tensor_map *of = map_of(self);
+    const char *name = self.tensor_map->name;
+    src_span span = tx->frame->call_span.begin ? tx->frame->call_span : args->span;
+    if (tc_is_poison(tile))
+        return tile;
+    if (tile.kind != TC_TENSOR || tile.tensor->base->tensor->space != IR_SHARED)
+        return bad_tile(tx, tile, name, "it is no tensor in shared memory", NULL, span);
+    const tc_tensor *t = tile.tensor;
+    const char *make =
+        arena_printf(tx->arena, "shared_tensor(…, layout=%s.layout, align=%s.align) is what it takes", name, name);
+    if (t->base->tensor->elem != described(of)->elem)
+        return bad_tile(tx, tile, name, "the element types differ", NULL, span);
+    if (!has_shape(t, of))
+        return bad_tile(
+            tx, tile, name,
+            arena_printf(tx->arena, "it is %s, and the box is [%s]", tc_describe(tx, tile), shape_words(tx, of)), NULL,
+            span);
+    if (t->base->tensor->align_bytes < tile_align(of))
+        return bad_tile(tx, tile, name,
+                        arena_printf(tx->arena, "it must be aligned to %lld bytes", (long long)tile_align(of)), make,
+                        span);
+    const char *why = check_layout(tx, t, of, &make);
+    return why ? bad_tile(tx, tile, name, why, make, span) : tc_none();
+}

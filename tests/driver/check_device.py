@@ -1,0 +1,157 @@
+"""--device=cuda against the double of the driver (tests/fake_cuda): what is missing is said, each error of each call is a
+diagnostic, and nothing is left behind. What compiles a kernel needs NVRTC. Usage: check_device.py HDSC FAKE_CUDA_FOLDER"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from compiler import TOP, each, finish  # noqa: E402
+
+KERNEL = '''from hidet.lang import attrs, f32, shared_tensor
+from hidet.lang.cuda import threadIdx
+
+
+@hidet.script
+def twice[n: int](x: f32[n], y: f32[n]):
+    attrs.cuda.grid_dim = 3
+    attrs.cuda.block_dim = 64
+    attrs.cuda.dynamic_smem_bytes = 65536
+    if threadIdx.x < n:
+        y[threadIdx.x] = 2.0 * x[threadIdx.x]
+'''
+SYMBOLS = re.findall(r"HDSRT_DRIVER\(\w+,\s+(\w+),", (TOP / "src" / "runtime" / "driver.def").read_text(encoding="utf-8"))
+# What a run calls once the GPU is open, and what the diagnostic says that it was for.
+CALLS = {
+    "cuModuleLoadData": "loading the code",
+    "cuModuleGetFunction": "finding the kernel",
+    "cuMemAlloc_v2": "allocating 2304 bytes for 'x'",
+    "cuMemcpyHtoD_v2": "copying 'x'",
+    "cuFuncSetAttribute": "asking for 65536 bytes of shared memory",
+    "cuLaunchKernelEx": "launching 'twice'",
+    "cuCtxSynchronize": "running 'twice'",
+    "cuMemcpyDtoH_v2": "copying '[xy]' back",
+}
+CODES = {1: "invalid argument", 2: "out of memory", 209: "no kernel image is available", 700: "an illegal memory access",
+         719: "unspecified launch failure", 54321: "error 54321"}
+
+
+class Run:
+    """hdsc run --device=cuda with the double; [settings] are its FAKE_CUDA_ variables."""
+
+    def __init__(self, hdsc, folder, source, **settings):
+        with tempfile.TemporaryDirectory() as work:
+            log = pathlib.Path(work, "log")
+            environment = {**os.environ, "LD_LIBRARY_PATH": folder, "NO_COLOR": "1", "HDS_CACHE": "off",
+                           "FAKE_CUDA_LOG": str(log)}
+            for name, value in settings.items():
+                environment[name if name.startswith("HDSRT_") else "FAKE_CUDA_" + name] = str(value)
+            done = subprocess.run([hdsc, "run", "--device=cuda", source, "--entry", "twice", "x=ones:[64]", "y=zeros"],
+                                  capture_output=True, text=True, env=environment, check=False, timeout=300)
+            self.status, self.text = done.returncode, done.stdout + done.stderr
+            self.log = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+
+    def count(self, symbol):
+        """Its calls that succeeded."""
+        return sum(f" {symbol}(" in line and line.endswith(" = 0") for line in self.log)
+
+    def left(self):
+        """What was not given back, or was given back twice, in words; of a context that failed only the context."""
+        pairs = [("cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2")]
+        if not self.count("cuDevicePrimaryCtxReset_v2"):
+            pairs += [("cuMemAlloc_v2", "cuMemFree_v2"), ("cuModuleLoadData", "cuModuleUnload")]
+        return [f"{self.count(made)} {made}, {self.count(gone)} {gone}" for made, gone in pairs
+                if self.count(made) != self.count(gone)]
+
+
+def missing(run):
+    """Everything that keeps a GPU from being opened: (what, run, expected text)."""
+    cases = [("no driver", {"HDSRT_DRIVER": "/nowhere/libcuda.so"},
+              "cannot use '--device=cuda': the CUDA driver (/nowhere/libcuda.so) cannot be opened: "),
+             ("no GPU", {"DEVICES": 0}, "cannot use '--device=cuda': the CUDA driver finds no GPU"),
+             ("an old driver", {"VERSION": 11080}, "the CUDA driver is for CUDA 11.8, and 12.0 or newer is needed"),
+             ("an old GPU", {"ARCH": 35}, "compute capability 3.5 of this GPU is unknown to hdsc"),
+             ("cuInit", {"FAIL": "cuInit:1:802"}, "starting the CUDA driver: system not yet initialized"),
+             ("cuDeviceGet", {"FAIL": "cuDeviceGet:1:999"}, "looking for the first GPU: unknown error"),
+             ("cuDeviceGetAttribute", {"FAIL": "cuDeviceGetAttribute:2:999"}, "asking what the GPU can do: unknown error"),
+             ("cuDevicePrimaryCtxRetain", {"FAIL": "cuDevicePrimaryCtxRetain:1:46"},
+              "making a context on the GPU: CUDA-capable device(s) is/are busy or unavailable")]
+    cases += [(f"no {symbol}", {"MISSING": symbol}, f"has no '{symbol}': one for CUDA 12.0 or newer is needed")
+              for symbol in SYMBOLS]
+    problems = []
+    for (what, _, text), done in zip(cases, each(lambda case: run(**case[1]), cases)):
+        if done.status != 3 or text not in done.text:
+            problems.append(f"{what}: exit code {done.status}, not 3 with \"{text}\":\n{done.text}")
+        problems += [f"{what}: {left}" for left in done.left()]
+    return problems, len(cases)
+
+
+def failing(run):
+    """Each error of each call of a launch."""
+    cases = [(symbol, code) for symbol in CALLS for code in CODES]
+    problems = []
+    for (symbol, code), done in zip(cases, each(lambda case: run(FAIL=f"{case[0]}:1:{case[1]}"), cases)):
+        text = rf"error\[HDS0647\]: {CALLS[symbol]} on the GPU failed: {re.escape(CODES[code])}"
+        if done.status != 1 or not re.search(text, done.text):
+            problems.append(f"{symbol} with {code}: exit code {done.status}, not 1 with /{text}/:\n{done.text}")
+        problems += [f"{symbol} with {code}: {left}" for left in done.left()]
+    return problems, len(cases)
+
+
+def working(run):
+    """A run that works, with all that arrives, and contexts that are lost or cannot be had."""
+    problems = []
+    done = run()
+    launch = next((line for line in done.log if "cuLaunchKernelEx" in line), "")
+    if done.status or not re.search(r"\(twice, sm_90, grid 3 1 1, block 64 1 1, smem 65536, .*params \w{16} \w{16} 40000000\)", launch):
+        problems.append(f"a run that works: exit code {done.status}, {launch}:\n{done.text}")
+    problems += done.left()
+    done = run(FAIL="cuCtxSynchronize:1:700!")
+    if done.status != 1 or "running 'twice' on the GPU failed: an illegal memory access" not in done.text or done.left():
+        problems.append(f"a context that is lost: exit code {done.status}, {done.left()}:\n{done.text}")
+    done = run(FAIL="cuCtxSetCurrent:1:201")
+    if done.status != 1 or "error[HDS0648]" not in done.text or done.left():
+        problems.append(f"no current context: exit code {done.status}, {done.left()}:\n{done.text}")
+    return problems, 3
+
+
+def native(hdsc, folder, source):
+    """--arch=native: that of the GPU, or why there is none."""
+    cases = [({"ARCH": "90"}, 0, "for sm_90a"), ({"ARCH": "86"}, 0, "for sm_86"), ({"ARCH": "12"}, 2, "compute capability 1.2"),
+             ({"DEVICES": "0"}, 2, "cannot use '--arch=native': the CUDA driver finds no GPU"),
+             ({"MISSING": "cuLaunchKernelEx"}, 2, "cannot use '--arch=native': the CUDA driver (libcuda.so.1) has no"),
+             ({"FAIL": "cuDeviceGet:1:999"}, 2, "cannot use '--arch=native': looking for the first GPU: unknown error")]
+    problems = []
+    for settings, status, text in cases:
+        environment = {**os.environ, "LD_LIBRARY_PATH": folder, **{"FAKE_CUDA_" + k: v for k, v in settings.items()}}
+        done = subprocess.run([hdsc, "--arch=native", "--emit=cu", "-o", "-", source], capture_output=True, text=True,
+                              env=environment, check=False, timeout=300)
+        if done.returncode != status or text not in done.stdout + done.stderr:
+            problems.append(f"--arch=native, {settings}: exit code {done.returncode}, not {status} with '{text}':\n{done.stderr}")
+    return problems, len(cases)
+
+
+def main():
+    hdsc, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
+    version = subprocess.run([hdsc, "version"], capture_output=True, text=True, check=True).stdout
+    with tempfile.TemporaryDirectory() as work:
+        source = pathlib.Path(work, "twice.hds")
+        source.write_text(KERNEL, encoding="utf-8")
+
+        def run(**settings):
+            return Run(hdsc, folder, str(source), **settings)
+
+        results = [missing(run), native(hdsc, folder, str(source))]
+        if "NVRTC: error" in version:
+            print("NVRTC is not here: what a launch does was not checked")
+        else:
+            results += [failing(run), working(run)]
+    problems = [problem for found, _ in results for problem in found]
+    sys.exit(finish(problems, sum(count for _, count in results) - len(problems)))
+
+
+if __name__ == "__main__":
+    main()
