@@ -10,7 +10,7 @@ endfunction()
 macro(_hds_check_arguments call)
     if(arg_UNPARSED_ARGUMENTS)
         list(JOIN arg_UNPARSED_ARGUMENTS "', '" _hds_words)
-        _hds_reject("${call}" "unexpected arguments '${_hds_words}'")
+        _hds_reject("${call}" "unexpected arguments '${_hds_words}'; .hds files stand behind SOURCES")
     endif()
     if(arg_KEYWORDS_MISSING_VALUES)
         list(JOIN arg_KEYWORDS_MISSING_VALUES ", " _hds_words)
@@ -26,6 +26,9 @@ endmacro()
 
 # The absolute path of a source, which exists or is made by the build.
 function(_hds_source call source result)
+    if(source MATCHES "^[A-Z_]+$")
+        _hds_reject("${call}" "'${source}' is no .hds file, and no argument that there is")
+    endif()
     if(NOT source MATCHES "\\.hds$")
         _hds_reject("${call}" "'${source}' is no .hds file")
     endif()
@@ -216,8 +219,9 @@ function(hds_add_tests)
         if(arg_DEVICE STREQUAL "cuda")
             string(APPEND name ".cuda")
         endif()
+        # Unquoted: CMake from 3.31 on keeps arguments that are empty (CMP0178).
         add_test(NAME "${name}"
-                 COMMAND hds::hdsc test "${path}" --device=${arg_DEVICE} "${flags}" ${arg_OPTIONS}
+                 COMMAND hds::hdsc test "${path}" --device=${arg_DEVICE} ${flags} ${arg_OPTIONS}
                  WORKING_DIRECTORY "${arg_WORKING_DIRECTORY}"
                  COMMAND_EXPAND_LISTS)
         # A machine without a GPU skips what needs one.

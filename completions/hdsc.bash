@@ -21,7 +21,7 @@ _hdsc() {
         --level) COMPREPLY=($(compgen -W "hir low $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
         --nvrtc | --time-trace | --junit | --header | --manifest | -h | -MF | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --cc) COMPREPLY=($(compgen -c -- "$word")); return ;;
-        --prefix | --jobs | -MT | -MQ | --entry | --error-limit | --step-budget | --nvrtc-option | --limit | --seed | --seeds | --schedule | --budget | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
+        --prefix | --jobs | -MT | -MQ | --entry | --error-limit | --step-budget | --nvrtc-option | --limit | --seed | --seeds | --schedule | --budget | --gpu-timeout | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
     esac
     case ${COMP_WORDS[1]} in
         explain)
@@ -39,7 +39,7 @@ _hdsc() {
         run)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --arch= --device= --expect= --rtol= --atol= --profile --profile=json -v
-                    --seed= --schedule= -j --budget= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
+                    --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
                     --print-ir --print-bytecode --diagnostics= --color= -W --stdlib= --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
@@ -49,7 +49,7 @@ _hdsc() {
             fi ;;
         test)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --trap-nan --level= --junit= -D -I -W --arch= --stdlib=
+                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --junit= -D -I -W --arch= --stdlib=
                     --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
@@ -63,7 +63,7 @@ _hdsc() {
             fi ;;
         bench)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--entry= -D -I --arch= --seed= --method= --graph --samples= --min-time= --warm-up= --bytes=
+                COMPREPLY=($(compgen -W "--entry= -D -I --arch= --seed= --method= --graph --samples= --min-time= --warm-up= --gpu-timeout= --bytes=
                     --flops= --peak= --yardstick= --json= --compare --fail-below= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return

@@ -16,6 +16,8 @@ complete -c hdsc -n "__fish_seen_subcommand_from run" -l profile -d "count by so
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l seed -x -d "of random inputs"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l schedule -x -d "order of warps and blocks"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -s j -x -d "threads"
+complete -c hdsc -n "__fish_seen_subcommand_from run test" -l gpu-timeout -x -d "most seconds of a kernel"
+complete -c hdsc -n "__fish_seen_subcommand_from bench" -l gpu-timeout -x -d "most seconds of a sample"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l budget -x -d "most warp instructions"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l trap-nan -d "where NaN comes from"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l no-races -d "do not look for races"

@@ -52,7 +52,7 @@ case ${words[2]} in
     run) _arguments '--entry=[kernel or host function]:name:' '--device=[where it runs]:device:(sim cuda)' \
         '*--expect=[compare a tensor]:NAME=@FILE:' '--rtol=[relative tolerance]:X:' '--atol=[absolute tolerance]:X:' \
         '--profile=-[count by source line]::format:(text json)' '-v[say what ran]' '--seed=[of random inputs]:N:' \
-        '--schedule=[order of warps and blocks]:N:' '-j[threads]:N:' '--budget=[most warp instructions]:N:' \
+        '--schedule=[order of warps and blocks]:N:' '-j[threads]:N:' '--budget=[most warp instructions]:N:' '--gpu-timeout=[most seconds of a kernel]:N:' \
         '--trap-nan[where NaN comes from]' '--no-races[no data races]' '--no-checks[no checks]' \
         '--trace=[print what a thread does]:block=B thread=T:' '*--break=[print variables at a line]:FILE\:LINE:' \
         '*--print=[these variables]:names:' '--level=[IR that is run]:level:_hdsc_list passes hir low' \
@@ -60,6 +60,7 @@ case ${words[2]} in
         '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
     test) _arguments '*-k[tests whose name contains this]:text:' '-j[this many at a time]:N:' '-x[stop at a failure]' \
         '--list[list the tests]' '--device=[where kernels run]:device:(sim cuda)' '--seed=[order of warps and blocks]:N:' '--trap-nan[where NaN comes from]' '--budget=[most warp instructions]:N:' \
+        '--gpu-timeout=[most seconds of a kernel]:N:' \
         '--level=[IR that is run]:level:_hdsc_list passes hir low' '--junit=[JUnit XML]:file:_files' '-v[a line for each]' \
         '*-D[set a constant]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
     prove) _arguments '--against=[what says what is right]:file:_files -g "*.hds"' '--entry=[entry of the file]:name:' \
@@ -70,7 +71,7 @@ case ${words[2]} in
     cache) _arguments '2:what to do:(ls why verify gc clear where)' '--cache-dir=[folder of the cache]:folder:_files -/' \
         '--json[ls as JSON]' '--limit=[size for gc]:size:' '--remove[remove what is damaged]' '*:file:_files -g "*.hds"' ;;
     bench) _arguments '--entry=[kernel of the file]:name:' '--method=[how]:method:(rotate flush)' '--graph[in CUDA graphs]' \
-        '--samples=[least number]:N:' '--min-time=[least seconds of a row]:X:' '--warm-up=[seconds before]:X:' \
+        '--samples=[least number]:N:' '--min-time=[least seconds of a row]:X:' '--warm-up=[seconds before]:X:' '--gpu-timeout=[most seconds of a sample]:N:' \
         '--bytes=[that it moves]:expression:' '--flops=[that it does]:expression:' '--peak=[type of the peak rate]:type:' \
         '--yardstick=[what runs beside]:name:(copy none)' '--json=[write all results]:file:_files' \
         '--compare[compare two results]' '--fail-below=[least ratio]:X:' '--seed=[of random inputs]:N:' \

@@ -34,7 +34,8 @@ typedef enum hds_status {
     HDS_OK = 0,
     HDS_ERRORS,            // the source has errors, or (simulating) the kernel has: they are in the diagnostics
     HDS_INVALID_ARGUMENT,  // a call that makes no sense: hds_last_error() says why
-    HDS_NO_TOOLCHAIN,      // NVRTC is missing or too old: a diagnostic says where it was looked for
+    HDS_NO_TOOLCHAIN,      // NVRTC is missing or too old: a diagnostic says where it was looked for. Also of launching what is
+                           // without machine code for that
     HDS_DEVICE,            // the driver or the GPU refuses: hds_last_error() says why, hdsrt_last_driver_error() has its code
     HDS_NO_MEMORY,
     HDS_INTERNAL           // a bug in hdsc: a diagnostic has the details

@@ -131,7 +131,7 @@ hds_status hds_launch(const hds_kernel *kernel, const hds_argument *arguments, s
     if (!kernel)
         return no_pointer("hds_launch", "kernel");
     if (!kernel->core->jit.library.image)
-        return api_fail(HDS_DEVICE, "'%s': there is no machine code, since NVRTC was missing",
+        return api_fail(HDS_NO_TOOLCHAIN, "'%s': there is no machine code, since NVRTC was missing",
                         kernel->jit->launch.name);
     hdsrt_status status = jit_launch(kernel->jit, arguments, count, stream);
     return status ? api_fail_runtime(status) : HDS_OK;

@@ -59,6 +59,20 @@ static int64_t bits_of(const jit_parameter *p)
     return p->type == DT_NONE ? 64 : dt_bits(p->type);
 }
 
+// Those of an element become those of all of them. False for what there is no memory for.
+static bool bits_of_all(int64_t *bits, int rank, const int64_t *shape)
+{
+    bool is_none = false, fits = true;
+    for (int d = 0; d < rank; d++) {
+        fits = fits && shape[d] >= 0;
+        is_none = is_none || shape[d] == 0;
+    }
+    for (int d = 0; d < rank && fits && !is_none; d++)
+        fits = mul_checked(*bits, shape[d], bits);
+    *bits = is_none ? 0 : *bits;
+    return fits && *bits <= INT64_MAX - 7;
+}
+
 // What a pointer points at is known by the tensor that was passed for it.
 static buffer buffer_of(const simulation *s, int i)
 {
@@ -70,8 +84,8 @@ static buffer buffer_of(const simulation *s, int i)
                                           : NULL;
     int rank = p->tensor >= 0 ? p->shown.ndim : is_given ? a->value.tensor->ndim : 0;
     int64_t bits = p->tensor >= 0 || !is_given ? bits_of(p) : a->value.tensor->dtype.bits;
-    for (int d = 0; d < rank; d++)
-        bits *= shape[d];
+    if (!bits_of_all(&bits, rank, shape))
+        bits = 0;
     return (buffer){.host = (void *)(uintptr_t)s->frame->bits[i], .bytes = (bits + 7) / 8};
 }
 
@@ -226,6 +240,36 @@ static hds_status run(simulation *s, hds_program **findings)
 
 // ---- before ----------------------------------------------------------------------------------------------------
 
+static bool is_row_major(const hdsrt_tensor *t)
+{
+    int64_t step = 1;
+    for (int d = t->ndim - 1; t->strides && d >= 0; d--) {
+        if (t->shape[d] != 1 && t->strides[d] != step)
+            return false;
+        step *= t->shape[d];
+    }
+    return true;
+}
+
+// A tensor that is passed for a pointer; NULL: it can be copied.
+static const char *objection(const hdsrt_tensor *t)
+{
+    enum { HOST = 1, PINNED_HOST = 3, MANAGED = 13 };
+    int type = (int)t->device.device_type;
+    int64_t bits = t->dtype.bits;
+    if (type != HOST && type != PINNED_HOST && type != MANAGED)
+        return "is not in host memory, which the simulator works on";
+    if (t->dtype.lanes != 1)
+        return "has vectors as elements";
+    if (t->ndim < 0 || (t->ndim && !t->shape))
+        return "is a tensor without a shape";
+    if (!bits_of_all(&bits, t->ndim, t->shape))
+        return "has a negative extent, or more elements than there are addresses";
+    if (bits && !is_row_major(t))
+        return "has gaps between its elements, or another order than row by row";
+    return bits && !t->data ? "is null" : NULL;
+}
+
 // A pointer says nothing about what is behind it, and vectors do not fit into what the simulator is given.
 static hds_status check_parameters(const hds_kernel *kernel, const hds_argument *arguments)
 {
@@ -237,6 +281,9 @@ static hds_status check_parameters(const hds_kernel *kernel, const hds_argument 
                             "'%s': '%s' is a pointer, and the simulator has to know how much is behind it: "
                             "pass a tensor",
                             name, p->shown.name);
+        const char *why = p->shown.kind == HDS_POINTER ? objection(arguments[i].value.tensor) : NULL;
+        if (why)
+            return api_fail(HDS_INVALID_ARGUMENT, "'%s': '%s' %s", name, p->shown.name, why);
         if (p->bytes > 8)
             return api_fail(HDS_INVALID_ARGUMENT, "'%s': '%s' is %s, which the simulator cannot be given", name,
                             p->shown.name, p->shown.dtype);

@@ -25,13 +25,20 @@ static bool is_same(int fd, const char *path)
            ours.st_ino == there.st_ino && S_ISREG(ours.st_mode);
 }
 
+// Nobody else's file, and under no other name: in a folder that others write, too, it could be anything.
+static bool is_ours_alone(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 && info.st_uid == geteuid() && info.st_nlink == 1;
+}
+
 // The name that is the same each time, for who gets the lock on it; -1 if somebody else has it, or there are no locks.
 static int open_common(const char *temporary)
 {
     int fd = open(temporary, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_same(fd, temporary) && ftruncate(fd, 0) == 0)
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_same(fd, temporary) && is_ours_alone(fd) && ftruncate(fd, 0) == 0)
         return fd;
     close(fd);
     return -1;

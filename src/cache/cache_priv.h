@@ -7,6 +7,7 @@ enum {
     CACHE_GROUPS = 256,        // folders of entries: the first two digits of the key
     CACHE_RANGES = 16,         // groups are watched in so many ranges: who stores looks at one of them
     CACHE_NAME_LEN = 30,       // digits in a file's name
+    CACHE_HEAD = 48,           // bytes of an entry in front of its parts
     CACHE_STALE_SECONDS = 3600,  // a temporary file that is older belongs to nobody
 };
 
@@ -41,6 +42,8 @@ str cache_record_make(arena *a, const cache_record *r);
 // Takes them apart; what [out] holds points into [bytes], except for the lists, which are in [a]. Each part is followed by a
 // 0 and begins at a multiple of 16 from the start of [bytes]. NULL, or why these bytes are no entry: in [a] or static.
 const char *cache_record_parse(arena *a, str bytes, cache_record *out);
+// Whether [head], the first CACHE_HEAD bytes of a file, can be those of an entry of [size_bytes].
+bool cache_record_may_be(const char *head, uint64_t size_bytes);
 // Whether the record has that kind and exactly these inputs.
 bool cache_record_is(const cache_record *r, const char *kind, const cache_part *inputs, size_t count);
 

@@ -18,7 +18,7 @@
 
 #include "cache/cache_priv.h"
 
-enum { VERSION = 1, HEAD = 48, PART_HEAD = 16, CHECKSUM = 16 };
+enum { VERSION = 1, HEAD = CACHE_HEAD, PART_HEAD = 16, CHECKSUM = 16 };
 
 // Not a text, and spoilt by whoever translates line ends, as PNG's.
 static const char magic[8] = {'\x89', 'h', 'd', 's', 'c', '\r', '\n', '\x1a'};
@@ -167,6 +167,11 @@ const char *cache_record_parse(arena *a, str bytes, cache_record *out)
               take_parts(a, &rest, number_at(bytes.at + 16, 4), &out->inputs) &&
               take_parts(a, &rest, number_at(bytes.at + 20, 4), &out->outputs) && !rest.len;
     return ok ? NULL : "its parts do not fit together";
+}
+
+bool cache_record_may_be(const char *head, uint64_t size_bytes)
+{
+    return memcmp(head, magic, sizeof magic) == 0 && number_at(head + 24, 8) == size_bytes;
 }
 
 bool cache_record_is(const cache_record *r, const char *kind, const cache_part *inputs, size_t count)

@@ -151,6 +151,20 @@ static ssize_t read_whole(int fd, char *at, size_t size)
     return (ssize_t)done;
 }
 
+// Memory for a large file is asked for only where it is an entry: a file that damage made long must not take all there is.
+static bool is_worth_reading(const char *path, size_t size)
+{
+    enum { SMALL = 1 << 20 };
+    char head[CACHE_HEAD];
+    if (size <= SMALL)
+        return true;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && read_whole(fd, head, sizeof head) == (ssize_t)sizeof head && cache_record_may_be(head, size);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
 // Memory comes first: where it runs out control leaves, and no file may be open then.
 const char *cache_read_file(arena *a, const char *path, str *out, bool *is_missing)
 {
@@ -163,6 +177,8 @@ const char *cache_read_file(arena *a, const char *path, str *out, bool *is_missi
     if (!S_ISREG(info.st_mode))
         return S_ISDIR(info.st_mode) ? "it is a folder" : "it is no file";
     size_t size = (size_t)info.st_size;
+    if (!is_worth_reading(path, size))
+        return "it is no entry of that size";
     char *bytes = arena_alloc(a, size + 1);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read_whole(fd, bytes, size) : -1;

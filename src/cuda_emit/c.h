@@ -1,13 +1,13 @@
 // C11 over libhdsrt (include/hds/runtime.h): how programs call the kernels and host functions of a file.
 //
-// Each public kernel and host function becomes
+// Each public kernel and host function, other than kernels made for a launch, becomes
 //     typedef struct NAME_args { … } NAME_args;                              the parameters, in order
 //     hdsrt_status NAME(…the parameters…, hdsrt_stream stream);              checks and launches
 //     hdsrt_status NAME_call(const NAME_args *args, hdsrt_stream stream);    the same
 //     hdsrt_status NAME_dlpack(…, hdsrt_stream stream);                      tensors as hdsrt_tensor; sizes that they tell are left out
 // (with a tensor among them). A host function that returns a value is a plain function. Tensors and pointers are typed where C
 // has the type, else void pointers; scalars of narrow floats are their bits in an unsigned integer; complex64 and vectors are
-// arrays. What is not public is static.
+// arrays. All else is static.
 #pragma once
 
 #include "cuda_emit/emit.h"

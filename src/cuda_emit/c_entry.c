@@ -1,250 +1,7 @@
-// The bodies of C functions: what is checked first, the extents of a launch, the launch; the memory of a host function;
-// and the functions that take tensors over DLPack.
+// The bodies of C functions: the extents of a launch and the launch; the memory of a host function.
 #include "cuda_emit/c_priv.h"
 
 #include <string.h>
-
-// Bytes. The language promises it of every tensor parameter (lang/reference.md, 10.1).
-enum { TENSOR_ALIGNMENT = 16 };
-
-static bool is_tensor(const ir_var *v)
-{
-    return v->type->kind == IR_TENSOR;
-}
-
-static int tensor_count(const ir_func *f)
-{
-    int count = 0;
-    for (size_t i = 0; i < f->params.len; i++)
-        count += is_tensor(f->params.at[i]);
-    return count;
-}
-
-static bool is_integer(const ir_type *t)
-{
-    return t->kind == IR_SCALAR && dt_is_int(t->scalar);
-}
-
-// ---- sizes that tensors tell ------------------------------------------------------------------------------------
-
-static const ir_expr *uncast(const ir_expr *e)
-{
-    while (e->op == IR_OP_CAST && e->type->kind == IR_SCALAR && dt_is_int(e->type->scalar))
-        e = e->args[0];
-    return e;
-}
-
-bool cu_c_is_deduced(const ir_func *f, const ir_var *v, int *tensor, int *axis)
-{
-    for (size_t i = 0; is_integer(v->type) && i < f->params.len; i++) {
-        const ir_var *t = f->params.at[i];
-        for (int d = 0; is_tensor(t) && d < t->tensor->rank; d++) {
-            const ir_expr *e = uncast(t->tensor->shape[d]);
-            if (e->op != IR_OP_VAR || e->u.var != v)
-                continue;
-            *tensor = (int)i;
-            *axis = d;
-            return true;
-        }
-    }
-    return false;
-}
-
-// ---- what is checked --------------------------------------------------------------------------------------------
-
-// [values]: ", (long long)n" for the conversions in [message], or nothing.
-static void fail_if(cu *cx, const char *condition, const char *message, const char *values)
-{
-    const char *text = arena_printf(cx->a, "\"'%s': %s\"%s)", cx->c->at->name, message, values);
-    const char *gap = strlen(text) > 70 ? "\n                          " : " ";
-    cu_put(cx, "if (%s)", condition);
-    cx->indent++;
-    cu_c_failed(cx, arena_printf(cx->a, "hdsrt_fail(HDSRT_INVALID_ARGUMENT,%s%s", gap, text));
-    cx->indent--;
-}
-
-static void check_bound(cu *cx, const ir_var *v, const char *sign, int64_t bound, const char *word)
-{
-    const char *name = cu_var_name(cx, v), *number = cu_int_text(v->type->scalar, bound, true, cx->a).s;
-    fail_if(cx, arena_printf(cx->a, "%s %s %s", name, sign, number),
-            arena_printf(cx->a, "'%s' is %%lld, and it has to be %s %lld", name, word, (long long)bound),
-            arena_printf(cx->a, ", (long long)%s", name));
-}
-
-// Facts about integers that the declaration states. hdsrt_check_tensors looks at extents by itself.
-static void check_facts(cu *cx, const ir_func *f)
-{
-    for (size_t i = 0; i < f->params.len; i++) {
-        const ir_var *v = f->params.at[i];
-        int tensor, axis;
-        if (!is_integer(v->type) || v->type->scalar == DT_U64)
-            continue;
-        dtype t = v->type->scalar;
-        bool is_extent = cu_c_is_deduced(f, v, &tensor, &axis);
-        if (v->has_range && v->min > dt_min(t) && !(is_extent && v->min == 0))
-            check_bound(cx, v, "<", v->min, "at least");
-        if (v->has_range && v->max >= 0 && (uint64_t)v->max < dt_max_bits(t))
-            check_bound(cx, v, ">", v->max, "at most");
-        const char *name = cu_var_name(cx, v);
-        if (v->divisor > 1)
-            fail_if(cx, arena_printf(cx->a, "%s %% %lld != 0", name, (long long)v->divisor),
-                    arena_printf(cx->a, "'%s' is %%lld, and it has to be a multiple of %lld", name, (long long)v->divisor),
-                    arena_printf(cx->a, ", (long long)%s", name));
-    }
-}
-
-typedef struct param_search {
-    const ir_func *func;
-    bool fails;
-    VEC(const ir_var *) found;
-    arena *arena;
-} param_search;
-
-static void see_var(void *user, ir_expr *e)
-{
-    param_search *s = user;
-    bool is_other = e->op == IR_OP_CALL || e->op == IR_OP_INTRIN || e->op == IR_OP_LOAD || e->op == IR_OP_SREG ||
-                    e->op == IR_OP_PLOAD || e->op == IR_OP_ADDR;
-    s->fails |= is_other || e->type->kind != IR_SCALAR || cu_is_struct(e->type->scalar);
-    if (e->op != IR_OP_VAR)
-        return;
-    bool is_known = false, is_param = false;
-    for (size_t i = 0; i < s->found.len; i++)
-        is_known |= s->found.at[i] == e->u.var;
-    for (size_t i = 0; i < s->func->params.len; i++)
-        is_param |= s->func->params.at[i] == e->u.var;
-    s->fails |= !is_param;
-    if (!is_known)
-        VEC_PUSH(s->arena, &s->found, e->u.var);
-}
-
-static bool is_over_parameters(cu *cx, const ir_func *f, ir_expr *e, param_search *s)
-{
-    *s = (param_search){.func = f, .arena = cx->a};
-    ir_walk_expr(cx->m, e, see_var, s);
-    return !s->fails && s->found.len && ir_is_pure(e);
-}
-
-ir_expr *cu_c_assumption(cu *cx, const ir_func *f, size_t *next)
-{
-    param_search s;
-    for (; f->kind == IR_KERNEL && *next < f->body.stmts.len; ++*next) {
-        const ir_stmt *stmt = f->body.stmts.at[*next];
-        bool is_passive = stmt->kind == IR_DECL || stmt->kind == IR_ALLOC || stmt->kind == IR_COMMENT;
-        if (stmt->kind != IR_ASSUME && !is_passive)
-            return NULL;
-        if (stmt->kind == IR_ASSUME && is_over_parameters(cx, f, stmt->value, &s)) {
-            ++*next;
-            return stmt->value;
-        }
-    }
-    return NULL;
-}
-
-// What the kernel takes for granted of its parameters, in its first statements.
-static void check_assumptions(cu *cx, const ir_func *f)
-{
-    ir_expr *e;
-    for (size_t next = 0; (e = cu_c_assumption(cx, f, &next));) {
-        param_search s;
-        is_over_parameters(cx, f, e, &s);
-        str_buf message, values, text;
-        str_buf_init(&message, cx->a);
-        str_buf_init(&values, cx->a);
-        str_buf_init(&text, cx->a);
-        cx->in_comment = true;
-        cu_add_literal(&text, cu_at(cx, e, CU_ASSIGN));
-        cx->in_comment = false;
-        str_adds(&message, "it takes '%s' for granted");
-        for (size_t i = 0; i < s.found.len; i++) {
-            const ir_var *v = s.found.at[i];
-            bool is_float = dt_is_float(v->type->scalar);
-            str_addf(&message, "%s '%s' is %s", i ? " and" : ", and", cu_var_name(cx, v), is_float ? "%g" : "%lld");
-            str_addf(&values, ", (%s)%s", is_float ? "double" : "long long", cu_var_name(cx, v));
-        }
-        fail_if(cx, cu_at(cx, cu_negated(cx, e), CU_ASSIGN),
-                str_text(&message), arena_printf(cx->a, ", \"%s\"%s", str_text(&text), str_text(&values)));
-    }
-}
-
-// Arithmetic without a result: the flag's name is there where it is needed.
-static void check_fails(cu *cx)
-{
-    if (cx->c->used_fails)
-        fail_if(cx, cx->c->fails, "its extents are too large for 64 bits, or divided by 0", "");
-    cx->c->used_fails = false;
-}
-
-static void shape_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant)
-{
-    int64_t known;
-    for (int d = 0; d < t->rank; d++) {
-        cu_add_item(out, cu_c_extent(cx, t->shape[d]));
-        *is_constant &= ir_const_int(t->shape[d], &known);
-    }
-    if (cu_c_lanes(t->elem))
-        cu_add_item(out, arena_printf(cx->a, "%d", cu_c_lanes(t->elem)));
-    if (!out->len)
-        str_adds(out, "1");
-}
-
-// By parameter, the names of the arrays of extents.
-// const int64_t x_shape[] = {m, n}; …; const hdsrt_tensor_value tensors[] = {{x, x_shape}, …};
-static const char **tensor_values(cu *cx, const ir_func *f, const char **name, str_buf *decls)
-{
-    const char **shapes = ARENA_ARRAY(cx->a, const char *, f->params.len + 1);
-    str_buf list, *out = cx->out;
-    str_buf_init(&list, cx->a);
-    cx->out = decls;
-    for (size_t i = 0; i < f->params.len; i++) {
-        const ir_var *v = f->params.at[i];
-        if (!is_tensor(v))
-            continue;
-        bool is_constant = true;
-        str_buf shape;
-        str_buf_init(&shape, cx->a);
-        shape_items(cx, v->tensor, &shape, &is_constant);
-        const char *shape_name = cu_name_new(cx, arena_printf(cx->a, "%s_shape", v->name));
-        shapes[i] = shape_name;
-        cu_put(cx, "%sconst int64_t %s[] = {%s};", is_constant ? "static " : "", shape_name, str_text(&shape));
-        cu_add_item(&list, arena_printf(cx->a, "{%s, %s}", cu_var_name(cx, v), shape_name));
-    }
-    *name = cu_name_new(cx, "tensors");
-    cu_put(cx, "const hdsrt_tensor_value %s[] = {%s};", *name, str_text(&list));
-    cx->out = out;
-    return shapes;
-}
-
-static void begin_fails(cu *cx)
-{
-    cx->c->fails = cu_name_new(cx, "fails");
-    cx->c->used_fails = false;
-}
-
-// Text that may set the flag, behind its declaration.
-static void put_with_flag(cu *cx, const str_buf *text, bool *is_declared)
-{
-    if (cx->c->used_fails && !*is_declared) {
-        cu_put(cx, "bool %s = false;", cx->c->fails);
-        *is_declared = true;
-    }
-    str_add(cx->out, (str){text->at, text->len});
-    check_fails(cx);
-}
-
-static const char **check_tensors(cu *cx, const ir_func *f, bool *has_flag)
-{
-    if (!tensor_count(f))
-        return NULL;
-    const char *name;
-    str_buf text;
-    str_buf_init(&text, cx->a);
-    const char **shapes = tensor_values(cx, f, &name, &text);
-    put_with_flag(cx, &text, has_flag);
-    cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_tensors(\"%s\", hds_rules_%s, %s, %d)", cx->c->at->name,
-                                  cx->c->at->name, name, tensor_count(f)));
-    return shapes;
-}
 
 // ---- launches ---------------------------------------------------------------------------------------------------
 
@@ -349,17 +106,72 @@ static const char *parameter_list(cu *cx, const ir_func *f, const char *const *s
     return out.len ? str_text(&out) : "NULL";
 }
 
+// [e] where the size [v] is 0. False where that is more than meets the eye.
+static bool value_without(const ir_expr *e, const ir_var *v, int64_t *out)
+{
+    int64_t a, b;
+    *out = 0;
+    if (e->op == IR_OP_VAR && e->u.var == v)
+        return true;
+    if (ir_const_int(e, out))
+        return true;
+    if (e->op == IR_OP_CAST && e->type->kind == IR_SCALAR && dt_is_int(e->type->scalar))
+        return value_without(e->args[0], v, out);
+    if (e->arg_count != 2)
+        return false;
+    bool knows_a = value_without(e->args[0], v, &a), knows_b = value_without(e->args[1], v, &b);
+    if (e->op == IR_OP_MUL && ((knows_a && !a) || (knows_b && !b)))
+        return true;
+    if (!knows_a || !knows_b || a < 0 || b < 0 || a > INT32_MAX || b > INT32_MAX)
+        return false;
+    bool divides = (e->op == IR_OP_FLOORDIV || e->op == IR_OP_TRUNCDIV) && b, shifts = e->op == IR_OP_SHR && b < 32;
+    *out = e->op == IR_OP_ADD   ? a + b
+           : e->op == IR_OP_SUB ? a - b
+           : e->op == IR_OP_MIN ? (a < b ? a : b)
+           : divides            ? a / b
+           : shifts             ? a >> b
+                                : 0;
+    return divides || shifts || e->op == IR_OP_ADD || e->op == IR_OP_SUB || e->op == IR_OP_MIN;
+}
+
+static bool is_grid_empty_without(const ir_func *k, const ir_var *v)
+{
+    int64_t blocks;
+    for (int i = 0; i < 3; i++)
+        if (k->grid[i] && value_without(k->grid[i], v, &blocks) && !blocks)
+            return true;
+    return false;
+}
+
+// The compiler takes extents for at least 1 where a kernel runs (lang/reference.md, 4.1).
+static void check_sizes(cu *cx, const ir_func *k, const char *extents)
+{
+    for (size_t i = 0; i < k->params.len; i++) {
+        const ir_var *v = k->params.at[i];
+        if (!v->is_size || !ir_is_extent(k, v) || (v->has_range && v->min > 0) || is_grid_empty_without(k, v))
+            continue;
+        int64_t known[3];
+        const char *name = cu_var_name(cx, v), *condition = arena_printf(cx->a, "%s == 0", name);
+        if (!cu_const_dims(k->grid, known))
+            condition = arena_printf(cx->a, "%s && %s.grid[0] > 0 && %s.grid[1] > 0 && %s.grid[2] > 0", condition,
+                                     extents, extents, extents);
+        cu_c_fail_if(cx, condition,
+                     arena_printf(cx->a, "'%s' is 0, and where a kernel runs its extents are at least 1", name), "");
+    }
+}
+
 static void kernel_body(cu *cx, const cu_c_func *f)
 {
     bool has_flag = false;
-    begin_fails(cx);
-    check_facts(cx, f->func);
-    check_assumptions(cx, f->func);
-    const char **shapes = check_tensors(cx, f->func, &has_flag);
+    cu_c_begin_fails(cx);
+    cu_c_check_facts(cx, f->func);
+    cu_c_check_assumptions(cx, f->func, &has_flag);
+    const char **shapes = cu_c_check_tensors(cx, f->func, &has_flag);
     str_buf text;
     str_buf_init(&text, cx->a);
     const char *name = extents(cx, f, &text);
-    put_with_flag(cx, &text, &has_flag);
+    cu_c_put_with_flag(cx, &text, &has_flag);
+    check_sizes(cx, f->func, name);
     const char *parameters = cu_name_new(cx, "parameters"), *list = parameter_list(cx, f->func, shapes, name);
     cu_put(cx, "void *%s[] = {%s};", parameters, list);
     cu_put(cx, "return hdsrt_launch(&hds_kernel_%s, &%s, %s, stream);", f->name, name, parameters);
@@ -461,10 +273,10 @@ static void host_body(cu *cx, const cu_c_func *f)
     bool is_plain = func->result->kind != IR_VOID, has_flag = false;
     slots s = {.cx = cx};
     if (!is_plain) {
-        begin_fails(cx);
-        check_facts(cx, func);
+        cu_c_begin_fails(cx);
+        cu_c_check_facts(cx, func);
         if (func->is_public)
-            check_tensors(cx, func, &has_flag);
+            cu_c_check_tensors(cx, func, &has_flag);
         cx->c->fails = NULL;
     }
     see_block(&s, &func->body);
@@ -525,7 +337,7 @@ static const char *params_text(cu *cx, const cu_c_func *f)
     return out.len ? str_text(&out) : "void";
 }
 
-static void begin_function(cu *cx, const cu_c_func *f, str_buf *body)
+void cu_c_begin_function(cu *cx, const cu_c_func *f, str_buf *body)
 {
     str_buf_init(body, cx->a);
     cx->out = body;
@@ -547,7 +359,7 @@ void cu_c_function(cu *cx, cu_c_func *f)
 {
     size_t mark = cu_scope_begin(cx);
     str_buf body, whole;
-    begin_function(cx, f, &body);
+    cu_c_begin_function(cx, f, &body);
     f->params = params_text(cx, f);
     if (f->func->kind == IR_KERNEL)
         kernel_body(cx, f);
@@ -561,149 +373,5 @@ void cu_c_function(cu *cx, cu_c_func *f)
     str_add(&whole, (str){body.at, body.len});
     str_adds(&whole, "}\n");
     f->body = (str){str_text(&whole), whole.len};
-    cu_scope_end(cx, mark);
-}
-
-static int alignment_of(const ir_var *v)
-{
-    int own = v->tensor->align_bytes;
-    return own > TENSOR_ALIGNMENT ? own : TENSOR_ALIGNMENT;
-}
-
-void cu_c_rules(cu *cx, const cu_c_func *f, str_buf *out)
-{
-    str_addf(out, "static const hdsrt_tensor_rule hds_rules_%s[] = {\n", f->name);
-    size_t mark = cu_scope_begin(cx);
-    for (size_t i = 0; i < f->func->params.len; i++) {
-        const ir_var *v = f->func->params.at[i];
-        const char *name = cu_declare(cx, v);
-        if (is_tensor(v))
-            str_addf(out, "    {\"%s\", %s, %d, %s, %d},\n", name, cu_c_dtype(cx, v->tensor->elem),
-                     v->tensor->rank + (cu_c_lanes(v->tensor->elem) != 0), f->writes[i] ? "true" : "false",
-                     alignment_of(v));
-    }
-    cu_scope_end(cx, mark);
-    str_adds(out, "};\n");
-}
-
-// ---- over DLPack ------------------------------------------------------------------------------------------------
-
-// Declares the parameters' names.
-const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f)
-{
-    str_buf out;
-    str_buf_init(&out, cx->a);
-    for (size_t i = 0; i < f->func->params.len; i++) {
-        const ir_var *v = f->func->params.at[i];
-        const char *name = cu_declare(cx, v);
-        int tensor, axis;
-        if (is_tensor(v))
-            cu_add_item(&out, arena_printf(cx->a, "const hdsrt_tensor *%s", name));
-        else if (!cu_c_is_deduced(f->func, v, &tensor, &axis))
-            cu_add_item(&out, cu_c_param(cx, v, name, f->writes[i], false));
-    }
-    cu_add_item(&out, "hdsrt_stream stream");
-    return str_text(&out);
-}
-
-static void deduce(cu *cx, const cu_c_func *f)
-{
-    for (size_t i = 0; i < f->func->params.len; i++) {
-        const ir_var *v = f->func->params.at[i];
-        int tensor, axis;
-        if (!cu_c_is_deduced(f->func, v, &tensor, &axis))
-            continue;
-        const char *name = cu_var_name(cx, v), *from = cu_var_name(cx, f->func->params.at[tensor]);
-        cu_put(cx, "const int64_t %s = %s->shape[%d];", name, from, axis);
-        uint64_t most = dt_max_bits(v->type->scalar);
-        if (most < INT64_MAX)
-            fail_if(cx, arena_printf(cx->a, "%s > %lld", name, (long long)most),
-                    arena_printf(cx->a, "'%s' has extent %%lld along axis %d, and it has to be at most %lld", from, axis,
-                                 (long long)most),
-                    arena_printf(cx->a, ", (long long)%s", name));
-    }
-}
-
-static void compare_extent(cu *cx, const cu_c_func *f, const ir_var *v, int axis, str_buf *out)
-{
-    const ir_tensor *t = v->tensor;
-    bool is_lane = axis == t->rank;
-    const char *name = cu_var_name(cx, v);
-    str_buf rule;
-    str_buf_init(&rule, cx->a);
-    cx->in_comment = true;
-    cu_add_literal(&rule, is_lane ? arena_printf(cx->a, "%d", cu_c_lanes(t->elem)) : cu_at(cx, t->shape[axis], CU_ASSIGN));
-    cx->in_comment = false;
-    const char *expected = is_lane ? str_text(&rule) : cu_c_extent(cx, t->shape[axis]);
-    str_buf *saved = cx->out;
-    cx->out = out;
-    cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_extent(\"%s\", \"%s\", %d, %s->shape[%d], %s, \"%s\")", f->name,
-                                  name, axis, name, axis, expected, str_text(&rule)));
-    cx->out = saved;
-}
-
-static void compare_extents(cu *cx, const cu_c_func *f)
-{
-    bool has_flag = false;
-    for (size_t i = 0; i < f->func->params.len; i++) {
-        const ir_var *v = f->func->params.at[i];
-        int axes = is_tensor(v) ? v->tensor->rank + (cu_c_lanes(v->tensor->elem) != 0) : 0;
-        for (int d = 0; d < axes; d++) {
-            const ir_expr *e = d < v->tensor->rank ? uncast(v->tensor->shape[d]) : NULL;
-            int tensor, axis;
-            bool is_source = e && e->op == IR_OP_VAR && cu_c_is_deduced(f->func, e->u.var, &tensor, &axis) &&
-                             tensor == (int)i && axis == d;
-            str_buf text;
-            str_buf_init(&text, cx->a);
-            if (!is_source)
-                compare_extent(cx, f, v, d, &text);
-            if (text.len)
-                put_with_flag(cx, &text, &has_flag);
-        }
-    }
-}
-
-static void call_flat(cu *cx, const cu_c_func *f, const char *const *data)
-{
-    str_buf args;
-    str_buf_init(&args, cx->a);
-    for (size_t i = 0; i < f->func->params.len; i++) {
-        const ir_var *v = f->func->params.at[i];
-        int tensor, axis;
-        const char *text = cu_var_name(cx, v);
-        if (is_tensor(v))
-            text = f->writes[i] ? arena_printf(cx->a, "(%s *)%s", cu_c_elem(cx, v->type->elem), data[i]) : data[i];
-        else if (v->type->scalar != DT_I64 && cu_c_is_deduced(f->func, v, &tensor, &axis))
-            text = arena_printf(cx->a, "(%s)%s", cu_c_scalar(cx, v->type->scalar), text);
-        cu_add_item(&args, text);
-    }
-    cu_add_item(&args, "stream");
-    cu_put(cx, "return %s(%s);", f->name, str_text(&args));
-}
-
-void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out)
-{
-    size_t mark = cu_scope_begin(cx);
-    str_buf body;
-    begin_function(cx, f, &body);
-    const char *params = cu_c_dlpack_params(cx, f);
-    const char **data = ARENA_ARRAY(cx->a, const char *, f->func->params.len + 1);
-    begin_fails(cx);
-    for (size_t i = 0, rule = 0; i < f->func->params.len; i++) {
-        const ir_var *v = f->func->params.at[i];
-        if (!is_tensor(v))
-            continue;
-        data[i] = cu_name_new(cx, arena_printf(cx->a, "%s_data", v->name));
-        cu_put(cx, "const void *%s;", data[i]);
-        cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_dlpack(\"%s\", &hds_rules_%s[%zu], %s, &%s)", f->name, f->name,
-                                      rule++, cu_var_name(cx, v), data[i]));
-    }
-    deduce(cx, f);
-    compare_extents(cx, f);
-    call_flat(cx, f, data);
-    cx->c->fails = NULL;
-    str_addf(out, "%s\n{\n", cu_c_wrapped(cx->a, arena_printf(cx->a, "hdsrt_status %s_dlpack(%s)", f->name, params)));
-    str_add(out, (str){body.at, body.len});
-    str_adds(out, "}\n");
     cu_scope_end(cx, mark);
 }

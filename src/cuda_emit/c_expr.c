@@ -139,13 +139,11 @@ static cu_text division(cu *cx, const ir_expr *e, dtype t)
 
 static cu_text checked(cu *cx, const ir_expr *e)
 {
-    if (e->op == IR_OP_SHL) {
-        int64_t by = 0;
-        bool is_known = ir_const_int(e->args[1], &by) && by >= 0 && by < 63;
-        ir_expr *factor = is_known ? ir_int(cx->m, DT_I64, (int64_t)1 << by)
-                                   : ir_binary(cx->m, IR_OP_SHL, ir_int(cx->m, DT_I64, 1), e->args[1], e->span);
-        return safe_call(cx, "product_of", e->args[0], factor);
-    }
+    int64_t by;
+    if (e->op == IR_OP_SHL && ir_const_int(e->args[1], &by) && by >= 0 && by < 63)
+        return safe_call(cx, "product_of", e->args[0], ir_int(cx->m, DT_I64, (int64_t)1 << by));
+    if (e->op == IR_OP_SHL)
+        return safe_call(cx, "shifted_of", e->args[0], e->args[1]);
     const char *name = e->op == IR_OP_ADD ? "sum_of" : e->op == IR_OP_SUB ? "difference_of" : "product_of";
     return safe_call(cx, name, e->args[0], e->args[1]);
 }

@@ -63,18 +63,43 @@ bool cu_c_is_narrow(const cu *cx, const ir_expr *e);  // this one or one below, 
 ir_expr *cu_c_wide(cu *cx, const ir_expr *e);    // in i64, where it cannot have wrapped around before
 const char *cu_c_extent(cu *cx, const ir_expr *e);  // an amount as an int64_t, by cu_c_wide
 
-// c_entry.c
-void cu_c_function(cu *cx, cu_c_func *f);        // fills [body]
-void cu_c_rules(cu *cx, const cu_c_func *f, str_buf *out);
-void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out);  // the definition
-const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f);
+// c_unit.c
+cu **cu_c_prepare(const cu_c_options *o);        // the units with the text of their functions; NULL after reporting
+bool cu_c_is_entry(const ir_func *f);
+cu_c_func *cu_c_func_named(const cu *cx, const char *name);    // NULL: the unit has none
+bool cu_c_is_same(const cu_c_func *f, const cu_c_func *g);     // the same text
+
+// c_check.c
+static inline bool cu_c_is_tensor(const ir_var *v)
+{
+    return v->type->kind == IR_TENSOR;
+}
+const ir_expr *cu_c_uncast(const ir_expr *e);    // without casts to integers
 bool cu_c_is_deduced(const ir_func *f, const ir_var *v, int *tensor, int *axis);  // a size that a tensor's extent tells
-void cu_c_checked(cu *cx, const char *call);     // puts a call that gives a status, and what follows on failure
-void cu_c_failed(cu *cx, const char *call);      // the same for one that always fails
+// Leaves with HDSRT_INVALID_ARGUMENT. [values]: ", (long long)n" for the conversions in [message], or nothing.
+void cu_c_fail_if(cu *cx, const char *condition, const char *message, const char *values);
+void cu_c_check_facts(cu *cx, const ir_func *f);
+void cu_c_check_assumptions(cu *cx, const ir_func *f, bool *has_flag);
 // What the kernel takes for granted of its parameters, from statement [*next] on; NULL after the last.
 ir_expr *cu_c_assumption(cu *cx, const ir_func *f, size_t *next);
+// By parameter, the names of the arrays of extents; NULL: no tensors.
+const char **cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag);
+void cu_c_begin_fails(cu *cx);                   // names the flag of arithmetic that has no result
+// Text that may set the flag, behind its declaration.
+void cu_c_put_with_flag(cu *cx, const str_buf *text, bool *is_declared);
+void cu_c_rules(cu *cx, const cu_c_func *f, str_buf *out);
+
+// c_entry.c
+void cu_c_begin_function(cu *cx, const cu_c_func *f, str_buf *body);
+void cu_c_function(cu *cx, cu_c_func *f);        // fills [body]
+
+// c_dlpack.c
+void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out);  // the definition
+const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f);  // declares the parameters' names
 
 // c_host.c
+void cu_c_checked(cu *cx, const char *call);     // puts a call that gives a status, and what follows on failure
+void cu_c_failed(cu *cx, const char *call);      // the same for one that always fails
 bool cu_c_is_on_stack(const ir_tensor *t);
 
 // c_doc.c: the comment above an entry of the header.

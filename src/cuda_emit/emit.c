@@ -43,11 +43,11 @@ static void origin(cu *cx, str_buf *out)
 {
     const cu_options *o = cx->options;
     const char *source = o->source_name ? o->source_name : cx->m->name;
-    str_addf(out, "// %s for %s", source, cx->m->arch->name);
+    str_addf(out, "// %s for %s", cu_on_one_line(cx->a, source), cx->m->arch->name);
     if (o->compiler)
         str_addf(out, ", by %s", o->compiler);
     if (o->flags && *o->flags)
-        str_addf(out, ", with %s", o->flags);
+        str_addf(out, ", with %s", cu_on_one_line(cx->a, o->flags));
     str_adds(out, "\n\n");
 }
 

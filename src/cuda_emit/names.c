@@ -42,7 +42,7 @@ static const char reserved_in_c[] =
     "restrict inline _Bool _Complex _Imaginary _Atomic _Generic _Noreturn _Static_assert _Thread_local _Alignas _Alignof "
     "stream hdsrt_status hdsrt_stream hdsrt_tensor hdsrt_extents hdsrt_launch hdsrt_fail floor_div_i32 floor_div_i64 "
     "floor_mod_i32 floor_mod_i64 floor_mod_f32 floor_mod_f64 min_i32 min_u32 min_i64 min_u64 min_f32 min_f64 max_i32 "
-    "max_u32 max_i64 max_u64 max_f32 max_f64 sum_of difference_of product_of quotient_of rest_of quotient rest "
+    "max_u32 max_i64 max_u64 max_f32 max_f64 sum_of difference_of product_of shifted_of quotient_of rest_of quotient rest "
     "tensor_bytes floor floorf fmod fmodf printf malloc calloc free memcpy int8_t int16_t int32_t int64_t uint8_t "
     "uint16_t uint32_t uint64_t size_t ptrdiff_t intptr_t uintptr_t NULL INFINITY NAN HUGE_VAL EOF errno stdin stdout "
     "stderr assert offsetof complex imaginary I linux unix INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX "
@@ -78,6 +78,14 @@ bool cu_is_word(const char *words, const char *name)
         if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
             return true;
     return false;
+}
+
+const char *cu_on_one_line(arena *a, const char *text)
+{
+    char *line = arena_strdup(a, text);
+    for (char *c = line; *c; c++)
+        *c = (unsigned char)*c < ' ' ? ' ' : *c;
+    return line;
 }
 
 bool cu_is_keyword(const char *name)

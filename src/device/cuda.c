@@ -41,10 +41,11 @@ const arch *dev_native_arch(arena *a, const char **why)
     return first_arch(a, &cuda, &device, why);
 }
 
-dev_cuda *dev_cuda_open(arena *a, const pl_options *options, const char **why)
+dev_cuda *dev_cuda_open(arena *a, const pl_options *options, int64_t seconds, const char **why)
 {
     dev_cuda *gpu = ARENA_NEW(a, dev_cuda);
     gpu->options = options;
+    gpu->seconds = seconds;
     gpu->arch = first_arch(a, &gpu->cuda, &gpu->device, why);
     if (!gpu->arch)
         return NULL;
@@ -56,10 +57,12 @@ dev_cuda *dev_cuda_open(arena *a, const pl_options *options, const char **why)
     return gpu;
 }
 
-void dev_cuda_close(dev_cuda *gpu)
+bool dev_cuda_close(dev_cuda *gpu)
 {
-    gpu->cuda->primary_release(gpu->device);
+    if (!gpu->is_stuck)
+        gpu->cuda->primary_release(gpu->device);
     pthread_mutex_destroy(&gpu->lock);
+    return !gpu->is_stuck;
 }
 
 const arch *dev_cuda_arch(const dev_cuda *gpu)

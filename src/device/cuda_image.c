@@ -98,7 +98,7 @@ void dev_cuda_free_images(dev_cuda_session *s)
     s->gpu->cuda->context_set(s->gpu->context);
     for (size_t i = 0; i < s->images.len; i++) {
         dev_cuda_image *image = &s->images.at[i];
-        if (is_loaded(s, image))
+        if (is_loaded(s, image) && !s->gpu->is_stuck)
             s->gpu->cuda->module_unload(image->module);
         if (image->unit)
             pl_unit_free(image->unit);

@@ -248,6 +248,39 @@ static bool download_all(launch *l)
 
 // ---- all together -----------------------------------------------------------------------------------------------
 
+// The buffers went with the context.
+static void forget_buffers(launch *l)
+{
+    for (size_t i = 0; i < l->buffers.len; i++)
+        l->buffers.at[i].address = 0;
+}
+
+static bool does_not_end(launch *l)
+{
+    dev_cuda *gpu = l->session->gpu;
+    arena *a = l->session->arena;
+    diag *d = diag_report(l->session->diags, HDS0612, l->kernel->span, arena_printf(a, "'%s'", l->info->symbol),
+                          arena_printf(a, "%lld s on the GPU", (long long)gpu->seconds));
+    diag_help(d, "without --device=cuda the simulator says where it is; --gpu-timeout gives it more time");
+    gpu->is_stuck = true;
+    return false;
+}
+
+static bool wait_for(launch *l)
+{
+    int result = hdsrt_driver_wait(l->cuda, NULL, l->session->gpu->seconds);
+    if (!result)
+        result = l->cuda->synchronize();
+    if (!result)
+        return true;
+    forget_buffers(l);
+    if (result == HDSRT_CUDA_NOT_READY)
+        return does_not_end(l);
+    dev_cuda_check(l->session, arena_printf(l->session->arena, "running '%s'", l->info->symbol), result);
+    dev_cuda_restart(l->session->gpu);
+    return false;
+}
+
 static bool run(launch *l, const sim_program *p, const dev_cuda_image *image, const uint64_t *args, int count)
 {
     void *function = NULL;
@@ -255,19 +288,16 @@ static bool run(launch *l, const sim_program *p, const dev_cuda_image *image, co
     if (!dev_cuda_check(l->session, "finding the kernel", l->cuda->module_function(&function, image->module, l->info->symbol)) ||
         !upload_all(l, args, count) || !start(l, p, function, &shape, args, count))
         return false;
-    const char *what = arena_printf(l->session->arena, "running '%s'", l->info->symbol);
-    if (!dev_cuda_check(l->session, what, l->cuda->synchronize())) {
-        for (size_t i = 0; i < l->buffers.len; i++)
-            l->buffers.at[i].address = 0;  // they went with the context
-        dev_cuda_restart(l->session->gpu);
-        return false;
-    }
-    return download_all(l);
+    return wait_for(l) && download_all(l);
 }
 
 static bool run_here(launch *l, const sim_program *p, dev_cuda_image *image, const uint64_t *args, int count)
 {
     dev_cuda *gpu = l->session->gpu;
+    if (gpu->is_stuck) {
+        diag_report(l->session->diags, HDS0648, (src_span){0, 0}, "a kernel that ran before does not end");
+        return false;
+    }
     if (!gpu->context || gpu->cuda->context_set(gpu->context)) {
         diag_report(l->session->diags, HDS0648, (src_span){0, 0}, "it failed before and could not be started again");
         return false;

@@ -10,6 +10,8 @@ struct dev_cuda {
     const hdsrt_driver *cuda;
     const pl_options *options;
     const arch *arch;
+    int64_t seconds;       // that a kernel may take
+    bool is_stuck;         // one did not end: the context can neither be used nor destroyed
     int device;
     void *context;
     unsigned generation;   // of the context: a kernel that fails takes all that the context held with it

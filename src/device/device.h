@@ -1,6 +1,6 @@
 // Real GPUs as devices of the simulator: host code and memory stay simulated, kernels run on the GPU.
 //
-//     dev_cuda *gpu = dev_cuda_open(arena, &options, &why);               // one for the program
+//     dev_cuda *gpu = dev_cuda_open(arena, &options, 60, &why);           // one for the program
 //     const sim_device *device = dev_cuda_attach(gpu, arena, &diags);     // one for each simulated device
 //     … sim_options.device = device …
 //     dev_cuda_detach(device);
@@ -21,9 +21,11 @@ typedef struct dev_cuda dev_cuda;
 const arch *dev_native_arch(arena *a, const char **why);
 
 // Opens the CUDA driver (libcuda.so.1) and the first GPU. [options] says how kernels are compiled (NVRTC, its options), but
-// not for what architecture. NULL where there is no GPU that can be used; *[why] then says what is missing, in [a].
-dev_cuda *dev_cuda_open(arena *a, const pl_options *options, const char **why);
-void dev_cuda_close(dev_cuda *gpu);
+// not for what architecture; [seconds] how long a kernel may take. NULL where there is no GPU that can be used; *[why] then
+// says what is missing, in [a].
+dev_cuda *dev_cuda_open(arena *a, const pl_options *options, int64_t seconds, const char **why);
+// False where a kernel still runs that did not end in time: exit() would wait for it, _exit() does not.
+bool dev_cuda_close(dev_cuda *gpu);
 const arch *dev_cuda_arch(const dev_cuda *gpu);
 
 // A device for one simulated device, on whatever thread; what goes wrong is reported to [diags]. In [a].

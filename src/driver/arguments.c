@@ -187,7 +187,7 @@ static void add_arch(struct argp_state *state, cmd_arguments *args, const char *
     const arch *found =
         strcmp(name, "native") == 0 ? dev_native_arch(&args->memory, &why) : arch_find(str_of(name));
     if (!found && why)
-        argp_error(state, "cannot use '--arch=native': %s", why);
+        argp_error(state, "cannot use '--arch=native': %s; name the architecture, as in --arch=sm_90", why);
     if (!found)
         argp_error(state, "unknown architecture '%s'; expected one of %s or native", name,
                    words_of(&args->memory, "archs"));
@@ -266,7 +266,14 @@ int cmd_choose(struct argp_state *state, const char *option, const char *word, c
         if (strcmp(choices[i], word) == 0)
             return i;
     }
-    argp_error(state, "%s does not know '%s'", option, word);
+    str_buf known;
+    arena memory;
+    arena_init(&memory, &cmd_oom);
+    str_buf_init(&known, &memory);
+    for (int i = 0; choices[i]; i++)
+        str_addf(&known, "%s%s", !i ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
+    argp_error(state, "%s does not know '%s'; expected %s", option, word, str_text(&known));
+    arena_free(&memory);
     return 0;
 }
 

@@ -416,6 +416,7 @@ static bool check_names(build *b)
         add_file(b, b->places[i].output, (str){0}, "the output", "");
         add_file(b, b->places[i].header, (str){0}, "the C header", "");
     }
+    add_file(b, b->args->time_trace, (str){0}, "the trace", "");
     bool ok = check_stems(b) && check_files(b) && check_writable(b);
     b->files.len = b->kinds.len = 0;
     return ok;

@@ -51,6 +51,10 @@ void cmd_print_error(str text);  // to standard error
 // NULL, or why a file that is written at the end could not be: asked before the work is done.
 const char *cmd_cannot_write(arena *a, const char *path);
 
+enum { CMD_GPU_SECONDS = 60 };  // that a kernel may take, where --gpu-timeout does not say
+// Ends the program although a kernel on the GPU does not, for which exit() would wait.
+_Noreturn void cmd_leave(int code);
+
 // Versions, and where NVRTC was found; [nvrtc_path] as --nvrtc gives it, or NULL.
 void cmd_print_versions(FILE *out, const char *nvrtc_path);
 

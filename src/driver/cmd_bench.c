@@ -6,10 +6,11 @@
 
 #include "base/file.h"
 #include "driver/bench.h"
+#include "pipeline/files.h"
 
 enum {
     KEY_SEED = CMD_KEY_OWN, KEY_METHOD, KEY_MIN_TIME, KEY_WARM_UP, KEY_SAMPLES, KEY_GRAPH, KEY_BYTES, KEY_FLOPS, KEY_PEAK,
-    KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW
+    KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW, KEY_GPU_TIMEOUT
 };
 
 static const struct argp_option table[] = {
@@ -29,6 +30,7 @@ static const struct argp_option table[] = {
     {"samples", KEY_SAMPLES, "N", 0, "take at least N samples of each row (default: 25)", 2},
     {"min-time", KEY_MIN_TIME, "SECONDS", 0, "and measure each row for so long (default: 0.3)", 2},
     {"warm-up", KEY_WARM_UP, "SECONDS", 0, "run it for so long before (default: 0.1)", 2},
+    {"gpu-timeout", KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that a sample may take on the GPU (default: 60)", 2},
 
     {NULL, 0, NULL, 0, "What it is held against:", 3},
     {"bytes", KEY_BYTES, "EXPR", 0,
@@ -54,7 +56,7 @@ static const struct argp_option table[] = {
 static const char doc[] =
     "Measure a kernel on the GPU of this machine.\n"
     "\n"
-    "  hdsc bench saxpy.hds s=2 n=1000000,100000000\n"
+    "  hdsc bench saxpy.hds --entry saxpy s=2 n=1000000,100000000\n"
     "  hdsc bench matmul.hds --entry 'matmul[f16]' m=4096 n=4096 k=1024,4096 --flops='2*m*n*k' --json=now.json\n"
     "  hdsc bench --compare before.json now.json --fail-below=0.97\n"
     "\v"
@@ -73,7 +75,7 @@ static double positive(struct argp_state *state, const char *option, const char 
     const char *why = ten_number_parse(&q->run.shared.memory, text, DT_F64, &bits);
     double value = why ? -1 : dt_to_double(DT_F64, bits);
     if (!(value >= 0 && value < 1e6))
-        argp_error(state, "'%s' takes a number from 0 on, not '%s'", option, text);
+        argp_error(state, "%s takes a number from 0 on, not '%s'", option, text);
     return value;
 }
 
@@ -123,6 +125,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_MIN_TIME: q->measure.min_seconds = positive(state, "--min-time", arg); break;
     case KEY_WARM_UP: q->measure.warm_up_seconds = positive(state, "--warm-up", arg); break;
     case KEY_SAMPLES: q->measure.samples = cmd_count(state, "--samples", arg, 1); break;
+    case KEY_GPU_TIMEOUT: q->measure.gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
     case KEY_GRAPH: q->measure.graph = true; break;
     case KEY_BYTES: q->measure.bytes = arg; break;
     case KEY_FLOPS: q->measure.flops = arg; break;
@@ -358,10 +361,22 @@ static bool open_gpu(bench_request *q)
     return true;
 }
 
+static bool check_output(bench_request *q)
+{
+    bare *b = new_bare(q);
+    const pl_file results = {q->json, {0}, "the results"};
+    const char *input = q->run.shared.options.input;
+    bool ok = !q->json || pl_files_check(&b->diags, &results, 1, &input, 1);
+    cmd_print_diags(&b->diags, &q->run.shared.diagnostics);
+    return ok;
+}
+
 static int bench(bench_request *q)
 {
     if (q->compares)
         return compare(q);
+    if (!check_output(q))
+        return CMD_USAGE;
     const char *why = q->json && strcmp(q->json, "-") != 0 ? cmd_cannot_write(&q->run.shared.memory, q->json) : NULL;
     if (why) {
         fprintf(stderr, "hdsc: cannot write '%s': %s\n", q->json, why);
@@ -370,7 +385,8 @@ static int bench(bench_request *q)
     if (!open_gpu(q))
         return CMD_INTERNAL;
     int code = measure(q);
-    ms_close(q->session);
+    if (!ms_close(q->session))
+        cmd_leave(code);
     return code;
 }
 
@@ -378,7 +394,8 @@ int cmd_bench(int argc, char **argv)
 {
     bench_request q = {
         .run = {.rtol = -1, .atol = -1},
-        .measure = {.min_seconds = 0.3, .warm_up_seconds = 0.1, .samples = 25, .yardstick = true, .stopped = stopped},
+        .measure = {.min_seconds = 0.3, .warm_up_seconds = 0.1, .samples = 25, .yardstick = true, .gpu_seconds = CMD_GPU_SECONDS,
+                    .stopped = stopped},
     };
     q.measure.argc = argc;
     q.measure.argv = (const char *const *)argv;

@@ -326,15 +326,33 @@ static int where(request *r)
 typedef struct action {
     const char *name;
     int (*run)(request *r);
+    const char *option;  // that it has for itself; NULL: none
 } action;
+
+// An option that would do nothing is a misunderstanding.
+static const char *foreign_option(const request *r, const action *a)
+{
+    const char *given[] = {r->json ? "--json" : NULL, r->removes ? "--remove" : NULL, r->limit_bytes ? "--limit" : NULL};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        if (given[i] && (!a->option || strcmp(given[i], a->option) != 0))
+            return given[i];
+    }
+    return NULL;
+}
 
 static int run(request *r)
 {
-    static const action actions[] = {{"ls", list}, {"verify", verify}, {"gc", collect}, {"clear", clear}, {"where", where}};
-    const char *why = NULL;
+    static const action actions[] = {{"ls", list, "--json"}, {"verify", verify, "--remove"}, {"gc", collect, "--limit"},
+                                     {"clear", clear, NULL}, {"where", where, NULL}};
+    const char *why = NULL, *option;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         if (strcmp(actions[i].name, r->action) != 0)
             continue;
+        option = foreign_option(r, &actions[i]);
+        if (option) {
+            fprintf(stderr, "hdsc cache: '%s' has no option %s\n", r->action, option);
+            return CMD_USAGE;
+        }
         r->cache = cache_open(r->folder, r->limit_bytes, &why);
         if (r->cache)
             return actions[i].run(r);

@@ -11,6 +11,7 @@
 
 enum {
     KEY_SEED = CMD_KEY_OWN, KEY_SCHEDULE, KEY_PROFILE, KEY_TRAP_NAN, KEY_NO_CHECKS, KEY_NO_RACES, KEY_BUDGET, KEY_LEVEL,
+    KEY_GPU_TIMEOUT,
     KEY_TRACE, KEY_BREAK, KEY_PRINT, KEY_DEVICE, KEY_EXPECT, KEY_ATOL, KEY_RTOL, KEY_PRINT_IR, KEY_PRINT_BYTECODE
 };
 
@@ -35,6 +36,7 @@ static const struct argp_option table[] = {
     {"schedule", KEY_SCHEDULE, "N", 0, "the order in which warps and blocks take turns (default: 0, one after the other)", 3},
     {NULL, 'j', "N", 0, "threads for blocks that do not talk to each other (default: one for each core)", 3},
     {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", 3},
+    {"gpu-timeout", KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that a kernel may take on the GPU (default: 60)", 3},
     {"trap-nan", KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity comes from", 3},
     {"no-races", KEY_NO_RACES, NULL, 0, "do not look for data races", 3},
     {"no-checks", KEY_NO_CHECKS, NULL, 0, "no checks at all: the fastest", 3},
@@ -216,6 +218,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_TRAP_NAN: q->trap_nan = true; break;
     case KEY_NO_CHECKS: q->no_checks = true; break;
     case KEY_NO_RACES: q->no_races = true; break;
+    case KEY_GPU_TIMEOUT: q->gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
     case KEY_BUDGET: q->budget = cmd_number(state, "--budget", arg, 1); break;
     case KEY_LEVEL: set_level(state, arg); break;
     case KEY_TRACE:
@@ -503,7 +506,7 @@ static bool open_gpu(run_request *q)
 {
     const char *why = NULL;
     arena *a = &q->shared.memory;
-    q->gpu = dev_cuda_open(a, &q->shared.options, &why);
+    q->gpu = dev_cuda_open(a, &q->shared.options, q->gpu_seconds, &why);
     if (!q->gpu) {
         fprintf(stderr, "hdsc: cannot use '--device=cuda': %s\n", why);
         return false;
@@ -518,14 +521,14 @@ static bool open_gpu(run_request *q)
 
 int cmd_run(int argc, char **argv)
 {
-    run_request q = {.rtol = -1, .atol = -1};
+    run_request q = {.rtol = -1, .atol = -1, .gpu_seconds = CMD_GPU_SECONDS};
     cmd_parse_with(&q.shared, argc, argv, "FILE [NAME=SPEC...]", doc, table, take_own);
     q.shared.options.input = q.shared.inputs.at[0];
     int code = CMD_INTERNAL;
     if (!q.on_device || open_gpu(&q))
         code = run(&q);
-    if (q.gpu)
-        dev_cuda_close(q.gpu);
+    if (q.gpu && !dev_cuda_close(q.gpu))
+        cmd_leave(code);
     cmd_arguments_free(&q.shared);
     return code;
 }

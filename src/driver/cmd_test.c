@@ -8,11 +8,12 @@
 #include "driver/cmd.h"
 #include "driver/devices.h"
 #include "driver/interrupt.h"
+#include "pipeline/files.h"
 #include "pipeline/job.h"
 #include "pipeline/simulate.h"
 #include "testing/testing.h"
 
-enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_SEED, KEY_TRAP_NAN, KEY_BUDGET, KEY_LIST_TESTS, KEY_LEVEL };
+enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_SEED, KEY_TRAP_NAN, KEY_BUDGET, KEY_GPU_TIMEOUT, KEY_LIST_TESTS, KEY_LEVEL };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Which tests:", 1},
@@ -25,6 +26,7 @@ static const struct argp_option table[] = {
     {"device", KEY_DEVICE, "NAME", 0, "where kernels run: sim, the simulator (the default), or cuda, the GPU of this machine", 2},
     {"seed", KEY_SEED, "N", 0, "the order in which warps and blocks take turns (default: 0, one after the other)", 2},
     {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", 2},
+    {"gpu-timeout", KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that a kernel may take on the GPU (default: 60)", 2},
     {"trap-nan", KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity comes from", 2},
     {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: sm_80); a test may ask for a newer one", 2},
     {"level", KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before, low: after all of them", 2},
@@ -63,6 +65,7 @@ typedef struct request {
     VEC(const char *) filters;
     const char *junit;
     const cmd_device *device;
+    int64_t gpu_seconds;
     bool list;
     // While the tests run.
     bool rewrites;        // the line of progress, on a terminal
@@ -102,6 +105,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_DEVICE: set_device(state, r, arg); break;
     case KEY_JUNIT: r->junit = arg; break;
     case KEY_BUDGET: r->options.budget = cmd_number(state, "--budget", arg, 1); break;
+    case KEY_GPU_TIMEOUT: r->gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
     case KEY_TRAP_NAN: r->options.trap_nan = true; break;
     case KEY_SEED: r->options.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
     case KEY_LIST_TESTS: r->list = true; break;
@@ -276,12 +280,23 @@ static int run(request *r, test_suite *s)
     return CMD_ERRORS;
 }
 
+// The results do not take the place of a file with tests.
+static bool check_junit(const request *r, test_suite *s)
+{
+    const pl_file results = {r->junit, {0}, "the results"};
+    for (size_t i = 0; r->junit && i < s->files.len; i++) {
+        if (!pl_files_check(&s->diags, &results, 1, &s->files.at[i]->path, 1))
+            return false;
+    }
+    return true;
+}
+
 static bool open_device(request *r)
 {
     const char *why = "";
     if (!r->device || !r->device->open)
         return true;
-    r->options.backend = r->device->open(&r->shared.memory, &r->shared.options, &why);
+    r->options.backend = r->device->open(&r->shared.memory, &r->shared.options, r->gpu_seconds, &why);
     if (!r->options.backend)
         fprintf(stderr, "hdsc: cannot use '--device=%s': %s\n", r->device->name, why);
     return r->options.backend != NULL;
@@ -303,17 +318,19 @@ static int test(request *r)
     test_suite s;
     test_suite_init(&s, &r->options, &cmd_oom);
     int code = CMD_USAGE;
-    if (test_collect(&s))
+    if (test_collect(&s) && check_junit(r, &s))
         code = r->list ? list(&s) : run(r, &s);
     else
         cmd_print_diags(&s.diags, &r->shared.diagnostics);
     test_suite_free(&s);
+    if (r->options.backend && !r->device->close(r->options.backend))
+        cmd_leave(code);
     return code;
 }
 
 int cmd_test(int argc, char **argv)
 {
-    request r = {0};
+    request r = {.gpu_seconds = CMD_GPU_SECONDS};
     cmd_parse_with(&r.shared, argc, argv, "[FILE, FILE::TEST or FOLDER...]", doc, table, take_own);
     set_options(&r);
     setvbuf(stdout, NULL, _IOLBF, 0);  // what was said has arrived, whatever ends the run

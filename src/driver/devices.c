@@ -13,9 +13,9 @@ static void detach(const test_backend *b, const sim_device *device)
     dev_cuda_detach(device);
 }
 
-static const test_backend *open_cuda(arena *a, const pl_options *options, const char **why)
+static const test_backend *open_cuda(arena *a, const pl_options *options, int64_t seconds, const char **why)
 {
-    dev_cuda *gpu = dev_cuda_open(a, options, why);
+    dev_cuda *gpu = dev_cuda_open(a, options, seconds, why);
     if (!gpu)
         return NULL;
     test_backend *b = ARENA_NEW(a, test_backend);
@@ -23,8 +23,13 @@ static const test_backend *open_cuda(arena *a, const pl_options *options, const 
     return b;
 }
 
+static bool close_cuda(const test_backend *b)
+{
+    return dev_cuda_close(b->user);
+}
+
 const cmd_device cmd_devices[] = {
-    {"sim", NULL},
-    {"cuda", open_cuda},
-    {NULL, NULL},
+    {"sim", NULL, NULL},
+    {"cuda", open_cuda, close_cuda},
+    {NULL, NULL, NULL},
 };

@@ -42,7 +42,7 @@ typedef struct run_request {
     double rtol, atol;          // negative: not said
     uint64_t seed, schedule;
     int workers;
-    int64_t budget;
+    int64_t budget, gpu_seconds;
     run_profile profile;
     const char *level;          // NULL: not said
     const char *trace;          // where --trace and --break look: "block=(1, 0, 0) thread=5"; NULL: not said

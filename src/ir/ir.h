@@ -165,6 +165,8 @@ struct ir_expr {
 
 const char *ir_op_name(ir_op op);
 int ir_op_properties(ir_op op);
+// Whether the parameter [v], but for conversions of integers, is an extent of a tensor among the function's parameters.
+bool ir_is_extent(const ir_func *f, const ir_var *v);
 bool ir_is_pure(const ir_expr *e);  // no effects and no reads, in the whole tree (VARs that are mutable count as reads)
 // Whether evaluating [e] does something besides giving a value: calls, volatile accesses, instructions that write, order,
 // synchronise or are volatile. What has no effects may be dropped when nobody uses the value.
@@ -313,6 +315,7 @@ struct ir_func {
     const char *doc;       // docstring or NULL
     ir_func_kind kind;
     bool is_public;        // an entry of the output
+    bool is_launched;      // a kernel made for one launch in a host function: in the output, but no entry for C (not in the text)
     src_span span;
     VEC(ir_var *) params;
     VEC(ir_var *) maps;    // kernels: tensor maps, passed behind the parameters; launches do not name them

@@ -192,3 +192,18 @@ bool ir_expr_equal(const ir_expr *a, const ir_expr *b)
     bool equal = equal_small(a, b, &budget);
     return budget >= 0 ? equal : equal_large(a, b);
 }
+
+bool ir_is_extent(const ir_func *f, const ir_var *v)
+{
+    for (size_t i = 0; i < f->params.len; i++) {
+        const ir_tensor *t = f->params.at[i]->tensor;
+        for (int d = 0; t && d < t->rank; d++) {
+            const ir_expr *e = t->shape[d];
+            while (e->op == IR_OP_CAST && ir_is_scalar(e->type, e->type->scalar) && dt_is_int(e->type->scalar))
+                e = e->args[0];
+            if (e->op == IR_OP_VAR && e->u.var == v)
+                return true;
+        }
+    }
+    return false;
+}

@@ -201,7 +201,7 @@ static const char *amount_text(reader *r, const jit_amount *amount)
 }
 
 // A vector is one more dimension.
-static bool read_shape(reader *r, const json_t *object, const names *n, jit_parameter *p)
+static bool read_shape(reader *r, const json_t *object, const names *n, jit_parameter *parameters, jit_parameter *p)
 {
     const json_t *shape = json_object_get(object, "shape");
     size_t rank = json_array_size(shape), all = rank + (p->lanes > 0);
@@ -220,8 +220,11 @@ static bool read_shape(reader *r, const json_t *object, const names *n, jit_para
         amounts[rank] = (jit_amount){.kind = JIT_AMOUNT_NUMBER, .number = p->lanes};
         p->shown.dtype = dt_name(p->type);
     }
-    for (size_t i = 0; i < all; i++)
+    for (size_t i = 0; i < all; i++) {
         texts[i] = amount_text(r, &amounts[i]);
+        if (amounts[i].kind == JIT_AMOUNT_NAME)
+            parameters[amounts[i].number].is_extent = true;
+    }
     p->shape = amounts;
     p->shown.shape = texts;
     p->shown.ndim = (int)all;
@@ -248,7 +251,7 @@ static bool read_tensors(reader *r, const json_t *list, const names *n, jit_kern
         jit_parameter *p = &k->parameters[i];
         if (p->shown.kind != HDS_TENSOR)
             continue;
-        if (!read_shape(r, json_array_get(list, (size_t)i), n, p))
+        if (!read_shape(r, json_array_get(list, (size_t)i), n, k->parameters, p))
             return false;
         p->tensor = k->tensor_count;
         p->first_extent = k->extent_count;

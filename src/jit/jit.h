@@ -28,6 +28,7 @@ typedef struct jit_parameter {
     int lanes;                // of a vector; 0: none
     int bytes;                // as passed: 8 for addresses
     int tensor;               // which one of the tensors it is; -1: none
+    bool is_extent;           // sizes: some tensor has it as an extent
     int first_extent;         // tensors: where its extents begin among those of all tensors
     const jit_amount *shape;  // tensors: shown.ndim
     int64_t min, max, divisor;  // integers: what the declaration says of them

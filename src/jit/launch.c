@@ -55,6 +55,21 @@ hdsrt_status jit_frame_extents(const jit_frame *f, hdsrt_extents *out)
     return status ? status : evaluate(f, &k->dynamic_smem_bytes, "dynamic shared memory", &out->dynamic_smem_bytes);
 }
 
+// The compiler takes extents for at least 1 where a kernel runs.
+static hdsrt_status check_sizes(const jit_frame *f, const hdsrt_extents *extents)
+{
+    const jit_kernel *k = f->kernel;
+    bool is_empty = !extents->grid[0] || !extents->grid[1] || !extents->grid[2];
+    for (int i = 0; i < k->count && !is_empty; i++) {
+        const jit_parameter *p = &k->parameters[i];
+        if (p->shown.kind == HDS_SIZE && p->is_extent && !f->values[i].u.integer)
+            return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
+                              "'%s': '%s' is 0, and where a kernel runs its extents are at least 1", k->launch.name,
+                              p->shown.name);
+    }
+    return HDSRT_OK;
+}
+
 // ---- tensor maps -----------------------------------------------------------------------------------------------
 
 // A grid without blocks launches nothing, and empty tensors cannot be described.
@@ -86,6 +101,8 @@ static hdsrt_status launch(jit_frame *f, jit_kernel *kernel, const hds_argument 
     hdsrt_status status = jit_bind(f, arguments, count, JIT_TO_LAUNCH);
     if (!status)
         status = jit_frame_extents(f, &extents);
+    if (!status)
+        status = check_sizes(f, &extents);
     if (!status)
         status = make_maps(f, &extents);
     if (status)

@@ -154,6 +154,8 @@ bool ms_buffers_make(ms_session *s, const ms_argument *arguments, int count, int
 
 void ms_buffers_free(ms_session *s, ms_buffers *b)
 {
+    if (s->is_stuck)
+        return;
     for (size_t i = 0; i < b->owned.len; i++)
         hdsrt_release(b->owned.at[i], s->stream);
     hdsrt_synchronize(s->stream);

@@ -94,8 +94,10 @@ bool ms_open(arena *a, diag_context *diags, const ms_options *options, ms_sessio
     return true;
 }
 
-void ms_close(ms_session *s)
+bool ms_close(ms_session *s)
 {
+    if (s->is_stuck)
+        return false;
     if (s->flush)
         hdsrt_release(s->flush, s->stream);
     if (s->module)
@@ -110,6 +112,7 @@ void ms_close(ms_session *s)
     if (s->stream)
         s->cuda->stream_destroy(s->stream);
     ms_nvml_close(s->nvml);
+    return true;
 }
 
 // ---- the code ---------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ typedef struct ms_options {
     double min_seconds;            // least time that the kernel of a row runs while it is measured
     double warm_up_seconds;        // before
     int samples;                   // least number
+    int64_t gpu_seconds;           // most that a sample may take
     bool graph;                    // launches in CUDA graphs
     bool yardstick;                // a copy of as many bytes beside each row
     const char *flops, *bytes;     // expressions over sizes and scalars; NULL: not said, and what the tensors have
@@ -106,7 +107,8 @@ bool ms_load(ms_session *s, const char *name, dtype peak);
 // Measures one row; false after reporting, or where it was stopped. Rows that are done are kept.
 bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count);
 bool ms_is_stopped(const ms_session *s);
-void ms_close(ms_session *s);
+// False where a kernel still runs that did not end in time: exit() would wait for it, _exit() does not.
+bool ms_close(ms_session *s);
 
 // Bytes a second of the memory, by clock and width; operations a second of the type, at the highest clock. 0: not known.
 double ms_peak_bandwidth(const ms_machine *m);

@@ -33,6 +33,7 @@ struct ms_session {
     void *flush;              // twice what L2 holds; NULL: not used
     int64_t flush_bytes;
     bool is_stopped;
+    bool is_stuck;            // a kernel did not end: nothing that waits for it may be called
 };
 
 // Reports HDS0647 with the runtime's last error: "measuring 'relu' on the GPU failed: …". Gives false.

@@ -41,7 +41,7 @@ static bool make_graph(ms_session *s, ms_work *work)
 
 void ms_work_free(ms_session *s, ms_work *work)
 {
-    if (work->graph)
+    if (work->graph && !s->is_stuck)
         s->cuda->graph_exec_destroy(work->graph);
     work->graph = NULL;
 }
@@ -59,6 +59,18 @@ static bool flush_cache(ms_session *s)
            ms_failed(s, "flushing the cache");
 }
 
+static bool wait_for(ms_session *s, const ms_work *work)
+{
+    int result = hdsrt_driver_wait(s->cuda, s->stream, s->options.gpu_seconds);
+    if (result != HDSRT_CUDA_NOT_READY)
+        return ms_check(s, result, work->what);
+    diag *d = diag_report(s->diags, HDS0612, (src_span){0, 0}, work->what,
+                          arena_printf(s->arena, "%lld s on the GPU", (long long)s->options.gpu_seconds));
+    diag_help(d, "hdsc run without --device=cuda says where it is; --gpu-timeout gives it more time");
+    s->is_stuck = true;
+    return false;
+}
+
 bool ms_sample(ms_session *s, ms_work *work, double *seconds)
 {
     float milliseconds = 0;
@@ -69,7 +81,7 @@ bool ms_sample(ms_session *s, ms_work *work, double *seconds)
         return false;
     work->host_seconds += ms_now() - start;
     if (!ms_check(s, s->cuda->event_record(s->end, s->stream), work->what) ||
-        !ms_check(s, s->cuda->event_synchronize(s->end), work->what) ||
+        !wait_for(s, work) || !ms_check(s, s->cuda->event_synchronize(s->end), work->what) ||
         !ms_check(s, s->cuda->event_elapsed(&milliseconds, s->begin, s->end), work->what))
         return false;
     work->device_seconds += milliseconds * 1e-3;
@@ -119,5 +131,5 @@ bool ms_state_under(ms_session *s, ms_work *work, ms_state *out)
             return false;
     }
     *out = ms_nvml_state(s->nvml);
-    return !hdsrt_synchronize(s->stream) || ms_failed(s, work->what);
+    return wait_for(s, work);
 }

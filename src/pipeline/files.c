@@ -1,5 +1,6 @@
 #include "pipeline/files.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -19,13 +20,36 @@ static bool is_device(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
+// Splits off the name that a path has in its folder. The folder is "" where it is the working folder, or too long.
+static const char *split(const char *path, char folder[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t len = (size_t)(name - path);
+    len = len < PATH_MAX ? len : 0;
+    memcpy(folder, path, len);
+    folder[len] = '\0';
+    return name;
+}
+
+// Names of files that are not there yet: "k.h" and "./k.h" will be one.
+static bool is_same_place(const char *a, const char *b)
+{
+    struct stat x, y;
+    char first[PATH_MAX], second[PATH_MAX];
+    if (strcmp(a, b) == 0)
+        return true;
+    bool is_same_name = strcmp(split(a, first), split(b, second)) == 0;
+    return is_same_name && stat(*first ? first : ".", &x) == 0 && stat(*second ? second : ".", &y) == 0 &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 // Also where they are written differently, or one is a link to the other.
 static bool is_same(const char *a, const char *b)
 {
     struct stat x, y;
     if (is_file(a, &x) && is_file(b, &y))
         return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-    return strcmp(a, b) == 0;
+    return is_same_place(a, b);
 }
 
 bool pl_files_check(diag_context *dx, const pl_file *files, size_t count, const char *const *inputs, size_t input_count)

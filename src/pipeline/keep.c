@@ -65,6 +65,8 @@ const char *pl_code_unkept(pl_unit *u, const tool_compile_options *options)
     for (size_t i = 0; i < options->extra_len; i++) {
         if (!is_self_contained(options->extra[i]))
             return arena_printf(&u->memory, "NVRTC may read files because of '%s'", options->extra[i]);
+        if (reads_more(str_of(options->extra[i])))
+            return arena_printf(&u->memory, "'%s' may stand for a time or a file", options->extra[i]);
     }
     if (pl_has_author_texts(u->module) && reads_more(u->cuda))
         return "its CUDA text may include files";

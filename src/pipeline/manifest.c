@@ -117,7 +117,7 @@ static json_t *entries_of(pl_job *job)
         for (size_t k = 0; k < m->funcs.len; k++) {
             const ir_func *f = m->funcs.at[k];
             const char *name = arena_printf(&job->memory, "%s%s", prefix, f->name);
-            if (!f->is_public || f->kind == IR_DEVICE || is_known(list, name))
+            if (!f->is_public || f->is_launched || f->kind == IR_DEVICE || is_known(list, name))
                 continue;
             json_t *object = json_object();
             json_object_set_new(object, "name", text_of(name));

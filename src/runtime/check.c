@@ -6,8 +6,7 @@
 
 #include "runtime/internal.h"
 
-// ---- element types
-// ---------------------------------------------------------------------------------------------------
+// ---- element types -----------------------------------------------------------------------------------------------
 
 const char *hdsrt_dtype_name(hdsrt_dtype dtype, char room[48])
 {
@@ -65,8 +64,7 @@ static inline bool tensor_bytes(const hdsrt_tensor_rule *rule, const int64_t *sh
     return true;
 }
 
-// ---- whether the GPU can reach it
-// --------------------------------------------------------------------------------------
+// ---- whether the GPU can reach it --------------------------------------------------------------------------------
 
 static bool is_thorough(void)
 {
@@ -126,8 +124,7 @@ static hdsrt_status check_reach(const char *entry, const hdsrt_tensor_rule *rule
     return status;
 }
 
-// ---- tensors
-// ---------------------------------------------------------------------------------------------------------
+// ---- tensors -----------------------------------------------------------------------------------------------------
 
 static hdsrt_status bad_extents(const char *entry, const hdsrt_tensor_rule *rule, const int64_t *shape)
 {

@@ -15,8 +15,7 @@ typedef struct device {
 
 static device devices[MAX_DEVICES];
 
-// ---- contexts
-// --------------------------------------------------------------------------------------------------------
+// ---- contexts ----------------------------------------------------------------------------------------------------
 
 // With the lock held. One that was reset is released as well, so that it is retained once.
 static hdsrt_status retain(const hdsrt_driver *cuda, int number)
@@ -82,8 +81,7 @@ hdsrt_status hdsrt_context_device(const hdsrt_driver **cuda, int *number)
     return status ? status : hdsrt_driver_fail((*cuda)->context_device(number), "asking for the current device");
 }
 
-// ---- devices
-// ---------------------------------------------------------------------------------------------------------
+// ---- devices -----------------------------------------------------------------------------------------------------
 
 static hdsrt_status attribute(const hdsrt_driver *cuda, int *value, int which, int number)
 {

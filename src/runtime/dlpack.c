@@ -25,8 +25,8 @@ static hdsrt_status check_type(const char *entry, const hdsrt_tensor_rule *rule,
     char expected[48], found[48];
     hdsrt_dtype is = {tensor->dtype.code, tensor->dtype.bits};
     if (tensor->ndim != rule->ndim)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' has %d axes, and it has to have %d", entry, rule->name,
-                          tensor->ndim, rule->ndim);
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' has %d %s, and it has to have %d", entry, rule->name,
+                          tensor->ndim, tensor->ndim == 1 ? "axis" : "axes", rule->ndim);
     if (tensor->dtype.lanes != 1)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
                           "'%s': the elements of '%s' are vectors of %d lanes, and they have to be single values",

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/internal.h"
@@ -133,4 +134,28 @@ const hdsrt_driver *hdsrt_driver_bound(void)
 {
     const hdsrt_driver *cuda = hdsrt_driver_get();
     return cuda ? cuda : is_bound ? &table : NULL;
+}
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+// What takes long need not be seen at once.
+int hdsrt_driver_wait(const hdsrt_driver *cuda, void *stream, int64_t seconds)
+{
+    static const struct timespec pause = {.tv_nsec = 200000};
+    enum { SPIN_US = 5000 };
+    int64_t begin = now_us();
+    int result;
+    while ((result = cuda->stream_query(stream)) == HDSRT_CUDA_NOT_READY) {
+        int64_t waited = now_us() - begin;
+        if (waited / 1000000 >= seconds)
+            break;
+        if (waited > SPIN_US)
+            nanosleep(&pause, NULL);
+    }
+    return result;
 }

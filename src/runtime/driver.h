@@ -68,6 +68,7 @@ enum {
     HDSRT_CUDA_INVALID_CONTEXT = 201,
     HDSRT_CUDA_NO_BINARY = 209,
     HDSRT_CUDA_UNSUPPORTED_PTX = 222,
+    HDSRT_CUDA_NOT_READY = 600,
     HDSRT_CUDA_CONTEXT_IS_DESTROYED = 709,
     HDSRT_CUDA_NOT_SUPPORTED = 801,
 };
@@ -83,6 +84,10 @@ typedef struct hdsrt_driver {
 hdsrt_status hdsrt_driver_open(const hdsrt_driver **driver);
 // The driver where it is open already, else NULL. A load.
 const hdsrt_driver *hdsrt_driver_get(void);
+
+// Waits for what is in the stream. A CUresult: HDSRT_CUDA_NOT_READY where it has not ended after [seconds]. Then it never
+// may, and neither may what waits for it: releases, the end of the context, and exit(), which ends contexts.
+int hdsrt_driver_wait(const hdsrt_driver *cuda, void *stream, int64_t seconds);
 
 // Records that [what] failed with a CUresult; HDSRT_OK for result 0. [what] is what was done: "launching 'saxpy'".
 hdsrt_status hdsrt_driver_fail(int result, const char *what, ...) HDSRT_FORMAT(2, 3);

@@ -30,6 +30,9 @@ const char *hdsrt_dtype_name(hdsrt_dtype dtype, char room[48]);
 // The bytes of a tensor, packed. False if one of its extents is negative or there are more than fit into 63 bits.
 bool hdsrt_tensor_bytes(int bits, int ndim, const int64_t *shape, int64_t *bytes);
 
+// Blocks of a cluster that a kernel has for the asking; more have to be allowed.
+enum { HDSRT_PORTABLE_CLUSTER = 8 };
+
 // A kernel in one context.
 typedef struct hdsrt_prepared {
     unsigned long long context;

@@ -5,13 +5,12 @@
 
 #include "runtime/internal.h"
 
-enum { MAX_BLOCK = 1024, PORTABLE_CLUSTER = 8, MAX_CLUSTER = 16, CLUSTERS_SINCE = 90 };
+enum { MAX_BLOCK = 1024, MAX_CLUSTER = 16, CLUSTERS_SINCE = 90 };
 
 // CUDA C++ Programming Guide, "Features and Technical Specifications".
 static const int64_t largest_grid[] = {INT32_MAX, 65535, 65535}, largest_block[] = {1024, 1024, 64};
 
-// ---- extents
-// ---------------------------------------------------------------------------------------------------------
+// ---- extents -----------------------------------------------------------------------------------------------------
 
 static hdsrt_status refuse_extents(const hdsrt_kernel *k, const hdsrt_extents *e)
 {
@@ -75,8 +74,7 @@ static hdsrt_status refuse_division(const hdsrt_kernel *k, int64_t grid, int64_t
                       k->name, grid, "xyz"[axis], cluster);
 }
 
-// ---- clusters
-// --------------------------------------------------------------------------------------------------------
+// ---- clusters ----------------------------------------------------------------------------------------------------
 
 // Whether a cluster of several blocks is asked for; *status is a failure where that makes no sense.
 static bool is_cluster(const hdsrt_kernel *k, const hdsrt_extents *e, hdsrt_status *status)
@@ -109,7 +107,7 @@ static hdsrt_status check_cluster(const hdsrt_driver *cuda, const hdsrt_kernel *
         if (e->grid[i] % e->cluster[i])
             return refuse_division(k, e->grid[i], e->cluster[i], i);
     }
-    if (e->cluster[0] * e->cluster[1] * e->cluster[2] <= PORTABLE_CLUSTER)
+    if (e->cluster[0] * e->cluster[1] * e->cluster[2] <= HDSRT_PORTABLE_CLUSTER)
         return HDSRT_OK;
     return hdsrt_driver_fail(cuda->function_set(p->function, HDSRT_FUNCTION_LARGE_CLUSTER, 1),
                              "asking for clusters of %d blocks for '%s'",
@@ -125,8 +123,7 @@ static hdsrt_status check_own_cluster(const hdsrt_kernel *k, const hdsrt_extents
     return HDSRT_OK;
 }
 
-// ---- launching
-// -------------------------------------------------------------------------------------------------------
+// ---- launching ---------------------------------------------------------------------------------------------------
 
 static int launch_with(const hdsrt_driver *cuda, const hdsrt_extents *e, const hdsrt_prepared *p, bool has_cluster,
                        void **parameters, hdsrt_stream stream)

@@ -5,8 +5,7 @@
 
 #include "runtime/internal.h"
 
-// ---- variants
-// ----------------------------------------------------------------------------------------------------------
+// ---- variants ----------------------------------------------------------------------------------------------------
 
 // As the driver chooses from a fat binary: the code for this one architecture, else the newest that its major version
 // has up to it, else PTX. CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility".
@@ -61,8 +60,7 @@ hdsrt_status hdsrt_variant(hdsrt_library *library, int *variant)
     return status ? status : variant_of(cuda, library, device, variant);
 }
 
-// ---- loading
-// -----------------------------------------------------------------------------------------------------------
+// ---- loading -----------------------------------------------------------------------------------------------------
 // library->state[0] is the CUlibrary, kernel->state[0] the list of hdsrt_prepared, which grows at its head,
 // kernel->state[1] the CUkernel. All are written with the lock held; the list is read without.
 
@@ -134,6 +132,10 @@ static hdsrt_status find_limits(const hdsrt_driver *cuda, const hdsrt_kernel *k,
     p->dynamic_smem = all > own ? all - own : 0;
     for (int i = 0; i < 3; i++)
         p->cluster[i] = (unsigned)cluster[i];
+    int blocks = cluster[0] * cluster[1] * cluster[2];
+    if (!status && blocks > HDSRT_PORTABLE_CLUSTER)
+        status = hdsrt_driver_fail(cuda->function_set(p->function, HDSRT_FUNCTION_LARGE_CLUSTER, 1),
+                                   "asking for clusters of %d blocks for '%s'", blocks, k->name);
     if (status || !is_large)
         return status;
     return hdsrt_driver_fail(cuda->function_set(p->function, HDSRT_FUNCTION_DYNAMIC_SMEM, (int)p->dynamic_smem),

@@ -8,8 +8,7 @@
 
 enum { ALIGNMENT = 256, MAX_NDIM = 64 };
 
-// ---- allocators
-// ------------------------------------------------------------------------------------------------------
+// ---- allocators --------------------------------------------------------------------------------------------------
 
 static pthread_rwlock_t allocator_lock = PTHREAD_RWLOCK_INITIALIZER;
 static hdsrt_allocator program_allocator; // .allocate NULL: the driver's own
@@ -110,8 +109,7 @@ hdsrt_status hdsrt_release(void *address, hdsrt_stream stream)
     return status ? status : hdsrt_driver_fail(driver_release(cuda, has_pools, address, stream), "releasing memory");
 }
 
-// ---- copies, fills
-// ---------------------------------------------------------------------------------------------------
+// ---- copies, fills -----------------------------------------------------------------------------------------------
 
 hdsrt_status hdsrt_copy(void *to, const void *from, int64_t bytes, hdsrt_stream stream)
 {
@@ -186,8 +184,7 @@ hdsrt_status hdsrt_fill(void *to, uint64_t pattern, int element_bytes, int64_t c
     return hdsrt_driver_fail(result, "filling %" PRId64 " elements", count);
 }
 
-// ---- tensors
-// ---------------------------------------------------------------------------------------------------------
+// ---- tensors -----------------------------------------------------------------------------------------------------
 
 typedef struct owned_tensor {
     hdsrt_managed_tensor managed; // first

@@ -17,8 +17,7 @@ sim_step sim_execute(sim_warp *w, int64_t quantum)
     return sim_execute_base(w, quantum);
 }
 
-// ---- frames
-// ----------------------------------------------------------------------------------------------------------
+// ---- frames ------------------------------------------------------------------------------------------------------
 
 static void point_at(sim_warp *w, uint32_t base)
 {
@@ -149,8 +148,7 @@ bool sim_leave(sim_warp *w)
     return true;
 }
 
-// ---- values
-// ----------------------------------------------------------------------------------------------------------
+// ---- values ------------------------------------------------------------------------------------------------------
 
 // Smith's way, as CUDA's prelude has it.
 void sim_complex_divide(float *out, const float *a, const float *b)
@@ -210,8 +208,7 @@ void sim_unpack(sim_warp *w, const sim_op *op)
     }
 }
 
-// ---- private memory and slots
-// ----------------------------------------------------------------------------------------
+// ---- private memory and slots ------------------------------------------------------------------------------------
 
 // The bytes count as uninitialised from here on: that is what memory.c finds in fresh ones. Without recursion the window
 // is large enough from the start.
@@ -304,8 +301,7 @@ void sim_store_slot(sim_warp *w, const sim_op *op)
         move_lane(w, op->dst + (uint32_t)sim_i64(w, op->b)[lane] * cells + i, op->a + i, part, lane);
 }
 
-// ---- statements of host functions
-// ------------------------------------------------------------------------------------
+// ---- statements of host functions --------------------------------------------------------------------------------
 
 uint64_t sim_constant_address(sim_warp *w, uint32_t index)
 {

@@ -116,7 +116,8 @@ static bool check_tensor(const launching *x, int i)
 static bool check_pair(const launching *x, int i, int k)
 {
     uint64_t a = x->l->args[i], b = x->l->args[k];
-    bool meet = a < b + (uint64_t)bytes_of(x, k) && b < a + (uint64_t)bytes_of(x, i);
+    int64_t a_bytes = bytes_of(x, i), b_bytes = bytes_of(x, k);
+    bool meet = a_bytes && b_bytes && a < b + (uint64_t)b_bytes && b < a + (uint64_t)a_bytes;
     if (!meet || !(x->l->code->writes[i] || x->l->code->writes[k]))
         return true;
     return refuse(x, "a kernel may take different tensor parameters to be different memory; write to another tensor",
@@ -134,6 +135,21 @@ static bool check_tensors(const launching *x)
         for (int k = 0; k < i; k++)
             if (param(x, k)->tensor && !check_pair(x, k, i))
                 return false;
+    }
+    return true;
+}
+
+// ---- sizes -----------------------------------------------------------------------------------------------------------
+
+// The compiler takes extents for at least 1 where a kernel runs (lang/reference.md, 4.1).
+static bool check_sizes(const launching *x)
+{
+    const int64_t *grid = x->l->shape.grid;
+    for (int i = 0; grid[0] && grid[1] && grid[2] && i < x->l->arg_count; i++) {
+        const ir_var *v = param(x, i);
+        if (v->is_size && ir_is_extent(x->l->kernel, v) && !x->l->args[i])
+            return refuse(x, "let the grid have no blocks then",
+                          "'%s' is 0, and where a kernel runs its extents are at least 1", v->name);
     }
     return true;
 }
@@ -173,5 +189,5 @@ static bool check_maps(const launching *x)
 bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site, arena *scratch)
 {
     launching x = {l, elements, site, scratch};
-    return check_extents(&x) && check_shared(&x) && check_tensors(&x) && check_maps(&x);
+    return check_extents(&x) && check_shared(&x) && check_tensors(&x) && check_sizes(&x) && check_maps(&x);
 }

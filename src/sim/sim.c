@@ -10,8 +10,7 @@
 
 enum { MOST_WORKERS = 64 };
 
-// ---- options
-// ---------------------------------------------------------------------------------------------------------
+// ---- options -----------------------------------------------------------------------------------------------------
 
 sim *sim_new(arena *a, const sim_options *options)
 {
@@ -97,8 +96,7 @@ int sim_worker_count(const sim *s)
     return count < 1 ? 1 : count > MOST_WORKERS ? MOST_WORKERS : (int)count;
 }
 
-// ---- constant tensors
-// ------------------------------------------------------------------------------------------------
+// ---- constant tensors --------------------------------------------------------------------------------------------
 
 static uint64_t place_constant(sim *s, const ir_var *v, ir_expr *const *values)
 {
@@ -135,8 +133,7 @@ static void place_constants(sim *s, const sim_program *p)
     map_put_ptr(&s->constants, p, addresses);
 }
 
-// ---- code that runs as one lane
-// --------------------------------------------------------------------------------------
+// ---- code that runs as one lane ----------------------------------------------------------------------------------
 
 typedef struct lone {
     sim_launch launch;
@@ -208,8 +205,7 @@ void sim_keep_allocation(sim_launch *host, uint64_t address)
     VEC_PUSH(host->arena, &host->kept, address);
 }
 
-// ---- launches
-// --------------------------------------------------------------------------------------------------------
+// ---- launches ----------------------------------------------------------------------------------------------------
 
 // The map's tensor is one of the arguments; its extents stand in the cells from [cell] on.
 static sim_tensor_map map_at(const sim_warp *w, const ir_func *kernel, size_t index, const uint64_t *args, uint32_t cell)
@@ -308,8 +304,7 @@ sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel
     return status;
 }
 
-// ---- calls
-// -----------------------------------------------------------------------------------------------------------
+// ---- calls -------------------------------------------------------------------------------------------------------
 
 static sim_status call_host(sim *s, const sim_program *p, const ir_func *f, const uint64_t *args, int count,
                             uint64_t *result)

@@ -12,8 +12,7 @@ typedef struct case_run {
     str_buf printed;
 } case_run;
 
-// ---- compiling
-// --------------------------------------------------------------------------------------------------------
+// ---- compiling ---------------------------------------------------------------------------------------------------
 
 // What an expected error may come from is any pass. A run wants the level at which tensors have shapes, whose every
 // index is checked; the passes behind it come when it is over, for their errors.
@@ -35,8 +34,7 @@ static bool compile(case_run *r)
     return pl_module_for_simulation(u, level_of(r->o, r->c->test), r->c->test);
 }
 
-// ---- running
-// ----------------------------------------------------------------------------------------------------------
+// ---- running -----------------------------------------------------------------------------------------------------
 
 static void print(void *user, str text)
 {
@@ -138,8 +136,7 @@ static void run(pl_unit *u)
     c->outcome = test_judge(c, compiled) ? TEST_PASSED : TEST_FAILED;
 }
 
-// ---- around it
-// --------------------------------------------------------------------------------------------------------
+// ---- around it ---------------------------------------------------------------------------------------------------
 
 static const arch *arch_for(const test_options *o, const tc_test *test)
 {

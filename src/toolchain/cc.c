@@ -159,7 +159,9 @@ static bool put_source(work *w, const tool_c_source *s, const char *file_name)
 
 bool tool_cc_object(arena *a, diag_context *dx, const tool_cc *cc, const tool_c_source *source, str *out)
 {
-    static const char *const flags[] = {"-std=c11", "-O2", "-g0", "-fPIC", "-fno-ident", "-w", "-I.", "-c", "-o", "hds/object"};
+    // The image is assembled: link-time optimization of the C text, which CC may ask for, would not find it.
+    static const char *const flags[] = {"-std=c11", "-O2", "-g0", "-fPIC", "-fno-ident", "-fno-lto", "-w", "-I.", "-c", "-o",
+                                        "hds/object"};
     work w = {a, dx, cc, NULL, -1};
     const char *file_name = arena_printf(a, "hds/%s.c", source->stem);
     if (!begin(&w))

@@ -41,16 +41,27 @@ static bool is_program(const char *path)
     return access(path, X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+// Programs are run in other folders than ours.
+static const char *absolute(arena *a, const char *path)
+{
+    if (path[0] == '/')
+        return path;
+    char *folder = getcwd(NULL, 0);
+    const char *whole = folder ? arena_printf(a, "%s/%s", folder, path) : path;
+    free(folder);
+    return whole;
+}
+
 const char *tool_program_find(arena *a, const char *name)
 {
     if (strchr(name, '/'))
-        return is_program(name) ? name : NULL;
+        return is_program(name) ? absolute(a, name) : NULL;
     const char *path = getenv("PATH");
     for (const char *at = path ? path : "/usr/bin:/bin";;) {
         size_t len = strcspn(at, ":");
         const char *found = len ? arena_printf(a, "%.*s/%s", (int)len, at, name) : arena_printf(a, "./%s", name);
         if (is_program(found))
-            return found;
+            return absolute(a, found);
         if (!at[len])
             return NULL;
         at += len + 1;

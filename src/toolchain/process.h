@@ -15,7 +15,7 @@ void tool_words_add(arena *a, tool_words *words, const char *text);
 // "ccache gcc -m64", for messages.
 const char *tool_words_join(arena *a, const tool_words *words);
 
-// The file that [name] would run: a path, or a name that is looked for in $PATH. NULL: there is none.
+// The file that [name] would run: a path, or a name that is looked for in $PATH; absolute. NULL: there is none.
 const char *tool_program_find(arena *a, const char *name);
 
 typedef struct tool_run_result {

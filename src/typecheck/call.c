@@ -98,8 +98,7 @@ tc_value tc_function_brackets(tc *tx, tc_value v, tc_value *items, const sym *na
     return (tc_value){.kind = TC_FUNCTION, .function = bound};
 }
 
-// ---- type parameters
-// -----------------------------------------------------------------------------------------------------------
+// ---- type parameters ---------------------------------------------------------------------------------------------
 
 static bool class_matches(const tc_class *bound, tc_value v)
 {
@@ -193,8 +192,7 @@ static bool finish_types(matching *m, bool keep_sizes)
     return true;
 }
 
-// ---- parameters
-// -------------------------------------------------------------------------------------------------------------------
+// ---- parameters --------------------------------------------------------------------------------------------------
 
 static bool too_many(matching *m, src_span span)
 {
@@ -389,8 +387,7 @@ static bool bind_params(matching *m, size_t skip)
     return ok && !tx->needs_run_time;
 }
 
-// ---- running a body in the caller's code
-// ----------------------------------------------------------------------------------------------
+// ---- running a body in the caller's code -------------------------------------------------------------------------
 
 static void splice(tc *tx, tc_frame *f, ir_block *body)
 {
@@ -501,8 +498,7 @@ static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_tim
     return run_body(tx, f, m.scope, &site, args->span, compile_time);
 }
 
-// ---- evaluation while compiling
-// -----------------------------------------------------------------------------------------------------------
+// ---- evaluation while compiling ----------------------------------------------------------------------------------
 
 static bool args_are_compile_time(const tc_function *f, const tc_args *args)
 {
@@ -545,8 +541,7 @@ static bool attempt(tc *tx, tc_function *f, tc_args *args, tc_value *result)
     return !outermost;
 }
 
-// ---- CUDA functions of their own
-// ----------------------------------------------------------------------------------------------------------------
+// ---- CUDA functions of their own ---------------------------------------------------------------------------------
 
 static bool run_time_type(tc_value annotation)
 {

@@ -5,8 +5,7 @@
 
 typedef VEC(sym) sym_list;
 
-// ---- which names does a piece of code assign?
-// -------------------------------------------------------------------------------
+// ---- which names does a piece of code assign? --------------------------------------------------------------------
 
 static void targets_of(tc *tx, const ast_expr *t, sym_list *out)
 {
@@ -112,8 +111,7 @@ static void materialize(tc *tx, const ast_list *list)
     }
 }
 
-// ---- leaving a region: names bound inside are not visible after it
-// ----------------------------------------------------------------
+// ---- leaving a region: names bound inside are not visible after it -----------------------------------------------
 
 typedef struct branch_names {
     VEC(tc_binding) list;
@@ -151,8 +149,7 @@ static tc_flow run_branch(tc *tx, const ast_list *list, ir_block *block, src_spa
     return flow;
 }
 
-// ---- if
-// -----------------------------------------------------------------------------------------------------------------------------
+// ---- if ----------------------------------------------------------------------------------------------------------
 
 static bool merge_types(tc *tx, tc_value a, tc_value b, const ir_type **out)
 {
@@ -274,8 +271,7 @@ tc_flow tc_exec_if(tc *tx, const ast_if *s)
     return TC_NEXT;
 }
 
-// ---- loops that run while compiling
-// -----------------------------------------------------------------------------------------------------
+// ---- loops that run while compiling ------------------------------------------------------------------------------
 
 static tc_flow run_static_body(tc *tx, const ast_list *body)
 {
@@ -326,8 +322,7 @@ static tc_flow static_range_for(tc *tx, const ast_for *s, const tc_range *r)
     return tc_exec_list(tx, &s->or_else);
 }
 
-// ---- loops in the program
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- loops in the program ----------------------------------------------------------------------------------------
 
 static tc_flow run_rt_body(tc *tx, const ast_list *body, ir_block *block, tc_loop_kind kind)
 {
@@ -757,8 +752,7 @@ tc_flow tc_exec_while(tc *tx, const ast_while *s)
     return rt_while(tx, s);
 }
 
-// ---- with
-// -----------------------------------------------------------------------------------------------------------------------------------------
+// ---- with --------------------------------------------------------------------------------------------------------
 
 static tc_flow run_with(tc *tx, const ast_with *s, size_t item)
 {
@@ -795,8 +789,7 @@ tc_flow tc_exec_with(tc *tx, const ast_with *s)
     return run_with(tx, s, 0);
 }
 
-// ---- return
-// ----------------------------------------------------------------------------------------------------------------------------------------
+// ---- return ------------------------------------------------------------------------------------------------------
 
 static tc_flow return_from_function(tc *tx, const ast_return *s, tc_value v)
 {

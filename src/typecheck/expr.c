@@ -5,8 +5,7 @@
 
 enum { DEEPEST = 3000 }; // nested expressions and statements over all active calls, a guard for the C stack
 
-// ---- names
-// -------------------------------------------------------------------------------------------------------------
+// ---- names -------------------------------------------------------------------------------------------------------
 
 static tc_value maybe_undefined(tc *tx, const tc_binding *b, src_span span)
 {
@@ -109,8 +108,7 @@ tc_value tc_lookup(tc *tx, sym name, src_span span)
     return v;
 }
 
-// ---- literals and text
-// ---------------------------------------------------------------------------------------------------
+// ---- literals and text -------------------------------------------------------------------------------------------
 
 static tc_value eval_int(tc *tx, const ast_int *e)
 {
@@ -150,8 +148,7 @@ static tc_value eval_fstring(tc *tx, const ast_fstring *e)
     return tc_str((str){str_text(&b), b.len});
 }
 
-// ---- logic: the right side is looked at only if the left does not decide
-// -----------------------------------------------------
+// ---- logic: the right side is looked at only if the left does not decide -----------------------------------------
 
 // Evaluates [e] into a block of its own. *[block] gets the statements it needed.
 static tc_value eval_aside(tc *tx, const ast_expr *e, ir_block *block)
@@ -342,8 +339,7 @@ static tc_value eval_unary(tc *tx, const ast_unary *e)
     return tc_unary(tx, e->op, tc_eval(tx, e->operand), e->node.span);
 }
 
-// ---- displays and comprehensions
-// -----------------------------------------------------------------------------------------------
+// ---- displays and comprehensions ---------------------------------------------------------------------------------
 
 // Items that the statements after [mark] could change are stored before them.
 static void keep_items_before(tc *tx, tc_list *items, size_t mark, src_span span)
@@ -487,8 +483,7 @@ static tc_value eval_lambda(tc *tx, const ast_lambda *e)
     return (tc_value){.kind = TC_FUNCTION, .function = f};
 }
 
-// ---- calls
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- calls -------------------------------------------------------------------------------------------------------
 
 static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
 {
@@ -554,8 +549,7 @@ static tc_value eval_call(tc *tx, const ast_call *e)
     return tc_call(tx, callee, &args);
 }
 
-// ---- subscripts and iteration
-// -----------------------------------------------------------------------------------------------------------
+// ---- subscripts and iteration ------------------------------------------------------------------------------------
 
 // The characters of a text as a list, so that they can be counted.
 static tc_value characters(tc *tx, str s)

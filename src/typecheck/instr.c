@@ -5,8 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-// ---- the decorator
-// -------------------------------------------------------------------------------------------------------
+// ---- the decorator -----------------------------------------------------------------------------------------------
 
 static int memory_effects(tc *tx, tc_value v, bool writes, src_span span)
 {
@@ -105,8 +104,7 @@ bool tc_instruction_decorator(tc *tx, tc_function *f, const ast_call *call)
     return ok;
 }
 
-// ---- the text
-// --------------------------------------------------------------------------------------------------------------
+// ---- the text ----------------------------------------------------------------------------------------------------
 
 typedef struct instr_builder {
     tc *tx;
@@ -259,8 +257,7 @@ static bool fill_holes(instr_builder *b, str text)
     return ok;
 }
 
-// ---- the instance
-// -------------------------------------------------------------------------------------------------------------
+// ---- the instance ------------------------------------------------------------------------------------------------
 
 static bool set_result(instr_builder *b, ir_intrin *in, const tc_tensor_type **tensor)
 {
@@ -333,7 +330,7 @@ static const char *identifier(tc *tx, const char *text)
         if (!isalnum((unsigned char)*c) && *c != '_')
             *c = '_';
     const char *result = name;
-    for (int i = 1; map_get(&tx->names_used, result, strlen(result)); i++)
+    for (int i = 1; tc_name_is_taken(tx, result, false); i++)
         result = arena_printf(tx->arena, "%s_%d", name, i);
     map_put(&tx->names_used, result, strlen(result), tx);
     return result;

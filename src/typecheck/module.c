@@ -5,8 +5,7 @@
 
 enum { DEFAULT_BUDGET = 10 * 1000 * 1000 };
 
-// ---- loading
-// ---------------------------------------------------------------------------------------------------------------
+// ---- loading -----------------------------------------------------------------------------------------------------
 
 static bool is_native_module(const char *path)
 {
@@ -104,8 +103,7 @@ tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *import
     return m;
 }
 
-// ---- names of modules
-// ---------------------------------------------------------------------------------------------------------
+// ---- names of modules --------------------------------------------------------------------------------------------
 
 static tc_value sub_module(tc *tx, const tc_module *m, sym name)
 {
@@ -158,8 +156,7 @@ tc_value tc_library(tc *tx, const char *module, const char *name, src_span span)
     return m ? tc_module_attribute(tx, m, sym_of(tx->syms, name), span, NULL) : tc_poison();
 }
 
-// ---- import statements
-// -----------------------------------------------------------------------------------------------------------
+// ---- import statements -------------------------------------------------------------------------------------------
 
 static void bind_import(tc *tx, sym name, tc_value v, src_span span)
 {
@@ -243,8 +240,7 @@ bool tc_exec_import(tc *tx, const ast_stmt *s)
     return ok;
 }
 
-// ---- the elaborator's entry points
-// ---------------------------------------------------------------------------------------------------
+// ---- the elaborator's entry points -------------------------------------------------------------------------------
 
 static void tc_init(tc *tx, arena *a, sym_table *syms, diag_context *diags, const tc_options *options, const char *name)
 {
@@ -256,6 +252,7 @@ static void tc_init(tc *tx, arena *a, sym_table *syms, diag_context *diags, cons
     map_init(&tx->intrins, a);
     map_init(&tx->definitions, a);
     map_init(&tx->names_used, a);
+    map_init(&tx->entry_names, a);
     for (int i = 0; i < options->define_count; i++)
         VEC_PUSH(a, &tx->define_used, false);
     tx->natives = tc_scope_new(tx, NULL, NULL, TC_SCOPE_NATIVE);

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- arguments of built-ins
-// ---------------------------------------------------------------------------------------------------
+// ---- arguments of built-ins --------------------------------------------------------------------------------------
 
 static int param_position(const char *params, sym name)
 {
@@ -69,8 +68,7 @@ bool tc_args_check(tc *tx, const tc_native *n, tc_args *args)
     return true;
 }
 
-// ---- attributes of types
-// ----------------------------------------------------------------------------------------------------------
+// ---- attributes of types -----------------------------------------------------------------------------------------
 
 static tc_value dtype_limit(tc *tx, dtype t, bool is_max, src_span span)
 {
@@ -173,8 +171,7 @@ static tc_value tensor_type_attribute(tc *tx, const tc_tensor_type *t, str n, sr
     return tc_poison();
 }
 
-// ---- namespaces
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- namespaces --------------------------------------------------------------------------------------------------
 
 static tc_value special_register(tc *tx, tc_namespace ns, str n, src_span span, bool *found)
 {
@@ -242,8 +239,7 @@ static tc_value namespace_attribute(tc *tx, tc_namespace ns, sym name, src_span 
     return tc_poison();
 }
 
-// ---- attributes
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- attributes --------------------------------------------------------------------------------------------------
 
 static tc_value method_of(tc *tx, tc_value v, sym name)
 {
@@ -511,8 +507,7 @@ bool tc_has_attribute(tc *tx, tc_value v, sym name)
     return found && !tc_is_poison(r);
 }
 
-// ---- methods
-// ------------------------------------------------------------------------------------------------------------------------------
+// ---- methods -----------------------------------------------------------------------------------------------------
 
 static str trimmed(str s)
 {
@@ -760,8 +755,7 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
     return TC_ERR(tx, HDS0154, args->span, name->text, tc_describe(tx, self));
 }
 
-// ---- the outermost scope
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- the outermost scope -----------------------------------------------------------------------------------------
 
 static void install(tc *tx, const char *name, tc_value v)
 {

@@ -72,8 +72,7 @@ static bool parse_spec(str s, spec *out)
     return i == s.len;
 }
 
-// ---- digits of floats
-// ---------------------------------------------------------------------------------------------------
+// ---- digits of floats --------------------------------------------------------------------------------------------
 
 // A positive finite number as 0.DIGITS * 10^point.
 typedef struct decimal {
@@ -200,8 +199,7 @@ static void add_float(double v, const spec *f, str_buf *out)
         out->at[i] = (char)toupper((unsigned char)out->at[i]);
 }
 
-// ---- padding
-// ------------------------------------------------------------------------------------------------------------
+// ---- padding -----------------------------------------------------------------------------------------------------
 
 static tc_value text_value(str_buf *b)
 {
@@ -361,8 +359,7 @@ tc_value tc_format_spec(tc *tx, tc_value v, str text, src_span span)
     return format_float(tx, v.kind == TC_FLOAT ? v.f : (double)i, &f);
 }
 
-// ---- '…'.format(…)
-// --------------------------------------------------------------------------------------------------------
+// ---- '…'.format(…) -----------------------------------------------------------------------------------------------
 
 typedef struct format_run {
     tc *tx;

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-// ---- tensors
-// ---------------------------------------------------------------------------------------------------------------
+// ---- tensors -----------------------------------------------------------------------------------------------------
 
 typedef struct tensor_args {
     tc_value dtype, shape, layout, init, align, worker;
@@ -283,8 +282,7 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
     return TC_ERR(tx, HDS0154, args->span, name->text, tc_describe(tx, self));
 }
 
-// ---- statements in the form of calls
-// ------------------------------------------------------------------------------------------
+// ---- statements in the form of calls -----------------------------------------------------------------------------
 
 static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
 {
@@ -348,8 +346,7 @@ static tc_value run_print(tc *tx, const tc_native *self, tc_args *args)
     return tc_print(tx, args, self->data == 1);
 }
 
-// ---- conversions
-// ------------------------------------------------------------------------------------------------------------------
+// ---- conversions -------------------------------------------------------------------------------------------------
 
 static tc_value run_cast(tc *tx, const tc_native *self, tc_args *args)
 {

@@ -209,8 +209,7 @@ tc_value tc_native_chain(tc *tx, const tc_native *self, tc_args *args)
     return r;
 }
 
-// ---- layouts
-// -----------------------------------------------------------------------------------------------------------------
+// ---- layouts -----------------------------------------------------------------------------------------------------
 
 tc_value tc_native_layout(tc *tx, const tc_native *self, tc_args *args)
 {
@@ -331,8 +330,7 @@ static tc_value layout_call(tc *tx, const tm_layout *l, tc_args *args)
     return tc_of_int(tm_layout_offset(l, index));
 }
 
-// ---- methods
-// -------------------------------------------------------------------------------------------------------------------
+// ---- methods -----------------------------------------------------------------------------------------------------
 
 static tc_value int_tuple(tc *tx, const int64_t *values, int n)
 {

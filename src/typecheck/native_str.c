@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- characters
-// ------------------------------------------------------------------------------------------------------------
+// ---- characters --------------------------------------------------------------------------------------------------
 
 // Bytes of the first character of [s], which is not empty; 1 for a byte that begins none.
 size_t tc_char_len(str s)
@@ -90,8 +89,7 @@ tc_value tc_converted(tc *tx, tc_value v, char conversion)
     return text_value(&b);
 }
 
-// ---- searching
-// ---------------------------------------------------------------------------------------------------------------
+// ---- searching ---------------------------------------------------------------------------------------------------
 
 static bool is_space(char c)
 {
@@ -113,8 +111,7 @@ static size_t find(str s, str part, size_t from, bool last)
     return found;
 }
 
-// ---- arguments: their number and names were checked
-// ---------------------------------------------------------------------------
+// ---- arguments: their number and names were checked --------------------------------------------------------------
 
 typedef struct method method;
 typedef struct call {
@@ -183,8 +180,7 @@ static str range_arg(call *c, int i, size_t *skipped)
     return tc_text_slice(c->s, (size_t)bounds[0], (size_t)(bounds[1] > len ? len : bounds[1]));
 }
 
-// ---- methods
-// -------------------------------------------------------------------------------------------------------------------
+// ---- methods -----------------------------------------------------------------------------------------------------
 
 static tc_value run_case(call *c)
 {
@@ -571,8 +567,7 @@ tc_value tc_str_method(tc *tx, str s, sym name, tc_args *args, bool *found)
     return tc_poison();
 }
 
-// ---- print and printf
-// -------------------------------------------------------------------------------------------------------------------
+// ---- print and printf --------------------------------------------------------------------------------------------
 
 static const char *conversion(const ir_type *t)
 {

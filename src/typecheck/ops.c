@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- compile-time
-// ----------------------------------------------------------------------------------------------------
+// ---- compile-time ------------------------------------------------------------------------------------------------
 
 static tc_value overflow(tc *tx, src_span span)
 {
@@ -239,8 +238,7 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
     return tc_poison();
 }
 
-// ---- run-time
-// ----------------------------------------------------------------------------------------------------------
+// ---- run-time ----------------------------------------------------------------------------------------------------
 
 // The common type of two operands, of which at least one is RT; literals adapt to the other side.
 static const ir_type *common_type(tc *tx, tc_value a, tc_value b)
@@ -620,8 +618,7 @@ tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
     return TC_ERR(tx, HDS0127, span, ast_op_text(op), tc_describe(tx, a));
 }
 
-// ---- comparisons
-// -------------------------------------------------------------------------------------------------------
+// ---- comparisons -------------------------------------------------------------------------------------------------
 
 static int compare_str(str a, str b)
 {

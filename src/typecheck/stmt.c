@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-// ---- binding a local name
-// ---------------------------------------------------------------------------------------------------
+// ---- binding a local name ----------------------------------------------------------------------------------------
 
 static tc_binding *bind_run_time(tc *tx, sym name, ir_expr *value, src_span span)
 {
@@ -131,8 +130,7 @@ void tc_bind_local(tc *tx, sym name, tc_value v, src_span span)
     tc_scope_bind(tx, tx->frame->scope, name, tc_freeze(tx, v, span), span);
 }
 
-// ---- targets
-// ------------------------------------------------------------------------------------------------------------------
+// ---- targets -----------------------------------------------------------------------------------------------------
 
 static bool unpack(tc *tx, const ast_list *targets, tc_value v, src_span span)
 {
@@ -325,8 +323,7 @@ bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span)
     }
 }
 
-// ---- assignment statements
-// --------------------------------------------------------------------------------------------------------
+// ---- assignment statements ---------------------------------------------------------------------------------------
 
 // `a, b = b, a`: the right side is a tuple of values that may read the targets. Each is stored first, unless no target
 // is read.
@@ -503,8 +500,7 @@ static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
                             s->node.span);
 }
 
-// ---- the rest
-// ------------------------------------------------------------------------------------------------------------------------
+// ---- the rest ----------------------------------------------------------------------------------------------------
 
 // ---- asserts of tests say what they found: "y[i] is 1.5, x[i] + x[i] is 1.25, i is 3"
 

@@ -160,8 +160,7 @@ struct tc_value {
     };
 };
 
-// ---- tensors
-// ---------------------------------------------------------------------------------------------------------
+// ---- tensors -----------------------------------------------------------------------------------------------------
 
 struct tc_tensor_type {
     const ir_type *elem;
@@ -186,8 +185,7 @@ struct tc_tensor {
     bool is_const;                // may not be written
 };
 
-// ---- functions, classes, modules
-// ---------------------------------------------------------------------------------------
+// ---- functions, classes, modules ---------------------------------------------------------------------------------
 
 struct tc_function {
     uint32_t id;
@@ -261,8 +259,7 @@ struct tc_module {
     tc_module *importer;
 };
 
-// ---- scopes
-// ---------------------------------------------------------------------------------------------------------------
+// ---- scopes ------------------------------------------------------------------------------------------------------
 
 typedef struct tc_binding {
     sym name;
@@ -287,8 +284,7 @@ struct tc_scope {
     VEC(tc_binding *) list; // in order of binding
 };
 
-// ---- calls
-// ----------------------------------------------------------------------------------------------------------------
+// ---- calls -------------------------------------------------------------------------------------------------------
 
 typedef struct tc_arg {
     sym name; // NULL: positional
@@ -386,6 +382,7 @@ struct tc {
     map intrins;     // key -> ir_intrin*
     map definitions; // ir_var* -> ir_expr* (initialisers of single-assignment locals)
     map names_used;  // IR function names
+    map entry_names; // those that entries have or will have: no other function takes one
     uint32_t next_id;
     bool attrs_allowed;
     bool in_test; // host code is a test's: elements can be read and written there
@@ -536,7 +533,6 @@ bool tc_has_attribute(tc *tx, tc_value v, sym name);
 bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out); // compile-time iteration
 tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at);
 tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_span span);
-tc_value tc_capture(tc *tx, tc_binding *b, src_span span);
 
 // stmt.c
 tc_flow tc_exec_list(tc *tx, const ast_list *list);
@@ -563,15 +559,23 @@ void tc_missing_return(tc *tx, const tc_function *f);
 bool tc_bind_type_params(tc *tx, const ast_type_params *params, const tc_function *f, tc_scope *scope, tc_args *args,
                          bool *taken, src_span span);
 bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope, src_span span);
-// kernel.c
+// classify.c
 void tc_function_classify(tc *tx, tc_function *f);
+// attributes.c
 bool tc_exec_attribute(tc *tx, const ast_attribute *target, tc_value v, src_span span, bool *is_attrs);
-ir_func *tc_kernel_instance(tc *tx, tc_function *f, tc_args *args, tc_captures *captures);
+// kernel.c
+// Whether a function of the output has that name, or an entry will have it, which other functions make way for.
+bool tc_name_is_taken(const tc *tx, const char *name, bool is_entry);
+// A host function without parameters: the names of [f]'s are bound in [scope]. NULL after errors.
+ir_func *tc_host_function(tc *tx, tc_function *f, tc_scope *scope, const char *title);
+// launch.c
 tc_value tc_launch(tc *tx, tc_function *f, tc_args *args);
+tc_value tc_capture(tc *tx, tc_binding *b, src_span span);
+// device.c
 ir_func *tc_device_instance(tc *tx, tc_function *f, tc_scope *types, src_span span);
+// entry.c
 bool tc_compile_entries(tc *tx);
 bool tc_check_defines(tc *tx);
-ir_func *tc_host_function(tc *tx, tc_function *f, tc_scope *scope, const char *title);
 bool tc_defined(tc *tx, sym name, tc_value *out); // -D NAME=VALUE
 // types.c
 tc_value tc_eval_annotation(tc *tx, const ast_expr *annotation, tc_scope *scope);

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-// ---- declaration
-// ---------------------------------------------------------------------------------------------------------------
+// ---- declaration -------------------------------------------------------------------------------------------------
 
 static bool constant_dims(ir_expr *const *block)
 {
@@ -207,8 +206,7 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
     return value;
 }
 
-// ---- indices and views
-// ---------------------------------------------------------------------------------------------------------
+// ---- indices and views -------------------------------------------------------------------------------------------
 
 static bool check_index(tc *tx, const tc_tensor *t, int dim, tc_value i, bool guarded, src_span span)
 {
@@ -546,8 +544,7 @@ tc_value tc_tensor_index(tc *tx, tc_tensor *t, const ast_subscript *at)
     return tc_tensor_load(tx, t, items.at, items.len, NULL, at->node.span);
 }
 
-// ---- whole tensors
-// ---------------------------------------------------------------------------------------------------------------
+// ---- whole tensors -----------------------------------------------------------------------------------------------
 
 ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span)
 {

@@ -23,8 +23,7 @@ typedef struct test_cases {
     int64_t count;
 } test_cases;
 
-// ---- the decorator
-// -------------------------------------------------------------------------------------------------------
+// ---- the decorator -----------------------------------------------------------------------------------------------
 
 static bool wrong_option(tc *tx, const ast_arg *a, const char *wanted, tc_value v)
 {
@@ -173,8 +172,7 @@ static bool read_cases(tc *tx, tc_function *f, test_cases *t)
     return ok && check_together(tx, t);
 }
 
-// ---- one case
-// -----------------------------------------------------------------------------------------------------------------
+// ---- one case ----------------------------------------------------------------------------------------------------
 
 typedef bool each_value(tc *tx, void *user, sym name, tc_value v, src_span span);
 
@@ -304,8 +302,7 @@ static ir_func *elaborate(tc *tx, tc_function *f, const tc_test *test)
     return tc_host_function(tx, f, scope, arena_strdup(tx->arena, test->title));
 }
 
-// ---- all of them
-// --------------------------------------------------------------------------------------------------------------
+// ---- all of them -------------------------------------------------------------------------------------------------
 
 // The test that a name of the main file stands for, or NULL.
 static tc_function *test_of(tc *tx, const tc_binding *b)

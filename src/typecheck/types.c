@@ -9,8 +9,7 @@ const ir_type *tc_value_type(tc_value v)
     return v.kind == TC_RT ? v.rt->type : NULL;
 }
 
-// ---- T[…]
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- T[…] --------------------------------------------------------------------------------------------------------
 
 static bool add_dim(tc *tx, tc_tensor_type *t, tc_value v, src_span span)
 {
@@ -101,8 +100,7 @@ tc_value tc_eval_annotation(tc *tx, const ast_expr *annotation, tc_scope *scope)
     return v;
 }
 
-// ---- inference
-// ------------------------------------------------------------------------------------------------------------------
+// ---- inference ---------------------------------------------------------------------------------------------------
 
 static int param_index(const ast_type_params *params, const ast_expr *e)
 {
@@ -241,8 +239,7 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
     return true;
 }
 
-// ---- values against annotations
-// ---------------------------------------------------------------------------------------------------------
+// ---- values against annotations ----------------------------------------------------------------------------------
 
 bool tc_is_of_kind(tc_kind_name k, tc_value v)
 {

@@ -84,6 +84,8 @@ static void test_scalars(void)
     float *y = memory(4);
     const float q[2] = {1.5f, -2.5f};
     fake_cuda_forget();
+    REFUSED(scalars(y, true, -1, 200, -300, 60000, -70000, 4000000000u, -5000000000, UINT64_MAX, 0x3c00, 0x3f80, 0x38, 0x3c,
+                  0.25f, 0.125, NULL, NULL), "'scalars': 'q' is null");
     CHECK(scalars(y, true, -1, 200, -300, 60000, -70000, 4000000000u, -5000000000, UINT64_MAX, 0x3c00, 0x3f80, 0x38, 0x3c,
                   0.25f, 0.125, q, NULL) == HDSRT_OK);
     fake_cuda_launch l = LAUNCHED(0, "scalars");
@@ -168,6 +170,19 @@ static void test_extents(void)
     CHECK(product(m, INT64_MIN, -1, NULL) == HDSRT_INVALID_ARGUMENT && product(m, -1, INT64_MIN, NULL) == HDSRT_INVALID_ARGUMENT);
     CHECK(product(m, -3, INT64_MAX, NULL) == HDSRT_INVALID_ARGUMENT && product(m, 0, INT64_MIN, NULL) == HDSRT_OK);
     CHECK(fake_cuda_launches() == 0);
+    CHECK(shifted(m, 2, 3, NULL) == HDSRT_OK);
+    l = LAUNCHED(0, "shifted");
+    CHECK(is_grid(&l, 12, 1, 1));
+    fake_cuda_forget();
+    REFUSED(shifted(m, 64, 3, NULL), "'shifted': its extents are too large for 64 bits, or divided by 0");
+    REFUSED(shifted(m, -3, 3, NULL), "'shifted': its extents are too large for 64 bits, or divided by 0");
+    CHECK(shifted(m, 64, 0, NULL) == HDSRT_OK && fake_cuda_launches() == 0);
+    CHECK(shifted(m, 5, 2, NULL) == HDSRT_INVALID_ARGUMENT && strstr(hdsrt_last_error(), "'shifted': it takes '"));
+    // What cannot be computed is not broken.
+    CHECK(shifted(m, 0, 3, NULL) == HDSRT_OK && fake_cuda_launches() == 1);
+    fake_cuda_forget();
+    REFUSED(head(NULL, m, 0, 1, NULL), "'head': 'n' is 0, and where a kernel runs its extents are at least 1");
+    CHECK(head(NULL, m, 0, 0, NULL) == HDSRT_OK && head(NULL, m, 5, 0, NULL) == HDSRT_OK && fake_cuda_launches() == 0);
     CHECK(shares(m, 100, 7, NULL) == HDSRT_OK);
     l = LAUNCHED(0, "shares");
     CHECK(is_grid(&l, 14, 1, 1));
@@ -268,7 +283,7 @@ static void test_chain(void)
     CHECK(passes(&l, 1, &(float){0.5f}, 4) && passes(&l, 2, &n, 4));
     l = LAUNCHED(2, "add_1");
     CHECK(passes(&l, 1, &y, 8));
-    l = LAUNCHED(3, "cast_to");
+    l = LAUNCHED(3, "cast_to_1");
     CHECK(is_grid(&l, 13, 1, 1) && passes(&l, 0, &x, 8) && passes(&l, 2, &scale, 2) && passes(&l, 4, &rows, 4));
     CHECK(fake_cuda_live("memory") == live);
     fake_cuda_forget();

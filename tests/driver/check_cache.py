@@ -114,6 +114,14 @@ def check_no_hit(place):
     expect(place.compile("k", "--nvrtc-option=--include-path=.")[1], 1, "compilations where NVRTC reads files")
     done = place.run("k.hds", "--arch=sm_90", "-v", "-o", "k.cubin", "--nvrtc-option=--include-path=.")
     expect("compiled, not kept: NVRTC may read files because of '--include-path=.'" in done.stderr, True, "-v says why")
+    expect([place.compile("k", "--nvrtc-option=-DNOW=__TIME__")[1] for _ in range(2)], [1, 1], "compilations with the time")
+    other = place.folder / "other"
+    other.mkdir()
+    shutil.copy(place.folder / "k.hds", other)
+    for args, count in ((["--lineinfo"], 1), (["-G"], 1), ([], 0)):
+        before = place.count("compile")
+        subprocess.run([place.hdsc, "k.hds", "--arch=sm_90", "-o", "k.cubin", *args], cwd=other, env=place.env, check=True)
+        expect(place.count("compile") - before, count, f"compilations in another folder with {args}: line tables name it")
     kept = len(place.entries())
     place.write("rejected")
     expect(place.run("rejected.hds", "--arch=sm_90", "-o", "r.cubin").returncode != 0, True, "it is rejected")
@@ -134,6 +142,7 @@ def damages(entry):
         yield f"cut to {size}", lambda p, size=size: p.write_bytes(whole[:size])
     yield "zeros at the end", lambda p: p.write_bytes(whole[:-4096] + bytes(4096))
     yield "bytes behind the end", lambda p: p.write_bytes(whole + b"x")
+    yield "a hole behind the end", lambda p: (p.write_bytes(whole), os.truncate(p, 1 << 40))
     yield "another text", lambda p: p.write_text("something else\n" * 100)
     yield "another version", lambda p: p.write_bytes(whole[:8] + b"\2" + whole[9:])
     yield "a folder", lambda p: p.mkdir()
@@ -204,6 +213,23 @@ def check_kills(place):
             expect((verified.returncode, verified.stdout.splitlines()[-1][-9:]), (0, "0 damaged"), "after a kill")
         expect(place.compile("k")[0], made, "the output after a kill")
         expect(place.compile("k"), (made, 0), "the one after that")
+
+
+def check_kills_while_writing(place):
+    """An entry that is half written is none: the kill comes as soon as there is something of it."""
+    place.write("k")
+    place.env["FAKE_NVRTC_BYTES"] = "20000000"
+    made, _ = place.compile("k")
+    for _ in range(4):
+        shutil.rmtree(place.cache)
+        process = place.start("k.hds", "--arch=sm_90", "-o", "k.cubin")
+        while process.poll() is None and not any(p.stat().st_size for p in place.cache.glob("v1/??/*")):
+            pass
+        process.kill()
+        process.communicate()
+        verified = place.run("cache", "verify")
+        expect((verified.returncode, verified.stdout[-10:-1]), (0, "0 damaged"), "after a kill")
+        expect(place.compile("k")[0] == made, True, "the output is right after a kill")
 
 
 def check_left_behind(place):

@@ -24,6 +24,34 @@ def twice[n: int](x: f32[n], y: f32[n]):
         y[threadIdx.x] = 2.0 * x[threadIdx.x]
 '''
 SYMBOLS = re.findall(r"HDSRT_DRIVER\(\w+,\s+(\w+),", (TOP / "src" / "runtime" / "driver.def").read_text(encoding="utf-8"))
+# The copy engine counts the bytes of what the map says an element is: a barrier that expects others never completes.
+BOXES = '''from hidet.lang import attrs, i8, i16, i32, i64
+from hidet.lang.tma import prefetch_map, tensor_map
+
+
+@hidet.script
+def boxes(a: i8[4, 64], b: i16[4, 64], c: i32[4, 64], d: i64[4, 64]):
+    attrs.cuda.grid_dim = 1
+    attrs.cuda.block_dim = 32
+    prefetch_map(tensor_map(a, box=[4, 16], swizzle=0, l2_promotion=0))
+    prefetch_map(tensor_map(b, box=[4, 16], swizzle=32, l2_promotion=64))
+    prefetch_map(tensor_map(c, box=[4, 16], swizzle=64, l2_promotion=128))
+    prefetch_map(tensor_map(d, box=[4, 16], swizzle=128))
+'''
+ENDLESS = '''
+
+from hidet.lang.testing import test, zeros
+
+
+@test
+def first():
+    twice(zeros(f32, [64]), zeros(f32, [64]))
+
+
+@test
+def second():
+    twice(zeros(f32, [64]), zeros(f32, [64]))
+'''
 # What a run calls once the GPU is open, and what the diagnostic says that it was for.
 CALLS = {
     "cuModuleLoadData": "loading the code",
@@ -32,6 +60,7 @@ CALLS = {
     "cuMemcpyHtoD_v2": "copying 'x'",
     "cuFuncSetAttribute": "asking for 65536 bytes of shared memory",
     "cuLaunchKernelEx": "launching 'twice'",
+    "cuStreamQuery": "running 'twice'",
     "cuCtxSynchronize": "running 'twice'",
     "cuMemcpyDtoH_v2": "copying '[xy]' back",
 }
@@ -42,14 +71,16 @@ CODES = {1: "invalid argument", 2: "out of memory", 209: "no kernel image is ava
 class Run:
     """hdsc run --device=cuda with the double; [settings] are its FAKE_CUDA_ variables."""
 
-    def __init__(self, hdsc, folder, source, **settings):
+    WORDS = ("--entry", "twice", "x=ones:[64]", "y=zeros")
+
+    def __init__(self, hdsc, folder, source, words=WORDS, **settings):
         with tempfile.TemporaryDirectory() as work:
             log = pathlib.Path(work, "log")
             environment = {**os.environ, "LD_LIBRARY_PATH": folder, "NO_COLOR": "1", "HDS_CACHE": "off",
                            "FAKE_CUDA_LOG": str(log)}
             for name, value in settings.items():
                 environment[name if name.startswith("HDSRT_") else "FAKE_CUDA_" + name] = str(value)
-            done = subprocess.run([hdsc, "run", "--device=cuda", source, "--entry", "twice", "x=ones:[64]", "y=zeros"],
+            done = subprocess.run([hdsc, "run", "--device=cuda", source, *words],
                                   capture_output=True, text=True, env=environment, check=False, timeout=300)
             self.status, self.text = done.returncode, done.stdout + done.stderr
             self.log = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
@@ -118,6 +149,33 @@ def working(run):
     return problems, 3
 
 
+def endless(run, hdsc, folder, work):
+    """A kernel that does not end: said once, and nothing waits for it, the end of the program neither."""
+    problems = []
+    done = run(words=(*Run.WORDS, "--gpu-timeout=1"), DURATION="inf")
+    if done.status != 1 or "error[HDS0612]: 'twice' does not end: stopped after 1 s on the GPU" not in done.text:
+        problems.append(f"a kernel that does not end: exit code {done.status}:\n{done.text}")
+    tests = pathlib.Path(work, "endless.hds")
+    tests.write_text(KERNEL + ENDLESS, encoding="utf-8")
+    environment = {**os.environ, "LD_LIBRARY_PATH": folder, "HDS_CACHE": "off", "FAKE_CUDA_DURATION": "inf"}
+    done = subprocess.run([hdsc, "test", "--device=cuda", "--gpu-timeout=1", str(tests)], capture_output=True, text=True,
+                          env=environment, check=False, timeout=300)
+    text = done.stdout + done.stderr
+    if done.returncode != 1 or text.count("error[HDS0612]") != 1 or text.count("error[HDS0648]") != 1 or "0 passed, 2 failed" not in text:
+        problems.append(f"tests of a kernel that does not end: exit code {done.returncode}:\n{text}")
+    return problems, 2
+
+
+def maps(hdsc, folder, source):
+    """Tensor maps as the driver gets them: CUtensorMapDataType of unsigned elements, swizzle, promotion."""
+    words = ["--arch=sm_90", *(f"{name}=zeros" for name in "abcd")]
+    done = Run(hdsc, folder, source, words)
+    made = [re.sub(r"0x\w+, ", "", line.split("cuTensorMapEncodeTiled")[1]) for line in done.log if "cuTensorMapEncodeTiled" in line]
+    expected = [f"(dtype {dtype}, rank 2, interleave 0, swizzle {swizzle}, promotion {promotion}, fill 0) = 0"
+                for dtype, swizzle, promotion in ((0, 0, 0), (1, 1, 1), (2, 2, 2), (4, 3, 3))]
+    return [f"tensor maps: exit code {done.status}, {made}:\n{done.text}"] if done.status or made != expected else [], 1
+
+
 def native(hdsc, folder, source):
     """--arch=native: that of the GPU, or why there is none."""
     cases = [({"ARCH": "90"}, 0, "for sm_90a"), ({"ARCH": "86"}, 0, "for sm_86"), ({"ARCH": "12"}, 2, "compute capability 1.2"),
@@ -148,7 +206,9 @@ def main():
         if "NVRTC: error" in version:
             print("NVRTC is not here: what a launch does was not checked")
         else:
-            results += [failing(run), working(run)]
+            boxes = pathlib.Path(work, "boxes.hds")
+            boxes.write_text(BOXES, encoding="utf-8")
+            results += [failing(run), working(run), endless(run, hdsc, folder, work), maps(hdsc, folder, str(boxes))]
     problems = [problem for found, _ in results for problem in found]
     sys.exit(finish(problems, sum(count for _, count in results) - len(problems)))
 

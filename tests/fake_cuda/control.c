@@ -71,9 +71,35 @@ static int injected(const char *symbol)
     return code;
 }
 
+static void wait_for_ever(void)
+{
+    for (;;)
+        pause();
+}
+
+// The driver waits for the work of the context in these.
+static void wait_for_work(const char *symbol)
+{
+    static const char *const waiting[] = {
+        "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemFree_v2",
+        "cuModuleUnload", "cuLibraryUnload", "cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxReset_v2"};
+    for (size_t i = 0; fake_time_is_endless() && i < sizeof waiting / sizeof *waiting; i++) {
+        if (strcmp(symbol, waiting[i]) == 0)
+            wait_for_ever();
+    }
+}
+
+// So it does when the program ends.
+__attribute__((destructor)) static void end(void)
+{
+    if (fake_time_is_endless())
+        wait_for_ever();
+}
+
 int fake_begin(const char *symbol)
 {
     fake_lock();
+    wait_for_work(symbol);
     if (!thread_number)
         thread_number = ++thread_count;
     return injected(symbol);

@@ -127,6 +127,15 @@ int cuStreamSynchronize(void *stream)
     return fake_end("cuStreamSynchronize", result ? result : fake_check_stream(stream, c), "stream %p", stream);
 }
 
+int cuStreamQuery(void *stream)
+{
+    fake_context *c;
+    int result = fake_begin_in_context("cuStreamQuery", &c);
+    if (!result && !(result = fake_check_stream(stream, c)))
+        result = fake_time_is_endless() ? NOT_READY : SUCCESS;
+    return fake_end("cuStreamQuery", result, "stream %p", stream);
+}
+
 int cuEventCreate(void **event, unsigned flags)
 {
     fake_context *c;

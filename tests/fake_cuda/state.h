@@ -21,6 +21,7 @@ enum {
     INVALID_PTX = 218,
     INVALID_HANDLE = 400,
     NOT_FOUND = 500,
+    NOT_READY = 600,
     CONTEXT_IS_DESTROYED = 709,
     NOT_SUPPORTED = 801,
 };
@@ -91,6 +92,7 @@ int fake_check_stream(const void *stream, const fake_context *context);
 void fake_time_stamp(const void *event);
 float fake_time_between(const void *begin, const void *end); // milliseconds
 void fake_time_launch(void);
+bool fake_time_is_endless(void); // a kernel runs that does not end
 void fake_time_copy(size_t bytes);
 
 // image.c: code.

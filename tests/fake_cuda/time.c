@@ -1,5 +1,6 @@
-// Time as events see it, and graphs. A launch takes what FAKE_CUDA_DURATION says, a copy a microsecond for each 100 kB;
+// Time as events see it, and graphs. A launch takes what FAKE_CUDA_DURATION says (inf: for ever), a copy a microsecond for each 100 kB;
 // fills take none. While a stream is captured, time goes into the graph, and passes when that is launched.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,11 @@ void fake_time_launch(void)
     char *end;
     pass(strtod(durations, &end));
     durations = *end == ',' ? end + 1 : "";
+}
+
+bool fake_time_is_endless(void)
+{
+    return isinf(now);
 }
 
 void fake_time_copy(size_t bytes)

@@ -7,7 +7,10 @@ outside, and what nobody wrote, shows in the results.
 
 import ctypes
 import json
+import os
 import pathlib
+import sys
+import time
 
 import numpy as np
 
@@ -16,6 +19,8 @@ from formats import STORAGE
 GUARD_BYTE = 0xFF
 BEFORE, AFTER = 256 + 16, 256
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+NOT_READY = 600  # CUDA_ERROR_NOT_READY
+KERNEL_SECONDS = 60  # that what was launched may take
 ATTRIBUTES = {"registers": 4, "local_bytes": 3, "static_shared_bytes": 1}  # CU_FUNC_ATTRIBUTE_NUM_REGS, …
 
 
@@ -35,7 +40,7 @@ class Device:
         self("cuCtxSetCurrent", self.context)
         name = ctypes.create_string_buffer(100)
         self("cuDeviceGetName", name, 100, device)
-        self.name = name.value.decode()
+        self.name, self.launched = name.value.decode(), "nothing"
 
     def __call__(self, function, *args):
         """Calls a function of the driver; an error is an exception with the driver's words."""
@@ -81,7 +86,21 @@ class Device:
     def copy(self, to, at, size):
         self("cuMemcpyDtoD_v2", ctypes.c_uint64(to), ctypes.c_uint64(at), ctypes.c_size_t(size))
 
+    def wait(self):
+        """Until the default stream is done. Nothing waits for a kernel that does not end: neither its context nor the program
+        could be left as usual."""
+        begin = time.monotonic()
+        while self.cuda.cuStreamQuery(None) == NOT_READY:
+            waited = time.monotonic() - begin
+            if waited > KERNEL_SECONDS:
+                sys.stdout.flush()
+                print(f"'{self.launched}' does not end: {KERNEL_SECONDS} s on the GPU", file=sys.stderr, flush=True)
+                os._exit(1)
+            if waited > 0.01:
+                time.sleep(0.001)
+
     def synchronize(self):
+        self.wait()
         self("cuCtxSynchronize")
 
     def time_us(self, work, repeats=20, warm_up=3):
@@ -94,6 +113,7 @@ class Device:
             self("cuEventRecord", begin, None)
             work()
             self("cuEventRecord", end, None)
+            self.wait()
             self("cuEventSynchronize", end)
             milliseconds = ctypes.c_float()
             self("cuEventElapsedTime", ctypes.byref(milliseconds), begin, end)
@@ -181,6 +201,7 @@ class Kernel:
         if dynamic > 48 * 1024:
             self.device("cuFuncSetAttribute", self.function, MAX_DYNAMIC_SHARED, dynamic)
         addresses = (ctypes.c_void_p * max(len(slots), 1))(*(ctypes.addressof(slot) for slot in slots))
+        self.device.launched = self.name
         self.device("cuLaunchKernel", self.function, *grid, *block, dynamic, None, addresses, None)
 
 

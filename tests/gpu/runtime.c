@@ -1,6 +1,7 @@
-// What include/hds/runtime.h says, on a real GPU: memory, fills, launches, contexts that come and go, tensor maps,
-// children. Prints what does not hold; exit code 1 then, 2 without a GPU. With the argument 'double' it takes the
+// What include/hds/runtime.h says, on a real GPU (or on several): memory, fills, launches, threads, contexts that come and
+// go, tensor maps, children. Prints what does not hold; exit code 1 then, 2 without a GPU. With the argument 'double' it takes the
 // double of the driver for a GPU, where kernels do not run.
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,52 @@ static void maps(void)
     tensor->deleter(tensor);
 }
 
+// One of the threads of one of the devices; NULL if all went well.
+static void *adds_on(void *device)
+{
+    enum { LAUNCHES = 200 };
+    int out[32] = {0}, number = *(int *)device, current = -1;
+    void *p = NULL;
+    bool is_right = hdsrt_use_device(number) == HDSRT_OK && hdsrt_allocate(&p, sizeof out, NULL) == HDSRT_OK &&
+                    hdsrt_fill(p, (uint64_t)number, 4, 32, NULL) == HDSRT_OK;
+    for (int i = 0; is_right && i < LAUNCHES; i++)
+        is_right = add(p, 1, 0, 0) == HDSRT_OK;
+    is_right = is_right && hdsrt_copy(out, p, sizeof out, NULL) == HDSRT_OK && hdsrt_synchronize(NULL) == HDSRT_OK &&
+               hdsrt_current_device(&current) == HDSRT_OK && current == number;
+    for (int i = 0; is_right && i < 32; i++)
+        is_right = out[i] == number + (is_double ? 0 : LAUNCHES);
+    return is_right && hdsrt_release(p, NULL) == HDSRT_OK ? NULL : device;
+}
+
+// All devices at once, several threads each, and the tensor of one where another is current.
+static void devices(void)
+{
+    enum { MOST = 8, EACH = 4 };
+    pthread_t threads[MOST * EACH];
+    int numbers[MOST], count = 0;
+    HOLDS(hdsrt_device_count(&count) == HDSRT_OK && count >= 1);
+    count = count < MOST ? count : MOST;
+    for (int i = 0; i < MOST; i++)
+        numbers[i] = i;
+    for (int i = 0; i < count * EACH; i++)
+        HOLDS(pthread_create(&threads[i], NULL, adds_on, &numbers[i / EACH]) == 0);
+    for (int i = 0; i < count * EACH; i++) {
+        void *failed = NULL;
+        HOLDS(pthread_join(threads[i], &failed) == 0 && !failed);
+    }
+    hdsrt_managed_tensor *tensor = NULL;
+    hdsrt_tensor_rule rule = {"x", {2, 32}, 1, false, 16};
+    const void *data;
+    HOLDS(hdsrt_use_device(count - 1) == HDSRT_OK &&
+          hdsrt_tensor_new(&tensor, rule.dtype, 1, (int64_t[]){100}, NULL) == HDSRT_OK);
+    HOLDS(hdsrt_check_dlpack("f", &rule, &tensor->dl_tensor, &data) == HDSRT_OK);
+    HOLDS(hdsrt_use_device(0) == HDSRT_OK);
+    hdsrt_status expected = count > 1 ? HDSRT_INVALID_ARGUMENT : HDSRT_OK;
+    HOLDS(hdsrt_check_dlpack("f", &rule, &tensor->dl_tensor, &data) == expected);
+    tensor->deleter(tensor);
+    printf("%d devices\n", count);
+}
+
 static unsigned long long context_id(const hdsrt_driver *cuda)
 {
     unsigned long long id = 0;
@@ -167,6 +214,7 @@ int main(int argc, char **argv)
     fills();
     reach();
     maps();
+    devices();
     children();
     contexts(cuda);
     printf("%d passed, %d failed\n", checks - failures, failures);

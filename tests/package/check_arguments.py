@@ -16,6 +16,7 @@ CASES = (
     ("hds_add_kernels(app SOURCES k.hds PREFIX)", "no value after PREFIX"),
     ("hds_add_kernels(app k.hds)", "unexpected arguments 'k.hds'"),
     ("hds_add_kernels(app SOURCES k.c)", "'k.c' is no .hds file"),
+    ("hds_add_kernels(app SOURCES k.hds ARCH 90)", "'ARCH' is no .hds file, and no argument that there is"),
     ("hds_add_kernels(app SOURCES k.hds ARCHS ninety)", "not 'ninety'"),
     ("hds_add_kernels(app SOURCES k.hds ARCHS 80,90)", "not '80,90'"),
     ("hds_add_kernels(app SOURCES k.hds DEFINES BM)", "NAME=VALUE, not 'BM'"),

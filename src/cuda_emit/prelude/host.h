@@ -86,6 +86,13 @@ static int64_t product_of(int64_t a, int64_t b, bool *fails)
     return *fails ? 0 : a * b;
 }
 
+//: shifted_of needs product_of
+static int64_t shifted_of(int64_t a, int64_t by, bool *fails)
+{
+    *fails |= by < 0 || (by > 62 && a != 0);
+    return by < 0 || by > 62 ? 0 : product_of(a, (int64_t)1 << by, fails);
+}
+
 //: quotient_of needs long.floordiv
 static int64_t quotient_of(int64_t a, int64_t b, bool *fails)
 {

@@ -46,8 +46,7 @@ static void find(sim_warp *w, const sim_finding *f)
     sim_find(w->block->launch->device, w->block->launch, f);
 }
 
-// ---- all lanes of the warp
-// -------------------------------------------------------------------------------------------
+// ---- all lanes of the warp ---------------------------------------------------------------------------------------
 
 // HDS0607 unless all of these lanes are here.
 static bool whole_warp(sim_warp *w, const sim_use *use, uint32_t lanes)
@@ -64,8 +63,7 @@ static bool whole_warp(sim_warp *w, const sim_use *use, uint32_t lanes)
     return false;
 }
 
-// ---- syncthreads and its like
-// ----------------------------------------------------------------------------------------
+// ---- syncthreads and its like ------------------------------------------------------------------------------------
 
 static bool same_place(const sim_warp *w, uint32_t a, uint32_t b)
 {
@@ -196,8 +194,7 @@ void sim_barrier_warp_ended(sim_warp *w)
     __atomic_store_n(&w->block->launch->halted, true, __ATOMIC_RELAXED);
 }
 
-// ---- named barriers
-// --------------------------------------------------------------------------------------------------
+// ---- named barriers ----------------------------------------------------------------------------------------------
 
 // HDS0624, with the place of the first who came to the barrier if there is one.
 static void inconsistent(sim_warp *w, const sim_use *use, int id, const named_barrier *other, const char *what,
@@ -348,8 +345,7 @@ bool sim_barrier_relax(sim_block *b)
     return false;
 }
 
-// ---- the warp
-// ------------------------------------------------------------------------------------------------------------
+// ---- the warp ----------------------------------------------------------------------------------------------------
 
 static sim_step run_syncwarp(sim_warp *w, const sim_use *use)
 {
@@ -367,8 +363,7 @@ static sim_step run_syncwarp(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- words for the scheduler
-// -----------------------------------------------------------------------------------------
+// ---- words for the scheduler -------------------------------------------------------------------------------------
 
 static void describe_named(const sim_warp *w, const sim_use *use, str_buf *out)
 {

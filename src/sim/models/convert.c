@@ -27,8 +27,7 @@ static void keep_field(sim_warp *w, const sim_operand *from, int element, const 
         sim_field_element_set(w, to, at, lane, sim_field_element(w, from, element, lane));
 }
 
-// ---- single numbers
-// --------------------------------------------------------------------------------------------------
+// ---- single numbers ----------------------------------------------------------------------------------------------
 
 // f64 to f32: the sign and the upper part of the payload stay, and the NaN becomes quiet, as seen on sm_90.
 static uint32_t narrow_nan(uint64_t bits)
@@ -98,8 +97,7 @@ static sim_step run_saturate(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- pairs
-// -----------------------------------------------------------------------------------------------------------
+// ---- pairs -------------------------------------------------------------------------------------------------------
 
 static void set_pair(sim_warp *w, const sim_use *use, const sim_operand *from, int element, int at, uint32_t lane,
                      double value)
@@ -168,8 +166,7 @@ static sim_step run_unpack(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- bytes
-// -----------------------------------------------------------------------------------------------------------
+// ---- bytes -------------------------------------------------------------------------------------------------------
 
 static uint32_t saturated(int32_t x, bool is_signed)
 {

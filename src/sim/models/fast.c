@@ -81,8 +81,7 @@ static sim_step run_approximation(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- two and three operands
-// ------------------------------------------------------------------------------------------
+// ---- two and three operands --------------------------------------------------------------------------------------
 
 // As CUDA makes it: exp2(y · log2(x)).
 static float power(float x, float y)

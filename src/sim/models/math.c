@@ -94,8 +94,7 @@ static bool bind_binary(sim_use *use)
     return is_float_operand(use);
 }
 
-// ---- one operand
-// -----------------------------------------------------------------------------------------------------
+// ---- one operand -------------------------------------------------------------------------------------------------
 
 static double unary_f64(sim_warp *w, const sim_use *use, const unary *f, uint32_t lane)
 {
@@ -154,8 +153,7 @@ static sim_step run_abs(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- several operands
-// --------------------------------------------------------------------------------------------------
+// ---- several operands --------------------------------------------------------------------------------------------
 
 static sim_step run_binary(sim_warp *w, const sim_use *use)
 {
@@ -218,8 +216,7 @@ static bool bind_float(sim_use *use)
     return is_float_operand(use);
 }
 
-// ---- complex numbers
-// ---------------------------------------------------------------------------------------------------
+// ---- complex numbers ---------------------------------------------------------------------------------------------
 //
 // A complex64 is two cells, read as 64 bits a lane: the real part in the low half.
 

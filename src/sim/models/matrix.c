@@ -5,8 +5,7 @@
 
 #include "sim/models/matrix_kernel.h"
 
-// ---- mma
-// ---------------------------------------------------------------------------------------------------------------
+// ---- mma ---------------------------------------------------------------------------------------------------------
 
 static bool number_of(dtype t, sim_mma_number *out)
 {
@@ -127,8 +126,7 @@ static void spread_poison(sim_warp *w, const sim_use *use, const sim_mma_shape *
     }
 }
 
-// ---- field values of products
-// ----------------------------------------------------------------------------------------
+// ---- field values of products ------------------------------------------------------------------------------------
 
 typedef struct field_product {
     sim_field a[16][32], b[32][8], sum[16][8];
@@ -193,8 +191,7 @@ static sim_step run_mma(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- f64
-// -----------------------------------------------------------------------------------------------------------------
+// ---- f64 ---------------------------------------------------------------------------------------------------------
 //
 // 8 × 4 by 4 × 8: each step of the sum is one fma, along k.
 
@@ -244,8 +241,7 @@ static bool bind_mma_f64(sim_use *use)
     return true;
 }
 
-// ---- ldmatrix, stmatrix
-// ------------------------------------------------------------------------------------------------
+// ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------
 //
 // A lane's register of matrix i holds 32 bits of row lane / 4, from byte 4 · (lane % 4) on; transposed, two elements of
 // 16 bits of column lane / 4, from rows 2 · (lane % 4) and the next.

@@ -115,8 +115,7 @@ static uint64_t other_operand(const sim_warp *w, const sim_use *use, uint32_t la
     return use->bound[1] < 0 ? 0 : sim_element(w, &use->operands[use->bound[1]], 0, lane);
 }
 
-// ---- init, inval
-// -----------------------------------------------------------------------------------------------------
+// ---- init, inval -------------------------------------------------------------------------------------------------
 
 static void init_lane(sim_warp *w, const sim_use *use, uint32_t lane)
 {
@@ -177,8 +176,7 @@ static sim_step run_fence_init(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- phases
-// ----------------------------------------------------------------------------------------------------------
+// ---- phases ------------------------------------------------------------------------------------------------------
 
 // Whether the phase that a lane names is complete. The one under way has the parity of its number.
 static bool is_complete(const sim_warp *w, const sim_use *use, const mbarrier *m, uint32_t lane)
@@ -265,8 +263,7 @@ static void advance(sim_block *b, mbarrier *m, bool is_watched)
     wake_waiters(b, m);
 }
 
-// ---- arrivals and bytes
-// ----------------------------------------------------------------------------------------------
+// ---- arrivals and bytes ------------------------------------------------------------------------------------------
 
 // bound[3]: expect_tx: 1, complete_tx: -1, none: 0; bound[4]: whether it arrives.
 static bool bind_arrive(sim_use *use)
@@ -321,8 +318,7 @@ static sim_step run_arrive(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- waiting
-// ---------------------------------------------------------------------------------------------------------
+// ---- waiting -----------------------------------------------------------------------------------------------------
 
 // Lanes that need not wait; those in trouble neither.
 static uint32_t ready_lanes(sim_warp *w, const sim_use *use)

@@ -166,8 +166,7 @@ uint32_t sim_require_defined(sim_warp *w, uint32_t site, uint32_t cell, uint32_t
     return lanes & ~bad;
 }
 
-// ---- field values
-// ----------------------------------------------------------------------------------------------------
+// ---- field values ------------------------------------------------------------------------------------------------
 
 void sim_fields_drop(sim_warp *w, uint32_t cell, int cells, uint32_t lanes)
 {
@@ -273,8 +272,7 @@ const char *sim_say_lanes(const sim_warp *w, uint32_t lanes)
     return str_text(&out);
 }
 
-// ---- who takes part
-// --------------------------------------------------------------------------------------------------
+// ---- who takes part ----------------------------------------------------------------------------------------------
 
 static void find_lanes(sim_warp *w, const sim_use *use, uint32_t lane, const char *what, const char *help)
 {

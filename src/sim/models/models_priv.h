@@ -9,8 +9,7 @@
 #include "sim/half.h"
 #include "sim/model.h"
 
-// ---- tables, one or two a file (models.c lists them)
-// -----------------------------------------------------------------
+// ---- tables, one or two a file (models.c lists them) -------------------------------------------------------------
 
 extern const sim_model sim_models_barrier[]; // hidet.lang.cuda
 extern const sim_model sim_models_misc[];    // hidet.lang.cuda
@@ -31,8 +30,7 @@ extern const sim_model sim_models_tma[];
 // What sim_warp.model_state holds, by index. MBARRIERS and LOADS: of the block's first warp, for all.
 enum { SIM_STATE_MBARRIERS, SIM_STATE_LOADS, SIM_STATE_STORES };
 
-// ---- elements of operands
-// ----------------------------------------------------------------------------------------------
+// ---- elements of operands ----------------------------------------------------------------------------------------
 
 // The operand of that name; NULL: the instance has none.
 const sim_operand *sim_operand_named(const sim_use *use, const char *name);
@@ -111,8 +109,7 @@ void sim_field_element_set(sim_warp *w, const sim_operand *o, int element, uint3
 // The float that bits of a type mean; of integers their value.
 double sim_value_of(dtype t, uint64_t bits);
 
-// ---- words
-// ------------------------------------------------------------------------------------------------------------
+// ---- words -------------------------------------------------------------------------------------------------------
 
 // "3", "0 … 15", "0, 4, 8 … 11".
 void sim_lanes_print(uint32_t lanes, str_buf *out);
@@ -125,8 +122,7 @@ static inline uint32_t sim_first_lane(uint32_t lanes)
     return lanes ? (uint32_t)__builtin_ctz(lanes) : 0;
 }
 
-// ---- masks of collectives
-// ----------------------------------------------------------------------------------------------
+// ---- masks of collectives ----------------------------------------------------------------------------------------
 
 // The lanes that take part with [lane] in a collective whose operand [mask] names them, without those that have ended.
 // False after a finding (HDS0615): the mask lacks the lane itself, or names one that is not here or names others.
@@ -138,8 +134,7 @@ bool sim_members(sim_warp *w, const sim_use *use, const sim_operand *mask, uint3
 sim_sem sim_sem_of(const ir_intrin *in);
 sim_reach sim_reach_of(const ir_intrin *in);
 
-// ---- field values in memory: of an operand's elements, which follow each other at [address]
-// ---------------------------
+// ---- field values in memory: of an operand's elements, which follow each other at [address] ----------------------
 
 void sim_fields_from_memory(sim_warp *w, uint32_t lane, uint64_t address, const sim_operand *to);
 void sim_fields_to_memory(sim_warp *w, uint32_t lane, uint64_t address, const sim_operand *from);

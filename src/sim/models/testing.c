@@ -4,8 +4,7 @@
 #include "sim/models/testing_priv.h"
 #include "sim/random.h"
 
-// ---- operands
-// ---------------------------------------------------------------------------------------------------------
+// ---- operands ----------------------------------------------------------------------------------------------------
 
 bool sim_testing_ready(sim_warp *w, const sim_use *use)
 {
@@ -51,8 +50,7 @@ sim_testing_shape sim_testing_shape_of(const sim_warp *w, const sim_use *use)
     return shape;
 }
 
-// ---- tensors
-// ------------------------------------------------------------------------------------------------------------
+// ---- tensors -----------------------------------------------------------------------------------------------------
 
 static int64_t bytes_up_to(dtype t, int64_t elements)
 {
@@ -138,8 +136,7 @@ bool sim_testing_is_written(sim_warp *w, const sim_testing_tensor *t, int64_t of
     return t->is_written || sim_is_initialised(w->block->launch->device, address_of(t, offset), bytes, &first);
 }
 
-// ---- fills
-// --------------------------------------------------------------------------------------------------------------
+// ---- fills -------------------------------------------------------------------------------------------------------
 
 typedef struct fill {
     sim_warp *w;
@@ -238,8 +235,7 @@ static sim_step run_integer(sim_warp *w, const sim_use *use)
     return fill_end(&f);
 }
 
-// ---- copies
-// -------------------------------------------------------------------------------------------------------------
+// ---- copies ------------------------------------------------------------------------------------------------------
 
 static int64_t integer_of(dtype t, uint64_t bits)
 {
@@ -288,8 +284,7 @@ static sim_step run_copy(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- the table
-// ------------------------------------------------------------------------------------------------------------
+// ---- the table ---------------------------------------------------------------------------------------------------
 
 // Complex numbers are not among the types that these functions know.
 static bool bind(sim_use *use)

@@ -25,8 +25,7 @@ static bool begin(comparison *c, sim_warp *w, const sim_use *use)
            sim_testing_tensor_of(w, use, "y", "B", "y", &c->shape, &c->y);
 }
 
-// ---- one element
-// --------------------------------------------------------------------------------------------------------
+// ---- one element -------------------------------------------------------------------------------------------------
 
 static double value_of(dtype t, uint64_t bits)
 {
@@ -81,8 +80,7 @@ static bool is_same(const comparison *c, uint64_t a, uint64_t b, double error)
            (c->ulps >= 0 && error <= c->ulps * unit(c->x.type, expected));
 }
 
-// ---- the report
-// -----------------------------------------------------------------------------------------------------------
+// ---- the report --------------------------------------------------------------------------------------------------
 
 typedef struct difference {
     int64_t at;
@@ -191,8 +189,7 @@ static bool is_written(const comparison *c, int64_t i, int64_t x, int64_t y)
     return true;
 }
 
-// ---- the models
-// -----------------------------------------------------------------------------------------------------------
+// ---- the models --------------------------------------------------------------------------------------------------
 
 static int number_of(const sim_use *use, const char *name)
 {

@@ -189,6 +189,18 @@ static bool is_aligned(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t 
     return false;
 }
 
+// The engine moves pieces of 16 bytes; an H200 calls a copy that begins within one an illegal instruction. (Here it goes on,
+// so that nobody waits for it in vain.)
+static void check_begin(const copy *c, const sim_use *use)
+{
+    int64_t first = c->at[rank_of(c) - 1];
+    if (!(first * element_of(c) % PIECE))
+        return;
+    const char *found = sim_say(c->warp, "element %lld of a row of '%s'", (long long)first, plan_of(c)->tensor->name);
+    sim_find_at(c->warp, c->lane, use->site, HDS0603, "a copy of a tile", sim_say(c->warp, "%d", PIECE), found,
+                sim_say(c->warp, "begin at a multiple of %d elements, and leave the others out in the tile", PIECE / element_of(c)));
+}
+
 // NULL after a finding.
 static copy *begin_copy(sim_warp *w, const sim_use *use, uint32_t lane, bool is_load)
 {
@@ -201,6 +213,7 @@ static copy *begin_copy(sim_warp *w, const sim_use *use, uint32_t lane, bool is_
     c->tile = tile;
     for (int d = 0, rank = rank_of(c); d < rank; d++)
         c->at[rank - 1 - d] = sim_i32(w, use->operands[use->bound[3] + d].cell)[lane];
+    check_begin(c, use);
     return c;
 }
 

@@ -2,8 +2,7 @@
 // "match.sync", 9.7.13.12 "redux.sync"). None of them orders memory.
 #include "sim/models/models_priv.h"
 
-// ---- shuffles
-// --------------------------------------------------------------------------------------------------------
+// ---- shuffles ----------------------------------------------------------------------------------------------------
 
 typedef enum shuffle_mode { SHUFFLE_INDEX, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR } shuffle_mode;
 
@@ -127,8 +126,7 @@ static sim_step run_shuffle(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// ---- groups: votes, match, reductions
-// -----------------------------------------------------------------------------------
+// ---- groups: votes, match, reductions ----------------------------------------------------------------------------
 
 // What the lanes of a group get: values in, one value or one for each lane out.
 typedef enum group_function {
@@ -250,8 +248,7 @@ const sim_model sim_models_warp[] = {
     {"redux_bits", run_group, bind_group, false}, {NULL, NULL, NULL, false},
 };
 
-// ---- which lanes are here
-// ------------------------------------------------------------------------------------------------
+// ---- which lanes are here ----------------------------------------------------------------------------------------
 
 static sim_step run_active_mask(sim_warp *w, const sim_use *use)
 {

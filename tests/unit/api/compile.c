@@ -289,7 +289,7 @@ static void no_toolchain(void **state)
     const hds_kernel *k = hds_program_kernel_at(p, 0);
     assert_int_equal(hds_kernel_extents(k, a, 4, &e), HDS_OK);
     assert_int_equal(e.grid[0], 2);
-    rig_expect_error(hds_launch(k, a, 4, NULL), HDS_DEVICE, "no machine code");
+    rig_expect_error(hds_launch(k, a, 4, NULL), HDS_NO_TOOLCHAIN, "no machine code");
     rig_expect_error(hds_launch(NULL, a, 4, NULL), HDS_INVALID_ARGUMENT, "kernel is a null pointer");
     rig_expect_error(hds_kernel_extents(k, a, 4, NULL), HDS_INVALID_ARGUMENT, "extents is a null pointer");
     rig_expect_error(hds_kernel_shape(k, a, 4, 0, NULL), HDS_INVALID_ARGUMENT, "shape is a null pointer");

@@ -149,6 +149,19 @@ static void pointers(void **state)
     assert_true(x[3] == 2);
     a = hds_tensor(host_tensor(&tx, x, 3));
     rig_expect_error(hds_simulate(k, &a, 1, NULL), HDS_ERRORS, "'put'");
+    // All of it is copied, so it has to be there.
+    host_tensor(&tx, x, 4)->device.device_type = 2;
+    rig_expect_error(hds_simulate(k, &a, 1, NULL), HDS_INVALID_ARGUMENT, "'p' is not in host memory");
+    host_tensor(&tx, NULL, 4);
+    rig_expect_error(hds_simulate(k, &a, 1, NULL), HDS_INVALID_ARGUMENT, "'p' is null");
+    host_tensor(&tx, x, 4)->strides = (int64_t[]){2};
+    rig_expect_error(hds_simulate(k, &a, 1, NULL), HDS_INVALID_ARGUMENT, "'p' has gaps");
+    host_tensor(&tx, x, -4);
+    rig_expect_error(hds_simulate(k, &a, 1, NULL), HDS_INVALID_ARGUMENT, "'p' has a negative extent");
+    host_tensor(&tx, x, INT64_MAX / 2);
+    rig_expect_error(hds_simulate(k, &a, 1, NULL), HDS_INVALID_ARGUMENT, "more elements than there are addresses");
+    host_tensor(&tx, x, 4)->shape = NULL;
+    rig_expect_error(hds_simulate(k, &a, 1, NULL), HDS_INVALID_ARGUMENT, "without a shape");
     hds_program_release(p);
 }
 

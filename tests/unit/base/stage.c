@@ -118,6 +118,23 @@ static void links_are_not_followed(void **state)
     unlink(other);
 }
 
+// Nor is what another name leads to written over.
+static void other_names_keep_their_file(void **state)
+{
+    fixture *f = *state;
+    const char *error = NULL, *path = path_of(f, "file"), *rest = path_of(f, "file.tmp-hdsc"), *other = path_of(f, "other");
+    file_staged staged;
+    assert_true(file_write(&f->memory, other, STR("untouched"), &error));
+    assert_int_equal(link(other, rest), 0);
+    assert_true(file_stage(&f->memory, path, STR("new"), &staged, &error));
+    assert_true(file_commit(&f->memory, &staged, &error));
+    expect(f, path, "new");
+    expect(f, other, "untouched");
+    unlink(path);
+    unlink(rest);
+    unlink(other);
+}
+
 static void folders_are_refused(void **state)
 {
     fixture *f = *state;
@@ -177,8 +194,9 @@ static void old_folders_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(appears_at_the_commit), TEST(two_at_once),         TEST(rests_are_taken_over), TEST(links_are_not_followed),
-        TEST(folders_are_refused),   TEST(all_go_on_a_signal), TEST(old_folders_are_found),
+        TEST(appears_at_the_commit),       TEST(two_at_once),         TEST(rests_are_taken_over),
+        TEST(links_are_not_followed),      TEST(folders_are_refused), TEST(all_go_on_a_signal),
+        TEST(other_names_keep_their_file), TEST(old_folders_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,8 @@ static const char code[] =
     ".param .b64 g,\n.param .b64 h,\n.param .align 16 .b8 v[16],\n.param .b64 p\n)\n{\n}\n"
     ".visible .entry rows(\n.param .b64 x,\n.param .b64 y,\n.param .b32 m,\n.param .b32 n\n)\n{\n}\n"
     ".visible .entry odd(\n.param .b32 n\n)\n{\n}\n"
-    ".visible .entry strict(\n.param .b64 x,\n.param .b32 m,\n.param .b32 n,\n.param .align 64 .b8 map[128]\n)\n{\n}\n";
+    ".visible .entry strict(\n.param .b64 x,\n.param .b32 m,\n.param .b32 n,\n.param .align 64 .b8 map[128]\n)\n{\n}\n"
+    ".visible .entry head(\n.param .b64 x,\n.param .b32 n,\n.param .b32 m\n)\n{\n}\n";
 
 // With ' for ".
 #define SCALAR(name, type) "{'name': '" name "', 'kind': 'scalar', 'dtype': '" type "'}"
@@ -44,12 +45,14 @@ static const char document[] =
     TENSOR("x", "'m', 'n'", "false") ", " SIZE("m", "") ", " SIZE("n", ", 'min': 8, 'max': 64, 'multiple_of': 8") "], "
     "'assumptions': ['(m + n) % 16 == 0', 'm != 1'], "
     "'tensor_maps': [{'name': 't', 'tensor': 'x', 'box': [4, 8], 'swizzle': 32, 'l2_promotion': 128}], "
+    "'grid': ['m', 1, 1], 'block': [32, 1, 1], 'cluster': null, 'dynamic_shared_bytes': 0}, "
+    "{'name': 'head', 'title': 'head', 'parameters': [" TENSOR("x", "'n'", "false") ", " SIZE("n", "") ", " SIZE("m", "") "], "
     "'grid': ['m', 1, 1], 'block': [32, 1, 1], 'cluster': null, 'dynamic_shared_bytes': 0}]}";
 
 typedef struct fixture {
     arena memory;
     jit_program program;
-    jit_kernel *mixed, *rows, *odd, *strict;
+    jit_kernel *mixed, *rows, *odd, *strict, *head;
 } fixture;
 
 static fixture fix;
@@ -73,6 +76,7 @@ static int set_up(void **state)
     fix.rows = &fix.program.kernels[1];
     fix.odd = &fix.program.kernels[2];
     fix.strict = &fix.program.kernels[3];
+    fix.head = &fix.program.kernels[4];
     fake_cuda_forget();
     return 0;
 }
@@ -294,6 +298,20 @@ static void extents_and_shapes(void **state)
 }
 
 // What the declaration says of sizes, and what the kernel takes for granted; the descriptor behind the parameters.
+// Where a kernel runs, sizes that are extents are at least 1; others may be 0.
+static void sizes_of_nothing(void **state)
+{
+    const jit_kernel *k = fix.head;
+    (void)state;
+    hds_argument a[] = {hds_pointer(NULL), hds_int(0), hds_int(4)};
+    assert_error(jit_launch(fix.head, a, 3, NULL), "'head': 'n' is 0, and where a kernel runs its extents are at least 1");
+    assert_int_equal(fake_cuda_launches(), 0);
+    a[2] = hds_int(0);
+    assert_int_equal(jit_launch(fix.head, a, 3, NULL), HDSRT_OK);
+    assert_int_equal(fake_cuda_launches(), 0);
+    assert_true(k->parameters[1].is_extent && !k->parameters[2].is_extent);
+}
+
 static void promises(void **state)
 {
     (void)state;
@@ -361,6 +379,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sizes_follow_from_tensors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tensors_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(extents_and_shapes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sizes_of_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(promises, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_threads, set_up, tear_down),
     };

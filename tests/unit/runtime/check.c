@@ -211,6 +211,8 @@ RIG_TEST(dlpack_that_does_not_fit)
     EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_dlpack("f", &matrix, NULL, &data), "'f': 'x' is null");
     t.ndim = 3;
     refuse(t, "'f': 'x' has 3 axes, and it has to have 2");
+    t.ndim = 1;
+    refuse(t, "'f': 'x' has 1 axis, and it has to have 2");
     t = usual(NULL);
     refuse(t, "'f': the shape of 'x' is null");
     t = usual(bad);

@@ -174,6 +174,20 @@ RIG_TEST(a_cluster_that_is_compiled_in)
     rig_unload(&r);
 }
 
+// Without being allowed it is CUDA_ERROR_INVALID_CLUSTER_SIZE, as on an H200.
+RIG_TEST(a_large_cluster_that_is_compiled_in)
+{
+    rig r;
+    rig_usual(&r);
+    fake_cuda_function_attribute(11, 16);
+    int calls = fake_cuda_calls("cuFuncSetAttribute");
+    EXPECT(rig_saxpy(&r, &(hdsrt_extents){.grid = {32, 1, 1}, .block = {32, 1, 1}}, NULL) == HDSRT_OK);
+    EXPECT(fake_cuda_calls("cuFuncSetAttribute") == calls + 1);
+    EXPECT(rig_saxpy(&r, &(hdsrt_extents){.grid = {32, 1, 1}, .block = {32, 1, 1}}, NULL) == HDSRT_OK);
+    EXPECT(fake_cuda_calls("cuFuncSetAttribute") == calls + 1);
+    rig_unload(&r);
+}
+
 RIG_TEST(dependent_launches)
 {
     rig r;
@@ -229,6 +243,7 @@ int main(void)
         cmocka_unit_test(threads_of_a_block),
         cmocka_unit_test(clusters),
         cmocka_unit_test(a_cluster_that_is_compiled_in),
+        cmocka_unit_test(a_large_cluster_that_is_compiled_in),
         cmocka_unit_test(dependent_launches),
         cmocka_unit_test(before_sm_90),
         cmocka_unit_test(kernels_that_are_not_there),

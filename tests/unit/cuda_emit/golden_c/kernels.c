@@ -208,6 +208,10 @@ hdsrt_status assuming_dlpack(const hdsrt_tensor *x, const hdsrt_tensor *y, int32
 
 hdsrt_status any_block(float *p, const float z[2], const float v[4], int32_t c, int64_t d, hdsrt_stream stream)
 {
+    if (!z)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'any_block': 'z' is null");
+    if (!v)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'any_block': 'v' is null");
     bool fails = false;
     const hdsrt_extents extents = {
         .grid = {quotient_of(d, c, &fails), product_of(d, d, &fails), 1},
@@ -239,6 +243,9 @@ hdsrt_status mapped(const void *a, float *c, int32_t m, int32_t k, hdsrt_stream 
         .grid = {m, 1, 1},
         .block = {32, 1, 1},
     };
+    if (k == 0 && extents.grid[0] > 0 && extents.grid[1] > 0 && extents.grid[2] > 0)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
+                          "'mapped': 'k' is 0, and where a kernel runs its extents are at least 1");
     hdsrt_tensor_map a_tiles = {{0}};
     const hdsrt_tiling a_tiles_tiling = {
         .dtype = {4, 16},

@@ -1,0 +1,245 @@
+// The entries of a file: what -D and --entry say, and which functions are compiled.
+#include "typecheck/kernel_priv.h"
+
+#include <string.h>
+
+// ---- -D ----------------------------------------------------------------------------------------------------------
+
+static tc_value define_value(tc *tx, int i, src_span *span)
+{
+    const tc_define *d = &tx->options->defines[i];
+    const char *text = d->value && *d->value ? d->value : "True";
+    src_file *file =
+        src_add(tx->diags->sources, arena_printf(tx->arena, "<-D %s>", d->name), str_of(arena_strdup(tx->arena, text)));
+    parse_context px = {tx->arena, tx->syms, tx->diags};
+    ast_expr *e = file ? parse_expression(&px, file) : NULL;
+    if (span && e)
+        *span = e->span;
+    tx->define_used.at[i] = true;
+    return e ? tc_eval_annotation(tx, e, tx->natives) : tc_poison();
+}
+
+bool tc_defined(tc *tx, sym name, tc_value *out)
+{
+    for (int i = 0; i < tx->options->define_count; i++)
+        if (strcmp(tx->options->defines[i].name, name->text) == 0) {
+            *out = define_value(tx, i, NULL);
+            return true;
+        }
+    return false;
+}
+
+bool tc_check_defines(tc *tx)
+{
+    bool ok = true;
+    for (int i = 0; i < tx->options->define_count; i++)
+        if (!tx->define_used.at[i]) {
+            tc_error(tx, HDS0235, (src_span){0}, tx->options->defines[i].name);
+            ok = false;
+        }
+    return ok;
+}
+
+// ---- entries -----------------------------------------------------------------------------------------------------
+
+static ir_func *build_entry(tc *tx, tc_function *f, const char *name, ir_func_kind kind, src_span where)
+{
+    bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
+    tc_scope *scope = tc_entry_scope(tx, f, bound);
+    tc_builder k;
+    ir_func *func = tc_build_kernel(tx, f, scope, bound, name, NULL, kind, &k, where);
+    if (func)
+        func->is_public = true;
+    return func;
+}
+
+// Whether every type parameter has a value without being told one: a default, -D, or a run-time size.
+static const ast_type_param *open_param(tc *tx, const tc_function *f)
+{
+    for (size_t i = 0; i < f->decl->type_params.len; i++) {
+        const ast_type_param *p = &f->decl->type_params.at[i];
+        bool given = p->default_value || tc_size_type(tx, p, f->closure) != DT_NONE;
+        for (int k = 0; !given && k < f->bound_count; k++)
+            given = f->bound_names[k] == p->name;
+        for (int k = 0; !given && k < tx->options->define_count; k++)
+            given = strcmp(tx->options->defines[k].name, p->name->text) == 0;
+        if (!given)
+            return p;
+    }
+    return NULL;
+}
+
+// [where]: the name that an instance is bound to, for notes; nowhere for the function itself.
+static bool compile_function(tc *tx, tc_function *f, const char *name, src_span where)
+{
+    tc_function_classify(tx, f);
+    if (f->facts->is_kernel)
+        return build_entry(tx, f, name, IR_KERNEL, where) != NULL;
+    if (f->facts->is_host)
+        return build_entry(tx, f, name, IR_HOST_FUNC, where) != NULL;
+    if (!f->decl->returns || f->decl->type_params.len > (size_t)f->bound_count)
+        return true;
+    // A device function that nobody calls is checked all the same.
+    bool scalar = true;
+    for (size_t i = 0; i < f->decl->params.len; i++) {
+        const ast_expr *a = f->decl->params.at[i].annotation;
+        scalar = scalar && a && a->kind == AST_NAME && tc_eval_annotation(tx, a, f->closure).kind == TC_TYPE;
+    }
+    if (!scalar || !f->decl->params.len || tc_eval_annotation(tx, f->decl->returns, f->closure).kind != TC_TYPE)
+        return true;
+    bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
+    return tc_device_instance(tx, f, tc_entry_scope(tx, f, bound), (src_span){0}) != NULL;
+}
+
+// Kernels and host functions, up to some; ends with NULL.
+static const char *const *offered_names(tc *tx)
+{
+    enum { MOST = 8 };
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < tx->main->scope->list.len && names.len < MOST; i++) {
+        const tc_binding *b = tx->main->scope->list.at[i];
+        if (b->lazy_module || b->value.kind != TC_FUNCTION || !b->value.function->decl || b->name->text[0] == '_')
+            continue;
+        tc_function_classify(tx, b->value.function);
+        const tc_function_facts *facts = b->value.function->facts;
+        if (!facts->is_test && (facts->is_kernel || facts->is_host))
+            VEC_PUSH(tx->arena, &names, b->name->text);
+    }
+    VEC_PUSH(tx->arena, &names, NULL);
+    return names.at;
+}
+
+// Who asks for an entry means one of this file, and not whatever else has a name like that.
+static tc_value unknown_entry(tc *tx, const char *name, src_span span)
+{
+    const char *const *names = offered_names(tx);
+    const char *close = tc_suggest(tx, names, str_of(name));
+    diag *d = tc_error(tx, HDS0130, span, name);
+    if (close) {
+        diag_help(d, "did you mean '%s'?", close);
+        return tc_poison();
+    }
+    str_buf list;
+    str_buf_init(&list, tx->arena);
+    for (int i = 0; names[i]; i++)
+        str_addf(&list, "%s'%s'", i ? ", " : "", names[i]);
+    if (list.len)
+        diag_help(d, "the file has %s", str_text(&list));
+    return tc_poison();
+}
+
+static tc_value entry_by_text(tc *tx, const char *text)
+{
+    src_file *file = src_add(tx->diags->sources, "<--entry>", str_of(arena_strdup(tx->arena, text)));
+    parse_context px = {tx->arena, tx->syms, tx->diags};
+    ast_expr *e = file ? parse_expression(&px, file) : NULL;
+    if (!e)
+        return tc_poison();
+    sym name = e->kind == AST_NAME ? ((const ast_name *)e)->name : NULL;
+    if (name && !tc_scope_find(tx->main->scope, name, NULL))
+        return unknown_entry(tx, name->text, e->span);
+    tc_value v = tc_eval_annotation(tx, e, tx->main->scope);
+    if (v.kind == TC_FUNCTION && v.function->decl)
+        return v;
+    return tc_is_poison(v) ? v : TC_ERR(tx, HDS0234, e->span, text, tc_describe(tx, v));
+}
+
+// A function that is compiled because the file, or --entry, offers it.
+typedef struct entry {
+    tc_function *function;
+    const char *name;  // that it is bound to; NULL: its own
+    src_span where;    // of that name, for notes; nowhere for the function itself
+} entry;
+
+typedef VEC(entry) entry_list;
+
+// attrs.func_name may give two the same name. (Instances made for launches get another where the output is written.)
+static bool check_names(tc *tx)
+{
+    map known;
+    map_init(&known, tx->arena);
+    bool ok = true;
+    for (size_t i = 0; i < tx->ir->funcs.len; i++) {
+        ir_func *f = tx->ir->funcs.at[i];
+        if (!f->is_public || f->is_launched || f->kind == IR_DEVICE)
+            continue;
+        const ir_func *first = map_get(&known, f->name, strlen(f->name));
+        if (first) {
+            diag *d = tc_error(tx, HDS0159, f->span, f->name);
+            diag_label(d, first->span, "first defined here");
+            diag_help(d, "entries have a name each in the output: see attrs.func_name");
+            ok = false;
+        }
+        map_put(&known, f->name, strlen(f->name), f);
+    }
+    return ok;
+}
+
+static bool compile_all(tc *tx, const entry_list *entries)
+{
+    for (size_t i = 0; i < entries->len; i++) {
+        const entry *e = &entries->at[i];
+        const char *name = e->name ? e->name : e->function->name->text;
+        tc_function_classify(tx, e->function);
+        if (e->function->facts->is_kernel || e->function->facts->is_host)
+            map_put(&tx->entry_names, name, strlen(name), tx);
+    }
+    bool ok = true;
+    for (size_t i = 0; i < entries->len && !tx->aborted; i++)
+        ok &= compile_function(tx, entries->at[i].function, entries->at[i].name, entries->at[i].where);
+    return check_names(tx) && ok;
+}
+
+static bool chosen_entries(tc *tx)
+{
+    bool ok = true;
+    entry_list entries = {0};
+    for (int i = 0; i < tx->options->entry_count; i++) {
+        tc_value v = entry_by_text(tx, tx->options->entries[i]);
+        ok &= v.kind == TC_FUNCTION;
+        if (v.kind == TC_FUNCTION)
+            VEC_PUSH(tx->arena, &entries, ((entry){.function = v.function}));
+    }
+    return compile_all(tx, &entries) && ok;
+}
+
+bool tc_compile_entries(tc *tx)
+{
+    tc_frame frame = {.scope = tx->main->scope};
+    tx->frame = &frame;
+    if (tx->options->entry_count)
+        return chosen_entries(tx) && tc_check_defines(tx);
+    bool ok = true;
+    int found = 0;
+    entry_list entries = {0};
+    VEC(const tc_function *) open = {0};
+    size_t count = tx->main->scope->list.len;
+    for (size_t i = 0; i < count && !tx->aborted; i++) {
+        tc_binding *b = tx->main->scope->list.at[i];
+        if (b->lazy_module || b->value.kind != TC_FUNCTION || !b->value.function->decl || b->name->text[0] == '_')
+            continue;
+        tc_function *f = b->value.function;
+        bool alias = b->name != f->name || f->bound_count;
+        if (f->module != tx->main && !alias)
+            continue;
+        tc_function_classify(tx, f);
+        if (f->facts->is_test || f->facts->is_instruction)
+            continue;
+        if (f->facts->is_kernel && open_param(tx, f)) {
+            VEC_PUSH(tx->arena, &open, f);
+            continue;
+        }
+        found += f->facts->is_kernel || f->facts->is_host;
+        entry e = {f, alias ? b->name->text : NULL, alias ? b->span : (src_span){0}};
+        VEC_PUSH(tx->arena, &entries, e);
+    }
+    ok &= compile_all(tx, &entries);
+    if (!found && open.len && !tx->aborted) {
+        const ast_type_param *p = open_param(tx, open.at[0]);
+        diag *d = tc_error(tx, HDS0227, p->span, p->name->text, open.at[0]->name->text);
+        diag_help(d, "give it: -D %s=…, or an entry at module level: name = %s[…]", p->name->text,
+                  open.at[0]->name->text);
+        ok = false;
+    }
+    return tc_check_defines(tx) && ok;
+}

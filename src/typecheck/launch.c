@@ -1,0 +1,198 @@
+// Launches in host functions, and the captures of their kernels.
+#include "typecheck/kernel_priv.h"
+
+// ---- launches ----------------------------------------------------------------------------------------------------
+
+static ir_expr *tensor_pointer(tc *tx, tc_value v, src_span span)
+{
+    tc_value p = tc_tensor_address(tx, v.tensor, NULL, 0, span);
+    return p.kind == TC_RT ? p.rt : NULL;
+}
+
+// What is known of the tensor when the launch is compiled; the launcher compares the sizes that are not.
+static bool check_tensor_argument(tc *tx, const ir_var *param, tc_value v, src_span span)
+{
+    const ir_tensor *want = param->tensor;
+    const char *differs = NULL;
+    if (v.kind == TC_TENSOR && v.tensor->base->tensor->elem != want->elem)
+        differs = "the element types differ";
+    else if (v.kind == TC_TENSOR && v.tensor->rank != want->rank)
+        differs = "the ranks differ";
+    for (int i = 0; v.kind == TC_TENSOR && !differs && i < want->rank; i++) {
+        int64_t extent, given;
+        if (ir_const_int(want->shape[i], &extent) && tc_as_int64(v.tensor->shape[i], &given) && extent != given)
+            differs = arena_printf(tx->arena, "dimension %d differs", i);
+    }
+    if (v.kind == TC_TENSOR && !differs)
+        return true;
+    tc_value expected = tc_tensor_of_var(tx, (ir_var *)param);
+    const char *what = arena_printf(tx->arena, "parameter '%s'", param->name);
+    diag *d = tc_error(tx, HDS0185, span, what, tc_describe(tx, expected), tc_describe(tx, v));
+    if (differs)
+        diag_under(d, "%s", differs);
+    diag_label(d, param->span, "the parameter");
+    return false;
+}
+
+tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
+{
+    if (!tx->func || tx->func->kind != IR_HOST_FUNC) {
+        diag *d = tc_error(tx, HDS0231, args->span, tc_function_title(tx, f));
+        diag_label(d, f->decl->name_span, "a kernel, as it assigns grid_dim and block_dim");
+        diag_help(d, "put what both do into a function without these; only host functions launch kernels");
+        return tc_poison();
+    }
+    const ast_params *params = &f->decl->params;
+    bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
+    tc_scope *scope = tc_entry_scope(tx, f, bound);
+    VEC(tc_arg) given = {0};
+    for (size_t a = 0; a < args->list.len; a++) {
+        const tc_arg *arg = &args->list.at[a];
+        bool is_type = false;
+        for (size_t i = 0; arg->name && i < f->decl->type_params.len; i++)
+            if (f->decl->type_params.at[i].name == arg->name) {
+                tc_scope_bind(tx, scope, arg->name, arg->value, arg->span);
+                bound[i] = is_type = true;
+            }
+        if (!is_type)
+            VEC_PUSH(tx->arena, &given, *arg);
+    }
+    tc_value *values = ARENA_ARRAY(tx->arena, tc_value, params->len + 1);
+    src_span *spans = ARENA_ARRAY(tx->arena, src_span, params->len + 1);
+    for (size_t i = 0; i < params->len; i++) {
+        const tc_arg *found = NULL;
+        for (size_t a = 0; a < given.len; a++)
+            if (given.at[a].name ? given.at[a].name == params->at[i].name : a == i)
+                found = &given.at[a];
+        if (!found)
+            return TC_ERR(tx, HDS0213, args->span, tc_function_title(tx, f), params->at[i].name->text);
+        values[i] = found->value;
+        spans[i] = found->span;
+        if (params->at[i].annotation)
+            tc_infer(tx, params->at[i].annotation, found->value, scope, &f->decl->type_params, bound);
+    }
+    for (size_t a = 0; a < given.len; a++) {
+        bool known = !given.at[a].name;
+        for (size_t i = 0; i < params->len; i++)
+            known |= given.at[a].name == params->at[i].name;
+        if (!known)
+            return TC_ERR(tx, HDS0211, given.at[a].span, f->name->text, given.at[a].name->text);
+    }
+    if (given.len > params->len)
+        return TC_ERR(tx, HDS0210, given.at[params->len].span, tc_function_title(tx, f), (long)params->len);
+    tc_captures *captures = ARENA_NEW(tx->arena, tc_captures);
+    map_init(&captures->vars, tx->arena);
+    captures->from = tx->func;
+    captures->from_block = tx->block;
+    tc_builder k;
+    ir_func *kernel = tc_build_kernel(tx, f, scope, bound, NULL, captures, IR_KERNEL, &k, args->span);
+    if (!kernel)
+        return tc_poison();
+    kernel->is_public = kernel->is_launched = true;
+    ir_stmt *s = tc_new_stmt(tx, IR_LAUNCH, args->span);
+    s->func = kernel;
+    VEC(ir_expr *) actual = {0};
+    for (size_t i = 0; i < params->len; i++) {
+        const ir_var *param = kernel->params.at[i];
+        if (param->tensor && !check_tensor_argument(tx, param, values[i], spans[i]))
+            return tc_poison();
+        ir_expr *e = values[i].kind == TC_TENSOR && param->tensor
+                         ? tensor_pointer(tx, values[i], spans[i])
+                         : tc_convert(tx, values[i], param->type, spans[i], param->name);
+        if (!e)
+            return tc_poison();
+        VEC_PUSH(tx->arena, &actual, e);
+    }
+    for (size_t i = 0; i < k.size_args.len; i++)
+        VEC_PUSH(tx->arena, &actual, k.size_args.at[i]);
+    for (size_t i = 0; i < captures->args.len; i++)
+        VEC_PUSH(tx->arena, &actual, captures->args.at[i]);
+    s->args = actual.at;
+    s->arg_count = (int)actual.len;
+    tc_emit(tx, s);
+    return tc_none();
+}
+
+// ---- captures ----------------------------------------------------------------------------------------------------
+
+// Run-time values of the host function that the functions given to a kernel use: further parameters of the kernel.
+
+static ir_expr *capture_expr(tc *tx, ir_expr *e, src_span span);
+
+static ir_var *capture_scalar(tc *tx, ir_expr *host, const char *name, src_span span)
+{
+    tc_captures *c = tx->captures;
+    ir_var *var = ir_var_new(tx->ir, IR_VAR_PARAM, name, host->type, span);
+    VEC_PUSH(tx->arena, &tx->func->params, var);
+    VEC_PUSH(tx->arena, &c->args, host);
+    return var;
+}
+
+static ir_expr *capture_expr(tc *tx, ir_expr *e, src_span span)
+{
+    if (e->op == IR_OP_INT || e->op == IR_OP_FLOAT)
+        return e;
+    const void *key = e->op == IR_OP_VAR ? (const void *)e->u.var : (const void *)e;
+    ir_var *var = map_get_ptr(&tx->captures->vars, key);
+    if (!var) {
+        var = capture_scalar(tx, e, e->op == IR_OP_VAR ? e->u.var->name : "captured", span);
+        map_put_ptr(&tx->captures->vars, key, var);
+    }
+    return ir_read(tx->ir, var, span);
+}
+
+static tc_value capture_tensor(tc *tx, tc_value v, src_span span)
+{
+    tc_tensor *t = v.tensor;
+    ir_var *known = map_get_ptr(&tx->captures->vars, t->base);
+    if (t->is_view)
+        return TC_ERR(tx, HDS0232, span, t->base->name);
+    if (known)
+        return tc_tensor_of_var(tx, known);
+    ir_tensor *info = arena_dup(tx->arena, t->base->tensor, sizeof *info);
+    info->shape = ARENA_ARRAY(tx->arena, ir_expr *, info->rank + 1);
+    for (int i = 0; i < info->rank; i++)
+        info->shape[i] = capture_expr(tx, t->base->tensor->shape[i], span);
+    if (info->strides) {
+        tc_tensor_type type = {.elem = info->elem, .space = IR_GLOBAL, .rank = info->rank};
+        for (int i = 0; i < info->rank; i++)
+            type.shape[i] = tc_rt(info->shape[i]);
+        tc_value fresh = tc_tensor_declare(tx, t->base->name, &type, IR_VAR_PARAM, tc_none(), 16, NULL, span);
+        info = fresh.tensor->base->tensor;
+    }
+    ir_var *var = ir_tensor_var(tx->ir, IR_VAR_PARAM, t->base->name, info, span);
+    VEC_PUSH(tx->arena, &tx->func->params, var);
+    ir_expr *zero[TM_MAX_RANK];
+    for (int i = 0; i < info->rank; i++)
+        zero[i] = ir_int(tx->ir, DT_I32, 0);
+    VEC_PUSH(tx->arena, &tx->captures->args, ir_addr(tx->ir, t->base, zero, info->rank, span));
+    map_put_ptr(&tx->captures->vars, t->base, var);
+    return tc_tensor_of_var(tx, var);
+}
+
+tc_value tc_capture(tc *tx, tc_binding *b, src_span span)
+{
+    if (tc_wants_run_time(tx))
+        return tc_poison();
+    tc_captures *c = tx->captures;
+    if (!c || b->owner != c->from) {
+        diag *d = tc_error(tx, HDS0233, span, b->name->text);
+        diag_label(d, b->span, "bound here, in another function");
+        return tc_poison();
+    }
+    tc_value v = b->value;
+    if (v.kind == TC_TENSOR)
+        return capture_tensor(tx, v, span);
+    if (v.kind == TC_RT)
+        return tc_rt(capture_expr(tx, b->var ? ir_read(tx->ir, b->var, span) : v.rt, span));
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST) {
+        tc_value copy = tc_list_new(tx, v.kind, v.list->at, v.list->len);
+        for (size_t i = 0; i < copy.list->len; i++) {
+            tc_binding part = {.name = b->name, .value = copy.list->at[i], .span = b->span, .owner = b->owner};
+            if (!tc_is_compile_time(part.value))
+                copy.list->at[i] = tc_capture(tx, &part, span);
+        }
+        return copy;
+    }
+    return TC_ERR(tx, HDS0232, span, b->name->text);
+}
