@@ -189,14 +189,34 @@ static bool is_aligned(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t 
     return false;
 }
 
-// The engine moves pieces of 16 bytes; an H200 calls a copy that begins within one an illegal instruction. (Here it goes on,
-// so that nobody waits for it in vain.)
+static void begins_before(const copy *c, int axis)
+{
+    sim_launch *l = c->warp->block->launch;
+    sim_finding f = {.code = HDS0601,
+                     .who = {c->site, c->warp->block->index, sim_thread(c->warp, c->lane), c->warp->index}};
+    f.other.block = f.other.thread = f.other.warp = -1;
+    f.args[0] = sim_say(c->warp, "%lld", (long long)c->at[axis]);
+    f.args[1] = sim_say(c->warp, "%d", axis);
+    f.args[2] = plan_of(c)->tensor->name;
+    f.args[3] = sim_say(c->warp, "%lld", (long long)c->map->extent[axis]);
+    f.help = "a store may end outside of the tensor, but not begin before it";
+    sim_find(l->device, l, &f);
+}
+
+// The engine moves pieces of 16 bytes, and begins to store within the tensor (CUDA C++ Programming Guide, "Tensor Memory
+// Accelerator"); an H200 calls other copies illegal instructions. Here they go on, so that nobody waits for one in vain.
 static void check_begin(const copy *c, const sim_use *use)
 {
-    int64_t first = c->at[rank_of(c) - 1];
-    if (!(first * element_of(c) % PIECE))
+    int last = rank_of(c) - 1;
+    for (int d = 0; !c->is_load && d <= last; d++) {
+        if (c->at[d] < 0) {
+            begins_before(c, d);
+            return;
+        }
+    }
+    if (!(c->at[last] * element_of(c) % PIECE))
         return;
-    const char *found = sim_say(c->warp, "element %lld of a row of '%s'", (long long)first, plan_of(c)->tensor->name);
+    const char *found = sim_say(c->warp, "element %lld of a row of '%s'", (long long)c->at[last], plan_of(c)->tensor->name);
     sim_find_at(c->warp, c->lane, use->site, HDS0603, "a copy of a tile", sim_say(c->warp, "%d", PIECE), found,
                 sim_say(c->warp, "begin at a multiple of %d elements, and leave the others out in the tile", PIECE / element_of(c)));
 }
