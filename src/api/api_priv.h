@@ -22,6 +22,9 @@
 __attribute__((format(printf, 2, 3))) hds_status api_fail(hds_status status, const char *format, ...);
 // The same for what libhdsrt says.
 hds_status api_fail_runtime(hdsrt_status status);
+// request.c: a caller's options, which begin with their size, as one of older or newer headers fills them in. *to has the
+// defaults and [size] bytes; [least] were in the first version; [initialiser]: what sets the size. [from] may be NULL.
+hds_status api_read_options(const void *from, size_t least, const char *initialiser, void *to, size_t size);
 hds_status api_no_memory(void);
 
 // ---- files (files.c) -------------------------------------------------------------------------------------------

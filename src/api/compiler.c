@@ -10,22 +10,6 @@ enum { DEFAULT_PROGRAMS = 256, IDENTITY_LENGTH = 128 };
 
 // ---- compilers -------------------------------------------------------------------------------------------------
 
-static hds_status read_options(const hds_compiler_options *from, hds_compiler_options *to)
-{
-    *to = (hds_compiler_options)HDS_COMPILER_OPTIONS_INIT;
-    if (!from)
-        return HDS_OK;
-    if (from->size < sizeof from->size + sizeof from->cache_dir)
-        return api_fail(HDS_INVALID_ARGUMENT, "options->size is %zu: initialise options with HDS_COMPILER_OPTIONS_INIT",
-                        from->size);
-    for (size_t i = sizeof *to; i < from->size; i++) {
-        if (((const char *)from)[i])
-            return api_fail(HDS_INVALID_ARGUMENT, "options ask for something that hds %s does not know", hds_version());
-    }
-    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-    return HDS_OK;
-}
-
 // The library stays where it is as long as the process runs, so its identity is found once for each compiler.
 static const char *build_identity(void)
 {
@@ -47,11 +31,11 @@ static bool set_up(hds_compiler *c, const hds_compiler_options *o)
 
 hds_status hds_compiler_new(const hds_compiler_options *options, hds_compiler **compiler)
 {
-    hds_compiler_options o;
+    hds_compiler_options o = HDS_COMPILER_OPTIONS_INIT;
     if (!compiler)
         return api_fail(HDS_INVALID_ARGUMENT, "hds_compiler_new: compiler is a null pointer");
     *compiler = NULL;
-    hds_status status = read_options(options, &o);
+    hds_status status = api_read_options(options, sizeof o.size + sizeof o.cache_dir, "HDS_COMPILER_OPTIONS_INIT", &o, sizeof o);
     if (status)
         return status;
     hds_compiler *c = calloc(1, sizeof *c);

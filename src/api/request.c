@@ -9,20 +9,20 @@
 
 // ---- options that may be older or newer than this library ------------------------------------------------------
 
-static hds_status read_options(const hds_compile_options *from, hds_compile_options *to)
+hds_status api_read_options(const void *from, size_t least, const char *initialiser, void *to, size_t size)
 {
-    *to = (hds_compile_options)HDS_COMPILE_OPTIONS_INIT;
+    size_t given;
     if (!from)
         return HDS_OK;
-    if (from->size < sizeof from->size + sizeof from->arch)
-        return api_fail(HDS_INVALID_ARGUMENT, "options->size is %zu: initialise options with HDS_COMPILE_OPTIONS_INIT",
-                        from->size);
+    memcpy(&given, from, sizeof given);
+    if (given < least)
+        return api_fail(HDS_INVALID_ARGUMENT, "options->size is %zu: initialise options with %s", given, initialiser);
     // What this library does not know must not be asked for.
-    for (size_t i = sizeof *to; i < from->size; i++) {
+    for (size_t i = size; i < given; i++) {
         if (((const char *)from)[i])
             return api_fail(HDS_INVALID_ARGUMENT, "options ask for something that hds %s does not know", hds_version());
     }
-    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    memcpy(to, from, given < size ? given : size);
     return HDS_OK;
 }
 
@@ -187,9 +187,9 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
 hds_status api_request_read(arena *a, const hds_compiler *compiler, const hds_source *source,
                             const hds_compile_options *options, api_request *out)
 {
-    hds_compile_options o;
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
     *out = (api_request){0};
-    hds_status status = read_options(options, &o);
+    hds_status status = api_read_options(options, sizeof o.size + sizeof o.arch, "HDS_COMPILE_OPTIONS_INIT", &o, sizeof o);
     if (!status)
         status = check_lists(&o);
     if (!status)

@@ -13,6 +13,7 @@ enum {
     PATTERN = 0xa5,
     STATIC_LIMIT = 48 << 10, // dynamic shared memory beyond it has to be allowed
     DLPACK_UINT = 1,
+    PORTABLE_CLUSTER = 8,    // blocks that every GPU takes for a cluster; more have to be allowed
 };
 
 // An allocation of the simulator, and its copy.
@@ -206,6 +207,9 @@ static bool start(launch *l, const sim_program *p, void *function, const sim_lau
     if (bytes > STATIC_LIMIT &&
         !dev_cuda_check(l->session, arena_printf(l->session->arena, "asking for %lld bytes of shared memory", (long long)bytes),
                         l->cuda->function_set(function, HDSRT_FUNCTION_DYNAMIC_SMEM, (int)bytes)))
+        return false;
+    if (shape->cluster[0] * shape->cluster[1] * shape->cluster[2] > PORTABLE_CLUSTER &&
+        !dev_cuda_check(l->session, "asking for a large cluster", l->cuda->function_set(function, HDSRT_FUNCTION_LARGE_CLUSTER, 1)))
         return false;
     return dev_cuda_check(l->session, what, l->cuda->launch_with(&config, function, params, NULL));
 }

@@ -52,6 +52,18 @@ def first():
 def second():
     twice(zeros(f32, [64]), zeros(f32, [64]))
 '''
+CLUSTER = '''from hidet.lang import attrs, i32
+from hidet.lang.cuda import blockIdx, threadIdx
+
+
+@hidet.script
+def wide(x: i32[32]):
+    attrs.cuda.grid_dim = 32
+    attrs.cuda.cluster_dim = 16
+    attrs.cuda.block_dim = 32
+    if threadIdx.x == 0:
+        x[blockIdx.x] = 1
+'''
 # What a run calls once the GPU is open, and what the diagnostic says that it was for.
 CALLS = {
     "cuModuleLoadData": "loading the code",
@@ -176,6 +188,13 @@ def maps(hdsc, folder, source):
     return [f"tensor maps: exit code {done.status}, {made}:\n{done.text}"] if done.status or made != expected else [], 1
 
 
+def clusters(hdsc, folder, source):
+    """More than eight blocks in a cluster are allowed before the launch, and the driver takes them then."""
+    done = Run(hdsc, folder, source, ["--arch=sm_90", "x=zeros"])
+    is_right = not done.status and done.count("cuFuncSetAttribute")
+    return [] if is_right else [f"a cluster of 16: exit code {done.status}:\n{done.text}"], 1
+
+
 def native(hdsc, folder, source):
     """--arch=native: that of the GPU, or why there is none."""
     cases = [({"ARCH": "90"}, 0, "for sm_90a"), ({"ARCH": "86"}, 0, "for sm_86"), ({"ARCH": "12"}, 2, "compute capability 1.2"),
@@ -206,9 +225,12 @@ def main():
         if "NVRTC: error" in version:
             print("NVRTC is not here: what a launch does was not checked")
         else:
+            cluster = pathlib.Path(work, "cluster.hds")
+            cluster.write_text(CLUSTER, encoding="utf-8")
             boxes = pathlib.Path(work, "boxes.hds")
             boxes.write_text(BOXES, encoding="utf-8")
-            results += [failing(run), working(run), endless(run, hdsc, folder, work), maps(hdsc, folder, str(boxes))]
+            results += [failing(run), working(run), endless(run, hdsc, folder, work), maps(hdsc, folder, str(boxes)),
+                        clusters(hdsc, folder, str(cluster))]
     problems = [problem for found, _ in results for problem in found]
     sys.exit(finish(problems, sum(count for _, count in results) - len(problems)))
 
