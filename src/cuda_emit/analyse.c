@@ -31,7 +31,8 @@ static void raise_align(walk *w, const ir_var *v, int64_t bytes)
 static void see_read_pointer(walk *w, const ir_expr *e)
 {
     bool is_base = (e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && e->u.var->type->kind == IR_TENSOR;
-    if (!is_base) {
+    bool is_alias = e->op == IR_OP_VAR && info(w, e->u.var)->points_to;
+    if (!is_base && !is_alias) {
         see_expr(w, e);
         return;
     }
@@ -90,6 +91,8 @@ static void see_expr(walk *w, const ir_expr *e)
     case IR_OP_VAR:
         info(w, e->u.var)->uses++;
         info(w, e->u.var)->is_written |= e->u.var->type->kind == IR_TENSOR;
+        if (info(w, e->u.var)->points_to)
+            info(w, info(w, e->u.var)->points_to)->is_written = true;
         return;
     case IR_OP_ADDR:
         info(w, e->u.var)->is_written = true;
@@ -107,6 +110,13 @@ static void see_expr(walk *w, const ir_expr *e)
     }
     for (int i = 0; i < e->arg_count; i++)
         see_expr(w, e->args[i]);
+}
+
+// src = &x[i], and src is never assigned again: what happens through src happens to x.
+static bool names_an_element(const ir_stmt *s)
+{
+    bool is_address = s->kind == IR_DECL && s->value && s->value->op == IR_OP_ADDR && s->value->u.var->type->kind == IR_TENSOR;
+    return is_address && s->var->type->kind == IR_POINTER && !s->var->is_mutable;
 }
 
 static void see_copy(walk *w, const ir_stmt *s)
@@ -159,8 +169,12 @@ static void see_stmt(void *user, ir_stmt *s)
     if (s->kind == IR_ALLOC && s->var->tensor->storage_elems < 0)
         for (int i = 0; i < s->var->tensor->rank; i++)
             see_expr(w, s->var->tensor->shape[i]);
-    if (s->value)
+    if (names_an_element(s)) {
+        info(w, s->var)->points_to = s->value->u.var;
+        see_read_pointer(w, s->value);
+    } else if (s->value) {
         see_expr(w, s->value);
+    }
     for (int i = 0; i < s->arg_count; i++)
         see_expr(w, s->args[i]);
 }

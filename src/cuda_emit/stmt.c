@@ -92,6 +92,14 @@ static void for_effects(cu *cx, const ir_expr *e)
         cu_put(cx, "%s;", cu_at(cx, e, CU_COMMA));
 }
 
+// A pointer into a parameter that is only read, as that.
+static const ir_type *declared_type(cu *cx, const ir_var *v)
+{
+    const ir_var *to = cx->vars[v->id].points_to;
+    bool reads_only = to && to->kind == IR_VAR_PARAM && !cx->vars[to->id].is_written;
+    return reads_only ? ir_const_of(cx->m, v->type) : v->type;
+}
+
 static void declare(cu *cx, const ir_stmt *s)
 {
     const ir_var *v = s->var;
@@ -107,7 +115,7 @@ static void declare(cu *cx, const ir_stmt *s)
     const char *value = s->value ? cu_as(cx, s->value, v->type) : NULL;
     const char *name = cu_declare(cx, v);
     const char *note = v->type->kind == IR_TENSOR ? arena_printf(cx->a, "  // %s", cu_shape_comment(cx, v)) : "";
-    const char *what = cu_declarator(cx, v->type, name);
+    const char *what = cu_declarator(cx, declared_type(cx, v), name);
     if (value)
         cu_put(cx, "%s = %s;%s", what, value, note);
     else
