@@ -209,6 +209,7 @@ RIG_TEST(what_is_reached)
         "cuDevicePrimaryCtxReset_v2",
         "cuCtxSynchronize",
         "cuStreamCreate",
+        "cuStreamQuery",
         "cuStreamDestroy_v2",
         "cuEventCreate",
         "cuEventDestroy_v2",
