@@ -15,6 +15,7 @@
 #include "cache/cache.h"
 #include "jit/jit.h"
 #include "pipeline/unit.h"
+#include "toolchain/build_id.h"
 
 // ---- errors (error.c) ------------------------------------------------------------------------------------------
 
@@ -130,4 +131,4 @@ struct hds_compiler {
 };
 
 // identity.c: text that differs between builds of this library, in [out]; false where the linker left none.
-bool api_build_identity(char *out, size_t size);
+bool api_build_identity(char out[TOOL_BUILD_ID_LENGTH]);

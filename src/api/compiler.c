@@ -6,15 +6,15 @@
 
 #include "api/api_priv.h"
 
-enum { DEFAULT_PROGRAMS = 256, IDENTITY_LENGTH = 128 };
+enum { DEFAULT_PROGRAMS = 256 };
 
 // ---- compilers -------------------------------------------------------------------------------------------------
 
 // The library stays where it is as long as the process runs, so its identity is found once for each compiler.
 static const char *build_identity(void)
 {
-    char text[IDENTITY_LENGTH];
-    return api_build_identity(text, sizeof text) ? strdup(text) : NULL;
+    char text[TOOL_BUILD_ID_LENGTH];
+    return api_build_identity(text) ? strdup(text) : NULL;
 }
 
 static bool set_up(hds_compiler *c, const hds_compiler_options *o)

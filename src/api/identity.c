@@ -1,17 +1,18 @@
 // Which build of the library this is: the build id that the linker wrote into the program or library that holds this
 // code. Two builds of one version must not take each other's programs from the disk.
 
-#include <elf.h>
 #include <link.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "api/api_priv.h"
 
+// One that somebody made up by hand (--build-id=0x1) does not tell builds apart.
+enum { LEAST_BYTES = 8 };
+
 typedef struct search {
     uintptr_t address;  // of this code
     char *out;
-    size_t size;
     bool found;
 } search;
 
@@ -26,33 +27,6 @@ static bool holds(const struct dl_phdr_info *info, uintptr_t address)
     return false;
 }
 
-static size_t padded(size_t size)
-{
-    return (size + 3) & ~(size_t)3;
-}
-
-// The notes of one segment: name size, description size, type, name, description.
-static bool read_notes(const char *at, size_t size, search *s)
-{
-    ElfW(Nhdr) note;
-    while (size >= sizeof note) {
-        memcpy(&note, at, sizeof note);
-        size_t name = padded(note.n_namesz), whole = sizeof note + name + padded(note.n_descsz);
-        if (whole > size)
-            return false;
-        const unsigned char *id = (const unsigned char *)at + sizeof note + name;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(at + sizeof note, "GNU", 4) == 0 &&
-            note.n_descsz >= 8 && (size_t)note.n_descsz * 2 < s->size) {
-            for (size_t i = 0; i < note.n_descsz; i++)
-                snprintf(s->out + 2 * i, 3, "%02x", id[i]);
-            return true;
-        }
-        at += whole;
-        size -= whole;
-    }
-    return false;
-}
-
 static int visit(struct dl_phdr_info *info, size_t size, void *user)
 {
     search *s = user;
@@ -62,14 +36,14 @@ static int visit(struct dl_phdr_info *info, size_t size, void *user)
     for (int i = 0; i < info->dlpi_phnum && !s->found; i++) {
         const ElfW(Phdr) *h = &info->dlpi_phdr[i];
         if (h->p_type == PT_NOTE)
-            s->found = read_notes((const char *)info->dlpi_addr + h->p_vaddr, h->p_memsz, s);
+            s->found = tool_build_id((const char *)info->dlpi_addr + h->p_vaddr, h->p_memsz, s->out);
     }
     return 1;
 }
 
-bool api_build_identity(char *out, size_t size)
+bool api_build_identity(char out[TOOL_BUILD_ID_LENGTH])
 {
-    search s = {.address = (uintptr_t)api_build_identity, .out = out, .size = size};
+    search s = {.address = (uintptr_t)api_build_identity, .out = out};
     dl_iterate_phdr(visit, &s);
-    return s.found;
+    return s.found && strlen(out) >= 2 * LEAST_BYTES;
 }

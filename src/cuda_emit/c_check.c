@@ -15,23 +15,18 @@ static int tensor_count(const ir_func *f)
     return count;
 }
 
-static bool is_integer(const ir_type *t)
-{
-    return t->kind == IR_SCALAR && dt_is_int(t->scalar);
-}
-
 // ---- sizes that tensors tell ------------------------------------------------------------------------------------
 
 const ir_expr *cu_c_uncast(const ir_expr *e)
 {
-    while (e->op == IR_OP_CAST && e->type->kind == IR_SCALAR && dt_is_int(e->type->scalar))
+    while (e->op == IR_OP_CAST && ir_is_integer(e->type))
         e = e->args[0];
     return e;
 }
 
 bool cu_c_is_deduced(const ir_func *f, const ir_var *v, int *tensor, int *axis)
 {
-    for (size_t i = 0; is_integer(v->type) && i < f->params.len; i++) {
+    for (size_t i = 0; ir_is_integer(v->type) && i < f->params.len; i++) {
         const ir_var *t = f->params.at[i];
         for (int d = 0; cu_c_is_tensor(t) && d < t->tensor->rank; d++) {
             const ir_expr *e = cu_c_uncast(t->tensor->shape[d]);
@@ -74,7 +69,7 @@ void cu_c_check_facts(cu *cx, const ir_func *f)
         if (cu_c_is_array(v->type))
             cu_c_fail_if(cx, arena_printf(cx->a, "!%s", cu_var_name(cx, v)),
                          arena_printf(cx->a, "'%s' is null", cu_var_name(cx, v)), "");
-        if (!is_integer(v->type) || v->type->scalar == DT_U64)
+        if (!ir_is_integer(v->type) || v->type->scalar == DT_U64)
             continue;
         dtype t = v->type->scalar;
         bool is_extent = cu_c_is_deduced(f, v, &tensor, &axis);

@@ -52,7 +52,7 @@ static void add_scalar(cu *cx, const ir_func *f, const ir_var *v, str_buf *out)
     const ir_type *t = v->type;
     int tensor, axis;
     bool is_extent = cu_c_is_deduced(f, v, &tensor, &axis);
-    bool is_int = t->kind == IR_SCALAR && dt_is_int(t->scalar);
+    bool is_int = ir_is_integer(t);
     str_adds(out, type_text(cx, t));
     if (t->kind == IR_SCALAR && cu_is_struct(t->scalar) && t->scalar != DT_C64)
         str_adds(out, ", as its bits");

@@ -115,7 +115,7 @@ static bool value_without(const ir_expr *e, const ir_var *v, int64_t *out)
         return true;
     if (ir_const_int(e, out))
         return true;
-    if (e->op == IR_OP_CAST && e->type->kind == IR_SCALAR && dt_is_int(e->type->scalar))
+    if (e->op == IR_OP_CAST && ir_is_integer(e->type))
         return value_without(e->args[0], v, out);
     if (e->arg_count != 2)
         return false;

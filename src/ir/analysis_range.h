@@ -125,9 +125,6 @@ bool ir_range_fits(ir_range r, const ir_type *t);
 // The largest d that is known to divide [e]; 0 for the constant 0 (everything divides it), else >= 1.
 int64_t ir_divisor_of(ir_env *env, const ir_expr *e);
 
-// Integer scalar types: all of the above and analysis_linear.h are about them.
-static inline bool ir_is_integer(const ir_type *t) { return t->kind == IR_SCALAR && dt_is_int(t->scalar); }
-
 // Saturating arithmetic of bounds.
 ir_range ir_range_constant(int64_t value);
 ir_range ir_range_add(ir_range a, ir_range b);

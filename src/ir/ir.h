@@ -59,6 +59,7 @@ const ir_type *ir_const_of(ir_module *m, const ir_type *t);  // the read-only va
 int64_t ir_type_bytes(const ir_type *t);  // size in memory; sub-byte scalars: 1; pointers: 8; shared pointers too
 void ir_type_print(const ir_type *t, str_buf *out);  // "f16", "f32x4", "~shared f16"
 static inline bool ir_is_scalar(const ir_type *t, dtype d) { return t->kind == IR_SCALAR && t->scalar == d; }
+static inline bool ir_is_integer(const ir_type *t) { return t->kind == IR_SCALAR && dt_is_int(t->scalar); }
 
 // ---- variables and tensors --------------------------------------------------------------------------------------------
 

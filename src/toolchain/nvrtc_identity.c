@@ -3,6 +3,7 @@
 #include "toolchain/nvrtc_priv.h"
 
 #include "base/file.h"
+#include "toolchain/build_id.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -20,28 +21,6 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
     return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-// The description of the note NT_GNU_BUILD_ID among [size] bytes of notes, as hexadecimal digits; NULL: it is not there.
-static const char *id_in_notes(arena *a, const char *notes, size_t size)
-{
-    Elf64_Nhdr note;
-    for (size_t at = 0; at + sizeof note <= size;) {
-        memcpy(&note, notes + at, sizeof note);
-        uint64_t name = at + sizeof note, value = name + ((note.n_namesz + (uint64_t)3) & ~(uint64_t)3);
-        uint64_t next = value + ((note.n_descsz + (uint64_t)3) & ~(uint64_t)3);
-        if (next > size)
-            return NULL;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof "GNU" && memcmp(notes + name, "GNU", 4) == 0) {
-            str_buf digits;
-            str_buf_init(&digits, a);
-            for (uint64_t i = 0; i < note.n_descsz; i++)
-                str_addf(&digits, "%02x", (unsigned)(uint8_t)notes[value + i]);
-            return digits.len ? str_text(&digits) : NULL;
-        }
-        at = next;
-    }
-    return NULL;
-}
-
 // Of a 64-bit ELF file in this machine's byte order.
 static const char *build_id(arena *a, int fd)
 {
@@ -57,10 +36,9 @@ static const char *build_id(arena *a, int fd)
             return NULL;
         if (segment.p_type != PT_NOTE || segment.p_filesz > sizeof notes)
             continue;
-        const char *id = read_at(fd, notes, segment.p_filesz, segment.p_offset)
-                             ? id_in_notes(a, notes, segment.p_filesz) : NULL;
-        if (id)
-            return id;
+        char id[TOOL_BUILD_ID_LENGTH];
+        if (read_at(fd, notes, segment.p_filesz, segment.p_offset) && tool_build_id(notes, segment.p_filesz, id))
+            return arena_strdup(a, id);
     }
     return NULL;
 }
