@@ -19,7 +19,7 @@ _hdsc() {
         --stdlib | --cache-dir | -I) COMPREPLY=($(compgen -d -- "$word")); return ;;
         --device) COMPREPLY=($(compgen -W "sim cuda" -- "$word")); return ;;
         --level) COMPREPLY=($(compgen -W "hir low $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
-        --nvrtc | --time-trace | --junit | --header | --manifest | -h | -MF | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --nvrtc | --shapes | --check | --time-trace | --junit | --header | --manifest | -h | -MF | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --cc) COMPREPLY=($(compgen -c -- "$word")); return ;;
         --prefix | --jobs | -MT | -MQ | --entry | --error-limit | --step-budget | --nvrtc-option | --limit | --seed | --seeds | --schedule | --budget | --gpu-timeout | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
     esac
@@ -68,8 +68,15 @@ _hdsc() {
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
+        tune)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again -D -I --arch= --seed= --method= --graph --samples= --min-time= --warm-up=
+                    --gpu-timeout= -j -o --check= -v --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
         help)
-            COMPREPLY=($(compgen -W "check run test prove bench mapping cache explain version" -- "$word"))
+            COMPREPLY=($(compgen -W "check run test prove bench tune mapping cache explain version" -- "$word"))
             return ;;
         version)
             COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
@@ -90,7 +97,7 @@ _hdsc() {
             return ;;
     esac
     COMPREPLY=($(compgen -f -X '!*.@(hds|hir)' -- "$word") $(compgen -d -S / -- "$word"))
-    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench mapping cache explain version help" -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping cache explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }
 complete -F _hdsc hdsc

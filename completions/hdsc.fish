@@ -4,10 +4,10 @@ function __hdsc_list
     hdsc --list=$argv[1] 2>/dev/null
 end
 
-set -l commands check run test prove bench mapping cache explain version help
+set -l commands check run test prove bench tune mapping cache explain version help
 complete -c hdsc -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c hdsc -n "__fish_seen_subcommand_from explain" -f -a "(__hdsc_list codes) --list"
-complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench mapping cache explain version"
+complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping cache explain version"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l device -x -a "sim cuda" -d "where it runs"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l expect -x -d "compare NAME=@FILE"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l rtol -x -d "relative tolerance"
@@ -60,6 +60,18 @@ complete -c hdsc -n "__fish_seen_subcommand_from bench" -l json -r -d "write all
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l compare -d "compare two results"
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l fail-below -x -d "least ratio"
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l seed -x -d "of random inputs"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l space -x -a "0 1 2" -d "how much is measured"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l candidates -x -d "that space 1 measures"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l shapes -r -d "file of sets of sizes"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l again -d "measure also what the table has"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l check -r -d "check a table"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l method -x -a "flush rotate" -d "how it is measured"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l graph -d "launch in CUDA graphs"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l samples -x -d "least number of samples"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l min-time -x -d "least seconds of a set of sizes"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l warm-up -x -d "seconds before"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l gpu-timeout -x -d "most seconds of a sample"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l seed -x -d "of random inputs"
 complete -c hdsc -n "__fish_seen_subcommand_from mapping" -l layout -x -d "layout of the tensor"
 complete -c hdsc -n "__fish_seen_subcommand_from mapping" -l bytes -x -a "1 2 4 8 16" -d "size of an element"
 complete -c hdsc -n "__fish_seen_subcommand_from mapping" -l table -d "list each worker's tasks"

@@ -76,10 +76,16 @@ case ${words[2]} in
         '--yardstick=[what runs beside]:name:(copy none)' '--json=[write all results]:file:_files' \
         '--compare[compare two results]' '--fail-below=[least ratio]:X:' '--seed=[of random inputs]:N:' \
         '*-D[set a constant or size]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
+    tune) _arguments '--space=[how much]:space:(0 1 2)' '--candidates=[that space 1 measures]:N:' '--shapes=[sets of sizes]:file:_files' \
+        '--again[also what the table has]' '--method=[how]:method:(flush rotate)' '--graph[in CUDA graphs]' '--samples=[least number]:N:' \
+        '--min-time=[least seconds of a set of sizes]:X:' '--warm-up=[seconds before]:X:' '--gpu-timeout=[most seconds of a sample]:N:' \
+        '-j[compile N candidates at a time]:N:' '-o[the table]:file:_files -g "*.hds"' '--check=[check a table]:file:_files -g "*.hds"' \
+        '-v[show each candidate]' '--seed=[of random inputs]:N:' '*-D[set a constant]:NAME=VALUE:' \
+        '*-I[folder of modules]:folder:_files -/' '*:file or NAME=VALUE:_files' ;;
     mapping) _arguments '--layout=[layout]:expression:' '--bytes=[element size]:N:(1 2 4 8 16)' '--table[list tasks]' \
         '-o[SVG file]:file:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
-    help) _arguments '2:command:(check run test prove bench mapping cache explain version)' ;;
-    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench mapping cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
+    help) _arguments '2:command:(check run test prove bench tune mapping cache explain version)' ;;
+    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
         '*:file:_files -g "*.(hds|hir)"' ;;
 esac

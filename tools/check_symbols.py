@@ -25,6 +25,7 @@ PREFIXES = {
     "jit": ("jit_",),
     "api": ("api_", "hds_"),
     "measure": ("ms_",),
+    "ops": ("ops_", "hds_"),
 }
 # Libraries of programs bear their own names.
 ARCHIVES = {"runtime": "libhdsrt.a"}

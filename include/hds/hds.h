@@ -152,6 +152,7 @@ typedef struct hds_parameter {
     const char *const *shape;  // tensors: the extents' texts, "m", "128", "2 * n"
     uint32_t alignment;        // tensors: bytes
     bool is_written;           // tensors and pointers
+    const char *const *strides;  // tensors whose elements need not lie row by row: the strides' texts, "ld", "1"; else NULL
 } hds_parameter;
 
 HDSRT_API size_t hds_kernel_parameter_count(const hds_kernel *kernel);

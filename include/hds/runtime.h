@@ -86,6 +86,8 @@ HDSRT_API hdsrt_status hdsrt_use_device(int device);
 HDSRT_API hdsrt_status hdsrt_current_device(int *device);
 // Compute capability of the current device: 9, 0.
 HDSRT_API hdsrt_status hdsrt_capability(int *major, int *minor);
+// An attribute of the current device by its number in cuda.h (CUdevice_attribute): 16 is how many multiprocessors it has.
+HDSRT_API hdsrt_status hdsrt_device_attribute(int *value, int attribute);
 
 // Waits for what was put into [stream].
 HDSRT_API hdsrt_status hdsrt_synchronize(hdsrt_stream stream);
@@ -199,6 +201,13 @@ typedef struct hdsrt_tensor_value {
     const int64_t *shape;
 } hdsrt_tensor_value;
 
+// The same of a tensor whose elements do not have to lie row by row: how many elements further each index is. NULL strides:
+// row-major without gaps.
+typedef struct hdsrt_strided_value {
+    const void *data;
+    const int64_t *shape, *strides;
+} hdsrt_strided_value;
+
 // Extents of a launch; checked, since they may come from arguments. A grid without blocks launches nothing. A cluster of
 // {0}: none, or one that is compiled in.
 typedef struct hdsrt_extents {
@@ -211,10 +220,21 @@ typedef struct hdsrt_extents {
 // each of their bytes, which costs microseconds.
 HDSRT_API hdsrt_status hdsrt_check_tensors(const char *entry, const hdsrt_tensor_rule *rules,
                                            const hdsrt_tensor_value *values, int count);
+// The same of tensors with strides, which have to be at least 0. No element of one that is written may lie on another; of
+// tensors whose bytes are in between each other's, those that are columns of one matrix, or parts alike, do not overlap.
+HDSRT_API hdsrt_status hdsrt_check_strided(const char *entry, const hdsrt_tensor_rule *rules,
+                                           const hdsrt_strided_value *values, int count);
 // Whether a DLPack tensor is what the rule says, in memory of the current device, row-major without gaps. On success *data
 // is the address of its first element; its extents are tensor->shape.
 HDSRT_API hdsrt_status hdsrt_check_dlpack(const char *entry, const hdsrt_tensor_rule *rule, const hdsrt_tensor *tensor,
                                           const void **data);
+// The same with any strides from 0 on, which come out in [strides]; that of an axis of at most one element, which says
+// nothing, as if the elements lay row by row.
+HDSRT_API hdsrt_status hdsrt_check_dlpack_strided(const char *entry, const hdsrt_tensor_rule *rule,
+                                                  const hdsrt_tensor *tensor, const void **data, int64_t *strides);
+// Whether the stride of [axis] is what the kernel's other arguments say it is, unless it says nothing.
+HDSRT_API hdsrt_status hdsrt_check_stride(const char *entry, const char *name, const hdsrt_tensor *tensor, int axis,
+                                          int64_t expected, const char *rule);
 // Whether the extent of [axis] is what the kernel's other arguments say it is; [rule] is the expected extent's text ("n", "2 * n").
 HDSRT_API hdsrt_status hdsrt_check_extent(const char *entry, const char *tensor, int axis, int64_t is, int64_t expected,
                                           const char *rule);
@@ -245,8 +265,9 @@ typedef struct hdsrt_tiling {
 } hdsrt_tiling;
 
 // Makes the descriptor. Demands what the hardware does, and says what is broken: data at a multiple of 16 (interleaved by 32: 32),
-// extents of 1 to 2^32, strides of all axes but the last that are multiples of 16 bytes (32) below 2^40 and the last 1, a box
-// whose rows are a multiple of 16 bytes and, swizzled, not wider than the swizzle. HDSRT_UNSUPPORTED before sm_90.
+// extents of at most 2^32, strides of all axes but the last that are multiples of 16 bytes (32) below 2^40 and the last 1, a box
+// whose rows are a multiple of 16 bytes and, swizzled, not wider than the swizzle. HDSRT_UNSUPPORTED before sm_90. Of a tensor
+// without elements it is one that nothing may be copied with.
 HDSRT_API hdsrt_status hdsrt_tensor_map_tiled(hdsrt_tensor_map *map, const char *entry, const char *tensor, const void *data,
                                               const hdsrt_tiling *tiling);
 // The index in library->archs of the code that the current device runs, for what differs by architecture.

@@ -6,6 +6,7 @@
 
 #include "api/api_priv.h"
 #include "base/checked.h"
+#include "base/spread.h"
 #include "pipeline/simulate.h"
 #include "sim/sim.h"
 
@@ -86,7 +87,10 @@ static buffer buffer_of(const simulation *s, int i)
     int64_t bits = p->tensor >= 0 || !is_given ? bits_of(p) : a->value.tensor->dtype.bits;
     if (!bits_of_all(&bits, rank, shape))
         bits = 0;
-    return (buffer){.host = (void *)(uintptr_t)s->frame->bits[i], .bytes = (bits + 7) / 8};
+    spread whole = {.bits = bits_of(p), .rank = rank, .shape = shape};
+    whole.strides = p->strides ? s->frame->tensors[p->tensor].strides : NULL;
+    bool is_strided = whole.strides && spread_measure(&whole);
+    return (buffer){.host = (void *)(uintptr_t)s->frame->bits[i], .bytes = is_strided ? whole.bytes : (bits + 7) / 8};
 }
 
 static bool no_room(simulation *s, const char *name, int64_t bytes)
@@ -121,12 +125,30 @@ static bool is_address(const jit_parameter *p)
     return p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER;
 }
 
+// The elements alone: what lies between them may be another tensor's.
+static void download_elements(const simulation *s, const jit_parameter *p, uint8_t *host, const uint8_t *from)
+{
+    const hdsrt_strided_value *t = &s->frame->tensors[p->tensor];
+    size_t bytes = (size_t)(bits_of(p) / 8);
+    int64_t count = 1;
+    for (int d = 0; d < p->shown.ndim; d++)
+        count *= t->shape[d];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = spread_offset(p->shown.ndim, t->shape, t->strides, i) * (int64_t)bytes;
+        memcpy(host + at, from + at, bytes);
+    }
+}
+
 static void download(simulation *s, const buffer *buffers)
 {
     for (int i = 0; i < s->kernel->jit->count; i++) {
         const jit_parameter *p = &s->kernel->jit->parameters[i];
         int64_t room = 0;
-        if (is_address(p) && p->shown.is_written && buffers[i].bytes)
+        if (!is_address(p) || !p->shown.is_written || !buffers[i].bytes)
+            continue;
+        if (p->strides)
+            download_elements(s, p, buffers[i].host, sim_bytes(s->device, buffers[i].address, &room));
+        else
             memcpy(buffers[i].host, sim_bytes(s->device, buffers[i].address, &room), (size_t)buffers[i].bytes);
     }
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// Bytes. The language promises it of every tensor parameter (lang/reference.md, 10.1).
+// Bytes. The language promises it of every tensor parameter that has no strides (lang/reference.md, 10.1).
 enum { TENSOR_ALIGNMENT = 16 };
 
 static int tensor_count(const ir_func *f)
@@ -37,6 +37,30 @@ bool cu_c_is_deduced(const ir_func *f, const ir_var *v, int *tensor, int *axis)
             return true;
         }
     }
+    return false;
+}
+
+bool cu_c_is_stride(const ir_func *f, const ir_var *v, int index, int *tensor, int *axis)
+{
+    for (size_t i = 0; ir_is_integer(v->type) && i < f->params.len; i++) {
+        const ir_tensor *t = f->params.at[i]->tensor;
+        for (int d = 0; t && t->is_strided && d < t->rank; d++) {
+            const ir_expr *e = cu_c_uncast(t->strides[d]);
+            if (e->op != IR_OP_VAR || e->u.var != v || index-- > 0)
+                continue;
+            *tensor = (int)i;
+            *axis = d;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cu_c_has_strided(const ir_func *f)
+{
+    for (size_t i = 0; i < f->params.len; i++)
+        if (cu_c_is_tensor(f->params.at[i]) && f->params.at[i]->tensor->is_strided)
+            return true;
     return false;
 }
 
@@ -184,24 +208,50 @@ static void check_fails(cu *cx)
     cx->c->used_fails = false;
 }
 
-static void shape_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant)
+static void add_amount(cu *cx, const ir_expr *e, str_buf *out, bool *is_constant)
 {
     int64_t known;
-    for (int d = 0; d < t->rank; d++) {
-        cu_add_item(out, cu_c_extent(cx, t->shape[d]));
-        *is_constant &= ir_const_int(t->shape[d], &known);
-    }
+    cu_add_item(out, cu_c_extent(cx, e));
+    *is_constant &= ir_const_int(e, &known);
+}
+
+static void shape_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant)
+{
+    for (int d = 0; d < t->rank; d++)
+        add_amount(cx, t->shape[d], out, is_constant);
     if (cu_c_lanes(t->elem))
         cu_add_item(out, arena_printf(cx->a, "%d", cu_c_lanes(t->elem)));
     if (!out->len)
         str_adds(out, "1");
 }
 
-// By parameter, the names of the arrays of extents.
-// const int64_t x_shape[] = {m, n}; …; const hdsrt_tensor_value tensors[] = {{x, x_shape}, …};
-static const char **tensor_values(cu *cx, const ir_func *f, const char **name, str_buf *decls)
+static void stride_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant)
 {
-    const char **shapes = ARENA_ARRAY(cx->a, const char *, f->params.len + 1);
+    for (int d = 0; d < t->rank; d++)
+        add_amount(cx, t->strides[d], out, is_constant);
+    if (!out->len)
+        str_adds(out, "1");
+}
+
+typedef void items_of(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant);
+
+// const int64_t x_shape[] = {m, n}; its name.
+static const char *amounts(cu *cx, const ir_var *v, const char *what, items_of *items)
+{
+    bool is_constant = true;
+    str_buf list;
+    str_buf_init(&list, cx->a);
+    items(cx, v->tensor, &list, &is_constant);
+    const char *name = cu_name_new(cx, arena_printf(cx->a, "%s_%s", v->name, what));
+    cu_put(cx, "%sconst int64_t %s[] = {%s};", is_constant ? "static " : "", name, str_text(&list));
+    return name;
+}
+
+// const int64_t x_shape[] = {m, n}; …; const hdsrt_tensor_value tensors[] = {{x, x_shape}, …};
+static cu_c_amounts *tensor_values(cu *cx, const ir_func *f, const char **name, str_buf *decls)
+{
+    cu_c_amounts *names = ARENA_ARRAY(cx->a, cu_c_amounts, f->params.len + 1);
+    bool has_strided = cu_c_has_strided(f);
     str_buf list, *out = cx->out;
     str_buf_init(&list, cx->a);
     cx->out = decls;
@@ -209,19 +259,16 @@ static const char **tensor_values(cu *cx, const ir_func *f, const char **name, s
         const ir_var *v = f->params.at[i];
         if (!cu_c_is_tensor(v))
             continue;
-        bool is_constant = true;
-        str_buf shape;
-        str_buf_init(&shape, cx->a);
-        shape_items(cx, v->tensor, &shape, &is_constant);
-        const char *shape_name = cu_name_new(cx, arena_printf(cx->a, "%s_shape", v->name));
-        shapes[i] = shape_name;
-        cu_put(cx, "%sconst int64_t %s[] = {%s};", is_constant ? "static " : "", shape_name, str_text(&shape));
-        cu_add_item(&list, arena_printf(cx->a, "{%s, %s}", cu_var_name(cx, v), shape_name));
+        names[i].shape = amounts(cx, v, "shape", shape_items);
+        names[i].strides = v->tensor->is_strided ? amounts(cx, v, "strides", stride_items) : NULL;
+        const char *strides = names[i].strides ? names[i].strides : "NULL";
+        cu_add_item(&list, has_strided ? arena_printf(cx->a, "{%s, %s, %s}", cu_var_name(cx, v), names[i].shape, strides)
+                                       : arena_printf(cx->a, "{%s, %s}", cu_var_name(cx, v), names[i].shape));
     }
     *name = cu_name_new(cx, "tensors");
-    cu_put(cx, "const hdsrt_tensor_value %s[] = {%s};", *name, str_text(&list));
+    cu_put(cx, "const hdsrt_%s_value %s[] = {%s};", has_strided ? "strided" : "tensor", *name, str_text(&list));
     cx->out = out;
-    return shapes;
+    return names;
 }
 
 void cu_c_begin_fails(cu *cx)
@@ -240,26 +287,27 @@ void cu_c_put_with_flag(cu *cx, const str_buf *text, bool *is_declared)
     check_fails(cx);
 }
 
-const char **cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag)
+const cu_c_amounts *cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag)
 {
     if (!tensor_count(f))
         return NULL;
     const char *name;
     str_buf text;
     str_buf_init(&text, cx->a);
-    const char **shapes = tensor_values(cx, f, &name, &text);
+    const cu_c_amounts *names = tensor_values(cx, f, &name, &text);
+    const char *check = cu_c_has_strided(f) ? "strided" : "tensors";
     cu_c_put_with_flag(cx, &text, has_flag);
-    cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_tensors(\"%s\", hds_rules_%s, %s, %d)", cx->c->at->name,
+    cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_%s(\"%s\", hds_rules_%s, %s, %d)", check, cx->c->at->name,
                                   cx->c->at->name, name, tensor_count(f)));
-    return shapes;
+    return names;
 }
 
 // ---- the rules for tensors ---------------------------------------------------------------------------------------
 
-static int alignment_of(const ir_var *v)
+int cu_c_alignment(const ir_var *v)
 {
     int own = v->tensor->align_bytes;
-    return own > TENSOR_ALIGNMENT ? own : TENSOR_ALIGNMENT;
+    return own > TENSOR_ALIGNMENT || v->tensor->is_strided ? own : TENSOR_ALIGNMENT;
 }
 
 void cu_c_rules(cu *cx, const cu_c_func *f, str_buf *out)
@@ -272,7 +320,7 @@ void cu_c_rules(cu *cx, const cu_c_func *f, str_buf *out)
         if (cu_c_is_tensor(v))
             str_addf(out, "    {\"%s\", %s, %d, %s, %d},\n", name, cu_c_dtype(cx, v->tensor->elem),
                      v->tensor->rank + (cu_c_lanes(v->tensor->elem) != 0), f->writes[i] ? "true" : "false",
-                     alignment_of(v));
+                     cu_c_alignment(v));
     }
     cu_scope_end(cx, mark);
     str_adds(out, "};\n");

@@ -13,28 +13,96 @@ const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f)
         int tensor, axis;
         if (cu_c_is_tensor(v))
             cu_add_item(&out, arena_printf(cx->a, "const hdsrt_tensor *%s", name));
-        else if (!cu_c_is_deduced(f->func, v, &tensor, &axis))
+        else if (!cu_c_is_deduced(f->func, v, &tensor, &axis) && !cu_c_is_stride(f->func, v, 0, &tensor, &axis))
             cu_add_item(&out, cu_c_param(cx, v, name, f->writes[i], false));
     }
     cu_add_item(&out, "hdsrt_stream stream");
     return str_text(&out);
 }
 
-static void deduce(cu *cx, const cu_c_func *f)
+// "a_strides[0]", or of several the first that belongs to more than one element.
+static const char *stride_that_tells(cu *cx, const cu_c_func *f, const ir_var *v, const char *const *strides)
+{
+    int tensor, axis, other, other_axis;
+    bool is_one_of_many = cu_c_is_stride(f->func, v, 1, &other, &other_axis);
+    str_buf text;
+    str_buf_init(&text, cx->a);
+    for (int k = 0; is_one_of_many && cu_c_is_stride(f->func, v, k, &tensor, &axis); k++)
+        str_addf(&text, "%s->shape[%d] > 1 ? %s[%d] : ", cu_var_name(cx, f->func->params.at[tensor]), axis, strides[tensor],
+                 axis);
+    cu_c_is_stride(f->func, v, 0, &tensor, &axis);
+    str_addf(&text, "%s[%d]", strides[tensor], axis);
+    return str_text(&text);
+}
+
+static void check_most(cu *cx, const ir_var *v, const char *from, const char *what, int axis)
+{
+    uint64_t most = dt_max_bits(v->type->scalar);
+    const char *name = cu_var_name(cx, v);
+    if (most < INT64_MAX)
+        cu_c_fail_if(cx, arena_printf(cx->a, "%s > %lld", name, (long long)most),
+                     arena_printf(cx->a, "'%s' has %s %%lld along axis %d, and it has to be at most %lld", from, what, axis,
+                                  (long long)most),
+                     arena_printf(cx->a, ", (long long)%s", name));
+}
+
+static void deduce(cu *cx, const cu_c_func *f, const char *const *strides)
 {
     for (size_t i = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
         int tensor, axis;
-        if (!cu_c_is_deduced(f->func, v, &tensor, &axis))
-            continue;
-        const char *name = cu_var_name(cx, v), *from = cu_var_name(cx, f->func->params.at[tensor]);
-        cu_put(cx, "const int64_t %s = %s->shape[%d];", name, from, axis);
-        uint64_t most = dt_max_bits(v->type->scalar);
-        if (most < INT64_MAX)
-            cu_c_fail_if(cx, arena_printf(cx->a, "%s > %lld", name, (long long)most),
-                         arena_printf(cx->a, "'%s' has extent %%lld along axis %d, and it has to be at most %lld", from,
-                                      axis, (long long)most),
-                         arena_printf(cx->a, ", (long long)%s", name));
+        const char *name = cu_c_is_tensor(v) ? NULL : cu_var_name(cx, v);
+        if (cu_c_is_deduced(f->func, v, &tensor, &axis)) {
+            const char *from = cu_var_name(cx, f->func->params.at[tensor]);
+            cu_put(cx, "const int64_t %s = %s->shape[%d];", name, from, axis);
+            check_most(cx, v, from, "extent", axis);
+        } else if (cu_c_is_stride(f->func, v, 0, &tensor, &axis)) {
+            cu_put(cx, "const int64_t %s = %s;", name, stride_that_tells(cx, f, v, strides));
+            check_most(cx, v, cu_var_name(cx, f->func->params.at[tensor]), "the stride", axis);
+        }
+    }
+}
+
+// The text of an amount, in quotes' inside, as the author wrote it.
+static const char *said(cu *cx, const ir_expr *e)
+{
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    cx->in_comment = true;
+    cu_add_literal(&out, cu_at(cx, e, CU_ASSIGN));
+    cx->in_comment = false;
+    return str_text(&out);
+}
+
+static void compare_stride(cu *cx, const cu_c_func *f, const ir_var *v, int axis, str_buf *out)
+{
+    const ir_expr *stride = v->tensor->strides[axis];
+    const char *name = cu_var_name(cx, v), *expected = cu_c_extent(cx, stride);
+    str_buf *saved = cx->out;
+    cx->out = out;
+    cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_stride(\"%s\", \"%s\", %s, %d, %s, \"%s\")", f->name, name, name,
+                                  axis, expected, said(cx, stride)));
+    cx->out = saved;
+}
+
+// But for those that tell a size, of which there is one.
+static void compare_strides(cu *cx, const cu_c_func *f, bool *has_flag)
+{
+    for (size_t i = 0; i < f->func->params.len; i++) {
+        const ir_var *v = f->func->params.at[i];
+        for (int d = 0; cu_c_is_tensor(v) && v->tensor->is_strided && d < v->tensor->rank; d++) {
+            const ir_expr *e = cu_c_uncast(v->tensor->strides[d]);
+            int tensor, axis;
+            bool is_var = e->op == IR_OP_VAR && !cu_c_is_deduced(f->func, e->u.var, &tensor, &axis);
+            bool is_source = is_var && cu_c_is_stride(f->func, e->u.var, 0, &tensor, &axis) &&
+                             !cu_c_is_stride(f->func, e->u.var, 1, &tensor, &axis);
+            str_buf text;
+            str_buf_init(&text, cx->a);
+            if (!is_source)
+                compare_stride(cx, f, v, d, &text);
+            if (text.len)
+                cu_c_put_with_flag(cx, &text, has_flag);
+        }
     }
 }
 
@@ -43,22 +111,17 @@ static void compare_extent(cu *cx, const cu_c_func *f, const ir_var *v, int axis
     const ir_tensor *t = v->tensor;
     bool is_lane = axis == t->rank;
     const char *name = cu_var_name(cx, v);
-    str_buf rule;
-    str_buf_init(&rule, cx->a);
-    cx->in_comment = true;
-    cu_add_literal(&rule, is_lane ? arena_printf(cx->a, "%d", cu_c_lanes(t->elem)) : cu_at(cx, t->shape[axis], CU_ASSIGN));
-    cx->in_comment = false;
-    const char *expected = is_lane ? str_text(&rule) : cu_c_extent(cx, t->shape[axis]);
+    const char *rule = is_lane ? arena_printf(cx->a, "%d", cu_c_lanes(t->elem)) : said(cx, t->shape[axis]);
+    const char *expected = is_lane ? rule : cu_c_extent(cx, t->shape[axis]);
     str_buf *saved = cx->out;
     cx->out = out;
     cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_extent(\"%s\", \"%s\", %d, %s->shape[%d], %s, \"%s\")", f->name,
-                                  name, axis, name, axis, expected, str_text(&rule)));
+                                  name, axis, name, axis, expected, rule));
     cx->out = saved;
 }
 
-static void compare_extents(cu *cx, const cu_c_func *f)
+static void compare_extents(cu *cx, const cu_c_func *f, bool *has_flag)
 {
-    bool has_flag = false;
     for (size_t i = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
         int axes = cu_c_is_tensor(v) ? v->tensor->rank + (cu_c_lanes(v->tensor->elem) != 0) : 0;
@@ -72,7 +135,7 @@ static void compare_extents(cu *cx, const cu_c_func *f)
             if (!is_source)
                 compare_extent(cx, f, v, d, &text);
             if (text.len)
-                cu_c_put_with_flag(cx, &text, &has_flag);
+                cu_c_put_with_flag(cx, &text, has_flag);
         }
     }
 }
@@ -87,7 +150,8 @@ static void call_flat(cu *cx, const cu_c_func *f, const char *const *data)
         const char *text = cu_var_name(cx, v);
         if (cu_c_is_tensor(v))
             text = f->writes[i] ? arena_printf(cx->a, "(%s *)%s", cu_c_elem(cx, v->type->elem), data[i]) : data[i];
-        else if (v->type->scalar != DT_I64 && cu_c_is_deduced(f->func, v, &tensor, &axis))
+        else if (v->type->scalar != DT_I64 && (cu_c_is_deduced(f->func, v, &tensor, &axis) ||
+                                               cu_c_is_stride(f->func, v, 0, &tensor, &axis)))
             text = arena_printf(cx->a, "(%s)%s", cu_c_scalar(cx, v->type->scalar), text);
         cu_add_item(&args, text);
     }
@@ -95,25 +159,38 @@ static void call_flat(cu *cx, const cu_c_func *f, const char *const *data)
     cu_put(cx, "return %s(%s);", f->name, str_text(&args));
 }
 
+// The tensor itself: its type, place, alignment, and whether its strides are any that the function takes.
+static void check_tensor(cu *cx, const cu_c_func *f, const ir_var *v, size_t rule, const char *data, const char *strides)
+{
+    const char *out = strides ? arena_printf(cx->a, ", %s", strides) : "";
+    cu_put(cx, "const void *%s;", data);
+    if (strides)
+        cu_put(cx, "int64_t %s[%d];", strides, v->tensor->rank ? v->tensor->rank : 1);
+    cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_dlpack%s(\"%s\", &hds_rules_%s[%zu], %s, &%s%s)",
+                                  strides ? "_strided" : "", f->name, f->name, rule, cu_var_name(cx, v), data, out));
+}
+
 void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out)
 {
     size_t mark = cu_scope_begin(cx);
     str_buf body;
+    bool has_flag = false;
     cu_c_begin_function(cx, f, &body);
     const char *params = cu_c_dlpack_params(cx, f);
     const char **data = ARENA_ARRAY(cx->a, const char *, f->func->params.len + 1);
+    const char **strides = ARENA_ARRAY(cx->a, const char *, f->func->params.len + 1);
     cu_c_begin_fails(cx);
     for (size_t i = 0, rule = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
         if (!cu_c_is_tensor(v))
             continue;
         data[i] = cu_name_new(cx, arena_printf(cx->a, "%s_data", v->name));
-        cu_put(cx, "const void *%s;", data[i]);
-        cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_dlpack(\"%s\", &hds_rules_%s[%zu], %s, &%s)", f->name, f->name,
-                                      rule++, cu_var_name(cx, v), data[i]));
+        strides[i] = v->tensor->is_strided ? cu_name_new(cx, arena_printf(cx->a, "%s_strides", v->name)) : NULL;
+        check_tensor(cx, f, v, rule++, data[i], strides[i]);
     }
-    deduce(cx, f);
-    compare_extents(cx, f);
+    deduce(cx, f, strides);
+    compare_extents(cx, f, &has_flag);
+    compare_strides(cx, f, &has_flag);
     call_flat(cx, f, data);
     cx->c->fails = NULL;
     str_addf(out, "%s\n{\n", cu_c_wrapped(cx->a, arena_printf(cx->a, "hdsrt_status %s_dlpack(%s)", f->name, params)));

@@ -41,9 +41,9 @@ static const char *type_text(cu *cx, const ir_type *t)
 static void add_tensor(cu *cx, const cu_c_func *f, size_t i, str_buf *out)
 {
     const ir_var *v = f->func->params.at[i];
-    int align = v->tensor->align_bytes > 16 ? v->tensor->align_bytes : 16;
+    int align = cu_c_alignment(v);
     str_addf(out, "%s, %s", cu_shape_comment(cx, v), f->writes[i] ? "written" : "read");
-    if (align > 16)
+    if (align != 16)
         str_addf(out, ", at a multiple of %d", align);
 }
 

@@ -337,7 +337,8 @@ bool cu_emit_c_source(const cu_c_options *o, str_buf *out)
 // ---- the header -------------------------------------------------------------------------------------------------
 
 static const char general[] =
-    "// Tensors are addresses on the GPU: multiples of 16, row-major without gaps. One that is written overlaps no other.\n"
+    "// Tensors are addresses on the GPU: multiples of 16, row-major without gaps, if nothing else is said below. One that is\n"
+    "// written overlaps no other.\n"
     "// Of types that C lacks (f16, bf16, fp8, complex64, vectors, fewer than 8 bits) they are void pointers.\n"
     "//\n"
     "// What returns an hdsrt_status checks its arguments, puts its work into the stream and returns. HDSRT_INVALID_ARGUMENT:\n"

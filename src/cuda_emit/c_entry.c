@@ -54,17 +54,18 @@ static const char *extents(cu *cx, const cu_c_func *f, str_buf *out)
 }
 
 // How the copy engine of sm_90 sees a tensor. An empty grid launches nothing, and its tensors may have no elements.
-static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const char *const *shapes, const char *extents)
+static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const cu_c_amounts *amounts, const char *extents)
 {
     const ir_tensor_map *of = v->map;
     const ir_tensor *t = of->tensor->tensor;
-    const char *name = cu_name_new(cx, v->name), *tensor = cu_var_name(cx, of->tensor), *shape = NULL;
+    const char *name = cu_name_new(cx, v->name), *tensor = cu_var_name(cx, of->tensor);
+    cu_c_amounts own = {0};
     str_buf box;
     str_buf_init(&box, cx->a);
     for (int i = 0; i < t->rank; i++)
         cu_add_item(&box, arena_printf(cx->a, "%d", of->box[i]));
     for (size_t i = 0; i < f->params.len; i++)
-        shape = f->params.at[i] == of->tensor ? shapes[i] : shape;
+        own = f->params.at[i] == of->tensor ? amounts[i] : own;
     const char *tiling = cu_name_new(cx, arena_printf(cx->a, "%s_tiling", v->name));
     cu_put(cx, "hdsrt_tensor_map %s = {{0}};", name);
     cu_put(cx, "const hdsrt_tiling %s = {", tiling);
@@ -75,7 +76,9 @@ static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const c
         cu_put(cx, ".swizzle_bytes = %d,", of->swizzle);
     if (of->l2_promotion)
         cu_put(cx, ".l2_bytes = %d,", of->l2_promotion);
-    cu_put(cx, ".shape = %s,", shape);
+    cu_put(cx, ".shape = %s,", own.shape);
+    if (own.strides)
+        cu_put(cx, ".strides = %s,", own.strides);
     cu_put(cx, ".box = {%s},", str_text(&box));
     cx->indent--;
     cu_put(cx, "};");
@@ -92,7 +95,7 @@ static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const c
 }
 
 // The tensor maps stand behind the parameters.
-static const char *parameter_list(cu *cx, const ir_func *f, const char *const *shapes, const char *extents)
+static const char *parameter_list(cu *cx, const ir_func *f, const cu_c_amounts *amounts, const char *extents)
 {
     str_buf out;
     str_buf_init(&out, cx->a);
@@ -102,7 +105,7 @@ static const char *parameter_list(cu *cx, const ir_func *f, const char *const *s
         cu_add_item(&out, arena_printf(cx->a, is_array ? "(void *)%s" : "&%s", cu_var_name(cx, v)));
     }
     for (size_t i = 0; i < f->maps.len; i++)
-        cu_add_item(&out, arena_printf(cx->a, "&%s", tensor_map(cx, f, f->maps.at[i], shapes, extents)));
+        cu_add_item(&out, arena_printf(cx->a, "&%s", tensor_map(cx, f, f->maps.at[i], amounts, extents)));
     return out.len ? str_text(&out) : "NULL";
 }
 
@@ -148,7 +151,7 @@ static void check_sizes(cu *cx, const ir_func *k, const char *extents)
 {
     for (size_t i = 0; i < k->params.len; i++) {
         const ir_var *v = k->params.at[i];
-        if (!v->is_size || !ir_is_extent(k, v) || (v->has_range && v->min > 0) || is_grid_empty_without(k, v))
+        if (!v->is_size || v->may_be_zero || !ir_is_extent(k, v) || (v->has_range && v->min > 0) || is_grid_empty_without(k, v))
             continue;
         int64_t known[3];
         const char *name = cu_var_name(cx, v), *condition = arena_printf(cx->a, "%s == 0", name);
@@ -166,13 +169,13 @@ static void kernel_body(cu *cx, const cu_c_func *f)
     cu_c_begin_fails(cx);
     cu_c_check_facts(cx, f->func);
     cu_c_check_assumptions(cx, f->func, &has_flag);
-    const char **shapes = cu_c_check_tensors(cx, f->func, &has_flag);
+    const cu_c_amounts *amounts = cu_c_check_tensors(cx, f->func, &has_flag);
     str_buf text;
     str_buf_init(&text, cx->a);
     const char *name = extents(cx, f, &text);
     cu_c_put_with_flag(cx, &text, &has_flag);
     check_sizes(cx, f->func, name);
-    const char *parameters = cu_name_new(cx, "parameters"), *list = parameter_list(cx, f->func, shapes, name);
+    const char *parameters = cu_name_new(cx, "parameters"), *list = parameter_list(cx, f->func, amounts, name);
     cu_put(cx, "void *%s[] = {%s};", parameters, list);
     cu_put(cx, "return hdsrt_launch(&hds_kernel_%s, &%s, %s, stream);", f->name, name, parameters);
     cx->c->fails = NULL;

@@ -76,14 +76,22 @@ static inline bool cu_c_is_tensor(const ir_var *v)
 }
 const ir_expr *cu_c_uncast(const ir_expr *e);    // without casts to integers
 bool cu_c_is_deduced(const ir_func *f, const ir_var *v, int *tensor, int *axis);  // a size that a tensor's extent tells
+// The same by strides: the [index]-th axis of a strided tensor whose stride it is.
+bool cu_c_is_stride(const ir_func *f, const ir_var *v, int index, int *tensor, int *axis);
+bool cu_c_has_strided(const ir_func *f);
+int cu_c_alignment(const ir_var *v);             // that the address of a tensor has to have
 // Leaves with HDSRT_INVALID_ARGUMENT. [values]: ", (long long)n" for the conversions in [message], or nothing.
 void cu_c_fail_if(cu *cx, const char *condition, const char *message, const char *values);
 void cu_c_check_facts(cu *cx, const ir_func *f);
 void cu_c_check_assumptions(cu *cx, const ir_func *f, bool *has_flag);
 // What the kernel takes for granted of its parameters, from statement [*next] on; NULL after the last.
 ir_expr *cu_c_assumption(cu *cx, const ir_func *f, size_t *next);
-// By parameter, the names of the arrays of extents; NULL: no tensors.
-const char **cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag);
+// The names of the arrays of extents and of strides of a tensor.
+typedef struct cu_c_amounts {
+    const char *shape, *strides;  // NULL strides: row-major
+} cu_c_amounts;
+// By parameter; NULL: no tensors.
+const cu_c_amounts *cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag);
 void cu_c_begin_fails(cu *cx);                   // names the flag of arithmetic that has no result
 // Text that may set the flag, behind its declaration.
 void cu_c_put_with_flag(cu *cx, const str_buf *text, bool *is_declared);

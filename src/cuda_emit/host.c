@@ -232,27 +232,45 @@ static void launch_with(cu *cx, const char *name, const char *args, launch_attri
     checked(cx, arena_printf(cx->a, "cudaLaunchKernelEx(&config, %s%s%s)", name, *args ? ", " : "", args));
 }
 
+// CUtensorMapDataType: what stores that combine take the elements for. Those without arithmetic are unsigned integers.
+static int map_type(const ir_type *elem)
+{
+    switch (elem->kind == IR_SCALAR ? elem->scalar : DT_NONE) {
+    case DT_I32: return 3;
+    case DT_I64: return 5;
+    case DT_F16: return 6;
+    case DT_F32: return 7;
+    case DT_F64: return 8;
+    case DT_BF16: return 9;
+    default: return ir_type_bytes(elem) == 8 ? 4 : (int)ir_type_bytes(elem) / 2;
+    }
+}
+
 // tensor_map a_tiles;
-// if (cudaError_t error = make_tensor_map(&a_tiles, a, 2, {m, k}, {64, 64}, 128, 256))
+// if (cudaError_t error = make_tensor_map(&a_tiles, a, 6, 2, {m, k}, {64, 64}, 128, 256))
 static const char *make_map(cu *cx, const ir_stmt *s, const ir_var *v, const map *arguments)
 {
     const ir_tensor_map *of = v->map;
     const ir_tensor *t = of->tensor->tensor;
     const char *name = cu_name_new(cx, v->name), *at = "nullptr";
-    str_buf extents, box;
+    str_buf extents, strides, box;
     str_buf_init(&extents, cx->a);
+    str_buf_init(&strides, cx->a);
     str_buf_init(&box, cx->a);
     for (int i = 0; i < s->arg_count; i++)
         if (s->func->params.at[i] == of->tensor)
             at = cu_as(cx, map_get_ptr(arguments, of->tensor), of->tensor->type);
     for (int i = 0; i < t->rank; i++) {
         cu_add_item(&extents, cu_at(cx, with_arguments(cx, t->shape[i], arguments), CU_ASSIGN));
+        if (t->is_strided)
+            cu_add_item(&strides, cu_at(cx, with_arguments(cx, t->strides[i], arguments), CU_ASSIGN));
         cu_add_item(&box, arena_printf(cx->a, "%d", of->box[i]));
     }
     cu_use(cx, "make_tensor_map");
     cu_put(cx, "tensor_map %s;", name);
-    checked(cx, arena_printf(cx->a, "make_tensor_map(&%s, %s, %lld, {%s}, {%s}, %d, %d)", name, at,
-                             (long long)ir_type_bytes(t->elem), str_text(&extents), str_text(&box), of->swizzle,
+    const char *rows = t->is_strided ? arena_printf(cx->a, "{%s}, ", str_text(&strides)) : "";
+    checked(cx, arena_printf(cx->a, "make_tensor_map(&%s, %s, %d, %lld, {%s}, %s{%s}, %d, %d)", name, at, map_type(t->elem),
+                             (long long)ir_type_bytes(t->elem), str_text(&extents), rows, str_text(&box), of->swizzle,
                              of->l2_promotion));
     return name;
 }

@@ -114,5 +114,10 @@ const char *cu_shape_comment(cu *cx, const ir_var *v)
         str_adds(&out, ", ");
         tm_layout_print(t->layout, &out);
     }
+    if (t->is_strided) {
+        str_adds(&out, ", strides [");
+        add_exprs(cx, &out, t->strides, t->rank);
+        str_addc(&out, ']');
+    }
     return str_text(&out);
 }

@@ -12,7 +12,10 @@ enum {
     RED_ZONE = 1024,         // bytes before and behind each allocation; keeps the alignment that the driver gives
     PATTERN = 0xa5,
     STATIC_LIMIT = 48 << 10, // dynamic shared memory beyond it has to be allowed
+    DLPACK_INT = 0,
     DLPACK_UINT = 1,
+    DLPACK_FLOAT = 2,
+    DLPACK_BFLOAT = 4,
     PORTABLE_CLUSTER = 8,    // blocks that every GPU takes for a cluster; more have to be allowed
 };
 
@@ -124,17 +127,29 @@ static uint64_t *translate(launch *l, const uint64_t *args, int count)
     return values;
 }
 
-// [values]: of the kernel's parameters. A copy does not ask what the bits of an element mean.
+// A copy does not ask what the bits of an element mean, a store that combines does.
+static hdsrt_dtype element_of(const ir_type *elem)
+{
+    dtype t = elem->kind == IR_SCALAR ? elem->scalar : DT_U8;
+    int code = t == DT_BF16          ? DLPACK_BFLOAT
+               : dt_is_float(t)      ? DLPACK_FLOAT
+               : dt_is_signed(t)     ? DLPACK_INT
+                                     : DLPACK_UINT;
+    return (hdsrt_dtype){(uint8_t)code, (uint8_t)(8 * ir_type_bytes(elem))};
+}
+
+// [values]: of the kernel's parameters.
 static bool make_map(launch *l, const sim_tensor_map *m, const uint64_t *values, hdsrt_tensor_map *out)
 {
     const ir_tensor_map *of = m->var->map;
     const ir_tensor *t = of->tensor->tensor;
     hdsrt_tiling tiling = {
-        .dtype = {DLPACK_UINT, (uint8_t)(8 * ir_type_bytes(t->elem))},
+        .dtype = element_of(t->elem),
         .ndim = (uint8_t)t->rank,
         .swizzle_bytes = (uint8_t)of->swizzle,
         .l2_bytes = (uint16_t)of->l2_promotion,
         .shape = m->extent,
+        .strides = t->is_strided ? m->stride : NULL,
     };
     uint64_t address = 0;
     for (size_t i = 0; i < l->kernel->params.len; i++) {

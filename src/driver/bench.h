@@ -32,6 +32,8 @@ typedef struct bench_plan {
     int row_count;         // every value of each with every one of the others; the last changes fastest
 } bench_plan;
 
+// The specification of what tensors of this type hold where nobody says: "randn".
+const char *cmd_usual_contents(dtype t);
 // What the words make of the entry's parameters. False after reporting.
 bool cmd_bench_plan(bench_state *b, bench_plan *plan);
 // Binds and fills the arguments of a row; tensors without a word get one that suits their type. False after reporting.

@@ -66,7 +66,7 @@ bool cmd_bench_plan(bench_state *b, bench_plan *plan)
 // ---- words of a row ---------------------------------------------------------------------------------------------
 
 // Numbers that keep floats finite, and that are indices of whatever has two elements.
-static const char *usual_contents(dtype t)
+const char *cmd_usual_contents(dtype t)
 {
     if (dt_is_float(t) || dt_kind_of(t) == DT_KIND_COMPLEX)
         return "randn";
@@ -96,7 +96,7 @@ static void add_usual_words(bench_state *b, run_request *q)
         const ir_var *v = f->params.at[i];
         bool is_plain = is_tensor(v) && v->name && (v->type->elem->kind == IR_SCALAR || v->type->elem->kind == IR_VECTOR);
         if (is_plain && !has_word(q, v->name))
-            add_word(b, q, v->name, usual_contents(v->type->elem->scalar));
+            add_word(b, q, v->name, cmd_usual_contents(v->type->elem->scalar));
     }
 }
 
@@ -146,6 +146,12 @@ static bool fill(bench_state *b, const run_argument *a, int position, ms_argumen
         return cannot_be(b, a, why);
     out->data = tile.data;
     out->data_bytes = tile.bytes;
+    if (!a->strides || is_repeated(a))
+        return true;
+    uint8_t *spread_out = arena_alloc(memory, (size_t)out->bytes);
+    cmd_run_scatter(&tile, a->strides, spread_out);
+    out->data = spread_out;
+    out->data_bytes = out->bytes;
     return true;
 }
 
@@ -162,9 +168,9 @@ static bool add_argument(bench_state *b, run_argument *a, int position, ms_argum
     out->value = a->value;
     if (!a->is_tensor)
         return true;
-    if (!ten_measure(&a->tensor))
+    if (!ten_measure(&a->tensor) || (a->tensor.bytes && !cmd_run_span(a)))
         return too_large(b, a);
-    out->bytes = a->tensor.bytes;
+    out->bytes = cmd_run_span(a);
     // Where nothing can be seen of the uses, it is taken to be read.
     out->is_written = a->is_written;
     out->is_read = a->is_read || !a->is_written;

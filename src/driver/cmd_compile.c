@@ -127,6 +127,7 @@ int cmd_compile(int argc, char **argv)
         "  hdsc test [FILE...]        run the tests of .hds files, on the simulator\n"
         "  hdsc prove A --against B   prove that two kernels compute the same formulas\n"
         "  hdsc bench FILE            measure a kernel on the GPU, and compare\n"
+        "  hdsc tune FILE             find the fastest candidate for given sizes\n"
         "  hdsc mapping EXPR          draw a task mapping or layout\n"
         "  hdsc cache ls|why|gc|...   what NVRTC made, kept for the next time\n"
         "  hdsc explain HDS0123       explain an error, with an example\n"

@@ -59,7 +59,7 @@ const char *cmd_cannot_write(arena *a, const char *path)
 static bool is_about_command_line(const diag_context *dx, const diag *d)
 {
     static const diag_code codes[] = {HDS0235, HDS0490, HDS0643, HDS0653, HDS0654,
-                                      HDS0673, HDS0674, HDS0676, HDS0678, HDS0751, HDS0752, HDS0754};
+                                      HDS0673, HDS0674, HDS0676, HDS0678, HDS0751, HDS0752, HDS0754, HDS0820, HDS0824, HDS0826};
     const src_file *file = d->span.begin ? src_file_at(dx->sources, d->span.begin) : NULL;
     bool is_it = file && strncmp(file->name, "<-", 2) == 0;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)

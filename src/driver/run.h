@@ -65,7 +65,8 @@ typedef struct run_argument {
     bool is_known;          // a size or scalar whose value is known
     uint64_t value;         // bits of a scalar, address of a tensor
     const char *known_by;   // the word or tensor that said how large a size is
-    ten_tensor tensor;      // type, rank, shape; the data in simulated memory
+    ten_tensor tensor;      // type, rank, shape; the data in simulated memory, or of a strided one a copy of it
+    const int64_t *strides; // of a strided one, by axis; NULL: row by row without gaps
     bool has_shape;
     const ten_tensor *file; // of @FILE
 } run_argument;
@@ -106,6 +107,12 @@ bool cmd_run_check_defines(run_state *r);
 bool cmd_run_bind(run_state *r);
 // Puts the tensors into simulated memory. False after reporting.
 bool cmd_run_fill(run_state *r);
+// Of a strided tensor, what simulated memory holds becomes its data.
+void cmd_run_fetch(run_state *r, run_argument *a);
+// The bytes from its first element to behind the last; 0: more than 2^62.
+int64_t cmd_run_span(const run_argument *a);
+// Copies [t]'s elements from their rows to where the strides put them, from [base] on.
+void cmd_run_scatter(const ten_tensor *t, const int64_t *strides, uint8_t *base);
 // "a: f32[n, 4], b: f32[4]" for messages.
 const char *cmd_run_parameter_type(run_state *r, const ir_var *v);
 // Whether a function reads or writes through a tensor or pointer parameter (cmd_run_uses.c).

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/spread.h"
 #include "ir/fold.h"
 #include "tensor/npy.h"
 
@@ -348,6 +349,30 @@ static bool learn_sizes(run_state *r, const run_argument *a)
     return true;
 }
 
+// Where nobody has said how far apart its rows are, they have no gaps.
+static bool learn_strides(run_state *r, run_argument *a)
+{
+    const ir_tensor *t = a->var->tensor;
+    int64_t shape[TEN_MAX_RANK], strides[TEN_MAX_RANK];
+    if (!t || !t->is_strided)
+        return true;
+    for (int d = 0; d < t->rank; d++) {
+        if (!evaluate(r, t->shape[d], &shape[d]))
+            return true;
+        if (!evaluate(r, t->strides[d], &strides[d]))
+            strides[d] = -1;
+    }
+    if (!spread_complete(t->rank, shape, strides))
+        return true;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        run_argument *size = size_of(r, t->strides[d]);
+        bool is_open = size && size->var->is_size && !size->is_known;
+        if (is_open && !set_size(r, size, strides[d], a->name))
+            return false;
+    }
+    return true;
+}
+
 static bool size_is_unknown(run_state *r, const run_argument *size)
 {
     diag *d = diag_report(&r->unit.diags, HDS0641, size->var->span, size->name, title_of(r));
@@ -361,6 +386,19 @@ static bool size_is_unknown(run_state *r, const run_argument *size)
     }
     diag_help(d, "say it, as in %s=1000", size->name);
     return usage(r);
+}
+
+static bool finish_strides(run_state *r, run_argument *a)
+{
+    const ir_tensor *t = a->var->tensor;
+    int64_t *strides = ARENA_ARRAY(&r->unit.memory, int64_t, t->rank + 1);
+    for (int d = 0; d < t->rank; d++) {
+        run_argument *size = size_of(r, t->strides[d]);
+        if (!evaluate(r, t->strides[d], &strides[d]))
+            return size ? size_is_unknown(r, size) : cannot_be_given(r, a);
+    }
+    a->strides = strides;
+    return true;
 }
 
 static bool missing(run_state *r, const run_argument *a)
@@ -400,7 +438,7 @@ static bool finish_shape(run_state *r, run_argument *a)
         shape[a->tensor.rank++] = lanes_of(a);
     memcpy(a->tensor.shape, shape, sizeof shape);
     a->has_shape = true;
-    return true;
+    return !t->is_strided || finish_strides(r, a);
 }
 
 // ---- all together -----------------------------------------------------------------------------------------------
@@ -442,7 +480,7 @@ bool cmd_run_bind(run_state *r)
             return false;
     }
     return each_tensor(r, false, take_scalar) && each_tensor(r, true, take_tensor) && each_tensor(r, true, is_there) &&
-           each_tensor(r, false, is_there) && each_tensor(r, true, finish_shape);
+           each_tensor(r, true, learn_strides) && each_tensor(r, false, is_there) && each_tensor(r, true, finish_shape);
 }
 
 // ---- memory -----------------------------------------------------------------------------------------------------
@@ -458,15 +496,54 @@ static bool no_room(run_state *r, const run_argument *a)
     return false;
 }
 
+int64_t cmd_run_span(const run_argument *a)
+{
+    const ten_tensor *t = &a->tensor;
+    spread whole = {.bits = dt_bits(t->type), .rank = t->rank, .shape = t->shape, .strides = a->strides};
+    if (!a->strides)
+        return t->bytes;
+    return spread_measure(&whole) && whole.bytes <= INT64_MAX / 2 ? whole.bytes : 0;
+}
+
+void cmd_run_scatter(const ten_tensor *t, const int64_t *strides, uint8_t *base)
+{
+    int64_t bytes = dt_bits(t->type) / 8;
+    for (int64_t i = 0; i < t->count; i++)
+        memcpy(base + spread_offset(t->rank, t->shape, strides, i) * bytes, t->data + i * bytes, (size_t)bytes);
+}
+
+void cmd_run_fetch(run_state *r, run_argument *a)
+{
+    ten_tensor *t = &a->tensor;
+    int64_t bytes = dt_bits(t->type) / 8, room = 0;
+    const uint8_t *base = a->strides ? sim_bytes(r->device, a->value, &room) : NULL;
+    for (int64_t i = 0; base && i < t->count; i++)
+        memcpy(t->data + i * bytes, base + spread_offset(t->rank, t->shape, a->strides, i) * bytes, (size_t)bytes);
+}
+
+// Elements written one by one: what lies between them is nobody's.
+static void store_strided(run_state *r, const run_argument *a)
+{
+    const ten_tensor *t = &a->tensor;
+    int64_t bytes = dt_bits(t->type) / 8, room = 0;
+    cmd_run_scatter(t, a->strides, sim_bytes(r->device, a->value, &room));
+    for (int64_t i = 0; i < t->count; i++) {
+        uint64_t place = (uint64_t)(spread_offset(t->rank, t->shape, a->strides, i) * bytes);
+        sim_mark_written(r->device, a->value + place, bytes);
+    }
+}
+
 static bool fill_tensor(run_state *r, run_argument *a)
 {
     ten_tensor *t = &a->tensor;
     int64_t room = 0;
     size_t position = (size_t)(a - r->arguments.at);
     int elem_bytes = dt_bits(t->type) < 8 ? 1 : dt_bits(t->type) / 8;
-    if (!ten_measure(t) || !(a->value = sim_allocate(r->device, t->bytes ? t->bytes : 1, elem_bytes, a->name)))
+    bool has_size = ten_measure(t);
+    int64_t span = has_size ? cmd_run_span(a) : 0;
+    if (!has_size || (t->bytes && !span) || !(a->value = sim_allocate(r->device, span ? span : 1, elem_bytes, a->name)))
         return no_room(r, a);
-    t->data = sim_bytes(r->device, a->value, &room);
+    t->data = a->strides ? arena_alloc(&r->unit.memory, (size_t)t->bytes + 1) : sim_bytes(r->device, a->value, &room);
     if (!a->spec || a->spec->source == TEN_EMPTY)
         return true;
     if (a->file)
@@ -475,7 +552,10 @@ static bool fill_tensor(run_state *r, run_argument *a)
     if (why)
         return wrong_word(r, arena_printf(&r->unit.memory, "%s=%s", a->name, a->spec->text),
                           arena_printf(&r->unit.memory, "cannot be: %s", why));
-    sim_mark_written(r->device, a->value, t->bytes);
+    if (a->strides)
+        store_strided(r, a);
+    else
+        sim_mark_written(r->device, a->value, t->bytes);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/spread.h"
 #include "driver/run.h"
 #include "tensor/npy.h"
 
@@ -13,14 +14,17 @@ static const uint8_t *written_elements(run_state *r, const run_argument *a)
 {
     const ten_tensor *t = &a->tensor;
     int64_t first = 0, bits = dt_bits(t->type);
-    if (!t->bytes || sim_is_initialised(r->device, a->value, t->bytes, &first))
+    if (!t->bytes || (!a->strides && sim_is_initialised(r->device, a->value, t->bytes, &first)))
         return NULL;
+    bool all = true;
     uint8_t *written = arena_alloc(&r->unit.memory, (size_t)t->count);
     for (int64_t i = 0; i < t->count; i++) {
-        int64_t start = i * bits / 8, bytes = bits < 8 ? 1 : bits / 8;
+        int64_t start = spread_offset(t->rank, t->shape, a->strides, i) * bits / 8, bytes = bits < 8 ? 1 : bits / 8;
         written[i] = sim_is_initialised(r->device, a->value + (uint64_t)start, bytes, &first);
     }
-    return written;
+    for (int64_t i = 0; i < t->count; i++)
+        all = all && written[i];
+    return all ? NULL : written;
 }
 
 // ---- out ----------------------------------------------------------------------------------------------------------
@@ -190,7 +194,8 @@ static bool is_expected(const run_state *r, const run_argument *a)
 void cmd_run_show_results(run_state *r)
 {
     for (size_t i = 0; i < r->arguments.len; i++) {
-        const run_argument *a = &r->arguments.at[i];
+        run_argument *a = &r->arguments.at[i];
+        cmd_run_fetch(r, a);
         if (a->prints || (a->is_tensor && a->is_written && !a->save && !is_expected(r, a)))
             print_tensor(r, a);
         if (a->save)

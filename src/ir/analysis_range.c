@@ -214,14 +214,14 @@ static ir_range shift(ir_op op, ir_range a, ir_range by, const ir_type *t)
 
 // ---- leaves --------------------------------------------------------------------------------------------------------
 
-// Where a kernel runs, sizes that are extents are at least 1, which each launch checks; a host function may be called with
-// empty tensors.
+// Where a kernel runs, sizes that are extents are at least 1, which each launch checks, unless they are said to be 0 at
+// times; a host function may be called with empty tensors.
 static ir_range declared_range(const ir_env *env, const ir_var *v)
 {
     ir_range r = ir_range_of_type(v->type);
     bool is_in_kernel = env->func && env->func->kind != IR_HOST_FUNC;
     if (v->is_size)
-        r.min = larger(r.min, is_in_kernel && ir_is_extent(env->func, v) ? 1 : 0);
+        r.min = larger(r.min, is_in_kernel && !v->may_be_zero && ir_is_extent(env->func, v) ? 1 : 0);
     return v->has_range ? meet(r, (ir_range){v->min, v->max}) : r;
 }
 

@@ -82,6 +82,7 @@ struct ir_var {
     ir_role role;
     bool is_mutable;   // assigned after its declaration; others are single-assignment
     bool is_size;      // a dynamic size parameter: 1 <= value (of dimensions) and the facts below
+    bool may_be_zero;  // sizes: 0 <= value, also of dimensions
     src_span span;
     ir_tensor *tensor; // of TENSOR type: shape, layout; else NULL
     ir_tensor_map *map; // of TENSOR_MAP type: what it describes; else NULL
@@ -101,7 +102,8 @@ struct ir_tensor {
     ir_expr **shape;
     // Placement: exactly one of the three.
     const tm_layout *layout;  // static layout (shape constant)
-    ir_expr **strides;        // element strides as expressions, for dynamic shapes (row-major unless the author said else)
+    ir_expr **strides;        // element strides as expressions, for dynamic shapes (row-major unless [is_strided])
+    bool is_strided;          // a parameter whose strides its arguments say, not its shape
     const tm_map *map;        // a register tensor distributed over the workers: element -> (worker, slot)
     ir_expr *worker;          // with [map]: the worker that executes, as an expression
     int align_bytes;          // guaranteed alignment of the first element; 0: that of the element type
@@ -115,7 +117,7 @@ struct ir_tensor {
 enum { IR_MAP_MAX_RANK = 5, IR_MAP_MAX_BOX = 256 };
 
 struct ir_tensor_map {
-    ir_var *tensor;            // a parameter of the same kernel: in global memory, row-major, rank 1 … IR_MAP_MAX_RANK
+    ir_var *tensor;            // a parameter of the same kernel: in global memory, rows without gaps, rank 1 … IR_MAP_MAX_RANK
     int box[IR_MAP_MAX_RANK];  // elements that one copy moves, by axis of the tensor
     int swizzle;               // bytes of the pattern in shared memory: 0, 32, 64, 128
     int l2_promotion;          // bytes around that reads from memory bring to L2: 0, 64, 128, 256

@@ -374,7 +374,7 @@ static void print_placement(printer *p, const ir_tensor *t)
         tm_layout_print(t->layout, p->out);
     }
     if (t->strides) {
-        str_adds(p->out, " strides(");
+        str_adds(p->out, t->is_strided ? " strided(" : " strides(");
         print_args(p, t->strides, t->rank);
         str_addc(p->out, ')');
     }
@@ -423,7 +423,7 @@ static void print_var(printer *p, const ir_var *v, bool shows_mutable)
     if (shows_mutable && v->is_mutable)
         str_adds(p->out, " mut");
     if (v->is_size)
-        str_adds(p->out, " size");
+        str_adds(p->out, v->may_be_zero ? " size(0)" : " size");
     if (v->has_range)
         str_addf(p->out, " range(%lld, %lld)", (long long)v->min, (long long)v->max);
     if (v->divisor != 1)

@@ -42,6 +42,13 @@ static ir_expr **read_fixed_exprs(reader *r, const char *open, const char *close
     return list;
 }
 
+static void read_strided(reader *r, ir_tensor *t)
+{
+    int count;
+    t->strides = read_fixed_exprs(r, "(", ")", &count, t->rank);
+    t->is_strided = true;
+}
+
 static bool read_placement(reader *r, ir_tensor *t)
 {
     int count;
@@ -51,6 +58,8 @@ static bool read_placement(reader *r, ir_tensor *t)
         t->layout = ir_read_layout(r);
     else if (ir_read_take_word(r, "strides"))
         t->strides = read_fixed_exprs(r, "(", ")", &count, t->rank);
+    else if (ir_read_take_word(r, "strided"))
+        read_strided(r, t);
     else if (ir_read_take_word(r, "map"))
         t->map = ir_read_map(r);
     else if (ir_read_take_word(r, "worker"))
@@ -85,6 +94,17 @@ static void read_tensor(reader *r, ir_var *v, const ir_type *elem)
         continue;
 }
 
+// size, size(0)
+static bool read_may_be_zero(reader *r)
+{
+    if (!ir_read_at_sign(r, "("))
+        return false;
+    ir_read_open(r, "(");
+    ir_read_int_in(r, 0, 0);
+    ir_read_close(r, ")");
+    return true;
+}
+
 static bool read_fact(reader *r, ir_var *v)
 {
     if (!ir_read_continues(r))
@@ -93,6 +113,7 @@ static bool read_fact(reader *r, ir_var *v)
         v->is_mutable = true;
     } else if (ir_read_take_word(r, "size")) {
         v->is_size = true;
+        v->may_be_zero = read_may_be_zero(r);
     } else if (ir_read_take_word(r, "range")) {
         v->has_range = true;
         ir_read_open(r, "(");

@@ -88,6 +88,8 @@ static void check_placement(verifier *v, const ir_tensor *t)
         check_static_layout(v, t);
     for (int i = 0; t->strides && i < t->rank; i++)
         check_extent(v, t->strides[i], "a stride");
+    if (t->is_strided && t->space != IR_GLOBAL)
+        ir_verify_broken(v, "only a parameter in global memory is strided");
     if (!t->map)
         return;
     if (v->low)

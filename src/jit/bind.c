@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/spread.h"
 #include "jit/jit.h"
 
 static const char *entry_of(const jit_frame *f)
@@ -24,10 +25,11 @@ void jit_frame_init(jit_frame *f, const jit_kernel *kernel, void *room)
     f->values = room;
     f->bits = (uint64_t *)(f->values + count);
     f->addresses = (void **)(f->bits + count);
-    f->tensors = (hdsrt_tensor_value *)(f->addresses + count + kernel->map_count);
+    f->tensors = (hdsrt_strided_value *)(f->addresses + count + kernel->map_count);
     f->extents = (int64_t *)(f->tensors + tensors);
     // The driver wants them at multiples of their alignment, which the room has not.
-    uintptr_t behind = (uintptr_t)(f->extents + kernel->extent_count), unit = _Alignof(hdsrt_tensor_map);
+    f->strides = f->extents + kernel->extent_count;
+    uintptr_t behind = (uintptr_t)(f->strides + kernel->extent_count), unit = _Alignof(hdsrt_tensor_map);
     f->maps = (hdsrt_tensor_map *)((behind + unit - 1) / unit * unit);
 }
 
@@ -155,6 +157,41 @@ static hdsrt_status learn_sizes(jit_frame *f, const jit_parameter *p, const int6
     return HDSRT_OK;
 }
 
+// Whether a DLPack tensor said what its extents are.
+static bool has_extents(const hds_argument *arguments, int i)
+{
+    return arguments[i].kind == HDS_ARG_TENSOR && arguments[i].value.tensor;
+}
+
+// The same of strides, once all extents have told what they know: those of more than one element first, then the others.
+static hdsrt_status learn_from_strides(jit_frame *f, const jit_parameter *p, bool from_idle)
+{
+    for (int d = 0; d < p->shown.ndim; d++) {
+        const jit_amount *stride = &p->strides[d];
+        int i = stride->kind == JIT_AMOUNT_NAME ? (int)stride->number : -1;
+        bool is_idle = f->extents[p->first_extent + d] <= 1;
+        if (i < 0 || f->kernel->parameters[i].shown.kind != HDS_SIZE || is_known(f, i) || is_idle != from_idle)
+            continue;
+        hdsrt_status status = set_size(f, i, f->strides[p->first_extent + d], p->shown.name);
+        if (status)
+            return status;
+    }
+    return HDSRT_OK;
+}
+
+static hdsrt_status learn_strides(jit_frame *f, const hds_argument *arguments)
+{
+    hdsrt_status status = HDSRT_OK;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < f->kernel->count && !status; i++) {
+            const jit_parameter *p = &f->kernel->parameters[i];
+            if (p->strides && has_extents(arguments, i))
+                status = learn_from_strides(f, p, pass);
+        }
+    }
+    return status;
+}
+
 static hdsrt_status check_sizes(const jit_frame *f)
 {
     for (int i = 0; i < f->kernel->count; i++) {
@@ -172,7 +209,8 @@ static void keep_address(jit_frame *f, int i, const void *address)
     const jit_parameter *p = &f->kernel->parameters[i];
     keep(f, i, (jit_value){.kind = JIT_OTHER}, (uint64_t)(uintptr_t)address);
     if (p->tensor >= 0)
-        f->tensors[p->tensor] = (hdsrt_tensor_value){address, f->extents + p->first_extent};
+        f->tensors[p->tensor] = (hdsrt_strided_value){address, f->extents + p->first_extent,
+                                                      p->strides ? f->strides + p->first_extent : NULL};
 }
 
 static bool is_row_major(const hdsrt_tensor *t)
@@ -185,6 +223,31 @@ static bool is_row_major(const hdsrt_tensor *t)
             return false;
     }
     return true;
+}
+
+// As hdsrt_check_dlpack_strided: the stride of one element is that of row-major order.
+static int64_t stride_of(const hdsrt_tensor *t, int axis)
+{
+    int64_t dense = 1;
+    if (t->strides && t->shape[axis] > 1)
+        return t->strides[axis];
+    for (int d = t->ndim - 1; d > axis; d--) {
+        if (t->shape[d] > 1 && !mul_checked(dense, t->shape[d], &dense))
+            return INT64_MAX;
+    }
+    return dense;
+}
+
+static hdsrt_status keep_strides(jit_frame *f, const jit_parameter *p, const hdsrt_tensor *t)
+{
+    for (int d = 0; d < t->ndim; d++) {
+        int64_t stride = stride_of(t, d);
+        if (stride < 0)
+            return FAIL(f, p, "has a stride of %" PRId64 " elements along axis %d, and it has to be at least 0",
+                        stride, d);
+        f->strides[p->first_extent + d] = stride;
+    }
+    return HDSRT_OK;
 }
 
 static bool is_empty(const hdsrt_tensor *t)
@@ -206,7 +269,7 @@ static hdsrt_status check_host(const jit_frame *f, const jit_parameter *p, const
     if (t->device.device_type != HOST && t->device.device_type != PINNED_HOST && t->device.device_type != MANAGED)
         return FAIL(f, p, "is not in host memory, which the simulator works on (device type %d)",
                     (int)t->device.device_type);
-    if (!is_empty(t) && !is_row_major(t))
+    if (!p->strides && !is_empty(t) && !is_row_major(t))
         return FAIL(f, p, "has gaps between its elements, or another order than row by row");
     if (!is_empty(t) && !t->data)
         return FAIL(f, p, "is null");
@@ -230,7 +293,10 @@ static hdsrt_status take_dlpack(jit_frame *f, int i, const hdsrt_tensor *t, jit_
     if (!t)
         return FAIL(f, p, "is null instead of a tensor");
     hdsrt_status status = check_rank(f, p, t);
-    if (!status && purpose == JIT_TO_LAUNCH)
+    if (!status && purpose == JIT_TO_LAUNCH && p->strides)
+        status = hdsrt_check_dlpack_strided(entry_of(f), &f->kernel->rules[p->tensor], t, &data,
+                                            f->strides + p->first_extent);
+    else if (!status && purpose == JIT_TO_LAUNCH)
         status = hdsrt_check_dlpack(entry_of(f), &f->kernel->rules[p->tensor], t, &data);
     if (!status && purpose == JIT_TO_SIMULATE)
         status = check_host(f, p, t, &data);
@@ -238,7 +304,9 @@ static hdsrt_status take_dlpack(jit_frame *f, int i, const hdsrt_tensor *t, jit_
         return status;
     keep_address(f, i, data);
     memcpy(f->extents + p->first_extent, t->shape, (size_t)t->ndim * sizeof(int64_t));
-    return learn_sizes(f, p, t->shape);
+    if (p->strides && purpose != JIT_TO_LAUNCH)
+        status = keep_strides(f, p, t);
+    return status ? status : learn_sizes(f, p, t->shape);
 }
 
 static hdsrt_status take_tensor(jit_frame *f, int i, const hds_argument *a, jit_purpose purpose)
@@ -262,12 +330,6 @@ static hdsrt_status take_pointer(jit_frame *f, int i, const hds_argument *a)
     return HDSRT_OK;
 }
 
-// Whether a DLPack tensor said what its extents are.
-static bool has_extents(const hds_argument *arguments, int i)
-{
-    return arguments[i].kind == HDS_ARG_TENSOR && arguments[i].value.tensor;
-}
-
 static hdsrt_status check_extent(jit_frame *f, const jit_parameter *p, int axis, bool is_given)
 {
     int64_t expected = 0, *extent = &f->extents[p->first_extent + axis];
@@ -278,6 +340,34 @@ static hdsrt_status check_extent(jit_frame *f, const jit_parameter *p, int axis,
     if (is_given)
         return hdsrt_check_extent(entry_of(f), p->shown.name, axis, *extent, expected, p->shown.shape[axis]);
     *extent = expected;
+    return HDSRT_OK;
+}
+
+static hdsrt_status check_stride(jit_frame *f, const jit_parameter *p, int axis, const hdsrt_tensor *given)
+{
+    int64_t expected = 0, *stride = &f->strides[p->first_extent + axis];
+    jit_trouble trouble = jit_amount_evaluate(&p->strides[axis], f->values, &expected);
+    hdsrt_status status = HDSRT_OK;
+    if (trouble)
+        return FAIL(f, p, "has the stride '%s' along axis %d: %s", p->shown.strides[axis], axis,
+                    jit_trouble_text(trouble));
+    if (given)
+        status = hdsrt_check_stride(entry_of(f), p->shown.name, given, axis, expected, p->shown.strides[axis]);
+    *stride = expected;
+    return status;
+}
+
+static hdsrt_status check_strides(jit_frame *f, const hds_argument *arguments)
+{
+    for (int i = 0; i < f->kernel->count; i++) {
+        const jit_parameter *p = &f->kernel->parameters[i];
+        const hdsrt_tensor *given = p->strides && has_extents(arguments, i) ? arguments[i].value.tensor : NULL;
+        for (int d = 0; p->strides && d < p->shown.ndim; d++) {
+            hdsrt_status status = check_stride(f, p, d, given);
+            if (status)
+                return status;
+        }
+    }
     return HDSRT_OK;
 }
 
@@ -296,37 +386,22 @@ static hdsrt_status check_shapes(jit_frame *f, const hds_argument *arguments)
 
 // ---- tensors of the host ---------------------------------------------------------------------------------------
 
-static bool bytes_of(const jit_frame *f, const jit_parameter *p, int64_t *bytes)
+static spread spread_of(const jit_frame *f, int i)
 {
-    int64_t bits = p->type == DT_NONE ? 64 : dt_bits(p->type), count = 1;
-    bool fits = true, is_none = false;
-    for (int d = 0; d < p->shown.ndim; d++) {
-        int64_t extent = f->extents[p->first_extent + d];
-        if (extent < 0)
-            return false;
-        is_none = is_none || extent == 0;
-        fits = fits && mul_checked(count, extent, &count);
-    }
-    *bytes = 0;
-    if (is_none)
-        return true;
-    fits = fits && mul_checked(count, bits, &count);
-    *bytes = (count + 7) / 8;
-    return fits && count < INT64_MAX - 7;
-}
-
-static bool meet(uint64_t a, int64_t a_bytes, uint64_t b, int64_t b_bytes)
-{
-    return a_bytes && b_bytes && a < b + (uint64_t)b_bytes && b < a + (uint64_t)a_bytes;
+    const jit_parameter *p = &f->kernel->parameters[i];
+    return (spread){.address = f->bits[i],
+                    .bits = p->type == DT_NONE ? 64 : dt_bits(p->type),
+                    .rank = p->shown.ndim,
+                    .shape = f->tensors[p->tensor].shape,
+                    .strides = f->tensors[p->tensor].strides};
 }
 
 static hdsrt_status check_host_pair(const jit_frame *f, int i, int k)
 {
     const jit_parameter *p = &f->kernel->parameters[i], *q = &f->kernel->parameters[k];
-    int64_t p_bytes, q_bytes;
-    bytes_of(f, p, &p_bytes);
-    bytes_of(f, q, &q_bytes);
-    if (!(p->shown.is_written || q->shown.is_written) || !meet(f->bits[i], p_bytes, f->bits[k], q_bytes))
+    spread a = spread_of(f, i), b = spread_of(f, k);
+    bool may_meet = (p->shown.is_written || q->shown.is_written) && spread_measure(&a) && spread_measure(&b);
+    if (!may_meet || !spread_meet(&a, &b))
         return HDSRT_OK;
     return FAIL(f, p, "and '%s' overlap, and '%s' is written", q->shown.name,
                 (q->shown.is_written ? q : p)->shown.name);
@@ -336,13 +411,17 @@ static hdsrt_status check_host_tensors(const jit_frame *f)
 {
     for (int i = 0; i < f->kernel->count; i++) {
         const jit_parameter *p = &f->kernel->parameters[i];
-        int64_t bytes = 0;
         if (p->tensor < 0)
             continue;
-        if (!bytes_of(f, p, &bytes))
-            return FAIL(f, p, "has a negative extent, or more elements than there are addresses");
-        if (bytes && !f->bits[i])
+        spread s = spread_of(f, i);
+        if (!spread_measure(&s))
+            return FAIL(f, p, "has a negative extent or stride, or more elements than there are addresses");
+        if (s.bytes && !f->bits[i])
             return FAIL(f, p, "is null");
+        int axis = s.bytes && p->shown.is_written ? spread_folded_axis(&s) : -1;
+        if (axis >= 0)
+            return FAIL(f, p, "is written, and elements of it lie on one another: its stride along axis %d is %" PRId64,
+                        axis, s.strides[axis]);
         for (int k = 0; k < i; k++) {
             hdsrt_status status = f->kernel->parameters[k].tensor >= 0 ? check_host_pair(f, k, i) : HDSRT_OK;
             if (status)
@@ -437,15 +516,19 @@ hdsrt_status jit_bind(jit_frame *f, const hds_argument *arguments, size_t count,
     if (!status)
         status = take_all(f, arguments, (int)count, purpose);
     if (!status)
+        status = learn_strides(f, arguments);
+    if (!status)
         status = check_sizes(f);
     if (!status)
         status = check_shapes(f, arguments);
+    if (!status)
+        status = check_strides(f, arguments);
     if (!status && purpose == JIT_TO_LAUNCH)
         status = check_assumptions(f);
     if (!status && purpose == JIT_TO_SIMULATE)
         status = check_host_tensors(f);
     if (!status && purpose == JIT_TO_LAUNCH)
-        status = hdsrt_check_tensors(entry_of(f), k->rules, f->tensors, k->tensor_count);
+        status = hdsrt_check_strided(entry_of(f), k->rules, f->tensors, k->tensor_count);
     return status;
 }
 

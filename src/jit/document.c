@@ -188,6 +188,7 @@ static bool read_parameter(reader *r, const json_t *object, jit_parameter *p)
     if (!kind || !p->shown.name || !p->shown.dtype || !kind_of(r, kind, &p->shown.kind))
         return false;
     p->shown.is_written = is_set(object, "written");
+    p->may_be_zero = is_set(object, "may_be_zero");
     read_type(p->shown.dtype, &p->type, &p->lanes);
     p->bytes = bytes_of(p);
     return check_type(r, p) && read_facts(r, object, p);
@@ -232,6 +233,26 @@ static bool read_shape(reader *r, const json_t *object, const names *n, jit_para
     return true;
 }
 
+// Strides of its own, or none. Vectors have none.
+static bool read_strides(reader *r, const json_t *object, const names *n, jit_parameter *p)
+{
+    const json_t *strides = json_object_get(object, "strides");
+    if (!strides || json_is_null(strides))
+        return true;
+    if (json_array_size(strides) != (size_t)p->shown.ndim || p->lanes || !json_is_array(strides))
+        return fail(r, "the strides of '%s' are no list of %d", p->shown.name, p->shown.ndim);
+    jit_amount *amounts = ARENA_ARRAY(r->arena, jit_amount, p->shown.ndim);
+    const char **texts = ARENA_ARRAY(r->arena, const char *, p->shown.ndim);
+    for (int i = 0; i < p->shown.ndim; i++) {
+        if (!amount_of(r, json_array_get(strides, (size_t)i), n, p->shown.name, &amounts[i]))
+            return false;
+        texts[i] = amount_text(r, &amounts[i]);
+    }
+    p->strides = amounts;
+    p->shown.strides = texts;
+    return true;
+}
+
 static hdsrt_tensor_rule rule_of(const jit_parameter *p)
 {
     static const hdsrt_dtype address = {1, 64};  // unsigned
@@ -251,7 +272,8 @@ static bool read_tensors(reader *r, const json_t *list, const names *n, jit_kern
         jit_parameter *p = &k->parameters[i];
         if (p->shown.kind != HDS_TENSOR)
             continue;
-        if (!read_shape(r, json_array_get(list, (size_t)i), n, k->parameters, p))
+        if (!read_shape(r, json_array_get(list, (size_t)i), n, k->parameters, p) ||
+            !read_strides(r, json_array_get(list, (size_t)i), n, p))
             return false;
         p->tensor = k->tensor_count;
         p->first_extent = k->extent_count;
@@ -374,7 +396,7 @@ static size_t frame_bytes_of(const jit_kernel *k)
 {
     size_t parameters = (size_t)k->count, tensors = (size_t)k->tensor_count, maps = (size_t)k->map_count;
     return parameters * (sizeof(jit_value) + sizeof(uint64_t)) + (parameters + maps) * sizeof(void *) +
-           tensors * sizeof(hdsrt_tensor_value) + (size_t)k->extent_count * sizeof(int64_t) +
+           tensors * sizeof(hdsrt_strided_value) + 2 * (size_t)k->extent_count * sizeof(int64_t) +
            (maps ? (maps + 1) * sizeof(hdsrt_tensor_map) : 0);
 }
 

@@ -31,6 +31,8 @@ typedef struct jit_parameter {
     bool is_extent;           // sizes: some tensor has it as an extent
     int first_extent;         // tensors: where its extents begin among those of all tensors
     const jit_amount *shape;  // tensors: shown.ndim
+    const jit_amount *strides;  // tensors whose strides are their own: shown.ndim; NULL: row-major
+    bool may_be_zero;         // sizes: also as extents
     int64_t min, max, divisor;  // integers: what the declaration says of them
 } jit_parameter;
 
@@ -86,8 +88,8 @@ typedef struct jit_frame {
     jit_value *values;            // by parameter
     uint64_t *bits;               // by parameter: scalars, sizes and addresses as passed
     void **addresses;             // by parameter, then by map: where what is passed stands
-    hdsrt_tensor_value *tensors;  // by tensor
-    int64_t *extents;             // of all tensors
+    hdsrt_strided_value *tensors; // by tensor
+    int64_t *extents, *strides;   // of all tensors
     hdsrt_tensor_map *maps;
 } jit_frame;
 

@@ -62,7 +62,7 @@ static hdsrt_status check_sizes(const jit_frame *f, const hdsrt_extents *extents
     bool is_empty = !extents->grid[0] || !extents->grid[1] || !extents->grid[2];
     for (int i = 0; i < k->count && !is_empty; i++) {
         const jit_parameter *p = &k->parameters[i];
-        if (p->shown.kind == HDS_SIZE && p->is_extent && !f->values[i].u.integer)
+        if (p->shown.kind == HDS_SIZE && p->is_extent && !p->may_be_zero && !f->values[i].u.integer)
             return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
                               "'%s': '%s' is 0, and where a kernel runs its extents are at least 1", k->launch.name,
                               p->shown.name);
@@ -79,9 +79,10 @@ static hdsrt_status make_maps(jit_frame *f, const hdsrt_extents *extents)
     bool is_empty = !extents->grid[0] || !extents->grid[1] || !extents->grid[2];
     for (int i = 0; i < k->map_count; i++) {
         const jit_parameter *p = &k->parameters[k->maps[i].parameter];
-        const hdsrt_tensor_value *tensor = &f->tensors[p->tensor];
+        const hdsrt_strided_value *tensor = &f->tensors[p->tensor];
         hdsrt_tiling tiling = k->maps[i].tiling;
         tiling.shape = tensor->shape;
+        tiling.strides = tensor->strides;
         f->addresses[k->count + i] = &f->maps[i];
         hdsrt_status status =
             is_empty ? HDSRT_OK

@@ -59,7 +59,7 @@ static bool no_room(ms_session *s, int64_t wanted, int64_t available)
 // ---- contents ---------------------------------------------------------------------------------------------------
 
 // The given bytes over and over: what is there is doubled until it is enough.
-static bool fill(ms_session *s, char *to, const ms_argument *a)
+bool ms_buffer_fill(ms_session *s, char *to, const ms_argument *a)
 {
     if (!a->data_bytes)
         return !a->bytes || !hdsrt_fill(to, 0xff, 1, a->bytes, s->stream);
@@ -84,7 +84,7 @@ static bool add_tensor(ms_session *s, ms_buffers *b, const ms_argument *a, int i
         VEC_PUSH(s->arena, &b->owned, address);
     b->arguments[set * b->count + index] = hds_pointer(address);
     if (set == 0)
-        return fill(s, address, a);
+        return ms_buffer_fill(s, address, a);
     return !a->bytes || !hdsrt_copy(address, b->arguments[index].value.pointer, a->bytes, s->stream);
 }
 

@@ -136,9 +136,8 @@ static bool compile(ms_session *s, const hds_source *source, const hds_compile_o
     return hds_compile(s->compiler, source, options, program) == HDS_OK || not_compiled(s, *program);
 }
 
-static bool compile_file(ms_session *s)
+hds_compile_options ms_compile_options(const ms_options *o)
 {
-    const ms_options *o = &s->options;
     hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
     options.arch = o->arch->name;
     options.defines = o->defines;
@@ -147,7 +146,13 @@ static bool compile_file(ms_session *s)
     options.entry_count = (size_t)o->entry_count;
     options.include_dirs = o->include_folders;
     options.include_dir_count = (size_t)o->include_count;
-    return compile(s, &(hds_source){.name = o->source}, &options, &s->program);
+    return options;
+}
+
+static bool compile_file(ms_session *s)
+{
+    const hds_compile_options options = ms_compile_options(&s->options);
+    return compile(s, &(hds_source){.name = s->options.source}, &options, &s->program);
 }
 
 static bool compile_empty(ms_session *s)
@@ -180,14 +185,22 @@ void ms_move(ms_session *s, arena *a, diag_context *diags)
     s->diags = diags;
 }
 
-bool ms_load(ms_session *s, const char *name, dtype peak)
+hds_compiler *ms_compiler(ms_session *s)
 {
     hds_compiler_options options = HDS_COMPILER_OPTIONS_INIT;
     options.nvrtc = s->options.nvrtc;
+    options.cache_dir = s->options.cache_dir;
+    if (!s->compiler && hds_compiler_new(&options, &s->compiler))
+        not_compiled(s, NULL);
+    return s->compiler;
+}
+
+bool ms_load(ms_session *s, const char *name, dtype peak)
+{
     if (hdsrt_use_device(s->record.machine.device))
         return ms_failed(s, "opening");
-    if (hds_compiler_new(&options, &s->compiler))
-        return not_compiled(s, NULL);
+    if (!ms_compiler(s))
+        return false;
     if (!compile_file(s) || !compile_empty(s))
         return false;
     s->kernel = hds_program_kernel(s->program, name);

@@ -32,6 +32,7 @@ typedef struct ms_options {
     int define_count, entry_count, include_count;
     const arch *arch;              // compiled for; NULL: the GPU's own
     const char *nvrtc;             // NULL: where it usually is
+    const char *cache_dir;         // of libhds; NULL: the usual one
     ms_method method;
     double min_seconds;            // least time that the kernel of a row runs while it is measured
     double warm_up_seconds;        // before
@@ -98,6 +99,9 @@ typedef struct ms_kernel {
 
 typedef struct ms_session ms_session;
 
+// What libhds is told to compile for this.
+hds_compile_options ms_compile_options(const ms_options *o);
+
 // Opens the GPU. False after reporting HDS0648.
 bool ms_open(arena *a, diag_context *diags, const ms_options *options, ms_session **session);
 // From here on memory is taken from [a], and reports go to [diags].
@@ -114,6 +118,9 @@ bool ms_close(ms_session *s);
 double ms_peak_bandwidth(const ms_machine *m);
 double ms_peak_ops(const ms_machine *m, dtype t);
 
+// An integer expression over the arguments' sizes and scalars, which is not negative. NULL, or why it has no value.
+const char *ms_amount(arena *a, const char *text, const ms_argument *arguments, int count, int64_t *out);
+
 // What one run says: of the session, or read back from its file.
 typedef struct ms_record {
     ms_machine machine;
@@ -127,6 +134,41 @@ typedef struct ms_record {
 const ms_record *ms_record_of(const ms_session *s);
 void ms_report_text(const ms_record *r, str_buf *out);
 void ms_report_json(const ms_record *r, str_buf *out);
+
+// ---- contest.c ----------------------------------------------------------------------------------------------------------
+
+// One of several kernels for the same work.
+typedef struct ms_rival {
+    const char *name;            // for messages
+    const char *entry;           // what is compiled: "matmul[f16, 128]"
+    hds_program *program;        // of ms_rival_load
+    const hds_kernel *kernel;    // its only one
+    const ms_argument *arguments;  // in the order of the kernel's parameters; set by the caller
+    int count;
+    // Of a contest:
+    const char *failure;         // NULL, or why it could not be compiled or launched, or is wrong
+    bool is_wrong;               // what it gives is not what the first one gave
+    ms_summary time;             // seconds
+    bool is_dropped;             // was clearly slower, and not measured to the end
+} ms_rival;
+
+// Compiles it. Where that fails [failure] says why. False, after reporting, where nothing can be compiled.
+bool ms_rival_load(ms_session *s, ms_rival *r);
+void ms_rival_free(ms_rival *r);
+
+typedef struct ms_judging {
+    // NULL, or how the parameter [name] of the rival differs from that of the first; pieces of [bytes] bytes of both.
+    const char *(*differs)(void *user, const char *name, dtype type, const void *first, const void *now, int64_t bytes);
+    void *differs_user;
+    void (*progress)(void *user, int rounds, int most);  // between rounds; NULL: nobody looks
+    void *user;
+    uint64_t seed;  // of the order in which they take turns
+} ms_judging;
+
+// Runs them on the same tensors, compares what they write with what the first that runs has written, and measures those
+// that give the same: in rounds, in an order that changes. What is clearly slower is dropped on the way. False after
+// reporting, or where it was stopped: the times mean nothing then.
+bool ms_contest(ms_session *s, ms_rival *rivals, int count, const ms_judging *judging);
 
 // ---- compare.c ----------------------------------------------------------------------------------------------------------
 

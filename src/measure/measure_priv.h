@@ -61,6 +61,8 @@ int ms_sets(int64_t set_bytes, int64_t l2_bytes, int64_t free_bytes);
 // False after reporting HDS0750 or HDS0647.
 bool ms_buffers_make(ms_session *s, const ms_argument *arguments, int count, int64_t moved, ms_buffers *out);
 void ms_buffers_free(ms_session *s, ms_buffers *b);
+// Puts what is in the tensor at the beginning to [to].
+bool ms_buffer_fill(ms_session *s, char *to, const ms_argument *a);
 
 // ---- timing.c -----------------------------------------------------------------------------------------------------------
 
@@ -80,11 +82,16 @@ typedef struct ms_work {
 
 // Runs [work] for so long, finds how many launches make a sample, and makes the graph. False after reporting.
 bool ms_warm_up(ms_session *s, ms_work *work, double seconds);
+// Waits for the stream. False after reporting, also where it takes too long.
+bool ms_wait(ms_session *s, const ms_work *work);
 // Seconds of one launch. False after reporting.
 bool ms_sample(ms_session *s, ms_work *work, double *seconds);
 // The clocks while [work] runs.
 bool ms_state_under(ms_session *s, ms_work *work, ms_state *out);
 void ms_work_free(ms_session *s, ms_work *work);
+
+// The compiler of the session, which is made when it is first asked for. NULL after reporting.
+hds_compiler *ms_compiler(ms_session *s);
 
 // ---- machine.c ----------------------------------------------------------------------------------------------------------
 

@@ -28,10 +28,9 @@ static jit_value value_of(const ms_argument *a)
     return (jit_value){.kind = JIT_INTEGER, .u.integer = dt_is_int(a->type) ? dt_wrap_int(a->type, (int64_t)a->value) : a->value != 0};
 }
 
-// --flops and --bytes. Tensors have no value there.
-static bool evaluate(ms_session *s, const char *option, const char *text, const ms_argument *arguments, int count, int64_t *out)
+// Tensors have no value there.
+const char *ms_amount(arena *a, const char *text, const ms_argument *arguments, int count, int64_t *out)
 {
-    arena *a = s->arena;
     const char **names = ARENA_ARRAY(a, const char *, count + 1), *why = NULL;
     jit_value *values = ARENA_ARRAY(a, jit_value, count + 1);
     for (int i = 0; i < count; i++) {
@@ -43,9 +42,18 @@ static bool evaluate(ms_session *s, const char *option, const char *text, const 
     if (jit_amount_compile(a, text, names, count, &amount, &why)) {
         trouble = jit_amount_evaluate(&amount, values, out);
         if (trouble == JIT_FINE && *out >= 0)
-            return true;
+            return NULL;
         why = trouble == JIT_FINE ? "it is negative" : jit_trouble_text(trouble);
     }
+    return why;
+}
+
+// --flops and --bytes.
+static bool evaluate(ms_session *s, const char *option, const char *text, const ms_argument *arguments, int count, int64_t *out)
+{
+    const char *why = ms_amount(s->arena, text, arguments, count, out);
+    if (!why)
+        return true;
     diag *d = diag_report(s->diags, HDS0754, nowhere, option, text, why);
     diag_help(d, "write an integer expression over the sizes and scalars of the kernel, as in 2 * m * n * k");
     return false;

@@ -59,7 +59,7 @@ static bool flush_cache(ms_session *s)
            ms_failed(s, "flushing the cache");
 }
 
-static bool wait_for(ms_session *s, const ms_work *work)
+bool ms_wait(ms_session *s, const ms_work *work)
 {
     int result = hdsrt_driver_wait(s->cuda, s->stream, s->options.gpu_seconds);
     if (result != HDSRT_CUDA_NOT_READY)
@@ -81,7 +81,7 @@ bool ms_sample(ms_session *s, ms_work *work, double *seconds)
         return false;
     work->host_seconds += ms_now() - start;
     if (!ms_check(s, s->cuda->event_record(s->end, s->stream), work->what) ||
-        !wait_for(s, work) || !ms_check(s, s->cuda->event_synchronize(s->end), work->what) ||
+        !ms_wait(s, work) || !ms_check(s, s->cuda->event_synchronize(s->end), work->what) ||
         !ms_check(s, s->cuda->event_elapsed(&milliseconds, s->begin, s->end), work->what))
         return false;
     work->device_seconds += milliseconds * 1e-3;
@@ -131,5 +131,5 @@ bool ms_state_under(ms_session *s, ms_work *work, ms_state *out)
             return false;
     }
     *out = ms_nvml_state(s->nvml);
-    return wait_for(s, work);
+    return ms_wait(s, work);
 }

@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "pipeline/keep.h"
+#include "pipeline/remarks.h"
 #include "pipeline/usage.h"
 #include "toolchain/log.h"
 #include "toolchain/nvrtc.h"
 
-static bool wants_cubin(const pl_options *o)
+bool pl_wants_cubin(const pl_options *o)
 {
     return o->emit >= PL_CUBIN || o->resource_usage;
 }
@@ -34,7 +35,7 @@ tool_compile_options pl_nvrtc_options(pl_unit *u)
         extra[len++] = "--device-debug";
     return (tool_compile_options){
         .target = u->arch,
-        .cubin = wants_cubin(o),
+        .cubin = pl_wants_cubin(o),
         .line_info = o->line_info && !o->device_debug,
         .extra = extra,
         .extra_len = len,
@@ -54,20 +55,39 @@ bool pl_has_author_texts(const ir_module *m)
 // What NVRTC complains about is a text of the author, or else our own doing. The messages are mapped to the source.
 static bool report(pl_unit *u, const tool_result *result)
 {
-    if (tool_nvrtc_report(&u->diags, &u->memory, result))
+    tool_log log;
+    pl_facts_list facts;
+    pl_kernel_facts_of(u, &facts);
+    tool_log_parse(&u->memory, result->log, result->ptx, &log);
+    bool is_authors = pl_remarks_of_log(u, &facts, &log) > 0 || pl_has_author_texts(u->module);
+    if (tool_nvrtc_report(&u->diags, result, &log))
         return true;
-    bool is_ours = !pl_has_author_texts(u->module);
-    u->status = is_ours || result->status == TOOL_FAILED ? PL_INTERNAL : PL_ERRORS;
-    if (u->diags.all.len && is_ours)
+    u->status = !is_authors || result->status == TOOL_FAILED ? PL_INTERNAL : PL_ERRORS;
+    if (u->diags.all.len && !is_authors)
         diag_help(VEC_LAST(&u->diags.all), "this is a bug in hdsc: please report it, with the source and the CUDA text "
                                            "that '--emit=cu' writes");
     return false;
+}
+
+// ptxas names lines of the PTX. What it is kept with has the places of the source, so that they are known again later.
+static void locate(pl_unit *u, const tool_nvrtc *nvrtc, const tool_compile_options *options, tool_result *result)
+{
+    tool_result lined = *result;
+    tool_compile_options again = *options;
+    again.cubin = false;
+    again.line_info = true;
+    if (!tool_log_wants_places(result->log))
+        return;
+    if (!options->line_info && !tool_nvrtc_compile(nvrtc, &u->memory, &again, u->cuda.at, &lined))
+        return;
+    result->log = tool_log_locate(&u->memory, &u->sources, result->log, result->ptx, lined.ptx);
 }
 
 static bool compile(pl_unit *u, const tool_nvrtc *nvrtc, const tool_compile_options *options, tool_result *out)
 {
     size_t span = pl_span_begin(&u->times, options->cubin ? "NVRTC and ptxas" : "NVRTC", 0);
     tool_nvrtc_compile(nvrtc, &u->memory, options, u->cuda.at, out);
+    locate(u, nvrtc, options, out);
     pl_span_end(&u->times, span);
     u->origin = PL_COMPILED;
     return report(u, out);
@@ -126,7 +146,10 @@ bool pl_assemble(pl_unit *u)
     if (!find_or_compile(u, &options, &result))
         return false;
     u->code = (pl_code){.ptx = result.ptx, .cubin = result.cubin};
+    pl_facts_list facts;
+    pl_kernel_facts_of(u, &facts);
+    pl_remarks_of_ptx(u, &facts, result.ptx);
     if (options.cubin)
-        pl_usage(u, result.log);
+        pl_usage(u, &facts, result.log);
     return true;
 }

@@ -1,5 +1,7 @@
 #include "pipeline/evaluate.h"
 
+#include "pipeline/simulate.h"
+
 static src_file *add_text(pl_unit *u, const char *name, const char *text)
 {
     src_file *file = src_add(&u->sources, name, str_of(text));
@@ -33,4 +35,26 @@ pl_status pl_evaluate(pl_evaluation *e, const pl_options *options, const char *m
 void pl_evaluation_free(pl_evaluation *e)
 {
     pl_unit_free(&e->unit);
+}
+
+// ---- questions --------------------------------------------------------------------------------------------------
+
+static void ask(pl_unit *u)
+{
+    pl_asking *q = (pl_asking *)u;
+    const char **answers = ARENA_ARRAY(&u->memory, const char *, q->question->call_count + 1);
+    if (!pl_open_source(u, u->options->input))
+        return;
+    const tc_options options = pl_unit_elaboration(u);
+    if (tc_ask(&u->memory, &u->syms, &u->diags, u->file, &options, q->question, answers))
+        q->answers = answers;
+}
+
+pl_status pl_ask(pl_asking *asking, const pl_options *options, const tc_question *question, arena_oom *oom)
+{
+    *asking = (pl_asking){.question = question};
+    pl_unit_init(&asking->unit, options, options->archs[0], pl_now_us());
+    pl_unit_run_deep(&asking->unit, ask);
+    asking->unit.memory.oom = oom;
+    return asking->unit.status;
 }

@@ -15,3 +15,13 @@ typedef struct pl_evaluation {
 pl_status pl_evaluate(pl_evaluation *e, const pl_options *options, const char *map_text, const char *layout_text,
                       arena_oom *oom);
 void pl_evaluation_free(pl_evaluation *e);
+
+typedef struct pl_asking {
+    pl_unit unit;          // its diagnostics, its memory
+    const tc_question *question;
+    const char **answers;  // of the calls; NULL: it went wrong
+} pl_asking;
+
+// Asks a value of the file options.input (tc_ask). The answers live until pl_unit_free(&asking.unit). [oom]: as for
+// pl_job_init.
+pl_status pl_ask(pl_asking *asking, const pl_options *options, const tc_question *question, arena_oom *oom);

@@ -4,7 +4,7 @@
 
 #include "pipeline/json.h"
 
-// The language promises it of every tensor parameter (lang/reference.md, 10.1).
+// The language promises it of every tensor parameter that has no strides (lang/reference.md, 10.1).
 enum { TENSOR_ALIGNMENT = 16 };
 
 typedef struct describer {
@@ -103,7 +103,15 @@ static const char *type_name(describer *d, const ir_type *t)
 static int alignment_of(const ir_var *v)
 {
     int own = v->tensor->align_bytes;
-    return own > TENSOR_ALIGNMENT ? own : TENSOR_ALIGNMENT;
+    return own > TENSOR_ALIGNMENT || v->tensor->is_strided ? own : TENSOR_ALIGNMENT;
+}
+
+static void describe_strides(describer *d, const ir_tensor *t)
+{
+    pl_json_open_line(&d->json, "strides");
+    for (int i = 0; i < t->rank; i++)
+        amount(d, NULL, t->strides[i]);
+    pl_json_close(&d->json, ']');
 }
 
 static void describe_tensor(describer *d, const ir_var *v)
@@ -112,6 +120,8 @@ static void describe_tensor(describer *d, const ir_var *v)
     for (int i = 0; i < v->tensor->rank; i++)
         amount(d, NULL, v->tensor->shape[i]);
     pl_json_close(&d->json, ']');
+    if (v->tensor->is_strided)
+        describe_strides(d, v->tensor);
     pl_json_integer(&d->json, "alignment", alignment_of(v));
 }
 
@@ -127,6 +137,8 @@ static void describe_facts(describer *d, const ir_var *v)
         pl_json_integer(&d->json, "max", v->max);
     if (v->divisor > 1)
         pl_json_integer(&d->json, "multiple_of", v->divisor);
+    if (v->may_be_zero)
+        pl_json_bool(&d->json, "may_be_zero", true);
 }
 
 static void parameter(describer *d, size_t index)

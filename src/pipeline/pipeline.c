@@ -8,6 +8,7 @@
 // after errors, and not when what was asked for is made.
 
 #include "pipeline/interface.h"
+#include "pipeline/remarks.h"
 
 #include <string.h>
 
@@ -168,6 +169,13 @@ static bool output_ir(pl_unit *u)
     return u->options->emit != PL_HIR || print_ir(u);
 }
 
+// What the assembler would only ignore, or do slowly.
+static bool remark(pl_unit *u)
+{
+    pl_remarks_early(u);
+    return !u->diags.shown_errors;
+}
+
 // ---- CUDA -------------------------------------------------------------------------------------------------------
 
 static bool dump_cuda(pl_unit *u)
@@ -196,6 +204,7 @@ void pl_compile(pl_unit *u)
         && run_passes(u)  // dumps after each pass
         && output_ir(u)
         && pl_emit(u)
+        && remark(u)
         && dump_cuda(u)
         && output_cuda(u)
         && pl_assemble(u));

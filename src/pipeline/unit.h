@@ -77,5 +77,7 @@ const char *pl_unit_flags(pl_unit *u);
 void pl_compile(pl_unit *u);
 bool pl_emit(pl_unit *u);
 bool pl_assemble(pl_unit *u);
+// Whether machine code is asked for, so that ptxas runs.
+bool pl_wants_cubin(const pl_options *o);
 // Whether the author wrote ptx(…) or cuda(…) texts, which go into the CUDA text as they stand.
 bool pl_has_author_texts(const ir_module *m);

@@ -94,17 +94,29 @@ static void add_head(pl_unit *u)
 
 // ---- spills -----------------------------------------------------------------------------------------------------
 
-static void warn_of_spills(pl_unit *u, const ir_func *kernel, const tool_usage *usage)
+// The stack has arrays too, which the PTX asked for: those are no spills.
+static int64_t spilled_bytes(pl_unit *u, const tool_usage *usage)
 {
+    int64_t arrays = tool_ptx_local_bytes(u->code.ptx, usage->kernel);
+    return usage->stack_bytes > arrays ? usage->stack_bytes - arrays : usage->stack_bytes;
+}
+
+static void warn_of_spills(pl_unit *u, const pl_kernel_facts *k, const tool_usage *usage)
+{
+    enum { MANY_BYTES = 64 };
     if (usage->spill_store_bytes <= 0)
         return;
-    diag *d = diag_report(&u->diags, HDS0076, kernel->span, kernel->title ? kernel->title : kernel->name,
-                          usage->stack_bytes, u->arch->name);
+    diag *d = diag_report(&u->diags, HDS0076, k->info->func->span, pl_kernel_title(k),
+                          (long long)spilled_bytes(u, usage), u->arch->name);
+    const pl_array *largest = pl_largest_array(k);
+    if (largest && largest->bytes >= MANY_BYTES)
+        diag_label(d, largest->var->span, "'%s' takes %lld registers", largest->var->name,
+                   (long long)((largest->bytes + 3) / 4));
     diag_help(d, "it uses %u registers per thread; give each thread less to hold, or launch fewer threads per block",
               usage->registers);
 }
 
-void pl_usage(pl_unit *u, str log)
+void pl_usage(pl_unit *u, const pl_facts_list *facts, str log)
 {
     tool_usage_list list = {0};
     if (!tool_cubin_usage(&u->memory, u->code.cubin.at, u->code.cubin.len, &list))
@@ -118,7 +130,7 @@ void pl_usage(pl_unit *u, str log)
         const tool_usage *usage = tool_usage_of(&list, kernel->symbol);
         if (!usage)
             continue;
-        warn_of_spills(u, kernel->func, usage);
+        warn_of_spills(u, &facts->at[i], usage);
         if (u->options->resource_usage)
             add_row(u, kernel, usage);
     }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/spread.h"
 #include "prove/prove_priv.h"
 
 static diag *refuse(prove *p, src_span span, const char *why)
@@ -177,6 +178,22 @@ static bool pair_tensors(prove *p)
     return true;
 }
 
+// A size that nothing but strides says.
+static bool is_only_stride(const ir_func *f, const ir_var *v)
+{
+    bool is_stride = false;
+    for (size_t i = 0; i < f->params.len; i++) {
+        const ir_tensor *t = f->params.at[i]->tensor;
+        for (int d = 0; t && t->is_strided && d < t->rank; d++) {
+            const ir_expr *e = t->strides[d];
+            while (e->op == IR_OP_CAST)
+                e = e->args[0];
+            is_stride |= e->op == IR_OP_VAR && e->u.var == v;
+        }
+    }
+    return is_stride && !ir_is_extent(f, v);
+}
+
 // Scalars are the same if their names are; a side may have some of its own.
 static void gather_scalars(prove *p, prove_side *side)
 {
@@ -192,7 +209,8 @@ static void gather_scalars(prove *p, prove_side *side)
             continue;
         prove_scalar new = {.name = param->var->name,
                             .type = param->var->type->scalar,
-                            .is_size = param->var->is_size};
+                            .is_size = param->var->is_size,
+                            .is_stride = param->var->is_size && is_only_stride(side->func, param->var)};
         param->scalar = (int)p->scalars.len;
         VEC_PUSH(&p->memory, &p->scalars, new);
     }
@@ -207,6 +225,8 @@ static bool give_scalars(prove *p)
         bool is_good = check_value(p, s->name, s->given, s->type, false);
         ok &= is_good;
         if (!is_good || !s->is_size || (s->given && prove_size_of(s->given, &s->size)))
+            continue;
+        if (!s->given && s->is_stride)
             continue;
         if (s->given) {
             diag_report(&p->sides[0].unit.diags, HDS0676, (src_span){0, 0}, s->given, s->name, "a size is from 1 to 2147483647");
@@ -233,7 +253,7 @@ static bool evaluate_variable(const prove *p, const prove_side *side, const ir_v
             continue;
         const prove_scalar *s = &p->scalars.at[param->scalar];
         *out = s->size;
-        return s->is_size || (s->given && prove_size_of(s->given, out));
+        return (s->is_size && (s->size || !s->is_stride)) || (s->given && prove_size_of(s->given, out));
     }
     return false;
 }
@@ -289,6 +309,88 @@ static bool find_shape(prove *p, int side, const prove_param *param, int64_t *sh
         diag_report(&p->sides[side].unit.diags, HDS0672, param->var->span, prove_title(p, 0), prove_title(p, 1),
                     arena_printf(&p->memory, "the shape of '%s' is not known", param->var->name));
     return ok;
+}
+
+static prove_scalar *open_size(prove *p, const prove_side *side, const ir_expr *e)
+{
+    while (e->op == IR_OP_CAST)
+        e = e->args[0];
+    for (size_t k = 0; e->op == IR_OP_VAR && k < side->func->params.len; k++) {
+        prove_scalar *s = side->params[k].var == e->u.var ? &p->scalars.at[side->params[k].scalar] : NULL;
+        if (s && !s->given && s->is_stride && !s->size)
+            return s;
+    }
+    return NULL;
+}
+
+static bool strides_are_unknown(prove *p, const ir_var *v)
+{
+    refuse(p, v->span, arena_printf(&p->memory, "the strides of '%s' are not known", v->name));
+    return false;
+}
+
+// Where nobody has said how far apart the rows are, they have no gaps.
+static bool complete_strides(prove *p, const prove_side *side, const ir_var *v)
+{
+    const ir_tensor *t = v->tensor;
+    int64_t shape[PROVE_RANK], strides[PROVE_RANK];
+    bool is_known = t->rank <= PROVE_RANK;
+    for (int d = 0; is_known && d < t->rank; d++) {
+        is_known = evaluate(p, side, t->shape[d], &shape[d]);
+        if (open_size(p, side, t->strides[d]) || !evaluate(p, side, t->strides[d], &strides[d]))
+            strides[d] = -1;
+    }
+    if (!is_known || !spread_complete(t->rank, shape, strides))
+        return strides_are_unknown(p, v);
+    for (int d = t->rank - 1; d >= 0; d--) {
+        prove_scalar *s = open_size(p, side, t->strides[d]);
+        if (s && strides[d] > INT32_MAX)
+            return strides_are_unknown(p, v);
+        if (s)
+            s->size = strides[d];
+    }
+    return true;
+}
+
+static bool set_open_strides(prove *p, const prove_side *side)
+{
+    for (size_t i = 0; i < side->func->params.len; i++) {
+        const ir_var *v = side->params[i].var;
+        if (v->tensor && v->tensor->is_strided && !complete_strides(p, side, v))
+            return false;
+    }
+    return true;
+}
+
+// Of one side's parameter: where its elements lie.
+static bool find_strides(prove *p, int side, prove_param *param)
+{
+    const ir_tensor *t = param->var->tensor;
+    param->span = p->tensors.at[param->tensor].count;
+    if (!t->is_strided)
+        return true;
+    spread whole = {.bits = 8, .rank = t->rank, .shape = p->tensors.at[param->tensor].shape};
+    int64_t *strides = ARENA_ARRAY(&p->memory, int64_t, t->rank + 1);
+    bool ok = true;
+    for (int d = 0; ok && d < t->rank; d++)
+        ok = evaluate(p, &p->sides[side], t->strides[d], &strides[d]);
+    param->strides = whole.strides = strides;
+    ok = ok && spread_measure(&whole) && whole.bytes <= INT32_MAX && (!param->writes || spread_folded_axis(&whole) < 0);
+    if (!ok)
+        refuse(p, param->var->span,
+               arena_printf(&p->memory, "the strides of '%s' are none that it can have", param->var->name));
+    param->span = whole.bytes;
+    return ok;
+}
+
+static bool set_strides(prove *p, int side)
+{
+    prove_side *s = &p->sides[side];
+    for (size_t i = 0; i < s->func->params.len; i++) {
+        if (s->params[i].tensor >= 0 && !find_strides(p, side, &s->params[i]))
+            return false;
+    }
+    return true;
 }
 
 static bool set_shapes(prove *p, int side)
@@ -364,7 +466,10 @@ bool prove_bind(prove *p)
         return false;
     gather_scalars(p, &p->sides[0]);
     gather_scalars(p, &p->sides[1]);
-    if (!check_names(p) || !give_scalars(p) || !set_shapes(p, 0) || !set_shapes(p, 1) || !count_elements(p))
+    if (!check_names(p) || !give_scalars(p))
+        return false;
+    if (!set_open_strides(p, &p->sides[0]) || !set_open_strides(p, &p->sides[1]) || !set_shapes(p, 0) ||
+        !set_shapes(p, 1) || !count_elements(p) || !set_strides(p, 0) || !set_strides(p, 1))
         return false;
     choose_outputs(p);
     return has_output(p);

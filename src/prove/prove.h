@@ -37,6 +37,8 @@ typedef struct prove_param {
     bool reads, writes;       // tensors
     int tensor;               // its number in prove.tensors, -1: none
     int scalar;               // its number in prove.scalars
+    const int64_t *strides;   // tensors: where their elements lie; NULL: row by row without gaps
+    int64_t span;             // tensors: elements from the first to behind the last
 } prove_param;
 
 typedef struct prove_side {
@@ -66,7 +68,7 @@ typedef struct prove_tensor {
 typedef struct prove_scalar {
     const char *name;
     dtype type;
-    bool is_size;
+    bool is_size, is_stride;  // a size; one that only strides are
     const char *given;        // the text of --arg, or NULL
     int64_t size;             // sizes
 } prove_scalar;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/spread.h"
 #include "prove/prove_priv.h"
 #include "sim/memory.h"
 
@@ -22,6 +23,22 @@ static dtype type_of(const run *r, int tensor)
             return r->side->params[i].var->type->elem->scalar;
     }
     return r->p->tensors.at[tensor].type;
+}
+
+static const prove_param *param_of(const run *r, int tensor)
+{
+    for (size_t i = 0; i < r->side->func->params.len; i++) {
+        if (r->side->params[i].tensor == tensor)
+            return &r->side->params[i];
+    }
+    return NULL;
+}
+
+// Where element [i] of the tensor lies on this side, in elements.
+static int64_t place_of(const run *r, const prove_param *param, int64_t i)
+{
+    const prove_tensor *t = &r->p->tensors.at[param->tensor];
+    return spread_offset(t->rank, t->shape, param->strides, i);
 }
 
 // ---- inputs --------------------------------------------------------------------------------------------------------
@@ -60,14 +77,19 @@ static void fill(run *r, int tensor)
     dtype type = type_of(r, tensor);
     int64_t bytes = dt_bits(type) / 8, room;
     uint8_t *at = sim_bytes(r->device, r->addresses[tensor], &room);
+    const prove_param *param = param_of(r, tensor);
     for (int64_t i = 0; i < t->count; i++) {
         uint64_t bits = element(r, tensor, i, type);
-        memcpy(at + i * bytes, &bits, (size_t)bytes);
+        int64_t place = place_of(r, param, i) * bytes;
+        memcpy(at + place, &bits, (size_t)bytes);
+        if (param->strides)
+            sim_mark_written(r->device, r->addresses[tensor] + (uint64_t)place, bytes);
     }
-    sim_mark_written(r->device, r->addresses[tensor], t->count * bytes);
+    if (!param->strides)
+        sim_mark_written(r->device, r->addresses[tensor], t->count * bytes);
     sim_field *field = sim_memory_host_field(r->device, r->addresses[tensor]);
     for (int64_t i = 0; field && !prove_is_constant(r->p, tensor) && i < t->count; i++)
-        field[i * bytes] = companion(r, tensor, i);
+        field[place_of(r, param, i) * bytes] = companion(r, tensor, i);
 }
 
 static bool set_up(run *r)
@@ -77,7 +99,7 @@ static bool set_up(run *r)
     for (size_t i = 0; i < p->tensors.len; i++) {
         const prove_tensor *t = &p->tensors.at[i];
         int bytes = dt_bits(type_of(r, (int)i)) / 8;
-        r->addresses[i] = sim_allocate(r->device, t->count * bytes, bytes * t->lanes, t->name);
+        r->addresses[i] = sim_allocate(r->device, param_of(r, (int)i)->span * bytes, bytes * t->lanes, t->name);
         if (!r->addresses[i])
             return false;
         if (t->is_input)
@@ -134,12 +156,18 @@ static bool *written_elements(run *r, int tensor, int64_t bytes)
 {
     const prove_tensor *t = &r->p->tensors.at[tensor];
     int64_t first = 0;
-    if (sim_is_initialised(r->device, r->addresses[tensor], t->count * bytes, &first))
+    const prove_param *param = param_of(r, tensor);
+    bool all = param->strides == NULL;
+    if (all && sim_is_initialised(r->device, r->addresses[tensor], t->count * bytes, &first))
         return NULL;
+    all = true;
     bool *written = ARENA_ARRAY(r->arena, bool, t->count);
-    for (int64_t i = 0; i < t->count; i++)
-        written[i] = sim_is_initialised(r->device, r->addresses[tensor] + (uint64_t)(i * bytes), bytes, &first);
-    return written;
+    for (int64_t i = 0; i < t->count; i++) {
+        uint64_t place = (uint64_t)(place_of(r, param, i) * bytes);
+        written[i] = sim_is_initialised(r->device, r->addresses[tensor] + place, bytes, &first);
+        all = all && written[i];
+    }
+    return all ? NULL : written;
 }
 
 static bool is_changed(const run *r, int tensor, const prove_output *out, dtype type)
@@ -167,15 +195,19 @@ static prove_output collect(run *r, int tensor)
     dtype type = type_of(r, tensor);
     int64_t bytes = dt_bits(type) / 8, room;
     const uint8_t *at = sim_bytes(r->device, r->addresses[tensor], &room);
-    prove_output out = {.tensor = tensor, .bits = arena_dup(r->arena, at, (size_t)(t->count * bytes))};
+    const prove_param *param = param_of(r, tensor);
+    uint8_t *dense = arena_alloc(r->arena, (size_t)(t->count * bytes));
+    for (int64_t i = 0; i < t->count; i++)
+        memcpy(dense + i * bytes, at + place_of(r, param, i) * bytes, (size_t)bytes);
+    prove_output out = {.tensor = tensor, .bits = dense};
     out.is_written = written_elements(r, tensor, bytes);
     const sim_field *field = sim_memory_host_field(r->device, r->addresses[tensor]);
     if (dt_is_float(type)) {
         out.values = ARENA_ARRAY(r->arena, sim_field, t->count);
         for (int64_t i = 0; i < t->count; i++) {
             uint64_t bits = 0;
-            memcpy(&bits, at + i * bytes, (size_t)bytes);
-            out.values[i] = sim_field_or(field ? field[i * bytes] : SIM_FIELD_NOTHING, dt_to_double(type, bits));
+            memcpy(&bits, dense + i * bytes, (size_t)bytes);
+            out.values[i] = sim_field_or(field ? field[place_of(r, param, i) * bytes] : SIM_FIELD_NOTHING, dt_to_double(type, bits));
         }
     }
     out.is_changed = is_changed(r, tensor, &out, type);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spread.h"
 #include "runtime/internal.h"
 
 // ---- element types -----------------------------------------------------------------------------------------------
@@ -51,16 +52,17 @@ bool hdsrt_tensor_bytes(int bits, int ndim, const int64_t *shape, int64_t *bytes
     return true;
 }
 
-// The same, quickly for what is usual: up to two axes, and extents whose bits cannot overflow.
-static inline bool tensor_bytes(const hdsrt_tensor_rule *rule, const int64_t *shape, int64_t *bytes)
+// The bytes that a tensor spans, quickly for what is usual: no strides, up to two axes, and extents whose bits cannot
+// overflow.
+static inline bool measure(spread *s)
 {
     enum { INNER = 1 << 30, OUTER = 1 << 22 };
-    if (rule->ndim > 2)
-        return hdsrt_tensor_bytes(rule->dtype.bits, rule->ndim, shape, bytes);
-    int64_t inner = rule->ndim > 0 ? shape[rule->ndim - 1] : 1, outer = rule->ndim > 1 ? shape[0] : 1;
+    if (s->rank > 2 || s->strides)
+        return spread_measure(s);
+    int64_t inner = s->rank > 0 ? s->shape[s->rank - 1] : 1, outer = s->rank > 1 ? s->shape[0] : 1;
     if ((uint64_t)inner - 1 >= INNER || (uint64_t)outer - 1 >= OUTER)
-        return hdsrt_tensor_bytes(rule->dtype.bits, rule->ndim, shape, bytes);
-    *bytes = (int64_t)(((uint64_t)inner * (uint64_t)outer * rule->dtype.bits + 7) / 8);
+        return spread_measure(s);
+    s->bytes = (int64_t)(((uint64_t)inner * (uint64_t)outer * (unsigned)s->bits + 7) / 8);
     return true;
 }
 
@@ -110,28 +112,32 @@ static hdsrt_status check_memory(const hdsrt_driver *cuda, const char *entry, co
                       room);
 }
 
-static hdsrt_status check_reach(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_tensor_value *values,
-                                int count)
+static hdsrt_status check_reach(const char *entry, const hdsrt_tensor_rule *rules, const spread *tensors, int count)
 {
     const hdsrt_driver *cuda;
     bool is_all = false;
     hdsrt_status status = is_all_reachable(&cuda, &is_all);
     for (int i = 0; !status && !is_all && i < count; i++) {
-        int64_t bytes = 0;
-        if (hdsrt_tensor_bytes(rules[i].dtype.bits, rules[i].ndim, values[i].shape, &bytes) && bytes)
-            status = check_memory(cuda, entry, rules[i].name, values[i].data, bytes);
+        if (tensors[i].bytes)
+            status = check_memory(cuda, entry, rules[i].name, (const void *)(uintptr_t)tensors[i].address,
+                                  tensors[i].bytes);
     }
     return status;
 }
 
 // ---- tensors -----------------------------------------------------------------------------------------------------
 
-static hdsrt_status bad_extents(const char *entry, const hdsrt_tensor_rule *rule, const int64_t *shape)
+static hdsrt_status bad_extents(const char *entry, const hdsrt_tensor_rule *rule, const spread *s)
 {
     for (int i = 0; i < rule->ndim; i++) {
-        if (shape[i] < 0)
+        if (s->shape[i] < 0)
             return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' has a negative extent, %" PRId64 " along axis %d",
-                              entry, rule->name, shape[i], i);
+                              entry, rule->name, s->shape[i], i);
+    }
+    for (int i = 0; s->strides && i < rule->ndim; i++) {
+        if (s->strides[i] < 0 && s->shape[i] > 1)
+            return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' has a negative stride, %" PRId64 " along axis %d",
+                              entry, rule->name, s->strides[i], i);
     }
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' has more bytes than 63 bits can count", entry, rule->name);
 }
@@ -155,54 +161,93 @@ static hdsrt_status bad_overlap(const char *entry, const hdsrt_tensor_rule *a, c
                       b->name, b->is_written ? b->name : a->name);
 }
 
-// With those before [index] whose bytes are known; those without any touch nothing.
-static hdsrt_status check_overlaps(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_tensor_value *values,
-                                   const int64_t *bytes, int index)
+static hdsrt_status bad_fold(const char *entry, const hdsrt_tensor_rule *rule, const spread *s, int axis)
 {
-    uintptr_t begin = (uintptr_t)values[index].data, end = begin + (uintptr_t)bytes[index];
-    bool is_written = rules[index].is_written;
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
+                      "'%s': '%s' is written, and elements of it lie on one another: its stride along axis %d is "
+                      "%" PRId64,
+                      entry, rule->name, axis, s->strides[axis]);
+}
+
+// With those before [index]; those without bytes touch nothing.
+static hdsrt_status check_overlaps(const char *entry, const hdsrt_tensor_rule *rules, const spread *tensors, int index)
+{
     for (int i = 0; i < index; i++) {
-        if (!is_written && !rules[i].is_written)
-            continue;
-        uintptr_t other = (uintptr_t)values[i].data;
-        if (bytes[i] && other < end && begin < other + (uintptr_t)bytes[i])
+        bool is_written = rules[index].is_written || rules[i].is_written;
+        if (is_written && spread_meet(&tensors[i], &tensors[index]))
             return bad_overlap(entry, &rules[i], &rules[index]);
     }
     return HDSRT_OK;
 }
 
-static hdsrt_status check_all(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_tensor_value *values,
-                              int count, int64_t *bytes)
+static hdsrt_status check_all(const char *entry, const hdsrt_tensor_rule *rules, spread *tensors, int count)
 {
     bool has_written = false;
     for (int i = 0; i < count; i++) {
         const hdsrt_tensor_rule *rule = &rules[i];
-        if (!tensor_bytes(rule, values[i].shape, &bytes[i]))
-            return bad_extents(entry, rule, values[i].shape);
+        const void *data = (const void *)(uintptr_t)tensors[i].address;
+        if (!measure(&tensors[i]))
+            return bad_extents(entry, rule, &tensors[i]);
         has_written |= rule->is_written;
-        if (!bytes[i])
+        if (!tensors[i].bytes)
             continue;
-        if (!values[i].data || is_misaligned(rule, values[i].data))
-            return bad_address(entry, rule, values[i].data);
-        hdsrt_status status = has_written ? check_overlaps(entry, rules, values, bytes, i) : HDSRT_OK;
+        if (!data || is_misaligned(rule, data))
+            return bad_address(entry, rule, data);
+        int axis = rule->is_written ? spread_folded_axis(&tensors[i]) : -1;
+        if (axis >= 0)
+            return bad_fold(entry, rule, &tensors[i], axis);
+        hdsrt_status status = has_written ? check_overlaps(entry, rules, tensors, i) : HDSRT_OK;
         if (status)
             return status;
     }
-    return is_thorough() ? check_reach(entry, rules, values, count) : HDSRT_OK;
+    return is_thorough() ? check_reach(entry, rules, tensors, count) : HDSRT_OK;
+}
+
+static spread spread_of(const hdsrt_tensor_rule *rule, const void *data, const int64_t *shape, const int64_t *strides)
+{
+    return (spread){.address = (uintptr_t)data,
+                    .bits = rule->dtype.bits,
+                    .rank = rule->ndim,
+                    .shape = shape,
+                    .strides = strides};
+}
+
+// Room for as many tensors as there are; on the stack, where that is enough.
+enum { USUAL = 32 };
+
+static spread *take_room(const char *entry, spread *usual, int count)
+{
+    spread *room = count <= USUAL ? usual : calloc((size_t)count, sizeof *room);
+    if (!room)
+        hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'%s': the host has no memory to check %d tensors", entry, count);
+    return room;
 }
 
 hdsrt_status hdsrt_check_tensors(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_tensor_value *values,
                                  int count)
 {
-    enum { USUAL = 32 };
-    int64_t usual[USUAL];
-    if (count <= USUAL)
-        return check_all(entry, rules, values, count, usual);
-    int64_t *bytes = calloc((size_t)count, sizeof *bytes);
-    if (!bytes)
-        return hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'%s': the host has no memory to check %d tensors", entry, count);
-    hdsrt_status status = check_all(entry, rules, values, count, bytes);
-    free(bytes);
+    spread usual[USUAL], *tensors = take_room(entry, usual, count);
+    if (!tensors)
+        return HDSRT_OUT_OF_MEMORY;
+    for (int i = 0; i < count; i++)
+        tensors[i] = spread_of(&rules[i], values[i].data, values[i].shape, NULL);
+    hdsrt_status status = check_all(entry, rules, tensors, count);
+    if (tensors != usual)
+        free(tensors);
+    return status;
+}
+
+hdsrt_status hdsrt_check_strided(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_strided_value *values,
+                                 int count)
+{
+    spread usual[USUAL], *tensors = take_room(entry, usual, count);
+    if (!tensors)
+        return HDSRT_OUT_OF_MEMORY;
+    for (int i = 0; i < count; i++)
+        tensors[i] = spread_of(&rules[i], values[i].data, values[i].shape, values[i].strides);
+    hdsrt_status status = check_all(entry, rules, tensors, count);
+    if (tensors != usual)
+        free(tensors);
     return status;
 }
 

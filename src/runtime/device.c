@@ -176,6 +176,19 @@ hdsrt_status hdsrt_capability(int *major, int *minor)
     return HDSRT_OK;
 }
 
+hdsrt_status hdsrt_device_attribute(int *value, int attribute)
+{
+    const hdsrt_driver *cuda;
+    int number = 0;
+    if (!value)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "hdsrt_device_attribute: 'value' is null");
+    hdsrt_status status = hdsrt_context_device(&cuda, &number);
+    if (status)
+        return status;
+    return hdsrt_driver_fail(cuda->device_attribute(value, attribute, number), "asking for attribute %d of GPU %d",
+                             attribute, number);
+}
+
 hdsrt_status hdsrt_synchronize(hdsrt_stream stream)
 {
     const hdsrt_driver *cuda;

@@ -1,5 +1,7 @@
 // Tensors of other libraries, over DLPack.
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "runtime/internal.h"
 
@@ -70,11 +72,8 @@ static hdsrt_status check_strides(const char *entry, const hdsrt_tensor_rule *ru
 }
 
 static hdsrt_status check_data(const char *entry, const hdsrt_tensor_rule *rule, const hdsrt_tensor *tensor,
-                               int64_t bytes, const void *address)
+                               const void *address)
 {
-    hdsrt_status status = bytes ? check_strides(entry, rule, tensor) : HDSRT_OK;
-    if (status || !bytes)
-        return status;
     if (!tensor->data)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the data of '%s' is null", entry, rule->name);
     if (rule->alignment && (uintptr_t)address & (rule->alignment - 1))
@@ -83,24 +82,89 @@ static hdsrt_status check_data(const char *entry, const hdsrt_tensor_rule *rule,
     return HDSRT_OK;
 }
 
-hdsrt_status hdsrt_check_dlpack(const char *entry, const hdsrt_tensor_rule *rule, const hdsrt_tensor *tensor,
-                                const void **data)
+// All but the strides. [*bytes]: without gaps.
+static hdsrt_status check_tensor(const char *entry, const hdsrt_tensor_rule *rule, const hdsrt_tensor *tensor,
+                                 int64_t *bytes)
 {
-    int64_t bytes = 0;
     if (!tensor)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' is null", entry, rule->name);
     hdsrt_status status = check_type(entry, rule, tensor);
     if (!status && tensor->ndim && !tensor->shape)
         status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the shape of '%s' is null", entry, rule->name);
-    if (!status && !hdsrt_tensor_bytes(rule->dtype.bits, rule->ndim, tensor->shape, &bytes))
+    if (!status && !hdsrt_tensor_bytes(rule->dtype.bits, rule->ndim, tensor->shape, bytes))
         status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the extents of '%s' are negative or exceed 63 bits", entry,
                             rule->name);
+    return status ? status : check_place(entry, rule, tensor);
+}
+
+static const void *address_of(const hdsrt_tensor *tensor)
+{
+    return tensor->data ? (const char *)tensor->data + tensor->byte_offset : NULL;
+}
+
+hdsrt_status hdsrt_check_dlpack(const char *entry, const hdsrt_tensor_rule *rule, const hdsrt_tensor *tensor,
+                                const void **data)
+{
+    int64_t bytes = 0;
+    hdsrt_status status = check_tensor(entry, rule, tensor, &bytes);
+    if (!status && bytes)
+        status = check_strides(entry, rule, tensor);
+    if (!status && bytes)
+        status = check_data(entry, rule, tensor, address_of(tensor));
     if (!status)
-        status = check_place(entry, rule, tensor);
-    const void *address = tensor->data ? (const char *)tensor->data + tensor->byte_offset : NULL;
-    if (!status)
-        status = check_data(entry, rule, tensor, bytes, address);
-    if (!status)
-        *data = address;
+        *data = address_of(tensor);
     return status;
+}
+
+// ---- strides -------------------------------------------------------------------------------------------------------
+
+// Of one element along an axis: as if the elements lay row by row, each axis holding one at least.
+static int64_t stride_of(const hdsrt_tensor *tensor, int axis)
+{
+    int64_t dense = 1;
+    if (tensor->strides && tensor->shape[axis] > 1)
+        return tensor->strides[axis];
+    for (int i = tensor->ndim - 1; i > axis; i--) {
+        if (tensor->shape[i] > 1 && __builtin_mul_overflow(dense, tensor->shape[i], &dense))
+            return INT64_MAX;
+    }
+    return dense;
+}
+
+hdsrt_status hdsrt_check_dlpack_strided(const char *entry, const hdsrt_tensor_rule *rule, const hdsrt_tensor *tensor,
+                                        const void **data, int64_t *strides)
+{
+    int64_t bytes = 0;
+    hdsrt_status status = check_tensor(entry, rule, tensor, &bytes);
+    for (int i = 0; !status && i < rule->ndim; i++) {
+        if (stride_of(tensor, i) < 0)
+            status = hdsrt_fail(HDSRT_INVALID_ARGUMENT,
+                                "'%s': '%s' has a stride of %" PRId64
+                                " elements along axis %d, and it has to be at least 0: make a contiguous copy",
+                                entry, rule->name, stride_of(tensor, i), i);
+    }
+    if (!status && bytes)
+        status = check_data(entry, rule, tensor, address_of(tensor));
+    if (status)
+        return status;
+    for (int i = 0; i < rule->ndim; i++)
+        strides[i] = stride_of(tensor, i);
+    *data = address_of(tensor);
+    return HDSRT_OK;
+}
+
+hdsrt_status hdsrt_check_stride(const char *entry, const char *name, const hdsrt_tensor *tensor, int axis,
+                                int64_t expected, const char *rule)
+{
+    char number[24];
+    bool says_nothing = tensor->shape[axis] <= 1 || stride_of(tensor, axis) == expected;
+    for (int i = 0; i < tensor->ndim; i++)
+        says_nothing |= !tensor->shape[i];
+    if (says_nothing)
+        return HDSRT_OK;
+    snprintf(number, sizeof number, "%" PRId64, expected);
+    bool is_plain = strcmp(number, rule) == 0;
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
+                      "'%s': '%s' has a stride of %" PRId64 " elements along axis %d, and it has to be %s%s%s", entry,
+                      name, stride_of(tensor, axis), axis, rule, is_plain ? "" : ", which is ", is_plain ? "" : number);
 }

@@ -1,10 +1,11 @@
 // Blocks and their warps take turns.
 //
 // Inside a block, each warp that can go on runs for a quantum of operations; without a seed in their order, with one in
-// an order and for quanta drawn from it. A block whose warps all wait is deadlocked.
+// an order and for quanta drawn from it. The blocks of a cluster take turns in the same way. A cluster whose warps all
+// wait is deadlocked; most clusters are a single block.
 //
-// Blocks that do not talk to each other run one after the other on each worker thread; workers take the next block from
-// a common counter. Kernels that talk between blocks run on one thread, all blocks that are resident taking turns, so
+// Clusters that do not talk to each other run one after the other on each worker thread; workers take the next one from
+// a common counter. Kernels that talk between blocks run on one thread, all clusters that are resident taking turns, so
 // that a block may wait for another; the same seed gives the same run.
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,7 +35,7 @@ typedef struct sim_worker {
 typedef struct resident {
     arena memory;
     arena_mark empty;
-    sim_block *block;
+    sim_cluster *cluster;
 } resident;
 
 // ---- random turns ------------------------------------------------------------------------------------------------
@@ -62,7 +63,8 @@ static void shuffled(sim_block *b, int *order)
 
 static int64_t quantum_of(sim_block *b)
 {
-    int64_t most = b->launch->code->talks_between_blocks ? TALKING_QUANTUM : QUANTUM;
+    bool talks = b->launch->code->talks_between_blocks || b->cluster->count > 1;
+    int64_t most = talks ? TALKING_QUANTUM : QUANTUM;
     if (!b->launch->device->options.seed)
         return most;
     // From a few operations to the whole quantum, each size class as often as the others.
@@ -91,23 +93,55 @@ static void start_warp(sim_block *b, int index)
     sim_warp_start(w, l->code, l->args, l->arg_count);
 }
 
-static sim_block *start_block(sim_launch *l, arena *a, int64_t index)
+// Where block [rank] of a cluster is in the grid; of both x varies fastest.
+static void place_block(sim_block *b, int64_t cluster)
 {
+    const int64_t *grid = b->launch->shape.grid, *size = b->launch->shape.cluster;
+    int64_t rank = b->rank;
+    for (int i = 0; i < 3; i++) {
+        int64_t clusters = grid[i] / size[i];
+        b->id[i] = cluster % clusters * size[i] + rank % size[i];
+        cluster /= clusters;
+        rank /= size[i];
+    }
+    b->index = b->id[0] + grid[0] * (b->id[1] + grid[1] * b->id[2]);
+}
+
+static sim_block *start_block(sim_cluster *c, int rank, int64_t cluster)
+{
+    sim_launch *l = c->launch;
+    arena *a = c->arena;
     sim_block *b = ARENA_NEW(a, sim_block);
-    *b = (sim_block){.launch = l, .index = index, .arena = a};
-    b->id[0] = index % l->shape.grid[0];
-    b->id[1] = index / l->shape.grid[0] % l->shape.grid[1];
-    b->id[2] = index / l->shape.grid[0] / l->shape.grid[1];
+    *b = (sim_block){.launch = l, .cluster = c, .rank = rank, .arena = a};
+    place_block(b, cluster);
     b->thread_count = (int)(l->shape.block[0] * l->shape.block[1] * l->shape.block[2]);
     b->warp_count = b->alive = (b->thread_count + SIM_LANES - 1) / SIM_LANES;
     b->shared_bytes = (int64_t)l->code->shared_bytes + l->shape.dynamic_smem_bytes;
     b->shared = b->shared_bytes ? arena_alloc(a, (size_t)b->shared_bytes) : NULL;
-    b->random = l->device->options.seed * 0x2545f4914f6cdd1du + (uint64_t)index;
+    b->random = l->device->options.seed * 0x2545f4914f6cdd1du + (uint64_t)b->index;
     b->warps = ARENA_ARRAY(a, sim_warp, b->warp_count);
     for (int i = 0; i < b->warp_count; i++)
         start_warp(b, i);
     sim_order_start(b);
     return b;
+}
+
+static sim_cluster *start_cluster(sim_launch *l, arena *a, int64_t index)
+{
+    const int64_t *size = l->shape.cluster;
+    sim_cluster *c = ARENA_NEW(a, sim_cluster);
+    *c = (sim_cluster){.launch = l, .count = (int)(size[0] * size[1] * size[2]), .arena = a};
+    c->alive = c->count;
+    c->blocks = ARENA_ARRAY(a, sim_block *, c->count);
+    for (int i = 0; i < c->count; i++)
+        c->blocks[i] = start_block(c, i, index);
+    return c;
+}
+
+static int64_t cluster_count(const sim_launch *l)
+{
+    const int64_t *size = l->shape.cluster;
+    return l->block_count / (size[0] * size[1] * size[2]);
 }
 
 void sim_wake(sim_warp *w)
@@ -126,30 +160,45 @@ static bool is_halted(const sim_launch *l)
     return __atomic_load_n(&l->halted, __ATOMIC_RELAXED);
 }
 
-static void report_deadlock(sim_block *b)
+static void describe_waiting(sim_warp *w, sim_finding *f, int *waiting, int *notes)
+{
+    sim_block *b = w->block;
+    str_buf text, name;
+    str_buf_init(&text, b->arena);
+    str_buf_init(&name, b->arena);
+    str_addf(&name, "warp %d", w->index);
+    if (b->cluster->count > 1)
+        str_addf(&name, " of block %lld", (long long)b->index);
+    sim_barrier_describe(w, &text);
+    sim_actor who = {w->waiting_for ? w->waiting_for->site : w->pc[-1].site, b->index, -1, w->index};
+    if (!*waiting)
+        f->who = who;
+    else if (who.site != f->who.site && !f->other.site)
+        f->other = who, f->other_text = arena_printf(b->arena, "%s waits here: %s", str_text(&name), str_text(&text));
+    if (!*waiting)
+        f->under = arena_printf(b->arena, "%s waits: %s", str_text(&name), str_text(&text));
+    else if (*notes < 3)
+        f->notes[(*notes)++] = arena_printf(b->arena, "%s waits: %s", str_text(&name), str_text(&text));
+    ++*waiting;
+}
+
+static void report_deadlock(sim_cluster *c)
 {
     sim_finding f = {.code = HDS0608};
-    int notes = 0, waiting = 0;
-    for (int i = 0; i < b->warp_count; i++) {
-        sim_warp *w = &b->warps[i];
-        if (w->state != SIM_WAIT)
-            continue;
-        str_buf text;
-        str_buf_init(&text, b->arena);
-        sim_barrier_describe(w, &text);
-        sim_actor who = {w->waiting_for ? w->waiting_for->site : w->pc[-1].site, b->index, -1, i};
-        if (!waiting)
-            f.who = who;
-        else if (who.site != f.who.site && !f.other.site)
-            f.other = who, f.other_text = arena_printf(b->arena, "warp %d waits here: %s", i, str_text(&text));
-        if (!waiting)
-            f.under = arena_printf(b->arena, "warp %d waits: %s", i, str_text(&text));
-        else if (notes < 3)
-            f.notes[notes++] = arena_printf(b->arena, "warp %d waits: %s", i, str_text(&text));
-        waiting++;
+    int notes = 0, waiting = 0, warps = 0;
+    for (int rank = 0; rank < c->count; rank++) {
+        sim_block *b = c->blocks[rank];
+        warps += b->warp_count;
+        for (int i = 0; i < b->warp_count; i++)
+            if (b->warps[i].state == SIM_WAIT)
+                describe_waiting(&b->warps[i], &f, &waiting, &notes);
     }
-    f.args[0] = arena_printf(b->arena, "%d of %d warps of block %lld", waiting, b->warp_count, (long long)b->index);
-    sim_find(b->launch->device, b->launch, &f);
+    long long first = c->blocks[0]->index;
+    long long last = c->blocks[c->count - 1]->index;
+    const char *whose = c->count == 1 ? arena_printf(c->arena, "block %lld", first)
+                                      : arena_printf(c->arena, "the cluster of blocks %lld to %lld", first, last);
+    f.args[0] = arena_printf(c->arena, "%d of %d warps of %s", waiting, warps, whose);
+    sim_find(c->launch->device, c->launch, &f);
 }
 
 // A turn for each warp that can go on. False: none could.
@@ -177,6 +226,7 @@ static bool run_turns(sim_block *b)
             w->state = SIM_END;
             b->alive--;
             sim_barrier_warp_ended(w);
+            sim_cluster_warp_ended(w);
         } else if (step == SIM_HALT) {
             halt(l);
         }
@@ -184,28 +234,62 @@ static bool run_turns(sim_block *b)
     return any;
 }
 
+// All its warps have ended, and with them its shared memory.
+static void end_block(sim_block *b)
+{
+    if (b->launch->code->uses_copy_engine)
+        sim_bulk_block_ends(b);
+    if (b->cluster->count > 1)
+        sim_order_check_guests(b);
+    b->has_ended = true;
+    b->cluster->alive--;
+}
+
 static void finish_block(sim_block *b)
 {
     uint64_t instructions = 0;
-    if (!b->alive && b->launch->code->uses_copy_engine)
-        sim_bulk_block_ends(b);
     for (int i = 0; i < b->warp_count; i++)
         instructions += b->warps[i].instructions;
     __atomic_add_fetch(&b->launch->device->instructions, instructions, __ATOMIC_RELAXED);
     sim_order_end(b);
 }
 
+static void finish_cluster(sim_cluster *c)
+{
+    for (int i = 0; i < c->count; i++)
+        finish_block(c->blocks[i]);
+}
+
+// ---- a cluster -----------------------------------------------------------------------------------------------------
+
+// A turn for each block. False: nobody can go on.
+static bool run_cluster(sim_cluster *c)
+{
+    bool any = false;
+    uint64_t *random = &c->blocks[0]->random;
+    int first = c->count > 1 && c->launch->device->options.seed ? (int)(next_random(random) % (uint64_t)c->count) : 0;
+    for (int i = 0; i < c->count && !is_halted(c->launch); i++) {
+        sim_block *b = c->blocks[(first + i) % c->count];
+        if (b->has_ended)
+            continue;
+        any |= run_turns(b) || sim_barrier_relax(b);
+        if (!b->alive && !is_halted(c->launch))
+            end_block(b);
+    }
+    return any;
+}
+
 // ---- many blocks -------------------------------------------------------------------------------------------------
 
-static void run_alone(sim_block *b)
+static void run_alone(sim_cluster *c)
 {
-    while (b->alive && !is_halted(b->launch)) {
-        if (!run_turns(b) && !sim_barrier_relax(b)) {
-            report_deadlock(b);
-            halt(b->launch);
+    while (c->alive && !is_halted(c->launch)) {
+        if (!run_cluster(c) && !is_halted(c->launch)) {
+            report_deadlock(c);
+            halt(c->launch);
         }
     }
-    finish_block(b);
+    finish_cluster(c);
 }
 
 static void out_of_memory(sim_launch *l)
@@ -225,8 +309,8 @@ static void *work(void *user)
         out_of_memory(l);
     } else {
         arena_mark mark = arena_mark_get(&memory);
-        for (int64_t i; !is_halted(l) && (i = atomic_fetch_add(worker->next, 1)) < l->block_count;) {
-            run_alone(start_block(l, &memory, i));
+        for (int64_t i; !is_halted(l) && (i = atomic_fetch_add(worker->next, 1)) < cluster_count(l);) {
+            run_alone(start_cluster(l, &memory, i));
             arena_reset(&memory, mark);
         }
     }
@@ -238,8 +322,8 @@ static void run_in_parallel(sim_launch *l)
 {
     _Atomic int64_t next = 0;
     int count = sim_worker_count(l->device);
-    if (count > l->block_count)
-        count = (int)l->block_count;
+    if (count > cluster_count(l))
+        count = (int)cluster_count(l);
     sim_worker workers[64];
     pthread_t threads[64];
     int started = 0;
@@ -253,18 +337,18 @@ static void run_in_parallel(sim_launch *l)
         pthread_join(threads[i], NULL);
 }
 
-// How many blocks take turns: as many as memory is good for.
+// How many clusters take turns: as many as memory is good for.
 static int resident_count(const sim_launch *l)
 {
     int64_t threads = l->shape.block[0] * l->shape.block[1] * l->shape.block[2];
-    int64_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
+    int64_t warps = (threads + SIM_LANES - 1) / SIM_LANES, size = l->block_count / cluster_count(l);
     int64_t bytes = warps * (int64_t)l->code->cell_count * SIM_CELL_BYTES + (int64_t)l->code->shared_bytes * 6 + 65536;
-    int64_t count = RESIDENT_BYTES / bytes;
+    int64_t count = RESIDENT_BYTES / bytes / size;
     count = count < 2 ? 2 : count > RESIDENT_BLOCKS ? RESIDENT_BLOCKS : count;
-    return (int)(count < l->block_count ? count : l->block_count);
+    return (int)(count < cluster_count(l) ? count : cluster_count(l));
 }
 
-// The blocks that are resident: one turn each, round and round. One that has ended makes room for the next.
+// The clusters that are resident: one turn each, round and round. One that has ended makes room for the next.
 typedef struct company {
     sim_launch *launch;
     arena memory;
@@ -276,37 +360,37 @@ typedef struct company {
 
 static bool fill_place(company *c, resident *r)
 {
-    if (!r->block && c->next < c->launch->block_count) {
+    if (!r->cluster && c->next < cluster_count(c->launch)) {
         if (!r->memory.oom) {
             arena_init(&r->memory, &c->oom);
             r->empty = arena_mark_get(&r->memory);
         }
-        r->block = start_block(c->launch, &r->memory, c->next++);
+        r->cluster = start_cluster(c->launch, &r->memory, c->next++);
     }
-    return r->block != NULL;
+    return r->cluster != NULL;
 }
 
 static void leave_place(company *c, resident *r)
 {
-    finish_block(r->block);
+    finish_cluster(r->cluster);
     arena_reset(&r->memory, r->empty);
-    r->block = NULL;
+    r->cluster = NULL;
     c->ended++;
 }
 
 static void take_turns(company *c)
 {
     bool any = false;
-    sim_block *stuck = NULL;
+    sim_cluster *stuck = NULL;
     for (int i = 0; i < c->count && !is_halted(c->launch); i++) {
         resident *r = &c->at[i];
         if (!fill_place(c, r))
             continue;
-        if (run_turns(r->block) || sim_barrier_relax(r->block))
+        if (run_cluster(r->cluster))
             any = true;
         else
-            stuck = r->block;
-        if (!r->block->alive)
+            stuck = r->cluster;
+        if (!r->cluster->alive)
             leave_place(c, r);
     }
     if (!any && stuck && !is_halted(c->launch)) {
@@ -323,12 +407,12 @@ static void run_together(sim_launch *l)
         out_of_memory(l);
     } else {
         c.at = ARENA_ARRAY(&c.memory, resident, c.count);
-        while (c.ended < l->block_count && !is_halted(l))
+        while (c.ended < cluster_count(l) && !is_halted(l))
             take_turns(&c);
     }
     for (int i = 0; c.at && i < c.count; i++) {
-        if (c.at[i].block)
-            finish_block(c.at[i].block);
+        if (c.at[i].cluster)
+            finish_cluster(c.at[i].cluster);
         if (c.at[i].memory.oom)
             arena_free(&c.at[i].memory);
     }
@@ -337,7 +421,7 @@ static void run_together(sim_launch *l)
 
 void sim_run_launch(sim_launch *l)
 {
-    if (l->code->talks_between_blocks && l->block_count > 1)
+    if (l->code->talks_between_blocks && cluster_count(l) > 1)
         run_together(l);
     else
         run_in_parallel(l);

@@ -52,6 +52,23 @@ void sim_check_owner(sim_warp *w, uint32_t site, uint32_t lane, const sim_bound 
     sim_find_at(w, lane, site, HDS0623, b->var->name, number(w, owner), number(w, worker), NULL);
 }
 
+void sim_check_flight(sim_warp *w, uint32_t site, uint32_t lanes, uint32_t cell)
+{
+    uint32_t lane = (uint32_t)__builtin_ctz(lanes), wgmma = w->why[cell] & ~SIM_WHY_FLIGHT;
+    sim_finding f = {.code = HDS0626, .who = actor_of(w, lane, site), .other = actor_of(w, lane, wgmma)};
+    w->told_flight = true;
+    if (sim_found_before(w->block->launch->device, w->block->launch, f.code, &f.who, wgmma))
+        return;
+    str_buf out;
+    str_buf_init(&out, w->block->arena);
+    sim_thread_print(w->block->launch, &f.who, true, &out);
+    str_adds(&out, " writes to an accumulator");
+    f.args[0] = str_text(&out);
+    f.other_text = "it starts here";
+    f.help = "commit(), then wait(acc, 0) before the accumulators are used";
+    report(w, &f);
+}
+
 void sim_check_overflow(sim_warp *w, uint32_t site, uint32_t lane, char op, int32_t a, int32_t b)
 {
     sim_finding f;

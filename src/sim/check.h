@@ -17,4 +17,6 @@ void sim_check_memory(sim_warp *w, uint32_t site, const char *name, int64_t byte
 // Nor does a private array of the thread, which has [used] bytes of others already.
 void sim_check_local(sim_warp *w, uint32_t site, const ir_var *array, uint64_t used);
 void sim_check_depth(sim_warp *w, uint32_t site);
+// A cell is overwritten in [lanes] that a wgmma is still writing.
+void sim_check_flight(sim_warp *w, uint32_t site, uint32_t lanes, uint32_t cell);
 void sim_check_no_model(sim_warp *w, const sim_use *use);

@@ -74,6 +74,10 @@ typedef struct sim_operand {
     bool is_immediate;
     int64_t immediate;   // of a constant operand
     const char *name;
+    // A tile of an array of registers whose place is known at run time only is a copy, in [cell]: of the elements from the
+    // one on whose number (i64) is in cell [slot], of an array of [home_count] elements from cell [home] on. 0: no copy.
+    uint32_t home, slot, home_count;
+    bool in_memory;      // a copy of private memory
 } sim_operand;
 
 struct sim_model;
@@ -114,7 +118,7 @@ typedef struct sim_code {
     // stand between them. None where the IR has been through allocate-shared: then all of it is one region.
     VEC(sim_shared_tensor) shared;
     uint32_t shared_bytes;  // red zones included, without what the launch adds
-    bool uses_copy_engine;  // kernels: instructions of hidet.lang.tma with a tensor map
+    bool uses_copy_engine;  // kernels: instructions of hidet.lang.tma with a tensor map, and wgmma
     bool talks_between_blocks;  // atomics, ordered or volatile accesses to global memory, here or in what it calls
 } sim_code;
 

@@ -271,9 +271,11 @@ static uint32_t slots_inside(sim_warp *w, const sim_op *op, uint32_t array)
     return mask;
 }
 
-static void move_lane(sim_warp *w, uint32_t to, uint32_t from, uint32_t part, uint32_t lane)
+static void move_lane(sim_warp *w, uint32_t to, uint32_t from, uint32_t part, uint32_t lane, uint32_t site)
 {
     uint32_t bit = 1u << lane;
+    if (site && (w->poison[to] & bit) && sim_in_flight(w, to, from, bit))
+        sim_check_flight(w, site, bit, to);
     if (part == 2)
         sim_u64(w, to)[lane] = sim_u64(w, from)[lane];
     else
@@ -290,7 +292,7 @@ void sim_load_slot(sim_warp *w, const sim_op *op)
     uint32_t cells = op->c & 0xffff, part = op->c >> 16;
     SIM_EACH(lane, slots_inside(w, op, op->a))
     for (uint32_t i = 0; i < cells; i += part)
-        move_lane(w, op->dst + i, op->a + (uint32_t)sim_i64(w, op->b)[lane] * cells + i, part, lane);
+        move_lane(w, op->dst + i, op->a + (uint32_t)sim_i64(w, op->b)[lane] * cells + i, part, lane, 0);
 }
 
 void sim_store_slot(sim_warp *w, const sim_op *op)
@@ -298,7 +300,7 @@ void sim_store_slot(sim_warp *w, const sim_op *op)
     uint32_t cells = op->c & 0xffff, part = op->c >> 16;
     SIM_EACH(lane, slots_inside(w, op, op->dst))
     for (uint32_t i = 0; i < cells; i += part)
-        move_lane(w, op->dst + (uint32_t)sim_i64(w, op->b)[lane] * cells + i, op->a + i, part, lane);
+        move_lane(w, op->dst + (uint32_t)sim_i64(w, op->b)[lane] * cells + i, op->a + i, part, lane, op->site);
 }
 
 // ---- statements of host functions --------------------------------------------------------------------------------

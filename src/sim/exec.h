@@ -41,6 +41,17 @@ static inline void sim_control_push(sim_warp *w, sim_control level)
     VEC_PUSH(w->block->arena, &w->control, level);
 }
 
+// Whether a wgmma is still writing the cell, and [from] brings something else than what is there.
+static inline bool sim_in_flight(const sim_warp *w, uint32_t cell, uint32_t from, uint32_t lanes)
+{
+    bool is_same = w->poison[from] && w->why[from] == w->why[cell];
+    if (!(w->why[cell] & SIM_WHY_FLIGHT))
+        return false;
+    SIM_EACH(lane, lanes)
+        is_same = is_same && sim_u32(w, from)[lane] == sim_u32(w, cell)[lane];
+    return !is_same;
+}
+
 static inline void sim_select_poison(sim_warp *w, const sim_op *op, uint32_t i, uint32_t chosen)
 {
     uint32_t from_b = w->poison[op->b + i] & chosen, from_c = w->poison[op->c + i] & ~chosen, cond = w->poison[op->a];

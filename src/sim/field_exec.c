@@ -188,15 +188,17 @@ static int width_of(dtype type)
 static void cast(sim_warp *w, const sim_op *op)
 {
     dtype from = (dtype)op->b, to = (dtype)op->c;
+    if (dt_is_float(from) && dt_is_float(to)) {
+        operand a;  // read before dst is written: a value may be rounded where it is
+        read_operand(w, from, op->a, &a);
+        sim_field_drop(w, op->dst, (uint32_t)width_of(to), w->active);
+        SIM_EACH(lane, w->active)
+            *part_of(w, op->dst, lane, 0) = a.f[lane];
+        return;
+    }
     sim_field_drop(w, op->dst, (uint32_t)width_of(to), w->active);
     if (dt_is_int(from) && dt_is_int(to) && dt_bits(to) >= dt_bits(from))
         sim_field_copy(w, op->dst, op->a, 1, w->active);  // the bits of a float on their way
-    if (!dt_is_float(from) || !dt_is_float(to))
-        return;
-    operand a;
-    read_operand(w, from, op->a, &a);
-    SIM_EACH(lane, w->active)
-        *part_of(w, op->dst, lane, 0) = a.f[lane];
 }
 
 static void pack(sim_warp *w, const sim_op *op)
@@ -384,9 +386,11 @@ static bool is_move(sim_warp *w, const sim_op *op)
 {
     switch (op->code) {
     case SIM_OP_MOVE: sim_field_copy(w, op->dst, op->a, op->count, w->full); return true;
-    case SIM_OP_ASSIGN: sim_field_copy(w, op->dst, op->a, op->count, w->active); return true;
+    case SIM_OP_ASSIGN:
+    case SIM_OP_ASSIGN_WIDE: sim_field_copy(w, op->dst, op->a, op->count, w->active); return true;
     case SIM_OP_UNDEFINE: sim_field_drop(w, op->dst, op->count, w->active); return true;
-    case SIM_OP_SELECT: select_parts(w, op); return true;
+    case SIM_OP_SELECT:
+    case SIM_OP_SELECT_WIDE: select_parts(w, op); return true;
     case SIM_OP_CAST: cast(w, op); return true;
     case SIM_OP_PACK: pack(w, op); return true;
     case SIM_OP_UNPACK: unpack(w, op); return true;

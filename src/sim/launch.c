@@ -2,13 +2,15 @@
 // lang/reference.md, section 10.1. Limits: CUDA C++ Programming Guide, "Features and Technical Specifications".
 #include <inttypes.h>
 
+#include "base/spread.h"
 #include "sim/finding.h"
 
-enum { LARGEST_BLOCK = 1024, TENSOR_ALIGN = 16, MAP_ROW = 16 };
+enum { LARGEST_BLOCK = 1024, LARGEST_CLUSTER = 16, TENSOR_ALIGN = 16, MAP_ROW = 16 };
 
 typedef struct launching {
     const sim_launch *l;
-    const int64_t *elements;
+    const sim_extents *extents;
+    spread *tensors;  // by argument
     uint32_t site;
     arena *arena;
 } launching;
@@ -33,6 +35,26 @@ static bool refuse(const launching *x, const char *help, const char *why, ...)
 
 // ---- grid, blocks, shared memory -------------------------------------------------------------------------------------
 
+static bool check_cluster(const launching *x)
+{
+    const sim_launch_shape *shape = &x->l->shape;
+    int64_t blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t size = shape->cluster[i];
+        blocks = size < 1 || size > LARGEST_CLUSTER ? LARGEST_CLUSTER + 1 : blocks * size;
+        if (size >= 1 && shape->grid[i] % size)
+            return refuse(x,
+                          arena_printf(x->arena, "let the grid be a multiple of %" PRId64 " along %c", size, "xyz"[i]),
+                          "its grid has %" PRId64 " blocks along %c, which is no multiple of its cluster's %" PRId64,
+                          shape->grid[i], "xyz"[i], size);
+    }
+    if (blocks > LARGEST_CLUSTER)
+        return refuse(x, "8 blocks run on every GPU that has clusters, and up to 16 on some",
+                      "its cluster is of %" PRId64 " x %" PRId64 " x %" PRId64 " blocks, and a cluster has 1 to %d",
+                      shape->cluster[0], shape->cluster[1], shape->cluster[2], LARGEST_CLUSTER);
+    return true;
+}
+
 static bool check_extents(const launching *x)
 {
     static const int64_t largest_grid[] = {INT32_MAX, 65535, 65535}, largest_block[] = {1024, 1024, 64};
@@ -50,7 +72,7 @@ static bool check_extents(const launching *x)
     int64_t threads = shape->block[0] * shape->block[1] * shape->block[2];
     if (threads > LARGEST_BLOCK)
         return refuse(x, "a block has at most 1024 threads", "its blocks have %" PRId64 " threads", threads);
-    return true;
+    return check_cluster(x);
 }
 
 // Bytes of its own tensors, without the red zones that the simulator puts between them.
@@ -87,38 +109,66 @@ static const ir_var *param(const launching *x, int i)
     return x->l->kernel->params.at[i];
 }
 
-static int64_t bytes_of(const launching *x, int i)
+static spread spread_of(const launching *x, int i)
 {
     const ir_type *elem = param(x, i)->tensor->elem;
     bool is_subbyte = elem->kind == IR_SCALAR && dt_is_subbyte(elem->scalar);
-    return is_subbyte ? (x->elements[i] * dt_bits(elem->scalar) + 7) / 8 : x->elements[i] * ir_type_bytes(elem);
+    return (spread){.address = x->l->args[i],
+                    .bits = is_subbyte ? dt_bits(elem->scalar) : 8 * (int)ir_type_bytes(elem),
+                    .rank = param(x, i)->tensor->rank,
+                    .shape = x->extents[i].shape,
+                    .strides = x->extents[i].strides};
+}
+
+static bool check_extent_signs(const launching *x, int i, const spread *s)
+{
+    const char *name = param(x, i)->name;
+    for (int d = 0; d < s->rank; d++)
+        if (s->shape[d] < 0)
+            return refuse(x, NULL, "'%s' has a negative extent", name);
+    for (int d = 0; s->strides && d < s->rank; d++)
+        if (s->strides[d] < 0 && s->shape[d] > 1)
+            return refuse(x, NULL, "'%s' has a negative stride", name);
+    return refuse(x, NULL, "'%s' has more bytes than 63 bits can count", name);
+}
+
+static bool check_alignment(const launching *x, int i)
+{
+    const ir_tensor *t = param(x, i)->tensor;
+    int align = t->is_strided ? t->align_bytes : TENSOR_ALIGN;
+    const char *help = t->is_strided ? "launch with a tensor that begins at a multiple of its 'align='"
+                                     : "launch with a tensor that begins at a multiple of 16 bytes, or copy the part";
+    if (align < 2 || x->l->args[i] % (unsigned)align == 0)
+        return true;
+    return refuse(x, help, "'%s' begins at an address that is no multiple of %d", param(x, i)->name, align);
 }
 
 static bool check_tensor(const launching *x, int i)
 {
-    uint64_t address = x->l->args[i];
-    int64_t bytes = bytes_of(x, i), room = 0;
+    spread *s = &x->tensors[i];
+    int64_t room = 0;
     const char *name = param(x, i)->name;
-    if (x->elements[i] < 0)
-        return refuse(x, NULL, "'%s' has a negative extent", name);
-    if (!bytes)
+    *s = spread_of(x, i);
+    if (!spread_measure(s))
+        return check_extent_signs(x, i, s);
+    if (!s->bytes)
         return true;
-    if (!sim_bytes(x->l->device, address, &room))
+    if (!sim_bytes(x->l->device, s->address, &room))
         return refuse(x, NULL, "'%s' is no address of a tensor that lives", name);
-    if (room < bytes)
-        return refuse(x, NULL, "'%s' has %" PRId64 " bytes, and the memory there ends after %" PRId64, name, bytes, room);
-    if (address % TENSOR_ALIGN)
-        return refuse(x, "launch with a tensor that begins at a multiple of 16 bytes, or copy the part",
-                      "'%s' begins at an address that is no multiple of %d", name, TENSOR_ALIGN);
-    return true;
+    if (room < s->bytes)
+        return refuse(x, NULL, "'%s' has %" PRId64 " bytes, and the memory there ends after %" PRId64, name, s->bytes, room);
+    int axis = x->l->code->writes[i] ? spread_folded_axis(s) : -1;
+    if (axis >= 0)
+        return refuse(x, "a tensor whose elements lie on one another can only be read",
+                      "'%s' is written, and elements of it lie on one another: its stride along axis %d is %" PRId64, name,
+                      axis, s->strides[axis]);
+    return check_alignment(x, i);
 }
 
 static bool check_pair(const launching *x, int i, int k)
 {
-    uint64_t a = x->l->args[i], b = x->l->args[k];
-    int64_t a_bytes = bytes_of(x, i), b_bytes = bytes_of(x, k);
-    bool meet = a_bytes && b_bytes && a < b + (uint64_t)b_bytes && b < a + (uint64_t)a_bytes;
-    if (!meet || !(x->l->code->writes[i] || x->l->code->writes[k]))
+    bool is_written = x->l->code->writes[i] || x->l->code->writes[k];
+    if (!is_written || !spread_meet(&x->tensors[i], &x->tensors[k]))
         return true;
     return refuse(x, "a kernel may take different tensor parameters to be different memory; write to another tensor",
                   "'%s' and '%s' overlap, and '%s' is written", param(x, i)->name, param(x, k)->name,
@@ -147,7 +197,7 @@ static bool check_sizes(const launching *x)
     const int64_t *grid = x->l->shape.grid;
     for (int i = 0; grid[0] && grid[1] && grid[2] && i < x->l->arg_count; i++) {
         const ir_var *v = param(x, i);
-        if (v->is_size && ir_is_extent(x->l->kernel, v) && !x->l->args[i])
+        if (v->is_size && !v->may_be_zero && ir_is_extent(x->l->kernel, v) && !x->l->args[i])
             return refuse(x, "let the grid have no blocks then",
                           "'%s' is 0, and where a kernel runs its extents are at least 1", v->name);
     }
@@ -156,24 +206,37 @@ static bool check_sizes(const launching *x)
 
 // ---- tensor maps -----------------------------------------------------------------------------------------------------
 
-// CUDA Driver API, cuTensorMapEncodeTiled. Addresses are multiples of 16 bytes, as of all tensor parameters.
+static bool is_empty(const sim_tensor_map *m, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (!m->extent[d])
+            return true;
+    return false;
+}
+
+// CUDA Driver API, cuTensorMapEncodeTiled. Of a tensor without elements there is a map that copies nothing.
 static bool check_map(const launching *x, const sim_tensor_map *m)
 {
     const ir_tensor *t = m->var->map->tensor->tensor;
     const char *name = m->var->map->tensor->name;
-    int64_t each = ir_type_bytes(t->elem), row = m->extent[t->rank - 1] * each;
+    int64_t each = ir_type_bytes(t->elem);
+    if (is_empty(m, t->rank))
+        return true;
+    if (m->address % MAP_ROW)
+        return refuse(x, NULL, "'%s' begins at an address that is no multiple of %d, which a tensor map wants", name, MAP_ROW);
     for (int d = 0; d < t->rank; d++)
         if (m->extent[d] < 1 || m->extent[d] > (int64_t)1 << 32)
             return refuse(x, NULL, "'%s' has an extent of %" PRId64 ", and a tensor map takes 1 to 4294967296", name,
                           m->extent[d]);
-    if (t->rank > 1 && row % MAP_ROW)
-        return refuse(x, arena_printf(x->arena, "let the last extent be a multiple of %" PRId64 ", or copy without a tensor map",
-                                      MAP_ROW / each),
-                      "the rows of '%s' have %" PRId64 " bytes, and a tensor map wants multiples of %d", name, row, MAP_ROW);
-    int64_t stride = each;
-    for (int d = t->rank - 1; d > 0; d--)
-        if (__builtin_mul_overflow(stride, m->extent[d], &stride) || stride >= (int64_t)1 << 40)
+    for (int d = 0; d < t->rank - 1; d++) {
+        if (m->stride[d] < 0 || m->stride[d] >= ((int64_t)1 << 40) / each)
             return refuse(x, NULL, "'%s' is too large for a tensor map: its strides are below 2^40 bytes", name);
+        if (m->stride[d] * each % MAP_ROW)
+            return refuse(x, arena_printf(x->arena, "let strides be multiples of %" PRId64 " elements, or copy without a tensor map",
+                                          MAP_ROW / each),
+                          "the rows of '%s' have %" PRId64 " bytes, and a tensor map wants multiples of %d", name,
+                          m->stride[d] * each, MAP_ROW);
+    }
     return true;
 }
 
@@ -186,8 +249,8 @@ static bool check_maps(const launching *x)
     return all;
 }
 
-bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site, arena *scratch)
+bool sim_launch_check(const sim_launch *l, const sim_extents *extents, uint32_t site, arena *scratch)
 {
-    launching x = {l, elements, site, scratch};
+    launching x = {l, extents, ARENA_ARRAY(scratch, spread, l->arg_count + 1), site, scratch};
     return check_extents(&x) && check_shared(&x) && check_tensors(&x) && check_sizes(&x) && check_maps(&x);
 }

@@ -8,6 +8,10 @@
 typedef struct sim_warp sim_warp;
 typedef struct sim_block sim_block;
 typedef struct sim_launch sim_launch;
+typedef struct sim_cluster sim_cluster;
+
+// In sim_warp.why: the value will come from the wgmma at that site, and is not there yet.
+#define SIM_WHY_FLIGHT ((uint32_t)1 << 31)
 
 // What a warp does when the executor comes back, or a model is done.
 typedef enum sim_step {
@@ -44,7 +48,7 @@ struct sim_warp {
     uint32_t outside;     // lanes whose index was outside of a shape: the next access leaves them out
     uint8_t *cells;       // of the current frame: cell i begins at cells + i * SIM_CELL_BYTES
     uint32_t *poison;     // of the current frame, by cell
-    uint32_t *why;        // of the current frame, by cell: site where a poisoned value comes from
+    uint32_t *why;        // of the current frame, by cell: site where a poisoned value comes from, and SIM_WHY_FLIGHT
     sim_field *field;     // of the current frame: SIM_FIELD_PARTS for each lane of each cell; NULL without field values
     const sim_op *pc;     // the operation under way
     const sim_code *code;
@@ -64,6 +68,7 @@ struct sim_warp {
     uint64_t steps;               // warp instructions, for the budget
     uint32_t line_site;           // of the statement under way (tracing)
     bool watches_nan;             // options.trap_nan
+    bool told_flight;             // a write to an accumulator in flight has been reported
     struct sim_clock *clock;      // what its lanes know of others (race.c)
     struct sim_async *async;      // copies on their way (models/async.c)
     void *model_state[8];         // for models that keep something by warp
@@ -82,10 +87,25 @@ struct sim_block {
     int64_t shared_bytes;
     struct sim_shadow *shadow;    // of shared memory (memory.c)
     struct sim_barriers *barriers; // models/barrier.c
+    struct sim_warpgroup *groups;  // models/warpgroup.c
     struct sim_order *order;       // what happened before what in this block (race.c)
     arena *arena;          // lives as long as the block runs
     uint64_t random;       // state of the schedule's generator
     uint64_t clock;        // warp instructions executed in this block: the clock that kernels see
+    sim_cluster *cluster;  // NULL: of a host function
+    int rank;              // in the cluster
+    bool has_ended;        // its shared memory is gone
+};
+
+// Blocks that run together, on one host thread, and reach into each other's shared memory. A launch without clusters
+// has clusters of one block.
+struct sim_cluster {
+    sim_launch *launch;
+    int count;
+    int alive;             // blocks that have not ended
+    sim_block **blocks;    // by rank
+    struct sim_cluster_barrier *barrier;  // models/cluster.c
+    arena *arena;          // of all of them
 };
 
 struct sim_launch {
@@ -147,6 +167,7 @@ static inline uint64_t sim_bits(const sim_warp *w, uint32_t cell, int cells, uin
     for (uint32_t rest_##lane = (mask), lane = 0;                                                                      \
          rest_##lane && (lane = (uint32_t)__builtin_ctz(rest_##lane), true); rest_##lane &= rest_##lane - 1)
 
+static inline int sim_cluster_count(const sim_block *b) { return b->cluster ? b->cluster->count : 1; }
 static inline int sim_thread(const sim_warp *w, uint32_t lane) { return w->index * SIM_LANES + (int)lane; }
 // Lanes that have not returned from the kernel.
 static inline uint32_t sim_live(const sim_warp *w) { return w->full & ~(w->frames.len ? w->frames.at[0].returned : 0); }
@@ -164,9 +185,14 @@ void sim_run_launch(sim_launch *l);
 // sim.c: a launch by a host function, from [site].
 sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count, uint32_t site);
 void sim_keep_allocation(sim_launch *host, uint64_t address);
+// An argument that is a tensor.
+typedef struct sim_extents {
+    const int64_t *shape;    // NULL: it is none
+    const int64_t *strides;  // in elements; NULL: row-major
+} sim_extents;
 // launch.c: whether the launch is one that hardware and the language (reference, 10.1) allow. False after reporting at
-// [site]. [elements]: of each argument that is a tensor, 0 of others.
-bool sim_launch_check(const sim_launch *l, const int64_t *elements, uint32_t site, arena *scratch);
+// [site]. [extents]: of each argument.
+bool sim_launch_check(const sim_launch *l, const sim_extents *extents, uint32_t site, arena *scratch);
 int64_t sim_budget_of(const sim *s);
 int64_t sim_memory_limit(const sim *s);
 int sim_worker_count(const sim *s);

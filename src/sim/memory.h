@@ -4,7 +4,8 @@
 // runs out of its allocation never means another one.
 //
 //     global   0001 bbbn nnnn nnnn nnnn nnnn oooo …   allocation n (17 bits), offset (40 bits)
-//     shared   0010 bbb0 0000 0000 rrrr rrrr …  oooo  rank in the cluster (8 bits at 32), offset in the block's memory
+//     shared   0010 bbb0 0000 0000 rrrr rrrr …  oooo  1 + rank in the cluster (8 bits at 32; 0: the own block),
+//                                                     offset in that block's memory
 //     local    0011 bbb… oooo                         offset in the thread's private memory
 //
 // bbb: of elements of less than a byte, the first bit of the element in the byte; else 0.
@@ -15,12 +16,13 @@
 
 #include "sim/code.h"
 
-enum { SIM_OFFSET_BITS = 40, SIM_BIT_SHIFT = 57 };
+enum { SIM_OFFSET_BITS = 40, SIM_RANK_SHIFT = 32, SIM_BIT_SHIFT = 57 };
 #define SIM_TAG_GLOBAL ((uint64_t)1 << 60)
 #define SIM_TAG_SHARED ((uint64_t)2 << 60)
 #define SIM_TAG_LOCAL ((uint64_t)3 << 60)
 #define SIM_TAG_MASK ((uint64_t)15 << 60)
 #define SIM_OFFSET_MASK (((uint64_t)1 << SIM_OFFSET_BITS) - 1)
+#define SIM_SHARED_MASK (((uint64_t)1 << SIM_RANK_SHIFT) - 1)  // the offset in an address of shared memory
 
 struct sim_field;
 struct sim_warp;
@@ -31,6 +33,13 @@ typedef struct sim_memory sim_memory;
 sim_memory *sim_memory_new(arena *a, int64_t limit);
 void sim_memory_free(sim_memory *m);
 struct sim;
+// Whose shared memory the address is in; NULL: of a rank that the cluster does not have.
+struct sim_block *sim_block_of(struct sim_block *from, uint64_t address);
+// The address of the same place in the block of that rank.
+static inline uint64_t sim_address_in(uint64_t address, int rank)
+{
+    return (address & ~((uint64_t)0xff << SIM_RANK_SHIFT)) | (uint64_t)(rank + 1) << SIM_RANK_SHIFT;
+}
 // Kernels must not write to this allocation any more (constant tensors): HDS0618.
 void sim_memory_protect(struct sim *s, uint64_t address);
 
@@ -55,6 +64,12 @@ void sim_load_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint
                     uint8_t (*out)[16], uint16_t *poisoned);
 void sim_store_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes,
                      const uint8_t (*in)[16], const uint16_t *poisoned);
+
+// Pieces of 16 bytes that a unit reads for a while: sim_look_bytes when it begins, which checks what it meets, and
+// sim_enter_reads when it ends, as if the lanes read then. In between sim_bulk_lend_pieces is for who writes them.
+void sim_look_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, uint8_t (*out)[16],
+                    uint16_t *poisoned);
+void sim_enter_reads(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address);
 
 // Private memory of these lanes, [bytes] from [offset] of each thread's window on, counts as uninitialised again: an
 // array comes into being there.
@@ -83,6 +98,10 @@ uint8_t *sim_atomic(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t a
 uint8_t *sim_atomic_store(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, sim_sem sem,
                           sim_reach reach);
 
+// The mbarrier at an address of shared memory is looked at or changed, by threads of whatever block: no order comes of
+// it. False: it is not to be touched.
+bool sim_touch_mbarrier(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, bool writes);
+
 // ---- asynchronous copies ------------------------------------------------------------------------------------------
 
 // The bytes at the destination are on their way: until [sim_async_land], any access to them by anyone is a finding
@@ -92,6 +111,7 @@ typedef struct sim_async_piece {
     uint64_t to, from;
     int bytes, present;  // the first [present] come from [from], the others are zeros; up to 64
     int align;           // both addresses must be multiples of it
+    bool is_engine;      // the copy engine moves it: those who are done with the destination need not have released it
     uint32_t started;    // set by sim_async_start, by which sim_async_land knows whether the source was written in between
 } sim_async_piece;
 void sim_async_start(struct sim_warp *w, sim_async_piece *piece);
@@ -101,6 +121,10 @@ void sim_async_land(struct sim_warp *w, const sim_async_piece *piece);
 // ---- order (race.c) ----------------------------------------------------------------------------------------------
 
 // What threads know of each other: an access happened before another if a chain of these leads from one to the other.
+//
+// Threads of different blocks of a cluster hand over two things: what they know; and, where the hardware orders no
+// memory (a relaxed arrival, an arrival at another block's mbarrier without .release.cluster), only that they are done.
+// That is enough for the copy engine to write where they have read, and for a block to end.
 void sim_order_start(struct sim_block *b);         // a block begins; its warps, arena and shared memory are there
 void sim_order_end(struct sim_block *b);           // it has ended, or is given up
 void sim_order_block_barrier(struct sim_block *b); // all threads of the block meet
@@ -109,7 +133,20 @@ void sim_order_warp_barrier(struct sim_warp *w, uint32_t lanes); // lanes of a w
 // empty one; it lives at most as long as the block.
 typedef struct sim_sync {
     struct sim_knowledge *known;
+    struct sim_remote *released, *done;  // by threads of other blocks
 } sim_sync;
 void sim_order_release(struct sim_warp *w, uint32_t lanes, sim_sync *to);         // arrive
 void sim_order_acquire(struct sim_warp *w, uint32_t lanes, const sim_sync *from); // wait
+// The same between blocks of a cluster. [releases], [acquires]: with scope cluster.
+void sim_order_release_at(struct sim_warp *w, uint32_t lanes, sim_sync *to, bool releases);
+void sim_order_acquire_from(struct sim_warp *w, uint32_t lanes, const sim_sync *from, bool acquires);
+// What the lane's copy has brought is seen by those who acquire from [to].
+void sim_order_deliver(struct sim_warp *w, uint32_t lane, sim_sync *to, struct sim_block *home);
+// The object is empty again.
+void sim_order_clear(struct sim_block *home, sim_sync *sync);
+// All threads of all blocks of the cluster meet.
+struct sim_cluster;
+void sim_order_cluster_barrier(struct sim_cluster *c);
+// A block has ended: a finding (HDS0771) unless its threads know that others are done with its memory.
+void sim_order_check_guests(struct sim_block *b);
 void sim_order_fence(struct sim_warp *w, uint32_t lanes, sim_reach reach);        // threadfence and its like

@@ -351,8 +351,9 @@ static void check_write(sim_touch *t, uint32_t lane, const uint8_t *value, uint6
 {
     if (!t->checks)
         return;
-    if (poison && t->target == SIM_IN_GLOBAL) {
-        sim_report_poison(t, lane, "a value stored to global memory", why);
+    if (poison && (t->target == SIM_IN_GLOBAL || (why & SIM_WHY_FLIGHT))) {
+        const char *what = t->target == SIM_IN_GLOBAL ? "a value stored to global memory" : "a value that is stored";
+        sim_report_poison(t, lane, what, why);
         poison = 0;
     }
     if (t->target == SIM_IN_LOCAL)
@@ -448,6 +449,37 @@ void sim_load_bytes(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *a
         memset(out[lane], 0, 16);
         if (poisoned)
             poisoned[lane] = 0;
+    }
+}
+
+// Reads of the async proxy: what they meet is looked at when they begin, and who reads is entered when they end.
+void sim_look_bytes(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, uint8_t (*out)[16],
+                    uint16_t *poisoned)
+{
+    sim_touch t;
+    sim_touch_open(&t, w, NULL, site, mask, address, 16, 16, 0);
+    sim_count_access(w, site, mask, address, 16);
+    while (sim_touch_next(&t)) {
+        if (t.checks && t.target != SIM_IN_LOCAL)
+            sim_shadow_look(&t);
+        SIM_EACH(lane, t.lanes) {
+            sim_bytes_get(out[lane], sim_touch_at(&t, lane), 16, 16);
+            poisoned[lane] = t.any_unwritten ? (uint16_t)t.unwritten[lane] : 0;
+        }
+    }
+    SIM_EACH(lane, t.refused) {
+        memset(out[lane], 0, 16);
+        poisoned[lane] = 0;
+    }
+}
+
+void sim_enter_reads(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address)
+{
+    sim_touch t;
+    sim_touch_open(&t, w, NULL, site, mask, address, 16, 16, 0);
+    while (sim_touch_next(&t)) {
+        if (t.checks && t.races && t.target != SIM_IN_LOCAL)
+            sim_shadow_enter(&t);
     }
 }
 

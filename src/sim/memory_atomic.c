@@ -79,16 +79,36 @@ uint8_t *sim_atomic_store(sim_warp *w, uint32_t site, uint32_t lane, uint64_t ad
     return touch_atomic(w, site, lane, address, bytes, false, true, sem, reach);
 }
 
+bool sim_touch_mbarrier(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, bool writes)
+{
+    sim_touch t;
+    uint64_t at[SIM_LANES];
+    spread(at, address);
+    sim_touch_open(&t, w, NULL, site, (uint32_t)1 << lane, at, 8, 8, SIM_NOTE_ATOMIC | (writes ? SIM_NOTE_WRITE : 0));
+    t.reach = SIM_CLUSTER;
+    if (!sim_touch_next(&t))
+        return false;
+    if (!is_written(&t, lane)) {
+        sim_report_poison(&t, lane, "an mbarrier", 0);
+        return false;
+    }
+    if (writes)
+        write_lane(&t, lane, 0);
+    else
+        unwritten_of(&t, lane);
+    return true;
+}
+
 // ---- asynchronous copies -------------------------------------------------------------------------------------------
 
 // A copy that was refused, and reported, will not be missed by those who read where it should have gone.
 static void forgive(sim_warp *w, uint64_t to, int bytes)
 {
-    uint64_t offset = to & SIM_OFFSET_MASK;
-    bool is_inside =
-        (to & SIM_TAG_MASK) == SIM_TAG_SHARED && offset + (uint64_t)bytes <= (uint64_t)w->block->shared_bytes;
-    if (is_inside && w->block->shadow && w->block->shadow->write)
-        sim_shadow_mark(w->block->shadow, offset, (uint64_t)bytes);
+    uint64_t offset = to & SIM_SHARED_MASK;
+    const sim_block *owner = (to & SIM_TAG_MASK) == SIM_TAG_SHARED ? sim_block_of(w->block, to) : NULL;
+    bool is_inside = owner && offset + (uint64_t)bytes <= (uint64_t)owner->shared_bytes;
+    if (is_inside && owner->shadow && owner->shadow->write)
+        sim_shadow_mark(owner->shadow, offset, (uint64_t)bytes);
 }
 
 // The bytes that a piece writes, for its lane alone. [at]: addresses of all lanes, filled here.
@@ -112,10 +132,12 @@ void sim_async_start(sim_warp *w, sim_async_piece *p)
             p->started = t.target == SIM_IN_GLOBAL ? t.mine : 0;
         }
     }
+    w->clock->is_engine = p->is_engine;
     if (!open_target(&t, w, p, at))
         forgive(w, p->to, p->bytes);
     else if (t.checks)
         sim_shadow_pend(&t, p->lane);
+    w->clock->is_engine = false;
 }
 
 // Whether a thread of the block has written the source since the copy started. (What other blocks write is a race with
@@ -163,7 +185,10 @@ void sim_async_land(sim_warp *w, const sim_async_piece *p)
     uint64_t at[SIM_LANES];
     uint8_t value[SIM_TOUCH_BYTES] = {0};
     uint64_t poison = fetch(w, p, value);
-    if (!open_target(&t, w, p, at))
+    w->clock->is_engine = p->is_engine;
+    bool is_open = open_target(&t, w, p, at);
+    w->clock->is_engine = false;
+    if (!is_open)
         return;
     if (poison && t.target == SIM_IN_GLOBAL) {
         sim_report_poison(&t, p->lane, "a value stored to global memory", 0);

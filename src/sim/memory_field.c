@@ -55,7 +55,9 @@ sim_field *sim_memory_field(sim_warp *w, uint32_t lane, uint64_t address)
     case SIM_TAG_LOCAL:
         return of_local(w, lane, offset);
     case SIM_TAG_SHARED:
-        if (offset >= (uint64_t)b->shared_bytes)
+        b = sim_block_of(b, address);
+        offset = address & SIM_SHARED_MASK;
+        if (!b || b->has_ended || offset >= (uint64_t)b->shared_bytes)
             return NULL;
         if (!b->order->shared_field)
             b->order->shared_field = make(b->arena, (size_t)b->shared_bytes);

@@ -29,10 +29,11 @@ enum { SIM_NOTE_WRITE = 1, SIM_NOTE_ATOMIC = 2 };
 typedef struct sim_note {
     uint32_t site, lanes;
     uint32_t local;  // serial in its block, by which it is ordered
-    uint32_t who;    // warp, SIM_NOTE_ bits << 16, reach << 24
+    uint32_t who;    // warp, 1 + rank of a thread of another block << 8, SIM_NOTE_ bits << 16, reach << 24
 } sim_note;
 
-static inline int sim_note_warp(const sim_note *n) { return (int)(n->who & 0xffff); }
+static inline int sim_note_warp(const sim_note *n) { return (int)(n->who & 0xff); }
+static inline int sim_note_rank(const sim_note *n) { return (int)(n->who >> 8 & 0xff) - 1; }  // -1: of the block itself
 static inline uint32_t sim_note_kind(const sim_note *n) { return n->who >> 16 & 0xff; }
 static inline sim_reach sim_note_reach(const sim_note *n) { return (sim_reach)(n->who >> 24); }
 
@@ -42,6 +43,14 @@ typedef struct sim_party {
     int64_t block;
     uint32_t lane;
 } sim_party;
+
+// The last accesses of a warp of another block to this block's shared memory, by lane.
+typedef struct sim_guest {
+    int rank, warp;
+    bool is_weak;  // a plain access; else one that need not be seen, only done: an arrival, a copy
+    uint32_t lanes, site, kind;
+    uint32_t local[SIM_LANES];
+} sim_guest;
 
 // ---- memory ----------------------------------------------------------------------------------------------------------
 
@@ -110,6 +119,7 @@ typedef struct sim_touch {
     uint32_t lanes;
     sim_target target;
     sim_allocation *allocation;  // GLOBAL
+    sim_block *owner;            // SHARED: whose memory it is
     sim_shadow *shadow;        // GLOBAL, SHARED
     uint8_t *base;             // of offset 0; LOCAL: of lane 0
     uint64_t stride;           // LOCAL: from lane to lane, else 0
@@ -161,12 +171,19 @@ void sim_fields_move(sim_warp *w, uint32_t lane, uint64_t to, uint64_t from, int
 void sim_report_outside(sim_touch *t, uint32_t lane);
 void sim_report_misaligned(sim_touch *t, uint32_t lane);
 void sim_report_read_only(sim_touch *t, uint32_t lane);
+// The lane touches shared memory of a block that has ended.
+void sim_report_ended(sim_touch *t, uint32_t lane, const sim_block *owner);
+// It touches that of a block that it does not know to have begun.
+void sim_report_unborn(sim_touch *t, uint32_t lane);
+// The last access of the lane to the block's shared memory was not known to be over when that ended.
+void sim_report_guest(sim_block *owner, const sim_guest *g, uint32_t lane);
 void sim_report_red_zone(sim_touch *t, uint32_t lane);
 // The source of a copy on its way, which [t] reads when it arrives, was written by [writer].
 void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer);
 void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site);
-// The copy engine reads, for the lane, what [thread] wrote at [write_site] and did not fence.
-void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t offset, uint32_t write_site, int thread);
+// [reader] reads, for the lane, what [thread] of [block] wrote at [write_site] and did not fence.
+void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t offset, uint32_t write_site, int thread,
+                         int64_t block, const char *reader);
 void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why);
 // [rest]: not [other] itself races, but one that read together with it and is not known by name: another lane of the
 // warp, a thread of another warp or of another block. [value]: what a write writes, NULL: unknown.
@@ -181,6 +198,7 @@ typedef struct sim_remote sim_remote;
 // What some threads know: of each thread of the block the last serial, and of other blocks.
 typedef struct sim_knowledge {
     sim_remote *remote;
+    sim_remote *done;            // what other blocks have done, though what they wrote need not be seen
     struct sim_knowledge *next;  // of those that hold a remote part, for the end of the block
     uint32_t serial[];           // by thread
 } sim_knowledge;
@@ -201,6 +219,9 @@ struct sim_order {
     uint32_t serial;     // the last given out
     uint32_t base;       // all threads of the block know everything up to here
     uint32_t origin;     // cells of shared memory count from here
+    uint32_t known;      // those up to here are ordered before all that the block does now,
+    uint32_t met;        // and those up to here before what others in the cluster do
+    VEC(sim_guest) guests;  // since then
     uint32_t log_start;  // log[0] is of the serial behind it
     sim_note *log;
     uint32_t log_count, log_cap;
@@ -212,6 +233,7 @@ struct sim_order {
     bool is_counted;     // among sim_memory.recording
     bool is_plain;       // no thread knows more than the barriers of its block and its warp tell
     sim_remote *remote;  // what all threads know of other blocks
+    sim_remote *done;    // and what these have done, as of sim_knowledge
     sim_knowledge *holders;
     map locations;       // address -> sim_location
     int64_t shadow_bytes;     // of shared memory, as counted
@@ -236,6 +258,7 @@ typedef struct sim_lanes {
 enum { SIM_MEMOS = 16 };
 
 struct sim_clock {
+    bool is_engine;  // accesses are those of the copy engine: done is as good as known
     uint32_t epoch;  // serial at the last synchronisation of any lane: later accesses get new ones
     uint32_t base;   // all lanes know all lanes of the warp up to here
     sim_memo memos[SIM_MEMOS];
@@ -265,6 +288,8 @@ void sim_knowledge_of_lane(const sim_warp *w, uint32_t lane, uint32_t self, uint
 
 // Whether the accesses of the note by [other]'s lane happened before what the lane does now.
 bool sim_order_knows(const sim_warp *w, uint32_t lane, const sim_party *other);
+// Whether the lane knows that the block has begun, which is all that whoever comes from there tells.
+bool sim_order_knows_begin(sim_warp *w, uint32_t lane, const sim_block *b);
 // Whether lanes of the warp cannot know anything of each other that they did behind serial [since] of the block.
 bool sim_order_met_nobody(const sim_warp *w, uint32_t since);
 // An atomic access takes, before it is looked at, what others have left at the address, and if it writes, leaves behind

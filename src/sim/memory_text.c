@@ -171,9 +171,9 @@ static const char *before_global(const sim_touch *t, uint64_t address)
 static const char *outside_shared(const sim_touch *t, uint64_t offset)
 {
     const sim_shared_tensor *s = tensor_before(t->w->block->launch->code, offset);
-    if (offset > SIM_OFFSET_MASK / 2)
+    if (offset > SIM_SHARED_MASK / 2)
         return arena_printf(scratch_of(t), "%" PRIu64 " bytes before the beginning of shared memory",
-                            ((uint64_t)1 << SIM_OFFSET_BITS) - offset);
+                            ((uint64_t)1 << SIM_RANK_SHIFT) - offset);
     if (s)
         return behind(t, offset - s->offset, s->bytes, s->var->name);
     return arena_printf(scratch_of(t), "byte %" PRIu64 " of the block's shared memory, which has %" PRId64, offset,
@@ -193,7 +193,7 @@ static const char *outside(const sim_touch *t, uint64_t address, uint64_t offset
     }
     case SIM_TAG_SHARED:
         if (t->w->block->shared_bytes)
-            return outside_shared(t, offset);
+            return outside_shared(t, address & SIM_SHARED_MASK);
         return "the kernel has no shared memory";
     case SIM_TAG_LOCAL:
         return arena_printf(scratch_of(t), "byte %" PRIu64 " of the thread's private memory, which has %" PRIu32,
@@ -269,24 +269,7 @@ void sim_report_read_only(sim_touch *t, uint32_t lane)
     arena_reset(scratch_of(t), mark);
 }
 
-// ---- what was not written, or not yet ------------------------------------------------------------------------------
-
-void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why)
-{
-    sim_finding f;
-    uint32_t other = why != t->site ? why : 0;
-    if (!begin(t, lane, HDS0604, other, &f))
-        return;
-    arena_mark mark = arena_mark_get(scratch_of(t));
-    f.args[0] = what;
-    f.under = arena_printf(scratch_of(t), "%s", named(t, t->offset[lane]));
-    if (other) {
-        f.other = (sim_actor){other, f.who.block, f.who.thread, f.who.warp};
-        f.other_text = "this read what nobody had written";
-    }
-    tell(t, &f);
-    arena_reset(scratch_of(t), mark);
-}
+// ---- blocks that are not there -------------------------------------------------------------------------------------
 
 static const char *verb(uint32_t kind)
 {
@@ -302,10 +285,87 @@ static const char *verb(uint32_t kind)
     }
 }
 
-void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site)
+static void not_there(sim_launch *l, diag_code code, sim_actor who, uint32_t kind, const sim_block *owner,
+                      const char *help)
+{
+    sim_finding f = {.code = code, .who = who, .other = {0, -1, -1, -1}, .help = help};
+    if (sim_found_before(l->device, l, f.code, &f.who, 0))
+        return;
+    arena_mark mark = arena_mark_get(owner->arena);
+    str_buf out;
+    str_buf_init(&out, owner->arena);
+    sim_thread_print(l, &f.who, true, &out);
+    f.args[0] = arena_printf(owner->arena, "%s %s", str_text(&out), verb(kind));
+    f.args[1] = arena_printf(owner->arena, "%" PRId64, owner->index);
+    sim_find(l->device, l, &f);
+    arena_reset(owner->arena, mark);
+}
+
+static const char *const meet_behind = "let the blocks of the cluster meet behind it before they end (cluster_sync())";
+
+void sim_report_ended(sim_touch *t, uint32_t lane, const sim_block *owner)
+{
+    not_there(t->w->block->launch, HDS0771, actor_of(t, lane), t->kind, owner, meet_behind);
+}
+
+void sim_report_guest(sim_block *owner, const sim_guest *g, uint32_t lane)
+{
+    int64_t block = owner->cluster->blocks[g->rank]->index;
+    sim_actor who = {g->site, block, g->warp * SIM_LANES + (int)lane, g->warp};
+    not_there(owner->launch, HDS0771, who, g->kind, owner, meet_behind);
+}
+
+void sim_report_unborn(sim_touch *t, uint32_t lane)
+{
+    not_there(t->w->block->launch, HDS0773, actor_of(t, lane), t->kind, t->owner,
+              "let the blocks of the cluster meet before they reach into each other's memory (cluster_sync(), or "
+              "cluster_arrive_relaxed() and cluster_wait())");
+}
+
+// ---- what was not written, or not yet ------------------------------------------------------------------------------
+
+// The value comes out of an accumulator that a wgmma is still writing.
+static void report_flight(sim_touch *t, uint32_t lane, const char *what, uint32_t wgmma)
 {
     sim_finding f;
-    if (!begin(t, lane, HDS0609, copy_site, &f))
+    if (!begin(t, lane, HDS0626, wgmma, &f))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    f.args[0] = arena_printf(scratch_of(t), "%s is taken from an accumulator", what);
+    f.other = (sim_actor){wgmma, f.who.block, f.who.thread, f.who.warp};
+    f.other_text = "it starts here";
+    f.help = "commit(), then wait(acc, 0) before the accumulators are used";
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why)
+{
+    sim_finding f;
+    uint32_t other = why != t->site ? why : 0;
+    if (why & SIM_WHY_FLIGHT) {
+        report_flight(t, lane, what, why & ~SIM_WHY_FLIGHT);
+        return;
+    }
+    if (!begin(t, lane, HDS0604, other, &f))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    f.args[0] = what;
+    f.under = arena_printf(scratch_of(t), "%s", named(t, t->offset[lane]));
+    if (other) {
+        f.other = (sim_actor){other, f.who.block, f.who.thread, f.who.warp};
+        f.other_text = "this read what nobody had written";
+    }
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
+void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t unit_site)
+{
+    sim_finding f;
+    bool is_wgmma = unit_site & SIM_WHY_FLIGHT;
+    uint32_t copy_site = unit_site & ~SIM_WHY_FLIGHT;
+    if (!begin(t, lane, is_wgmma ? HDS0626 : HDS0609, copy_site, &f))
         return;
     str_buf out;
     arena_mark mark = arena_mark_get(scratch_of(t));
@@ -315,33 +375,37 @@ void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site)
     f.args[0] = str_text(&out);
     if (copy_site) {
         f.other = (sim_actor){copy_site, f.who.block, -1, -1};
-        f.other_text = copy_site != t->site ? "the copy starts here" : NULL;
+        f.other_text = copy_site == t->site ? NULL : is_wgmma ? "wgmma reads it from here on" : "the copy starts here";
     }
-    f.help = t->w->block->order->bulk
+    f.help = is_wgmma ? "wait for its group before the operand is written, and let those who write it know"
+             : t->w->block->order->bulk
                  ? "wait for the copy first (the mbarrier of a load, wait_group_read of a store), and let all threads know"
                  : "wait for the copy first (wait_group, wait_all), and make it everybody's with syncthreads()";
     tell(t, &f);
     arena_reset(scratch_of(t), mark);
 }
 
-void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t offset, uint32_t write_site, int thread)
+void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t offset, uint32_t write_site, int thread,
+                         int64_t block, const char *reader)
 {
-    sim_touch t = {.w = w, .device = sim_device_of(w), .site = site, .target = SIM_IN_SHARED};
+    sim_touch t = {.w = w, .device = sim_device_of(w), .site = site, .target = SIM_IN_SHARED, .owner = w->block};
     sim_finding f;
     if (!begin(&t, lane, HDS0625, write_site, &f))
         return;
-    str_buf reader, writer;
+    str_buf starter, writer;
     arena_mark mark = arena_mark_get(scratch_of(&t));
-    str_buf_init(&reader, scratch_of(&t));
+    str_buf_init(&starter, scratch_of(&t));
     str_buf_init(&writer, scratch_of(&t));
-    f.other = (sim_actor){write_site, w->block->index, thread, thread / SIM_LANES};
-    sim_thread_print(w->block->launch, &f.who, true, &reader);
-    sim_thread_print(w->block->launch, &f.other, false, &writer);
-    f.args[0] = str_text(&reader);
-    f.args[1] = named(&t, offset);
-    f.args[2] = str_text(&writer);
+    f.other = (sim_actor){write_site, block, thread, thread / SIM_LANES};
+    sim_thread_print(w->block->launch, &f.who, true, &starter);
+    sim_thread_print(w->block->launch, &f.other, block != w->block->index, &writer);
+    f.args[0] = str_text(&starter);
+    f.args[1] = reader;
+    f.args[2] = named(&t, offset);
+    f.args[3] = str_text(&writer);
     f.other_text = "it was written here";
-    f.help = "call fence_proxy_async() in each thread that wrote, then syncthreads(), then start the copy";
+    f.help = arena_printf(scratch_of(&t), "call fence_proxy_async() in each thread that wrote, then a barrier, then %s",
+                          strcmp(reader, "wgmma") == 0 ? "multiply" : "start the copy");
     tell(&t, &f);
     arena_reset(scratch_of(&t), mark);
 }
@@ -349,7 +413,7 @@ void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t off
 void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer)
 {
     sim_launch *l = t->w->block->launch;
-    int warp = (int)(writer->note.who & 0xffff);
+    int warp = sim_note_warp(&writer->note);
     sim_finding f = {
         .code = HDS0609,
         .who = {writer->note.site, writer->block, warp * SIM_LANES + (int)writer->lane, warp},
@@ -429,6 +493,9 @@ static const char *race_help(const sim_touch *t, const side *a, const side *b, s
     if (is_update)
         return "if all of them add to it, let atomic.add or atomic.red_add do it, or a reduction; if not, give each "
                "its own";
+    if (t->target == SIM_IN_SHARED && (a->who.block != b->who.block || rest == SIM_REST_BLOCKS))
+        return "let the blocks of the cluster meet between the two (cluster_sync()), or hand over through an mbarrier "
+               "(arrive_at_release and wait_cluster)";
     if (a->who.block != b->who.block || rest == SIM_REST_BLOCKS)
         return "blocks run in any order: use atomics, or a launch for each of the two";
     if (a->who.site == b->who.site && (a->kind & b->kind & SIM_NOTE_WRITE))

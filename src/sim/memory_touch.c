@@ -36,11 +36,20 @@ static bool find_global(sim_touch *t, uint64_t base, uint64_t *size)
     return true;
 }
 
+sim_block *sim_block_of(sim_block *from, uint64_t address)
+{
+    int rank = (int)(address >> SIM_RANK_SHIFT & 0xff) - 1;
+    if (rank < 0)
+        return from;
+    return rank < sim_cluster_count(from) && from->cluster ? from->cluster->blocks[rank] : NULL;
+}
+
 static bool find_shared(sim_touch *t, uint64_t base, uint64_t *size)
 {
-    const sim_block *b = t->w->block;
+    sim_block *b = sim_block_of(t->w->block, base);
     t->target = SIM_IN_SHARED;
-    if (base != SIM_TAG_SHARED || !b->shared)
+    t->owner = b;
+    if ((base & ~((uint64_t)0xff << SIM_RANK_SHIFT)) != SIM_TAG_SHARED || !b || !b->shared || b->has_ended)
         return false;
     t->base = b->shared;
     t->stride = 0;
@@ -65,6 +74,7 @@ static bool find_local(sim_touch *t, uint64_t base, uint64_t *size)
 static bool find_target(sim_touch *t, uint64_t base, uint64_t *size)
 {
     t->allocation = NULL;
+    t->owner = NULL;
     switch (base & SIM_TAG_MASK) {
     case SIM_TAG_GLOBAL:
         return find_global(t, base, size);
@@ -77,12 +87,18 @@ static bool find_target(sim_touch *t, uint64_t base, uint64_t *size)
     }
 }
 
+// The address without its offset in the allocation, or in the block's shared memory.
+static uint64_t base_of(uint64_t address)
+{
+    return address & ~((address & SIM_TAG_MASK) == SIM_TAG_SHARED ? SIM_SHARED_MASK : SIM_OFFSET_MASK);
+}
+
 // Lanes of [todo] whose address begins with [base].
 static uint32_t lanes_of(const sim_touch *t, uint64_t base)
 {
     uint32_t lanes = 0;
     SIM_EACH(lane, t->todo)
-        lanes |= (uint32_t)((t->offset[lane] & ~SIM_OFFSET_MASK) == base) << lane;
+        lanes |= (uint32_t)(base_of(t->offset[lane]) == base) << lane;
     return lanes;
 }
 
@@ -94,8 +110,10 @@ static void refuse(sim_touch *t, uint32_t lanes, uint64_t end)
     if (!t->checks)
         return;
     SIM_EACH(lane, lanes) {
-        t->offset[lane] &= SIM_OFFSET_MASK;
-        if (t->allocation && t->allocation->bytes && t->allocation->is_read_only && (t->kind & SIM_NOTE_WRITE))
+        t->offset[lane] &= (t->address[lane] & SIM_TAG_MASK) == SIM_TAG_SHARED ? SIM_SHARED_MASK : SIM_OFFSET_MASK;
+        if (t->owner && t->owner->has_ended)
+            sim_report_ended(t, lane, t->owner);
+        else if (t->allocation && t->allocation->bytes && t->allocation->is_read_only && (t->kind & SIM_NOTE_WRITE))
             sim_report_read_only(t, lane);
         else if (t->offset[lane] >= end)
             sim_report_outside(t, lane);
@@ -139,8 +157,9 @@ static uint32_t place_lanes(sim_touch *t, uint64_t base, uint64_t last)
 static void refuse_rest(sim_touch *t, uint32_t inside, uint64_t last)
 {
     uint32_t bad = 0;
+    uint64_t most = t->target == SIM_IN_SHARED ? SIM_SHARED_MASK : SIM_OFFSET_MASK;
     SIM_EACH(lane, t->todo & ~inside)
-        bad |= (uint32_t)(t->offset[lane] <= SIM_OFFSET_MASK) << lane;
+        bad |= (uint32_t)(t->offset[lane] <= most) << lane;
     refuse(t, bad, last + 1);
 }
 
@@ -158,10 +177,10 @@ static void describe(sim_touch *t)
     t->races = false;
     if (!t->checks || !t->shadow || !t->shadow->write)
         return;
-    if (t->target == SIM_IN_SHARED && (t->kind & SIM_NOTE_WRITE) && t->w->block->order->bulk)
+    if (t->target == SIM_IN_SHARED && (t->kind & SIM_NOTE_WRITE) && t->owner->order->bulk)
         sim_bulk_note_write(t);
     if (t->target == SIM_IN_SHARED)
-        sim_order_refine(t->w->block, low);
+        sim_order_refine(t->owner, low);
     sim_order_touch(t);
 }
 
@@ -172,7 +191,7 @@ bool sim_touch_next(sim_touch *t)
         if (has_bits)
             strip_bits(t);
         uint32_t first = (uint32_t)__builtin_ctz(t->todo);
-        uint64_t size = 0, base = (has_bits ? t->offset[first] : t->address[first]) & ~SIM_OFFSET_MASK;
+        uint64_t size = 0, base = base_of(has_bits ? t->offset[first] : t->address[first]);
         if (!find_target(t, base, &size) || size < (uint64_t)t->bytes) {
             if (!has_bits)
                 memcpy(t->offset, t->address, sizeof t->offset);

@@ -27,6 +27,9 @@ typedef struct sim_model_table {
     const sim_model *models;  // ends with a NULL name
 } sim_model_table;
 
+// models/wgmma.c: whether the instruction reads shared memory through the async proxy and writes registers later on.
+bool sim_is_wgmma(const sim_use *use);
+
 // models/models.c. NULL: there is none.
 const sim_model *sim_model_find(const char *module, const char *name);
 

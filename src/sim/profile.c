@@ -130,11 +130,15 @@ static int flops_of_op(const sim_op *op)
     }
 }
 
-// The shape in the name of a matrix instruction ("mma_m16n8k16"): 2·m·n·k for the whole warp. Others: an fma is two.
+// The shape in the name of a matrix instruction ("mma_m16n8k16"): 2·m·n·k for the whole warp; each warp of a warpgroup does
+// a quarter of a wgmma. Others: an fma is two.
 static uint64_t flops_of_use(const sim_use *use, int lanes)
 {
-    const char *shape = strstr(use->intrin->name, "_m");
+    const char *shape = strstr(use->intrin->name, "_m"), *text = use->intrin->text;
     int m = 0, n = 0, k = 0;
+    const char *group = text && sim_is_wgmma(use) ? strstr(text, ".m64n") : NULL;
+    if (group && sscanf(group, ".m64n%dk%d", &n, &k) == 2)
+        return (uint64_t)2 * 16 * (uint64_t)n * (uint64_t)k;
     if (shape && sscanf(shape, "_m%dn%dk%d", &m, &n, &k) == 3)
         return (uint64_t)2 * (uint64_t)m * (uint64_t)n * (uint64_t)k;
     return strncmp(use->intrin->name, "fma", 3) == 0 ? 2 * (uint64_t)lanes : 0;

@@ -17,6 +17,12 @@
 
 // ---- barriers ------------------------------------------------------------------------------------------------------
 
+static void add_both(sim_memory *m, sim_remote **remote, sim_remote **done, const sim_knowledge *from)
+{
+    sim_remote_add(m, remote, from->remote);
+    sim_remote_add(m, done, from->done);
+}
+
 // What any thread knows of other blocks, all know now.
 static void share_remote(sim_block *b)
 {
@@ -28,29 +34,76 @@ static void share_remote(sim_block *b)
         if (!more)
             continue;
         if (more->all)
-            sim_remote_add(m, &o->remote, more->all->remote);
+            add_both(m, &o->remote, &o->done, more->all);
         for (int lane = 0; lane < SIM_LANES; lane++) {
             if (more->own[lane])
-                sim_remote_add(m, &o->remote, more->own[lane]->remote);
+                add_both(m, &o->remote, &o->done, more->own[lane]);
             sim_remote_add(m, &o->remote, more->unfenced_remote[lane]);
         }
         sim_order_drop_lanes(m, more);
         more->waiting = more->fresh = 0;
     }
     pthread_mutex_unlock(&m->lock);
-    o->is_plain = !o->remote;
+    o->is_plain = !o->remote && !o->done;
+}
+
+// Notes of shared memory are kept as long as others in the cluster may ask for them.
+static void forget_notes(sim_block *b)
+{
+    struct sim_order *o = b->order;
+    o->known = o->met = o->log_start = o->serial;
+    o->log_count = 0;
 }
 
 void sim_order_block_barrier(sim_block *b)
 {
     struct sim_order *o = b->order;
     sim_bulk_barrier(b);
-    o->base = o->log_start = o->serial;
-    o->log_count = 0;
+    o->base = o->serial;
+    if (sim_cluster_count(b) == 1)
+        forget_notes(b);
+    else if (!o->guests.len)
+        o->known = o->serial;
     o->own_begin = o->run_begin;
     o->own_end = o->chunk_next;
     if (!o->is_plain)
         share_remote(b);
+}
+
+// ---- clusters ------------------------------------------------------------------------------------------------------
+
+void sim_order_cluster_barrier(sim_cluster *c)
+{
+    sim_memory *m = c->launch->device->memory;
+    sim_remote *all = NULL, *done = NULL;
+    if (!c->blocks[0]->order->tracks)
+        return;
+    if (c->count == 1) {
+        sim_order_block_barrier(c->blocks[0]);
+        return;
+    }
+    for (int i = 0; i < c->count; i++) {
+        struct sim_order *o = c->blocks[i]->order;
+        o->guests.len = 0;
+        sim_order_block_barrier(c->blocks[i]);
+        forget_notes(c->blocks[i]);
+        pthread_mutex_lock(&m->lock);
+        sim_remote *here = sim_remote_of(m, c->blocks[i]->index, o->serial, NULL, 0);
+        sim_remote_add(m, &all, here);
+        sim_remote_drop(m, here);
+        sim_remote_add(m, &all, o->remote);
+        sim_remote_add(m, &done, o->done);
+        pthread_mutex_unlock(&m->lock);
+    }
+    pthread_mutex_lock(&m->lock);
+    for (int i = 0; i < c->count; i++) {
+        sim_remote_add(m, &c->blocks[i]->order->remote, all);
+        sim_remote_add(m, &c->blocks[i]->order->done, done);
+        c->blocks[i]->order->is_plain = false;
+    }
+    sim_remote_drop(m, all);
+    sim_remote_drop(m, done);
+    pthread_mutex_unlock(&m->lock);
 }
 
 sim_lanes *sim_order_more(sim_warp *w)
@@ -90,6 +143,7 @@ void sim_knowledge_add(sim_block *b, sim_knowledge **into, const sim_knowledge *
         *into = sim_knowledge_new(b);
     raise((*into)->serial, from->serial, sim_threads_of(b));
     sim_knowledge_add_remote(b, &(*into)->remote, from->remote);
+    sim_knowledge_add_remote(b, &(*into)->done, from->done);
 }
 
 // Lanes meet: each of them knows what any of them knew.
@@ -162,6 +216,12 @@ void sim_knowledge_of_lane(const sim_warp *w, uint32_t lane, uint32_t self, uint
     own[lane] = own[lane] > self ? own[lane] : self;
 }
 
+static void hand_over_remote(sim_block *b, sim_knowledge *to, const sim_knowledge *from)
+{
+    sim_knowledge_add_remote(b, &to->remote, from->remote);
+    sim_knowledge_add_remote(b, &to->done, from->done);
+}
+
 void sim_order_release(sim_warp *w, uint32_t lanes, sim_sync *to)
 {
     sim_block *b = w->block;
@@ -173,11 +233,11 @@ void sim_order_release(sim_warp *w, uint32_t lanes, sim_sync *to)
         to->known = sim_knowledge_new(b);
     sim_knowledge_of_warp(w, to->known->serial);
     if (more && more->all)
-        sim_knowledge_add_remote(b, &to->known->remote, more->all->remote);
+        hand_over_remote(b, to->known, more->all);
     SIM_EACH(lane, lanes) {
         sim_knowledge_of_lane(w, lane, serial, to->known->serial);
         if (more && more->own[lane])
-            sim_knowledge_add_remote(b, &to->known->remote, more->own[lane]->remote);
+            hand_over_remote(b, to->known, more->own[lane]);
     }
     w->clock->epoch = serial;
     b->order->is_plain = false;
@@ -234,16 +294,17 @@ static bool knows_remotely(const sim_warp *w, uint32_t lane, const sim_party *ot
 {
     const struct sim_order *o = w->block->order;
     const sim_lanes *more = w->clock->more;
+    const sim_knowledge *all = more ? more->all : NULL, *own = more ? more->own[lane] : NULL;
     sim_memory *m = sim_device_of(w)->memory;
     if (o->is_plain)
         return false;
     uint32_t serial = other->note.local;
+    const sim_remote *sources[] = {o->remote,  all ? all->remote : NULL, own ? own->remote : NULL,
+                                   o->done,    all ? all->done : NULL,   own ? own->done : NULL};
+    bool knows = false;
     pthread_mutex_lock(&m->lock);
-    bool knows = sim_remote_knows(m, o->remote, other->block, thread, serial);
-    if (!knows && more && more->all)
-        knows = sim_remote_knows(m, more->all->remote, other->block, thread, serial);
-    if (!knows && more && more->own[lane])
-        knows = sim_remote_knows(m, more->own[lane]->remote, other->block, thread, serial);
+    for (int i = 0; i < (w->clock->is_engine ? 6 : 3) && !knows; i++)
+        knows = sim_remote_knows(m, sources[i], other->block, thread, serial);
     pthread_mutex_unlock(&m->lock);
     return knows;
 }

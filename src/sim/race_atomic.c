@@ -112,9 +112,18 @@ static void give_to_blocks(sim_warp *w, uint32_t lane, uint64_t address, uint32_
     arena_reset(b->arena, mark);
 }
 
-static bool reaches_blocks(uint64_t address, sim_reach reach)
+static bool reaches_blocks(const sim_warp *w, uint64_t address, sim_reach reach)
 {
-    return (address & SIM_TAG_MASK) == SIM_TAG_GLOBAL && reach >= SIM_CLUSTER;
+    bool is_global = (address & SIM_TAG_MASK) == SIM_TAG_GLOBAL;
+    return reach >= SIM_CLUSTER && (is_global || sim_cluster_count(w->block) > 1);
+}
+
+// One name for a place in shared memory, whoever names it: with the number of its block above the offset.
+static uint64_t name_of(sim_warp *w, uint64_t address)
+{
+    enum { NAME_SHIFT = 20 };
+    const sim_block *owner = (address & SIM_TAG_MASK) == SIM_TAG_SHARED ? sim_block_of(w->block, address) : NULL;
+    return owner ? SIM_TAG_SHARED | (uint64_t)owner->index << NAME_SHIFT | (address & SIM_SHARED_MASK) : address;
 }
 
 void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach)
@@ -122,8 +131,9 @@ void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, s
     bool acquires = sem == SIM_ACQUIRE || sem == SIM_ACQ_REL;
     if (!w->block->order->tracks)
         return;
+    address = name_of(w, address);
     take_from_block(w, lane, address, acquires);
-    if (reaches_blocks(address, reach))
+    if (reaches_blocks(w, address, reach))
         take_from_blocks(w, lane, address, acquires);
 }
 
@@ -136,9 +146,10 @@ void sim_order_give(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, s
         return;
     uint32_t in_block = releases ? o->serial : more ? more->fence[0][lane] : 0;
     uint32_t in_blocks = releases ? o->serial : more ? more->fence[1][lane] : 0;
+    address = name_of(w, address);
     if (in_block)
         give_to_block(w, lane, address, in_block);
-    if (in_blocks && reaches_blocks(address, reach))
+    if (in_blocks && reaches_blocks(w, address, reach))
         give_to_blocks(w, lane, address, in_blocks);
     if (releases)
         w->clock->epoch = o->serial;

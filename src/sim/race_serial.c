@@ -53,7 +53,7 @@ static sim_memo *memo_of(sim_touch *t)
     struct sim_order *o = w->block->order;
     uint32_t kind = t->kind | (uint32_t)t->reach << 8;
     sim_memo *memo = &c->memos[(t->site * 2 + (t->kind & 1)) % SIM_MEMOS];
-    bool is_current = memo->local > c->epoch && memo->local > o->log_start;
+    bool is_current = memo->local > c->epoch && memo->local > o->base && memo->local > o->log_start;
     if (is_current && memo->site == t->site && memo->lanes == t->lanes && memo->kind == kind)
         return memo;
     if (o->serial == UINT32_MAX)
@@ -129,6 +129,46 @@ static uint32_t global_serial(sim_touch *t, sim_memo *memo)
     return memo->global;
 }
 
+static void remember_guest(sim_touch *t, const sim_memo *memo)
+{
+    struct sim_order *there = t->owner->order;
+    bool is_weak = !(t->kind & SIM_NOTE_ATOMIC) && !t->w->clock->is_engine;
+    sim_guest *g = NULL;
+    for (size_t i = 0; i < there->guests.len && !g; i++) {
+        sim_guest *at = &there->guests.at[i];
+        if (at->rank == t->w->block->rank && at->warp == t->w->index && at->is_weak == is_weak)
+            g = at;
+    }
+    if (!g) {
+        VEC_PUSH(t->owner->arena, &there->guests,
+                 ((sim_guest){.rank = t->w->block->rank, .warp = t->w->index, .is_weak = is_weak}));
+        g = &there->guests.at[there->guests.len - 1];
+        if (!sim_order_knows_begin(t->w, (uint32_t)__builtin_ctz(t->lanes), t->owner))
+            sim_report_unborn(t, (uint32_t)__builtin_ctz(t->lanes));
+    }
+    g->lanes |= t->lanes;
+    g->site = t->site;
+    g->kind = t->kind;
+    SIM_EACH(lane, t->lanes)
+        g->local[lane] = memo->local;
+}
+
+// The serial of an access to the shared memory of another block, among those of that block.
+static bool guest_serial(sim_touch *t, const sim_memo *memo)
+{
+    struct sim_order *there = t->owner->order;
+    if (there->serial == UINT32_MAX)
+        return false;
+    sim_note *note = log_next(t->owner);
+    uint32_t guest = (uint32_t)t->w->index | (uint32_t)(t->w->block->rank + 1) << 8;
+    *note = (sim_note){t->site, t->lanes, memo->local, guest | t->kind << 16 | (uint32_t)t->reach << 24};
+    there->serial++;
+    t->mine = there->serial - there->origin;
+    t->known = there->met > there->origin ? there->met - there->origin : 0;
+    remember_guest(t, memo);
+    return true;
+}
+
 void sim_order_touch(sim_touch *t)
 {
     const sim_block *b = t->w->block;
@@ -140,9 +180,12 @@ void sim_order_touch(sim_touch *t)
     sim_memo *memo = memo_of(t);
     if (!memo)
         return;
-    if (t->target == SIM_IN_SHARED) {
+    if (t->target == SIM_IN_SHARED && t->owner != b) {
+        if (!guest_serial(t, memo))
+            return;
+    } else if (t->target == SIM_IN_SHARED) {
         t->mine = memo->local - o->origin;
-        t->known = o->base > o->origin ? o->base - o->origin : 0;
+        t->known = o->known > o->origin ? o->known - o->origin : 0;
     } else {
         t->mine = global_serial(t, memo);
         if (!t->mine)
@@ -161,7 +204,10 @@ sim_party sim_order_party(const sim_touch *t, uint32_t cell)
     uint32_t serial = cell & SIM_CELL_SERIAL;
     sim_party p = {.block = b->index, .lane = cell >> SIM_LANE_SHIFT};
     if (t->target == SIM_IN_SHARED) {
-        p.note = b->order->log[serial + b->order->origin - b->order->log_start - 1];
+        const struct sim_order *o = t->owner->order;
+        p.note = o->log[serial + o->origin - o->log_start - 1];
+        int rank = sim_note_rank(&p.note);
+        p.block = rank < 0 ? t->owner->index : t->owner->cluster->blocks[rank]->index;
         return p;
     }
     p.note = note_get(&m->notes[serial]);
@@ -215,7 +261,7 @@ static void make_shadow(sim_block *b, int shift)
 // The single cell of a byte that had two: the write, unless only the readers can still matter.
 static uint32_t merged(const struct sim_order *o, uint32_t write, uint32_t read)
 {
-    uint32_t known = o->base > o->origin ? o->base - o->origin : 0, state = SIM_CELL_WRITTEN | SIM_CELL_PENDING;
+    uint32_t known = o->known > o->origin ? o->known - o->origin : 0, state = SIM_CELL_WRITTEN | SIM_CELL_PENDING;
     if ((write & SIM_CELL_SERIAL) > known || (read & SIM_CELL_SERIAL) <= known || (write & SIM_CELL_PENDING))
         return write & ~SIM_CELL_WRITE_PART;
     return (write & state) | (read & ~(SIM_CELL_MANY | SIM_CELL_READ_PART));
@@ -288,7 +334,7 @@ void sim_order_start(sim_block *b)
 {
     struct sim_order *o = b->order = ARENA_NEW(b->arena, struct sim_order);
     o->is_plain = true;
-    o->serial = o->base = o->log_start = o->origin = 1;
+    o->serial = o->base = o->known = o->met = o->log_start = o->origin = 1;
     o->tracks = !b->launch->device->options.no_checks && !b->launch->device->options.no_races && !b->launch->is_host;
     map_init(&o->locations, b->arena);
     for (int i = 0; i < b->warp_count; i++)
@@ -323,8 +369,11 @@ void sim_order_end(sim_block *b)
     m->shadow_used -= o->shadow_bytes;
     m->shared_used -= o->shadow_bytes ? b->shared_bytes : 0;
     sim_remote_drop(m, o->remote);
-    for (sim_knowledge *k = o->holders; k; k = k->next)
+    sim_remote_drop(m, o->done);
+    for (sim_knowledge *k = o->holders; k; k = k->next) {
         sim_remote_drop(m, k->remote);
+        sim_remote_drop(m, k->done);
+    }
     for (int i = 0; i < b->warp_count; i++)
         sim_order_drop_lanes(m, b->warps[i].clock->more);
     pthread_mutex_unlock(&m->lock);

@@ -23,6 +23,16 @@ static inline bool is_old_reader(const sim_touch *t, uint32_t cell)
     return (cell & SIM_CELL_SERIAL) <= t->known || serial - t->own_begin < t->own_end - t->own_begin;
 }
 
+// Readers that all threads of the block know whose memory it is, where a thread of another block reads: what the block
+// writes is later than they are.
+static bool is_old_at_home(const sim_touch *t, uint32_t cell)
+{
+    if (t->target != SIM_IN_SHARED || t->owner == t->w->block)
+        return false;
+    const struct sim_order *there = t->owner->order;
+    return (cell & SIM_CELL_SERIAL) + there->origin <= there->known;
+}
+
 static bool is_same_warp(const sim_touch *t, const sim_party *other)
 {
     return other->block == t->w->block->index && sim_note_warp(&other->note) == t->w->index;
@@ -284,7 +294,7 @@ static void enter_reader(sim_touch *t, uint32_t lane, uint64_t i, uint32_t mark)
 {
     uint32_t *at = &t->shadow->read[i], cell = cell_get(at), serial = cell & SIM_CELL_SERIAL;
     uint32_t others = cell & SIM_CELL_BLOCKS;
-    if (is_old_reader(t, cell)) {
+    if (is_old_reader(t, cell) || is_old_at_home(t, cell)) {
         cell_set(at, mark);
         return;
     }
@@ -370,6 +380,85 @@ static void read_lane(sim_touch *t, uint32_t lane)
     }
     for (uint64_t i = s.first; i < s.first + s.count; i++)
         read_granule(t, lane, i, mark, s.is_part);
+}
+
+static bool is_reader(const sim_touch *t, uint32_t cell)
+{
+    sim_party other = sim_order_party(t, cell);
+    return !(sim_note_kind(&other.note) & SIM_NOTE_WRITE);
+}
+
+// What neighbours have in common is looked at once.
+static void look_lane(sim_touch *t, uint32_t lane)
+{
+    span s = span_of(t, lane);
+    uint32_t good = 0;
+    if (all_readable(t, s.first, s.count))
+        return;
+    for (uint64_t i = s.first; i < s.first + s.count; i++) {
+        uint32_t cell = cell_get(&t->shadow->write[i]);
+        if ((good && cell == good) || is_closed(t, lane, i, cell))
+            continue;
+        if (!(cell & SIM_CELL_WRITTEN))
+            note_unwritten(t, lane, i);
+        if (t->races && !is_old(t, cell & SIM_CELL_SERIAL) && (t->shadow->read || !is_reader(t, cell)))
+            against_write(t, lane, i, cell, NULL, s.is_part);
+        if (cell & SIM_CELL_WRITTEN)
+            good = cell;
+    }
+}
+
+void sim_shadow_look(sim_touch *t)
+{
+    if (!t->shadow || !t->shadow->write)
+        return;
+    SIM_EACH(lane, t->lanes)
+        look_lane(t, lane);
+}
+
+static bool is_any_pending(const sim_touch *t, span s)
+{
+    uint32_t flags = 0;
+    for (uint64_t i = s.first; i < s.first + s.count; i++)
+        flags |= cell_get(&t->shadow->write[i]);
+    return (flags & SIM_CELL_PENDING) != 0;
+}
+
+// Where a copy is on its way, the read cell tells of that.
+static void enter_lane(sim_touch *t, uint32_t lane)
+{
+    span s = span_of(t, lane);
+    uint32_t mark = t->mine | lane << SIM_LANE_SHIFT, before = 0, after = 0;
+    if (is_any_pending(t, s))
+        return;
+    if (!t->shadow->read) {
+        for (uint64_t i = s.first; i < s.first + s.count; i++)
+            read_single(t, lane, i, mark);
+        return;
+    }
+    mark |= s.is_part ? SIM_CELL_READ_PART : 0;
+    if (all_unread(t, s.first, s.count)) {
+        fill(t->shadow->read + s.first, s.count, mark);
+        return;
+    }
+    if (all_settled(t, s.first, s.count))
+        return;
+    for (uint64_t i = s.first; i < s.first + s.count; i++) {
+        uint32_t cell = cell_get(&t->shadow->read[i]);
+        if (cell != before) {
+            enter_reader(t, lane, i, mark);
+            before = cell;
+            after = cell_get(&t->shadow->read[i]);
+        } else {
+            cell_set(&t->shadow->read[i], after);
+        }
+    }
+}
+
+void sim_shadow_enter(sim_touch *t)
+{
+    SIM_EACH(lane, t->lanes)
+        enter_lane(t, lane);
 }
 
 // All lanes one behind the other, if nothing needs a closer look.

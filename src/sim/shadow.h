@@ -55,6 +55,10 @@ struct sim_touch;
 //
 // Reads: fills in [unwritten] and [any_unwritten].
 void sim_shadow_read(struct sim_touch *t);
+// The two halves of that: reads that are checked only, with [unwritten] and [any_unwritten], and those that are entered
+// only.
+void sim_shadow_look(struct sim_touch *t);
+void sim_shadow_enter(struct sim_touch *t);
 // Writes of initialised values by all lanes one behind the other, if nothing about them needs a closer look: else false,
 // and nothing is done.
 bool sim_shadow_write_row(struct sim_touch *t);

@@ -207,40 +207,65 @@ void sim_keep_allocation(sim_launch *host, uint64_t address)
 
 // ---- launches ----------------------------------------------------------------------------------------------------
 
-// The map's tensor is one of the arguments; its extents stand in the cells from [cell] on.
-static sim_tensor_map map_at(const sim_warp *w, const ir_func *kernel, size_t index, const uint64_t *args, uint32_t cell)
+// The map's tensor is one of the arguments.
+static sim_tensor_map map_at(const ir_func *kernel, size_t index, const uint64_t *args, const sim_extents *extents)
 {
     sim_tensor_map made = {.var = kernel->maps.at[index]};
-    for (size_t i = 0; i < kernel->params.len; i++)
-        if (kernel->params.at[i] == made.var->map->tensor)
-            made.address = args[i];
-    for (uint32_t d = 0; d < IR_MAP_MAX_RANK; d++)
-        made.extent[d] = sim_i64(w, cell + 2 * d)[0];
+    const ir_var *tensor = made.var->map->tensor;
+    for (size_t i = 0; i < kernel->params.len; i++) {
+        if (kernel->params.at[i] != tensor)
+            continue;
+        made.address = args[i];
+        uint64_t dense = 1;
+        for (int d = tensor->tensor->rank - 1; d >= 0; d--) {
+            made.extent[d] = extents[i].shape[d];
+            made.stride[d] = extents[i].strides ? extents[i].strides[d] : (int64_t)dense;
+            dense *= (uint64_t)made.extent[d];
+        }
+    }
     return made;
 }
 
-// Sets the shape of a launch and, if they are not NULL, of each tensor among the arguments the number of elements, and the
-// tensor maps.
-static void evaluate_shape(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count,
-                           sim_launch_shape *shape, int64_t *elements, sim_tensor_map *maps)
+static const int64_t *take_amounts(const sim_warp *w, int count, uint32_t *cell, arena *a)
+{
+    int64_t *amounts = ARENA_ARRAY(a, int64_t, count + 1);
+    for (int d = 0; d < count; d++, *cell += 2)
+        amounts[d] = sim_i64(w, *cell)[0];
+    return amounts;
+}
+
+static void take_extents(const sim_warp *w, const ir_func *kernel, uint32_t cell, sim_extents *out, arena *a)
+{
+    for (size_t i = 0; i < kernel->params.len; i++) {
+        const ir_tensor *t = kernel->params.at[i]->tensor;
+        out[i] = (sim_extents){0};
+        if (t)
+            out[i].shape = take_amounts(w, t->rank, &cell, a);
+        if (t && t->is_strided)
+            out[i].strides = take_amounts(w, t->rank, &cell, a);
+    }
+}
+
+// Sets the shape of a launch and, if it is not NULL, the extents of each argument, in [a]. False: it cannot be computed.
+static bool evaluate_shape(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count,
+                           sim_launch_shape *shape, sim_extents *extents, arena *a)
 {
     const sim_code *code = sim_code_of(p, kernel)->shape;
     lone h;
     *shape = (sim_launch_shape){0};
     place_constants(s, p);
     start_lone(&h, s, p, kernel, code, args, count);
-    if (run_lone(&h)) {
+    bool is_done = run_lone(&h);
+    if (is_done) {
         int64_t *parts[] = {shape->grid, shape->block, shape->cluster};
         for (uint32_t i = 0; i < 9; i++)
             parts[i / 3][i % 3] = sim_i64(&h.warp, code->shape_cell + 2 * i)[0];
         shape->dynamic_smem_bytes = sim_i64(&h.warp, code->shape_cell + 18)[0];
-        for (uint32_t i = 0; elements && i < (uint32_t)count; i++)
-            elements[i] = sim_i64(&h.warp, code->shape_cell + 20 + 2 * i)[0];
-        uint32_t cell = code->shape_cell + 20 + 2 * (uint32_t)kernel->params.len;
-        for (size_t i = 0; maps && i < kernel->maps.len; i++)
-            maps[i] = map_at(&h.warp, kernel, i, args, cell + 2 * IR_MAP_MAX_RANK * (uint32_t)i);
+        if (extents)
+            take_extents(&h.warp, kernel, code->shape_cell + 20, extents, a);
     }
     end_lone(&h);
+    return is_done;
 }
 
 sim_launch_shape sim_shape_of(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count)
@@ -254,8 +279,10 @@ sim_tensor_map *sim_maps_of(sim *s, const sim_program *p, const ir_func *kernel,
 {
     sim_launch_shape shape;
     sim_tensor_map *maps = ARENA_ARRAY(a, sim_tensor_map, kernel->maps.len + 1);
-    if (kernel->maps.len)
-        evaluate_shape(s, p, kernel, args, count, &shape, NULL, maps);
+    sim_extents *extents = ARENA_ARRAY(a, sim_extents, count + 1);
+    bool is_done = kernel->maps.len && evaluate_shape(s, p, kernel, args, count, &shape, extents, a);
+    for (size_t i = 0; is_done && i < kernel->maps.len; i++)
+        maps[i] = map_at(kernel, i, args, extents);
     return maps;
 }
 
@@ -274,12 +301,14 @@ static sim_status launch_kernel(sim *s, const sim_program *p, const ir_func *ker
         .arg_count = count,
         .number = ++s->launches,
     };
-    int64_t *elements = ARENA_ARRAY(scratch, int64_t, count + 1);
+    sim_extents *extents = ARENA_ARRAY(scratch, sim_extents, count + 1);
     sim_tensor_map *maps = ARENA_ARRAY(scratch, sim_tensor_map, kernel->maps.len + 1);
-    evaluate_shape(s, p, kernel, args, count, &l.shape, elements, maps);
+    bool is_good = evaluate_shape(s, p, kernel, args, count, &l.shape, extents, scratch);
+    for (size_t i = 0; is_good && i < kernel->maps.len; i++)
+        maps[i] = map_at(kernel, i, args, extents);
     l.maps = maps;
-    bool is_good = sim_finding_count(s) == findings &&
-                   sim_launch_check(&l, elements, site ? site : sim_site_of_function(p, kernel), scratch);
+    is_good = is_good && sim_finding_count(s) == findings &&
+              sim_launch_check(&l, extents, site ? site : sim_site_of_function(p, kernel), scratch);
     if (!is_good)
         return SIM_STOPPED;
     l.block_count = l.shape.grid[0] * l.shape.grid[1] * l.shape.grid[2];

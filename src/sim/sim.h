@@ -97,11 +97,11 @@ typedef struct sim_launch_shape {
 } sim_launch_shape;
 sim_launch_shape sim_shape_of(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count);
 
-// A tensor map of a launch: the tensor's address and its extents, by axis, as the arguments say.
+// A tensor map of a launch: the tensor's address, extents and strides (in elements), by axis, as the arguments say.
 typedef struct sim_tensor_map {
     const ir_var *var;
     uint64_t address;
-    int64_t extent[IR_MAP_MAX_RANK];
+    int64_t extent[IR_MAP_MAX_RANK], stride[IR_MAP_MAX_RANK];
 } sim_tensor_map;
 // Of each of the kernel's maps, in [a].
 sim_tensor_map *sim_maps_of(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count, arena *a);

@@ -551,33 +551,31 @@ static void finish(tr *t)
     tr_op(t, SIM_OP_JUMP, 0, 0, 1, 0);
 }
 
-// Elements of a tensor, i64; 0 if it is none.
-static uint32_t element_count(tr *t, const ir_tensor *tensor)
+// The extents of a tensor from cell [to] on, then its strides where its shape does not tell them. The cell behind.
+static uint32_t put_amounts(tr *t, const ir_tensor *tensor, uint32_t to)
 {
-    uint32_t count = tr_constant_of(t, tensor != NULL, 2);
-    for (int d = 0; tensor && d < tensor->rank; d++) {
-        uint32_t product = tr_cells(t, 2);
-        tr_op(t, SIM_OP_MUL_I64, product, count, tr_index(t, tensor->shape[d], true), 0);
-        count = product;
+    for (int d = 0; tensor && d < tensor->rank; d++, to += 2)
+        tr_move(t, to, tr_index(t, tensor->shape[d], true), 2);
+    for (int d = 0; tensor && tensor->is_strided && d < tensor->rank; d++, to += 2)
+        tr_move(t, to, tr_index(t, tensor->strides[d], true), 2);
+    return to;
+}
+
+static int amount_count(const ir_func *f)
+{
+    int count = 0;
+    for (size_t i = 0; i < f->params.len; i++) {
+        const ir_tensor *tensor = f->params.at[i]->tensor;
+        count += tensor ? tensor->rank * (tensor->is_strided ? 2 : 1) : 0;
     }
     return count;
 }
 
-static void map_extents(tr *t, const ir_tensor *tensor, uint32_t to)
-{
-    for (uint32_t d = 0; d < IR_MAP_MAX_RANK; d++) {
-        uint32_t extent = (int)d < tensor->rank ? tr_index(t, tensor->shape[d], true) : tr_constant_of(t, 1, 2);
-        tr_move(t, to + 2 * d, extent, 2);
-    }
-}
-
-// Ten values: grid, block, cluster, dynamic shared memory; then the elements of each parameter that is a tensor, then the
-// extents of the tensors of maps.
+// Ten values: grid, block, cluster, dynamic shared memory; then the extents and strides of each parameter that is a tensor.
 static sim_code *shape_code(tr *t, const ir_func *f)
 {
     begin(t, f);
-    uint32_t params = 20 + 2 * (uint32_t)f->params.len;
-    uint32_t first = tr_cells(t, (int)params + 2 * IR_MAP_MAX_RANK * (int)f->maps.len);
+    uint32_t first = tr_cells(t, 20 + 2 * amount_count(f)), at = first + 20;
     ir_expr *const *groups[] = {f->grid, f->block, f->cluster};
     t->is_index = true;  // a grid that overflows would be another grid
     for (int i = 0; i < 10; i++) {
@@ -587,9 +585,7 @@ static sim_code *shape_code(tr *t, const ir_func *f)
     }
     t->is_index = false;
     for (size_t i = 0; i < f->params.len; i++)
-        tr_move(t, first + 20 + 2 * (uint32_t)i, element_count(t, f->params.at[i]->tensor), 2);
-    for (size_t i = 0; i < f->maps.len; i++)
-        map_extents(t, f->maps.at[i]->map->tensor->tensor, first + params + 2 * IR_MAP_MAX_RANK * (uint32_t)i);
+        at = put_amounts(t, f->params.at[i]->tensor, at);
     finish(t);
     t->code->shape_cell = first;
     return t->code;

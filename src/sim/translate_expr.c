@@ -405,6 +405,12 @@ static void bind_operand(tr *t, sim_operand *o, const ir_operand *declared, cons
         o->count = (uint16_t)tile->count;
         o->cells = (uint8_t)tile->cells_each;
         o->type = tr_element_type(declared->type->elem);
+        o->in_memory = tile->in_memory != NULL;
+        if (tile->is_copy && !o->in_memory) {
+            o->home = tile->array;
+            o->slot = tile->slot;
+            o->home_count = (uint32_t)tile->elements;
+        }
         return;
     }
     if (arg->type->kind == IR_STRING)
@@ -425,7 +431,8 @@ static bool may_be_global(const ir_expr *e)
 {
     for (int i = 0; i < e->arg_count; i++) {
         const ir_type *type = e->args[i]->type;
-        if (type->kind == IR_POINTER && type->space != IR_SHARED && type->space != IR_LOCAL)
+        bool is_global = type->kind == IR_POINTER && type->space != IR_SHARED && type->space != IR_LOCAL;
+        if (is_global || type->kind == IR_TENSOR_MAP)
             return true;
     }
     return false;
@@ -450,15 +457,23 @@ void tr_intrin(tr *t, const ir_expr *e, uint32_t result)
     }
     use.site = t->site;
     use.model = sim_model_find(in->module, in->name);
+    t->code->uses_copy_engine |= strcmp(in->module, "hidet.lang.tma") == 0;
     if (use.model && use.model->bind && !use.model->bind(&use))
         use.model = NULL;
+    if (use.model && sim_is_wgmma(&use))
+        t->code->uses_copy_engine = true;
     if (use.model && use.model->talks_between_blocks && may_be_global(e))
         t->code->talks_between_blocks = true;
     VEC_PUSH(t->arena, &t->program->uses, use);
     tr_op(t, SIM_OP_MODEL, 0, (uint32_t)t->program->uses.len - 1, 0, 0);
-    for (int i = 0; i < in->operand_count; i++)
-        if (in->operands[i].is_updated)
-            tr_tile_back(t, &tiles[i]);
+    for (int i = 0; i < in->operand_count; i++) {
+        if (!in->operands[i].is_updated)
+            continue;
+        tr_tile_back(t, &tiles[i]);
+        // The cells of a copy are for others now: what was said of their values ends here.
+        if (tiles[i].is_copy)
+            tr_op(t, SIM_OP_UNDEFINE, tiles[i].cell, 0, 0, 0)->count = (uint16_t)(tiles[i].count * tiles[i].cells_each);
+    }
 }
 
 // ---- all -------------------------------------------------------------------------------------------------------------

@@ -69,25 +69,48 @@ static bool same_shape(int rank, const int64_t *a, const int64_t *b)
     return true;
 }
 
-const tm_map *tm_inner_tile(arena *a, const tm_map *m, const int64_t *tile_shape, int *outer_digits, tm_reason *why)
+// Takes digits from the inside until they cover [tile_shape]; *[first] is then the outermost that is needed. Gives how much
+// of its extent is, or 0 if no digits cover that shape.
+static int64_t take_digits(const tm_map *m, const int64_t *tile_shape, int *first)
 {
-    int64_t reached[TM_MAX_RANK];
+    int64_t reached[TM_MAX_RANK], taken = 1;
     for (int d = 0; d < m->rank; d++)
         reached[d] = 1;
-    int first = m->digit_count;
+    *first = m->digit_count;
     while (!same_shape(m->rank, reached, tile_shape)) {
-        const tm_digit *g = first > 0 ? &m->digits[--first] : NULL;
-        if (g && g->dim >= 0)
-            reached[g->dim] *= g->extent;
-        if (!g || (g->dim >= 0 && reached[g->dim] > tile_shape[g->dim])) {
-            tm_fail(why, TM_NOT_A_TILE);
-            return NULL;
+        if (*first == 0)
+            return 0;
+        const tm_digit *g = &m->digits[--*first];
+        taken = g->extent;
+        if (g->dim < 0)
+            continue;
+        int64_t missing = tile_shape[g->dim] / reached[g->dim];
+        if (missing < taken) {
+            if (g->kind != TM_REPEAT || missing < 1 || taken % missing || reached[g->dim] * missing != tile_shape[g->dim])
+                return 0;
+            taken = missing;
         }
+        reached[g->dim] *= taken;
+        if (taken < g->extent && !same_shape(m->rank, reached, tile_shape))
+            return 0;
+    }
+    return taken;
+}
+
+const tm_map *tm_inner_tile(arena *a, const tm_map *m, const int64_t *tile_shape, int *outer_digits, tm_reason *why)
+{
+    int first;
+    int64_t taken = take_digits(m, tile_shape, &first);
+    if (!taken) {
+        tm_fail(why, TM_NOT_A_TILE);
+        return NULL;
     }
     int count = m->digit_count - first;
     tm_map *tile = tm_new(a, m->rank, count);
-    if (count)
+    if (count) {
         memcpy(tile->digits, m->digits + first, sizeof(tm_digit) * (size_t)count);
+        tile->digits[0].extent = taken;
+    }
     *outer_digits = first;
     return tm_finish(tile, why);
 }

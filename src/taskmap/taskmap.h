@@ -114,7 +114,7 @@ bool tm_owner(const tm_map *m, const int64_t *coords, int64_t *worker, int64_t *
 
 // A tile: mappings of tensor-core operands are inner parts of larger ones. If the innermost digits of [m] are a mapping
 // of shape [tile_shape], gives it (as a mapping of its own) and how many outer digits come before it. The fewest digits
-// that reach the shape are taken.
+// that reach the shape are taken; of a repeat digit an inner part may be enough, and then it counts as an outer one too.
 const tm_map *tm_inner_tile(arena *a, const tm_map *m, const int64_t *tile_shape, int *outer_digits, tm_reason *why);
 
 // How a reduction along [dim] goes: the workers that share a result differ in these worker-id strides (each a spatial

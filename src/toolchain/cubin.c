@@ -190,3 +190,43 @@ void tool_usage_add_log(tool_usage_list *usage, str log)
         current = NULL;
     }
 }
+
+// ---- the PTX ----------------------------------------------------------------------------------------------------
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+}
+
+// '.entry NAME(', and not a name that begins with NAME.
+static const char *entry_of(str ptx, const char *kernel)
+{
+    static const char word[] = ".entry ";
+    size_t len = strlen(kernel);
+    const char *end = ptx.at + ptx.len, *at = ptx.at;
+    while ((at = memmem(at, (size_t)(end - at), word, sizeof word - 1))) {
+        at += sizeof word - 1;
+        if ((size_t)(end - at) > len && memcmp(at, kernel, len) == 0 && !is_word(at[len]))
+            return at;
+    }
+    return NULL;
+}
+
+// The body begins with '.local .align 16 .b8 __local_depot0[144];' if it has one at all.
+int64_t tool_ptx_local_bytes(str ptx, const char *kernel)
+{
+    static const char depot[] = "__local_depot";
+    const char *end = ptx.at + ptx.len, *at = entry_of(ptx, kernel);
+    if (!at)
+        return 0;
+    const char *next = memmem(at, (size_t)(end - at), ".entry ", 7);
+    const char *func = memmem(at, (size_t)(end - at), "\n.func", 6);
+    end = next ? next : end;
+    end = func && func < end ? func : end;
+    at = memmem(at, (size_t)(end - at), depot, sizeof depot - 1);
+    at = at ? memchr(at, '[', (size_t)(end - at)) : NULL;
+    int64_t bytes = 0;
+    for (at = at ? at + 1 : end; at < end && *at >= '0' && *at <= '9' && bytes < INT32_MAX; at++)
+        bytes = bytes * 10 + (*at - '0');
+    return bytes;
+}

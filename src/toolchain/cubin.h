@@ -35,5 +35,9 @@ bool tool_cubin_usage(arena *a, const void *cubin, size_t size, tool_usage_list 
 // part of [stack_bytes] are spilled registers only ptxas knows.
 void tool_usage_add_log(tool_usage_list *usage, str log);
 
+// Bytes of each thread's local memory that the kernel's PTX asks for: arrays that did not become registers, and
+// arguments of printf. Spills are not among them: they come into being later.
+int64_t tool_ptx_local_bytes(str ptx, const char *kernel);
+
 // NULL if there is no such kernel.
 const tool_usage *tool_usage_of(const tool_usage_list *usage, const char *kernel);

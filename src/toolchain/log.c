@@ -128,11 +128,69 @@ static bool take_place(arena *a, str line, tool_log_record *r, str *rest)
 
 // ---- ptxas ------------------------------------------------------------------------------------------------------
 
+static bool is_symbol(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+// "(C7510) … in the function 'k'", '(C7602) … at line 304 in function k. Try …': number and function of a message.
+static void read_remark(arena *a, str text, tool_log_record *r)
+{
+    static const char *const before[] = {" in the function ", " in function "};
+    uint32_t number;
+    str rest = skip_spaces(text);
+    if (take(&rest, "(C") && take_number(&rest, &number) && take(&rest, ")"))
+        r->number = (int)number;
+    for (size_t i = 0; i < 2 && !r->function; i++) {
+        const char *at = memmem(text.at, text.len, before[i], strlen(before[i]));
+        if (!at)
+            continue;
+        str name = after(text, (size_t)(at - text.at) + strlen(before[i]));
+        take(&name, "'");
+        size_t len = 0;
+        while (len < name.len && is_symbol(name.at[len]))
+            len++;
+        r->function = len ? arena_strndup(a, name.at, len) : NULL;
+    }
+}
+
+// ' of kernel.hds(12)' behind a line of the PTX, which tool_log_locate writes. File names may hold parentheses.
+static void take_source(arena *a, str *rest, tool_log_record *r)
+{
+    str name = *rest;
+    if (!take(&name, " of "))
+        return;
+    for (size_t end = 1; end < name.len; end++) {
+        str at = after(name, end);
+        uint32_t line;
+        bool is_place = take(&at, "(") && take_number(&at, &line) && take(&at, ")");
+        if (!is_place || (at.len && *at.at != ' ' && *at.at != ';'))
+            continue;
+        r->file = arena_strndup(a, name.at, end);
+        r->line = line;
+        r->in_ptx = false;
+        *rest = at;
+        return;
+    }
+}
+
+static bool take_ptx_line(arena *a, str *s, tool_log_record *r)
+{
+    static const char word[] = " line ";
+    const char *found = memmem(s->at, s->len, word, sizeof word - 1);
+    str rest = found ? after(*s, (size_t)(found - s->at) + sizeof word - 1) : (str){0};
+    r->in_ptx = found && take_number(&rest, &r->line);
+    if (!r->in_ptx)
+        return false;
+    take_source(a, &rest, r);
+    *s = rest;
+    return true;
+}
+
 // [s] is what follows 'ptxas '. 'application ptx input, line 64; error   : …', 'error   : …', or, with a dot, a line
 // that continues the one before.
-static bool parse_ptxas(str s, tool_log_record *r)
+static bool parse_ptxas(arena *a, str s, tool_log_record *r)
 {
-    static const char place[] = ", line ";
     str rest = skip_spaces(s);
     if (take(&rest, ".")) {
         *r = (tool_log_record){.severity = TOOL_LOG_INFO, .text = rest.at};
@@ -140,15 +198,17 @@ static bool parse_ptxas(str s, tool_log_record *r)
     }
     if (take_severity(&rest, r)) {
         r->text = rest.at;
+        str text = rest;
+        read_remark(a, text, r);
+        if (r->number)
+            take_ptx_line(a, &text, r);
         return true;
     }
-    const char *found = memmem(s.at, s.len, place, sizeof place - 1);
-    if (!found)
+    if (!take_ptx_line(a, &rest, r) || !take(&rest, ";") || !take_severity(&rest, r))
         return false;
-    rest = after(s, (size_t)(found - s.at) + sizeof place - 1);
-    r->in_ptx = take_number(&rest, &r->line) && take(&rest, ";") && take_severity(&rest, r);
     r->text = rest.at;
-    return r->in_ptx;
+    read_remark(a, rest, r);
+    return true;
 }
 
 // ---- from PTX to the source -------------------------------------------------------------------------------------
@@ -165,7 +225,7 @@ static bool loc_at(str ptx, uint32_t line, location *out)
     for (uint32_t n = 1; n <= line && take_line(&ptx, &text); n++) {
         text = skip_spaces(text);
         location here;
-        if (take(&text, "{") || take(&text, ".func") || take(&text, ".entry") || take(&text, ".visible"))
+        if (take(&text, ".func") || take(&text, ".entry") || take(&text, ".visible"))
             found = false;
         if (!take(&text, ".loc"))
             continue;
@@ -220,7 +280,7 @@ static bool parse_line(arena *a, str line, tool_log_record *r)
     *r = (tool_log_record){0};
     str rest = line;
     if (take(&rest, "ptxas "))
-        return parse_ptxas(rest, r);
+        return parse_ptxas(a, rest, r);
     // Excerpts of the source and carets are indented.
     if (line.len && isspace((unsigned char)*line.at))
         return false;
@@ -257,29 +317,15 @@ void tool_log_parse(arena *a, str log, str ptx, tool_log *out)
 
 // ---- diagnostics ------------------------------------------------------------------------------------------------
 
-// NVRTC puts the working folder before relative names in line tables.
-static bool is_name_of(str path, str name)
+src_span tool_log_span(diag_context *dx, const tool_log_record *r)
 {
-    if (!str_ends(path, name))
-        return false;
-    return path.len == name.len || (name.len && path.at[path.len - name.len - 1] == '/');
-}
-
-// The line of a record without its indentation; nowhere if its file is not a known source.
-static src_span span_of(diag_context *dx, const tool_log_record *r)
-{
-    for (size_t i = 0; r->file && i < dx->sources->files.len; i++) {
-        src_file *file = dx->sources->files.at[i];
-        if (!is_name_of(str_of(r->file), str_of(file->name)))
-            continue;
-        str line = src_line(dx->sources, file, r->line);
-        str text = trim(line);
-        if (!line.len)
-            continue;
-        uint32_t begin = file->base + (uint32_t)(text.at - file->text.at);
-        return (src_span){begin, begin + (uint32_t)text.len};
-    }
-    return (src_span){0, 0};
+    src_file *file = r->file ? tool_source_of(dx->sources, r->file) : NULL;
+    str line = file ? src_line(dx->sources, file, r->line) : (str){0};
+    str text = trim(line);
+    if (!line.len)
+        return (src_span){0, 0};
+    uint32_t begin = file->base + (uint32_t)(text.at - file->text.at);
+    return (src_span){begin, begin + (uint32_t)text.len};
 }
 
 static bool is_performance_remark(const tool_log_record *r)
@@ -292,9 +338,11 @@ int tool_log_report(diag_context *dx, const tool_log *log)
     int errors = 0;
     for (size_t i = 0; i < log->records.len; i++) {
         const tool_log_record *r = &log->records.at[i];
-        src_span span = span_of(dx, r);
+        src_span span = tool_log_span(dx, r);
+        errors += r->severity == TOOL_LOG_ERROR;
+        if (r->is_said)
+            continue;
         if (r->severity == TOOL_LOG_ERROR) {
-            errors++;
             diag_report(dx, span.begin ? HDS0074 : HDS0077, span, r->text);
         } else if (r->severity == TOOL_LOG_WARNING || is_performance_remark(r)) {
             diag_report(dx, HDS0075, span, r->text);

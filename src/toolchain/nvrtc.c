@@ -172,11 +172,9 @@ bool tool_nvrtc_check_arch(const tool_nvrtc *nvrtc, diag_context *dx, const arch
     return false;
 }
 
-bool tool_nvrtc_report(diag_context *dx, arena *a, const tool_result *result)
+bool tool_nvrtc_report(diag_context *dx, const tool_result *result, const tool_log *log)
 {
-    tool_log log;
-    tool_log_parse(a, result->log, result->ptx, &log);
-    int errors = tool_log_report(dx, &log);
+    int errors = tool_log_report(dx, log);
     if (result->status != TOOL_COMPILED && !errors)
         diag_report(dx, HDS0077, (src_span){0, 0}, result->failure);
     return result->status == TOOL_COMPILED && !errors;

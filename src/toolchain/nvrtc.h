@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "diag/diag.h"
 #include "target/arch.h"
+#include "toolchain/log.h"
 
 enum { TOOL_NVRTC_LEAST_MAJOR = 12, TOOL_NVRTC_LEAST_MINOR = 0 };
 
@@ -91,6 +92,6 @@ typedef struct tool_compile_job {
 bool tool_nvrtc_compile_many(const tool_nvrtc *nvrtc, arena *a, const tool_compile_job *jobs, size_t count,
                              tool_result *out);
 
-// Everything the log of [result] has to say, as diagnostics; a failure or an unexplained rejection is HDS0077. Returns
-// whether it compiled without errors.
-bool tool_nvrtc_report(diag_context *dx, arena *a, const tool_result *result);
+// Everything that [log], the log of [result], has to say, as diagnostics; a failure or an unexplained rejection is
+// HDS0077. Returns whether it compiled without errors.
+bool tool_nvrtc_report(diag_context *dx, const tool_result *result, const tool_log *log);

@@ -51,7 +51,9 @@ const ast_expr *tc_attribute_value(tc *tx, const ast_list *body, tc_attr id, boo
         const ast_stmt *s = body->at[i];
         if (s->kind == AST_IF) {
             const ast_expr *v = tc_attribute_value(tx, &((const ast_if *)s)->body, id, found);
-            value = v ? v : tc_attribute_value(tx, &((const ast_if *)s)->or_else, id, found);
+            if (!v)
+                v = tc_attribute_value(tx, &((const ast_if *)s)->or_else, id, found);
+            value = v ? v : value;
             continue;
         }
         if (s->kind != AST_ASSIGN || ((const ast_assign *)s)->targets.at[0]->kind != AST_ATTRIBUTE)

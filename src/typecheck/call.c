@@ -121,6 +121,8 @@ bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope
         return !tc_is_poison(tc_conform(tx, v, bound, p->name->text, span));
     } else if (bound.kind == TC_TYPE) {
         ok = tc_is_index(v) || tc_is_number(v);
+    } else if (bound.kind == TC_AT_LEAST) {
+        ok = tc_is_index(v) && (v.kind != TC_INT || v.i >= bound.at_least->least);
     } else if (bound.kind == TC_CLASS) {
         ok = class_matches(bound.class, v) || (v.kind == TC_RECORD && v.record->class->decl == bound.class->decl);
     }
@@ -278,6 +280,11 @@ static void infer_types(matching *m)
             if (run_time == (pass == 0))
                 tc_infer(m->tx, p->annotation, v, m->scope, types, m->type_bound);
         }
+    for (size_t i = 0; i < params_of(m->f)->len; i++) {
+        const ast_param *p = &params_of(m->f)->at[i];
+        if (p->annotation && m->arg_of[i] >= 0)
+            tc_infer_idle(m->tx, p->annotation, m->args->list.at[m->arg_of[i]].value, m->scope, types, m->type_bound);
+    }
 }
 
 static tc_value param_value(matching *m, const ast_param *p, int arg)

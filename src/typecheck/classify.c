@@ -27,6 +27,20 @@ static void classify_decorator(tc *tx, tc_function *f, const ast_expr *d)
 
 static bool launches(tc *tx, const tc_function *f);
 
+// What a name of the function's surroundings, or module.name, is; poison: something else.
+static tc_value named(tc *tx, const tc_function *f, const ast_expr *e)
+{
+    if (e->kind == AST_ATTRIBUTE) {
+        const ast_attribute *at = (const ast_attribute *)e;
+        tc_value from = named(tx, f, at->value);
+        return from.kind == TC_MODULE ? tc_attribute(tx, from, at->name, e->span, e->span) : tc_poison();
+    }
+    tc_binding *b = e->kind == AST_NAME ? tc_scope_find(f->closure, ((const ast_name *)e)->name, NULL) : NULL;
+    if (!b)
+        return tc_poison();
+    return b->lazy_module ? tc_binding_value(tx, b, e->span) : b->value;
+}
+
 static bool expr_launches(tc *tx, const tc_function *f, const ast_expr *e)
 {
     if (!e || e->kind != AST_CALL)
@@ -34,20 +48,13 @@ static bool expr_launches(tc *tx, const tc_function *f, const ast_expr *e)
     const ast_expr *callee = ((const ast_call *)e)->callee;
     if (callee->kind == AST_SUBSCRIPT)
         callee = ((const ast_subscript *)callee)->value;
-    if (callee->kind != AST_NAME)
+    tc_value v = named(tx, f, callee);
+    if (v.kind == TC_NATIVE)
+        return strcmp(v.native->name, "tensor") == 0;
+    if (v.kind != TC_FUNCTION)
         return false;
-    sym name = ((const ast_name *)callee)->name;
-    tc_binding *b = tc_scope_find(f->closure, name, NULL);
-    if (!b)
-        return false;
-    if (b->lazy_module)
-        tc_binding_value(tx, b, e->span);
-    if (b->value.kind == TC_NATIVE)
-        return strcmp(b->value.native->name, "tensor") == 0;
-    if (b->value.kind != TC_FUNCTION)
-        return false;
-    tc_function_classify(tx, b->value.function);
-    return b->value.function->facts->is_kernel || launches(tx, b->value.function);
+    tc_function_classify(tx, v.function);
+    return v.function->facts->is_kernel || launches(tx, v.function);
 }
 
 static bool calls_kernel(tc *tx, const tc_function *f, const ast_list *body)

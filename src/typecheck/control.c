@@ -651,6 +651,16 @@ static bool is_known_grid(const tc_grid *g)
     return true;
 }
 
+// Which worker of a register tensor's mapping, or of a tile's of it, the executing thread is.
+static ir_expr *worker_of(tc *tx, const tc_tensor *t, src_span span)
+{
+    const ir_tensor *whole = t->base->tensor;
+    if (t->map->workers == whole->map->workers)
+        return whole->worker;
+    ir_expr *count = ir_int(tx->ir, whole->worker->type->scalar, t->map->workers);
+    return ir_binary(tx->ir, IR_OP_FLOORMOD, whole->worker, count, span);
+}
+
 tc_flow tc_exec_for(tc *tx, const ast_for *s)
 {
     tc_value it = tc_eval(tx, s->iterable);
@@ -675,10 +685,8 @@ tc_flow tc_exec_for(tc *tx, const ast_for *s)
         tc_error(tx, HDS0167, s->head);
     if (it.kind == TC_TASKS)
         return tasks_for(tx, s, it.tasks->map, it.tasks->worker, it.tasks->as_tuple);
-    if (it.kind == TC_TENSOR && it.tensor->map && !it.tensor->is_view) {
-        const ir_tensor *t = it.tensor->base->tensor;
-        return tasks_for(tx, s, t->map, t->worker, false);
-    }
+    if (it.kind == TC_TENSOR && it.tensor->map)
+        return tasks_for(tx, s, it.tensor->map, worker_of(tx, it.tensor, s->iterable->span), false);
     if (it.kind == TC_GRID)
         return grid_for(tx, s, it.grid);
     if (it.kind == TC_RANGE) {

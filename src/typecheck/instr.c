@@ -42,6 +42,24 @@ static bool set_arch(tc *tx, tc_function_facts *facts, tc_value v, src_span span
     return true;
 }
 
+// updates="acc", or a tuple of names.
+static bool set_updates(tc *tx, tc_function_facts *facts, tc_value v, src_span span)
+{
+    tc_list *names = ARENA_NEW(tx->arena, tc_list);
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST)
+        *names = *v.list;
+    else
+        tc_list_push(tx, names, v);
+    for (size_t i = 0; i < names->len; i++)
+        if (names->at[i].kind != TC_STR) {
+            diag *d = tc_error(tx, HDS0184, span, "property 'updates'", "str", tc_describe(tx, names->at[i]));
+            diag_help(d, "write the operand's name, in quotes, or a tuple of names");
+            return false;
+        }
+    facts->updates = names;
+    return true;
+}
+
 static bool set_flag(tc *tx, tc_function_facts *facts, const ast_arg *a, bool *said)
 {
     static const struct {
@@ -62,6 +80,8 @@ static bool set_flag(tc *tx, tc_function_facts *facts, const ast_arg *a, bool *s
         return true;
     }
     *said = true;
+    if (strcmp(name, "updates") == 0)
+        return set_updates(tx, facts, v, a->span);
     if (strcmp(name, "pure") == 0 && v.kind == TC_BOOL) {
         facts->pure = v.b;
         return true;
@@ -75,8 +95,8 @@ static bool set_flag(tc *tx, tc_function_facts *facts, const ast_arg *a, bool *s
             facts->effects |= v.b ? flags[i].effect : 0;
             return true;
         }
-    static const char *const known[] = {"scope", "pure", "volatile", "convergent", "barrier",
-                                        "fence", "arch", "reads",    "writes",     NULL};
+    static const char *const known[] = {"scope", "pure", "volatile", "convergent", "barrier", "fence",
+                                        "arch",  "reads", "writes",  "updates",    NULL};
     for (int i = 0; i < 6; i++)
         if (strcmp(name, known[i]) == 0) {
             const char *what = arena_printf(tx->arena, "property '%s'", name);
@@ -90,7 +110,7 @@ static bool set_flag(tc *tx, tc_function_facts *facts, const ast_arg *a, bool *s
     if (close)
         diag_help(d, "did you mean '%s'?", close);
     else
-        diag_help(d, "an instruction says arch, scope, pure, reads, writes, volatile, convergent, barrier, fence");
+        diag_help(d, "an instruction says arch, scope, pure, reads, writes, updates, volatile, convergent, barrier, fence");
     return false;
 }
 
@@ -168,6 +188,27 @@ static bool tensor_operand(instr_builder *b, tc_tensor *t, ir_operand *o, ir_exp
     return true;
 }
 
+static bool is_updated(const instr_builder *b, const char *name)
+{
+    const tc_list *names = b->f->facts->updates;
+    for (size_t i = 0; names && i < names->len; i++)
+        if (str_equal(names->at[i].s, str_of(name)))
+            return true;
+    return false;
+}
+
+// An operand that changes in place is an array in registers that the caller may write.
+static bool check_updated(instr_builder *b, ir_operand *o, tc_value v)
+{
+    o->is_updated = is_updated(b, o->name);
+    if (!o->is_updated || (v.kind == TC_TENSOR && o->type->kind == IR_TENSOR))
+        return true;
+    diag *d = tc_error(b->tx, HDS0184, b->span, arena_printf(b->tx->arena, "the updated operand '%s'", o->name),
+                       "a register tensor", tc_describe(b->tx, v));
+    diag_label(d, b->f->decl->name_span, "the instruction changes it in place");
+    return false;
+}
+
 static bool add_operand(instr_builder *b, const char *name, tc_value v)
 {
     tc *tx = b->tx;
@@ -189,6 +230,8 @@ static bool add_operand(instr_builder *b, const char *name, tc_value v)
         tc_error(tx, HDS0243, b->span, name, tc_describe(tx, v));
         return false;
     }
+    if (!check_updated(b, &o, v))
+        return false;
     VEC_PUSH(tx->arena, &b->operands, o);
     VEC_PUSH(tx->arena, &b->args, e);
     return true;
@@ -234,6 +277,19 @@ static const char *hole(instr_builder *b, const char *at, const char *end, bool 
     *ok &= add_operand(b, operand, v);
     str_addf(&b->text, "{%s}", operand);
     return at + 1;
+}
+
+// What an instruction changes in place is its operand whether the text names it or not.
+static bool add_updated(instr_builder *b)
+{
+    const tc_list *names = b->f->facts->updates;
+    bool ok = true;
+    for (size_t i = 0; names && i < names->len; i++) {
+        sym name = sym_intern(b->tx->syms, names->at[i].s);
+        tc_value v = tc_lookup(b->tx, name, b->span);
+        ok &= !tc_is_poison(v) && add_operand(b, name->text, v);
+    }
+    return ok;
 }
 
 static bool fill_holes(instr_builder *b, str text)
@@ -436,7 +492,8 @@ tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args)
     ir_intrin *in = ARENA_NEW(tx->arena, ir_intrin);
     in->form = is_ptx ? IR_INTRIN_PTX : IR_INTRIN_CUDA;
     const tc_tensor_type *array;
-    if (!fill_holes(&b, args->list.at[0].value.s) || !set_result(&b, in, &array))
+    if (!fill_holes(&b, args->list.at[0].value.s) || !add_updated(&b) ||
+        !set_result(&b, in, &array))
         return tc_poison();
     const ir_intrin *instance = intern(&b, in);
     src_span span = frame->call_span.begin ? frame->call_span : args->span;

@@ -88,12 +88,17 @@ const char *tc_instance_title(tc *tx, const tc_function *f, const tc_scope *scop
 
 // ---- parameters --------------------------------------------------------------------------------------------------
 
-static ir_var *size_param(tc *tx, const ast_type_param *p, dtype t)
+static ir_var *size_param(tc *tx, const ast_type_param *p, dtype t, tc_scope *scope)
 {
     ir_var *v = ir_var_new(tx->ir, IR_VAR_PARAM, p->name->text, ir_scalar(tx->ir, t), p->span);
     v->is_size = true;
     v->has_range = true;
     v->min = 0;
+    tc_value bound = p->bound ? tc_eval_annotation(tx, p->bound, scope) : tc_none();
+    if (bound.kind == TC_AT_LEAST) {
+        v->min = bound.at_least->least;
+        v->may_be_zero = !v->min;
+    }
     v->max = t == DT_I64 ? INT64_MAX : INT32_MAX;
     v->divisor = 1;
     return v;
@@ -105,6 +110,10 @@ dtype tc_size_type(tc *tx, const ast_type_param *p, tc_scope *scope)
         return DT_NONE;
     tc_value bound = tc_eval_annotation(tx, p->bound, scope);
     if (bound.kind == TC_KIND && bound.kind_name == TC_KIND_INT)
+        return DT_I32;
+    if (bound.kind == TC_AT_LEAST)
+        return bound.at_least->type;
+    if (tc_is_poison(bound))
         return DT_I32;
     if (bound.kind == TC_TYPE && bound.type->kind == IR_SCALAR && dt_is_int(bound.type->scalar))
         return bound.type->scalar;
@@ -130,7 +139,7 @@ static bool bind_open_types(tc_builder *k, const bool *bound, bool is_entry)
         }
         if (given && v.kind == TC_RT) {
             // a size that the host knows only at run time
-            ir_var *s = size_param(tx, p, v.rt->type->scalar);
+            ir_var *s = size_param(tx, p, v.rt->type->scalar, k->scope);
             VEC_PUSH(tx->arena, &k->sizes, s);
             VEC_PUSH(tx->arena, &k->size_args, v.rt);
             tc_binding *b = tc_scope_bind(tx, k->scope, p->name, tc_rt(ir_read(tx->ir, s, p->span)), p->span);
@@ -148,7 +157,7 @@ static bool bind_open_types(tc_builder *k, const bool *bound, bool is_entry)
             diag_help(d, "name it: %s(…, %s=…)", k->f->name->text, p->name->text);
             return false;
         } else if (t != DT_NONE) {
-            ir_var *s = size_param(tx, p, t);
+            ir_var *s = size_param(tx, p, t, k->scope);
             VEC_PUSH(tx->arena, &k->sizes, s);
             tc_binding *b = tc_scope_bind(tx, k->scope, p->name, tc_rt(ir_read(tx->ir, s, p->span)), p->span);
             b->owner = k->func;

@@ -9,6 +9,25 @@ static ir_expr *tensor_pointer(tc *tx, tc_value v, src_span span)
     return p.kind == TC_RT ? p.rt : NULL;
 }
 
+static const tc_value *strides_of(tc *tx, const ir_tensor *t)
+{
+    tc_value *strides = ARENA_ARRAY(tx->arena, tc_value, t->rank + 1);
+    for (int d = 0; d < t->rank; d++) {
+        int64_t known;
+        strides[d] = ir_const_int(t->strides[d], &known) ? tc_of_int(known) : tc_rt(t->strides[d]);
+    }
+    return strides;
+}
+
+static bool not_row_major(tc *tx, const ir_var *param, tc_value v, src_span span)
+{
+    diag *d = tc_error(tx, HDS0781, span, param->name, tc_describe(tx, v));
+    diag_label(d, param->span, "the parameter");
+    diag_help(d, "let the kernel take any strides: %s: strided(T[…], [ld, 1]), with ld: int among its type parameters",
+              param->name);
+    return false;
+}
+
 // What is known of the tensor when the launch is compiled; the launcher compares the sizes that are not.
 static bool check_tensor_argument(tc *tx, const ir_var *param, tc_value v, src_span span)
 {
@@ -23,6 +42,10 @@ static bool check_tensor_argument(tc *tx, const ir_var *param, tc_value v, src_s
         if (ir_const_int(want->shape[i], &extent) && tc_as_int64(v.tensor->shape[i], &given) && extent != given)
             differs = arena_printf(tx->arena, "dimension %d differs", i);
     }
+    if (v.kind == TC_TENSOR && !differs && want->is_strided)
+        differs = tc_strides_differ(tx, v.tensor, strides_of(tx, want));
+    else if (v.kind == TC_TENSOR && !differs && !tc_is_row_major(tx, v.tensor, span))
+        return not_row_major(tx, param, v, span);
     if (v.kind == TC_TENSOR && !differs)
         return true;
     tc_value expected = tc_tensor_of_var(tx, (ir_var *)param);
@@ -32,6 +55,20 @@ static bool check_tensor_argument(tc *tx, const ir_var *param, tc_value v, src_s
         diag_under(d, "%s", differs);
     diag_label(d, param->span, "the parameter");
     return false;
+}
+
+// The strides of views and of tensors with open sizes, which only the run compares.
+static void check_strides(tc *tx, const ir_func *kernel, const tc_value *values, size_t count, ir_expr *const *actual,
+                          const src_span *spans)
+{
+    map arguments;
+    map_init(&arguments, tx->arena);
+    for (size_t i = 0; i < kernel->params.len; i++)
+        if (!kernel->params.at[i]->tensor)
+            map_put_ptr(&arguments, kernel->params.at[i], actual[i]);
+    for (size_t i = 0; i < count; i++)
+        if (kernel->params.at[i]->tensor)
+            tc_check_launch_strides(tx, kernel->params.at[i], values[i].tensor, &arguments, spans[i]);
 }
 
 tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
@@ -71,6 +108,9 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
         if (params->at[i].annotation)
             tc_infer(tx, params->at[i].annotation, found->value, scope, &f->decl->type_params, bound);
     }
+    for (size_t i = 0; i < params->len; i++)
+        if (params->at[i].annotation)
+            tc_infer_idle(tx, params->at[i].annotation, values[i], scope, &f->decl->type_params, bound);
     for (size_t a = 0; a < given.len; a++) {
         bool known = !given.at[a].name;
         for (size_t i = 0; i < params->len; i++)
@@ -107,6 +147,7 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
         VEC_PUSH(tx->arena, &actual, k.size_args.at[i]);
     for (size_t i = 0; i < captures->args.len; i++)
         VEC_PUSH(tx->arena, &actual, captures->args.at[i]);
+    check_strides(tx, kernel, values, params->len, actual.at, spans);
     s->args = actual.at;
     s->arg_count = (int)actual.len;
     tc_emit(tx, s);
@@ -141,19 +182,53 @@ static ir_expr *capture_expr(tc *tx, ir_expr *e, src_span span)
     return ir_read(tx->ir, var, span);
 }
 
+static tc_value capture_size(tc *tx, tc_value v, src_span span)
+{
+    return v.kind == TC_RT ? tc_rt(capture_expr(tx, v.rt, span)) : v;
+}
+
+// A part of a tensor, or its transpose: a tensor with these strides.
+static tc_value capture_view(tc *tx, tc_value v, src_span span)
+{
+    tc_tensor *t = v.tensor;
+    ir_var *known = map_get_ptr(&tx->captures->vars, t);
+    if (known)
+        return tc_tensor_of_var(tx, known);
+    tc_tensor_type type = {.elem = t->base->tensor->elem, .space = IR_GLOBAL, .rank = t->rank, .is_strided = true};
+    type.align = (int)ir_type_bytes(type.elem);
+    if (t->base->tensor->space != IR_GLOBAL || !tc_strides_of(tx, t, type.strides))
+        return TC_ERR(tx, HDS0232, span, t->base->name);
+    for (int d = 0; d < t->rank; d++) {
+        type.shape[d] = capture_size(tx, t->shape[d], span);
+        type.strides[d] = capture_size(tx, type.strides[d], span);
+    }
+    ir_expr *address = tensor_pointer(tx, v, span);
+    tc_value fresh = tc_tensor_declare(tx, t->base->name, &type, IR_VAR_PARAM, tc_none(), 0, NULL, span);
+    if (!address || fresh.kind != TC_TENSOR)
+        return tc_poison();
+    VEC_PUSH(tx->arena, &tx->func->params, fresh.tensor->base);
+    VEC_PUSH(tx->arena, &tx->captures->args, address);
+    map_put_ptr(&tx->captures->vars, t, fresh.tensor->base);
+    return fresh;
+}
+
 static tc_value capture_tensor(tc *tx, tc_value v, src_span span)
 {
     tc_tensor *t = v.tensor;
     ir_var *known = map_get_ptr(&tx->captures->vars, t->base);
     if (t->is_view)
-        return TC_ERR(tx, HDS0232, span, t->base->name);
+        return capture_view(tx, v, span);
     if (known)
         return tc_tensor_of_var(tx, known);
     ir_tensor *info = arena_dup(tx->arena, t->base->tensor, sizeof *info);
     info->shape = ARENA_ARRAY(tx->arena, ir_expr *, info->rank + 1);
     for (int i = 0; i < info->rank; i++)
         info->shape[i] = capture_expr(tx, t->base->tensor->shape[i], span);
-    if (info->strides) {
+    if (info->is_strided) {
+        info->strides = ARENA_ARRAY(tx->arena, ir_expr *, info->rank + 1);
+        for (int i = 0; i < info->rank; i++)
+            info->strides[i] = capture_expr(tx, t->base->tensor->strides[i], span);
+    } else if (info->strides) {
         tc_tensor_type type = {.elem = info->elem, .space = IR_GLOBAL, .rank = info->rank};
         for (int i = 0; i < info->rank; i++)
             type.shape[i] = tc_rt(info->shape[i]);

@@ -157,6 +157,8 @@ static tc_value tensor_type_attribute(tc *tx, const tc_tensor_type *t, str n, sr
         return tc_of_int(t->rank);
     if (str_equal(n, STR("shape")))
         return tc_list_new(tx, TC_TUPLE, t->shape, (size_t)t->rank);
+    if (str_equal(n, STR("strides")) && t->is_strided)
+        return tc_list_new(tx, TC_TUPLE, (tc_value *)t->strides, (size_t)t->rank);
     if (str_equal(n, STR("mapping")))
         return t->map ? tc_map_value(t->map) : tc_none();
     if (str_equal(n, STR("layout")))

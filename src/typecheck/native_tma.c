@@ -55,6 +55,12 @@ static bool check_place(tc *tx, src_span span)
     return false;
 }
 
+static bool has_dense_rows(const ir_tensor *t)
+{
+    int64_t stride;
+    return ir_const_int(t->strides[t->rank - 1], &stride) && stride == 1;
+}
+
 static bool check_tensor(tc *tx, tc_value v, src_span span)
 {
     if (v.kind != TC_TENSOR) {
@@ -77,6 +83,9 @@ static bool check_tensor(tc *tx, tc_value v, src_span span)
         why = "its elements are no scalars of 1, 2, 4 or 8 bytes";
     else if (info->layout && !tm_layout_is_row_major(info->layout))
         why = "its elements do not lie in row-major order";
+    else if (info->is_strided && !has_dense_rows(info))
+        why = "its last stride is not known to be 1",
+        help = "the copy engine takes rows without gaps: write strided(T[…], [ld, 1])";
     if (why)
         no_map(tx, span, v, why, help);
     return !why;

@@ -41,6 +41,7 @@ typedef enum tc_kind {
     TC_TYPE,        // scalar, vector, pointer or void type
     TC_TENSOR_TYPE, // T[shape], T[mapping], shared[…]
     TC_KIND,        // int, float, dtype, function, …: what a compile-time parameter may be
+    TC_AT_LEAST,    // at_least(n): integers that a compile-time parameter may be
     TC_MAP,
     TC_LAYOUT,
     TC_FUNCTION,
@@ -123,6 +124,12 @@ typedef enum tc_namespace {
     TC_NS_GDIM,
 } tc_namespace;
 
+// Integers from [least] on; open ones have the type.
+typedef struct tc_at_least {
+    int64_t least;
+    dtype type;
+} tc_at_least;
+
 typedef struct tc_method {
     struct tc_value *self;
     sym name;
@@ -141,6 +148,7 @@ struct tc_value {
         const ir_type *type;
         tc_tensor_type *tensor_type;
         tc_kind_name kind_name;
+        tc_at_least *at_least;
         const tm_map *map;
         const tm_layout *layout;
         tc_function *function;
@@ -170,6 +178,9 @@ struct tc_tensor_type {
     const tm_layout *layout;     // NULL: row-major
     const tm_map *map;           // register tensors distributed by a mapping
     tc_class *record;            // shared_tensor of records; else NULL
+    bool is_strided;             // strided(…): parameters
+    tc_value strides[TM_MAX_RANK]; // with [is_strided]: INT or RT
+    int align;                   // with [is_strided]: of the first element, in bytes
 };
 
 // A view: base index d is offset[d] + (dim_of[d] >= 0 ? index of view dimension dim_of[d] : 0).
@@ -218,6 +229,7 @@ typedef struct tc_function_facts {
     ir_scope scope;
     int effects;
     bool pure;
+    const tc_list *updates; // names of the operands that it changes in place; NULL: none
     map instances; // device functions and kernels: key text -> ir_func*
 } tc_function_facts;
 
@@ -581,6 +593,9 @@ bool tc_defined(tc *tx, sym name, tc_value *out); // -D NAME=VALUE
 tc_value tc_eval_annotation(tc *tx, const ast_expr *annotation, tc_scope *scope);
 bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params,
               bool *bound);
+// Strides that only axes of one element tell, once all arguments have been looked at.
+void tc_infer_idle(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params,
+                   bool *bound);
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span);
 tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span);
 const ir_type *tc_value_type(tc_value v); // of RT; NULL otherwise
@@ -589,6 +604,8 @@ void tc_help_open_size(diag *d, tc_value v); // where [v] must be known: says ho
 tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init,
                            int align, ir_expr *worker, src_span span);
 tc_value tc_tensor_of_var(tc *tx, ir_var *v);
+ir_expr *tc_size_expr(tc *tx, tc_value v); // of an extent or stride
+ir_expr **tc_row_major_strides(tc *tx, ir_expr **shape, int rank, src_span span);
 tc_value tc_tensor_load(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value *outside, src_span span);
 bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v, bool guarded, src_span span);
 bool tc_tensor_check_indices(tc *tx, const tc_tensor *t, const ast_subscript *at, const tc_list *items);
@@ -600,6 +617,20 @@ ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span);
 ir_expr *tc_default_worker(tc *tx, int64_t workers, src_span span);
 bool tc_eval_items(tc *tx, const ast_list *items, tc_list *out);
 void tc_tensor_type_text(tc *tx, const tc_tensor_type *t, str_buf *out);
+// strided.c
+// The tensor type and the strides in the annotation strided(…); false: it is none.
+bool tc_strided_parts(tc *tx, const ast_expr *annotation, tc_scope *scope, const ast_expr **type,
+                      const ast_expr **strides);
+// By dimension of the view, INT or RT; false: its layout has none.
+bool tc_strides_of(tc *tx, const tc_tensor *t, tc_value *strides);
+bool tc_axis_is_idle(const tc_tensor *t, int axis); // known to have at most one element: its stride says nothing
+// Why a tensor does not have the strides, as far as both are known; NULL: it may have them.
+const char *tc_strides_differ(tc *tx, const tc_tensor *t, const tc_value *want);
+// Whether the elements are known to lie in row-major order without gaps.
+bool tc_is_row_major(tc *tx, const tc_tensor *t, src_span span);
+// What the run has to see to: that the argument has the strides that the kernel's other arguments give the parameter.
+// [arguments]: the kernel's parameters -> the host's values.
+void tc_check_launch_strides(tc *tx, const ir_var *param, const tc_tensor *t, const map *arguments, src_span span);
 // record.c
 tc_class *tc_class_new(tc *tx, const ast_class *decl, tc_scope *closure, tc_module *module);
 tc_value tc_class_brackets(tc *tx, tc_value c, tc_value *items, size_t len, src_span span);

@@ -51,7 +51,7 @@ ir_expr *tc_default_worker(tc *tx, int64_t workers, src_span span)
     return ir_binary(tx->ir, IR_OP_FLOORMOD, thread, ir_int(tx->ir, DT_I32, workers), span);
 }
 
-static ir_expr *dim_expr(tc *tx, tc_value v)
+ir_expr *tc_size_expr(tc *tx, tc_value v)
 {
     return v.kind == TC_RT ? v.rt : ir_int(tx->ir, v.i > INT32_MAX ? DT_I64 : DT_I32, (int64_t)v.i);
 }
@@ -97,7 +97,7 @@ static tc_value open_shape(tc *tx, const tc_tensor_type *t, src_span span)
     return tc_poison();
 }
 
-static ir_expr **row_major_strides(tc *tx, ir_expr **shape, int rank, src_span span)
+ir_expr **tc_row_major_strides(tc *tx, ir_expr **shape, int rank, src_span span)
 {
     ir_expr **strides = ARENA_ARRAY(tx->arena, ir_expr *, rank ? rank : 1);
     const ir_type *wide = ir_scalar(tx->ir, DT_I64);
@@ -134,8 +134,17 @@ static ir_tensor *tensor_info(tc *tx, const tc_tensor_type *type, ir_expr *worke
     t->smem_offset = -1;
     t->shape = ARENA_ARRAY(tx->arena, ir_expr *, type->rank ? type->rank : 1);
     for (int i = 0; i < type->rank; i++)
-        t->shape[i] = dim_expr(tx, type->shape[i]);
+        t->shape[i] = tc_size_expr(tx, type->shape[i]);
     int64_t shape[TM_MAX_RANK];
+    if (type->is_strided) {
+        t->is_strided = true;
+        t->strides = ARENA_ARRAY(tx->arena, ir_expr *, type->rank ? type->rank : 1);
+        for (int i = 0; i < type->rank; i++)
+            t->strides[i] = tc_size_expr(tx, type->strides[i]);
+        t->align_bytes = type->align;
+        t->storage_elems = -1;
+        return t;
+    }
     if (type->map) {
         t->map = type->map;
         t->worker = worker ? worker : tc_default_worker(tx, type->map->workers, span);
@@ -147,7 +156,7 @@ static ir_tensor *tensor_info(tc *tx, const tc_tensor_type *type, ir_expr *worke
         t->storage_elems = t->layout ? t->layout->size : 0;
         return t->layout ? t : NULL;
     }
-    t->strides = row_major_strides(tx, t->shape, type->rank, span);
+    t->strides = tc_row_major_strides(tx, t->shape, type->rank, span);
     t->storage_elems = -1;
     return t;
 }
@@ -167,12 +176,20 @@ tc_value tc_tensor_of_var(tc *tx, ir_var *v)
     return (tc_value){.kind = TC_TENSOR, .tensor = t};
 }
 
+static tc_value strided_local(tc *tx, const tc_tensor_type *type, src_span span)
+{
+    tc_value v = {.kind = TC_TENSOR_TYPE, .tensor_type = (tc_tensor_type *)type};
+    return TC_ERR(tx, HDS0782, span, tc_describe(tx, v));
+}
+
 tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init,
                            int align, ir_expr *worker, src_span span)
 {
     if (tc_wants_run_time(tx))
         return tc_poison();
     bool needs_storage = kind == IR_VAR_LOCAL;
+    if (type->is_strided && kind != IR_VAR_PARAM)
+        return strided_local(tx, type, span);
     tc_tensor_type local = *type;
     if (needs_storage && local.space == IR_GLOBAL && tx->func && tx->func->kind != IR_HOST_FUNC)
         local.space = IR_REGISTER;
@@ -187,7 +204,7 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
     ir_tensor *info = tensor_info(tx, &local, worker, align, span);
     if (!info)
         return tc_poison();
-    if (kind == IR_VAR_PARAM && !align)
+    if (kind == IR_VAR_PARAM && !align && !info->is_strided)
         info->align_bytes = 16;
     if (needs_storage && info->storage_elems > ((int64_t)1 << 40))
         return TC_ERR(tx, HDS0182, span, arena_printf(tx->arena, "%lld elements", (long long)info->storage_elems));
@@ -683,16 +700,9 @@ static tc_value shape_tuple(tc *tx, const tc_tensor *t)
 // Elements from one index to the next, by dimension of the view; None where the layout has no such numbers.
 static tc_value stride_tuple(tc *tx, const tc_tensor *t)
 {
-    const ir_tensor *info = t->base->tensor;
-    if (t->map || (info->layout && info->layout->kind != TM_LAYOUT_STRIDED))
-        return tc_none();
     tc_value strides[TM_MAX_RANK];
-    for (int d = 0; d < info->rank; d++) {
-        int64_t known = info->layout ? info->layout->strides[d] : 0;
-        bool is_known = info->layout || ir_const_int(info->strides[d], &known);
-        if (t->dim_of[d] >= 0)
-            strides[t->dim_of[d]] = is_known ? tc_of_int(known) : tc_rt(info->strides[d]);
-    }
+    if (!tc_strides_of(tx, t, strides))
+        return tc_none();
     return tc_list_new(tx, TC_TUPLE, strides, (size_t)t->rank);
 }
 

@@ -75,3 +75,16 @@ const tm_map *tc_eval_mapping(arena *a, sym_table *syms, diag_context *diags, sr
                               const tc_options *options);
 const tm_layout *tc_eval_layout(arena *a, sym_table *syms, diag_context *diags, src_file *expression,
                                 const tc_options *options);
+
+// ---- questions to a value of a file -----------------------------------------------------------------------------------
+
+typedef struct tc_question {
+    const char *subject;       // an expression over the names of the file: "SPACE"
+    const char *kind, *method; // what it has to be, for messages; a method that shows that it is
+    const char *const *calls;  // "survey(132, 4096)": calls of its methods, which give texts
+    int call_count;
+} tc_question;
+
+// Executes the top level of [file] and then the calls; the texts go to [answers], in [a]. False after errors.
+bool tc_ask(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
+            const tc_question *question, const char **answers);

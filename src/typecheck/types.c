@@ -183,6 +183,21 @@ static bool takes_layout(inference *in, int i)
     return v.kind == TC_KIND && v.kind_name == TC_KIND_LAYOUT;
 }
 
+// The strides of [LDA, 1] in strided(…); idle axes wait until all others have told what they know.
+static void infer_strides(inference *in, const ast_expr *strides, const tc_tensor *t, bool from_idle)
+{
+    tc_value actual[TM_MAX_RANK];
+    bool is_list = strides->kind == AST_LIST || strides->kind == AST_TUPLE;
+    if (!is_list || !tc_strides_of(in->tx, t, actual))
+        return;
+    const ast_list *items = &AST_AS(LIST, sequence, strides)->items;
+    for (int k = 0; (size_t)k < items->len && k < t->rank; k++) {
+        int i = param_index(in->params, items->at[k]);
+        if (i >= 0 && tc_axis_is_idle(t, k) == from_idle)
+            bind_param(in, i, actual[k]);
+    }
+}
+
 static void infer_tensor(inference *in, const ast_subscript *annotation, tc_value actual)
 {
     tc_tensor *t = actual.tensor;
@@ -210,10 +225,46 @@ static void infer_tensor(inference *in, const ast_subscript *annotation, tc_valu
         infer_dims(in, items, t);
 }
 
+// The names of a condition have values: type parameters that nothing has fixed so far take their defaults.
+static bool settle_names(inference *in, const ast_expr *e)
+{
+    const ast_list *list = e->kind == AST_COMPARE   ? &AST_AS(COMPARE, compare, e)->operands
+                           : e->kind == AST_LOGICAL ? &AST_AS(LOGICAL, logical, e)->operands
+                                                    : NULL;
+    for (size_t k = 0; list && k < list->len; k++)
+        if (!settle_names(in, list->at[k]))
+            return false;
+    if (e->kind == AST_UNARY)
+        return settle_names(in, AST_AS(UNARY, unary, e)->operand);
+    int i = param_index(in->params, e);
+    if (i < 0 || in->bound[i])
+        return true;
+    if (!in->params->at[i].default_value)
+        return false;
+    bind_param(in, i, tc_eval_annotation(in->tx, in->params->at[i].default_value, in->scope));
+    return in->bound[i];
+}
+
+// The branch of `X if c else Y` that c chooses; NULL if c is not known yet.
+static const ast_expr *chosen_annotation(inference *in, const ast_expr *annotation)
+{
+    while (annotation && annotation->kind == AST_IF_EXPR) {
+        const ast_if_expr *e = AST_AS(IF_EXPR, if_expr, annotation);
+        bool holds = false;
+        bool is_known = settle_names(in, e->condition) &&
+                        tc_truth(tc_eval_annotation(in->tx, e->condition, in->scope), &holds);
+        annotation = !is_known ? NULL : holds ? e->then : e->or_else;
+    }
+    return annotation;
+}
+
 bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params,
               bool *bound)
 {
     inference in = {tx, scope, params, bound};
+    annotation = chosen_annotation(&in, annotation);
+    if (!annotation)
+        return true;
     int i = param_index(params, annotation);
     if (i >= 0) {
         if (actual.kind == TC_TENSOR)
@@ -225,7 +276,13 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
                                               : actual);
         return true;
     }
-    if (annotation->kind == AST_SUBSCRIPT && actual.kind == TC_TENSOR)
+    const ast_expr *type, *strides;
+    if (actual.kind == TC_TENSOR && tc_strided_parts(tx, annotation, scope, &type, &strides)) {
+        type = chosen_annotation(&in, type);
+        if (type && type->kind == AST_SUBSCRIPT)
+            infer_tensor(&in, AST_AS(SUBSCRIPT, subscript, type), actual);
+        infer_strides(&in, strides, actual.tensor, false);
+    } else if (annotation->kind == AST_SUBSCRIPT && actual.kind == TC_TENSOR)
         infer_tensor(&in, AST_AS(SUBSCRIPT, subscript, annotation), actual);
     else if (annotation->kind == AST_UNARY && actual.kind == TC_TENSOR)
         infer_type(&in, AST_AS(UNARY, unary, annotation)->operand, actual.tensor->base->tensor->elem);
@@ -237,6 +294,16 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
             infer_type(&in, s->items.at[0], actual.rt->type);
     }
     return true;
+}
+
+void tc_infer_idle(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params,
+                   bool *bound)
+{
+    inference in = {tx, scope, params, bound};
+    annotation = chosen_annotation(&in, annotation);
+    const ast_expr *type, *strides;
+    if (annotation && actual.kind == TC_TENSOR && tc_strided_parts(tx, annotation, scope, &type, &strides))
+        infer_strides(&in, strides, actual.tensor, true);
 }
 
 // ---- values against annotations ----------------------------------------------------------------------------------
@@ -336,6 +403,9 @@ static tc_value conform_tensor(tc *tx, tc_value v, const tc_tensor_type *want, c
     for (int i = 0; i < t->rank; i++)
         if (t->shape[i].kind == TC_INT && want->shape[i].kind == TC_INT && t->shape[i].i != want->shape[i].i)
             return tensor_mismatch(tx, v, want, what, span, arena_printf(tx->arena, "dimension %d differs", i));
+    const char *why = want->is_strided ? tc_strides_differ(tx, t, want->strides) : NULL;
+    if (why)
+        return tensor_mismatch(tx, v, want, what, span, why);
     if (want->map && !(t->map && tm_equal(t->map, want->map)))
         return tensor_mismatch(tx, v, want, what, span, "the register mappings differ");
     if (want->space == IR_SHARED && base->space != IR_SHARED)

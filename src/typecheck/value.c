@@ -188,7 +188,8 @@ bool tc_is_compile_time(tc_value v)
         return !v.function->self || tc_is_compile_time(*v.function->self);
     case TC_TENSOR_TYPE:
         for (int i = 0; i < v.tensor_type->rank; i++)
-            if (!tc_is_compile_time(v.tensor_type->shape[i]))
+            if (!tc_is_compile_time(v.tensor_type->shape[i]) ||
+                (v.tensor_type->is_strided && !tc_is_compile_time(v.tensor_type->strides[i])))
                 return false;
         return true;
     default:
@@ -218,10 +219,11 @@ static bool lists_equal(const tc_list *a, const tc_list *b)
 
 static bool tensor_types_equal(const tc_tensor_type *a, const tc_tensor_type *b)
 {
-    if (a->elem != b->elem || a->space != b->space || a->rank != b->rank)
+    if (a->elem != b->elem || a->space != b->space || a->rank != b->rank || a->is_strided != b->is_strided ||
+        a->align != b->align)
         return false;
     for (int i = 0; i < a->rank; i++)
-        if (!tc_equal(a->shape[i], b->shape[i]))
+        if (!tc_equal(a->shape[i], b->shape[i]) || (a->is_strided && !tc_equal(a->strides[i], b->strides[i])))
             return false;
     bool maps = a->map == b->map || (a->map && b->map && tm_equal(a->map, b->map));
     bool layouts = a->layout == b->layout || (a->layout && b->layout && tm_layout_equal(a->layout, b->layout));
@@ -297,6 +299,8 @@ bool tc_equal(tc_value a, tc_value b)
         return tensor_types_equal(a.tensor_type, b.tensor_type);
     case TC_KIND:
         return a.kind_name == b.kind_name;
+    case TC_AT_LEAST:
+        return a.at_least->least == b.at_least->least && a.at_least->type == b.at_least->type;
     case TC_MAP:
         return tm_equal(a.map, b.map);
     case TC_LAYOUT:
@@ -364,6 +368,7 @@ bool tc_truth(tc_value v, bool *out)
     case TC_TYPE:
     case TC_TENSOR_TYPE:
     case TC_KIND:
+    case TC_AT_LEAST:
     case TC_MAP:
     case TC_LAYOUT:
     case TC_FUNCTION:
@@ -424,8 +429,22 @@ static void repr_items(tc *tx, const tc_list *list, str_buf *out)
     }
 }
 
+static void repr_sizes(tc *tx, const tc_value *sizes, int count, str_buf *out)
+{
+    for (int i = 0; i < count; i++) {
+        if (i)
+            str_adds(out, ", ");
+        if (sizes[i].kind == TC_RT)
+            ir_print_expr(sizes[i].rt, out);
+        else
+            tc_repr(tx, sizes[i], out);
+    }
+}
+
 void tc_tensor_type_text(tc *tx, const tc_tensor_type *t, str_buf *out)
 {
+    if (t->is_strided)
+        str_adds(out, "strided(");
     if (t->space == IR_SHARED)
         str_adds(out, "shared ");
     if (t->record)
@@ -436,15 +455,16 @@ void tc_tensor_type_text(tc *tx, const tc_tensor_type *t, str_buf *out)
     if (t->map)
         tm_print(t->map, out);
     else
-        for (int i = 0; i < t->rank; i++) {
-            if (i)
-                str_adds(out, ", ");
-            if (t->shape[i].kind == TC_RT)
-                ir_print_expr(t->shape[i].rt, out);
-            else
-                tc_repr(tx, t->shape[i], out);
-        }
+        repr_sizes(tx, t->shape, t->rank, out);
     str_addc(out, ']');
+    if (!t->is_strided)
+        return;
+    str_adds(out, ", [");
+    repr_sizes(tx, t->strides, t->rank, out);
+    str_addc(out, ']');
+    if (t->align > ir_type_bytes(t->elem))
+        str_addf(out, ", align=%d", t->align);
+    str_addc(out, ')');
 }
 
 static const tc_tensor_type *type_of_tensor(tc *tx, const tc_tensor *t)
@@ -453,6 +473,7 @@ static const tc_tensor_type *type_of_tensor(tc *tx, const tc_tensor *t)
     *type = (tc_tensor_type){
         .elem = t->base->tensor->elem, .space = t->base->tensor->space, .rank = t->rank, .map = t->map};
     memcpy(type->shape, t->shape, sizeof type->shape);
+    type->is_strided = t->base->tensor->is_strided && tc_strides_of(tx, t, type->strides);
     return type;
 }
 
@@ -539,6 +560,9 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
         break;
     case TC_KIND:
         str_adds(out, tc_kind_texts[v.kind_name]);
+        break;
+    case TC_AT_LEAST:
+        str_addf(out, "at_least(%lld%s)", (long long)v.at_least->least, v.at_least->type == DT_I64 ? ", i64" : "");
         break;
     case TC_MAP:
         tm_print(v.map, out);

@@ -16,6 +16,7 @@ STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 C_STANDARDS = ["c11", "c17"]
 CPP_STANDARDS = ["c++11", "c++14", "c++17", "c++20"]
 HERE = pathlib.Path(__file__).resolve().parent
+RUNTIME, LIBHDS = "src/runtime/libhdsrt.a", "src/api/libhds.a"
 
 
 def said(command, folder):
@@ -27,7 +28,7 @@ def said(command, folder):
 def sources():
     """Everything with entries that C has the words for."""
     found = [*sorted(TOP.glob("examples/*.hds")), *sorted(TOP.glob("tests/kernels/*.hds")), TOP / "tests/gpu/host.hds"]
-    return [*found, HERE / "launches.hds"]
+    return [*found, HERE / "launches.hds", HERE / "strided.hds"]
 
 
 class Compilers:
@@ -65,22 +66,23 @@ class Compilers:
             pathlib.Path(folder, "k.c").write_text(text.replace(f'#include "{header.name}"', '#include "k.h"'), encoding="utf-8")
             return self.compile(folder)
 
-    def check_run(self):
-        """launches.c calls what launches.hds became."""
+    def check_run(self, name, libraries):
+        """NAME.c calls what NAME.hds became."""
         fake = self.build / "tests/fake_cuda"
         with tempfile.TemporaryDirectory() as folder:
-            problem = said([self.hdsc, str(HERE / "launches.hds"), "-o", "launches.o", "-h", "launches.h", "--arch", "sm_90"],
-                           folder)
+            source = str(HERE / f"{name}.hds")
+            problem = said([self.hdsc, source, "-o", f"{name}.o", "-h", f"{name}.h", "--arch", "sm_90"], folder)
             build = [self.cc, "-std=c11", "-g", *STRICT, "-I.", f"-I{TOP / 'include'}", f"-I{TOP / 'tests/fake_cuda'}",
-                     str(HERE / "launches.c"), "launches.o", str(self.build / "src/runtime/libhdsrt.a"),
-                     str(fake / "libcuda.so.1"), f"-Wl,-rpath,{fake}", "-ldl", "-lpthread", "-lm", "-o", "launches"]
-            return problem or said(build, folder) or said(["./launches"], folder)
+                     str(HERE / f"{name}.c"), f"{name}.o", *(str(self.build / library) for library in libraries),
+                     str(fake / "libcuda.so.1"), f"-Wl,-rpath,{fake}", "-ldl", "-lpthread", "-lm", "-o", name]
+            return problem or said(build, folder) or said([f"./{name}", source], folder)
 
 
 def main():
     compilers = Compilers(*sys.argv[1:5])
     goldens = sorted(TOP.glob("tests/unit/cuda_emit/golden_c/*.h"))
-    tasks = [lambda s=s: compilers.check_text(s) for s in sources()] + [compilers.check_run]
+    tasks = [lambda s=s: compilers.check_text(s) for s in sources()] + [
+        lambda: compilers.check_run("launches", [RUNTIME]), lambda: compilers.check_run("strided", [LIBHDS, RUNTIME])]
     tasks += [lambda header=header: compilers.check_golden(header) for header in goldens]
     problems = [problem for problem in each(lambda task: task(), tasks) if problem]
     sys.exit(finish(problems, len(tasks) - len(problems)))

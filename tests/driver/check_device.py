@@ -179,12 +179,12 @@ def endless(run, hdsc, folder, work):
 
 
 def maps(hdsc, folder, source):
-    """Tensor maps as the driver gets them: CUtensorMapDataType of unsigned elements, swizzle, promotion."""
+    """Tensor maps as the driver gets them: CUtensorMapDataType of the elements (u8, u16, i32, i64), swizzle, promotion."""
     words = ["--arch=sm_90", *(f"{name}=zeros" for name in "abcd")]
     done = Run(hdsc, folder, source, words)
     made = [re.sub(r"0x\w+, ", "", line.split("cuTensorMapEncodeTiled")[1]) for line in done.log if "cuTensorMapEncodeTiled" in line]
     expected = [f"(dtype {dtype}, rank 2, interleave 0, swizzle {swizzle}, promotion {promotion}, fill 0) = 0"
-                for dtype, swizzle, promotion in ((0, 0, 0), (1, 1, 1), (2, 2, 2), (4, 3, 3))]
+                for dtype, swizzle, promotion in ((0, 0, 0), (1, 1, 1), (3, 2, 2), (5, 3, 3))]
     return [f"tensor maps: exit code {done.status}, {made}:\n{done.text}"] if done.status or made != expected else [], 1
 
 

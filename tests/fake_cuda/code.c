@@ -338,6 +338,25 @@ static void text_of(const fake_cuda_launch *l, char *text, size_t room)
     }
 }
 
+// A kernel that computes something else than the others, for who compares: FAKE_CUDA_WRONG says how many threads its blocks
+// have, and its last parameter that is an address gets other bytes.
+static void spoil(const fake_cuda_launch *l)
+{
+    const char *wrong = getenv("FAKE_CUDA_WRONG");
+    if (!wrong || strtoul(wrong, NULL, 10) != l->block[0] * l->block[1] * l->block[2])
+        return;
+    for (int i = l->parameter_count - 1; i >= 0; i--) {
+        uint64_t address = 0;
+        if (l->sizes[i] == sizeof address)
+            memcpy(&address, l->parameters + l->offsets[i], sizeof address);
+        const fake_object *object = address ? fake_memory_at(address) : NULL;
+        if (object) {
+            memset((void *)(uintptr_t)address, 0x41, (size_t)(object->address + object->bytes - address));
+            return;
+        }
+    }
+}
+
 // With the lock held; gives it back.
 static int finish(const char *symbol, int result, const fake_context *c, const fake_function *f, fake_cuda_launch *l,
                   void **parameters)
@@ -348,7 +367,8 @@ static int finish(const char *symbol, int result, const fake_context *c, const f
         describe(l, f, parameters);
         text_of(l, text, sizeof text);
         kept[launch_count++ % KEPT_LAUNCHES] = *l;
-        fake_time_launch();
+        fake_time_launch(l->block[0] * l->block[1] * l->block[2]);
+        spoil(l);
     }
     fake_cuda_kernel *kernel = result ? NULL : on_launch;
     void *user = on_launch_user;

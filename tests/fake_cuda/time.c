@@ -1,4 +1,5 @@
-// Time as events see it, and graphs. A launch takes what FAKE_CUDA_DURATION says (inf: for ever), a copy a microsecond for each 100 kB;
+// Time as events see it, and graphs. A launch takes what FAKE_CUDA_DURATION says (inf: for ever), or FAKE_CUDA_DURATION_OF for
+// blocks of so many threads, a copy a microsecond for each 100 kB;
 // fills take none. While a stream is captured, time goes into the graph, and passes when that is launched.
 #include <math.h>
 #include <stdlib.h>
@@ -54,9 +55,31 @@ static void pass(double microseconds)
         now += microseconds;
 }
 
-void fake_time_launch(void)
+// "64:30,128:20"
+static bool find_duration(unsigned threads, double *microseconds)
+{
+    const char *at = getenv("FAKE_CUDA_DURATION_OF");
+    while (at && *at) {
+        char *end;
+        bool is_it = strtoul(at, &end, 10) == threads;
+        if (*end != ':')
+            return false;
+        *microseconds = strtod(end + 1, &end);
+        if (is_it)
+            return true;
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    return false;
+}
+
+void fake_time_launch(unsigned threads)
 {
     const char *all = getenv("FAKE_CUDA_DURATION");
+    double own;
+    if (find_duration(threads, &own)) {
+        pass(own);
+        return;
+    }
     if (!all || !*all) {
         pass(10);
         return;

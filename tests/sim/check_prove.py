@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from compiler import TOP, each, finish  # noqa: E402
 
 FOLDER = TOP / "tests" / "sim" / "prove"
-COMMAND = re.compile(r"^ *hdsc prove (.*(?:\\\n.*)*)$", re.MULTILINE)
+COMMAND = re.compile(r"^ *hdsc prove ((?:.*\\\n)*.*)$", re.MULTILINE)
 VERDICT = re.compile(r"^ *verdict: *(\w+)(.*)$", re.MULTILINE)
 DIFFERENT = {"HDS0670", "HDS0671"}
 
@@ -48,7 +48,7 @@ def check(hdsc, case):
     if verdict not in ("equal", "different"):
         return [f"{name}: no verdict is said, or another than 'equal' and 'different'"]
     command = [hdsc, "prove", "--diagnostics=json", *words]
-    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False, timeout=600)
     codes = codes_of(done.stderr)
     if verdict == "equal" and (done.returncode != 0 or not done.stdout.startswith("equal: ")):
         return [f"{name}: it should be equal\n{done.stdout}{done.stderr}"]

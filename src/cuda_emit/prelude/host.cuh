@@ -37,10 +37,12 @@ template <typename T> struct host_array {
 };
 
 //: make_tensor_map needs tensor_map
-// Extents and box are in the tensor's order of axes; the driver begins with the fastest. It is looked up where it is
-// needed, so that programs do not link it. Rows that are no multiples of 16 bytes are an invalid value.
+// [type]: a CUtensorMapDataType. Extents, strides (in elements) and box are in the tensor's order of axes; the driver begins
+// with the fastest. It is looked up where it is needed, so that programs do not link it. Strides that are no multiples of 16
+// bytes are an invalid value. With the map of a tensor without elements nothing may be copied.
 template <int rank>
-static cudaError_t make_tensor_map(tensor_map *map, const void *at, int bytes, const long long (&extents)[rank],
+static cudaError_t make_tensor_map(tensor_map *map, const void *at, int type, int bytes,
+                                   const long long (&extents)[rank], const long long (&strides)[rank],
                                    const int (&box)[rank], int swizzle, int promotion)
 {
     typedef int encode_tiled(tensor_map *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,
@@ -57,17 +59,32 @@ static cudaError_t make_tensor_map(tensor_map *map, const void *at, int bytes, c
         return error;
     if (!found || result != cudaDriverEntryPointSuccess)
         return cudaErrorNotSupported;
-    unsigned long long dims[rank], strides[rank], stride = bytes;
+    bool is_empty = false;
+    for (int i = 0; i < rank; i++)
+        is_empty |= extents[i] == 0;
+    unsigned long long dims[rank], rows[rank];
     unsigned edges[rank], steps[rank];
     for (int i = 0; i < rank; i++) {
-        dims[i] = (unsigned long long)extents[rank - 1 - i];
+        dims[i] = is_empty ? 1 : (unsigned long long)extents[rank - 1 - i];
         edges[i] = (unsigned)box[rank - 1 - i];
         steps[i] = 1;
-        strides[i] = stride *= dims[i];
+        rows[i] = is_empty || i + 1 == rank ? 32 : (unsigned long long)strides[rank - 2 - i] * bytes;
     }
-    // CU_TENSOR_MAP_DATA_TYPE_UINT8, 16, 32, 64: a copy does not ask what its bits mean.
-    int type = bytes == 8 ? 4 : bytes / 2, pattern = swizzle == 128 ? 3 : swizzle / 32, more = promotion / 64;
-    int failed = ((encode_tiled *)found)(map, type, rank, const_cast<void *>(at), dims, strides, edges, steps, 0, pattern,
+    at = is_empty ? (const void *)32 : at;
+    int pattern = swizzle == 128 ? 3 : swizzle / 32, more = promotion / 64;
+    int failed = ((encode_tiled *)found)(map, type, rank, const_cast<void *>(at), dims, rows, edges, steps, 0, pattern,
                                          more == 4 ? 3 : more, 0);
     return failed ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+// Row by row without gaps.
+template <int rank>
+static cudaError_t make_tensor_map(tensor_map *map, const void *at, int type, int bytes,
+                                   const long long (&extents)[rank], const int (&box)[rank], int swizzle,
+                                   int promotion)
+{
+    long long strides[rank], stride = 1;
+    for (int i = rank - 1; i >= 0; stride *= extents[i], i--)
+        strides[i] = stride;
+    return make_tensor_map(map, at, type, bytes, extents, strides, box, swizzle, promotion);
 }

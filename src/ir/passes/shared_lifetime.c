@@ -449,6 +449,29 @@ static bool allocates_shared(const ir_stmt *s)
     return s->kind == IR_ALLOC && s->var->tensor->space == IR_SHARED;
 }
 
+static bool is_large(const ir_expr *extent)
+{
+    int64_t blocks;
+    return extent && (!ir_const_int(extent, &blocks) || blocks > 1);
+}
+
+static bool is_cluster(const ir_func *f)
+{
+    return is_large(f->cluster[0]) || is_large(f->cluster[1]) || is_large(f->cluster[2]);
+}
+
+// Other blocks of a cluster use shared memory when they like, also before and behind the block's own uses. A function that
+// is no kernel may be called by one with clusters.
+static bool has_clusters(const ir_module *m, const ir_func *f)
+{
+    if (f->kind == IR_KERNEL)
+        return is_cluster(f);
+    for (size_t i = 0; i < m->funcs.len; i++)
+        if (is_cluster(m->funcs.at[i]))
+            return true;
+    return false;
+}
+
 shared_lifetimes *ir_shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *f, const bool *leaks)
 {
     shared_lifetimes *l = ARENA_NEW(scratch, shared_lifetimes);
@@ -459,6 +482,8 @@ shared_lifetimes *ir_shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *
     if (!ir_find(&f->body, allocates_shared))
         return l;
     walk_block(l, &f->body, (block_info){0});
+    for (size_t i = 0; i < l->tensors.len && has_clusters(m, f); i++)
+        note_use(l, l->tensors.at[i].var, 0, 0, -1);
     for (size_t i = 0; i < l->uses.len; i++)
         apply_use(l, l->uses.at[i]);
     if (l->tensors.len)

@@ -64,6 +64,8 @@ static int64_t as_signed(dtype t, uint64_t x)
 
 static bool is_below(dtype t, uint64_t a, uint64_t b)
 {
+    if (dt_is_float(t))
+        return sim_value_of(t, a) < sim_value_of(t, b);
     return dt_is_signed(t) ? as_signed(t, a) < as_signed(t, b) : a < b;
 }
 
@@ -94,6 +96,31 @@ static uint64_t new_value(atomic_op op, dtype t, uint64_t old, uint64_t value, u
         break;
     }
     return old;
+}
+
+uint64_t sim_atomic_combine(const char *name, dtype t, uint64_t old, uint64_t value, bool flushes)
+{
+    atomic_op op = ATOMIC_ADD;
+    while (op + 1 < ATOMIC__COUNT && strcmp(op_names[op], name) != 0)
+        op++;
+    return new_value(op, t, old, value, 0, flushes);
+}
+
+void sim_atomic_follow(sim_warp *w, uint32_t lane, const char *name, dtype t, uint64_t to, uint64_t from, uint64_t old,
+                       uint64_t value, uint64_t now)
+{
+    sim_field *memory = sim_memory_field(w, lane, to);
+    const sim_field *other = sim_memory_field(w, lane, from);
+    bool is_sum = strcmp(name, "add") == 0 && dt_is_float(t);
+    if (!memory || (!is_sum && old == now))
+        return;
+    sim_field total = SIM_FIELD_NOTHING;
+    if (is_sum && other)
+        total = sim_field_settle(sim_field_add(sim_field_or(memory[0], sim_value_of(t, old)),
+                                               sim_field_or(other[0], sim_value_of(t, value))),
+                                 sim_value_of(t, now));
+    for (int k = 0; k < dt_bits(t) / 8; k++)
+        memory[k] = k ? SIM_FIELD_NOTHING : total;
 }
 
 // An element's bits without the sign extension of its cell.

@@ -5,6 +5,7 @@
 
 #include "sim/barrier.h"
 #include "sim/models/mbarrier.h"
+#include "sim/models/warpgroup.h"
 
 enum { NAMED_BARRIERS = 16 };
 
@@ -48,8 +49,7 @@ static void find(sim_warp *w, const sim_finding *f)
 
 // ---- all lanes of the warp ---------------------------------------------------------------------------------------
 
-// HDS0607 unless all of these lanes are here.
-static bool whole_warp(sim_warp *w, const sim_use *use, uint32_t lanes)
+bool sim_barrier_whole_warp(sim_warp *w, const sim_use *use, uint32_t lanes)
 {
     uint32_t missing = lanes & ~w->active, ended = missing & ~sim_live(w);
     if (!missing)
@@ -157,7 +157,7 @@ static sim_step run_syncthreads(sim_warp *w, const sim_use *use)
 {
     sim_block *b = w->block;
     struct sim_barriers *all = barriers_of(b);
-    if (!whole_warp(w, use, w->full) || !meets_others(w, use, all))
+    if (!sim_barrier_whole_warp(w, use, w->full) || !meets_others(w, use, all))
         return SIM_HALT;
     const sim_warp *ended = ended_warp(b);
     if (ended) {
@@ -187,6 +187,8 @@ static sim_step run_syncthreads(sim_warp *w, const sim_use *use)
 void sim_barrier_warp_ended(sim_warp *w)
 {
     struct sim_barriers *all = w->block->barriers;
+    if (w->block->groups)
+        sim_group_warp_ended(w);
     if (!all || !all->waiting)
         return;
     sim_warp *first = &w->block->warps[__builtin_ctzll(all->waiting)];
@@ -301,7 +303,7 @@ static bool bind_named(sim_use *use)
 static sim_step run_named(sim_warp *w, const sim_use *use)
 {
     int32_t id, threads;
-    if ((!use->bound[3] && !whole_warp(w, use, sim_live(w))) || !check_named(w, use, &id, &threads))
+    if ((!use->bound[3] && !sim_barrier_whole_warp(w, use, sim_live(w))) || !check_named(w, use, &id, &threads))
         return SIM_HALT;
     named_barrier *n = &barriers_of(w->block)->named[id];
     // An aligned barrier counts whole warps, however many of their lanes are alive.
@@ -382,7 +384,8 @@ void sim_barrier_describe(const sim_warp *w, str_buf *out)
     } else if (use->model && use->model->run == run_syncthreads) {
         str_addf(out, "%s(), which %d of %d warps have reached", use->intrin->name, w->block->barriers->waiting_count,
                  w->block->warp_count);
-    } else if (!sim_mbarrier_describe(w, out)) {
+    } else if (!sim_mbarrier_describe(w, out) && !sim_group_describe(w, out) &&
+               !sim_cluster_describe(w, out)) {
         str_addf(out, "%s()", use->intrin->name);
     }
 }

@@ -31,6 +31,25 @@ sim_mma_kernel sim_mma_base, sim_mma_avx2; // matrix_base.c, matrix_avx2.c: the 
 // The one for this machine.
 sim_mma_kernel *sim_mma_best(void);
 
+// The right operand of a wide product, ready to be multiplied: k × 8 doubles for each 8 columns.
+typedef struct sim_mma_panel {
+    int n;
+    double at[256 * 32];
+} sim_mma_panel;
+// Makes it of [n] columns of 32 bytes each, neighbours along k.
+typedef void sim_mma_load_panel(const sim_mma_shape *s, bool is_signed, int n, const uint8_t (*columns)[32],
+                                sim_mma_panel *out);
+// d = a · panel (+ d), 16 × n: fragments as above, those of d one for each 8 columns, 4 elements each.
+typedef void sim_mma_wide_kernel(const sim_mma_shape *s, const uint32_t *a, const sim_mma_panel *b, bool accumulates,
+                                 uint32_t *d);
+sim_mma_load_panel sim_mma_load_base, sim_mma_load_avx2;
+sim_mma_wide_kernel sim_mma_wide_base, sim_mma_wide_avx2;
+typedef struct sim_mma_wide {
+    sim_mma_load_panel *load;
+    sim_mma_wide_kernel *multiply;
+} sim_mma_wide;
+sim_mma_wide sim_mma_wide_best(void);
+
 // Where an element of a fragment stands: the figures "matrix fragments for mma" of the PTX ISA, as stdlib/mma.hds
 // writes them as mappings.
 static inline int sim_mma_a_row(const sim_mma_shape *s, int element, int lane)

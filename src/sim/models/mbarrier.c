@@ -18,6 +18,7 @@ typedef struct promise {
 } promise;
 
 typedef struct mbarrier {
+    sim_block *home;
     uint64_t address;
     bool is_valid;
     uint32_t expected, pending; // arrivals of a phase; those that the phase under way lacks
@@ -58,33 +59,60 @@ static mbarrier *mbarrier_at(sim_block *b, uint64_t address)
     return NULL;
 }
 
+// Where the mbarrier is that the lane names: at an address in its block or, with a rank, at the same one in that block
+// of the cluster. False after a finding.
+static bool home_of(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t *address, sim_block **home)
+{
+    *address = sim_u64(w, use->operands[use->bound[0]].cell)[lane];
+    *home = w->block;
+    const sim_operand *rank = sim_operand_named(use, "rank");
+    if (!rank)
+        return true;
+    *home = sim_cluster_block(w, use, lane, sim_i32(w, rank->cell)[lane]);
+    return *home != NULL;
+}
+
 // HDS0624 at a lane, with the place where the mbarrier was made.
 static void wrong(sim_warp *w, const sim_use *use, uint32_t lane, const mbarrier *m, uint64_t address, const char *what)
 {
     sim_finding f = {.code = HDS0624};
     f.who = (sim_actor){use->site, w->block->index, sim_thread(w, lane), w->index};
-    if (m && m->site) {
-        f.other = (sim_actor){m->site, w->block->index, -1, -1};
+    if (m && m->home && m->site) {
+        f.other = (sim_actor){m->site, m->home->index, -1, -1};
         f.other_text = sim_say(w, "made here for %u arrivals", m->expected);
     }
-    f.args[0] = sim_say(w, "at byte %llu of shared memory", (unsigned long long)(address & SIM_OFFSET_MASK));
+    f.args[0] = sim_say(w, "at byte %llu of shared memory", (unsigned long long)(address & SIM_SHARED_MASK));
     f.args[1] = what;
     sim_find(w->block->launch->device, w->block->launch, &f);
+}
+
+// The mbarrier at an address of a block, for a lane of whatever block; NULL after a finding.
+static mbarrier *used_by(sim_warp *w, const sim_use *use, uint32_t lane, sim_block *home, uint64_t address, bool writes)
+{
+    uint64_t there = home == w->block ? address : sim_address_in(address, home->rank);
+    mbarrier *m = mbarrier_at(home, address);
+    if (home != w->block && (home->has_ended || !m || !m->is_valid)) {
+        if (sim_touch_mbarrier(w, use->site, lane, there, writes))
+            wrong(w, use, lane, m, address, m ? "it is used after inval" : "nobody has made it with init yet");
+        return NULL;
+    }
+    if (!m || !m->is_valid) {
+        wrong(w, use, lane, m, address, m ? "it is used after inval" : "nobody has made it with init");
+        return NULL;
+    }
+    return sim_touch_mbarrier(w, use->site, lane, there, writes) ? m : NULL;
 }
 
 // The mbarrier that a lane names; NULL after a finding.
 static mbarrier *named_by(sim_warp *w, const sim_use *use, uint32_t lane, bool writes)
 {
-    uint64_t address = sim_u64(w, use->operands[use->bound[0]].cell)[lane];
-    mbarrier *m = mbarrier_at(w->block, address);
-    if (!m || !m->is_valid) {
-        wrong(w, use, lane, m, address, m ? "it is used after inval" : "nobody has made it with init");
-        return NULL;
-    }
-    return sim_atomic(w, use->site, lane, address, 8, writes, SIM_RELAXED, SIM_CTA) ? m : NULL;
+    uint64_t address;
+    sim_block *home;
+    return home_of(w, use, lane, &address, &home) ? used_by(w, use, lane, home, address, writes) : NULL;
 }
 
-// bound[0]: operand bar; bound[1]: the other operand (-1: none); bound[2]: whether a phase is named by its number.
+// bound[0]: operand bar; bound[1]: the other operand (-1: none); bound[2]: whether a phase is named by its number;
+// bound[5], bound[6]: whether it releases and acquires memory between blocks.
 static bool bind_mbarrier(sim_use *use)
 {
     static const char *const others[] = {"count", "bytes", "parity", "state"};
@@ -99,6 +127,8 @@ static bool bind_mbarrier(sim_use *use)
             use->bound[1] = o - use->operands;
     }
     use->bound[2] = sim_operand_named(use, "state") != NULL;
+    use->bound[5] = strstr(use->intrin->text, ".release.cluster") != NULL;
+    use->bound[6] = strstr(use->intrin->text, ".acquire.cluster") != NULL;
     return true;
 }
 
@@ -134,7 +164,8 @@ static void init_lane(sim_warp *w, const sim_use *use, uint32_t lane)
         m = ARENA_NEW(w->block->arena, mbarrier);
         VEC_PUSH(w->block->arena, &mbarriers_of(w->block)->all, m);
     }
-    *m = (mbarrier){.address = address,
+    *m = (mbarrier){.home = w->block,
+                    .address = address,
                     .is_valid = true,
                     .expected = (uint32_t)count,
                     .pending = (uint32_t)count,
@@ -203,7 +234,7 @@ static uint32_t satisfied(sim_warp *w, const sim_use *use, const mbarrier *m, ui
         done |= (uint32_t)(is_here && is_complete(w, use, m, lane)) << lane;
     }
     if (done)
-        sim_order_acquire(w, done, &m->complete);
+        sim_order_acquire_from(w, done, &m->complete, use->bound[6]);
     return done;
 }
 
@@ -242,15 +273,16 @@ static void land_copies(mbarrier *m)
     for (size_t i = 0; i < m->copies.len; i++) {
         const promise *p = &m->copies.at[i];
         p->land(p->warp, p->copy);
-        sim_order_release(p->warp, 1u << p->lane, &m->under_way);
+        sim_order_deliver(p->warp, p->lane, &m->under_way, m->home);
     }
     m->copies.len = 0;
     m->coming = m->bytes = 0;
 }
 
 // [is_watched]: somebody wants to know whether the phase is complete.
-static void advance(sim_block *b, mbarrier *m, bool is_watched)
+static void advance(mbarrier *m, bool is_watched)
 {
+    sim_block *b = m->home;
     if (m->pending || m->bytes != m->coming)
         return;
     if (m->copies.len && !is_watched && !is_awaited(b, m))
@@ -258,6 +290,7 @@ static void advance(sim_block *b, mbarrier *m, bool is_watched)
     land_copies(m);
     m->phase++;
     m->pending = m->expected;
+    sim_order_clear(b, &m->complete);
     m->complete = m->under_way;
     m->under_way = (sim_sync){0};
     wake_waiters(b, m);
@@ -269,7 +302,7 @@ static void advance(sim_block *b, mbarrier *m, bool is_watched)
 static bool bind_arrive(sim_use *use)
 {
     const char *name = use->intrin->name;
-    use->bound[3] = strcmp(name, "arrive") == 0 ? 0 : strcmp(name, "complete_tx") == 0 ? -1 : 1;
+    use->bound[3] = strstr(name, "expect_tx") ? 1 : strcmp(name, "complete_tx") == 0 ? -1 : 0;
     use->bound[4] = strncmp(name, "arrive", strlen("arrive")) == 0;
     return bind_mbarrier(use);
 }
@@ -279,7 +312,7 @@ static uint64_t arrive_lane(sim_warp *w, const sim_use *use, uint32_t lane)
     mbarrier *m = named_by(w, use, lane, true);
     if (!m)
         return 0;
-    advance(w->block, m, true);  // what comes now is for the next phase
+    advance(m, true);  // what comes now is for the next phase
     uint64_t phase = m->phase;
     m->bytes += use->bound[3] * (int64_t)other_operand(w, use, lane);
     if (use->bound[4] && !m->pending) {
@@ -288,20 +321,25 @@ static uint64_t arrive_lane(sim_warp *w, const sim_use *use, uint32_t lane)
     }
     if (use->bound[4])
         m->pending--;
-    sim_order_release(w, 1u << lane, &m->under_way);
-    advance(w->block, m, false);
+    if (m->home == w->block)
+        sim_order_release(w, 1u << lane, &m->under_way);
+    else
+        sim_order_release_at(w, 1u << lane, &m->under_way, use->bound[5]);
+    advance(m, false);
     return phase;
 }
 
-void sim_mbarrier_promise(sim_warp *w, const sim_use *use, uint32_t lane, int64_t bytes, sim_landing *land, void *copy)
+void sim_mbarrier_promise(sim_warp *w, const sim_use *use, uint32_t lane, sim_block *home, int64_t bytes,
+                          sim_landing *land, void *copy)
 {
-    mbarrier *m = named_by(w, use, lane, true);
+    uint64_t address = sim_u64(w, use->operands[use->bound[0]].cell)[lane];
+    mbarrier *m = used_by(w, use, lane, home, address, true);
     if (!m)
         return;
-    advance(w->block, m, true);
-    VEC_PUSH(w->block->arena, &m->copies, ((promise){w, lane, land, copy}));
+    advance(m, true);
+    VEC_PUSH(home->arena, &m->copies, ((promise){w, lane, land, copy}));
     m->coming += bytes;
-    advance(w->block, m, false);
+    advance(m, false);
 }
 
 static sim_step run_arrive(sim_warp *w, const sim_use *use)
@@ -330,7 +368,7 @@ static uint32_t ready_lanes(sim_warp *w, const sim_use *use)
             done |= 1u << lane;
         } else if (!(done >> lane & 1)) {
             if (!is_complete(w, use, m, lane))
-                advance(w->block, m, true);
+                advance(m, true);
             done |= satisfied(w, use, m, lanes);
         }
     }
@@ -379,6 +417,15 @@ bool sim_mbarrier_describe(const sim_warp *w, str_buf *out)
     return true;
 }
 
+// hidet.lang.cluster
+const sim_model sim_models_mbarrier_at[] = {
+    {"arrive_at", run_arrive, bind_arrive, false},
+    {"arrive_at_release", run_arrive, bind_arrive, false},
+    {"arrive_expect_tx_at", run_arrive, bind_arrive, false},
+    {"wait_cluster", run_wait, bind_mbarrier, false},
+    {NULL, NULL, NULL, false},
+};
+
 const sim_model sim_models_mbarrier[] = {
     {"init", run_init, bind_mbarrier, false},
     {"inval", run_inval, bind_mbarrier, false},
@@ -391,6 +438,7 @@ const sim_model sim_models_mbarrier[] = {
     {"test_wait", run_test, bind_mbarrier, false},
     {"test_wait_state", run_test, bind_mbarrier, false},
     {"try_wait", run_wait, bind_mbarrier, false},
+    {"try_wait_loop", run_wait, bind_mbarrier, false},
     {NULL, NULL, NULL, false},
 };
 

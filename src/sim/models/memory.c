@@ -108,12 +108,25 @@ static sim_step run_prefetch(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
+// A number that nobody looks into.
+static sim_step run_policy(sim_warp *w, const sim_use *use)
+{
+    SIM_EACH(lane, w->active)
+        sim_element_set(w, &use->result, 0, lane, (uint64_t)1 << 60);
+    sim_result_defined(w, use, w->active);
+    return SIM_NEXT;
+}
+
 const sim_model sim_models_memory[] = {
     {"load", run_load, bind_access, false},
     {"load_readonly", run_load, bind_access, false},
     {"store", run_store, bind_access, false},
     {"store_evict", run_store, bind_access, false},
     {"prefetch", run_prefetch, NULL, false},
+    {"l2_policy", run_policy, NULL, false},
+    {"load_policy", run_load, bind_access, false},
+    {"load_readonly_policy", run_load, bind_access, false},
+    {"store_policy", run_store, bind_access, false},
     {"load_sync", run_load_sync, bind_access, true},
     {"store_sync", run_store_sync, bind_access, true},
     {"load_volatile", run_load, bind_access, true},

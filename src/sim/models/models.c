@@ -11,7 +11,9 @@ static const sim_model_table tables[] = {
     {"hidet.lang.math", sim_models_math},         {"hidet.lang.fast", sim_models_fast},
     {"hidet.lang.bits", sim_models_bits},         {"hidet.lang.convert", sim_models_convert},
     {"hidet.lang.mbarrier", sim_models_mbarrier}, {"hidet.lang.testing", sim_models_testing},
-    {"hidet.lang.tma", sim_models_tma},
+    {"hidet.lang.tma", sim_models_tma},           {"hidet.lang.wgmma", sim_models_wgmma},
+    {"hidet.lang.cuda", sim_models_group},        {"hidet.lang.cluster", sim_models_cluster},
+    {"hidet.lang.cluster", sim_models_mbarrier_at},
 };
 
 const sim_model *sim_model_find(const char *module, const char *name)
@@ -114,6 +116,16 @@ uint32_t sim_why_of(const sim_warp *w, const sim_operand *o)
     return 0;
 }
 
+static void report_flight(sim_warp *w, uint32_t site, uint32_t lane, const char *what, uint32_t wgmma)
+{
+    sim_finding f = {.code = HDS0626, .other_text = "it starts here"};
+    f.args[0] = sim_say(w, "%s is taken from an accumulator", what);
+    f.who = (sim_actor){site, w->block->index, sim_thread(w, lane), w->index};
+    f.other = (sim_actor){wgmma, w->block->index, sim_thread(w, lane), w->index};
+    f.help = "commit(), then wait(acc, 0) before the accumulators are used";
+    sim_find(w->block->launch->device, w->block->launch, &f);
+}
+
 void sim_result_poison(sim_warp *w, const sim_use *use, uint32_t lanes, const sim_operand *o)
 {
     uint32_t why = sim_why_of(w, o);
@@ -158,6 +170,11 @@ uint32_t sim_require_defined(sim_warp *w, uint32_t site, uint32_t cell, uint32_t
         return lanes;
     sim_finding f = {.code = HDS0604, .args = {what}, .other_text = "this value was never written"};
     uint32_t lane = sim_first_lane(bad);
+    if (w->why[cell] & SIM_WHY_FLIGHT) {
+        report_flight(w, site, lane, what, w->why[cell] & ~SIM_WHY_FLIGHT);
+        w->poison[cell] &= ~bad;
+        return lanes & ~bad;
+    }
     f.who = (sim_actor){site, w->block->index, sim_thread(w, lane), w->index};
     if (w->why[cell] && w->why[cell] != site)
         f.other = (sim_actor){w->why[cell], w->block->index, sim_thread(w, lane), w->index};

@@ -24,8 +24,12 @@ extern const sim_model sim_models_fast[];
 extern const sim_model sim_models_bits[];
 extern const sim_model sim_models_convert[];
 extern const sim_model sim_models_mbarrier[];
+extern const sim_model sim_models_mbarrier_at[]; // hidet.lang.cluster
+extern const sim_model sim_models_cluster[];     // hidet.lang.cluster
 extern const sim_model sim_models_testing[];
 extern const sim_model sim_models_tma[];
+extern const sim_model sim_models_wgmma[];
+extern const sim_model sim_models_group[];   // hidet.lang.cuda
 
 // What sim_warp.model_state holds, by index. MBARRIERS and LOADS: of the block's first warp, for all.
 enum { SIM_STATE_MBARRIERS, SIM_STATE_LOADS, SIM_STATE_STORES };
@@ -108,6 +112,19 @@ sim_field sim_field_element(const sim_warp *w, const sim_operand *o, int element
 void sim_field_element_set(sim_warp *w, const sim_operand *o, int element, uint32_t lane, sim_field f);
 // The float that bits of a type mean; of integers their value.
 double sim_value_of(dtype t, uint64_t bits);
+
+// ---- atomic operations (atomic.c) --------------------------------------------------------------------------------------
+
+// What an operation of that name ("add", "min", …) makes of a value in memory. [flushes]: subnormal f32 are zeros to it.
+uint64_t sim_atomic_combine(const char *name, dtype t, uint64_t old, uint64_t value, bool flushes);
+// The field value at [to] after that, where [value] came from [from]. Only with field values.
+void sim_atomic_follow(sim_warp *w, uint32_t lane, const char *name, dtype t, uint64_t to, uint64_t from, uint64_t old,
+                       uint64_t value, uint64_t now);
+
+// ---- clusters (cluster.c) ------------------------------------------------------------------------------------------
+
+// The block of that rank in the lane's cluster; NULL after a finding (HDS0770).
+sim_block *sim_cluster_block(sim_warp *w, const sim_use *use, uint32_t lane, int64_t rank);
 
 // ---- words -------------------------------------------------------------------------------------------------------
 

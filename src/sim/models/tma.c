@@ -19,6 +19,10 @@ typedef struct copy {
     uint64_t tile;               // address in shared memory
     int64_t at[IR_MAP_MAX_RANK]; // coordinates of the box, in the tensor's order of axes
     uint32_t started;            // see sim_async_start
+    sim_block *home;             // loads: the block whose memory it goes to
+    const char *operation;       // stores that combine: its name
+    int64_t bytes;               // copies without a map; 0: a box
+    uint64_t memory;             // these: the other address
     uint32_t group;              // stores: groups that the lane had committed before
     uint32_t loan;               // stores: of the tile, while the engine may read it
 } copy;
@@ -69,6 +73,8 @@ static int element_of(const copy *c)
 
 static int64_t box_bytes(const copy *c)
 {
+    if (c->bytes)
+        return c->bytes;
     int64_t bytes = element_of(c);
     for (int d = 0; d < rank_of(c); d++)
         bytes *= plan_of(c)->box[d];
@@ -89,7 +95,8 @@ typedef void piece_run(copy *c, sim_async_piece *piece);
 static void run_piece(copy *c, uint64_t tile, uint64_t memory, int64_t count, int64_t present, piece_run *run)
 {
     int bytes = (int)count * element_of(c), inside = (int)present * element_of(c);
-    sim_async_piece piece = {.site = c->site, .lane = c->lane, .align = element_of(c), .started = c->started};
+    sim_async_piece piece = {
+        .site = c->site, .lane = c->lane, .align = element_of(c), .is_engine = true, .started = c->started};
     piece.to = c->is_load ? tile : memory;
     piece.from = c->is_load ? memory : tile;
     piece.bytes = c->is_load ? bytes : inside;
@@ -113,8 +120,25 @@ static void split_piece(copy *c, uint64_t tile, uint64_t memory, int64_t x, bool
     run_piece(c, tile + (uint64_t)(begin * each), memory + (uint64_t)(begin * each), count - begin, end - begin, run);
 }
 
+static void each_row(copy *c, piece_run *run)
+{
+    for (int64_t at = 0; at < c->bytes; at += PIECE) {
+        sim_async_piece piece = {
+            .site = c->site, .lane = c->lane, .align = PIECE, .bytes = PIECE, .present = PIECE, .is_engine = true};
+        piece.to = (c->is_load ? c->tile : c->memory) + (uint64_t)at;
+        piece.from = (c->is_load ? c->memory : c->tile) + (uint64_t)at;
+        piece.started = c->started;
+        run(c, &piece);
+        c->started = piece.started ? piece.started : c->started;
+    }
+}
+
 static void each_piece(copy *c, piece_run *run)
 {
+    if (c->bytes) {
+        each_row(c, run);
+        return;
+    }
     const ir_tensor_map *plan = plan_of(c);
     int rank = rank_of(c), last = rank - 1;
     int64_t each = element_of(c), rows = 1, index[IR_MAP_MAX_RANK] = {0};
@@ -130,9 +154,8 @@ static void each_piece(copy *c, piece_run *run)
         }
         for (int d = 0; d < last; d++) {
             is_inside = is_inside && index[d] >= 0 && index[d] < c->map->extent[d];
-            element = element * c->map->extent[d] + (is_inside ? index[d] : 0);
+            element += is_inside ? index[d] * c->map->stride[d] : 0;
         }
-        element *= c->map->extent[last];
         for (int64_t x = 0; x < plan->box[last]; x += PIECE / each, tile += PIECE) {
             int64_t at = c->at[last] + x;
             split_piece(c, swizzled(c, tile), c->map->address + (uint64_t)((element + at) * each), at, is_inside, run);
@@ -140,23 +163,79 @@ static void each_piece(copy *c, piece_run *run)
     }
 }
 
+// What is combined is read only when it lands, and there must be something to read.
+static void start_combining(copy *c, const sim_async_piece *piece)
+{
+    uint64_t from[SIM_LANES];
+    uint8_t bytes[SIM_LANES][16];
+    uint16_t poisoned[SIM_LANES];
+    for (int each = element_of(c), i = 0; i < piece->bytes; i += each) {
+        for (int lane = 0; lane < SIM_LANES; lane++)
+            from[lane] = piece->from + (uint64_t)i;
+        sim_load_bytes(c->warp, c->site, (uint32_t)1 << c->lane, from, each, bytes, poisoned);
+        if (!poisoned[c->lane])
+            continue;
+        sim_find_at(c->warp, c->lane, c->site, HDS0604, "a value combined with global memory", NULL, NULL, NULL);
+        return;
+    }
+}
+
 static void start_piece(copy *c, sim_async_piece *piece)
 {
-    if (!c->is_load)
-        sim_bulk_check_fences(c->warp, c->site, c->lane, piece->from, piece->bytes);
-    sim_async_start(c->warp, piece);
+    if (!c->is_load || (piece->from & SIM_TAG_MASK) == SIM_TAG_SHARED)
+        sim_bulk_check_fences(c->warp, c->site, c->lane, piece->from, piece->bytes, "the copy engine");
+    if (c->operation)
+        start_combining(c, piece);
+    else
+        sim_async_start(c->warp, piece);
+}
+
+// One element after the other, each as one step.
+static void combine_piece(copy *c, const sim_async_piece *piece)
+{
+    dtype t = plan_of(c)->tensor->tensor->elem->scalar;
+    int each = element_of(c);
+    const uint8_t *from = c->warp->block->shared + (piece->from & SIM_SHARED_MASK);
+    for (int i = 0; i < piece->bytes; i += each) {
+        uint64_t old = 0, value = 0;
+        uint8_t *at = sim_atomic(c->warp, c->site, c->lane, piece->to + (uint64_t)i, each, true, SIM_RELAXED, SIM_GPU);
+        if (!at)
+            return;
+        memcpy(&old, at, (size_t)each);
+        memcpy(&value, from + i, (size_t)each);
+        uint64_t now = sim_atomic_combine(c->operation, t, old, value, t == DT_F32);
+        memcpy(at, &now, (size_t)each);
+        if (c->warp->field)
+            sim_atomic_follow(c->warp, c->lane, c->operation, t, piece->to + (uint64_t)i, piece->from + (uint64_t)i, old,
+                              value, now);
+    }
 }
 
 static void land_piece(copy *c, sim_async_piece *piece)
 {
+    if (c->operation) {
+        combine_piece(c, piece);
+        return;
+    }
     sim_async_land(c->warp, piece);
     if (c->is_load)
-        sim_bulk_written(c->warp->block, piece->to, piece->bytes);
+        sim_bulk_written(c->home, piece->to, piece->bytes);
 }
 
 // ---- starting ------------------------------------------------------------------------------------------------------
 
 // bound[0]: operand bar, 0 of stores; bound[1]: the tile; bound[2]: number of the map; bound[3]: the first coordinate.
+// [4]: the name of the operation that a store combines by, as a pointer; 0: it does not.
+static const char *operation_of(const sim_use *use)
+{
+    static const char *const names[] = {"add", "min", "max", "and", "or", "xor"};
+    bool combines = strncmp(use->intrin->name, "reduce", strlen("reduce")) == 0;
+    for (size_t i = 0; combines && i < sizeof names / sizeof *names; i++)
+        if (sim_opcode_has(use->intrin, names[i]))
+            return names[i];
+    return NULL;
+}
+
 static bool bind_copy(sim_use *use)
 {
     bool is_load = strncmp(use->intrin->name, "load", 4) == 0;
@@ -168,6 +247,7 @@ static bool bind_copy(sim_use *use)
     use->bound[1] = tile - use->operands;
     use->bound[2] = number->immediate;
     use->bound[3] = first - use->operands;
+    use->bound[4] = (intptr_t)operation_of(use);
     return true;
 }
 
@@ -203,6 +283,20 @@ static void begins_before(const copy *c, int axis)
     sim_find(l->device, l, &f);
 }
 
+// A store leaves out whole pieces of 16 bytes: of the last one in a row it writes all (seen on an H200).
+static bool ends_in_a_piece(const copy *c, const sim_use *use)
+{
+    int last = rank_of(c) - 1, each = element_of(c);
+    int64_t extent = c->map->extent[last], end = c->at[last] + plan_of(c)->box[last];
+    if (c->is_load || end <= extent || c->at[last] >= extent || !(extent * each % PIECE))
+        return false;
+    const char *found = sim_say(c->warp, "the end of a row of '%s', byte %lld", plan_of(c)->tensor->name, (long long)(extent * each));
+    sim_find_at(c->warp, c->lane, use->site, HDS0603, "a store of a tile that sticks out", sim_say(c->warp, "%d", PIECE), found,
+                sim_say(c->warp, "store only where rows have a multiple of %d elements; it writes more than the row",
+                        PIECE / each));
+    return true;
+}
+
 // The engine moves pieces of 16 bytes, and begins to store within the tensor (CUDA C++ Programming Guide, "Tensor Memory
 // Accelerator"); an H200 calls other copies illegal instructions. Here they go on, so that nobody waits for one in vain.
 static void check_begin(const copy *c, const sim_use *use)
@@ -214,7 +308,7 @@ static void check_begin(const copy *c, const sim_use *use)
             return;
         }
     }
-    if (!(c->at[last] * element_of(c) % PIECE))
+    if (ends_in_a_piece(c, use) || !(c->at[last] * element_of(c) % PIECE))
         return;
     const char *found = sim_say(c->warp, "element %lld of a row of '%s'", (long long)c->at[last], plan_of(c)->tensor->name);
     sim_find_at(c->warp, c->lane, use->site, HDS0603, "a copy of a tile", sim_say(c->warp, "%d", PIECE), found,
@@ -246,36 +340,124 @@ static void land(sim_warp *w, void *of)
     c->is_there = true;
 }
 
-static sim_step run_load(sim_warp *w, const sim_use *use)
+// Starts the copy into block [home].
+static void send(sim_warp *w, const sim_use *use, copy *c, sim_block *home)
 {
-    loads *all = loads_of(w->block);
-    SIM_EACH(lane, defined_lanes(w, use)) {
-        copy *c = begin_copy(w, use, lane, true);
-        if (!c)
-            continue;
-        each_piece(c, start_piece);
-        VEC_PUSH(w->block->arena, &all->flying, c);
-        sim_mbarrier_promise(w, use, lane, box_bytes(c), land, c);
-    }
+    loads *all = loads_of(home);
     size_t kept = 0;
     for (size_t i = 0; i < all->flying.len; i++)
         if (!all->flying.at[i]->is_there)
             all->flying.at[kept++] = all->flying.at[i];
     all->flying.len = kept;
+    c->home = home;
+    if (home != w->block)
+        c->tile = sim_address_in(c->tile, home->rank);
+    each_piece(c, start_piece);
+    VEC_PUSH(w->block->arena, &all->flying, c);
+    sim_mbarrier_promise(w, use, c->lane, home, box_bytes(c), land, c);
+}
+
+// To the block itself, or to that of a rank, or to all that a mask names.
+static void send_all(sim_warp *w, const sim_use *use, copy *c)
+{
+    const sim_operand *mask = sim_operand_named(use, "shared_by"), *rank = sim_operand_named(use, "rank");
+    uint32_t blocks = mask ? sim_u32(w, mask->cell)[c->lane] & 0xffff : 0;
+    if (rank) {
+        sim_block *home = sim_cluster_block(w, use, c->lane, sim_i32(w, rank->cell)[c->lane]);
+        if (home)
+            send(w, use, c, home);
+        return;
+    }
+    if (!mask) {
+        send(w, use, c, w->block);
+        return;
+    }
+    SIM_EACH(to, blocks) {
+        sim_block *home = sim_cluster_block(w, use, c->lane, to);
+        if (!home)
+            return;
+        copy *one = ARENA_NEW(w->block->arena, copy);
+        *one = *c;
+        send(w, use, one, home);
+    }
+}
+
+static sim_step run_load(sim_warp *w, const sim_use *use)
+{
+    SIM_EACH(lane, defined_lanes(w, use)) {
+        copy *c = begin_copy(w, use, lane, true);
+        if (c)
+            send_all(w, use, c);
+    }
     return SIM_NEXT;
+}
+
+static void keep_store(sim_warp *w, const sim_use *use, copy *c)
+{
+    stores *all = stores_of(w);
+    each_piece(c, start_piece);
+    c->group = all->committed[c->lane];
+    c->loan = sim_bulk_lend(w, use->site, c->tile, box_bytes(c));
+    VEC_PUSH(w->block->arena, &all->flying, c);
 }
 
 static sim_step run_store(sim_warp *w, const sim_use *use)
 {
-    stores *all = stores_of(w);
     SIM_EACH(lane, defined_lanes(w, use)) {
         copy *c = begin_copy(w, use, lane, false);
         if (!c)
             continue;
-        each_piece(c, start_piece);
-        c->group = all->committed[lane];
-        c->loan = sim_bulk_lend(w, use->site, c->tile, box_bytes(c));
-        VEC_PUSH(w->block->arena, &all->flying, c);
+        c->operation = (const char *)(intptr_t)use->bound[4];
+        keep_store(w, use, c);
+    }
+    return SIM_NEXT;
+}
+
+// ---- bytes ---------------------------------------------------------------------------------------------------------
+
+// bound[0]: operand bar, 0 of stores; bound[1]: the address in shared memory that is its place; bound[2]: the other
+// address; bound[3]: operand bytes.
+static bool bind_bytes(sim_use *use)
+{
+    bool is_store = strcmp(use->intrin->name, "store_bytes") == 0;
+    const sim_operand *dst = sim_operand_named(use, "dst"), *src = sim_operand_named(use, "src");
+    const sim_operand *bar = sim_operand_named(use, "bar"), *bytes = sim_operand_named(use, "bytes");
+    if (!dst || !src || !bytes || (!is_store && !bar))
+        return false;
+    use->bound[0] = bar ? bar - use->operands : 0;
+    use->bound[1] = (is_store ? src : dst) - use->operands;
+    use->bound[2] = (is_store ? dst : src) - use->operands;
+    use->bound[3] = bytes - use->operands;
+    return true;
+}
+
+static bool is_whole(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t value, const char *what)
+{
+    if (!(value % PIECE))
+        return true;
+    const char *found = sim_say(w, "%s %llu", what, (unsigned long long)(value & SIM_SHARED_MASK));
+    sim_find_at(w, lane, use->site, HDS0603, "a copy of bytes", sim_say(w, "%d", PIECE), found,
+                "addresses and numbers of bytes are multiples of 16");
+    return false;
+}
+
+static sim_step run_bytes(sim_warp *w, const sim_use *use)
+{
+    bool is_store = strcmp(use->intrin->name, "store_bytes") == 0;
+    SIM_EACH(lane, defined_lanes(w, use)) {
+        uint64_t tile = sim_u64(w, use->operands[use->bound[1]].cell)[lane];
+        uint64_t memory = sim_u64(w, use->operands[use->bound[2]].cell)[lane];
+        int64_t bytes = sim_i32(w, use->operands[use->bound[3]].cell)[lane];
+        if (!is_whole(w, use, lane, tile, "byte") || !is_whole(w, use, lane, memory, "byte") ||
+            !is_whole(w, use, lane, (uint64_t)bytes, "a number of bytes of") || bytes <= 0)
+            continue;
+        copy *c = ARENA_NEW(w->block->arena, copy);
+        *c = (copy){.warp = w, .site = use->site, .lane = lane, .is_load = !is_store, .tile = tile, .memory = memory};
+        c->bytes = bytes;
+        if (is_store)
+            keep_store(w, use, c);
+        else
+            send_all(w, use, c);
     }
     return SIM_NEXT;
 }
@@ -346,6 +528,8 @@ static void left_behind(const copy *c)
         return;
     f.args[0] = "the block ends, and its shared memory with it,";
     f.under = c->is_load ? "this load is never waited for" : "this store is never waited for";
+    if (c->is_load && c->home != c->warp->block)
+        f.under = sim_say(c->warp, "what comes to block %lld is not waited for there", (long long)c->home->index);
     f.help = c->is_load ? "wait for the mbarrier before the block ends, or do not start the load"
                         : "call commit_group() and wait_group_read(0) in this thread before it ends";
     sim_find(l->device, l, &f);
@@ -374,7 +558,15 @@ const sim_model sim_models_tma[] = {
     {"store_4d", run_store, bind_copy, false},       {"store_5d", run_store, bind_copy, false},
     {"commit_group", run_commit, NULL, false},       {"wait_group", run_wait, bind_wait, false},
     {"wait_group_read", run_wait, bind_wait, false}, {"fence_proxy_async", run_fence, NULL, false},
-    {"prefetch_map", run_prefetch, NULL, false},     {NULL, NULL, NULL, false},
+    {"prefetch_map", run_prefetch, NULL, false},     {"reduce_1d", run_store, bind_copy, true},
+    {"reduce_2d", run_store, bind_copy, true},       {"reduce_3d", run_store, bind_copy, true},
+    {"reduce_4d", run_store, bind_copy, true},       {"reduce_5d", run_store, bind_copy, true},
+    {"prefetch_1d", run_prefetch, NULL, false},      {"prefetch_2d", run_prefetch, NULL, false},
+    {"prefetch_3d", run_prefetch, NULL, false},      {"prefetch_4d", run_prefetch, NULL, false},
+    {"prefetch_5d", run_prefetch, NULL, false},      {"prefetch_bytes", run_prefetch, NULL, false},
+    {"load_bytes", run_bytes, bind_bytes, false},    {"load_bytes_shared", run_bytes, bind_bytes, false},
+    {"store_bytes", run_bytes, bind_bytes, false},   {"send_bytes", run_bytes, bind_bytes, false},
+    {NULL, NULL, NULL, false},
 };
 
 // Note [swizzle]

@@ -110,14 +110,24 @@ static void compare(example *x, sim *device, const sim_program *program, const i
     }
 }
 
-static const ir_func *find(const ir_module *m, const char *title)
+// The kernel of that title behind [before] others; instances for different records have the same one.
+static const ir_func *find(const ir_module *m, const char *title, int before)
 {
     for (size_t i = 0; i < m->funcs.len; i++) {
         const ir_func *f = m->funcs.at[i];
-        if (f->is_public && f->kind == IR_KERNEL && strcmp(f->title ? f->title : f->name, title) == 0)
+        if (f->is_public && f->kind == IR_KERNEL && strcmp(f->title ? f->title : f->name, title) == 0 && before-- == 0)
             return f;
     }
     return NULL;
+}
+
+static int same_titles(const hds_program *p, size_t before)
+{
+    const char *title = hds_kernel_title(hds_program_kernel_at(p, before));
+    int count = 0;
+    for (size_t i = 0; i < before; i++)
+        count += strcmp(hds_kernel_title(hds_program_kernel_at(p, i)), title) == 0;
+    return count;
 }
 
 static void body(pl_unit *u)
@@ -133,7 +143,7 @@ static void body(pl_unit *u)
     sim *device = sim_new(&u->memory, &options);
     for (size_t i = 0; i < hds_program_kernel_count(x->program) && !x->wrong; i++) {
         const hds_kernel *k = hds_program_kernel_at(x->program, i);
-        const ir_func *f = find(u->module, hds_kernel_title(k));
+        const ir_func *f = find(u->module, hds_kernel_title(k), same_titles(x->program, i));
         if (f)
             compare(x, device, program, f, k);
         else

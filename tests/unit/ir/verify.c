@@ -66,6 +66,7 @@ static const struct {
     {"assume n", "a condition is of type bool, found i32"},
     {"alloc S: f32[4] global layout row_major(4)", "no tensor in global memory is made here"},
     {"alloc S: f32[4] shared", "a tensor has a layout, or strides, or a mapping"},
+    {"alloc S: f32[4] shared strided(1)", "only a parameter in global memory is strided"},
     {"alloc S: f32[4] shared layout row_major(5)", "the layout has the tensor's shape"},
     {"alloc S: f32[4] shared layout row_major(2, 2)", "the layout has the tensor's rank"},
     {"alloc S: f32[4] shared map spatial(4) worker tid.x", "a mapping is for a register tensor of its rank"},

@@ -58,6 +58,9 @@ static void a_good_document(void **state)
     arena_free(&a);
 }
 
+#define STRIDED(type, strides)                                                                                         \
+    "{\"name\": \"x\", \"kind\": \"tensor\", \"dtype\": \"" type "\", \"shape\": [1], \"strides\": " strides ", \"alignment\": 4}"
+
 typedef struct bad {
     const char *text, *reason;
 } bad;
@@ -91,6 +94,11 @@ static const bad documents[] = {
      "alignment"},
     {KERNEL("{\"name\": \"x\", \"kind\": \"tensor\", \"dtype\": \"f32\", \"shape\": [1.5], \"alignment\": 4}", EXTENTS),
      "neither a number nor a text"},
+    {KERNEL(STRIDED("f32", "[1, 1]"), EXTENTS), "the strides of 'x' are no list of 1"},
+    {KERNEL(STRIDED("f32", "1"), EXTENTS), "the strides of 'x' are no list of 1"},
+    {KERNEL(STRIDED("f32", "[\"m\"]"), EXTENTS), "no parameter"},
+    {KERNEL(STRIDED("f32x2", "[1]"), EXTENTS), "the strides of 'x' are no list of 2"},
+    {KERNEL(STRIDED("f32x2", "[2, 1]"), EXTENTS), "the strides of 'x' are no list of 2"},
     {KERNEL(SIZE, "\"grid\": [1, 1], \"block\": [1, 1, 1], \"dynamic_shared_bytes\": 0"), "list of three"},
     {KERNEL(SIZE, "\"grid\": [1, 1, \"n +\"], \"block\": [1, 1, 1], \"dynamic_shared_bytes\": 0"), "too early"},
     {KERNEL(SIZE, "\"grid\": [1, 1, 1], \"block\": [1, 1, 1], \"cluster\": [1], \"dynamic_shared_bytes\": 0"),

@@ -255,6 +255,73 @@ RIG_TEST(dlpack_that_does_not_fit)
     refuse(t, "'f': 'x' begins at 0x1008, which is no multiple of 16: make a copy");
 }
 
+// ---- strides
+// ---------------------------------------------------------------------------------------------------------
+
+static void strided_tensors(void **state)
+{
+    (void)state;
+    const int64_t shape[] = {4, 8}, wide[] = {16, 1}, same[] = {0, 1}, tight[] = {7, 1}, negative[] = {-16, 1};
+    hdsrt_tensor_rule r[] = {{"x", {2, 32}, 2, false, 4}, {"y", {2, 32}, 2, true, 4}, {"z", {2, 32}, 2, false, 16}};
+    hdsrt_strided_value v[] = {{(void *)0x1004, shape, wide}, {(void *)0x1024, shape, wide}, {(void *)0x2000, shape, NULL}};
+    assert_int_equal(hdsrt_check_strided("f", r, v, 3), HDSRT_OK); // columns of one matrix
+    v[1].data = (void *)0x1020;
+    REFUSED(hdsrt_check_strided("f", r, v, 3), "'f': 'x' and 'y' overlap, and 'y' is written");
+    v[1].data = (void *)0x1024;
+    v[0].strides = same;
+    assert_int_equal(hdsrt_check_strided("f", r, v, 3), HDSRT_OK); // one row for all, which is read
+    v[0].strides = negative;
+    REFUSED(hdsrt_check_strided("f", r, v, 3), "'f': 'x' has a negative stride, -16 along axis 0");
+    v[0].strides = wide;
+    v[1].strides = same;
+    REFUSED(hdsrt_check_strided("f", r, v, 3),
+            "'f': 'y' is written, and elements of it lie on one another: its stride along axis 0 is 0");
+    v[1].strides = tight;
+    REFUSED(hdsrt_check_strided("f", r, v, 3),
+            "'f': 'y' is written, and elements of it lie on one another: its stride along axis 0 is 7");
+    v[1].strides = wide;
+    v[0].data = (void *)0x1002;
+    REFUSED(hdsrt_check_strided("f", r, v, 3), "'f': 'x' begins at 0x1002, which is no multiple of 4");
+    v[0].data = (void *)0x1004;
+    v[0].strides = (int64_t[]){INT64_MAX / 8, 1};
+    REFUSED(hdsrt_check_strided("f", r, v, 3), "'f': 'x' has more bytes than 63 bits can count");
+    v[0].shape = (int64_t[]){1, 0};
+    v[0].data = NULL;
+    assert_int_equal(hdsrt_check_strided("f", r, v, 3), HDSRT_OK);
+}
+
+static const hdsrt_tensor_rule part = {"x", {2, 16}, 2, false, 2};
+
+RIG_TEST(dlpack_with_strides)
+{
+    const void *data = NULL;
+    int64_t shape[] = {4, 8}, strides[] = {24, 1}, found[2];
+    hdsrt_tensor t = usual(shape);
+    EXPECT(hdsrt_check_dlpack_strided("f", &part, &t, &data, found) == HDSRT_OK && found[0] == 8 && found[1] == 1);
+    t.strides = strides;
+    t.byte_offset = 2;
+    EXPECT(hdsrt_check_dlpack_strided("f", &part, &t, &data, found) == HDSRT_OK && data == (void *)0x1002);
+    EXPECT(found[0] == 24 && found[1] == 1);
+    EXPECT(hdsrt_check_stride("f", "x", &t, 0, 24, "ld") == HDSRT_OK);
+    EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_stride("f", "x", &t, 0, 16, "2 * n"),
+                   "'f': 'x' has a stride of 24 elements along axis 0, and it has to be 2 * n, which is 16");
+    EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_stride("f", "x", &t, 1, 2, "2"),
+                   "'f': 'x' has a stride of 1 elements along axis 1, and it has to be 2");
+    strides[1] = -1;
+    EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_dlpack_strided("f", &part, &t, &data, found),
+                   "'f': 'x' has a stride of -1 elements along axis 1, and it has to be at least 0");
+    t.byte_offset = 1, strides[1] = 1;
+    EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_dlpack_strided("f", &part, &t, &data, found),
+                   "'f': 'x' begins at 0x1001, which is no multiple of 2: make a copy");
+    // What one element says, and what no element says.
+    t.byte_offset = 0, shape[0] = 1, strides[0] = -77;
+    EXPECT(hdsrt_check_dlpack_strided("f", &part, &t, &data, found) == HDSRT_OK && found[0] == 8);
+    EXPECT(hdsrt_check_stride("f", "x", &t, 0, 5, "5") == HDSRT_OK);
+    shape[0] = 3, shape[1] = 0, strides[0] = 1, t.data = NULL;
+    EXPECT(hdsrt_check_dlpack_strided("f", &part, &t, &data, found) == HDSRT_OK && found[0] == 1 && found[1] == 1);
+    EXPECT(hdsrt_check_stride("f", "x", &t, 0, 5, "5") == HDSRT_OK);
+}
+
 int main(void)
 {
     // HDSRT_CHECK is read once: first what sets it, in a child.
@@ -266,8 +333,10 @@ int main(void)
         cmocka_unit_test(bytes_of_tensors),
         cmocka_unit_test(many_tensors),
         cmocka_unit_test(extents),
+        cmocka_unit_test(strided_tensors),
         cmocka_unit_test(dlpack),
         cmocka_unit_test(dlpack_that_does_not_fit),
+        cmocka_unit_test(dlpack_with_strides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

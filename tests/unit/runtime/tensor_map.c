@@ -80,7 +80,7 @@ RIG_TEST(rules)
     REFUSE(tiling3(), t.interleave_bytes = 32, "an interleave of 32 bytes goes with a swizzle of 32 bytes only");
     REFUSE(tiling2(), (t.dtype = (hdsrt_dtype){0, 16}, t.is_nan_filled = true),
            "what lies outside can be NaN only where the elements are f16, bf16, f32 or f64");
-    REFUSE(tiling2(), t.shape = ((int64_t[]){0, 128}), "its extent along axis 0 is 0, and has to be 1 to 2^32");
+    REFUSE(tiling2(), t.shape = ((int64_t[]){-1, 128}), "its extent along axis 0 is -1, and has to be 1 to 2^32");
     REFUSE(tiling2(), t.shape = ((int64_t[]){64, (1ll << 32) + 8}),
            "its extent along axis 1 is 4294967304, and has to be 1 to 2^32");
     REFUSE(tiling2(), t.shape = ((int64_t[]){64, 100}),
@@ -107,6 +107,20 @@ RIG_TEST(rules)
     EXPECT(fake_cuda_calls("cuTensorMapEncodeTiled") == 0);
 }
 
+// The driver would refuse it; there is nothing to copy.
+RIG_TEST(without_elements)
+{
+    hdsrt_tensor_map map;
+    hdsrt_tiling t = tiling2();
+    t.shape = (int64_t[]){64, 0};
+    t.strides = (int64_t[]){3, 1};
+    EXPECT(make(&map, 0, t) == HDSRT_OK && map.words[2] == 1 && map.words[3] == 1 && map.words[7] % 16 == 0);
+    t.shape = (int64_t[]){0, 128};
+    EXPECT(make(&map, 0x10008, t) == HDSRT_OK && map.words[0] && map.words[0] % 16 == 0);
+    t.box[0] = 0;
+    refuse(0x10000, t, "its box has 0 elements along axis 0, and has to have 1 to 256");
+}
+
 RIG_TEST(before_sm_90)
 {
     hdsrt_tensor_map map;
@@ -120,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps),
         cmocka_unit_test(rules),
+        cmocka_unit_test(without_elements),
         cmocka_unit_test(before_sm_90),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

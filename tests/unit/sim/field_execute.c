@@ -108,6 +108,13 @@ static void moves_and_choices(void **state)
     sim_u32(&w, 5)[0] = 0;
     run((sim_op){.code = SIM_OP_SELECT, .dst = 6, .a = 5, .b = 1, .c = 0, .count = 1});
     same(*part(6, 0, 0), value(1));
+    // The same for elements of two cells.
+    put(8, 0, 1, value(4));
+    put(10, 0, 1, value(5));
+    run((sim_op){.code = SIM_OP_ASSIGN_WIDE, .dst = 12, .a = 8, .count = 2});
+    same(*part(12, 0, 0), value(4));
+    run((sim_op){.code = SIM_OP_SELECT_WIDE, .dst = 12, .a = 5, .b = 8, .c = 10, .count = 2});
+    same(*part(12, 0, 0), value(5));
 }
 
 static void conversions_keep_the_value(void **state)
@@ -118,6 +125,8 @@ static void conversions_keep_the_value(void **state)
     same(*part(1, 0, 0), value(1));
     run((sim_op){.code = SIM_OP_CAST, .dst = 2, .a = 0, .b = DT_F32, .c = DT_I32});
     assert_false(sim_field_is_followed(*part(2, 0, 0)));
+    run((sim_op){.code = SIM_OP_CAST, .dst = 0, .a = 0, .b = DT_F32, .c = DT_TF32});
+    same(*part(0, 0, 0), value(1));
 }
 
 static void halves_of_a_pair(void **state)

@@ -482,7 +482,11 @@ static void inner_tiles(void **state)
     assert_true(tile && tile->workers == 1 && before == m->digit_count);
     tile = tm_inner_tile(&memory, m, m->shape, &before, &why);
     assert_true(tile && tm_equal(tile, m));
-    static const int64_t wrong[][2] = {{16, 4}, {4, 8}, {16, 3}, {256, 64}, {0, 8}};
+    tile = tm_inner_tile(&memory, m, (int64_t[]){32, 16}, &before, &why);
+    assert_null(tile); // the rows come before the columns in this mapping
+    tile = tm_inner_tile(&memory, m, (int64_t[]){16, 16}, &before, &why);
+    assert_true(tile && tm_equal(tile, map_of(&memory, "repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)")));
+    static const int64_t wrong[][2] = {{16, 4}, {4, 8}, {16, 24}, {16, 3}, {256, 64}, {0, 8}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         why = TM_OK;
         assert_null(tm_inner_tile(&memory, m, wrong[i], &before, &why));

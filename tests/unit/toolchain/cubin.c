@@ -154,9 +154,22 @@ static void log_of_ptxas(void **state)
     assert_int_equal(usage.kernels.at[1].spill_load_bytes, 588);
 }
 
+static void local_bytes_of_ptx(void **state)
+{
+    (void)state;
+    str ptx = STR(".visible .entry first_one(\n)\n{\n\tret;\n}\n"
+                  ".visible .entry first(\n)\n{\n\t.local .align 16 .b8 \t__local_depot1[144];\n\tret;\n}\n"
+                  "\n.func helper(\n)\n{\n\t.local .align 16 .b8 \t__local_depot2[8];\n}\n"
+                  ".visible .entry last()\n");
+    assert_int_equal(tool_ptx_local_bytes(ptx, "first"), 144);
+    assert_int_equal(tool_ptx_local_bytes(ptx, "first_one"), 0);
+    assert_int_equal(tool_ptx_local_bytes(ptx, "last"), 0);
+    assert_int_equal(tool_ptx_local_bytes(ptx, "none"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(agrees_with_ptxas), TEST(agrees_with_cuobjdump), TEST(damaged_files),
-                                       TEST(no_cubins), TEST(log_of_ptxas)};
+                                       TEST(no_cubins), TEST(log_of_ptxas), TEST(local_bytes_of_ptx)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

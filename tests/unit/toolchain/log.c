@@ -1,5 +1,6 @@
 #include "fixture.h"
 
+#include "toolchain/cubin.h"
 #include "toolchain/log.h"
 
 static void assert_record(const tool_log_record *r, tool_log_severity severity, const char *file, uint32_t line,
@@ -121,6 +122,106 @@ static void reports(void **state)
         "serialized\n");
 }
 
+// As NVRTC 13.0 writes them.
+static void remarks(void **state)
+{
+    fixture *f = *state;
+    tool_log log;
+    tool_log_parse(
+        &f->arena,
+        STR("ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
+            "wgmma pipeline crossing function boundary at a function call in the function 'k_1'\n"
+            "ptxas info    : (C7519) warpgroup.arrive is injected in around line 57 by compiler to allow use of "
+            "registers in GMMA in function 'k_1'\n"
+            "ptxas fatal   : (C7602) Insufficient registers (128) to compile instruction at line 304 in function k. "
+            "Try to compile with register target of 154 or higher.\n"
+            "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine "
+            "register count at entry.\n"
+            "ptxas application ptx input, line 31; fatal   : (C7406) setmaxnreg.dec has register count (200) which "
+            "is larger than the largest temporal register count in the program (168)\n"),
+        STR(""), &log);
+    assert_int_equal(log.records.len, 5);
+    const tool_log_record *r = log.records.at;
+    assert_int_equal(r[0].number, PTXAS_WGMMA_CALL);
+    assert_string_equal(r[0].function, "k_1");
+    assert_int_equal(r[0].line, 0);
+    assert_int_equal(r[1].number, PTXAS_WGMMA_FENCE_ADDED);
+    assert_string_equal(r[1].function, "k_1");
+    assert_int_equal(r[1].line, 57);
+    assert_true(r[1].in_ptx);
+    assert_int_equal(r[2].number, PTXAS_TOO_FEW_REGISTERS);
+    assert_string_equal(r[2].function, "k");
+    assert_int_equal(r[2].line, 304);
+    assert_int_equal(r[2].severity, TOOL_LOG_ERROR);
+    assert_int_equal(r[3].number, PTXAS_SETMAXNREG_IGNORED);
+    assert_null(r[3].function);
+    assert_int_equal(r[4].number, PTXAS_SETMAXNREG_TOO_HIGH);
+    assert_int_equal(r[4].severity, TOOL_LOG_ERROR);
+    assert_int_equal(r[4].line, 31);
+}
+
+static const char plain[] = ".visible .entry f(\n" // 1
+                            ")\n"                  // 2
+                            "{\n"                  // 3
+                            "\tld.param.u64 %rd1, [f];\n"
+                            "\t{\n"
+                            "wgmma.fence;\n" // 6
+                            "}\n"
+                            "\tbogus.s32 %r1, 1;\n" // 8
+                            "}\n"
+                            ".visible .entry g(\n"
+                            "\tbogus.s32 %r1, 1;\n"; // 11
+static const char lined[] = ".visible .entry f(\n"
+                            ")\n"
+                            "{\n"
+                            "\t.loc\t1 12 0\n"
+                            "\tld.param.u64 %rd1, [f];\n"
+                            "\t.loc\t2 1 28, function_name $L__info_string0, inlined_at 1 3 4\n"
+                            "\t.loc\t1 0 4\n"
+                            "\t{\n"
+                            "wgmma.fence;\n"
+                            "}\n"
+                            "\tbogus.s32 %r1, 1;\n"
+                            "}\n"
+                            ".visible .entry g(\n"
+                            "\tbogus.s32 %r1, 1;\n"
+                            "\t.file\t1 \"/home/me/kernel (1).hds\"\n"
+                            "\t.file\t2 \"/home/me/lib/mma.hds\"\n";
+
+static void places(void **state)
+{
+    fixture *f = *state;
+    src_add(&f->sources, "kernel (1).hds", STR("a\nb\n  c\n"));
+    src_add(&f->sources, "lib/mma.hds", STR("d\n"));
+    str text = STR("Remark: line 6 is not ptxas'\n"
+                   "ptxas info    : (C7519) warpgroup.arrive is injected in around line 6 by compiler in function 'f'\n"
+                   "ptxas application ptx input, line 8; error   : Not a name\n"
+                   "ptxas application ptx input, line 11; error   : Not a name\n"
+                   "ptxas application ptx input, line 4000; error   : Not a name\n");
+    assert_true(tool_log_wants_places(text));
+    assert_false(tool_log_wants_places(STR("ptxas info    : Used 30 registers\nkernel.hds(3): error: line 4\n")));
+    str located = tool_log_locate(&f->arena, &f->sources, text, str_of(plain), str_of(lined));
+    assert_non_null(strstr(located.at, "Remark: line 6 is not"));
+    tool_log log;
+    tool_log_parse(&f->arena, located, STR(""), &log);
+    assert_int_equal(log.records.len, 4);
+    const tool_log_record *r = log.records.at;
+    // A remark is about the line that called for the text; a wrong instruction about the text.
+    assert_string_equal(r[0].file, "kernel (1).hds");
+    assert_int_equal(r[0].line, 3);
+    assert_false(r[0].in_ptx);
+    assert_string_equal(r[0].function, "f");
+    src_span span = tool_log_span(&f->dx, &r[0]);
+    assert_int_equal(src_place_of(&f->sources, span.begin).column, 3);
+    assert_string_equal(r[1].file, "lib/mma.hds");
+    assert_int_equal(r[1].line, 1);
+    assert_string_equal(r[1].text, "Not a name");
+    assert_true(r[2].in_ptx && r[3].in_ptx);
+    // Texts that differ otherwise tell nothing behind the difference.
+    str other = tool_log_locate(&f->arena, &f->sources, text, STR("something else\n"), str_of(lined));
+    assert_null(strstr(other.at, " of "));
+}
+
 static void hostile_text(void **state)
 {
     fixture *f = *state;
@@ -133,6 +234,12 @@ static void hostile_text(void **state)
                                       "\n",
                                       "\"",
                                       ", line ",
+                                      " of x(3)",
+                                      "(C7519)",
+                                      " in function 'k'",
+                                      ".entry k(",
+                                      "__local_depot0[",
+                                      "]",
                                       "ptxas ",
                                       ";",
                                       "#",
@@ -157,6 +264,9 @@ static void hostile_text(void **state)
         arena_mark mark = arena_mark_get(&f->arena);
         tool_log log;
         tool_log_parse(&f->arena, (str){copy, len}, (str){copy, len}, &log);
+        str located = tool_log_locate(&f->arena, &f->sources, (str){copy, len}, (str){copy, len}, (str){copy, len});
+        tool_log_parse(&f->arena, located, STR(""), &log);
+        tool_ptx_local_bytes((str){copy, len}, "k");
         arena_reset(&f->arena, mark);
         free(copy);
     }
@@ -164,7 +274,7 @@ static void hostile_text(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(front_end_messages), TEST(ptxas_messages), TEST(reports),
-                                       TEST(hostile_text)};
+    const struct CMUnitTest tests[] = {
+        TEST(front_end_messages), TEST(ptxas_messages), TEST(reports), TEST(remarks), TEST(places), TEST(hostile_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,6 +163,13 @@ static void options(void **state)
     tool_nvrtc_close(nvrtc);
 }
 
+static bool reported(fixture *f, const tool_result *r)
+{
+    tool_log log;
+    tool_log_parse(&f->arena, r->log, r->ptx, &log);
+    return tool_nvrtc_report(&f->dx, r, &log);
+}
+
 static void rejection_and_failure(void **state)
 {
     fixture *f = *state;
@@ -172,12 +179,12 @@ static void rejection_and_failure(void **state)
     tool_result r;
     assert_false(tool_nvrtc_compile(nvrtc, &f->arena, &o, "reject", &r));
     assert_int_equal(r.status, TOOL_REJECTED);
-    assert_false(tool_nvrtc_report(&f->dx, &f->arena, &r));
+    assert_false(reported(f, &r));
     only_message(f, HDS0074);
     assert_int_equal(src_place_of(&f->sources, f->dx.all.at[0]->span.begin).line, 2);
     assert_false(tool_nvrtc_compile(nvrtc, &f->arena, &o, "fail", &r));
     assert_int_equal(r.status, TOOL_FAILED);
-    assert_false(tool_nvrtc_report(&f->dx, &f->arena, &r));
+    assert_false(reported(f, &r));
     assert_non_null(strstr(rendered(f), "error[HDS0077]: NVRTC failed: NVRTC_ERROR_BUILTIN_OPERATION_FAILURE\n"));
     tool_nvrtc_close(nvrtc);
 }
@@ -242,7 +249,7 @@ static void real_rejections(void **state)
                                     "    asm(\"bogus.s32 %0, 1;\" : \"=r\"(x[0]));\n}\n",
                                     &r));
     assert_int_equal(r.status, TOOL_REJECTED);
-    assert_false(tool_nvrtc_report(&f->dx, &f->arena, &r));
+    assert_false(reported(f, &r));
     only_message(f, HDS0074);
     assert_int_equal(src_place_of(&f->sources, f->dx.all.at[0]->span.begin).line, 2);
     assert_false(tool_nvrtc_compile(nvrtc, &f->arena, &o,
@@ -250,7 +257,7 @@ static void real_rejections(void **state)
                                     "#line 3 \"kernel.hds\"\n"
                                     "    x[0] = y;\n}\n",
                                     &r));
-    assert_false(tool_nvrtc_report(&f->dx, &f->arena, &r));
+    assert_false(reported(f, &r));
     assert_int_equal(f->dx.all.len, 2);
     assert_int_equal(src_place_of(&f->sources, f->dx.all.at[1]->span.begin).line, 3);
     static const char *const extra[] = {"--no-such-option"};
@@ -258,7 +265,7 @@ static void real_rejections(void **state)
     o.extra_len = 1;
     assert_false(tool_nvrtc_compile(nvrtc, &f->arena, &o, kernels, &r));
     assert_int_equal(r.status, TOOL_FAILED);
-    assert_false(tool_nvrtc_report(&f->dx, &f->arena, &r));
+    assert_false(reported(f, &r));
     assert_int_equal(f->dx.all.at[2]->code, HDS0077);
     tool_nvrtc_close(nvrtc);
 }

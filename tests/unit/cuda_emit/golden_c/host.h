@@ -1,6 +1,7 @@
 // From host.hds, for sm_90, by hdsc 1.2.3, with -D N=4
 //
-// Tensors are addresses on the GPU: multiples of 16, row-major without gaps. One that is written overlaps no other.
+// Tensors are addresses on the GPU: multiples of 16, row-major without gaps, if nothing else is said below. One that is
+// written overlaps no other.
 // Of types that C lacks (f16, bf16, fp8, complex64, vectors, fewer than 8 bits) they are void pointers.
 //
 // What returns an hdsrt_status checks its arguments, puts its work into the stream and returns. HDSRT_INVALID_ARGUMENT:

@@ -1,0 +1,111 @@
+// libhdsops: operators compiled by hdsc beforehand, called over DLPack tensors.
+//
+//     hds_matmul_options options = HDS_MATMUL_OPTIONS;
+//     options.bias = &bias;
+//     options.activation = HDS_ACTIVATION_GELU;
+//     if (hds_matmul(&a, &b, &c, &options, stream) != HDSRT_OK)   // c = gelu(a · b + bias)
+//         fprintf(stderr, "%s\n", hdsrt_last_error());
+//
+// Functions put work into the stream and return; what holds of libhdsrt's functions (hds/runtime.h) holds here: any
+// thread, nothing printed, failures leave c as it was and a text for hdsrt_last_error(). Nothing is allocated on the
+// GPU.
+#ifndef HDS_OPS_H
+#define HDS_OPS_H
+
+#include "hds/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// "0.1.0"
+HDSRT_API const char *hds_ops_version(void);
+
+// What is done to an element x of the product before the residual is added.
+typedef enum hds_activation {
+    HDS_ACTIVATION_NONE = 0,
+    HDS_ACTIVATION_RELU,      // max(x, 0)
+    HDS_ACTIVATION_GELU,      // x · Φ(x), by erf
+    HDS_ACTIVATION_GELU_TANH, // the same by tanh, as cublasLt and GPT-2 have it
+    HDS_ACTIVATION_SILU       // x / (1 + exp(−x))
+} hds_activation;
+
+// How f32 operands are multiplied.
+typedef enum hds_math {
+    HDS_MATH_EXACT = 0, // as f32
+    HDS_MATH_TF32       // rounded to tf32 (10 fraction bits), on tensor cores
+} hds_math;
+
+// Begin with HDS_MATMUL_OPTIONS, so that members that are added later are what they were.
+typedef struct hds_matmul_options {
+    size_t bytes;                // of this struct, as the caller knows it
+    double alpha;                // 1
+    const hdsrt_tensor *a_scale; // one f32 in GPU memory, by which a is multiplied; NULL: 1
+    const hdsrt_tensor *b_scale;
+    const hdsrt_tensor *bias;     // n elements of c's type, added to each row; NULL: none
+    const hdsrt_tensor *residual; // of c's shape and type, added at last, not c itself; NULL: none
+    hds_activation activation;
+    hds_math math;
+    int schedule; // a number below hds_matmul_schedules(), for tests and tuning; -1: chosen by shape and GPU
+    // GPU memory at a multiple of 256, which products in other streams do not use at the same time; what it holds at
+    // first does not matter. NULL: schedules that need some are not chosen.
+    void *workspace;
+    int64_t workspace_bytes;
+} hds_matmul_options;
+
+#define HDS_MATMUL_OPTIONS                                                                                             \
+    {                                                                                                                  \
+        sizeof(hds_matmul_options), 1.0, 0, 0, 0, 0, HDS_ACTIVATION_NONE, HDS_MATH_EXACT, -1, 0, 0                     \
+    }
+
+// c = activation(alpha · a_scale · b_scale · (a · b) + bias) + residual, where a is [..., m, k], b [..., k, n] and
+// c [..., m, n]. Dimensions before the last two are batches and are broadcast as in NumPy: missing ones and those of
+// extent 1 are repeated; c has the whole shape. Any extent may be 0; with k = 0 the product is 0.
+//
+// types    a and b        c              sums in
+//          f16            f16, f32       f32
+//          bf16           bf16, f32      f32
+//          f32            f32            f32
+//          f64            f64            f64
+//          f8e4m3         f16, bf16, f32 f32
+//          f8e5m2·f8e4m3  f16, bf16      f32    (k together in both: a by rows, b by columns)
+//          i8             i32            i32    (no options but schedule)
+//
+// Strides may be anything for batches. Of the last two dimensions of a and b one has stride 1, the other a stride that
+// is at least the first one's extent; c is row-major within a matrix. Rows may be apart, and begin at any element. c
+// overlaps nothing.
+//
+// HDSRT_INVALID_ARGUMENT for what breaks a rule; HDSRT_UNSUPPORTED where no kernel of the library takes these types or
+// options on this GPU; otherwise as launches do. [options] NULL: the plain product.
+HDSRT_API hdsrt_status hds_matmul(const hdsrt_tensor *a, const hdsrt_tensor *b, hdsrt_tensor *c,
+                                  const hds_matmul_options *options, hdsrt_stream stream);
+
+// What hds_matmul() would do with the same arguments: the number of the schedule that it would choose, and the bytes of
+// workspace with which that number may be another one, or the options' own schedule works; 0 if none is needed. The
+// same checks, but nothing is launched. *schedule is -1 where there is nothing to do.
+HDSRT_API hdsrt_status hds_matmul_plan(const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *c,
+                                       const hds_matmul_options *options, int *schedule, int64_t *workspace_bytes);
+
+// How many schedules the library has for products of these types, and their names ("hopper 128x256x3"),
+// which hold until the thread asks for the next one.
+HDSRT_API int hds_matmul_schedules(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, hds_math math);
+HDSRT_API const char *hds_matmul_schedule_name(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, hds_math math,
+                                               int schedule);
+
+// Rows in groups (mixture of experts): c[r] = a[r] · b[g] for offsets[g] <= r < offsets[g + 1], where a is [m, k],
+// b [groups, k, n], c [m, n], and offsets [groups + 1] i32 in GPU memory: the first is 0, the last m, and none less
+// than the one before, which is not checked. A group may have no rows. f16 or bf16, all alike, summed in f32.
+//
+// a and c are row-major, and of the last two dimensions of b one has stride 1. Rows may be apart; those of a and those
+// of b, or its columns, begin at multiples of 16 bytes. For GPUs of compute capability 9.0, and k of 1 and more.
+//
+// Of the options only [schedule] may differ from HDS_MATMUL_OPTIONS: 0 for tiles of 128 × 128, 1 for 64 × 64, 2 for
+// 64 × 64 and any rows of c (the others want them to begin at multiples of 16 bytes and to have as many); -1: chosen.
+// NULL: as HDS_MATMUL_OPTIONS.
+HDSRT_API hdsrt_status hds_matmul_grouped(const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *offsets,
+                                          hdsrt_tensor *c, const hds_matmul_options *options, hdsrt_stream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

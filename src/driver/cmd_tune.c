@@ -1,0 +1,301 @@
+// hdsc tune: which candidate of a Space (stdlib/choose.hds) is the fastest for which sizes on the GPU of this machine.
+//
+// For each set of sizes the space is asked what its candidates cost; the cheapest, or all, are compiled by processes of their
+// own and measured against each other. What is found goes to the table as soon as it is there.
+#include <string.h>
+
+#include "driver/tune.h"
+#include "driver/workers.h"
+#include "pipeline/files.h"
+
+enum {
+    KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK, KEY_SEED, KEY_METHOD, KEY_MIN_TIME, KEY_WARM_UP,
+    KEY_SAMPLES, KEY_GRAPH, KEY_GPU_TIMEOUT
+};
+
+static const struct argp_option table[] = {
+    {NULL, 0, NULL, 0, "What is measured:", 1},
+    {"space", KEY_SPACE, "N", 0, "0: nothing, show what the model takes; 1: the candidates that the model has in front (the "
+     "default); 2: all that are valid", 1},
+    {"candidates", KEY_CANDIDATES, "N", 0, "with --space=1: so many (default: 6)", 1},
+    {"shapes", KEY_SHAPES, "FILE", 0, "take sizes from FILE: NAME=VALUE words, a set of them a line", 1},
+    {"again", KEY_AGAIN, NULL, 0, "measure also what the table has already", 1},
+    {NULL, 'D', "NAME=VALUE", 0, "set a module constant of the file", 1},
+    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
+    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: the GPU's own)", 1},
+    {"seed", KEY_SEED, "N", 0, "of random inputs and of the order of measuring (default: 0)", 1},
+
+    {NULL, 0, NULL, 0, "How:", 2},
+    {"method", KEY_METHOD, "NAME", 0,
+     "flush: a launch at a time, each behind a write of twice the L2 cache (the default); rotate: launches in a row over so many "
+     "copies of the tensors that no cache holds them", 2},
+    {"graph", KEY_GRAPH, NULL, 0, "launch in CUDA graphs, with --method=rotate", 2},
+    {"samples", KEY_SAMPLES, "N", 0, "take at least N samples of each candidate (default: 25)", 2},
+    {"min-time", KEY_MIN_TIME, "SECONDS", 0, "and measure each set of sizes for so long (default: 0.3)", 2},
+    {"warm-up", KEY_WARM_UP, "SECONDS", 0, "run its candidates for so long before (default: 0.1)", 2},
+    {"gpu-timeout", KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that a sample may take on the GPU (default: 60)", 2},
+    {"jobs", 'j', "N", 0, "compile N candidates at a time (default: one for each core but one)", 2},
+
+    {NULL, 0, NULL, 0, "Results:", 3},
+    {NULL, 'o', "FILE", 0, "add what is found to FILE, a table for Space.choose", 3},
+    {"check", KEY_CHECK, "FILE", 0, "measure nothing; check that the table's candidates are there and valid", 3},
+    {"verbose", 'v', NULL, 0, "show each candidate", 3},
+
+    {NULL, 0, NULL, 0, "Messages:", 4},
+    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 4},
+    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 4},
+    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 4},
+    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 4},
+    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 4},
+    {0},
+};
+
+static const char doc[] =
+    "Find the fastest candidate of a Space (hidet.lang.choose) for given sizes.\n"
+    "\n"
+    "  hdsc tune transpose.hds m=4096 n=4096,8192 --space=0\n"
+    "  hdsc tune transpose.hds::SPACE m=4096 n=4096 m=32 n=100000 --space=2 -o tuned.hds\n"
+    "  hdsc tune transpose.hds::SPACE --check tuned.hds\n"
+    "\v"
+    "NAME=VALUE gives a size its value; several, as in n=1024,2048, are combined with those of the others; a name that comes "
+    "again begins another set of sizes, which has from the one before what it does not say. Ctrl-C keeps what was found, and what "
+    "the table has is not measured again. 'processors=N' asks the model about another GPU, with --space=0.\n"
+    "Exit code: 0 all went well; 1 the file has errors, a candidate is wrong, or --check finds something; 2 the command line is "
+    "wrong; 3 there is no GPU or no NVRTC; 130 interrupted.";
+
+// ---- the command line -------------------------------------------------------------------------------------------
+
+static double positive(struct argp_state *state, const char *option, const char *text)
+{
+    uint64_t bits;
+    tune_request *q = state->input;
+    const char *why = ten_number_parse(&q->shared.memory, text, DT_F64, &bits);
+    double value = why ? -1 : dt_to_double(DT_F64, bits);
+    if (!(value >= 0 && value < 1e6))
+        argp_error(state, "%s takes a number from 0 on, not '%s'", option, text);
+    return value;
+}
+
+static bool has_word(const tune_words *words, const char *name)
+{
+    for (size_t i = 0; i < words->len; i++) {
+        if (strcmp(words->at[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// A name that is among the own words of the last set begins another, which goes on from there.
+static void add_word(tune_request *q, const run_word *w)
+{
+    arena *a = &q->shared.memory;
+    if (!q->groups.len)
+        VEC_PUSH(a, &q->groups, (tune_words){0});
+    if (has_word(&q->own, w->name)) {
+        const tune_words before = VEC_LAST(&q->groups);
+        tune_words words = {0};
+        for (size_t i = 0; i < before.len; i++)
+            VEC_PUSH(a, &words, before.at[i]);
+        VEC_PUSH(a, &q->groups, words);
+        q->own = (tune_words){0};
+    }
+    VEC_PUSH(a, &q->own, *w);
+    VEC_PUSH(a, &VEC_LAST(&q->groups), *w);
+}
+
+static void take_argument(struct argp_state *state, const char *text)
+{
+    tune_request *q = state->input;
+    arena *a = &q->shared.memory;
+    size_t len = cmd_run_name_length(text);
+    if (!len) {
+        VEC_PUSH(a, &q->shared.inputs, text);
+        return;
+    }
+    run_word word = {text, arena_strndup(a, text, len), text + len + 1};
+    if (strcmp(word.name, "processors") == 0)
+        q->processors = cmd_number(state, "processors", word.value, 1);
+    else
+        add_word(q, &word);
+}
+
+static void check_arguments(struct argp_state *state)
+{
+    const tune_request *q = state->input;
+    if (!q->shared.inputs.len)
+        argp_error(state, "no input file");
+    if (q->shared.inputs.len > 1)
+        argp_error(state, "expected NAME=VALUE, found '%s'; one space is tuned at a time", q->shared.inputs.at[1]);
+    if (q->shared.archs.len > 1)
+        argp_error(state, "a measurement is for one architecture");
+    if (q->processors && q->space != 0)
+        argp_error(state, "'processors' is the GPU's own, but with --space=0");
+    if (q->check && (q->groups.len || q->shapes || q->shared.output))
+        argp_error(state, "--check takes the sizes from the table");
+    if (q->space == 0 && q->shared.output)
+        argp_error(state, "--space=0 measures nothing that -o could keep");
+}
+
+static error_t take_own(int key, char *arg, struct argp_state *state)
+{
+    static const char *const methods[] = {"rotate", "flush", NULL}, *const spaces[] = {"0", "1", "2", NULL};
+    tune_request *q = state->input;
+    switch (key) {
+    case KEY_SPACE: q->space = cmd_choose(state, "--space", arg, spaces); break;
+    case KEY_CANDIDATES: q->candidates = cmd_count(state, "--candidates", arg, 1); break;
+    case KEY_SHAPES: q->shapes = arg; break;
+    case KEY_AGAIN: q->again = true; break;
+    case KEY_CHECK: q->check = arg; break;
+    case KEY_SEED: q->seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
+    case KEY_METHOD: q->measure.method = (ms_method)cmd_choose(state, "--method", arg, methods); break;
+    case KEY_MIN_TIME: q->measure.min_seconds = positive(state, "--min-time", arg); break;
+    case KEY_WARM_UP: q->measure.warm_up_seconds = positive(state, "--warm-up", arg); break;
+    case KEY_SAMPLES: q->measure.samples = cmd_count(state, "--samples", arg, 1); break;
+    case KEY_GPU_TIMEOUT: q->measure.gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
+    case KEY_GRAPH: q->measure.graph = true; break;
+    case CMD_KEY_ARCH:
+        q->has_arch = true;
+        return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_ARG: take_argument(state, arg); break;
+    case ARGP_KEY_END: check_arguments(state); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+// ---- the command ------------------------------------------------------------------------------------------------
+
+// What the machine cannot do is no error of the source.
+static bool is_about_machine(const diag_context *dx)
+{
+    static const diag_code codes[] = {HDS0647, HDS0648, HDS0750, HDS0753};
+    for (size_t i = 0; i < dx->all.len; i++) {
+        bool is_it = dx->all.at[i]->severity != DIAG_ERROR;
+        for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)
+            is_it = is_it || dx->all.at[i]->code == codes[k];
+        if (!is_it)
+            return false;
+    }
+    return dx->shown_errors > 0;
+}
+
+static int exit_code(const tune_request *q, pl_status status)
+{
+    if (status == PL_OK && q->is_interrupted)
+        return CMD_INTERRUPTED;
+    if (status != PL_OK && status != PL_ERRORS)
+        return CMD_INTERNAL;
+    if (is_about_machine(&q->diags))
+        return CMD_INTERNAL;
+    if (q->is_usage_error)
+        return CMD_USAGE;
+    if (q->diags.shown_errors)
+        return cmd_code_of_errors(&q->diags);
+    return status == PL_OK ? CMD_OK : CMD_ERRORS;
+}
+
+// The GPU's own architecture is compiled for, unless the command line says another.
+static bool open_gpu(tune_request *q)
+{
+    const cmd_arguments *shared = &q->shared;
+    arena *a = &q->shared.memory;
+    const char **defines = ARENA_ARRAY(a, const char *, shared->defines.len + 1);
+    for (size_t i = 0; i < shared->defines.len; i++) {
+        const tc_define *d = &shared->defines.at[i];
+        defines[i] = d->value ? arena_printf(a, "%s=%s", d->name, d->value) : d->name;
+    }
+    ms_options *m = &q->measure;
+    m->source = shared->options.input;
+    m->defines = defines;
+    m->define_count = (int)shared->defines.len;
+    m->include_folders = shared->options.include_folders;
+    m->include_count = shared->options.include_count;
+    m->nvrtc = shared->options.nvrtc_path;
+    m->arch = q->has_arch ? shared->options.archs[0] : NULL;
+    if (!ms_open(a, &q->diags, m, &q->session))
+        return false;
+    const ms_machine *machine = &ms_record_of(q->session)->machine;
+    m->arch = q->has_arch ? m->arch : machine->arch;
+    q->processors = machine->sm_count;
+    return true;
+}
+
+// Without one it is asked as of an H100 or H200.
+static void look_at_processors(tune_request *q)
+{
+    diag_context unheard;
+    diag_init(&unheard, &q->shared.memory, &q->sources);
+    if (!q->processors && ms_open(&q->shared.memory, &unheard, &q->measure, &q->session)) {
+        q->processors = ms_record_of(q->session)->machine.sm_count;
+        ms_close(q->session);
+        q->session = NULL;
+    }
+    q->processors = q->processors ? q->processors : 132;
+}
+
+static bool check_output(tune_request *q, const tune_space *space)
+{
+    const char *path = q->shared.output;
+    const pl_file results = {path, {0}, "the table"};
+    if (!path)
+        return true;
+    const char *why = cmd_cannot_write(&q->shared.memory, path);
+    if (why) {
+        diag_report(&q->diags, HDS0494, (src_span){0, 0}, path, why);
+        q->is_usage_error = true;
+    }
+    return !why && pl_files_check(&q->diags, &results, 1, &space->file, 1);
+}
+
+static pl_status tune(tune_request *q)
+{
+    tune_space space;
+    tune_keys keys = {0};
+    tune_table found = {0};
+    pl_status status = cmd_tune_describe(q, &space);
+    if (status != PL_OK)
+        return status;
+    if (q->check)
+        return cmd_tune_check(q, &space);
+    if (!cmd_tune_keys(q, &space, &keys) || !check_output(q, &space) ||
+        (q->shared.output && !cmd_tune_read(q, q->shared.output, false, &found)))
+        return PL_ERRORS;
+    if (q->space == 0)
+        look_at_processors(q);
+    else if (!open_gpu(q))
+        return PL_ERRORS;
+    int64_t *processors = ARENA_ARRAY(&q->shared.memory, int64_t, keys.len + 1);
+    for (size_t i = 0; i < keys.len; i++)
+        processors[i] = q->processors;
+    status = cmd_tune_survey(q, &space, keys.at, keys.len, processors);
+    return status == PL_OK ? cmd_tune_run(q, &space, &keys, &found) : status;
+}
+
+int cmd_tune(int argc, char **argv)
+{
+    tune_request q = {
+        .space = 1,
+        .candidates = 6,
+        .measure = {.method = MS_FLUSH, .min_seconds = 0.3, .warm_up_seconds = 0.1, .samples = 25, .gpu_seconds = CMD_GPU_SECONDS,
+                    .stopped = cmd_tune_is_stopped},
+    };
+    q.measure.argc = argc;
+    q.measure.argv = (const char *const *)argv;
+    cmd_parse_with(&q.shared, argc, argv, "FILE[::SPACE] [NAME=VALUE...]", doc, table, take_own);
+    src_map_init(&q.sources, &q.shared.memory);
+    diag_init(&q.diags, &q.shared.memory, &q.sources);
+    q.diags.warnings_are_errors = q.shared.options.warnings_are_errors;
+    for (int i = 0; i < q.shared.options.warning_count; i++)
+        diag_switch_group(&q.diags, q.shared.options.warnings[i]);
+    if (!q.shared.jobs)
+        q.shared.jobs = cmd_core_count() > 1 ? cmd_core_count() - 1 : 1;
+    pl_status status = tune(&q);
+    cmd_print_diags(&q.diags, &q.shared.diagnostics);
+    int code = exit_code(&q, status);
+    if (q.session && !ms_close(q.session))
+        cmd_leave(code);
+    for (size_t i = 0; i < q.units.len; i++)
+        pl_unit_free(q.units.at[i]);
+    cmd_arguments_free(&q.shared);
+    return code;
+}

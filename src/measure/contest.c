@@ -1,0 +1,333 @@
+// Kernels for the same work against each other. They run on the same tensors, which are made once, and take turns, so that
+// a GPU that gets slower gets slower for all of them.
+#include <string.h>
+
+#include "measure/measure_priv.h"
+
+static const src_span nowhere = {0, 0};
+
+enum {
+    PIECES = 64, PIECE_BYTES = 1 << 18,  // that are compared of a large tensor: enough that a wrong tile is among them
+    FIRST_LOOK = 4, SECOND_LOOK = 12,    // rounds after which the slow ones are dropped
+    MOST_ROUNDS = 1000,
+};
+static const double FAR = 1.25, BEHIND = 1.02;  // times the best
+
+// ---- compiling --------------------------------------------------------------------------------------------------
+
+static const char *first_error(ms_session *s, const hds_program *p)
+{
+    for (size_t i = 0; p && i < hds_program_diagnostic_count(p); i++) {
+        if (hds_program_diagnostic(p, i)->severity == HDS_ERROR)
+            return arena_strdup(s->arena, hds_program_diagnostic(p, i)->message);
+    }
+    return arena_strdup(s->arena, hds_last_error());
+}
+
+bool ms_rival_load(ms_session *s, ms_rival *r)
+{
+    hds_compiler *compiler = ms_compiler(s);
+    if (!compiler)
+        return false;
+    ms_options own = s->options;
+    own.entries = &r->entry;
+    own.entry_count = 1;
+    const hds_compile_options options = ms_compile_options(&own);
+    hds_status status = hds_compile(compiler, &(hds_source){.name = own.source}, &options, &r->program);
+    if (status == HDS_NO_TOOLCHAIN) {
+        diag_report(s->diags, HDS0753, nowhere, own.source, own.arch->name, first_error(s, r->program));
+        return false;
+    }
+    if (status)
+        r->failure = first_error(s, r->program);
+    else if (hds_program_kernel_count(r->program) != 1)
+        r->failure = "it is no kernel, and only one that is launched by itself can be measured";
+    else
+        r->kernel = hds_program_kernel_at(r->program, 0);
+    return true;
+}
+
+void ms_rival_free(ms_rival *r)
+{
+    hds_program_release(r->program);
+    r->program = NULL;
+    r->kernel = NULL;
+}
+
+// ---- their tensors ----------------------------------------------------------------------------------------------
+
+typedef struct entrant {
+    ms_rival *rival;
+    hds_argument *arguments;  // [sets][count]
+    const int *places;        // of its arguments, among all
+    ms_work work;
+    VEC(double) times;
+    bool is_in;
+} entrant;
+
+typedef struct contest {
+    ms_session *session;
+    const ms_judging *judging;
+    VEC(ms_argument) all;  // arguments of all of them, each once
+    ms_buffers buffers;    // of those
+    entrant *entrants;
+    int count, first;      // who the others are compared with; -1: nobody has run yet
+    int *order;
+    uint64_t random;
+    VEC(const void *) expected;  // what the first wrote, in the order of its arguments
+} contest;
+
+static bool is_same(const ms_argument *a, const ms_argument *b)
+{
+    if (strcmp(a->name, b->name) != 0 || a->is_tensor != b->is_tensor || a->type != b->type)
+        return false;
+    return a->is_tensor ? a->bytes == b->bytes : a->value == b->value;
+}
+
+static int place_of(contest *c, const ms_argument *a)
+{
+    for (size_t i = 0; i < c->all.len; i++) {
+        if (is_same(&c->all.at[i], a))
+            return (int)i;
+    }
+    VEC_PUSH(c->session->arena, &c->all, *a);
+    return (int)c->all.len - 1;
+}
+
+static void add_entrant(contest *c, entrant *e, ms_rival *r)
+{
+    int *places = ARENA_ARRAY(c->session->arena, int, r->count + 1);
+    for (int i = 0; i < r->count; i++)
+        places[i] = place_of(c, &r->arguments[i]);
+    *e = (entrant){.rival = r, .places = places, .is_in = r->kernel && !r->failure};
+}
+
+static bool make_buffers(contest *c)
+{
+    if (!ms_buffers_make(c->session, c->all.at, (int)c->all.len, 0, &c->buffers))
+        return false;
+    int sets = c->buffers.sets;
+    for (int k = 0; k < c->count; k++) {
+        entrant *e = &c->entrants[k];
+        int count = e->rival->count;
+        e->arguments = ARENA_ARRAY(c->session->arena, hds_argument, sets * count + 1);
+        for (int i = 0; i < sets * count; i++)
+            e->arguments[i] = c->buffers.arguments[i / count * c->buffers.count + e->places[i % count]];
+    }
+    return true;
+}
+
+// ---- running ----------------------------------------------------------------------------------------------------
+
+static bool launch(ms_session *s, const ms_work *work, int turn)
+{
+    const entrant *e = work->user;
+    if (!hds_launch(e->rival->kernel, e->arguments + turn * e->rival->count, (size_t)e->rival->count, s->stream))
+        return true;
+    diag_report(s->diags, HDS0647, nowhere, work->what, hds_last_error());
+    return false;
+}
+
+static void leave(entrant *e, const char *why)
+{
+    e->is_in = false;
+    e->rival->failure = why;
+}
+
+// Once on fresh tensors, and then until the clocks are up. What the launch itself refuses concerns this one only; what
+// comes later may have broken the context.
+static bool run_once(contest *c, entrant *e)
+{
+    ms_session *s = c->session;
+    for (size_t i = 0; i < c->all.len; i++) {
+        const ms_argument *a = &c->all.at[i];
+        if (a->is_tensor && a->is_written && !ms_buffer_fill(s, c->buffers.arguments[i].value.pointer, a))
+            return ms_failed(s, "filling the tensors");
+    }
+    e->work = (ms_work){.what = arena_printf(s->arena, "running candidate '%s'", e->rival->name),
+                        .launch = launch, .user = e, .turns = c->buffers.sets, .may_capture = true, .batch = 1};
+    if (hds_launch(e->rival->kernel, e->arguments, (size_t)e->rival->count, s->stream)) {
+        leave(e, arena_strdup(s->arena, hds_last_error()));
+        return true;
+    }
+    return ms_wait(s, &e->work);
+}
+
+// ---- comparing --------------------------------------------------------------------------------------------------
+
+static int64_t compared_bytes(const ms_argument *a)
+{
+    const int64_t most = (int64_t)PIECES * PIECE_BYTES;
+    return a->bytes < most ? a->bytes : most;
+}
+
+// Pieces that are spread evenly, the first and the last bytes among them.
+static bool download(ms_session *s, const ms_argument *a, const char *from, char *to)
+{
+    if (a->bytes <= (int64_t)PIECES * PIECE_BYTES)
+        return !hdsrt_copy(to, from, a->bytes, s->stream) && !hdsrt_synchronize(s->stream);
+    for (int i = 0; i < PIECES; i++) {
+        int64_t at = (a->bytes - PIECE_BYTES) / (PIECES - 1) * i / 256 * 256;
+        if (i == PIECES - 1)
+            at = a->bytes - PIECE_BYTES;
+        if (hdsrt_copy(to + (int64_t)i * PIECE_BYTES, from + at, PIECE_BYTES, s->stream))
+            return false;
+    }
+    return !hdsrt_synchronize(s->stream);
+}
+
+static const void *expected_of(const contest *c, const char *name, int64_t bytes)
+{
+    const entrant *first = &c->entrants[c->first];
+    for (int i = 0; i < first->rival->count; i++) {
+        const ms_argument *a = &first->rival->arguments[i];
+        if (a->is_tensor && a->bytes == bytes && strcmp(a->name, name) == 0)
+            return c->expected.at[i];
+    }
+    return NULL;
+}
+
+static bool look_at_results(contest *c, entrant *e)
+{
+    ms_session *s = c->session;
+    bool is_first = c->first < 0;
+    for (int i = 0; i < e->rival->count && e->is_in; i++) {
+        const ms_argument *a = &e->rival->arguments[i];
+        bool is_result = a->is_tensor && a->is_written && a->bytes;
+        int64_t bytes = is_result ? compared_bytes(a) : 0;
+        const void *expected = is_first || !is_result ? NULL : expected_of(c, a->name, a->bytes);
+        char *now = expected || (is_first && is_result) ? arena_alloc(s->arena, (size_t)bytes) : NULL;
+        if (now && !download(s, a, e->arguments[i].value.pointer, now))
+            return ms_failed(s, "reading the results");
+        if (is_first)
+            VEC_PUSH(s->arena, &c->expected, now);
+        const char *why = expected ? c->judging->differs(c->judging->differs_user, a->name, a->type, expected, now, bytes) : NULL;
+        e->rival->is_wrong = why != NULL;
+        if (why)
+            leave(e, why);
+    }
+    if (is_first)
+        c->first = (int)(e - c->entrants);
+    return true;
+}
+
+static bool try_all(contest *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        entrant *e = &c->entrants[i];
+        if (e->is_in && (!ms_goes_on(c->session) || !run_once(c, e)))
+            return false;
+        if (e->is_in && !look_at_results(c, e))
+            return false;
+    }
+    return true;
+}
+
+// ---- measuring --------------------------------------------------------------------------------------------------
+
+static uint64_t draw(contest *c)
+{
+    // xorshift64 (Marsaglia, "Xorshift RNGs", 2003): the order only has to change.
+    c->random ^= c->random << 13;
+    c->random ^= c->random >> 7;
+    c->random ^= c->random << 17;
+    return c->random;
+}
+
+static int shuffle(contest *c)
+{
+    int count = 0;
+    for (int i = 0; i < c->count; i++) {
+        if (c->entrants[i].is_in)
+            c->order[count++] = i;
+    }
+    for (int i = count - 1; i > 0; i--) {
+        int k = (int)(draw(c) % (uint64_t)(i + 1)), other = c->order[k];
+        c->order[k] = c->order[i];
+        c->order[i] = other;
+    }
+    return count;
+}
+
+static bool take_round(contest *c)
+{
+    int count = shuffle(c);
+    for (int i = 0; i < count; i++) {
+        entrant *e = &c->entrants[c->order[i]];
+        double seconds;
+        if (!ms_goes_on(c->session) || !ms_sample(c->session, &e->work, &seconds))
+            return false;
+        VEC_PUSH(c->session->arena, &e->times, seconds);
+    }
+    return true;
+}
+
+static void summarize(contest *c)
+{
+    for (int i = 0; i < c->count; i++)
+        c->entrants[i].rival->time = ms_summarize(c->entrants[i].times.at, c->entrants[i].times.len);
+}
+
+// Those that the best cannot be taken for any more: after few rounds by their best time, later by their quartiles.
+static void drop_slow(contest *c, int round)
+{
+    const ms_summary *best = NULL;
+    summarize(c);
+    for (int i = 0; i < c->count; i++) {
+        const ms_summary *t = &c->entrants[i].rival->time;
+        if (c->entrants[i].is_in && (!best || t->median < best->median))
+            best = t;
+    }
+    for (int i = 0; i < c->count; i++) {
+        entrant *e = &c->entrants[i];
+        const ms_summary *t = &e->rival->time;
+        bool is_slow = round == FIRST_LOOK ? t->min > FAR * best->median : t->q1 > BEHIND * best->q3;
+        if (e->is_in && is_slow) {
+            e->is_in = false;
+            e->rival->is_dropped = true;
+        }
+    }
+}
+
+static bool warm_up(contest *c)
+{
+    double each = c->session->options.warm_up_seconds / c->count;
+    for (int i = 0; i < c->count; i++) {
+        if (c->entrants[i].is_in && !ms_warm_up(c->session, &c->entrants[i].work, each))
+            return false;
+    }
+    return true;
+}
+
+static bool race(contest *c)
+{
+    const ms_options *o = &c->session->options;
+    double start = ms_now();
+    if (!shuffle(c))
+        return true;
+    for (int round = 0; round < MOST_ROUNDS && (round < o->samples || ms_now() - start < o->min_seconds); round++) {
+        if (c->judging->progress)
+            c->judging->progress(c->judging->user, round, o->samples);
+        if (!take_round(c))
+            return false;
+        if (round + 1 == FIRST_LOOK || round + 1 == SECOND_LOOK)
+            drop_slow(c, round + 1);
+    }
+    summarize(c);
+    return true;
+}
+
+bool ms_contest(ms_session *s, ms_rival *rivals, int count, const ms_judging *judging)
+{
+    contest c = {.session = s, .judging = judging, .count = count, .first = -1};
+    c.random = judging->seed * 2 + 0x9e3779b97f4a7c15u;
+    c.entrants = ARENA_ARRAY(s->arena, entrant, count + 1);
+    c.order = ARENA_ARRAY(s->arena, int, count + 1);
+    for (int i = 0; i < count; i++)
+        add_entrant(&c, &c.entrants[i], &rivals[i]);
+    bool ok = ms_goes_on(s) && make_buffers(&c) && try_all(&c) && warm_up(&c) && race(&c);
+    for (int i = 0; i < count; i++)
+        ms_work_free(s, &c.entrants[i].work);
+    ms_buffers_free(s, &c.buffers);
+    return ok;
+}

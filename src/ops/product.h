@@ -1,0 +1,111 @@
+// A matrix product as kernels take it: what hds_matmul() makes of DLPack tensors, one launch's worth.
+#pragma once
+
+#include "hds/ops.h"
+
+enum { OPS_MOST_AXES = 16 };
+
+// How an operand's matrices are stored, the last letter fastest: row by row, or column by column.
+typedef enum ops_order {
+    OPS_ROWS,    // "mk" of a, "kn" of b
+    OPS_COLUMNS, // "km" of a, "nk" of b
+} ops_order;
+
+// Matrices of equal shape. Element (z, i, j) lies at [batch] · z + [pitch] · (i or j) + (j or i) elements.
+typedef struct ops_matrices {
+    char *data;    // the first element
+    int64_t batch; // elements from one matrix to the next; 0: all are the same one
+    int64_t pitch; // elements from one row, or column, to the next
+    ops_order order;
+} ops_matrices;
+
+typedef struct ops_product {
+    ops_matrices a, b, c, residual; // c and residual by rows; residual.data NULL: none
+    int64_t batch, m, n, k;         // each of m, n, k below 2^31; batch, m, n at least 1
+    const char *bias;               // n elements; NULL: none
+    const float *a_scale, *b_scale; // NULL: 1
+    double alpha;
+    hds_activation activation;
+    int schedule; // -1: to be chosen
+    void *workspace;
+    int64_t workspace_bytes;
+} ops_product;
+
+// The kernels for operands of some types in some orders, which hdsc made of ops/matmul/*.hds (kernels.c). All take any
+// pitch and any alignment of whole elements, and k = 0.
+typedef struct ops_kernel ops_kernel;
+struct ops_kernel {
+    hdsrt_dtype a, b, c;
+    hds_math math;
+    ops_order a_order, b_order;
+    // Puts the product into the stream. HDSRT_UNSUPPORTED where the schedule that was asked for does not take it.
+    hdsrt_status (*run)(const ops_kernel *self, const ops_product *p, hdsrt_stream stream);
+    // The schedule that [run] takes, and the bytes of workspace that it needs.
+    hdsrt_status (*choose)(const ops_kernel *self, const ops_product *p, int *schedule, int64_t *workspace_bytes);
+    int (*schedule_count)(const ops_kernel *self);
+    const char *(*schedule_name)(const ops_kernel *self, int schedule); // valid until the thread's next call
+};
+
+// NULL: there is none.
+const ops_kernel *ops_find_kernel(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, hds_math math, ops_order a_order,
+                                  ops_order b_order);
+
+// ---- reading tensors (tensors.c)
+// -------------------------------------------------------------------------------------------
+
+// The tensors of a call, checked, with all batch axes.
+typedef struct ops_call {
+    hdsrt_dtype a_type, b_type, c_type;
+    ops_product product; // of the first matrices; batch is 1
+    int axes;            // batch axes, outermost first
+    int64_t extents[OPS_MOST_AXES];
+    int64_t strides[4][OPS_MOST_AXES]; // of a, b, c, residual, in elements; 0 where one is repeated
+    int element_bytes[4];
+} ops_call;
+
+// Checks everything that can be known of tensors and options.
+hdsrt_status ops_read_call(ops_call *call, const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *c,
+                           const hds_matmul_options *options);
+
+// How the matrices of a tensor with these strides are stored, and their pitch: of [out], [order] and [pitch] are set.
+// Matrices that are neither rows nor columns side by side, or no rows where [is_by_rows], are refused.
+hdsrt_status ops_read_order(const char *where, const char *name, const hdsrt_tensor *tensor, const int64_t *strides,
+                            bool is_by_rows, ops_matrices *out);
+
+// ---- batches (batches.c)
+// ---------------------------------------------------------------------------------------------------
+
+// Joins batch axes that lie in memory like one, and moves rows of batches into m where b is the same for all: what
+// remains is in call->axes, extents and strides. Afterwards each launch takes the last axis, and there is one for each
+// place of the others.
+void ops_join_batches(ops_call *call);
+// The product number [index] of ops_launches(call).
+ops_product ops_product_at(const ops_call *call, int64_t index);
+int64_t ops_launches(const ops_call *call);
+
+// ---- rows in groups (grouped.c)
+// --------------------------------------------------------------------------------------------
+
+// c[r] = a[r] · b[g] for the rows r of group g. a and c are one matrix each, by rows; b has one for each group.
+typedef struct ops_grouped {
+    ops_matrices a, b, c;
+    const int32_t *offsets;  // groups + 1
+    int64_t groups, m, n, k; // each at least 1 and below 2^31
+    hdsrt_dtype type;        // of a, b and c: f16 or bf16
+    int schedule;            // -1: to be chosen
+} ops_grouped;
+
+// Puts it into the stream, if the current GPU can do it (grouped_kernels.c).
+hdsrt_status ops_run_grouped(const ops_grouped *product, hdsrt_stream stream);
+
+// ---- products by parts of tiles (stream_kernels.c)
+// -------------------------------------------------------------------------
+
+// Plain products of f16 and bf16 for which there is a workspace, on Hopper. Schedules are numbered from 0 here.
+int64_t ops_stream_bytes(int schedule, int processors);
+// Whether the kernels take the product, which Hopper's other kernels take.
+bool ops_stream_takes(const ops_kernel *kernel, const ops_product *p);
+// The schedule that is faster than Hopper's others; -1: none is.
+int ops_stream_choice_for(const ops_product *p, int processors, bool in_lines);
+hdsrt_status ops_run_stream(const ops_kernel *kernel, const ops_product *p, int schedule, int processors,
+                            hdsrt_stream stream);

@@ -1,0 +1,157 @@
+// Operands of wgmma: descriptors to bytes, with the checks of who may read them.
+//
+// See Note [who reads]
+#include "sim/bulk.h"
+#include "sim/models/wgmma.h"
+
+// The value that all threads of the warpgroup give; false after a finding.
+static bool common_value(const sim_wgmma_work *x, int operand, uint64_t *value)
+{
+    const sim_operand *o = &x->use->operands[operand];
+    for (int i = 0; i < SIM_GROUP_WARPS; i++) {
+        sim_warp *w = sim_wgmma_warp(x, i);
+        if (sim_require_defined(w, x->use->site, o->cell, UINT32_MAX, "an operand of wgmma") != UINT32_MAX)
+            return false;
+        for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
+            uint64_t mine = sim_element(w, o, 0, lane);
+            if (!i && !lane)
+                *value = mine;
+            if (mine == *value)
+                continue;
+            sim_find_at(w, lane, x->use->site, HDS0615, x->use->intrin->name,
+                        sim_say(w, "threads of the warpgroup give different values for '%s'", o->name), NULL,
+                        "operands other than registers are the same in all threads of a warpgroup");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool decode(const sim_wgmma_work *x, int operand, int rows, bool is_mn_major, sim_matrix *out)
+{
+    uint64_t bits = 0;
+    if (!common_value(x, operand, &bits))
+        return false;
+    sim_warp *w = sim_wgmma_warp(x, 0);
+    const char *wrong = sim_matrix_decode(w, bits, rows, is_mn_major, out);
+    if (wrong)
+        sim_find_at(
+            w, 0, x->use->site, HDS0628, x->use->operands[operand].name, wrong, NULL,
+            "build descriptors from the tensor's own layout; it begins at a multiple of 1024 bytes with a swizzle");
+    return !wrong;
+}
+
+// Puts a piece where its bytes belong.
+static void place_piece(const sim_matrix *m, int piece, const uint8_t *bytes, uint16_t unwritten, uint8_t (*rows)[32],
+                        uint64_t *bad)
+{
+    if (!m->is_mn_major) {
+        int row = piece / 16 * 8 + piece % 8;
+        memcpy(rows[row] + piece / 8 % 2 * 16, bytes, 16);
+        if (unwritten)
+            bad[row / 64] |= (uint64_t)1 << row % 64;
+        return;
+    }
+    int k = piece / (m->rows / 8), first = piece % (m->rows / 8) * 8;
+    for (int i = 0; i < 8; i++) {
+        memcpy(rows[first + i] + 2 * k, bytes + 2 * i, 2);
+        if (unwritten >> (2 * i) & 3)
+            bad[(first + i) / 64] |= (uint64_t)1 << (first + i) % 64;
+    }
+}
+
+static void place_fields(const sim_matrix *m, int piece, const sim_field *from, sim_field *fields)
+{
+    if (!m->is_mn_major) {
+        memcpy(fields + (piece / 16 * 8 + piece % 8) * 32 + piece / 8 % 2 * 16, from, 16 * sizeof *fields);
+        return;
+    }
+    int k = piece / (m->rows / 8), first = piece % (m->rows / 8) * 8;
+    for (int i = 0; i < 8; i++)
+        fields[(first + i) * 32 + 2 * k] = from[2 * i];
+}
+
+// The warp that looks at a piece of a: the one whose rows it holds.
+static int looker(const sim_matrix *m, bool is_a, int piece)
+{
+    if (!is_a)
+        return piece / SIM_LANES % SIM_GROUP_WARPS;
+    return m->is_mn_major ? piece % 8 / 2 : piece / SIM_LANES;
+}
+
+// Pieces [of] a warp looks at, no more than it has lanes.
+static void read_some(sim_wgmma_work *x, sim_warp *w, const sim_matrix *m, const int *of, int count,
+                      uint8_t (*rows)[32], uint64_t *bad, sim_field *fields, sim_flight *f)
+{
+    uint64_t address[SIM_LANES] = {0};
+    uint8_t bytes[SIM_LANES][16];
+    uint16_t unwritten[SIM_LANES];
+    uint32_t lanes = count == SIM_LANES ? UINT32_MAX : (1u << count) - 1, site = x->use->site;
+    for (int l = 0; l < count; l++) {
+        uint32_t offset = sim_matrix_piece(m, of[l]);
+        address[l] = SIM_TAG_SHARED | offset;
+        f->pieces[f->piece_count++] = offset >> 4;
+    }
+    sim_look_bytes(w, site, lanes, address, bytes, unwritten);
+    for (int l = 0; l < count; l++) {
+        sim_bulk_check_fences(w, site, (uint32_t)l, address[l], 16, "wgmma");
+        place_piece(m, of[l], bytes[l], unwritten[l], rows, bad);
+        const sim_field *from = fields ? sim_memory_field(w, 0, address[l]) : NULL;
+        if (from)
+            place_fields(m, of[l], from, fields);
+    }
+}
+
+static void read_matrix(sim_wgmma_work *x, const sim_matrix *m, bool is_a, uint8_t (*rows)[32], uint64_t *bad,
+                        sim_field *fields, sim_flight *f)
+{
+    for (int i = 0; i < SIM_GROUP_WARPS; i++) {
+        int mine[SIM_LANES], count = 0;
+        for (int piece = 0; piece < sim_matrix_pieces(m); piece++) {
+            if (looker(m, is_a, piece) != i)
+                continue;
+            mine[count++] = piece;
+            if (count == SIM_LANES) {
+                read_some(x, sim_wgmma_warp(x, i), m, mine, count, rows, bad, fields, f);
+                count = 0;
+            }
+        }
+        if (count)
+            read_some(x, sim_wgmma_warp(x, i), m, mine, count, rows, bad, fields, f);
+    }
+}
+
+bool sim_wgmma_read(sim_wgmma_work *x, sim_flight *f)
+{
+    const sim_use *use = x->use;
+    uint64_t accumulates = 0, bad[WGMMA_MOST_COLUMNS / 64] = {0};
+    if (!common_value(x, (int)use->bound[WGMMA_ACCUMULATES], &accumulates))
+        return false;
+    x->accumulates = accumulates != 0;
+    if (!use->bound[WGMMA_A_IN_REGISTERS] &&
+        !decode(x, (int)use->bound[WGMMA_A], WGMMA_ROWS, use->bound[WGMMA_MAJOR] & 2, &x->a))
+        return false;
+    if (!decode(x, (int)use->bound[WGMMA_B], sim_wgmma_columns(use), use->bound[WGMMA_MAJOR] & 1, &x->b))
+        return false;
+    if (x->fields)
+        memset(x->fields, 0xff, sizeof *x->fields);
+    x->has_bad_columns = false;
+    read_matrix(x, &x->b, false, x->columns, bad, x->fields ? x->fields->columns : NULL, f);
+    for (int n = 0; n < sim_wgmma_columns(use); n++) {
+        x->bad_columns[n] = bad[n / 64] >> n % 64 & 1;
+        x->has_bad_columns |= x->bad_columns[n];
+    }
+    x->bad_rows = 0;
+    if (!use->bound[WGMMA_A_IN_REGISTERS])
+        read_matrix(x, &x->a, true, x->rows, &x->bad_rows, x->fields ? x->fields->rows : NULL, f);
+    return true;
+}
+
+// Note [who reads]
+//
+// Each warp looks at its own rows of a, and all four together at b: a write that a warp does not know of is a race also
+// where the others know of it, and a warp that has made its rows by itself need only meet itself. While the product is
+// on its way what it reads is lent: writing there is a finding. When the first warp has waited for it, the reads are
+// entered as that warp's, and the others know of them when they have waited, so that one thread of the warpgroup can
+// say for all that a tile may be filled again; who says so before it has waited says it of reads that it does not know.
+//

@@ -1,0 +1,230 @@
+// Which kernel libhdsops launches for which tensors on which GPU: the library itself, on the double of the driver.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fake_cuda.h"
+#include "hds/ops.h"
+
+static const hdsrt_dtype f16 = {2, 16}, f32 = {2, 32}, f64 = {2, 64};
+
+typedef struct matrix {
+    hdsrt_tensor tensor;
+    int64_t shape[2], strides[2];
+} matrix;
+
+static hdsrt_tensor *make(matrix *x, uintptr_t address, hdsrt_dtype type, int64_t rows, int64_t columns, int64_t row,
+                          int64_t column)
+{
+    *x = (matrix){.shape = {rows, columns}, .strides = {row, column}};
+    x->tensor.data = (void *)address;
+    x->tensor.device.device_type = 2;
+    x->tensor.ndim = 2;
+    x->tensor.dtype.code = type.code;
+    x->tensor.dtype.bits = type.bits;
+    x->tensor.dtype.lanes = 1;
+    x->tensor.shape = x->shape;
+    x->tensor.strides = x->strides;
+    return &x->tensor;
+}
+
+// Multiplies 256 × [k] by [k] × 512, k together in both, rows [pitch] apart, from [offset] bytes behind a page; the
+// launches.
+static int launches(hdsrt_dtype type, int64_t k, int64_t pitch, uintptr_t offset, const hds_matmul_options *options,
+                    fake_cuda_launch *last)
+{
+    matrix a, b, c;
+    fake_cuda_forget();
+    hdsrt_status status =
+        hds_matmul(make(&a, 0x10000000 + offset, type, 256, k, pitch, 1), make(&b, 0x20000000, type, k, 512, 1, pitch),
+                   make(&c, 0x30000000, type, 256, 512, 512, 1), options, NULL);
+    if (status != HDSRT_OK) {
+        print_message("%s\n", hdsrt_last_error());
+        return -1;
+    }
+    int count = fake_cuda_launches();
+    assert_true(count > 0 && fake_cuda_launch_at(count - 1, last));
+    return count;
+}
+
+// Hopper's kernels have blocks of several warpgroups, or tensor maps among their parameters: 128 bytes each.
+static bool has_tensor_map(const fake_cuda_launch *l)
+{
+    for (int i = 0; i < l->parameter_count; i++) {
+        if (l->sizes[i] == 128)
+            return true;
+    }
+    return false;
+}
+
+static void hopper_takes_aligned_rows(void **state)
+{
+    fake_cuda_launch l;
+    (void)state;
+    assert_int_equal(launches(f16, 256, 256, 0, NULL, &l), 1);
+    assert_true(has_tensor_map(&l));
+    assert_int_equal(l.arch, 90 | 0x8000);
+    assert_int_equal(launches(f16, 250, 256, 0, NULL, &l), 1);
+    assert_true(has_tensor_map(&l));
+}
+
+static void other_rows_and_types_go_elsewhere(void **state)
+{
+    fake_cuda_launch l;
+    (void)state;
+    assert_true(launches(f16, 250, 250, 0, NULL, &l) >= 1);
+    assert_false(has_tensor_map(&l));
+    assert_true(launches(f16, 256, 256, 2, NULL, &l) >= 1);
+    assert_false(has_tensor_map(&l));
+    assert_true(launches(f64, 256, 256, 0, NULL, &l) >= 1);
+    assert_false(has_tensor_map(&l));
+    assert_true(launches(f32, 256, 256, 0, NULL, &l) >= 1);
+    assert_false(has_tensor_map(&l));
+    hds_matmul_options options = HDS_MATMUL_OPTIONS;
+    options.math = HDS_MATH_TF32;
+    assert_true(launches(f32, 256, 256, 0, &options, &l) >= 1);
+    assert_true(has_tensor_map(&l));
+}
+
+static void without_k(void **state)
+{
+    fake_cuda_launch l;
+    (void)state;
+    assert_true(launches(f16, 0, 1, 0, NULL, &l) >= 1);
+    assert_false(has_tensor_map(&l));
+}
+
+static void schedules_have_names_and_can_be_asked_for(void **state)
+{
+    int count = hds_matmul_schedules(f16, f16, f16, HDS_MATH_EXACT), ran = 0;
+    fake_cuda_launch l;
+    (void)state;
+    assert_true(count > 10);
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s", hds_matmul_schedule_name(f16, f16, f16, HDS_MATH_EXACT, i));
+        assert_true(strlen(name) > 3);
+        hds_matmul_options options = HDS_MATMUL_OPTIONS;
+        options.schedule = i;
+        options.workspace = (void *)0x50000000;
+        options.workspace_bytes = 1 << 26;
+        ran += launches(f16, 256, 256, 0, &options, &l) > 0;
+        assert_int_equal(has_tensor_map(&l), strncmp(name, "hopper", 6) == 0);
+    }
+    assert_int_equal(ran, count);
+    hds_matmul_options options = HDS_MATMUL_OPTIONS;
+    options.schedule = count - 1;
+    assert_int_equal(launches(f16, 250, 250, 0, &options, &l), -1);
+    assert_non_null(strstr(hdsrt_last_error(), "rows of 'a' and 'b' that begin at multiples of 16 bytes"));
+}
+
+// What hds_matmul_plan() says of 256 × [k] by [k] × 512.
+static int plan(int64_t k, const hds_matmul_options *options, int64_t *bytes)
+{
+    matrix a, b, c;
+    int schedule;
+    assert_int_equal(hds_matmul_plan(make(&a, 0x10000000, f16, 256, k, k, 1), make(&b, 0x20000000, f16, k, 512, 1, k),
+                                     make(&c, 0x30000000, f16, 256, 512, 512, 1), options, &schedule, bytes),
+                     HDSRT_OK);
+    return schedule;
+}
+
+// Few tiles with a very long k are for schedules by parts of tiles, if there is a workspace.
+static void workspaces(void **state)
+{
+    int last = hds_matmul_schedules(f16, f16, f16, HDS_MATH_EXACT) - 1;
+    hds_matmul_options options = HDS_MATMUL_OPTIONS;
+    fake_cuda_launch l;
+    int64_t bytes, none;
+    (void)state;
+    assert_true(plan(256, &options, &none) < last - 1);
+    assert_int_equal(none, 0);
+    options.schedule = last;
+    assert_int_equal(plan(256, &options, &bytes), last);
+    assert_true(bytes > 0);
+    assert_int_equal(launches(f16, 256, 256, 0, &options, &l), -1);
+    assert_non_null(strstr(hdsrt_last_error(), "and a workspace of"));
+    options.workspace = (void *)0x50000000;
+    options.workspace_bytes = bytes;
+    assert_int_equal(launches(f16, 256, 256, 0, &options, &l), 1);
+    assert_true(has_tensor_map(&l));
+    options.schedule = -1;
+    plan(65536, &options, &bytes);
+    options.workspace_bytes = bytes;
+    assert_int_equal(plan(65536, &options, &bytes) >= last - 1, bytes > 0);
+    assert_int_equal(launches(f16, 65536, 65536, 0, &options, &l), 1);
+}
+
+static void an_epilogue_is_one_launch(void **state)
+{
+    static int64_t n = 512;
+    fake_cuda_launch l;
+    hdsrt_tensor bias = {.data = (void *)0x40000000, .ndim = 1, .shape = &n};
+    hds_matmul_options options = HDS_MATMUL_OPTIONS;
+    (void)state;
+    bias.device.device_type = 2;
+    bias.dtype.code = 2;
+    bias.dtype.bits = 16;
+    bias.dtype.lanes = 1;
+    options.bias = &bias;
+    options.activation = HDS_ACTIVATION_GELU;
+    assert_int_equal(launches(f16, 256, 256, 0, &options, &l), 1);
+    assert_true(has_tensor_map(&l));
+}
+
+// 300 rows in 4 groups, k 256.
+static hdsrt_status grouped(int64_t n, int64_t b_row, int64_t b_column, const hds_matmul_options *options)
+{
+    static int64_t b_shape[3] = {4, 256, 0}, b_strides[3], five = 5;
+    matrix a, c;
+    hdsrt_tensor b = {.data = (void *)0x20000000, .ndim = 3, .shape = b_shape, .strides = b_strides};
+    hdsrt_tensor offsets = {.data = (void *)0x40000000, .ndim = 1, .shape = &five};
+    b_shape[2] = n;
+    b_strides[0] = 256 * n;
+    b_strides[1] = b_row;
+    b_strides[2] = b_column;
+    b.device.device_type = offsets.device.device_type = 2;
+    b.dtype.code = 2;
+    b.dtype.bits = 16;
+    offsets.dtype.bits = 32;
+    b.dtype.lanes = offsets.dtype.lanes = 1;
+    fake_cuda_forget();
+    return hds_matmul_grouped(make(&a, 0x10000000, f16, 300, 256, 256, 1), &b, &offsets,
+                              make(&c, 0x30000000, f16, 300, n, n, 1), options, NULL);
+}
+
+static void groups_of_rows(void **state)
+{
+    fake_cuda_launch l;
+    hds_matmul_options options = HDS_MATMUL_OPTIONS;
+    (void)state;
+    for (options.schedule = -1; options.schedule < 3; options.schedule++) {
+        assert_int_equal(grouped(512, 1, 256, &options), HDSRT_OK);
+        assert_int_equal(grouped(512, 512, 1, &options), HDSRT_OK);
+        assert_int_equal(fake_cuda_launches(), 1);
+        assert_true(fake_cuda_launch_at(0, &l) && has_tensor_map(&l));
+    }
+    assert_int_equal(grouped(510, 1, 256, NULL), HDSRT_OK);
+    options.schedule = 1;
+    assert_int_equal(grouped(510, 1, 256, &options), HDSRT_UNSUPPORTED);
+    assert_non_null(strstr(hdsrt_last_error(), "schedule 1 is for rows of 'c' that begin at multiples of 16 bytes"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_of_rows),
+        cmocka_unit_test(workspaces),
+        cmocka_unit_test(hopper_takes_aligned_rows),
+        cmocka_unit_test(other_rows_and_types_go_elsewhere),
+        cmocka_unit_test(without_k),
+        cmocka_unit_test(schedules_have_names_and_can_be_asked_for),
+        cmocka_unit_test(an_epilogue_is_one_launch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
