@@ -13,7 +13,7 @@
 #include "matmul/check.h"
 #include "matmul/contest.h"
 
-enum { MOST_SHAPES = 256, MOST_WAYS = 512, FINALISTS = 4, GRAPH_REPLAYS = 21 };
+enum { MOST_SHAPES = 256, MOST_WAYS = 512, HEAT = 12, FINALISTS = 4, GRAPH_REPLAYS = 21 };
 
 typedef struct options {
     const char *groups, *types, *cublas, *json;
@@ -41,8 +41,7 @@ static const char usage[] =
     "  --json=FILE        writes a line for each product\n"
     "  --check=N          no times: N random products of ours against f64 (docs/ops.md)\n";
 
-// ---- what to measure
-// -----------------------------------------------------------------------------------------------------
+// ---- what to measure ----------------------------------------------------------------------------------------------
 
 static void add(options *o, mm_shape s)
 {
@@ -185,8 +184,7 @@ static bool read_argument(options *o, const char *a)
     return true;
 }
 
-// ---- a row
-// ---------------------------------------------------------------------------------------------------------------
+// ---- a row --------------------------------------------------------------------------------------------------------
 
 typedef struct bench {
     options o;
@@ -288,15 +286,15 @@ static void print_candidates(const mm_way *ways, const double *medians, int coun
         fprintf(stderr, "    %4d %-40s %10.2f us\n", ways[w].index, ways[w].name ? ways[w].name : "?", medians[w]);
 }
 
-// Leaves our own choice and the fastest others of a short race; their number.
-static int finalists(mm_contest *c, mm_way *ways, int count, double part)
+// Our own choice stays first; of the others the [most] fastest of a race stay, fastest first. Their number with ours.
+static int qualify(mm_contest *c, mm_way *ways, int count, double effort, int most)
 {
     double medians[MOST_WAYS];
-    if (count <= 1 || fastest(c, ways, count, 0.1 * part, medians) < 0)
+    if (count <= 1 || fastest(c, ways, count, effort, medians) < 0)
         return 1;
     print_candidates(ways, medians, count);
     int kept = 1;
-    for (int f = 0; f < FINALISTS; f++) {
+    for (int f = 0; f < most; f++) {
         int best = -1;
         for (int w = kept; w < count; w++) {
             if (medians[w] > 0 && (best < 0 || medians[w] < medians[best]))
@@ -310,6 +308,13 @@ static int finalists(mm_contest *c, mm_way *ways, int count, double part)
         ways[kept] = way, medians[kept++] = us;
     }
     return kept;
+}
+
+// Two heats: in the first, of one block each, the clock still changes from way to way.
+static int finalists(mm_contest *c, mm_way *ways, int count, double part)
+{
+    count = qualify(c, ways, count, 0.1 * part, HEAT);
+    return count > 1 + FINALISTS ? qualify(c, ways, count, 0.4 * part, FINALISTS) : count;
 }
 
 static void race_row(bench *b, mm_contest *c, row *r, mm_way *ways, int ours, double part)
@@ -372,8 +377,7 @@ static bool measure(bench *b, mm_contest *c, row *r, double part)
     return r->our_us > 0;
 }
 
-// ---- the table
-// -----------------------------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------------------------
 
 static void print_head(const bench *b)
 {
@@ -457,8 +461,7 @@ static void print_groups(const row *rows, int count)
     print_group(rows, count, NULL);
 }
 
-// ---- the machine
-// ---------------------------------------------------------------------------------------------------------
+// ---- the machine --------------------------------------------------------------------------------------------------
 
 static void print_command(const char *command)
 {

@@ -27,8 +27,12 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src/runtim
 get_target_property(runtime_abi hdsrt_shared SOVERSION)
 get_target_property(abi hds_shared SOVERSION)
 file(WRITE ${PROJECT_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
-file(WRITE ${PROJECT_BINARY_DIR}/debian/shlibs
-     "libhdsrt ${runtime_abi} hdsc (>= ${PROJECT_VERSION})\nlibhds ${abi} hdsc (>= ${PROJECT_VERSION})\n")
+set(shlibs "libhdsrt ${runtime_abi} hdsc (>= ${PROJECT_VERSION})\nlibhds ${abi} hdsc (>= ${PROJECT_VERSION})\n")
+if(TARGET hdsops_shared)
+    get_target_property(ops_abi hdsops_shared SOVERSION)
+    string(APPEND shlibs "libhdsops ${ops_abi} hdsc (>= ${PROJECT_VERSION})\n")
+endif()
+file(WRITE ${PROJECT_BINARY_DIR}/debian/shlibs "${shlibs}")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian/triggers ${PROJECT_BINARY_DIR}/debian/shlibs)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # A C compiler makes objects of kernels. NVRTC is NVIDIA's, and comes from many places.

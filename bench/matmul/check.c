@@ -9,8 +9,7 @@
 
 enum { GUARD_BYTES = 4096, REPEATS = 20, LARGEST = 1 << 22, REPORTED = 20 };
 
-// ---- what is tried
-// -------------------------------------------------------------------------------------------------------
+// ---- what is tried ------------------------------------------------------------------------------------------------
 
 static uint32_t next(uint32_t *state)
 {
@@ -124,8 +123,7 @@ static void plan(trial *t, uint32_t *state)
     p->alpha = below(state, 3) ? 1 : 0.37;
 }
 
-// ---- buffers
-// -------------------------------------------------------------------------------------------------------------
+// ---- buffers ------------------------------------------------------------------------------------------------------
 
 static bool make(mm_gpu *g, buffer *b, mm_type type, int64_t elements, bool is_aligned, uint32_t *state)
 {
@@ -179,8 +177,7 @@ static void drop_operands(mm_gpu *g, trial *t)
         mm_gpu_release(g, all[i]->base);
 }
 
-// ---- a trial
-// -------------------------------------------------------------------------------------------------------------
+// ---- a trial ------------------------------------------------------------------------------------------------------
 
 // Whether a byte outside the elements of c was written. Clears the elements on the way, so that all must be poison
 // then.

@@ -13,8 +13,7 @@ double mm_operations(const mm_shape *s)
     return 2.0 * (double)s->batch * (double)s->m * (double)s->n * (double)s->k;
 }
 
-// ---- operands
-// ------------------------------------------------------------------------------------------------------------
+// ---- operands -----------------------------------------------------------------------------------------------------
 
 static mm_strides strides_of(int64_t rows, int64_t columns, bool is_transposed)
 {
@@ -85,8 +84,7 @@ void mm_contest_close(mm_contest *c)
     c->reference = NULL;
 }
 
-// ---- correctness
-// ---------------------------------------------------------------------------------------------------------
+// ---- correctness --------------------------------------------------------------------------------------------------
 
 static int64_t c_bytes(const mm_contest *c)
 {
@@ -146,8 +144,7 @@ bool mm_contest_check(mm_contest *c, const mm_way *way, const char **why)
     return false;
 }
 
-// ---- races
-// ---------------------------------------------------------------------------------------------------------------
+// ---- races --------------------------------------------------------------------------------------------------------
 
 typedef struct race {
     mm_contest *contest;

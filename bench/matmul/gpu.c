@@ -137,8 +137,7 @@ int64_t mm_compare(mm_gpu *g, mm_type type, const void *data, const void *refere
     return status == HDSRT_OK && read_counters(g, counters) ? (int64_t)counters[0] : -1;
 }
 
-// ---- the judge
-// -----------------------------------------------------------------------------------------------------------
+// ---- the judge ----------------------------------------------------------------------------------------------------
 
 // What sums may be off, as a part of the sum of magnitudes: each partial sum is rounded or cut (tensor cores cut), and
 // their errors add up like steps in random directions and of growing length. fp8 sums are kept with 13 fraction bits by
@@ -226,8 +225,7 @@ mm_verdict mm_judge(mm_gpu *g, const mm_product *p, const int64_t elements[3], i
     return (mm_verdict){(int64_t)counters[0], (int64_t)counters[1] - 1, (double)counters[2] / 1000};
 }
 
-// ---- time
-// ----------------------------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------------------------
 
 double mm_median(double *values, int count)
 {

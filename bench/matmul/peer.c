@@ -91,8 +91,7 @@ struct mm_peer {
                   const algorithm *algorithm, void *workspace, size_t workspace_bytes, hdsrt_stream stream);
 };
 
-// ---- opening
-// -------------------------------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------------------------
 
 static void *open_beside(const char *path, const char *name)
 {
@@ -219,8 +218,7 @@ const char *mm_peer_version(const mm_peer *p)
     return p->version;
 }
 
-// ---- a product
-// -----------------------------------------------------------------------------------------------------------
+// ---- a product ----------------------------------------------------------------------------------------------------
 
 static int compute_type(const mm_product *p)
 {

@@ -46,8 +46,7 @@ typedef struct mm_way {
     int index;
 } mm_way;
 
-// ---- our library (library.c)
-// ------------------------------------------------------------------------------------------------
+// ---- our library (library.c) --------------------------------------------------------------------------------------
 
 // How many schedules there are for the product; the names of some are NULL where they do not take it.
 int mm_schedules(const mm_product *p);

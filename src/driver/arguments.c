@@ -173,6 +173,17 @@ long cmd_number(struct argp_state *state, const char *option, const char *text, 
     return value;
 }
 
+double cmd_amount(struct argp_state *state, const char *option, const char *text)
+{
+    cmd_arguments *args = state->input;
+    uint64_t bits;
+    const char *why = ten_number_parse(&args->memory, text, DT_F64, &bits);
+    double value = why ? -1 : dt_to_double(DT_F64, bits);
+    if (!(value >= 0 && value < 1e6))
+        argp_error(state, "%s takes a number from 0 on, not '%s'", option, text);
+    return value;
+}
+
 int cmd_count(struct argp_state *state, const char *option, const char *text, int least)
 {
     long value = cmd_number(state, option, text, least);

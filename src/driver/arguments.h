@@ -62,6 +62,8 @@ void cmd_parse_with(cmd_arguments *args, int argc, char **argv, const char *usag
 // For take_own: a number ("1000", "0x10", "1e9") that is at least [least], and one that fits into an int; the index of
 // [word] in a list that ends with NULL.
 long cmd_number(struct argp_state *state, const char *option, const char *text, long least);
+// One that need not be whole, from 0 to a million: seconds, ratios.
+double cmd_amount(struct argp_state *state, const char *option, const char *text);
 int cmd_count(struct argp_state *state, const char *option, const char *text, int least);
 int cmd_choose(struct argp_state *state, const char *option, const char *word, const char *const *choices);
 void cmd_arguments_free(cmd_arguments *args);

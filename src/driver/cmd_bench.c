@@ -68,17 +68,6 @@ static const char doc[] =
 
 // ---- the command line -------------------------------------------------------------------------------------------
 
-static double positive(struct argp_state *state, const char *option, const char *text)
-{
-    uint64_t bits;
-    bench_request *q = state->input;
-    const char *why = ten_number_parse(&q->run.shared.memory, text, DT_F64, &bits);
-    double value = why ? -1 : dt_to_double(DT_F64, bits);
-    if (!(value >= 0 && value < 1e6))
-        argp_error(state, "%s takes a number from 0 on, not '%s'", option, text);
-    return value;
-}
-
 static void take_argument(struct argp_state *state, const char *text)
 {
     bench_request *q = state->input;
@@ -122,8 +111,8 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_SEED: q->run.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
     case KEY_METHOD: q->measure.method = (ms_method)cmd_choose(state, "--method", arg, methods); break;
-    case KEY_MIN_TIME: q->measure.min_seconds = positive(state, "--min-time", arg); break;
-    case KEY_WARM_UP: q->measure.warm_up_seconds = positive(state, "--warm-up", arg); break;
+    case KEY_MIN_TIME: q->measure.min_seconds = cmd_amount(state, "--min-time", arg); break;
+    case KEY_WARM_UP: q->measure.warm_up_seconds = cmd_amount(state, "--warm-up", arg); break;
     case KEY_SAMPLES: q->measure.samples = cmd_count(state, "--samples", arg, 1); break;
     case KEY_GPU_TIMEOUT: q->measure.gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
     case KEY_GRAPH: q->measure.graph = true; break;
@@ -133,7 +122,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_YARDSTICK: q->measure.yardstick = cmd_choose(state, "--yardstick", arg, yardsticks) == 1; break;
     case KEY_JSON: q->json = arg; break;
     case KEY_COMPARE: q->compares = true; break;
-    case KEY_FAIL_BELOW: q->fail_below = positive(state, "--fail-below", arg); break;
+    case KEY_FAIL_BELOW: q->fail_below = cmd_amount(state, "--fail-below", arg); break;
     case CMD_KEY_ENTRY:
         if (q->run.shared.entries.len)
             argp_error(state, "one entry is measured at a time; '--entry' is given twice");

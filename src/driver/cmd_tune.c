@@ -65,17 +65,6 @@ static const char doc[] =
 
 // ---- the command line -------------------------------------------------------------------------------------------
 
-static double positive(struct argp_state *state, const char *option, const char *text)
-{
-    uint64_t bits;
-    tune_request *q = state->input;
-    const char *why = ten_number_parse(&q->shared.memory, text, DT_F64, &bits);
-    double value = why ? -1 : dt_to_double(DT_F64, bits);
-    if (!(value >= 0 && value < 1e6))
-        argp_error(state, "%s takes a number from 0 on, not '%s'", option, text);
-    return value;
-}
-
 static bool has_word(const tune_words *words, const char *name)
 {
     for (size_t i = 0; i < words->len; i++) {
@@ -148,8 +137,8 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_CHECK: q->check = arg; break;
     case KEY_SEED: q->seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
     case KEY_METHOD: q->measure.method = (ms_method)cmd_choose(state, "--method", arg, methods); break;
-    case KEY_MIN_TIME: q->measure.min_seconds = positive(state, "--min-time", arg); break;
-    case KEY_WARM_UP: q->measure.warm_up_seconds = positive(state, "--warm-up", arg); break;
+    case KEY_MIN_TIME: q->measure.min_seconds = cmd_amount(state, "--min-time", arg); break;
+    case KEY_WARM_UP: q->measure.warm_up_seconds = cmd_amount(state, "--warm-up", arg); break;
     case KEY_SAMPLES: q->measure.samples = cmd_count(state, "--samples", arg, 1); break;
     case KEY_GPU_TIMEOUT: q->measure.gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
     case KEY_GRAPH: q->measure.graph = true; break;

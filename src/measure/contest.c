@@ -1,5 +1,7 @@
 // Kernels for the same work against each other. They run on the same tensors, which are made once, and take turns, so that
-// a GPU that gets slower gets slower for all of them.
+// a GPU that gets slower gets slower for all of them. A turn is one sample; of kernels that are long enough to heat the GPU
+// it is a block of them, so that each runs at the clock that it leaves itself under the power limit, and not at that of
+// its rivals.
 #include <string.h>
 
 #include "measure/measure_priv.h"
@@ -8,10 +10,12 @@ static const src_span nowhere = {0, 0};
 
 enum {
     PIECES = 64, PIECE_BYTES = 1 << 18,  // that are compared of a large tensor: enough that a wrong tile is among them
-    FIRST_LOOK = 4, SECOND_LOOK = 12,    // rounds after which the slow ones are dropped
     MOST_ROUNDS = 1000,
+    BLOCK_ROUNDS = 9,                    // of kernels that have blocks
 };
 static const double FAR = 1.25, BEHIND = 1.02;  // times the best
+static const double LONG = 20e-6;               // seconds of a launch, from which on a turn is a block …
+static const double BLOCK = 0.06;               // … of so many
 
 // ---- compiling --------------------------------------------------------------------------------------------------
 
@@ -72,6 +76,7 @@ typedef struct contest {
     ms_buffers buffers;    // of those
     entrant *entrants;
     int count, first;      // who the others are compared with; -1: nobody has run yet
+    bool has_blocks;       // a turn is a block
     int *order;
     uint64_t random;
     VEC(const void *) expected;  // what the first wrote, in the order of its arguments
@@ -249,15 +254,38 @@ static int shuffle(contest *c)
     return count;
 }
 
+// At least four samples, of which the first quarter only sets the clock.
+static bool take_block(contest *c, entrant *e)
+{
+    int count = (int)(BLOCK / (e->work.seconds * e->work.batch + 1e-9));
+    count = count < 4 ? 4 : count;
+    for (int i = 0; i < count; i++) {
+        double seconds;
+        if (!ms_goes_on(c->session) || !ms_sample(c->session, &e->work, &seconds))
+            return false;
+        if (i >= count / 4)
+            VEC_PUSH(c->session->arena, &e->times, seconds);
+    }
+    return true;
+}
+
+static bool take_turn(contest *c, entrant *e)
+{
+    double seconds;
+    if (c->has_blocks)
+        return take_block(c, e);
+    if (!ms_goes_on(c->session) || !ms_sample(c->session, &e->work, &seconds))
+        return false;
+    VEC_PUSH(c->session->arena, &e->times, seconds);
+    return true;
+}
+
 static bool take_round(contest *c)
 {
     int count = shuffle(c);
     for (int i = 0; i < count; i++) {
-        entrant *e = &c->entrants[c->order[i]];
-        double seconds;
-        if (!ms_goes_on(c->session) || !ms_sample(c->session, &e->work, &seconds))
+        if (!take_turn(c, &c->entrants[c->order[i]]))
             return false;
-        VEC_PUSH(c->session->arena, &e->times, seconds);
     }
     return true;
 }
@@ -268,8 +296,8 @@ static void summarize(contest *c)
         c->entrants[i].rival->time = ms_summarize(c->entrants[i].times.at, c->entrants[i].times.len);
 }
 
-// Those that the best cannot be taken for any more: after few rounds by their best time, later by their quartiles.
-static void drop_slow(contest *c, int round)
+// Those that the best cannot be taken for any more: at first by their best time, later by their quartiles.
+static void drop_slow(contest *c, bool at_first)
 {
     const ms_summary *best = NULL;
     summarize(c);
@@ -281,7 +309,7 @@ static void drop_slow(contest *c, int round)
     for (int i = 0; i < c->count; i++) {
         entrant *e = &c->entrants[i];
         const ms_summary *t = &e->rival->time;
-        bool is_slow = round == FIRST_LOOK ? t->min > FAR * best->median : t->q1 > BEHIND * best->q3;
+        bool is_slow = at_first ? t->min > FAR * best->median : t->q1 > BEHIND * best->q3;
         if (e->is_in && is_slow) {
             e->is_in = false;
             e->rival->is_dropped = true;
@@ -302,16 +330,25 @@ static bool warm_up(contest *c)
 static bool race(contest *c)
 {
     const ms_options *o = &c->session->options;
-    double start = ms_now();
+    double start = ms_now(), fastest = 0;
     if (!shuffle(c))
         return true;
-    for (int round = 0; round < MOST_ROUNDS && (round < o->samples || ms_now() - start < o->min_seconds); round++) {
+    for (int i = 0; i < c->count; i++) {
+        double seconds = c->entrants[i].work.seconds;
+        if (c->entrants[i].is_in && (fastest == 0 || seconds < fastest))
+            fastest = seconds;
+    }
+    c->has_blocks = fastest >= LONG;
+    // The rounds, and those after which the slow ones are dropped.
+    int least = c->has_blocks ? BLOCK_ROUNDS : o->samples;
+    int first_look = c->has_blocks ? 1 : 4, second_look = c->has_blocks ? 4 : 12;
+    for (int round = 0; round < MOST_ROUNDS && (round < least || ms_now() - start < o->min_seconds); round++) {
         if (c->judging->progress)
-            c->judging->progress(c->judging->user, round, o->samples);
+            c->judging->progress(c->judging->user, round, least);
         if (!take_round(c))
             return false;
-        if (round + 1 == FIRST_LOOK || round + 1 == SECOND_LOOK)
-            drop_slow(c, round + 1);
+        if (round + 1 == first_look || round + 1 == second_look)
+            drop_slow(c, round + 1 == first_look);
     }
     summarize(c);
     return true;

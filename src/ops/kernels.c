@@ -41,8 +41,7 @@ typedef struct row {
     choice *choice;               // of on_hopper
 } row;
 
-// ---- schedules
-// -----------------------------------------------------------------------------------------------------------
+// ---- schedules ----------------------------------------------------------------------------------------------------
 
 // Those for every GPU come first, then Hopper's, then those by parts of tiles. [letter] gives the names in .hds's
 // letters (library.hds, LETTERS).
@@ -96,8 +95,7 @@ static const char *schedule_name(const ops_kernel *kernel, int schedule)
     return name;
 }
 
-// ---- the choice
-// ----------------------------------------------------------------------------------------------------------
+// ---- the choice ---------------------------------------------------------------------------------------------------
 
 static bool are_multiples(const ops_matrices *m, int element_bytes, int bytes, int64_t batches)
 {
@@ -224,8 +222,7 @@ static hdsrt_status choose(const ops_kernel *kernel, const ops_product *p, int *
     return HDSRT_OK;
 }
 
-// ---- generated functions
-// ---------------------------------------------------------------------------------------------------
+// ---- generated functions ------------------------------------------------------------------------------------------
 
 // Elements from one matrix to the next. Of one matrix by itself they say nothing, but a tensor map wants a number all
 // the same.
@@ -298,8 +295,7 @@ LAUNCH(ops_hopper_e4m3_e4m3_bf16_mk_nk)
 LAUNCH(ops_hopper_e4m3_e4m3_f32_mk_nk)
 LAUNCH(ops_hopper_i8_i32_mk_nk)
 
-// ---- the table
-// -----------------------------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------------------------
 
 // clang-format off
 #define TYPE_F16 {2, 16}

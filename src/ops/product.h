@@ -50,8 +50,7 @@ struct ops_kernel {
 const ops_kernel *ops_find_kernel(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, hds_math math, ops_order a_order,
                                   ops_order b_order);
 
-// ---- reading tensors (tensors.c)
-// -------------------------------------------------------------------------------------------
+// ---- reading tensors (tensors.c) ----------------------------------------------------------------------------------
 
 // The tensors of a call, checked, with all batch axes.
 typedef struct ops_call {
@@ -72,8 +71,7 @@ hdsrt_status ops_read_call(ops_call *call, const hdsrt_tensor *a, const hdsrt_te
 hdsrt_status ops_read_order(const char *where, const char *name, const hdsrt_tensor *tensor, const int64_t *strides,
                             bool is_by_rows, ops_matrices *out);
 
-// ---- batches (batches.c)
-// ---------------------------------------------------------------------------------------------------
+// ---- batches (batches.c) ------------------------------------------------------------------------------------------
 
 // Joins batch axes that lie in memory like one, and moves rows of batches into m where b is the same for all: what
 // remains is in call->axes, extents and strides. Afterwards each launch takes the last axis, and there is one for each
@@ -83,8 +81,7 @@ void ops_join_batches(ops_call *call);
 ops_product ops_product_at(const ops_call *call, int64_t index);
 int64_t ops_launches(const ops_call *call);
 
-// ---- rows in groups (grouped.c)
-// --------------------------------------------------------------------------------------------
+// ---- rows in groups (grouped.c) -----------------------------------------------------------------------------------
 
 // c[r] = a[r] · b[g] for the rows r of group g. a and c are one matrix each, by rows; b has one for each group.
 typedef struct ops_grouped {
@@ -98,8 +95,7 @@ typedef struct ops_grouped {
 // Puts it into the stream, if the current GPU can do it (grouped_kernels.c).
 hdsrt_status ops_run_grouped(const ops_grouped *product, hdsrt_stream stream);
 
-// ---- products by parts of tiles (stream_kernels.c)
-// -------------------------------------------------------------------------
+// ---- products by parts of tiles (stream_kernels.c) ----------------------------------------------------------------
 
 // Plain products of f16 and bf16 for which there is a workspace, on Hopper. Schedules are numbered from 0 here.
 int64_t ops_stream_bytes(int schedule, int processors);

@@ -28,8 +28,7 @@ static hdsrt_dtype type_of(const hdsrt_tensor *t)
     return (hdsrt_dtype){t->dtype.code, t->dtype.bits};
 }
 
-// ---- one tensor
-// ----------------------------------------------------------------------------------------------------------
+// ---- one tensor ---------------------------------------------------------------------------------------------------
 
 // [type], [axes]: what it has to have; axes -1: two or more.
 static hdsrt_status read_operand(operand *o, hdsrt_dtype type, int axes)
@@ -60,8 +59,7 @@ static hdsrt_status bad_extent(const operand *o, int from_last, int64_t expected
     return hdsrt_check_extent(entry, o->name, o->tensor->ndim - from_last, extent_at(o, from_last), expected, rule);
 }
 
-// ---- options
-// -------------------------------------------------------------------------------------------------------------
+// ---- options ------------------------------------------------------------------------------------------------------
 
 static hdsrt_status read_options(reading *r, const hds_matmul_options *options)
 {
@@ -101,8 +99,7 @@ static hdsrt_status check_exact(const reading *r)
                       entry);
 }
 
-// ---- types and extents
-// -----------------------------------------------------------------------------------------------------
+// ---- types and extents --------------------------------------------------------------------------------------------
 
 static hdsrt_status read_tensors(reading *r)
 {
@@ -201,8 +198,7 @@ static hdsrt_status read_batches(reading *r)
     return HDSRT_OK;
 }
 
-// ---- orders
-// --------------------------------------------------------------------------------------------------------------
+// ---- orders -------------------------------------------------------------------------------------------------------
 
 static hdsrt_status bad_order(const char *where, const char *name, int64_t row, int64_t column, const char *rule)
 {

@@ -133,8 +133,7 @@ void sim_order_clear(sim_block *home, sim_sync *sync)
     *sync = (sim_sync){0};
 }
 
-// ---- the begin and the end of a block
-// --------------------------------------------------------------------------------
+// ---- the begin and the end of a block -----------------------------------------------------------------------------
 
 bool sim_order_knows_begin(sim_warp *w, uint32_t lane, const sim_block *b)
 {

@@ -4,6 +4,7 @@
 // compiled once more where ptxas complains, to PTX only; the two PTX texts differ in .loc lines alone (PTX ISA,
 // "Debugging Directives: .loc"), and a line of one is found in the other by leaving these out.
 #include "toolchain/log.h"
+#include "toolchain/scan.h"
 
 #include <string.h>
 
@@ -21,43 +22,11 @@ typedef struct line_table {
 
 // ---- reading ----------------------------------------------------------------------------------------------------
 
-static bool take_line(str *text, str *line)
+// Behind spaces.
+static bool take_spaced_number(str *s, uint32_t *out)
 {
-    if (!text->len)
-        return false;
-    const char *end = memchr(text->at, '\n', text->len);
-    size_t len = end ? (size_t)(end - text->at) : text->len;
-    *line = (str){text->at, len};
-    *text = (str){text->at + len + (end != NULL), text->len - len - (end != NULL)};
-    return true;
-}
-
-static str skip_spaces(str s)
-{
-    while (s.len && (*s.at == ' ' || *s.at == '\t'))
-        s = (str){s.at + 1, s.len - 1};
-    return s;
-}
-
-static bool take(str *s, const char *word)
-{
-    size_t len = strlen(word);
-    if (s->len < len || memcmp(s->at, word, len) != 0)
-        return false;
-    *s = (str){s->at + len, s->len - len};
-    return true;
-}
-
-static bool take_number(str *s, uint32_t *out)
-{
-    size_t len = 0;
-    uint64_t value = 0;
-    *s = skip_spaces(*s);
-    while (len < s->len && s->at[len] >= '0' && s->at[len] <= '9' && value < UINT32_MAX)
-        value = value * 10 + (uint64_t)(s->at[len++] - '0');
-    *out = (uint32_t)value;
-    *s = (str){s->at + len, s->len - len};
-    return len && value < UINT32_MAX;
+    *s = tool_skip_spaces(*s);
+    return tool_take_number(s, out);
 }
 
 // '.loc 2 13 28, function_name $L__info_string0, inlined_at 1 12 4'
@@ -65,12 +34,12 @@ static bool read_loc(str line, location *out)
 {
     static const char inlined[] = ", inlined_at ";
     location here = {0};
-    if (!take(&line, ".loc") || !take_number(&line, &here.file) || !take_number(&line, &here.line))
+    if (!tool_take(&line, ".loc") || !take_spaced_number(&line, &here.file) || !take_spaced_number(&line, &here.line))
         return false;
     const char *at = memmem(line.at, line.len, inlined, sizeof inlined - 1);
     if (at) {
         str rest = {at + sizeof inlined - 1, (size_t)(line.at + line.len - at) - (sizeof inlined - 1)};
-        if (!take_number(&rest, &here.caller_file) || !take_number(&rest, &here.caller_line))
+        if (!take_spaced_number(&rest, &here.caller_file) || !take_spaced_number(&rest, &here.caller_line))
             here.caller_file = here.caller_line = 0;
     }
     // Line 0 is code that belongs to no line: what came before it still says where it stands.
@@ -84,10 +53,10 @@ static void read_file(line_table *t, str line)
 {
     enum { MOST_FILES = 4096 };
     uint32_t number;
-    if (!take(&line, ".file") || !take_number(&line, &number) || number >= MOST_FILES)
+    if (!tool_take(&line, ".file") || !take_spaced_number(&line, &number) || number >= MOST_FILES)
         return;
-    line = skip_spaces(line);
-    const char *end = take(&line, "\"") ? memchr(line.at, '"', line.len) : NULL;
+    line = tool_skip_spaces(line);
+    const char *end = tool_take(&line, "\"") ? memchr(line.at, '"', line.len) : NULL;
     while (end && t->files.len <= number)
         VEC_PUSH(t->arena, &t->files, NULL);
     if (end)
@@ -97,7 +66,7 @@ static void read_file(line_table *t, str line)
 // Braces tell nothing: texts of instructions have their own.
 static bool begins_function(str line)
 {
-    return take(&line, ".func") || take(&line, ".entry") || take(&line, ".visible");
+    return tool_take(&line, ".func") || tool_take(&line, ".entry") || tool_take(&line, ".visible");
 }
 
 // Stops where the texts go apart: behind that nothing is known.
@@ -106,14 +75,14 @@ static void read_lines(line_table *t, str plain, str lined)
     location here = {0};
     str line, other;
     bool is_same = true;
-    while (take_line(&lined, &line)) {
-        str bare = skip_spaces(line);
+    while (tool_take_line(&lined, &line)) {
+        str bare = tool_skip_spaces(line);
         if (begins_function(bare))
             here = (location){0};
         read_file(t, bare);
         if (read_loc(bare, &here) || !is_same)
             continue;
-        is_same = take_line(&plain, &other) && str_equal(line, other);
+        is_same = tool_take_line(&plain, &other) && str_equal(line, other);
         if (is_same)
             VEC_PUSH(t->arena, &t->lines, here);
     }
@@ -161,7 +130,7 @@ static void add_line(const line_table *t, str_buf *out, str line)
     const char *at = memmem(line.at, line.len, word, sizeof word - 1);
     str rest = at ? (str){at + sizeof word - 1, (size_t)(line.at + line.len - at) - (sizeof word - 1)} : (str){0};
     uint32_t number;
-    if (!str_starts(line, STR("ptxas ")) || !at || !take_number(&rest, &number)) {
+    if (!str_starts(line, STR("ptxas ")) || !at || !take_spaced_number(&rest, &number)) {
         str_add(out, line);
         return;
     }
@@ -174,7 +143,7 @@ static void add_line(const line_table *t, str_buf *out, str line)
 bool tool_log_wants_places(str log)
 {
     str line;
-    while (take_line(&log, &line)) {
+    while (tool_take_line(&log, &line)) {
         if (str_starts(line, STR("ptxas ")) && memmem(line.at, line.len, " line ", 6))
             return true;
     }
@@ -188,7 +157,7 @@ str tool_log_locate(arena *a, const src_map *sources, str log, str plain, str li
     str_buf out;
     str_buf_init(&out, a);
     str line;
-    while (take_line(&log, &line)) {
+    while (tool_take_line(&log, &line)) {
         add_line(&t, &out, line);
         str_addc(&out, '\n');
     }

@@ -1,61 +1,17 @@
 #include "toolchain/log.h"
+#include "toolchain/scan.h"
 
 #include <ctype.h>
 #include <string.h>
 
 // ---- taking text apart ------------------------------------------------------------------------------------------
 
-static str skip_spaces(str s)
-{
-    while (s.len && (*s.at == ' ' || *s.at == '\t'))
-        s = (str){s.at + 1, s.len - 1};
-    return s;
-}
-
 static str trim(str s)
 {
-    s = skip_spaces(s);
+    s = tool_skip_spaces(s);
     while (s.len && isspace((unsigned char)s.at[s.len - 1]))
         s.len--;
     return s;
-}
-
-static str after(str s, size_t len)
-{
-    return (str){s.at + len, s.len - len};
-}
-
-static bool take(str *s, const char *word)
-{
-    size_t len = strlen(word);
-    if (s->len < len || memcmp(s->at, word, len) != 0)
-        return false;
-    *s = after(*s, len);
-    return true;
-}
-
-static bool take_number(str *s, uint32_t *out)
-{
-    size_t len = 0;
-    uint64_t value = 0;
-    while (len < s->len && s->at[len] >= '0' && s->at[len] <= '9' && value < UINT32_MAX)
-        value = value * 10 + (uint64_t)(s->at[len++] - '0');
-    if (!len || value >= UINT32_MAX)
-        return false;
-    *out = (uint32_t)value;
-    *s = after(*s, len);
-    return true;
-}
-
-static bool take_line(str *text, str *line)
-{
-    if (!text->len)
-        return false;
-    const char *end = memchr(text->at, '\n', text->len);
-    size_t len = end ? (size_t)(end - text->at) : text->len;
-    *line = (str){text->at, len};
-    *text = after(*text, end ? len + 1 : len);
-    return true;
 }
 
 // ---- the C++ front end ------------------------------------------------------------------------------------------
@@ -69,17 +25,17 @@ static bool take_severity(str *s, tool_log_record *r)
     } words[] = {{"error", TOOL_LOG_ERROR}, {"catastrophic error", TOOL_LOG_ERROR}, {"internal error", TOOL_LOG_ERROR},
                  {"fatal", TOOL_LOG_ERROR}, {"warning", TOOL_LOG_WARNING},          {"remark", TOOL_LOG_INFO},
                  {"info", TOOL_LOG_INFO}};
-    str rest = skip_spaces(*s);
+    str rest = tool_skip_spaces(*s);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         str at = rest;
-        if (!take(&at, words[i].word))
+        if (!tool_take(&at, words[i].word))
             continue;
-        at = skip_spaces(at);
+        at = tool_skip_spaces(at);
         uint32_t number = 0;
-        if (take(&at, "#") && take_number(&at, &number))
-            take(&at, "-D");
-        at = skip_spaces(at);
-        if (!take(&at, ":"))
+        if (tool_take(&at, "#") && tool_take_number(&at, &number))
+            tool_take(&at, "-D");
+        at = tool_skip_spaces(at);
+        if (!tool_take(&at, ":"))
             continue;
         r->severity = words[i].severity;
         r->number = (int)number;
@@ -92,22 +48,22 @@ static bool take_severity(str *s, tool_log_record *r)
 // The '(12)' after a file name that ends at [end], and the colon.
 static bool take_parenthesis(str line, size_t end, tool_log_record *r, str *rest)
 {
-    *rest = after(line, end);
-    return take(rest, "(") && take_number(rest, &r->line) && take(rest, ")") && take(rest, ":");
+    *rest = tool_after(line, end);
+    return tool_take(rest, "(") && tool_take_number(rest, &r->line) && tool_take(rest, ")") && tool_take(rest, ":");
 }
 
 // 'FILE(12): …', 'FILE' in double quotes or not, or '"FILE", line 12: …'. File names may hold parentheses.
 static bool take_place(arena *a, str line, tool_log_record *r, str *rest)
 {
     str name = line;
-    if (take(&name, "\"")) {
+    if (tool_take(&name, "\"")) {
         const char *quote = memchr(name.at, '"', name.len);
         if (!quote)
             return false;
         name.len = (size_t)(quote - name.at);
         size_t end = name.len + 2;
-        *rest = after(line, end);
-        bool placed = (take(rest, ", line ") && take_number(rest, &r->line) && take(rest, ":")) ||
+        *rest = tool_after(line, end);
+        bool placed = (tool_take(rest, ", line ") && tool_take_number(rest, &r->line) && tool_take(rest, ":")) ||
                       take_parenthesis(line, end, r, rest);
         r->file = placed ? arena_strndup(a, name.at, name.len) : NULL;
         return placed;
@@ -138,15 +94,15 @@ static void read_remark(arena *a, str text, tool_log_record *r)
 {
     static const char *const before[] = {" in the function ", " in function "};
     uint32_t number;
-    str rest = skip_spaces(text);
-    if (take(&rest, "(C") && take_number(&rest, &number) && take(&rest, ")"))
+    str rest = tool_skip_spaces(text);
+    if (tool_take(&rest, "(C") && tool_take_number(&rest, &number) && tool_take(&rest, ")"))
         r->number = (int)number;
     for (size_t i = 0; i < 2 && !r->function; i++) {
         const char *at = memmem(text.at, text.len, before[i], strlen(before[i]));
         if (!at)
             continue;
-        str name = after(text, (size_t)(at - text.at) + strlen(before[i]));
-        take(&name, "'");
+        str name = tool_after(text, (size_t)(at - text.at) + strlen(before[i]));
+        tool_take(&name, "'");
         size_t len = 0;
         while (len < name.len && is_symbol(name.at[len]))
             len++;
@@ -158,12 +114,12 @@ static void read_remark(arena *a, str text, tool_log_record *r)
 static void take_source(arena *a, str *rest, tool_log_record *r)
 {
     str name = *rest;
-    if (!take(&name, " of "))
+    if (!tool_take(&name, " of "))
         return;
     for (size_t end = 1; end < name.len; end++) {
-        str at = after(name, end);
+        str at = tool_after(name, end);
         uint32_t line;
-        bool is_place = take(&at, "(") && take_number(&at, &line) && take(&at, ")");
+        bool is_place = tool_take(&at, "(") && tool_take_number(&at, &line) && tool_take(&at, ")");
         if (!is_place || (at.len && *at.at != ' ' && *at.at != ';'))
             continue;
         r->file = arena_strndup(a, name.at, end);
@@ -178,8 +134,8 @@ static bool take_ptx_line(arena *a, str *s, tool_log_record *r)
 {
     static const char word[] = " line ";
     const char *found = memmem(s->at, s->len, word, sizeof word - 1);
-    str rest = found ? after(*s, (size_t)(found - s->at) + sizeof word - 1) : (str){0};
-    r->in_ptx = found && take_number(&rest, &r->line);
+    str rest = found ? tool_after(*s, (size_t)(found - s->at) + sizeof word - 1) : (str){0};
+    r->in_ptx = found && tool_take_number(&rest, &r->line);
     if (!r->in_ptx)
         return false;
     take_source(a, &rest, r);
@@ -191,8 +147,8 @@ static bool take_ptx_line(arena *a, str *s, tool_log_record *r)
 // that continues the one before.
 static bool parse_ptxas(arena *a, str s, tool_log_record *r)
 {
-    str rest = skip_spaces(s);
-    if (take(&rest, ".")) {
+    str rest = tool_skip_spaces(s);
+    if (tool_take(&rest, ".")) {
         *r = (tool_log_record){.severity = TOOL_LOG_INFO, .text = rest.at};
         return true;
     }
@@ -204,7 +160,7 @@ static bool parse_ptxas(arena *a, str s, tool_log_record *r)
             take_ptx_line(a, &text, r);
         return true;
     }
-    if (!take_ptx_line(a, &rest, r) || !take(&rest, ";") || !take_severity(&rest, r))
+    if (!take_ptx_line(a, &rest, r) || !tool_take(&rest, ";") || !take_severity(&rest, r))
         return false;
     r->text = rest.at;
     read_remark(a, rest, r);
@@ -222,18 +178,18 @@ static bool loc_at(str ptx, uint32_t line, location *out)
 {
     bool found = false;
     str text;
-    for (uint32_t n = 1; n <= line && take_line(&ptx, &text); n++) {
-        text = skip_spaces(text);
+    for (uint32_t n = 1; n <= line && tool_take_line(&ptx, &text); n++) {
+        text = tool_skip_spaces(text);
         location here;
-        if (take(&text, ".func") || take(&text, ".entry") || take(&text, ".visible"))
+        if (tool_take(&text, ".func") || tool_take(&text, ".entry") || tool_take(&text, ".visible"))
             found = false;
-        if (!take(&text, ".loc"))
+        if (!tool_take(&text, ".loc"))
             continue;
-        text = skip_spaces(text);
-        if (!take_number(&text, &here.file))
+        text = tool_skip_spaces(text);
+        if (!tool_take_number(&text, &here.file))
             continue;
-        text = skip_spaces(text);
-        if (take_number(&text, &here.line) && here.line) {
+        text = tool_skip_spaces(text);
+        if (tool_take_number(&text, &here.line) && here.line) {
             *out = here;
             found = true;
         }
@@ -245,16 +201,16 @@ static bool loc_at(str ptx, uint32_t line, location *out)
 static const char *file_name(arena *a, str ptx, uint32_t file)
 {
     str text;
-    while (take_line(&ptx, &text)) {
-        text = skip_spaces(text);
+    while (tool_take_line(&ptx, &text)) {
+        text = tool_skip_spaces(text);
         uint32_t number;
-        if (!take(&text, ".file"))
+        if (!tool_take(&text, ".file"))
             continue;
-        text = skip_spaces(text);
-        if (!take_number(&text, &number) || number != file)
+        text = tool_skip_spaces(text);
+        if (!tool_take_number(&text, &number) || number != file)
             continue;
-        text = skip_spaces(text);
-        const char *end = take(&text, "\"") ? memchr(text.at, '"', text.len) : NULL;
+        text = tool_skip_spaces(text);
+        const char *end = tool_take(&text, "\"") ? memchr(text.at, '"', text.len) : NULL;
         if (end)
             return arena_strndup(a, text.at, (size_t)(end - text.at));
     }
@@ -279,12 +235,12 @@ static bool parse_line(arena *a, str line, tool_log_record *r)
 {
     *r = (tool_log_record){0};
     str rest = line;
-    if (take(&rest, "ptxas "))
+    if (tool_take(&rest, "ptxas "))
         return parse_ptxas(a, rest, r);
     // Excerpts of the source and carets are indented.
     if (line.len && isspace((unsigned char)*line.at))
         return false;
-    if (!take(&rest, "nvrtc:") && !take(&rest, "nvrtc-fatal:") && !take_place(a, line, r, &rest))
+    if (!tool_take(&rest, "nvrtc:") && !tool_take(&rest, "nvrtc-fatal:") && !take_place(a, line, r, &rest))
         rest = line;
     if (!take_severity(&rest, r))
         return false;
@@ -302,7 +258,7 @@ void tool_log_parse(arena *a, str log, str ptx, tool_log *out)
 {
     *out = (tool_log){0};
     str line;
-    while (take_line(&log, &line)) {
+    while (tool_take_line(&log, &line)) {
         tool_log_record r;
         if (!parse_line(a, line, &r))
             continue;

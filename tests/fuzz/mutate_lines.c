@@ -171,8 +171,7 @@ static void put(sink *out, const void *data, size_t len)
     out->len += len;
 }
 
-// ---- lines
-// ------------------------------------------------------------------------------------------------------------
+// ---- lines --------------------------------------------------------------------------------------------------------
 
 static void split(lines *l, const uint8_t *data, size_t size)
 {
@@ -271,8 +270,7 @@ static void copy_block(sink *out, const lines *l, const lines *from, uint64_t *s
     splice(out, l, from, first, block_end(from, first), below(state, 3) == 0, state);
 }
 
-// ---- expressions
-// ------------------------------------------------------------------------------------------------------
+// ---- expressions --------------------------------------------------------------------------------------------------
 
 static bool is_word(uint8_t c)
 {
@@ -326,8 +324,7 @@ static void replace_expression(sink *out, const uint8_t *data, size_t size, cons
     put(out, old.at + old.len, size - (size_t)(old.at + old.len - data));
 }
 
-// ---- the two entry points
-// ------------------------------------------------------------------------------------------------
+// ---- the two entry points -----------------------------------------------------------------------------------------
 
 static void mutate_once(sink *out, const uint8_t *data, size_t size, uint64_t *state)
 {

@@ -7,7 +7,7 @@
 
 // ---- mma ---------------------------------------------------------------------------------------------------------
 
-static bool number_of(dtype t, sim_mma_number *out)
+bool sim_mma_number_of(dtype t, sim_mma_number *out)
 {
     switch (t) {
     case DT_F16:
@@ -48,7 +48,7 @@ static bool bind_mma(sim_use *use)
     const sim_operand *a = &use->operands[use->bound[0]], *b = &use->operands[use->bound[1]];
     const sim_operand *c = &use->operands[use->bound[2]];
     sim_mma_number kind_a, kind_b;
-    if (!number_of(a->type, &kind_a) || !number_of(b->type, &kind_b))
+    if (!sim_mma_number_of(a->type, &kind_a) || !sim_mma_number_of(b->type, &kind_b))
         return false;
     int m = c->count * SIM_LANES / 8, k = b->count * SIM_LANES / 8;
     use->bound[3] = kind_a;

@@ -8,6 +8,7 @@
 #include "sim/finding.h"
 #include "sim/half.h"
 #include "sim/model.h"
+#include "sim/models/matrix_kernel.h"
 
 // ---- tables, one or two a file (models.c lists them) -------------------------------------------------------------
 
@@ -38,6 +39,9 @@ enum { SIM_STATE_MBARRIERS, SIM_STATE_LOADS, SIM_STATE_STORES };
 
 // The operand of that name; NULL: the instance has none.
 const sim_operand *sim_operand_named(const sim_use *use, const char *name);
+
+// How the matrix units read numbers of a type; false: they take none of it.
+bool sim_mma_number_of(dtype t, sim_mma_number *out);
 
 static inline uint32_t sim_element_cell(const sim_operand *o, int element)
 {

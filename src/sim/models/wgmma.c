@@ -11,33 +11,6 @@
 
 // ---- an instance ----------------------------------------------------------------------------------------------------
 
-static bool number_of(dtype t, sim_mma_number *out)
-{
-    switch (t) {
-    case DT_F16:
-        *out = SIM_MMA_F16;
-        return true;
-    case DT_BF16:
-        *out = SIM_MMA_BF16;
-        return true;
-    case DT_TF32:
-        *out = SIM_MMA_TF32;
-        return true;
-    case DT_F8E4M3:
-        *out = SIM_MMA_E4M3;
-        return true;
-    case DT_F8E5M2:
-        *out = SIM_MMA_E5M2;
-        return true;
-    case DT_I8:
-    case DT_U8:
-        *out = SIM_MMA_INT;
-        return true;
-    default:
-        return false;
-    }
-}
-
 // The immediates behind the operands: whether each matrix lies across k. [has_a]: a comes from shared memory.
 static int majors_of(const char *text, bool has_a)
 {
@@ -59,7 +32,7 @@ static bool bind_product(sim_use *use)
     const sim_operand *b = sim_operand_named(use, "b"), *accumulates = sim_operand_named(use, "accumulate");
     dtype of_a = sim_argument_type(use->intrin, "A"), of_b = sim_argument_type(use->intrin, "B");
     sim_mma_number number;
-    if (!acc || !a || !b || !accumulates || !number_of(of_a, &number) || !number_of(of_b, &number))
+    if (!acc || !a || !b || !accumulates || !sim_mma_number_of(of_a, &number) || !sim_mma_number_of(of_b, &number))
         return false;
     bool has_a = a->count == 1 && a->cells == 2;
     use->bound[WGMMA_ACC] = acc - use->operands;
@@ -88,8 +61,8 @@ static sim_mma_shape shape_of(const sim_use *use)
 {
     dtype sum = use->operands[use->bound[WGMMA_ACC]].type;
     sim_mma_shape s = {.m = WGMMA_WARP_ROWS, .k = (int)use->bound[WGMMA_SHAPE] & 255};
-    number_of(type_of_a(use), &s.a);
-    number_of(type_of_b(use), &s.b);
+    sim_mma_number_of(type_of_a(use), &s.a);
+    sim_mma_number_of(type_of_b(use), &s.b);
     s.sum = sum == DT_F32 ? SIM_MMA_TO_F32 : sum == DT_F16 ? SIM_MMA_TO_F16 : SIM_MMA_TO_I32;
     s.per_register = 32 / dt_bits(type_of_a(use));
     s.saturates = strstr(use->intrin->text, ".satfinite") != NULL;

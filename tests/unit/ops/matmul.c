@@ -63,8 +63,7 @@ const ops_kernel *ops_find_kernel(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, h
     return is_known ? &kernel : NULL;
 }
 
-// ---- tensors
-// -------------------------------------------------------------------------------------------------------------
+// ---- tensors ------------------------------------------------------------------------------------------------------
 
 typedef struct rig {
     hdsrt_tensor a, b, c, bias, residual, scale;
@@ -156,8 +155,7 @@ static uintptr_t at(const void *p)
     return (uintptr_t)p;
 }
 
-// ---- what is launched
-// ------------------------------------------------------------------------------------------------------
+// ---- what is launched ---------------------------------------------------------------------------------------------
 
 static void orders_and_pitches(void **state)
 {
@@ -378,8 +376,7 @@ static void plans(void **state)
     assert_null(hds_matmul_schedule_name(f16, f16, f16, HDS_MATH_EXACT, 2));
 }
 
-// ---- what is refused
-// -------------------------------------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------------------------
 
 static void bad_tensors(void **state)
 {

@@ -39,8 +39,7 @@ RIG_TEST(a_gpu_without_pools)
     EXPECT(hdsrt_release(p, NULL) == HDSRT_OK && fake_cuda_calls("cuMemAllocAsync") == 0);
 }
 
-// ---- the program's allocator
-// -----------------------------------------------------------------------------------------
+// ---- the program's allocator --------------------------------------------------------------------------------------
 
 typedef struct pool {
     int live, last_device, offset;
@@ -100,8 +99,7 @@ RIG_TEST(an_allocator_of_the_program)
     EXPECT(hdsrt_release(p, NULL) == HDSRT_OK);
 }
 
-// ---- copies, fills
-// ---------------------------------------------------------------------------------------------------
+// ---- copies, fills ------------------------------------------------------------------------------------------------
 
 RIG_TEST(copies)
 {
@@ -161,8 +159,7 @@ RIG_TEST(fills)
     EXPECT(hdsrt_release(p, NULL) == HDSRT_OK);
 }
 
-// ---- tensors
-// ---------------------------------------------------------------------------------------------------------
+// ---- tensors ------------------------------------------------------------------------------------------------------
 
 RIG_TEST(new_tensors)
 {

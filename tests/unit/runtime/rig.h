@@ -20,8 +20,7 @@
 #include "fake_cuda.h"
 #include "hds/runtime.h"
 
-// ---- code
-// ------------------------------------------------------------------------------------------------------------
+// ---- code ---------------------------------------------------------------------------------------------------------
 
 static const char rig_text[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -104,8 +103,7 @@ static inline hdsrt_status rig_nothing(rig *r, const hdsrt_extents *extents)
     return hdsrt_launch(&r->nothing, extents, NULL, NULL);
 }
 
-// ---- children
-// --------------------------------------------------------------------------------------------------------
+// ---- children -----------------------------------------------------------------------------------------------------
 
 static int rig_failures;
 

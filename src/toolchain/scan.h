@@ -1,0 +1,13 @@
+// Taking text of other tools apart, from its beginning. What takes something leaves the text as it is where it does not succeed.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+str tool_skip_spaces(str s); // blanks and tabs
+str tool_after(str s, size_t len);
+bool tool_take(str *s, const char *word);
+bool tool_take_number(str *s, uint32_t *out); // decimal, below UINT32_MAX
+bool tool_take_line(str *text, str *line);    // without its end; false at the end of the text
