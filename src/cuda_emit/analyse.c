@@ -27,17 +27,36 @@ static void raise_align(walk *w, const ir_var *v, int64_t bytes)
         info(w, v)->align = (int)bytes;
 }
 
+// The pointer that [e] goes on from, as one of other elements or some steps away; NULL: it does not.
+static const ir_expr *origin(const ir_expr *e)
+{
+    bool is_step = e->op == IR_OP_BITCAST || e->op == IR_OP_ADD || e->op == IR_OP_SUB;
+    return is_step && e->type->kind == IR_POINTER && e->args[0]->type->kind == IR_POINTER ? e->args[0] : NULL;
+}
+
+// The tensor that [e] points into; NULL: not known.
+static const ir_var *pointed_into(walk *w, const ir_expr *e)
+{
+    for (const ir_expr *from; (from = origin(e)); e = from) {
+    }
+    if (e->op != IR_OP_ADDR && e->op != IR_OP_VAR)
+        return NULL;
+    return e->u.var->type->kind == IR_TENSOR ? e->u.var : info(w, e->u.var)->points_to;
+}
+
 // A pointer that is only read through.
 static void see_read_pointer(walk *w, const ir_expr *e)
 {
-    bool is_base = (e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && e->u.var->type->kind == IR_TENSOR;
-    bool is_alias = e->op == IR_OP_VAR && info(w, e->u.var)->points_to;
-    if (!is_base && !is_alias) {
+    if (!pointed_into(w, e)) {
         see_expr(w, e);
         return;
     }
-    info(w, e->u.var)->uses++;
-    for (int i = 0; i < e->arg_count; i++)
+    bool goes_on = origin(e) != NULL;
+    if (goes_on)
+        see_read_pointer(w, e->args[0]);
+    else
+        info(w, e->u.var)->uses++;
+    for (int i = goes_on; i < e->arg_count; i++)
         see_expr(w, e->args[i]);
 }
 
@@ -113,10 +132,9 @@ static void see_expr(walk *w, const ir_expr *e)
 }
 
 // src = &x[i], and src is never assigned again: what happens through src happens to x.
-static bool names_an_element(const ir_stmt *s)
+static bool names_an_element(walk *w, const ir_stmt *s)
 {
-    bool is_address = s->kind == IR_DECL && s->value && s->value->op == IR_OP_ADDR && s->value->u.var->type->kind == IR_TENSOR;
-    return is_address && s->var->type->kind == IR_POINTER && !s->var->is_mutable;
+    return s->kind == IR_DECL && s->value && s->var->type->kind == IR_POINTER && !s->var->is_mutable && pointed_into(w, s->value);
 }
 
 static void see_copy(walk *w, const ir_stmt *s)
@@ -169,8 +187,8 @@ static void see_stmt(void *user, ir_stmt *s)
     if (s->kind == IR_ALLOC && s->var->tensor->storage_elems < 0)
         for (int i = 0; i < s->var->tensor->rank; i++)
             see_expr(w, s->var->tensor->shape[i]);
-    if (names_an_element(s)) {
-        info(w, s->var)->points_to = s->value->u.var;
+    if (names_an_element(w, s)) {
+        info(w, s->var)->points_to = pointed_into(w, s->value);
         see_read_pointer(w, s->value);
     } else if (s->value) {
         see_expr(w, s->value);

@@ -34,7 +34,7 @@ typedef struct cu_var {
     bool is_given;        // a value by a statement that goes if there are no uses
     bool is_own;          // a tensor that the function allocates, on the device
     bool is_written;      // a tensor parameter through which something is stored, or may be
-    const ir_var *points_to; // a pointer that is the address of an element of this tensor, and never another
+    const ir_var *points_to; // a pointer into this tensor, and never into another
     bool is_nonneg;       // a loop variable that counts up from 0 or more
     int align;            // a register array: alignment that wide access to it needs; 0: none
 } cu_var;

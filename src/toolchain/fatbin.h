@@ -1,8 +1,7 @@
 // Fat binaries: cubins and PTX for several architectures in one file, from which the CUDA driver takes what fits.
 //
-// The container is not documented; its structure is what CUDA 13.0's fatbinary writes: with --compress=false for
-// machine code, with --compress-mode=speed (LZ4, which drivers take since long before CUDA 12.0) for PTX. Little-endian
-// throughout:
+// The container is not documented; its structure is what CUDA 13.0's fatbinary writes with --compress-all
+// --compress-mode=speed (LZ4, which drivers take since long before CUDA 12.0). Little-endian throughout:
 //
 //     file header   u32 magic 0xba55ed50, u16 version 1, u16 header size 16, u64 bytes that follow
 //     per image     u16 kind (1 PTX, 2 ELF), u16 version 0x0101, u32 header size, u64 payload size (a multiple of 8),
