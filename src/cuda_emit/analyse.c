@@ -245,7 +245,8 @@ static uint32_t count_all(walk *w)
 void cu_analyse(cu *cx)
 {
     walk w = {.cx = cx};
-    cx->vars = ARENA_ARRAY(cx->a, cu_var, cx->m->next_var + 1);
+    cx->var_room = cx->m->next_var + 64;
+    cx->vars = ARENA_ARRAY(cx->a, cu_var, cx->var_room);
     cx->pool_align = 16;
     map_init(&cx->sides, cx->a);
     map_init(&cx->orders, cx->a);
@@ -256,4 +257,16 @@ void cu_analyse(cu *cx)
         before = unread;
         unread = count_all(&w);
     }
+}
+
+ir_var *cu_var_new(cu *cx, const char *name, const ir_type *type, src_span span)
+{
+    ir_var *v = ir_var_new(cx->m, IR_VAR_LOCAL, name, type, span);
+    if (v->id >= cx->var_room) {
+        cu_var *grown = ARENA_ARRAY(cx->a, cu_var, 2 * v->id);
+        memcpy(grown, cx->vars, sizeof *grown * cx->var_room);
+        cx->vars = grown;
+        cx->var_room = 2 * v->id;
+    }
+    return v;
 }

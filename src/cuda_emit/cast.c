@@ -148,7 +148,7 @@ static cu_text vector_cast(cu *cx, const ir_expr *e)
 {
     ir_module *m = cx->m;
     const ir_expr *arg = e->args[0];
-    ir_var *v = arg->op == IR_OP_VAR ? arg->u.var : ir_var_new(m, IR_VAR_LOCAL, "v", arg->type, e->span);
+    ir_var *v = arg->op == IR_OP_VAR ? arg->u.var : cu_var_new(cx, "v", arg->type, e->span);
     ir_expr *lanes = ir_new_expr(m, IR_OP_VEC, e->type, e->span, e->type->lanes);
     bool is_named = arg->op == IR_OP_VAR;
     for (int i = 0; i < e->type->lanes; i++) {
@@ -160,10 +160,6 @@ static cu_text vector_cast(cu *cx, const ir_expr *e)
     }
     if (is_named)
         return cu_expr(cx, lanes);
-    cu_var *known = cx->vars;
-    cx->vars = ARENA_ARRAY(cx->a, cu_var, m->next_var);
-    for (uint32_t i = 0; i + 1 < m->next_var; i++)
-        cx->vars[i] = known[i];
     cx->vars[v->id].name = "v";
     const char *body = cu_expr(cx, lanes).s;
     return cu_primary(cx, DT_NONE, "[](%s) { return %s; }(%s)", cu_declarator(cx, v->type, "v"), body,

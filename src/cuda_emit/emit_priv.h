@@ -74,6 +74,7 @@ struct cu {
     bool failed;
     cu_prelude prelude;
     cu_var *vars;          // by ir_var.id
+    uint32_t var_room;
     // names
     map names;             // visible C names
     VEC(const char *) scope;  // those that end with their block, innermost last
@@ -109,6 +110,8 @@ struct cu {
 
 // analyse.c: fills vars, sides and pool_align.
 void cu_analyse(cu *cx);
+// A variable that the text needs beside those of the IR.
+ir_var *cu_var_new(cu *cx, const char *name, const ir_type *type, src_span span);
 bool cu_reads_only(const ir_intrin *in, int operand);    // a pointer operand that nothing is written through
 
 // order.c: barriers, fences, atomics and the like, in the function or in what it calls.

@@ -150,10 +150,7 @@ static ir_expr *once(cu *cx, const ir_var *param, ir_expr *e)
     if (!ir_has_effects(e) || e->type->kind == IR_TENSOR)
         return e;
     const char *value = cu_as(cx, e, param->type);
-    ir_var *v = ir_var_new(cx->m, IR_VAR_LOCAL, param->name, param->type, e->span);
-    cu_var *grown = ARENA_ARRAY(cx->a, cu_var, cx->m->next_var + 1);
-    memcpy(grown, cx->vars, sizeof *grown * v->id);
-    cx->vars = grown;
+    ir_var *v = cu_var_new(cx, param->name, param->type, e->span);
     cu_put(cx, "%s = %s;", cu_declarator(cx, v->type, cu_declare(cx, v)), value);
     return ir_read(cx->m, v, e->span);
 }

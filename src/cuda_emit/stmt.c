@@ -186,10 +186,7 @@ static ir_expr *steady(cu *cx, const ir_stmt *s, ir_expr *e, const char *what, s
     if (ir_is_pure(e))
         return e;
     const char *value = cu_as(cx, e, s->var->type);
-    ir_var *v = ir_var_new(cx->m, IR_VAR_LOCAL, "", s->var->type, e->span);
-    cu_var *grown = ARENA_ARRAY(cx->a, cu_var, cx->m->next_var + 1);
-    memcpy(grown, cx->vars, sizeof *grown * v->id);
-    cx->vars = grown;
+    ir_var *v = cu_var_new(cx, "", s->var->type, e->span);
     cx->vars[v->id].name = cu_name_new(cx, arena_printf(cx->a, "%s_%s", s->var->name, what));
     cx->vars[v->id].uses = 1;
     str_addf(init, ", %s = %s", cx->vars[v->id].name, value);
