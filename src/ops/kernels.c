@@ -12,6 +12,7 @@
 #include "library_f8.h"
 #include "library_hopper_bf16.h"
 #include "library_hopper_f16.h"
+#include "library_hopper_f32.h"
 #include "library_hopper_f8.h"
 #include "library_hopper_i8.h"
 #include "library_hopper_stream.h"
@@ -20,6 +21,7 @@
 #include "library_tf32.h"
 
 enum { HOPPER = 9, PROCESSORS = 16, MOST_SCHEDULES = 1000 }; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+enum { FEW_ROWS = 2 };                                       // the number of that schedule in library.hds
 
 // What kernels are chosen by besides extents.
 typedef struct situation {
@@ -34,19 +36,21 @@ typedef struct situation {
 
 typedef hdsrt_status launch(const ops_product *p, const situation *s, hdsrt_stream stream);
 typedef int32_t choice(int32_t m, int32_t n, int32_t k, int32_t batches, int32_t processors, bool in_lines, bool loose);
+typedef int32_t choice_anywhere(int32_t m, int32_t n, int32_t batches, int32_t wide, int32_t processors);
+
+// Gives names of schedules, in .hds's letters (library.hds, LETTERS).
+typedef int32_t letter(int32_t schedule, int32_t position);
 
 typedef struct row {
     ops_kernel face;              // the first member: a face is its row
     launch *anywhere, *on_hopper; // on_hopper NULL: there is none
-    choice *choice;               // of on_hopper
+    choice *choice;               // of on_hopper; -1: that of every GPU is to run
+    letter *label;                // of its schedules
 } row;
 
 // ---- schedules ----------------------------------------------------------------------------------------------------
 
-// Those for every GPU come first, then Hopper's, then those by parts of tiles. [letter] gives the names in .hds's
-// letters (library.hds, LETTERS).
-typedef int32_t letter(int32_t schedule, int32_t position);
-
+// Those for every GPU come first, then Hopper's, then those by parts of tiles.
 static int count_names(letter *of)
 {
     int count = 0;
@@ -62,7 +66,7 @@ static int anywhere_count(void)
 
 static int hopper_count(const row *r)
 {
-    return r->on_hopper ? count_names(ops_hopper_label) : 0;
+    return r->on_hopper ? count_names(r->label) : 0;
 }
 
 // Parts of tiles are for 16-bit elements.
@@ -83,7 +87,7 @@ static const char *schedule_name(const ops_kernel *kernel, int schedule)
     static _Thread_local char name[64];
     const row *r = (const row *)kernel;
     const int counts[] = {anywhere_count(), hopper_count(r), stream_count(r)};
-    letter *const of[] = {ops_label, ops_hopper_label, ops_stream_label};
+    letter *const of[] = {ops_label, r->label, ops_stream_label};
     int list = 0, at = 0;
     while (list < 3 && schedule >= counts[list])
         schedule -= counts[list++];
@@ -130,10 +134,27 @@ static bool are_wide(const ops_kernel *k, const ops_product *p)
            is_wide(&p->c, k->c.bits / 8, p->n, p->batch);
 }
 
-// A few rows of a are a matter of memory alone, which gemv.hds reads faster than any tile.
-static bool are_few_rows(const ops_product *p, bool wide)
+static bool is_together(const row *r)
 {
-    return p->m <= 4 && wide && p->b.order == OPS_COLUMNS;
+    return r->face.a_order == OPS_ROWS && r->face.b_order == OPS_COLUMNS;
+}
+
+static choice_anywhere *choice_of(const row *r)
+{
+    return r->face.a.bits == 64 ? ops_choice_f64 : r->face.a.bits == 16 && is_together(r) ? ops_choice_f16 : ops_choice;
+}
+
+// A few rows of a are a matter of memory alone, which gemv.hds and few.hds read faster than any tile.
+static bool are_few_rows(const row *r, const ops_product *p, const situation *s)
+{
+    return p->b.order == OPS_COLUMNS && choice_of(r)((int32_t)p->m, (int32_t)p->n, (int32_t)p->batch, s->wide,
+                                                     s->processors) == FEW_ROWS;
+}
+
+static int32_t choice_on_hopper(const row *r, const ops_product *p, const situation *s)
+{
+    return r->choice((int32_t)p->m, (int32_t)p->n, (int32_t)p->k, (int32_t)p->batch, s->processors, s->in_lines,
+                     s->loose);
 }
 
 // The template for a product on the current GPU, and what it goes by.
@@ -156,7 +177,8 @@ static hdsrt_status find_situation(const row *r, const ops_product *p, situation
     s->loose = is_loose(k, p);
     s->wide = are_wide(k, p);
     s->in_lines = p->a.pitch * k->a.bits / 8 % 128 == 0 && p->b.pitch * k->b.bits / 8 % 128 == 0;
-    s->is_hopper = can && (p->schedule >= before || (p->schedule < 0 && !are_few_rows(p, s->wide)));
+    s->is_hopper = can && (p->schedule >= before ||
+                           (p->schedule < 0 && !are_few_rows(r, p, s) && choice_on_hopper(r, p, s) >= 0));
     s->schedule = p->schedule < 0 ? -1 : s->is_hopper ? p->schedule - before : p->schedule;
     s->stream = p->schedule < before ? -1 : p->schedule - before - hopper_count(r);
     return HDSRT_OK;
@@ -201,8 +223,7 @@ static hdsrt_status run(const ops_kernel *kernel, const ops_product *p, hdsrt_st
 static hdsrt_status choose(const ops_kernel *kernel, const ops_product *p, int *schedule, int64_t *workspace_bytes)
 {
     const row *r = (const row *)kernel;
-    int32_t m = (int32_t)p->m, n = (int32_t)p->n, k = (int32_t)p->k, batches = (int32_t)p->batch;
-    bool is_f64 = kernel->a.bits == 64;
+    int32_t m = (int32_t)p->m, n = (int32_t)p->n, batches = (int32_t)p->batch;
     situation s;
     hdsrt_status status = find_situation(r, p, &s);
     *workspace_bytes = 0;
@@ -216,9 +237,9 @@ static hdsrt_status choose(const ops_kernel *kernel, const ops_product *p, int *
     else if (stream >= 0 && p->workspace_bytes >= *workspace_bytes)
         *schedule = anywhere_count() + hopper_count(r) + stream;
     else if (s.is_hopper)
-        *schedule = anywhere_count() + r->choice(m, n, k, batches, s.processors, s.in_lines, s.loose);
+        *schedule = anywhere_count() + choice_on_hopper(r, p, &s);
     else
-        *schedule = (is_f64 ? ops_choice_f64 : ops_choice)(m, n, batches, s.wide, s.processors);
+        *schedule = choice_of(r)(m, n, batches, s.wide, s.processors);
     return HDSRT_OK;
 }
 
@@ -289,7 +310,10 @@ LAUNCHES(ops_hopper_f16_f16)
 LAUNCHES(ops_hopper_f16_f32)
 LAUNCHES(ops_hopper_bf16_bf16)
 LAUNCHES(ops_hopper_bf16_f32)
+LAUNCHES(ops_hopper_f32_f32)
 LAUNCH(ops_hopper_tf32_f32_mk_nk)
+LAUNCH(ops_hopper_tf32_f32_mk_kn)
+LAUNCH(ops_hopper_tf32_f32_km_nk)
 LAUNCH(ops_hopper_e4m3_e4m3_f16_mk_nk)
 LAUNCH(ops_hopper_e4m3_e4m3_bf16_mk_nk)
 LAUNCH(ops_hopper_e4m3_e4m3_f32_mk_nk)
@@ -309,9 +333,11 @@ LAUNCH(ops_hopper_i8_i32_mk_nk)
 // clang-format on
 
 #define ROW(a, b, c, math, orders, a_order, b_order, any, hopper, choice)                                              \
+    ROW_OF(a, b, c, math, orders, a_order, b_order, any, hopper, choice, ops_hopper_label)
+#define ROW_OF(a, b, c, math, orders, a_order, b_order, any, hopper, choice, label)                                    \
     {                                                                                                                  \
         {TYPE_##a, TYPE_##b, TYPE_##c, math, a_order, b_order, run, choose, schedule_count, schedule_name},            \
-            launch_##any##_##orders, hopper, choice                                                                    \
+            launch_##any##_##orders, hopper, choice, label                                                             \
     }
 
 // Four rows: all orders on every GPU, and on Hopper where 16-bit operands may lie in any order.
@@ -335,14 +361,29 @@ LAUNCH(ops_hopper_i8_i32_mk_nk)
         ROW(a, b, c, math, mk_kn, OPS_ROWS, OPS_ROWS, any, NULL, NULL),                                                \
         ROW(a, b, c, math, km_nk, OPS_COLUMNS, OPS_COLUMNS, any, NULL, NULL),                                          \
         ROW(a, b, c, math, km_kn, OPS_COLUMNS, OPS_ROWS, any, NULL, NULL)
+// Of 32-bit floats one operand may lie across k on Hopper, by schedules of their own (across.hds).
+#define ACROSS_HOPPER(a, b, c, math, any, tag)                                                                         \
+    ROW(a, b, c, math, mk_nk, OPS_ROWS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_mk_nk, ops_hopper_choice_##tag),   \
+        ROW_OF(a, b, c, math, mk_kn, OPS_ROWS, OPS_ROWS, any, launch_ops_hopper_##tag##_mk_kn,                         \
+               ops_hopper_choice_across_mk_kn, ops_hopper_label_across),                                               \
+        ROW_OF(a, b, c, math, km_nk, OPS_COLUMNS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_km_nk,                   \
+               ops_hopper_choice_across_km_nk, ops_hopper_label_across),                                               \
+        ROW(a, b, c, math, km_kn, OPS_COLUMNS, OPS_ROWS, any, NULL, NULL)
+// Exact products of f32 by simt_hopper.hds, in any order.
+#define EXACT_HOPPER(orders, a_order, b_order)                                                                         \
+    ROW_OF(F32, F32, F32, HDS_MATH_EXACT, orders, a_order, b_order, ops_f32_f32, launch_ops_hopper_f32_f32_##orders,   \
+           ops_hopper_choice_f32, ops_hopper_label_f32)
 
 static const row rows[] = {
     ALL_HOPPER(F16, F16, F16, HDS_MATH_EXACT, ops_f16_f16, f16_f16),
     ALL_HOPPER(F16, F16, F32, HDS_MATH_EXACT, ops_f16_f32, f16_f32),
     ALL_HOPPER(BF16, BF16, BF16, HDS_MATH_EXACT, ops_bf16_bf16, bf16_bf16),
     ALL_HOPPER(BF16, BF16, F32, HDS_MATH_EXACT, ops_bf16_f32, bf16_f32),
-    ONE_HOPPER(F32, F32, F32, HDS_MATH_TF32, ops_tf32_f32, tf32_f32),
-    ALL(F32, F32, F32, HDS_MATH_EXACT, ops_f32_f32),
+    ACROSS_HOPPER(F32, F32, F32, HDS_MATH_TF32, ops_tf32_f32, tf32_f32),
+    EXACT_HOPPER(mk_nk, OPS_ROWS, OPS_COLUMNS),
+    EXACT_HOPPER(mk_kn, OPS_ROWS, OPS_ROWS),
+    EXACT_HOPPER(km_nk, OPS_COLUMNS, OPS_COLUMNS),
+    EXACT_HOPPER(km_kn, OPS_COLUMNS, OPS_ROWS),
     ALL(F64, F64, F64, HDS_MATH_EXACT, ops_f64_f64),
     ONE_HOPPER(I8, I8, I32, HDS_MATH_EXACT, ops_i8_i32, i8_i32),
     ONE_HOPPER(E4M3, E4M3, F16, HDS_MATH_EXACT, ops_e4m3_e4m3_f16, e4m3_e4m3_f16),

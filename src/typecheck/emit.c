@@ -121,13 +121,9 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
     }
     if (v.kind != TC_RT)
         return v;
-    ir_var *t = ir_var_new(tx->ir, IR_VAR_LOCAL, "t", v.rt->type, span);
+    ir_var *t = tc_declare(tx, "t", v.rt->type, v.rt, span); // at the end, then moved to its place
     t->role = IR_ROLE_KEPT;
-    ir_stmt *s = tc_new_stmt(tx, IR_DECL, span);
-    s->var = t;
-    s->value = v.rt;
-    tc_emit(tx, s); // at the end, then moved to its place
-    ir_stmt **at = tx->block->stmts.at;
+    ir_stmt **at = tx->block->stmts.at, *s = at[tx->block->stmts.len - 1];
     for (size_t i = tx->block->stmts.len - 1; i > mark; i--)
         at[i] = at[i - 1];
     at[mark] = s;
