@@ -222,7 +222,7 @@ static double effort(const bench *b, int shape)
 // The fastest way by a short race; -1: none.
 static int fastest(mm_contest *c, const mm_way *ways, int count, double part, double *medians)
 {
-    const mm_product *products[MOST_WAYS];
+    const mm_product *products[MOST_WAYS] = {0};
     int best = -1;
     for (int w = 0; w < count; w++)
         products[w] = &c->product;
