@@ -60,12 +60,22 @@ static void see_read_pointer(walk *w, const ir_expr *e)
         see_expr(w, e->args[i]);
 }
 
+// An instruction that gives an address instead of what lies there, from which somebody may go on to write. Nobody
+// promises the CUDA compiler that shared memory is only read: there, addresses may go where they like.
+static bool gives_address(const ir_intrin *in, const ir_type *t)
+{
+    bool reads = in->effects & (IR_EFFECT_READS_GLOBAL | IR_EFFECT_READS_SHARED);
+    return t->space != IR_SHARED && in->result->kind != IR_VOID && (in->result->kind == IR_POINTER || !reads);
+}
+
 bool cu_reads_only(const ir_intrin *in, int operand)
 {
     const ir_type *t = in->operands[operand].type;
     int global = IR_EFFECT_WRITES_GLOBAL, shared = IR_EFFECT_WRITES_SHARED;
     if (t->is_const)
         return true;
+    if (gives_address(in, t))
+        return false;
     int writes = t->space == IR_GLOBAL ? global : t->space == IR_SHARED ? shared : global | shared;
     return !(in->effects & (writes | IR_EFFECT_VOLATILE));
 }

@@ -31,7 +31,7 @@ static bool are_rows_of_one(const ops_call *call)
     return call->strides[B][d] == 0 && p->a.order == OPS_ROWS && call->strides[A][d] == p->m * p->a.pitch &&
            call->strides[C][d] == p->m * p->c.pitch &&
            (!has_residual || call->strides[RESIDUAL][d] == p->m * p->residual.pitch) &&
-           call->extents[d] <= INT32_MAX / (p->m ? p->m : 1);
+           call->extents[d] <= OPS_MOST_EXTENT / (p->m ? p->m : 1);
 }
 
 // A row of its own has no pitch: the one that rows of several matrices would have.

@@ -80,10 +80,11 @@ static hdsrt_status read_extents(const reading *r, ops_grouped *p)
                           entry, r->strides[OFFSETS][0]);
     if (p->groups == 0 && p->m > 0)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': 'a' has %" PRId64 " rows, and there is no group", entry, p->m);
-    if (p->m >= INT32_MAX || p->n >= INT32_MAX || p->k >= INT32_MAX || p->groups >= INT32_MAX)
+    const int64_t most = OPS_MOST_EXTENT;
+    if (p->m > most || p->n > most || p->k > most || p->groups > most)
         return hdsrt_fail(HDSRT_UNSUPPORTED,
                           "'%s': m, n, k and the number of groups are %" PRId64 ", %" PRId64 ", %" PRId64
-                          " and %" PRId64 ", and each has to be below 2^31 - 1",
+                          " and %" PRId64 ", and each has to be below 2^31 - 2^16",
                           entry, p->m, p->n, p->k, p->groups);
     return HDSRT_OK;
 }

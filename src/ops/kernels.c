@@ -22,6 +22,7 @@
 
 enum { HOPPER = 9, PROCESSORS = 16, MOST_SCHEDULES = 1000 }; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 enum { FEW_ROWS = 2 };                                       // the number of that schedule in library.hds
+enum { SIGNED_INTEGER = 0 };                                 // DLPack's kDLInt
 
 // What kernels are chosen by besides extents.
 typedef struct situation {
@@ -139,9 +140,17 @@ static bool is_together(const row *r)
     return r->face.a_order == OPS_ROWS && r->face.b_order == OPS_COLUMNS;
 }
 
+// As has_large() in library.hds: f64 has the small tile only, as fp8 has where k is not together or types differ.
+static bool has_large(const row *r)
+{
+    const ops_kernel *k = &r->face;
+    bool is_f8 = k->a.bits == 8 && k->a.code != SIGNED_INTEGER;
+    return k->a.bits != 64 && (!is_f8 || (k->a.code == k->b.code && is_together(r)));
+}
+
 static choice_anywhere *choice_of(const row *r)
 {
-    return r->face.a.bits == 64 ? ops_choice_f64 : r->face.a.bits == 16 && is_together(r) ? ops_choice_f16 : ops_choice;
+    return !has_large(r) ? ops_choice_f64 : r->face.a.bits == 16 && is_together(r) ? ops_choice_f16 : ops_choice;
 }
 
 // A few rows of a are a matter of memory alone, which gemv.hds and few.hds read faster than any tile.
@@ -361,13 +370,14 @@ LAUNCH(ops_hopper_i8_i32_mk_nk)
         ROW(a, b, c, math, mk_kn, OPS_ROWS, OPS_ROWS, any, NULL, NULL),                                                \
         ROW(a, b, c, math, km_nk, OPS_COLUMNS, OPS_COLUMNS, any, NULL, NULL),                                          \
         ROW(a, b, c, math, km_kn, OPS_COLUMNS, OPS_ROWS, any, NULL, NULL)
-// Of 32-bit floats one operand may lie across k on Hopper, by schedules of their own (across.hds).
+// Of 32-bit floats one operand may lie across k on Hopper, by schedules of their own (across.hds), in the same list.
 #define ACROSS_HOPPER(a, b, c, math, any, tag)                                                                         \
-    ROW(a, b, c, math, mk_nk, OPS_ROWS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_mk_nk, ops_hopper_choice_##tag),   \
+    ROW_OF(a, b, c, math, mk_nk, OPS_ROWS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_mk_nk, ops_hopper_choice_##tag, \
+           ops_hopper_label_tf32),                                                                                     \
         ROW_OF(a, b, c, math, mk_kn, OPS_ROWS, OPS_ROWS, any, launch_ops_hopper_##tag##_mk_kn,                         \
-               ops_hopper_choice_across_mk_kn, ops_hopper_label_across),                                               \
+               ops_hopper_choice_across_mk_kn, ops_hopper_label_tf32),                                                 \
         ROW_OF(a, b, c, math, km_nk, OPS_COLUMNS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_km_nk,                   \
-               ops_hopper_choice_across_km_nk, ops_hopper_label_across),                                               \
+               ops_hopper_choice_across_km_nk, ops_hopper_label_tf32),                                                 \
         ROW(a, b, c, math, km_kn, OPS_COLUMNS, OPS_ROWS, any, NULL, NULL)
 // Exact products of f32 by simt_hopper.hds, in any order.
 #define EXACT_HOPPER(orders, a_order, b_order)                                                                         \

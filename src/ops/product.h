@@ -3,7 +3,8 @@
 
 #include "hds/ops.h"
 
-enum { OPS_MOST_AXES = 16 };
+// Kernels count in 32 bits, and go on by whole tiles and turns, which are shorter than 2^16.
+enum { OPS_MOST_AXES = 16, OPS_MOST_EXTENT = INT32_MAX - (1 << 16) };
 
 // How an operand's matrices are stored, the last letter fastest: row by row, or column by column.
 typedef enum ops_order {
@@ -21,7 +22,7 @@ typedef struct ops_matrices {
 
 typedef struct ops_product {
     ops_matrices a, b, c, residual; // c and residual by rows; residual.data NULL: none
-    int64_t batch, m, n, k;         // each of m, n, k below 2^31; batch, m, n at least 1
+    int64_t batch, m, n, k;         // each of m, n, k at most OPS_MOST_EXTENT; batch, m, n at least 1
     const char *bias;               // n elements; NULL: none
     const float *a_scale, *b_scale; // NULL: 1
     double alpha;
@@ -87,7 +88,7 @@ int64_t ops_launches(const ops_call *call);
 typedef struct ops_grouped {
     ops_matrices a, b, c;
     const int32_t *offsets;  // groups + 1
-    int64_t groups, m, n, k; // each at least 1 and below 2^31
+    int64_t groups, m, n, k; // each at least 1 and at most OPS_MOST_EXTENT
     hdsrt_dtype type;        // of a, b and c: f16 or bf16
     int schedule;            // -1: to be chosen
 } ops_grouped;

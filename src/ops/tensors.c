@@ -148,10 +148,10 @@ static hdsrt_status read_extents(reading *r)
                           "'%s': 'bias' has a stride of %" PRId64
                           " elements, and it has to be 1: make a contiguous copy",
                           entry, o[BIAS].strides[0]);
-    if (p->m > INT32_MAX || p->n > INT32_MAX || p->k > INT32_MAX)
+    if (p->m > OPS_MOST_EXTENT || p->n > OPS_MOST_EXTENT || p->k > OPS_MOST_EXTENT)
         return hdsrt_fail(HDSRT_UNSUPPORTED,
                           "'%s': m, n and k are %" PRId64 ", %" PRId64 " and %" PRId64
-                          ", and each has to be below 2^31",
+                          ", and each has to be below 2^31 - 2^16",
                           entry, p->m, p->n, p->k);
     return HDSRT_OK;
 }

@@ -442,7 +442,11 @@ static void bad_extents(void **state)
     usual(&r);
     set_a(&r, 2, LIST(3, 3000000000), NULL);
     set_b(&r, 2, LIST(3000000000, 7), NULL);
-    is_refused(&r, HDSRT_UNSUPPORTED, "each has to be below 2^31");
+    is_refused(&r, HDSRT_UNSUPPORTED, "each has to be below 2^31 - 2^16");
+    // The last tile and the last turn of a loop reach further.
+    set_a(&r, 2, LIST(3, (int64_t)INT32_MAX - (1 << 16) + 1), NULL);
+    set_b(&r, 2, LIST((int64_t)INT32_MAX - (1 << 16) + 1, 7), NULL);
+    is_refused(&r, HDSRT_UNSUPPORTED, "each has to be below 2^31 - 2^16");
 }
 
 static void bad_strides(void **state)

@@ -199,6 +199,53 @@ static void batches_share_an_operand(void **state)
     }
 }
 
+// What hds_matmul_plan() says can be asked for, also of types and orders that have the small tile only.
+static void planned_schedules_run(void **state)
+{
+    static const hdsrt_dtype types[][2] = {
+        {{10, 8}, {10, 8}}, {{12, 8}, {10, 8}}, {{2, 64}, {2, 64}}, {{0, 8}, {0, 8}}};
+    static const hdsrt_dtype results[] = {{4, 16}, {4, 16}, {2, 64}, {0, 32}};
+    static const int64_t rows[] = {1, 4, 16, 2048};
+    (void)state;
+    for (int n = 0; n < 32; n++) {
+        int t = n / 8;
+        int64_t m = rows[n % 4], is_by_rows = n / 4 % 2 && t != 1; // mixed floats are multiplied with k together
+        hds_matmul_options options = HDS_MATMUL_OPTIONS;
+        matrix a, b, c;
+        hdsrt_tensor *left = make(&a, 0x10000000, types[t][0], m, 256, 256, 1);
+        hdsrt_tensor *right = is_by_rows ? make(&b, 0x20000000, types[t][1], 256, 2048, 2048, 1)
+                                         : make(&b, 0x20000000, types[t][1], 256, 2048, 1, 256);
+        hdsrt_tensor *result = make(&c, 0x30000000, results[t], m, 2048, 2048, 1);
+        int64_t bytes;
+        assert_int_equal(hds_matmul_plan(left, right, result, &options, &options.schedule, &bytes), HDSRT_OK);
+        if (hds_matmul(left, right, result, &options, NULL) != HDSRT_OK)
+            fail_msg("case %d: schedule %d: %s", n, options.schedule, hdsrt_last_error());
+    }
+}
+
+// f32 by tf32, of which one operand does not have k together: its schedules have their own names in the list of all.
+static void schedules_across_k_have_names(void **state)
+{
+    static const hdsrt_dtype f32 = {2, 32};
+    hds_matmul_options options = HDS_MATMUL_OPTIONS;
+    int64_t bytes;
+    matrix a, b, c;
+    (void)state;
+    options.math = HDS_MATH_TF32;
+    for (int turned = 0; turned < 2; turned++) {
+        hdsrt_tensor *left =
+            turned ? make(&a, 0x10000000, f32, 1024, 256, 1, 1024) : make(&a, 0x10000000, f32, 1024, 256, 256, 1);
+        hdsrt_tensor *right =
+            turned ? make(&b, 0x20000000, f32, 256, 512, 1, 256) : make(&b, 0x20000000, f32, 256, 512, 512, 1);
+        hdsrt_tensor *result = make(&c, 0x30000000, f32, 1024, 512, 512, 1);
+        options.schedule = -1;
+        assert_int_equal(hds_matmul_plan(left, right, result, &options, &options.schedule, &bytes), HDSRT_OK);
+        const char *name = hds_matmul_schedule_name(f32, f32, f32, HDS_MATH_TF32, options.schedule);
+        assert_true(name && strstr(name, "across"));
+        assert_int_equal(hds_matmul(left, right, result, &options, NULL), HDSRT_OK);
+    }
+}
+
 // 300 rows in 4 groups, k 256.
 static hdsrt_status grouped(int64_t n, int64_t b_row, int64_t b_column, const hds_matmul_options *options)
 {
@@ -248,6 +295,8 @@ int main(void)
         cmocka_unit_test(schedules_have_names_and_can_be_asked_for),
         cmocka_unit_test(an_epilogue_is_one_launch),
         cmocka_unit_test(batches_share_an_operand),
+        cmocka_unit_test(planned_schedules_run),
+        cmocka_unit_test(schedules_across_k_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
