@@ -341,66 +341,61 @@ LAUNCH(ops_hopper_i8_i32_mk_nk)
 #define TYPE_I32 {0, 32}
 // clang-format on
 
-#define ROW(a, b, c, math, orders, a_order, b_order, any, hopper, choice)                                              \
-    ROW_OF(a, b, c, math, orders, a_order, b_order, any, hopper, choice, ops_hopper_label)
-#define ROW_OF(a, b, c, math, orders, a_order, b_order, any, hopper, choice, label)                                    \
-    {                                                                                                                  \
-        {TYPE_##a, TYPE_##b, TYPE_##c, math, a_order, b_order, run, choose, schedule_count, schedule_name},            \
-            launch_##any##_##orders, hopper, choice, label                                                             \
-    }
+#define ORDERS_mk_nk OPS_ROWS, OPS_COLUMNS
+#define ORDERS_mk_kn OPS_ROWS, OPS_ROWS
+#define ORDERS_km_nk OPS_COLUMNS, OPS_COLUMNS
+#define ORDERS_km_kn OPS_COLUMNS, OPS_ROWS
 
-// Four rows: all orders on every GPU, and on Hopper where 16-bit operands may lie in any order.
-#define ALL(a, b, c, math, any)                                                                                        \
-    ROW(a, b, c, math, mk_nk, OPS_ROWS, OPS_COLUMNS, any, NULL, NULL),                                                 \
-        ROW(a, b, c, math, mk_kn, OPS_ROWS, OPS_ROWS, any, NULL, NULL),                                                \
-        ROW(a, b, c, math, km_nk, OPS_COLUMNS, OPS_COLUMNS, any, NULL, NULL),                                          \
-        ROW(a, b, c, math, km_kn, OPS_COLUMNS, OPS_ROWS, any, NULL, NULL)
-#define ALL_HOPPER(a, b, c, math, any, tag)                                                                            \
-    ROW(a, b, c, math, mk_nk, OPS_ROWS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_mk_nk, ops_hopper_choice_##tag),   \
-        ROW(a, b, c, math, mk_kn, OPS_ROWS, OPS_ROWS, any, launch_ops_hopper_##tag##_mk_kn, ops_hopper_choice_##tag),  \
-        ROW(a, b, c, math, km_nk, OPS_COLUMNS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_km_nk,                      \
-            ops_hopper_choice_##tag),                                                                                  \
-        ROW(a, b, c, math, km_kn, OPS_COLUMNS, OPS_ROWS, any, launch_ops_hopper_##tag##_km_kn,                         \
-            ops_hopper_choice_##tag)
-// Mixed 8-bit floats have k together.
-#define ONE(a, b, c, math, any) ROW(a, b, c, math, mk_nk, OPS_ROWS, OPS_COLUMNS, any, NULL, NULL)
-// Operands of other sizes have k together on Hopper.
-#define ONE_HOPPER(a, b, c, math, any, tag)                                                                            \
-    ROW(a, b, c, math, mk_nk, OPS_ROWS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_mk_nk, ops_hopper_choice_##tag),   \
-        ROW(a, b, c, math, mk_kn, OPS_ROWS, OPS_ROWS, any, NULL, NULL),                                                \
-        ROW(a, b, c, math, km_nk, OPS_COLUMNS, OPS_COLUMNS, any, NULL, NULL),                                          \
-        ROW(a, b, c, math, km_kn, OPS_COLUMNS, OPS_ROWS, any, NULL, NULL)
-// Of 32-bit floats one operand may lie across k on Hopper, by schedules of their own (across.hds), in the same list.
-#define ACROSS_HOPPER(a, b, c, math, any, tag)                                                                         \
-    ROW_OF(a, b, c, math, mk_nk, OPS_ROWS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_mk_nk, ops_hopper_choice_##tag, \
-           ops_hopper_label_tf32),                                                                                     \
-        ROW_OF(a, b, c, math, mk_kn, OPS_ROWS, OPS_ROWS, any, launch_ops_hopper_##tag##_mk_kn,                         \
-               ops_hopper_choice_across_mk_kn, ops_hopper_label_tf32),                                                 \
-        ROW_OF(a, b, c, math, km_nk, OPS_COLUMNS, OPS_COLUMNS, any, launch_ops_hopper_##tag##_km_nk,                   \
-               ops_hopper_choice_across_km_nk, ops_hopper_label_tf32),                                                 \
-        ROW(a, b, c, math, km_kn, OPS_COLUMNS, OPS_ROWS, any, NULL, NULL)
-// Exact products of f32 by simt_hopper.hds, in any order.
-#define EXACT_HOPPER(orders, a_order, b_order)                                                                         \
-    ROW_OF(F32, F32, F32, HDS_MATH_EXACT, orders, a_order, b_order, ops_f32_f32, launch_ops_hopper_f32_f32_##orders,   \
-           ops_hopper_choice_f32, ops_hopper_label_f32)
+// Rows: of products that every GPU computes in the same way, and of those that Hopper has kernels of its own for.
+#define FACE(orders, a, b, c, math)                                                                                   \
+    {TYPE_##a, TYPE_##b, TYPE_##c, math, ORDERS_##orders, run, choose, schedule_count, schedule_name}
+#define ANYWHERE(orders, a, b, c, math, any)                                                                          \
+    {FACE(orders, a, b, c, math), launch_##any##_##orders, NULL, NULL, NULL}
+#define BY_LIST(orders, a, b, c, math, any, tag, choice, label)                                                       \
+    {FACE(orders, a, b, c, math), launch_##any##_##orders, launch_ops_hopper_##tag##_##orders, choice, label}
+#define HOPPER_TOO(orders, a, b, c, math, any, tag, label)                                                            \
+    BY_LIST(orders, a, b, c, math, any, tag, ops_hopper_choice_##tag##_##orders, label)
+
+// In all orders; on Hopper …
+#define ALL(...)                                                                                                      \
+    ANYWHERE(mk_nk, __VA_ARGS__), ANYWHERE(mk_kn, __VA_ARGS__), ANYWHERE(km_nk, __VA_ARGS__),                         \
+        ANYWHERE(km_kn, __VA_ARGS__)
+// … in all of them: 16-bit operands,
+#define ALL_HOPPER(a, b, c, math, any, tag)                                                                           \
+    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label),                                                     \
+        HOPPER_TOO(mk_kn, a, b, c, math, any, tag, ops_hopper_label),                                                 \
+        HOPPER_TOO(km_nk, a, b, c, math, any, tag, ops_hopper_label),                                                 \
+        HOPPER_TOO(km_kn, a, b, c, math, any, tag, ops_hopper_label)
+// … and exact products of f32, by simt_hopper.hds;
+#define EXACT(orders)                                                                                                 \
+    BY_LIST(orders, F32, F32, F32, HDS_MATH_EXACT, ops_f32_f32, f32_f32, ops_hopper_choice_f32, ops_hopper_label_f32)
+// … where k is together in one of them: f32 by tf32 (across.hds);
+#define ACROSS(a, b, c, math, any, tag)                                                                               \
+    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label_tf32),                                                \
+        HOPPER_TOO(mk_kn, a, b, c, math, any, tag, ops_hopper_label_tf32),                                            \
+        HOPPER_TOO(km_nk, a, b, c, math, any, tag, ops_hopper_label_tf32), ANYWHERE(km_kn, a, b, c, math, any)
+// … where k is together in both: 8 bits.
+#define TOGETHER(a, b, c, math, any, tag)                                                                             \
+    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label), ANYWHERE(mk_kn, a, b, c, math, any),                \
+        ANYWHERE(km_nk, a, b, c, math, any), ANYWHERE(km_kn, a, b, c, math, any)
 
 static const row rows[] = {
     ALL_HOPPER(F16, F16, F16, HDS_MATH_EXACT, ops_f16_f16, f16_f16),
     ALL_HOPPER(F16, F16, F32, HDS_MATH_EXACT, ops_f16_f32, f16_f32),
     ALL_HOPPER(BF16, BF16, BF16, HDS_MATH_EXACT, ops_bf16_bf16, bf16_bf16),
     ALL_HOPPER(BF16, BF16, F32, HDS_MATH_EXACT, ops_bf16_f32, bf16_f32),
-    ACROSS_HOPPER(F32, F32, F32, HDS_MATH_TF32, ops_tf32_f32, tf32_f32),
-    EXACT_HOPPER(mk_nk, OPS_ROWS, OPS_COLUMNS),
-    EXACT_HOPPER(mk_kn, OPS_ROWS, OPS_ROWS),
-    EXACT_HOPPER(km_nk, OPS_COLUMNS, OPS_COLUMNS),
-    EXACT_HOPPER(km_kn, OPS_COLUMNS, OPS_ROWS),
+    ACROSS(F32, F32, F32, HDS_MATH_TF32, ops_tf32_f32, tf32_f32),
+    EXACT(mk_nk),
+    EXACT(mk_kn),
+    EXACT(km_nk),
+    EXACT(km_kn),
     ALL(F64, F64, F64, HDS_MATH_EXACT, ops_f64_f64),
-    ONE_HOPPER(I8, I8, I32, HDS_MATH_EXACT, ops_i8_i32, i8_i32),
-    ONE_HOPPER(E4M3, E4M3, F16, HDS_MATH_EXACT, ops_e4m3_e4m3_f16, e4m3_e4m3_f16),
-    ONE_HOPPER(E4M3, E4M3, BF16, HDS_MATH_EXACT, ops_e4m3_e4m3_bf16, e4m3_e4m3_bf16),
-    ONE_HOPPER(E4M3, E4M3, F32, HDS_MATH_EXACT, ops_e4m3_e4m3_f32, e4m3_e4m3_f32),
-    ONE(E5M2, E4M3, F16, HDS_MATH_EXACT, ops_e5m2_e4m3_f16),
-    ONE(E5M2, E4M3, BF16, HDS_MATH_EXACT, ops_e5m2_e4m3_bf16),
+    TOGETHER(I8, I8, I32, HDS_MATH_EXACT, ops_i8_i32, i8_i32),
+    TOGETHER(E4M3, E4M3, F16, HDS_MATH_EXACT, ops_e4m3_e4m3_f16, e4m3_e4m3_f16),
+    TOGETHER(E4M3, E4M3, BF16, HDS_MATH_EXACT, ops_e4m3_e4m3_bf16, e4m3_e4m3_bf16),
+    TOGETHER(E4M3, E4M3, F32, HDS_MATH_EXACT, ops_e4m3_e4m3_f32, e4m3_e4m3_f32),
+    ANYWHERE(mk_nk, E5M2, E4M3, F16, HDS_MATH_EXACT, ops_e5m2_e4m3_f16),
+    ANYWHERE(mk_nk, E5M2, E4M3, BF16, HDS_MATH_EXACT, ops_e5m2_e4m3_bf16),
 };
 
 static bool is_same(hdsrt_dtype x, hdsrt_dtype y)

@@ -186,7 +186,8 @@ static void batches_share_an_operand(void **state)
     for (int align = 0; align < 2; align++) {
         int64_t pitch = align ? 256 : 250;
         matrix a, b, c;
-        hdsrt_tensor *left = make(&a, 0x10000000, f16, 0, 0, 0, 0), *right = make(&b, 0x20000000, f16, 250, 512, 1, pitch);
+        hdsrt_tensor *left = make(&a, 0x10000000, f16, 0, 0, 0, 0);
+        hdsrt_tensor *right = make(&b, 0x20000000, f16, 250, 512, 1, pitch);
         hdsrt_tensor *result = make(&c, 0x30000000, f16, 0, 0, 0, 0);
         strides[0] = 256 * pitch;
         strides[1] = pitch;
@@ -199,34 +200,42 @@ static void batches_share_an_operand(void **state)
     }
 }
 
-// What hds_matmul_plan() says can be asked for, also of types and orders that have the small tile only.
+// What hds_matmul_plan() says is what runs, and can be asked for: of types and orders that have the small tile only, and
+// of a product whose best schedule depends on the orders (f16).
 static void planned_schedules_run(void **state)
 {
     static const hdsrt_dtype types[][2] = {
-        {{10, 8}, {10, 8}}, {{12, 8}, {10, 8}}, {{2, 64}, {2, 64}}, {{0, 8}, {0, 8}}};
-    static const hdsrt_dtype results[] = {{4, 16}, {4, 16}, {2, 64}, {0, 32}};
+        {{10, 8}, {10, 8}}, {{12, 8}, {10, 8}}, {{2, 64}, {2, 64}},
+        {{0, 8}, {0, 8}},   {{2, 16}, {2, 16}}, {{2, 32}, {2, 32}}};
+    static const hdsrt_dtype results[] = {{4, 16}, {4, 16}, {2, 64}, {0, 32}, {2, 16}, {2, 32}};
     static const int64_t rows[] = {1, 4, 16, 2048};
+    fake_cuda_launch alone, planned;
     (void)state;
-    for (int n = 0; n < 32; n++) {
+    for (int n = 0; n < 48; n++) {
         int t = n / 8;
-        int64_t m = rows[n % 4], is_by_rows = n / 4 % 2 && t != 1; // mixed floats are multiplied with k together
+        bool is_large = t == 4, is_by_rows = n / 4 % 2 && t != 1; // mixed floats are multiplied with k together
+        int64_t m = rows[n % 4] << (is_large && n % 4 == 3), width = is_large ? 14336 : 2048, k = is_large ? 4096 : 256;
         hds_matmul_options options = HDS_MATMUL_OPTIONS;
         matrix a, b, c;
-        hdsrt_tensor *left = make(&a, 0x10000000, types[t][0], m, 256, 256, 1);
-        hdsrt_tensor *right = is_by_rows ? make(&b, 0x20000000, types[t][1], 256, 2048, 2048, 1)
-                                         : make(&b, 0x20000000, types[t][1], 256, 2048, 1, 256);
-        hdsrt_tensor *result = make(&c, 0x30000000, results[t], m, 2048, 2048, 1);
+        hdsrt_tensor *left = make(&a, 0x10000000, types[t][0], m, k, k, 1);
+        hdsrt_tensor *right = is_by_rows ? make(&b, 0x20000000, types[t][1], k, width, width, 1)
+                                         : make(&b, 0x20000000, types[t][1], k, width, 1, k);
+        hdsrt_tensor *result = make(&c, 0x30000000, results[t], m, width, width, 1);
         int64_t bytes;
         assert_int_equal(hds_matmul_plan(left, right, result, &options, &options.schedule, &bytes), HDSRT_OK);
+        fake_cuda_forget();
+        assert_int_equal(hds_matmul(left, right, result, NULL, NULL), HDSRT_OK);
         if (hds_matmul(left, right, result, &options, NULL) != HDSRT_OK)
             fail_msg("case %d: schedule %d: %s", n, options.schedule, hdsrt_last_error());
+        int launches_of_each = fake_cuda_launches() / 2;
+        assert_true(fake_cuda_launch_at(0, &alone) && fake_cuda_launch_at(launches_of_each, &planned));
+        assert_string_equal(alone.kernel, planned.kernel);
     }
 }
 
 // f32 by tf32, of which one operand does not have k together: its schedules have their own names in the list of all.
 static void schedules_across_k_have_names(void **state)
 {
-    static const hdsrt_dtype f32 = {2, 32};
     hds_matmul_options options = HDS_MATMUL_OPTIONS;
     int64_t bytes;
     matrix a, b, c;
