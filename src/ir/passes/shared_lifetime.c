@@ -6,6 +6,7 @@
 #include "ir/passes/shared_lifetime.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct block_info {
     int parent;   // -1: the function's body
@@ -31,8 +32,9 @@ typedef struct var_info {
     bool seen;       // reached by the address of the current tensor
 } var_info;
 
-// The address in variable [from] (or of the tensor) gets into [to], at a place; to -1: out of sight. Numbers of
-// variables.
+// The address in variable [from] (or of the tensor) gets into [to], at a place. Numbers of variables, or:
+enum { OUT_OF_SIGHT = -1, TO_ENGINE = -2 };
+
 typedef struct flow {
     int from, to;
     int place, block;
@@ -126,7 +128,7 @@ static void flow_any(void *user, ir_expr *e)
 {
     shared_lifetimes *l = user;
     if (e->op == IR_OP_VAR || e->op == IR_OP_ADDR)
-        add_flow(l, e->u.var, -1);
+        add_flow(l, e->u.var, OUT_OF_SIGHT);
 }
 
 static void note_flows(shared_lifetimes *l, ir_expr *e, int to)
@@ -160,15 +162,6 @@ static void note_async_use(void *user, ir_expr *e)
         note_use(l, e->u.var, l->block, l->place, -1);
 }
 
-// The copy engine reads a tile until somebody waits for it, which may be anywhere, also in the next turn of a loop: a use
-// from the first place to the last.
-static void note_stored_tile(void *user, ir_expr *e)
-{
-    shared_lifetimes *l = user;
-    if ((e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && info_of(l, e->u.var)->tensor)
-        note_use(l, e->u.var, 0, 0, -1);
-}
-
 static bool has_map(const ir_expr *e)
 {
     for (int i = 0; i < e->arg_count; i++)
@@ -177,11 +170,22 @@ static bool has_map(const ir_expr *e)
     return false;
 }
 
+// Whether hardware that works on its own gets to see the addresses: the copy engine, and mbarriers, which it counts for.
+// It reads a tile until somebody waits for it, which may be anywhere. What it writes is not ordered behind what threads
+// wrote there, not even across a barrier, unless they say so by a fence of the asynchronous proxy (PTX ISA, "Async
+// proxy"); and memory of an mbarrier is for nothing else (PTX ISA, "mbarrier.init"). All that is a use from the first
+// place to the last.
+static bool is_for_engine(const ir_expr *e)
+{
+    const ir_intrin *in = e->u.intrin;
+    return has_map(e) ||
+           (in->form == IR_INTRIN_PTX && (strstr(in->text, "cp.async.bulk") || strstr(in->text, "mbarrier.init")));
+}
+
 static void note_intrin(shared_lifetimes *l, const ir_expr *e)
 {
-    bool is_store = (e->u.intrin->effects & IR_EFFECT_READS_SHARED) && has_map(e);
-    for (int i = 0; is_store && i < e->arg_count; i++)
-        ir_walk_expr(l->module, e->args[i], note_stored_tile, l);
+    for (int i = 0; is_for_engine(e) && i < e->arg_count; i++)
+        note_flows(l, e->args[i], TO_ENGINE);
     for (int i = 0; i < e->arg_count; i++)
         if (has_memory_effects(e->u.intrin) && e->args[i]->type->kind == IR_SCALAR)
             ir_walk_expr(l->module, e->args[i], note_async_use, l);
@@ -191,7 +195,7 @@ static void note_call(shared_lifetimes *l, const ir_expr *e)
 {
     for (int i = 0; i < e->arg_count; i++)
         if (l->leaks[e->u.func->id])
-            note_flows(l, e->args[i], -1);
+            note_flows(l, e->args[i], TO_ENGINE);
 }
 
 static void note_node(void *user, ir_expr *e)
@@ -254,10 +258,10 @@ static void note_stmt(shared_lifetimes *l, ir_stmt *s)
     case IR_ASSIGN: note_flows(l, s->value, number_of(l, s->var)); break;
     case IR_STORE:
         note_use(l, s->var, l->block, l->place, l->place);
-        note_flows(l, s->value, -1);
+        note_flows(l, s->value, OUT_OF_SIGHT);
         break;
     case IR_PSTORE:
-    case IR_RETURN: note_flows(l, s->value, -1); break;
+    case IR_RETURN: note_flows(l, s->value, OUT_OF_SIGHT); break;
     case IR_BREAK:
     case IR_CONTINUE:
     case IR_LEAVE: note_jump(l, s); break;
@@ -404,6 +408,10 @@ typedef struct flow_index {
 
 static void follow_flow(shared_lifetimes *l, int tensor, const flow *f, flow_index *index)
 {
+    if (f->to == TO_ENGINE) {
+        apply_use(l, (use){tensor, 0, 0, -1});
+        return;
+    }
     bool escapes = f->to < 0 || !l->vars.at[f->to].block;
     int block = escapes ? 0 : l->vars.at[f->to].block - 1;
     apply_use(l, (use){tensor, f->block, f->place, f->place});
@@ -550,7 +558,7 @@ static void look_at_node(void *user, ir_expr *e)
     bool in_number = e->op == IR_OP_INTRIN && !has_memory_effects(e->u.intrin) && e->arg_count &&
                      e->args[0]->type->kind == IR_POINTER;
     bool calls = e->op == IR_OP_CALL && s->leaks[e->u.func->id];
-    s->found |= from_pointer || in_number || calls;
+    s->found |= from_pointer || in_number || calls || (e->op == IR_OP_INTRIN && is_for_engine(e));
 }
 
 typedef struct leak_walk {

@@ -3,7 +3,7 @@
 // Places in the function are numbered in the order of its text. A tensor lives from its first to its last use; a use
 // inside a loop that the tensor was made outside of makes it live through the loop. A pointer to it that is kept in a
 // variable is a use up to the end of the block where the variable lives; one that is kept anywhere else, to the end of
-// the function.
+// the function. What the copy engine writes or reads, and its mbarriers, live all the time.
 //
 // Two tensors may share bytes if their lives do not overlap and every thread is known to be done with the one before any
 // thread begins with the other: a block-wide barrier is certain to be passed in between, also on the way round a loop.
@@ -31,6 +31,6 @@ int ir_shared_count(const shared_lifetimes *l);
 const shared_tensor *ir_shared_at(const shared_lifetimes *l, int index);
 bool ir_shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b);
 
-// Whether [f] may keep an address beyond its own run: it stores pointers in memory, makes numbers of them, or calls a
-// function that does.
+// Whether [f] may keep an address beyond its own run: it stores pointers in memory, makes numbers of them, gives them to the
+// copy engine, or calls a function that does.
 bool ir_shared_leaks_addresses(ir_module *m, ir_func *f, const bool *leaks);
