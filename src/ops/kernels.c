@@ -36,7 +36,8 @@ typedef struct situation {
 } situation;
 
 typedef hdsrt_status launch(const ops_product *p, const situation *s, hdsrt_stream stream);
-typedef int32_t choice(int32_t m, int32_t n, int32_t k, int32_t batches, int32_t processors, bool in_lines, bool loose);
+typedef int32_t choice(int32_t m, int32_t n, int32_t k, int32_t batches, int32_t processors, bool in_lines, bool loose,
+                       int32_t done);
 typedef int32_t choice_anywhere(int32_t m, int32_t n, int32_t batches, int32_t wide, int32_t processors);
 
 // Gives names of schedules, in .hds's letters (library.hds, LETTERS).
@@ -160,10 +161,17 @@ static bool are_few_rows(const row *r, const ops_product *p, const situation *s)
                                                      s->processors) == FEW_ROWS;
 }
 
+// What is done to the product, as library_hopper.hds has it: 0 nothing, 1 something, 2 a residual is added as well.
+static int32_t done_to(const ops_product *p)
+{
+    bool is_plain = p->alpha == 1 && p->activation == HDS_ACTIVATION_NONE && !p->bias && !p->a_scale && !p->b_scale;
+    return p->residual.data ? 2 : !is_plain;
+}
+
 static int32_t choice_on_hopper(const row *r, const ops_product *p, const situation *s)
 {
     return r->choice((int32_t)p->m, (int32_t)p->n, (int32_t)p->k, (int32_t)p->batch, s->processors, s->in_lines,
-                     s->loose);
+                     s->loose, done_to(p));
 }
 
 // The template for a product on the current GPU, and what it goes by.

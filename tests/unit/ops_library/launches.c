@@ -211,20 +211,25 @@ static void planned_schedules_run(void **state)
     static const int64_t rows[] = {1, 4, 16, 2048};
     fake_cuda_launch alone, planned;
     (void)state;
-    for (int n = 0; n < 48; n++) {
-        int t = n / 8;
+    for (int n = 0; n < 3 * 48; n++) {
+        int t = n / 8 % 6, done = n / 48; // done: to the product; 2: a residual is added
+        if (done && t < 4)
+            continue;
         bool is_large = t == 4, is_by_rows = n / 4 % 2 && t != 1; // mixed floats are multiplied with k together
         int64_t m = rows[n % 4] << (is_large && n % 4 == 3), width = is_large ? 14336 : 2048, k = is_large ? 4096 : 256;
         hds_matmul_options options = HDS_MATMUL_OPTIONS;
-        matrix a, b, c;
+        matrix a, b, c, r;
         hdsrt_tensor *left = make(&a, 0x10000000, types[t][0], m, k, k, 1);
         hdsrt_tensor *right = is_by_rows ? make(&b, 0x20000000, types[t][1], k, width, width, 1)
                                          : make(&b, 0x20000000, types[t][1], k, width, 1, k);
         hdsrt_tensor *result = make(&c, 0x30000000, results[t], m, width, width, 1);
         int64_t bytes;
-        assert_int_equal(hds_matmul_plan(left, right, result, &options, &options.schedule, &bytes), HDSRT_OK);
+        options.math = t == 5 && is_by_rows ? HDS_MATH_TF32 : HDS_MATH_EXACT;
+        options.activation = done ? HDS_ACTIVATION_GELU : HDS_ACTIVATION_NONE;
+        options.residual = done == 2 ? make(&r, 0x40000000, results[t], m, width, width, 1) : NULL;
         fake_cuda_forget();
-        assert_int_equal(hds_matmul(left, right, result, NULL, NULL), HDSRT_OK);
+        assert_int_equal(hds_matmul(left, right, result, &options, NULL), HDSRT_OK);
+        assert_int_equal(hds_matmul_plan(left, right, result, &options, &options.schedule, &bytes), HDSRT_OK);
         if (hds_matmul(left, right, result, &options, NULL) != HDSRT_OK)
             fail_msg("case %d: schedule %d: %s", n, options.schedule, hdsrt_last_error());
         int launches_of_each = fake_cuda_launches() / 2;
