@@ -211,15 +211,17 @@ static void planned_schedules_run(void **state)
     static const int64_t rows[] = {1, 4, 16, 2048};
     fake_cuda_launch alone, planned;
     (void)state;
-    for (int n = 0; n < 3 * 48; n++) {
-        int t = n / 8 % 6, done = n / 48; // done: to the product; 2: a residual is added
-        if (done && t < 4)
+    for (int n = 0; n < 6 * 48; n++) {
+        int t = n / 8 % 6, done = n / 48 % 3; // done: to the product; 2: a residual is added
+        bool is_turned = n / 144;             // a
+        if ((done || is_turned) && t < 4)
             continue;
         bool is_large = t == 4, is_by_rows = n / 4 % 2 && t != 1; // mixed floats are multiplied with k together
         int64_t m = rows[n % 4] << (is_large && n % 4 == 3), width = is_large ? 14336 : 2048, k = is_large ? 4096 : 256;
         hds_matmul_options options = HDS_MATMUL_OPTIONS;
         matrix a, b, c, r;
-        hdsrt_tensor *left = make(&a, 0x10000000, types[t][0], m, k, k, 1);
+        hdsrt_tensor *left = is_turned ? make(&a, 0x10000000, types[t][0], m, k, 1, m < 16 ? 16 : m)
+                                       : make(&a, 0x10000000, types[t][0], m, k, k, 1);
         hdsrt_tensor *right = is_by_rows ? make(&b, 0x20000000, types[t][1], k, width, width, 1)
                                          : make(&b, 0x20000000, types[t][1], k, width, 1, k);
         hdsrt_tensor *result = make(&c, 0x30000000, results[t], m, width, width, 1);
