@@ -43,10 +43,7 @@ static const struct argp_option table[] = {
     {"manifest", CMD_KEY_MANIFEST, "FILE", 0, "say in FILE what was made, from what and how, as JSON", 2},
     {"cc", CMD_KEY_CC, "COMMAND", 0, "the C compiler (default: $CC, else cc, gcc or clang)", 2},
 
-    {NULL, 0, NULL, 0, "Messages:", 3},
-    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 3},
-    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 3},
-    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 3},
+    CMD_MESSAGE_OPTIONS(3),
     {"error-limit", CMD_KEY_ERROR_LIMIT, "N", 0, "stop after N errors (default: 20; 0: never)", 3},
     {"verbose", 'v', NULL, 0, "say what is used: version, architectures, where NVRTC was found", 3},
 

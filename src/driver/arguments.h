@@ -22,6 +22,13 @@ enum {
     CMD_KEY_LIST, CMD_KEY_NO_CACHE, CMD_KEY_CACHE_DIR, CMD_KEY_PREFIX, CMD_KEY_CC, CMD_KEY_MANIFEST, CMD_KEY_OWN = 2000
 };
 
+// Rows of an argp table that every command has which compiles: how messages come. [group]: of the help text.
+#define CMD_MESSAGE_OPTIONS(group)                                                                                     \
+    {NULL, 0, NULL, 0, "Messages:", group},                                                                            \
+    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", group},      \
+    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", group},                                               \
+    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", group}
+
 // What the options that begin with -M ask for, as those of C compilers do.
 typedef struct cmd_depfile {
     bool is_wanted;

@@ -44,10 +44,7 @@ static const struct argp_option table[] = {
     {"compare", KEY_COMPARE, NULL, 0, "measure nothing; compare two files of --json row by row", 4},
     {"fail-below", KEY_FAIL_BELOW, "RATIO", 0, "with --compare: exit code 1 if a row is slower than RATIO times before", 4},
 
-    {NULL, 0, NULL, 0, "Messages:", 5},
-    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 5},
-    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 5},
-    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 5},
+    CMD_MESSAGE_OPTIONS(5),
     {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 5},
     {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 5},
     {0},

@@ -32,10 +32,7 @@ static const struct argp_option table[] = {
     {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 2},
     {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 2},
 
-    {NULL, 0, NULL, 0, "Messages:", 3},
-    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 3},
-    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 3},
-    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 3},
+    CMD_MESSAGE_OPTIONS(3),
     {0},
 };
 

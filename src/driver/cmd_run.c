@@ -47,10 +47,7 @@ static const struct argp_option table[] = {
      "print the variables whenever a thread (block=0 thread=0, unless others follow) comes to LINE; repeatable", 4},
     {"print", KEY_PRINT, "LIST", 0, "only these variables, as in x,acc", 4},
 
-    {NULL, 0, NULL, 0, "Messages:", 5},
-    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 5},
-    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 5},
-    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 5},
+    CMD_MESSAGE_OPTIONS(5),
 
     {NULL, 0, NULL, 0, "For work on the compiler:", 6},
     {"level", KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before any, low: after all", 6},

@@ -41,10 +41,7 @@ static const struct argp_option table[] = {
     {"check", KEY_CHECK, "FILE", 0, "measure nothing; check that the table's candidates are there and valid", 3},
     {"verbose", 'v', NULL, 0, "show each candidate", 3},
 
-    {NULL, 0, NULL, 0, "Messages:", 4},
-    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 4},
-    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 4},
-    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", 4},
+    CMD_MESSAGE_OPTIONS(4),
     {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 4},
     {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 4},
     {0},

@@ -254,11 +254,17 @@ static int shuffle(contest *c)
     return count;
 }
 
-// At least four samples, of which the first quarter only sets the clock.
-static bool take_block(contest *c, entrant *e)
+// The samples of a block: four at least.
+static int samples_of_block(const entrant *e)
 {
     int count = (int)(BLOCK / (e->work.seconds * e->work.batch + 1e-9));
-    count = count < 4 ? 4 : count;
+    return count < 4 ? 4 : count;
+}
+
+// A sample, or a block of them, of which the first quarter only sets the clock.
+static bool take_turn(contest *c, entrant *e)
+{
+    int count = c->has_blocks ? samples_of_block(e) : 1;
     for (int i = 0; i < count; i++) {
         double seconds;
         if (!ms_goes_on(c->session) || !ms_sample(c->session, &e->work, &seconds))
@@ -266,17 +272,6 @@ static bool take_block(contest *c, entrant *e)
         if (i >= count / 4)
             VEC_PUSH(c->session->arena, &e->times, seconds);
     }
-    return true;
-}
-
-static bool take_turn(contest *c, entrant *e)
-{
-    double seconds;
-    if (c->has_blocks)
-        return take_block(c, e);
-    if (!ms_goes_on(c->session) || !ms_sample(c->session, &e->work, &seconds))
-        return false;
-    VEC_PUSH(c->session->arena, &e->times, seconds);
     return true;
 }
 

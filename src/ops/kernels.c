@@ -26,7 +26,7 @@ enum { SIGNED_INTEGER = 0 };                                 // DLPack's kDLInt
 
 // What kernels are chosen by besides extents.
 typedef struct situation {
-    int schedule;   // among the template's own; -1: to be chosen
+    int schedule;   // among the template's own
     int processors; // of the GPU
     bool is_hopper; // the template for compute capability 9.0 is to run
     bool loose;     // rows of c begin anywhere, not at multiples of 16 bytes
@@ -154,13 +154,6 @@ static choice_anywhere *choice_of(const row *r)
     return !has_large(r) ? ops_choice_f64 : r->face.a.bits == 16 && is_together(r) ? ops_choice_f16 : ops_choice;
 }
 
-// A few rows of a are a matter of memory alone, which gemv.hds and few.hds read faster than any tile.
-static bool are_few_rows(const row *r, const ops_product *p, const situation *s)
-{
-    return p->b.order == OPS_COLUMNS && choice_of(r)((int32_t)p->m, (int32_t)p->n, (int32_t)p->batch, s->wide,
-                                                     s->processors) == FEW_ROWS;
-}
-
 // What is done to the product, as library_hopper.hds has it: 0 nothing, 1 something, 2 a residual is added as well.
 static int32_t done_to(const ops_product *p)
 {
@@ -172,6 +165,18 @@ static int32_t choice_on_hopper(const row *r, const ops_product *p, const situat
 {
     return r->choice((int32_t)p->m, (int32_t)p->n, (int32_t)p->k, (int32_t)p->batch, s->processors, s->in_lines,
                      s->loose, done_to(p));
+}
+
+// Hopper's kernels go first, but for few rows of a: those are a matter of memory alone, which gemv.hds and few.hds read
+// faster than any tile.
+static void choose_schedule(const row *r, const ops_product *p, bool can_hopper, situation *s)
+{
+    s->schedule = choice_of(r)((int32_t)p->m, (int32_t)p->n, (int32_t)p->batch, s->wide, s->processors);
+    bool is_few = s->schedule == FEW_ROWS && p->b.order == OPS_COLUMNS;
+    int32_t on_hopper = can_hopper && !is_few ? choice_on_hopper(r, p, s) : -1;
+    s->is_hopper = on_hopper >= 0;
+    if (s->is_hopper)
+        s->schedule = on_hopper;
 }
 
 // The template for a product on the current GPU, and what it goes by.
@@ -194,9 +199,10 @@ static hdsrt_status find_situation(const row *r, const ops_product *p, situation
     s->loose = is_loose(k, p);
     s->wide = are_wide(k, p);
     s->in_lines = p->a.pitch * k->a.bits / 8 % 128 == 0 && p->b.pitch * k->b.bits / 8 % 128 == 0;
-    s->is_hopper = can && (p->schedule >= before ||
-                           (p->schedule < 0 && !are_few_rows(r, p, s) && choice_on_hopper(r, p, s) >= 0));
-    s->schedule = p->schedule < 0 ? -1 : s->is_hopper ? p->schedule - before : p->schedule;
+    s->is_hopper = p->schedule >= before;
+    s->schedule = s->is_hopper ? p->schedule - before : p->schedule;
+    if (p->schedule < 0)
+        choose_schedule(r, p, can, s);
     s->stream = p->schedule < before ? -1 : p->schedule - before - hopper_count(r);
     return HDSRT_OK;
 }
@@ -240,7 +246,6 @@ static hdsrt_status run(const ops_kernel *kernel, const ops_product *p, hdsrt_st
 static hdsrt_status choose(const ops_kernel *kernel, const ops_product *p, int *schedule, int64_t *workspace_bytes)
 {
     const row *r = (const row *)kernel;
-    int32_t m = (int32_t)p->m, n = (int32_t)p->n, batches = (int32_t)p->batch;
     situation s;
     hdsrt_status status = find_situation(r, p, &s);
     *workspace_bytes = 0;
@@ -253,10 +258,8 @@ static hdsrt_status choose(const ops_kernel *kernel, const ops_product *p, int *
         *schedule = p->schedule;
     else if (stream >= 0 && p->workspace_bytes >= *workspace_bytes)
         *schedule = anywhere_count() + hopper_count(r) + stream;
-    else if (s.is_hopper)
-        *schedule = anywhere_count() + choice_on_hopper(r, p, &s);
     else
-        *schedule = choice_of(r)(m, n, batches, s.wide, s.processors);
+        *schedule = (s.is_hopper ? anywhere_count() : 0) + s.schedule;
     return HDSRT_OK;
 }
 

@@ -223,32 +223,32 @@ static spread *take_room(const char *entry, spread *usual, int count)
     return room;
 }
 
-hdsrt_status hdsrt_check_tensors(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_tensor_value *values,
-                                 int count)
+// One of [values] and [strided] is NULL.
+static hdsrt_status check_values(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_tensor_value *values,
+                                 const hdsrt_strided_value *strided, int count)
 {
     spread usual[USUAL], *tensors = take_room(entry, usual, count);
     if (!tensors)
         return HDSRT_OUT_OF_MEMORY;
     for (int i = 0; i < count; i++)
-        tensors[i] = spread_of(&rules[i], values[i].data, values[i].shape, NULL);
+        tensors[i] = strided ? spread_of(&rules[i], strided[i].data, strided[i].shape, strided[i].strides)
+                             : spread_of(&rules[i], values[i].data, values[i].shape, NULL);
     hdsrt_status status = check_all(entry, rules, tensors, count);
     if (tensors != usual)
         free(tensors);
     return status;
 }
 
+hdsrt_status hdsrt_check_tensors(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_tensor_value *values,
+                                 int count)
+{
+    return check_values(entry, rules, values, NULL, count);
+}
+
 hdsrt_status hdsrt_check_strided(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_strided_value *values,
                                  int count)
 {
-    spread usual[USUAL], *tensors = take_room(entry, usual, count);
-    if (!tensors)
-        return HDSRT_OUT_OF_MEMORY;
-    for (int i = 0; i < count; i++)
-        tensors[i] = spread_of(&rules[i], values[i].data, values[i].shape, values[i].strides);
-    hdsrt_status status = check_all(entry, rules, tensors, count);
-    if (tensors != usual)
-        free(tensors);
-    return status;
+    return check_values(entry, rules, NULL, values, count);
 }
 
 hdsrt_status hdsrt_check_extent(const char *entry, const char *tensor, int axis, int64_t is, int64_t expected,
