@@ -256,12 +256,18 @@ static void assume_at_least(ir_env *env, ir_expr *cond, bool holds, ir_expr *a, 
         assume_nonneg(env, cond, holds, ir_linear_difference(env, a, b, offset));
 }
 
-// x % d == 0
+// x % d == 0, or x & (d - 1) == 0, which the first one is written as where x may be negative.
 static void assume_divisible(ir_env *env, ir_expr *a, ir_expr *b)
 {
     int64_t zero, d;
-    bool is_mod = a->op == IR_OP_FLOORMOD || a->op == IR_OP_TRUNCMOD;
-    if (is_mod && ir_const_int(b, &zero) && zero == 0 && ir_const_int(a->args[1], &d) && d > 1)
+    bool is_mask = a->op == IR_OP_AND, is_mod = a->op == IR_OP_FLOORMOD || a->op == IR_OP_TRUNCMOD;
+    if (!(is_mask || is_mod) || !ir_const_int(b, &zero) || zero != 0 || !ir_const_int(a->args[1], &d))
+        return;
+    if (is_mask && d >= 1 && d < INT64_MAX && (d & (d + 1)) == 0)
+        d++;
+    else if (is_mask)
+        return;
+    if (d > 1)
         refine(env, a->args[0], (ir_range){INT64_MIN, INT64_MAX}, d);
 }
 

@@ -177,6 +177,12 @@ static ir_expr *capture_expr(tc *tx, ir_expr *e, src_span span)
     ir_var *var = map_get_ptr(&tx->captures->vars, key);
     if (!var) {
         var = capture_scalar(tx, e, e->op == IR_OP_VAR ? e->u.var->name : "captured", span);
+        if (e->op == IR_OP_VAR && e->u.var->is_size) { // what holds of the host function's size holds here
+            var->has_range = true;
+            var->min = e->u.var->has_range ? e->u.var->min : 0;
+            var->max = e->u.var->has_range ? e->u.var->max : (int64_t)dt_max_bits(var->type->scalar);
+            var->divisor = e->u.var->divisor;
+        }
         map_put_ptr(&tx->captures->vars, key, var);
     }
     return ir_read(tx->ir, var, span);
