@@ -114,8 +114,25 @@ static void see_call(walk *w, const ir_expr *e)
     }
 }
 
+// The pointer whose last bits [e] is: an address in numbers, of which too little is left to go on from. NULL: it is none.
+static const ir_expr *last_bits_of(const ir_expr *e)
+{
+    int64_t d;
+    bool is_part = e->op == IR_OP_FLOORMOD || e->op == IR_OP_TRUNCMOD || e->op == IR_OP_AND;
+    if (!is_part || !ir_const_int(e->args[1], &d) || d < 0 || d > 4096)
+        return NULL;
+    const ir_expr *number = e->args[0];
+    bool is_number = (number->op == IR_OP_CAST || number->op == IR_OP_BITCAST) && ir_is_integer(number->type);
+    return is_number && number->args[0]->type->kind == IR_POINTER ? number->args[0] : NULL;
+}
+
 static void see_expr(walk *w, const ir_expr *e)
 {
+    const ir_expr *pointer = last_bits_of(e);
+    if (pointer) {
+        see_read_pointer(w, pointer);
+        return;
+    }
     switch (e->op) {
     case IR_OP_VAR:
         info(w, e->u.var)->uses++;

@@ -14,6 +14,7 @@ tc_function *tc_function_new(tc *tx, const ast_function *decl, tc_scope *closure
     f->decl = decl;
     f->module = module;
     f->closure = closure;
+    f->env = tx->env;
     f->facts = ARENA_NEW(tx->arena, tc_function_facts);
     map_init(&f->facts->instances, tx->arena);
     return f;
@@ -141,6 +142,7 @@ typedef struct matching {
     int *arg_of;      // by parameter: index of its argument; -1 none
     tc_scope *scope;  // of the activation
     bool *type_bound; // by type parameter
+    int taken_last;   // positional arguments that went to parameters behind `*args`
     src_span span;
 } matching;
 
@@ -210,6 +212,34 @@ static bool too_many(matching *m, src_span span)
     return false;
 }
 
+// Parameters behind `*args` that are neither named nor have defaults take the last positional arguments:
+// lambda *i, j: … called as f(0, 1, 2) has j = 2.
+static void take_last(matching *m, size_t skip)
+{
+    const ast_params *params = params_of(m->f);
+    size_t star = skip;
+    while (star < params->len && params->at[star].kind != AST_PARAM_STAR)
+        star++;
+    int wanted = 0, spare = -(int)(star - skip);
+    for (size_t i = star; i < params->len; i++)
+        wanted += params->at[i].keyword_only && !params->at[i].default_value && m->arg_of[i] < 0;
+    for (size_t a = 0; a < m->args->list.len; a++)
+        spare += !m->args->list.at[a].name;
+    if (star >= params->len || spare < wanted)
+        return;
+    m->taken_last = wanted;
+    size_t arg = m->args->list.len;
+    for (size_t i = params->len; i-- > star && wanted;) {
+        if (!params->at[i].keyword_only || params->at[i].default_value || m->arg_of[i] >= 0)
+            continue;
+        do
+            arg--;
+        while (m->args->list.at[arg].name);
+        m->arg_of[i] = (int)arg;
+        wanted--;
+    }
+}
+
 static bool match_args(matching *m, size_t skip)
 {
     tc *tx = m->tx;
@@ -261,6 +291,7 @@ static bool match_args(matching *m, size_t skip)
         m->arg_of[i] = (int)a;
         m->taken[a] = true;
     }
+    take_last(m, skip);
     return true;
 }
 
@@ -276,7 +307,7 @@ static void infer_types(matching *m)
             if (!p->annotation || m->arg_of[i] < 0)
                 continue;
             tc_value v = m->args->list.at[m->arg_of[i]].value;
-            bool run_time = v.kind == TC_TENSOR || v.kind == TC_RT;
+            bool run_time = v.kind == TC_TENSOR || v.kind == TC_RT || v.kind == TC_RECORD;
             if (run_time == (pass == 0))
                 tc_infer(m->tx, p->annotation, v, m->scope, types, m->type_bound);
         }
@@ -370,9 +401,12 @@ static bool bind_params(matching *m, size_t skip)
         const ast_param *p = &params->at[i];
         if (p->kind == AST_PARAM_STAR) {
             tc_value rest = tc_list_new(tx, TC_TUPLE, NULL, 0);
-            size_t positional = i - skip, seen = 0;
+            size_t positional = i - skip, seen = 0, end = 0;
             for (size_t a = 0; a < m->args->list.len; a++)
-                if (!m->args->list.at[a].name && seen++ >= positional)
+                end += !m->args->list.at[a].name;
+            end -= (size_t)m->taken_last;
+            for (size_t a = 0; a < m->args->list.len; a++)
+                if (!m->args->list.at[a].name && seen++ >= positional && seen <= end)
                     tc_list_push(tx, rest.list, tc_freeze(tx, m->args->list.at[a].value, p->span));
             if (p->name)
                 tc_scope_bind(tx, m->scope, p->name, rest, p->span);
@@ -515,6 +549,34 @@ static bool args_are_compile_time(const tc_function *f, const tc_args *args)
     return !f->self || tc_is_compile_time(*f->self);
 }
 
+void tc_try_begin(tc *tx, tc_try *t)
+{
+    *t = (tc_try){.block = tx->block, .frame = tx->frame, .mark = tx->undo.len, .attempt = tx->attempt};
+    t->outermost = tx->speculating == 0;
+    t->muted = tx->diags->muted;
+    tx->block = &t->aside;
+    tx->speculating++;
+    tx->attempt = ++tx->last_attempt;
+}
+
+bool tc_try_end(tc *tx, tc_try *t)
+{
+    tx->frame = t->frame;
+    tx->speculating--;
+    tx->attempt = t->attempt;
+    tx->block = t->block;
+    tx->diags->muted = t->muted;
+    if (!tx->needs_run_time) {
+        if (t->outermost)
+            tx->undo.len = 0;
+        return true;
+    }
+    tc_undo_changes(tx, t->mark);
+    if (t->outermost)
+        tx->needs_run_time = false; // an outer attempt fails as a whole
+    return false;
+}
+
 // Tries the call as compile-time evaluation. False: it needs run-time values; nothing has happened.
 static bool attempt(tc *tx, tc_function *f, tc_args *args, tc_value *result)
 {
@@ -522,30 +584,13 @@ static bool attempt(tc *tx, tc_function *f, tc_args *args, tc_value *result)
         *result = dissolve(tx, f, args, true);
         return true;
     }
-    bool outermost = tx->speculating == 0, muted = tx->diags->muted;
-    size_t mark = tx->undo.len;
-    ir_block aside = {0}, *saved = tx->block;
-    tx->block = &aside;
-    tx->speculating++;
-    int around = tx->attempt;
-    tx->attempt = ++tx->last_attempt;
-    tc_frame *frame = tx->frame;
+    tc_try t;
+    tc_try_begin(tx, &t);
     *result = dissolve(tx, f, args, true);
-    tx->frame = frame;
-    tx->speculating--;
-    tx->attempt = around;
-    tx->block = saved;
-    tx->diags->muted = muted;
-    if (!tx->needs_run_time) {
-        if (outermost)
-            tx->undo.len = 0;
+    if (tc_try_end(tx, &t))
         return true;
-    }
-    tc_undo_changes(tx, mark);
     f->facts->needs_run_time = true;
-    if (outermost)
-        tx->needs_run_time = false; // an outer attempt fails as a whole
-    return !outermost;
+    return !t.outermost;
 }
 
 // ---- CUDA functions of their own ---------------------------------------------------------------------------------
@@ -600,8 +645,10 @@ static tc_value call_device(tc *tx, tc_function *f, tc_args *args, matching *m)
     return tc_rt(ir_read(tx->ir, tc_declare_result(tx, call, args->span), args->span));
 }
 
-static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
+static tc_value call_in_force(tc *tx, tc_function *f, tc_args *args)
 {
+    if (f->generator)
+        return tc_generator_call(tx, f, args);
     tc_function_classify(tx, f);
     if (f->facts->is_kernel)
         return tc_launch(tx, f, args);
@@ -618,7 +665,7 @@ static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
         return result;
     if (!tx->block)
         return TC_ERR(tx, HDS0104, args->span, tc_function_title(tx, f));
-    if (f->decl && !f->facts->is_instruction && !is_small(tx, f) && tx->func && tx->func->kind != IR_HOST_FUNC) {
+    if (f->decl && !f->facts->is_instruction && !is_small(tx, f) && tx->func && !tc_on_host(tx)) {
         matching m;
         if (!prepare(tx, &m, f, args))
             return tc_poison();
@@ -638,6 +685,16 @@ static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
             return r;
     }
     return dissolve(tx, f, args, false);
+}
+
+static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
+{
+    const tc_env *around = tx->env;
+    if (f->env)
+        tx->env = f->env;
+    tc_value r = call_in_force(tx, f, args);
+    tx->env = around;
+    return r;
 }
 
 static tc_value call_map(tc *tx, const tm_map *m, tc_args *args)
@@ -675,9 +732,12 @@ static tc_value convert_call(tc *tx, const ir_type *type, tc_args *args)
     }
     if (args->list.len != 1 || args->list.at[0].name)
         return TC_ERR(tx, HDS0216, args->span, tc_text(tx, tc_type(type)), 1, (long)args->list.len);
-    tc_value v = args->list.at[0].value;
+    tc_value v = tc_as_index(tx, args->list.at[0].value, args->span);
     if (tx->speculating && tc_is_number(v) && tc_wants_run_time(tx))
         return tc_poison();
+    tc_value converted;
+    if (tc_convert_hook(tx, type, v, args->span, &converted))
+        return converted;
     ir_expr *e = tc_cast(tx, v, type, args->span);
     return e ? tc_rt(e) : tc_poison();
 }

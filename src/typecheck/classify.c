@@ -4,35 +4,104 @@
 
 #include <string.h>
 
+static const ast_expr *head_of(const ast_expr *d)
+{
+    return d->kind == AST_CALL ? ((const ast_call *)d)->callee : d;
+}
+
+static const char *decorator_name(const ast_expr *d)
+{
+    const ast_expr *head = head_of(d);
+    return head->kind == AST_NAME        ? ((const ast_name *)head)->name->text
+           : head->kind == AST_ATTRIBUTE ? ((const ast_attribute *)head)->name->text
+                                         : "";
+}
+
+static bool is_name(const ast_expr *e, const char *name)
+{
+    return e->kind == AST_NAME && strcmp(((const ast_name *)e)->name->text, name) == 0;
+}
+
+bool tc_is_marker(tc *tx, const tc_scope *scope, const ast_expr *d)
+{
+    (void)tx;
+    const ast_expr *head = head_of(d);
+    const char *name = decorator_name(d);
+    bool has_name = strcmp(name, "script") == 0 || strcmp(name, "instruction") == 0 || strcmp(name, "test") == 0;
+    const tc_binding *b = head->kind == AST_NAME ? tc_scope_find(scope, ((const ast_name *)head)->name, NULL) : NULL;
+    return has_name && (!b || b->lazy_module || b->value.kind == TC_NATIVE || b->value.kind == TC_POISON);
+}
+
+static void unknown_decorator(tc *tx, const ast_expr *d)
+{
+    diag *e = tc_error(tx, HDS0220, d->span, decorator_name(d));
+    diag_help(e, "decorators are @hidet.script, @instruction(…), @test, and functions that take the one below them");
+}
+
 static void classify_decorator(tc *tx, tc_function *f, const ast_expr *d)
 {
-    const ast_expr *head = d->kind == AST_CALL ? ((const ast_call *)d)->callee : d;
-    const char *name = head->kind == AST_NAME        ? ((const ast_name *)head)->name->text
-                       : head->kind == AST_ATTRIBUTE ? ((const ast_attribute *)head)->name->text
-                                                     : "";
-    if (strcmp(name, "script") == 0) {
+    const char *name = decorator_name(d);
+    if (!tc_is_marker(tx, f->closure, d)) {
+        if (f->owner) // others have been called where the function was defined
+            unknown_decorator(tx, d);
+    } else if (strcmp(name, "script") == 0) {
         f->facts->is_script = true;
     } else if (strcmp(name, "instruction") == 0) {
         f->facts->is_instruction = true;
         if (!tc_instruction_decorator(tx, f, d->kind == AST_CALL ? (const ast_call *)d : NULL))
             f->facts->needs_run_time = true;
-    } else if (strcmp(name, "test") == 0) {
+    } else {
         f->facts->is_test = true;
         f->facts->test_call = d->kind == AST_CALL ? (const ast_call *)d : NULL;
-    } else {
-        diag *e = tc_error(tx, HDS0220, d->span, name);
-        diag_help(e, "decorators are @hidet.script, @instruction(…) and @test");
     }
+}
+
+// ---- decorators that are called ----------------------------------------------------------------------------------
+
+static tc_value decorator_value(tc *tx, const ast_expr *d)
+{
+    const ast_expr *head = head_of(d);
+    sym name = head->kind == AST_NAME ? ((const ast_name *)head)->name : NULL;
+    bool is_unknown = (name && !tc_scope_find(tx->frame->scope, name, NULL)) ||
+                      (head->kind == AST_ATTRIBUTE && is_name(((const ast_attribute *)head)->value, "hidet"));
+    if (!is_unknown)
+        return tc_eval(tx, d);
+    unknown_decorator(tx, d);
+    return tc_poison();
+}
+
+tc_value tc_decorated(tc *tx, tc_function *f)
+{
+    const ast_list *list = &f->decl->decorators;
+    tc_value v = {.kind = TC_FUNCTION, .function = f};
+    VEC(tc_value) decorators = {0};
+    VEC(src_span) spans = {0};
+    for (size_t i = 0; i < list->len; i++) {
+        const ast_expr *d = list->at[i];
+        if (!tc_is_marker(tx, tx->frame->scope, d)) {
+            VEC_PUSH(tx->arena, &decorators, decorator_value(tx, d));
+            VEC_PUSH(tx->arena, &spans, d->span);
+        } else if (i + 1 < list->len && !tc_is_marker(tx, tx->frame->scope, list->at[i + 1])) {
+            tc_error(tx, HDS0278, d->span, decorator_name(d));
+            return tc_poison();
+        }
+    }
+    for (size_t i = decorators.len; i-- > 0;)
+        v = tc_is_poison(v) ? v : tc_call_values(tx, decorators.at[i], &v, 1, spans.at[i]);
+    return v;
 }
 
 static bool launches(tc *tx, const tc_function *f);
 
-// What a name of the function's surroundings, or module.name, is; poison: something else.
+// What a name of the function's surroundings, module.name or record.method is; poison: something else.
 static tc_value named(tc *tx, const tc_function *f, const ast_expr *e)
 {
     if (e->kind == AST_ATTRIBUTE) {
         const ast_attribute *at = (const ast_attribute *)e;
         tc_value from = named(tx, f, at->value);
+        bool found = false;
+        if (from.kind == TC_RECORD)
+            return tc_record_method(tx, from, at->name, &found);
         return from.kind == TC_MODULE ? tc_attribute(tx, from, at->name, e->span, e->span) : tc_poison();
     }
     tc_binding *b = e->kind == AST_NAME ? tc_scope_find(f->closure, ((const ast_name *)e)->name, NULL) : NULL;

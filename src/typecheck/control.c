@@ -380,7 +380,7 @@ static ir_expr *steady_bound(tc *tx, ir_expr *e, const ast_list *body, src_span 
     return e;
 }
 
-static bool range_bounds(tc *tx, const tc_range *r, const ast_list *body, src_span span, ir_expr *out[3])
+bool tc_range_bounds(tc *tx, const tc_range *r, const ast_list *body, src_span span, ir_expr *out[3])
 {
     if (!r->bounds[0]) {
         tc_int bounds[3] = {r->start, r->stop, r->step};
@@ -421,7 +421,7 @@ static tc_flow range_for(tc *tx, const ast_for *s, const tc_range *r)
     }
     materialize(tx, &s->body);
     ir_expr *bounds[3];
-    if (!range_bounds(tx, r, &s->body, s->iterable->span, bounds))
+    if (!tc_range_bounds(tx, r, &s->body, s->iterable->span, bounds))
         return TC_NEXT;
     ir_stmt *loop = tc_new_stmt(tx, IR_FOR, s->head);
     loop->args = arena_dup(tx->arena, bounds, sizeof bounds);

@@ -119,6 +119,8 @@ static ir_expr *decay(tc *tx, tc_tensor *t, src_span span)
 
 ir_expr *tc_convert(tc *tx, tc_value v, const ir_type *want, src_span span, const char *what)
 {
+    if (want->kind == IR_SCALAR)
+        v = tc_as_index(tx, v, span);
     if (tc_is_poison(v))
         return NULL;
     if (v.kind == TC_TENSOR && want->kind == IR_POINTER) {
@@ -160,6 +162,8 @@ static ir_expr *cast_number(tc *tx, tc_value v, const ir_type *want, src_span sp
 
 ir_expr *tc_cast(tc *tx, tc_value v, const ir_type *want, src_span span)
 {
+    if (want->kind == IR_SCALAR)
+        v = tc_as_index(tx, v, span);
     if (tc_is_poison(v))
         return NULL;
     if (tc_is_number(v) && want->kind == IR_SCALAR) {
@@ -199,6 +203,7 @@ ir_expr *tc_cast(tc *tx, tc_value v, const ir_type *want, src_span span)
 
 ir_expr *tc_default_rt(tc *tx, tc_value v, src_span span)
 {
+    v = tc_as_index(tx, v, span);
     if (tc_is_poison(v))
         return NULL;
     const ir_type *t = tc_default_type(tx, v);
@@ -218,6 +223,7 @@ bool tc_is_index(tc_value v)
 
 ir_expr *tc_to_index(tc *tx, tc_value v, src_span span)
 {
+    v = tc_as_index(tx, v, span);
     if (tc_is_poison(v))
         return NULL;
     if (!tc_is_index(v)) {
@@ -234,6 +240,7 @@ ir_expr *tc_to_index(tc *tx, tc_value v, src_span span)
 
 ir_expr *tc_condition(tc *tx, tc_value v, src_span span)
 {
+    v = tc_as_index(tx, v, span);
     if (tc_is_poison(v))
         return NULL;
     bool truth;

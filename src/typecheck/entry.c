@@ -47,6 +47,7 @@ static ir_func *build_entry(tc *tx, tc_function *f, const char *name, ir_func_ki
     bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
     tc_scope *scope = tc_entry_scope(tx, f, bound);
     tc_builder k;
+    tx->steps = 0;
     ir_func *func = tc_build_kernel(tx, f, scope, bound, name, NULL, kind, &k, where);
     if (func)
         func->is_public = true;

@@ -418,6 +418,8 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
         tc_value v = tc_eval(tx, e->element);
         if (tc_is_poison(v))
             return false;
+        if (tx->frame->compile_time && !tc_is_compile_time(v) && tc_wants_run_time(tx))
+            return false;
         if (!e->key) {
             bool doubled = false;
             for (size_t i = 0; into.kind == TC_SET && i < into.list->len && !doubled; i++)
@@ -460,7 +462,7 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
     return true;
 }
 
-static tc_value eval_comprehension(tc *tx, const ast_comprehension *e)
+tc_value tc_comprehension(tc *tx, const ast_comprehension *e)
 {
     tc_value into =
         e->key ? tc_dict_new(tx) : tc_list_new(tx, e->node.kind == AST_SET_COMP ? TC_SET : TC_LIST, NULL, 0);
@@ -478,6 +480,7 @@ static tc_value eval_lambda(tc *tx, const ast_lambda *e)
     f->lambda = e;
     f->module = tx->frame->scope->module;
     f->closure = tx->frame->scope;
+    f->env = tx->env;
     f->facts = ARENA_NEW(tx->arena, tc_function_facts);
     tc_function_defaults(tx, f);
     return (tc_value){.kind = TC_FUNCTION, .function = f};
@@ -543,6 +546,9 @@ static tc_value eval_call(tc *tx, const ast_call *e)
     tc_value callee = tc_eval(tx, e->callee);
     if (tc_is_poison(callee))
         return callee;
+    tc_value reduced;
+    if (tc_reduce_call(tx, callee, e, &reduced))
+        return reduced;
     tc_args args = {.span = e->node.span};
     if (!eval_args(tx, e, &args))
         return tc_poison();
@@ -638,6 +644,9 @@ static tc_value range_slice(tc *tx, const tc_range *r, const ast_slice *s)
 static tc_value sequence_item(tc *tx, tc_value v, tc_value index, src_span span)
 {
     size_t len = v.kind == TC_STR ? tc_text_len(v.s) : v.list->len;
+    index = tc_as_index(tx, index, span);
+    if (tc_is_poison(index))
+        return index;
     if (index.kind == TC_RT)
         return TC_ERR(tx, HDS0139, span, tc_describe(tx, v));
     if (index.kind != TC_INT && index.kind != TC_BOOL)
@@ -702,7 +711,12 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
     case TC_RECORD: {
         bool found = false;
         tc_value r = tc_record_dunder(tx, v, "__getitem__", items, len, span, &found);
-        return found ? r : TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+        if (!found)
+            return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+        if (!v.record->elem || (r.kind != TC_RT && !tc_is_number(r)))
+            return r;
+        ir_expr *element = tc_convert(tx, r, v.record->elem, span, "element of a tensor");
+        return element ? tc_rt(element) : tc_poison();
     }
     case TC_RT:
         if (v.rt->type->kind == IR_POINTER && len != 1)
@@ -852,6 +866,8 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
     }
     case TC_RANGE: {
         const tc_range *r = v.range;
+        if (r->bounds[0] && tc_wants_run_time(tx))
+            return false;
         if (r->bounds[0])
             break;
         tc_int at = r->start;
@@ -955,7 +971,7 @@ static tc_value eval_node(tc *tx, const ast_expr *e)
     case AST_SET_COMP:
     case AST_GENERATOR:
     case AST_DICT_COMP:
-        return eval_comprehension(tx, (const ast_comprehension *)e);
+        return tc_comprehension(tx, (const ast_comprehension *)e);
     case AST_WALRUS:
         return eval_walrus(tx, AST_AS(WALRUS, walrus, e));
     case AST_SLICE:

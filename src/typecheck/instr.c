@@ -473,14 +473,14 @@ tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args)
     if (args->list.at[0].value.kind != TC_STR)
         return TC_ERR(tx, HDS0184, text_span, "the text", "str", tc_describe(tx, args->list.at[0].value));
     tc_function *f = (tc_function *)frame->function;
-    if (tx->func && tx->func->kind == IR_HOST_FUNC && (is_ptx || f->facts->scope != IR_SCOPE_THREAD)) {
+    if (tc_on_host(tx) && (is_ptx || f->facts->scope != IR_SCOPE_THREAD)) {
         diag *d = tc_error(tx, HDS0295, frame->call_span.begin ? frame->call_span : args->span,
                            arena_printf(tx->arena, "instruction '%s'", f->name->text));
         diag_label(d, f->decl->name_span, "declared here");
         return tc_poison();
     }
     if (strcmp(f->module->path, "hidet.lang.testing") == 0 &&
-        (!tx->in_test || !tx->func || tx->func->kind != IR_HOST_FUNC)) {
+        (!tx->in_test || !tc_on_host(tx))) {
         diag *d = tc_error(tx, HDS0298, frame->call_span.begin ? frame->call_span : args->span, f->name->text);
         diag_help(d, "fills and comparisons of tensors are the host's part of a test");
         return tc_poison();

@@ -9,10 +9,11 @@
 
 tc_saved tc_enter(tc *tx, ir_func *func, ir_block *block, tc_captures *captures)
 {
-    tc_saved s = {tx->func, tx->block, tx->frame, tx->region, tx->speculating, tx->captures};
+    tc_saved s = {tx->func, tx->block, tx->frame, tx->region, tx->speculating, tx->captures, tx->env};
     tx->func = func;
     tx->block = block;
     tx->captures = captures;
+    tx->env = NULL; // what an interpretation means belongs to the function in which it was made
     tx->speculating = 0;
     VEC_PUSH(tx->arena, &tx->region_stack, tx->region);
     tx->region = ++tx->next_region;
@@ -25,6 +26,7 @@ void tc_leave(tc *tx, tc_saved s)
     tx->block = s.block;
     tx->frame = s.frame;
     tx->captures = s.captures;
+    tx->env = s.env;
     tx->speculating = s.speculating;
     tx->region = VEC_POP(&tx->region_stack);
 }

@@ -26,6 +26,7 @@ typedef struct tc_saved {
     tc_frame *frame;
     int region, speculating;
     tc_captures *captures;
+    const tc_env *env;
 } tc_saved;
 
 typedef struct tc_builder {

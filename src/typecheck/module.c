@@ -23,7 +23,9 @@ static void evaluate_module(tc *tx, tc_module *m)
     ir_func *func = tx->func;
     ir_block *block = tx->block;
     int speculating = tx->speculating;
+    const tc_env *env = tx->env;
     tx->frame = &frame;
+    tx->env = NULL;
     tx->func = NULL;
     tx->block = NULL;
     tx->speculating = 0;
@@ -36,6 +38,7 @@ static void evaluate_module(tc *tx, tc_module *m)
     tx->func = func;
     tx->block = block;
     tx->speculating = speculating;
+    tx->env = env;
 }
 
 static tc_module *module_new(tc *tx, const char *path, src_file *file)

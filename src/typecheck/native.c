@@ -183,7 +183,7 @@ static tc_value special_register(tc *tx, tc_namespace ns, str n, src_span span, 
         return tc_poison();
     if (tc_wants_run_time(tx))
         return tc_poison();
-    if (!tx->func || tx->func->kind == IR_HOST_FUNC)
+    if (!tx->func || tc_on_host(tx))
         return TC_ERR(tx, HDS0285, span);
     static const ir_sreg first[] = {IR_TID_X, IR_BID_X, IR_BDIM_X, IR_GDIM_X};
     if (ns == TC_NS_BDIM && tx->func->block[axis] && tx->func->block[axis]->op == IR_OP_INT)
@@ -277,6 +277,11 @@ static tc_value class_attribute(tc *tx, tc_value v, sym name, src_span span, boo
         tc_value method = tc_record_method(tx, v, name, found);
         if (*found)
             return method;
+    }
+    if (v.kind == TC_RECORD) {
+        tc_value of_node = tc_node_attribute(tx, v, name, span, found);
+        if (*found)
+            return of_node;
     }
     *found = true;
     if (v.kind == TC_RECORD && strcmp(name->text, "nbytes") == 0) {
@@ -623,6 +628,10 @@ static tc_value float_of_text(tc *tx, str s, tc_args *args)
 static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
 {
     tc_value v = args->list.len ? args->list.at[0].value : tc_none();
+    if (k == TC_KIND_INT || k == TC_KIND_FLOAT)
+        v = tc_as_index(tx, v, args->span);
+    if (tc_is_poison(v))
+        return v;
     bool empty = !args->list.len;
     tc_value r;
     bool truth;

@@ -41,6 +41,14 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
 // strided.c: tensors with strides, bounds of sizes
 tc_value tc_native_strided(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_at_least(tc *tx, const tc_native *self, tc_args *args);
+// interpret.c: interpretations of definitions, reduce.c: reductions of known sequences
+tc_value tc_native_interpreted(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_dry_run(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_compute(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_operator(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_reduce(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_prod(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_arg(tc *tx, const tc_native *self, tc_args *args);
 // native_tma.c: tensor maps
 tc_value tc_native_tensor_map(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_tensor_map_attribute(tc *tx, tc_value v, str name, bool *found);

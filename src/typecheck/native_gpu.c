@@ -427,8 +427,8 @@ static tc_value run_grid(tc *tx, const tc_native *self, tc_args *args)
             for (size_t k = 0; k < a->value.list->len && g->rank < TM_MAX_RANK; k++)
                 g->extents[g->rank++] = a->value.list->at[k];
             g->as_tuple = true;
-        } else if (tc_is_index(a->value) && g->rank < TM_MAX_RANK) {
-            g->extents[g->rank++] = a->value;
+        } else if ((tc_is_index(a->value) || tc_has_index(tx, a->value)) && g->rank < TM_MAX_RANK) {
+            g->extents[g->rank++] = tc_as_index(tx, a->value, a->span);
         } else {
             return TC_ERR(tx, HDS0113, a->span, tc_describe(tx, a->value));
         }
@@ -465,6 +465,10 @@ const tc_native tc_native_gpu[] = {
     {"address", run_address, 1, 1, "value", 0},
     {"deref", run_deref, 1, 2, "pointer type", 0},
     {"vectorize", run_vectorize, 2, 2, "dtype lanes", 0},
+    {"compute", tc_native_compute, 2, 2, "shape element", 0},
+    {"dry_run", tc_native_dry_run, 1, 1, "f", 0},
+    {"interpreted", tc_native_interpreted, 2, -1, NULL, 0},
+    {"operator", tc_native_operator, 1, 1, "definition", 0},
     {"grid", run_grid, 1, -1, NULL, 0},
     {"instruction", run_decorator, 0, -1, NULL, 0},
     {"test", run_decorator, 0, -1, NULL, 0},

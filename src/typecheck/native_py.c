@@ -18,6 +18,9 @@ static tc_value run_range(tc *tx, const tc_native *self, tc_args *args)
         parts[i] = args->list.at[i].value;
     bool known = true;
     for (int i = 0; i < 3; i++) {
+        parts[i] = tc_as_index(tx, parts[i], args->span);
+        if (tc_is_poison(parts[i]))
+            return tc_poison();
         if (!tc_is_index(parts[i]))
             return TC_ERR(tx, HDS0113, args->span, tc_describe(tx, parts[i]));
         known &= parts[i].kind != TC_RT;
@@ -132,7 +135,7 @@ static tc_value run_min_max(tc *tx, const tc_native *self, tc_args *args)
 static tc_value run_abs(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
-    tc_value v = args->list.at[0].value;
+    tc_value v = tc_as_index(tx, args->list.at[0].value, args->span);
     if (v.kind == TC_FLOAT)
         return tc_float(fabs(v.f));
     if (v.kind == TC_INT || v.kind == TC_BOOL)
@@ -532,6 +535,10 @@ const tc_native tc_native_python[] = {
     {"sum", run_sum, 1, 2, "iterable start", 0},
     {"any", run_any_all, 1, 1, NULL, 0},
     {"all", run_any_all, 1, 1, NULL, 1},
+    {"prod", tc_native_prod, 1, 1, "iterable", 0},
+    {"argmin", tc_native_arg, 1, 1, "iterable", 0},
+    {"argmax", tc_native_arg, 1, 1, "iterable", 1},
+    {"reduce", tc_native_reduce, 3, 3, "combine identity iterable", 0},
     {"sorted", run_sorted, 1, 3, "iterable key reverse", 0},
     {"reversed", run_reversed, 1, 1, NULL, 0},
     {"enumerate", run_enumerate, 1, 2, "iterable start", 0},

@@ -515,6 +515,14 @@ static bool is_register_tensor(tc_value v)
     return v.kind == TC_TENSOR && v.tensor->map;
 }
 
+// Records that stand for integers become these. False after an error.
+static bool both_indices(tc *tx, tc_value *a, tc_value *b, src_span span)
+{
+    *a = tc_as_index(tx, *a, span);
+    *b = tc_as_index(tx, *b, span);
+    return !tc_is_poison(*a) && !tc_is_poison(*b);
+}
+
 tc_value tc_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
 {
     if (tc_is_poison(a) || tc_is_poison(b))
@@ -522,6 +530,8 @@ tc_value tc_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
     tc_value result;
     if ((a.kind == TC_RECORD || b.kind == TC_RECORD) && dunder_binary(tx, op, a, b, span, &result))
         return result;
+    if (!both_indices(tx, &a, &b, span))
+        return tc_poison();
     if (is_register_tensor(a) || is_register_tensor(b))
         return tensor_binary(tx, op, a, b, span);
     if (a.kind == TC_RT || b.kind == TC_RT)
@@ -588,14 +598,17 @@ tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
 {
     if (tc_is_poison(a))
         return a;
-    if (a.kind == TC_RT)
-        return rt_unary(tx, op, a, span);
     if (a.kind == TC_RECORD && op != AST_OP_NOT) {
         bool found = false;
         tc_value r = tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", dunder_of(op)), NULL, 0, span, &found);
         if (found)
             return r;
     }
+    a = tc_as_index(tx, a, span);
+    if (tc_is_poison(a))
+        return a;
+    if (a.kind == TC_RT)
+        return rt_unary(tx, op, a, span);
     bool truth;
     if (op == AST_OP_NOT && tc_truth(a, &truth))
         return tc_bool(!truth);
@@ -783,6 +796,9 @@ tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
         tc_value in = contains(tx, a, b, span);
         return op == AST_OP_IN ? in : tc_unary(tx, AST_OP_NOT, in, span);
     }
+    bool is_identity = op == AST_OP_IS || op == AST_OP_IS_NOT || a.kind == TC_NONE || b.kind == TC_NONE;
+    if (!is_identity && !both_indices(tx, &a, &b, span))
+        return tc_poison();
     if (a.kind == TC_RT || b.kind == TC_RT)
         return rt_compare(tx, op, a, b, span);
     bool equates = op == AST_OP_EQ || op == AST_OP_NE;
@@ -804,7 +820,7 @@ tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
 
 tc_value tc_min_max(tc *tx, bool is_max, tc_value a, tc_value b, src_span span)
 {
-    if (tc_is_poison(a) || tc_is_poison(b))
+    if (tc_is_poison(a) || tc_is_poison(b) || !both_indices(tx, &a, &b, span))
         return tc_poison();
     if (a.kind != TC_RT && b.kind != TC_RT) {
         tc_value less = tc_compare(tx, AST_OP_LT, is_max ? a : b, is_max ? b : a, span);

@@ -270,6 +270,7 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args)
     instance->closure = types;
     tc_record *r = ARENA_NEW(tx->arena, tc_record);
     r->class = instance;
+    r->env = tx->env;
     r->fields = ARENA_ARRAY(tx->arena, tc_value, c->field_count + 1);
     if (!fill_fields(&k, r))
         return tc_poison();
@@ -292,6 +293,8 @@ tc_value tc_record_copy(tc *tx, tc_value v, src_span span)
     const tc_record *from = v.record;
     tc_record *r = ARENA_NEW(tx->arena, tc_record);
     r->class = from->class;
+    r->env = from->env;
+    r->elem = from->elem;
     r->fields = ARENA_ARRAY(tx->arena, tc_value, from->class->field_count + 1);
     for (int i = 0; i < from->class->field_count; i++) {
         tc_value f = from->fields[i];
@@ -369,6 +372,7 @@ tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found)
     tc_function *bound = arena_dup(tx->arena, f, sizeof *f);
     bound->self = arena_dup(tx->arena, &v, sizeof v);
     bound->closure = v.record->class->closure;
+    bound->env = v.record->env;
     return (tc_value){.kind = TC_FUNCTION, .function = bound};
 }
 

@@ -475,10 +475,13 @@ static bool exec_ann_assign(tc *tx, const ast_ann_assign *s)
         if (tx->frame->compile_time && tc_wants_run_time(tx))
             return false;
         tx->value_span = s->value ? s->value->span : (src_span){0};
-        ir_expr *init = s->value ? tc_convert(tx, v, annotation.type, s->value->span, "value") : NULL;
+        const ir_type *type = annotation.type;
+        if (s->value && tc_convert_hook(tx, type, v, s->value->span, &v) && tc_default_type(tx, v))
+            type = tc_default_type(tx, v);
+        ir_expr *init = s->value ? tc_convert(tx, v, type, s->value->span, "value") : NULL;
         if (s->value && !init)
             return false;
-        ir_var *var = tc_declare(tx, name->text, annotation.type, init, s->node.span);
+        ir_var *var = tc_declare(tx, name->text, type, init, s->node.span);
         if (!init)
             var->is_mutable = true;
         tc_binding *b =
@@ -614,7 +617,7 @@ static bool exec_assert(tc *tx, const ast_assert *s)
             tc_error(tx, HDS0158, s->message->span, tc_describe(tx, message));
         return false;
     }
-    if (tx->in_test && tx->func && tx->func->kind == IR_HOST_FUNC && !tx->speculating)
+    if (tx->in_test && tc_on_host(tx) && !tx->speculating)
         explain_assert(tx, s, condition);
     ir_stmt *a = tc_new_stmt(tx, IR_ASSERT, s->node.span);
     a->value = condition;
@@ -679,8 +682,9 @@ static bool exec_function(tc *tx, const ast_function *f)
         return false;
     tc_function *value = tc_function_new(tx, f, tx->frame->scope, tx->frame->scope->module);
     tc_function_defaults(tx, value);
-    tc_scope_bind(tx, tx->frame->scope, f->name, (tc_value){.kind = TC_FUNCTION, .function = value}, f->name_span);
-    return true;
+    tc_value made = tc_decorated(tx, value);
+    tc_scope_bind(tx, tx->frame->scope, f->name, made, f->name_span);
+    return !tc_is_poison(made);
 }
 
 static bool exec_class(tc *tx, const ast_class *c)

@@ -20,6 +20,7 @@ typedef struct tc_module tc_module;
 typedef struct tc_args tc_args;
 typedef struct tc_native tc_native;
 typedef struct tc_frame tc_frame;
+typedef struct tc_generator tc_generator;
 
 typedef __int128 tc_int;
 
@@ -198,6 +199,12 @@ struct tc_tensor {
 
 // ---- functions, classes, modules ---------------------------------------------------------------------------------
 
+// What elements, reductions and nodes mean: interpret.c, Note [interpretations].
+typedef struct tc_env {
+    tc_value handler; // a record; NONE: no interpretation, whatever is in force around
+    const struct tc_env *outer;
+} tc_env;
+
 struct tc_function {
     uint32_t id;
     sym name;                 // NULL: lambda
@@ -211,6 +218,8 @@ struct tc_function {
     tc_value *bound_values;
     int bound_count;
     tc_value *defaults; // by parameter: its known default, as it was where the function was defined; poison: none
+    const tc_env *env;             // in force where it was made, and so when it is called; NULL: that of the call
+    const tc_generator *generator; // the elements of a generator by their places, instead of a body; else NULL
     // facts found once per declaration (shared by copies that bind parameters)
     struct tc_function_facts *facts;
 };
@@ -257,7 +266,9 @@ struct tc_class {
 
 struct tc_record {
     tc_class *class;
-    tc_value *fields; // RT fields: VAR of the field's own variable
+    tc_value *fields;    // RT fields: VAR of the field's own variable
+    const tc_env *env;   // in force where it was made, and so in its methods; NULL: that of the call
+    const ir_type *elem; // of a record that stands for a tensor: the type of its elements, if an annotation has said it
 };
 
 struct tc_module {
@@ -397,12 +408,20 @@ struct tc {
     map entry_names; // those that entries have or will have: no other function takes one
     uint32_t next_id;
     bool attrs_allowed;
+    const tc_env *env; // the interpretation in force; NULL: none so far
     bool in_test; // host code is a test's: elements can be read and written there
+    bool dry_run; // code is looked at as a kernel's, and not kept
     src_span value_span; // right side of the assignment under way; nowhere outside of one
     // captures of the kernel being written from a host function
     struct tc_captures *captures;
     VEC(bool) define_used;
 };
+
+// Whether code is being written that the host runs.
+static inline bool tc_on_host(const tc *tx)
+{
+    return tx->func && tx->func->kind == IR_HOST_FUNC && !tx->dry_run;
+}
 
 typedef struct tc_captures {
     map vars;            // host ir_var* -> kernel ir_var*
@@ -546,6 +565,42 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out); // compile-tim
 tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at);
 tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_span span);
 
+// The items of a comprehension, as a list, set or dict; poison after an error.
+tc_value tc_comprehension(tc *tx, const ast_comprehension *e);
+
+// reduce.c
+typedef enum tc_reduction {
+    TC_REDUCE_SUM,
+    TC_REDUCE_PROD,
+    TC_REDUCE_MAX,
+    TC_REDUCE_MIN,
+    TC_REDUCE_ANY,
+    TC_REDUCE_ALL,
+    TC_REDUCE_ARGMAX,
+    TC_REDUCE_ARGMIN,
+    TC_REDUCE_CUSTOM, // reduce(combine, identity, …)
+} tc_reduction;
+// A call of sum(…), reduce(…) and their kin with a generator whose elements are run-time values; false: it is none.
+bool tc_reduce_call(tc *tx, tc_value callee, const ast_call *e, tc_value *out);
+tc_value tc_generator_call(tc *tx, tc_function *f, tc_args *args);
+
+// interpret.c
+// Calls the method of the handler in force, or of the next one around it that has such a method; false: there is none.
+bool tc_handler_call(tc *tx, const char *name, const tc_value *args, size_t len, src_span span, tc_value *out);
+bool tc_load_hook(tc *tx, tc_tensor *t, const tc_list *items, src_span span, tc_value *out);
+// What the handler in force makes of T(v), where T is a scalar type; false: there is none.
+bool tc_convert_hook(tc *tx, const ir_type *type, tc_value v, src_span span, tc_value *out);
+bool tc_handles(tc *tx, const char *name); // whether a handler in force has such a method
+extern const tc_env tc_no_interpretation;
+// The integer that a record with '__index__' stands for; other values as they are; poison after an error.
+tc_value tc_as_index(tc *tx, tc_value v, src_span span);
+bool tc_has_index(tc *tx, tc_value v);
+// A record with a shape and '__getitem__' as a tensor of that shape, without memory; NULL: it is none. The element type
+// is NULL where nothing has told it.
+tc_tensor *tc_node_tensor(tc *tx, tc_value v);
+tc_value tc_node_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);
+tc_value tc_node_of_type(tc *tx, tc_value v, const ir_type *elem);
+
 // stmt.c
 tc_flow tc_exec_list(tc *tx, const ast_list *list);
 tc_flow tc_exec(tc *tx, const ast_stmt *s);
@@ -559,8 +614,21 @@ tc_flow tc_exec_for(tc *tx, const ast_for *s);
 tc_flow tc_exec_while(tc *tx, const ast_while *s);
 tc_flow tc_exec_with(tc *tx, const ast_with *s);
 tc_flow tc_exec_return(tc *tx, const ast_return *s);
+// Start, stop and step of a loop over the range, of one type. [body]: what could change them. False after an error.
+bool tc_range_bounds(tc *tx, const tc_range *r, const ast_list *body, src_span span, ir_expr *out[3]);
 
 // call.c
+// An attempt to evaluate something while compiling. It ends with false if that needs run-time values: then nothing has
+// happened. Errors are reported as ever.
+typedef struct tc_try {
+    ir_block aside, *block;
+    tc_frame *frame;
+    size_t mark;
+    int attempt;
+    bool muted, outermost;
+} tc_try;
+void tc_try_begin(tc *tx, tc_try *t);
+bool tc_try_end(tc *tx, tc_try *t);
 tc_value tc_call(tc *tx, tc_value callee, tc_args *args);
 tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span);
 tc_function *tc_function_new(tc *tx, const ast_function *decl, tc_scope *closure, tc_module *module);
@@ -573,6 +641,10 @@ bool tc_bind_type_params(tc *tx, const ast_type_params *params, const tc_functio
 bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope, src_span span);
 // classify.c
 void tc_function_classify(tc *tx, tc_function *f);
+// Whether the decorator says what kind of function stands below it (script, instruction, test); others are called.
+bool tc_is_marker(tc *tx, const tc_scope *scope, const ast_expr *d);
+// What the name of a function stands for: what its decorators make of it.
+tc_value tc_decorated(tc *tx, tc_function *f);
 // attributes.c
 bool tc_exec_attribute(tc *tx, const ast_attribute *target, tc_value v, src_span span, bool *is_attrs);
 // kernel.c

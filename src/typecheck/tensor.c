@@ -191,15 +191,15 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
     if (type->is_strided && kind != IR_VAR_PARAM)
         return strided_local(tx, type, span);
     tc_tensor_type local = *type;
-    if (needs_storage && local.space == IR_GLOBAL && tx->func && tx->func->kind != IR_HOST_FUNC)
+    if (needs_storage && local.space == IR_GLOBAL && tx->func && !tc_on_host(tx))
         local.space = IR_REGISTER;
-    if (needs_storage && local.space != IR_GLOBAL && tx->func && tx->func->kind == IR_HOST_FUNC) {
+    if (needs_storage && local.space != IR_GLOBAL && tc_on_host(tx)) {
         diag *d = tc_error(tx, HDS0295, span, local.space == IR_SHARED ? "shared memory" : "a register tensor");
         diag_help(d, "on the host, write tensor(%s, shape)", tc_text(tx, tc_type(local.elem)));
         return tc_poison();
     }
     int64_t shape[TM_MAX_RANK];
-    if (needs_storage && !local.map && !static_shape(&local, shape) && !(tx->func && tx->func->kind == IR_HOST_FUNC))
+    if (needs_storage && !local.map && !static_shape(&local, shape) && !tc_on_host(tx))
         return open_shape(tx, &local, span);
     ir_tensor *info = tensor_info(tx, &local, worker, align, span);
     if (!info)
@@ -252,7 +252,8 @@ bool tc_tensor_check_indices(tc *tx, const tc_tensor *t, const ast_subscript *at
     for (size_t i = 0; i < items->len && (int)i < t->rank; i++) {
         if (at->items.at[i]->kind == AST_STARRED)
             return true;
-        if (items->at[i].kind != TC_TUPLE && !check_index(tx, t, (int)i, items->at[i], false, at->items.at[i]->span))
+        bool is_number = items->at[i].kind != TC_TUPLE && !tc_has_index(tx, items->at[i]);
+        if (is_number && !check_index(tx, t, (int)i, items->at[i], false, at->items.at[i]->span))
             return false;
     }
     return true;
@@ -279,13 +280,16 @@ static ir_expr **base_indices(tc *tx, const tc_tensor *t, tc_value *idx, size_t 
         tc_error(tx, HDS0191, span, t->base->name, t->rank, (long)len);
         return NULL;
     }
-    for (size_t i = 0; i < len; i++)
-        if (!check_index(tx, t, (int)i, idx[i], guarded, span))
+    tc_value numbers[TM_MAX_RANK];
+    for (size_t i = 0; i < len; i++) {
+        numbers[i] = tc_as_index(tx, idx[i], span);
+        if (!check_index(tx, t, (int)i, numbers[i], guarded, span))
             return NULL;
+    }
     int rank = t->base->tensor->rank;
     ir_expr **out = ARENA_ARRAY(tx->arena, ir_expr *, rank ? rank : 1);
     for (int d = 0; d < rank; d++)
-        out[d] = base_index(tx, t, d, idx, len, span);
+        out[d] = base_index(tx, t, d, numbers, len, span);
     return out;
 }
 
@@ -433,6 +437,8 @@ static bool add_slice(view_builder *vb, int dim, const ast_slice *s)
     }
     tc_value start = s->start ? tc_eval(tx, s->start) : tc_of_int(0);
     tc_value stop = s->stop ? tc_eval(tx, s->stop) : vb->from->shape[dim];
+    start = tc_as_index(tx, start, s->node.span);
+    stop = tc_as_index(tx, stop, s->node.span);
     if (!tc_is_index(start) || !tc_is_index(stop)) {
         if (!tc_is_poison(start) && !tc_is_poison(stop))
             tc_error(tx, HDS0113, s->node.span, tc_describe(tx, tc_is_index(start) ? stop : start));
@@ -536,7 +542,7 @@ static tc_value slice_view(tc *tx, tc_tensor *t, const ast_subscript *at)
                 return tc_poison();
             continue;
         }
-        vb.start[d] = tc_eval(tx, item);
+        vb.start[d] = tc_as_index(tx, tc_eval(tx, item), item->span);
         vb.fixed[d] = true;
         if (!check_index(tx, t, d, vb.start[d], false, item->span))
             return tc_poison();
@@ -558,6 +564,9 @@ tc_value tc_tensor_index(tc *tx, tc_tensor *t, const ast_subscript *at)
         return tc_poison();
     if (items.len == 1 && items.at[0].kind == TC_TUPLE)
         items = *items.at[0].list;
+    tc_value given;
+    if (tc_load_hook(tx, t, &items, at->node.span, &given))
+        return given;
     return tc_tensor_load(tx, t, items.at, items.len, NULL, at->node.span);
 }
 

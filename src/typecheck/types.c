@@ -129,6 +129,8 @@ static void bind_param(inference *in, int i, tc_value v)
 
 static void infer_type(inference *in, const ast_expr *annotation, const ir_type *type)
 {
+    if (!type)
+        return; // a node whose elements nobody has given a type
     int i = param_index(in->params, annotation);
     if (i >= 0)
         bind_param(in, i, tc_type(type));
@@ -265,6 +267,11 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
     annotation = chosen_annotation(&in, annotation);
     if (!annotation)
         return true;
+    tc_tensor *node = annotation->kind == AST_SUBSCRIPT ? tc_node_tensor(tx, actual) : NULL;
+    if (node) {
+        infer_tensor(&in, AST_AS(SUBSCRIPT, subscript, annotation), (tc_value){.kind = TC_TENSOR, .tensor = node});
+        return true;
+    }
     int i = param_index(params, annotation);
     if (i >= 0) {
         if (actual.kind == TC_TENSOR)
@@ -367,7 +374,13 @@ static bool kind_accepts(tc_kind_name k, tc_value v)
 
 static tc_value conform_kind(tc *tx, tc_value v, tc_kind_name k, const char *what, src_span span)
 {
-    if (!kind_accepts(k, v))
+    if (k == TC_KIND_INT || k == TC_KIND_FLOAT)
+        v = tc_as_index(tx, v, span);
+    if (tc_is_poison(v))
+        return v;
+    bool is_callable = k == TC_KIND_FUNCTION && v.kind == TC_RECORD && tc_is_compile_time(v) &&
+                       map_get_ptr(&v.record->class->methods, sym_of(tx->syms, "__call__"));
+    if (!kind_accepts(k, v) && !is_callable)
         return TC_ERR(tx, HDS0184, span, what, tc_kind_texts[k], tc_describe(tx, v));
     if (k == TC_KIND_FLOAT && v.kind != TC_RT)
         return tc_float(v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i);
@@ -390,13 +403,40 @@ static tc_value tensor_mismatch(tc *tx, tc_value v, const tc_tensor_type *want, 
     return tc_poison();
 }
 
+// Where a handler says what conversions are, floats need not be of the type that is written.
+static bool converts_elements(tc *tx, const ir_type *have, const ir_type *want)
+{
+    return have->kind == IR_SCALAR && want->kind == IR_SCALAR && dt_is_float(have->scalar) &&
+           dt_is_float(want->scalar) && tc_handles(tx, "convert");
+}
+
+// A record that stands for a tensor: of this shape, and from now on of this element type.
+static tc_value conform_node(tc *tx, tc_value v, const tc_tensor *t, const tc_tensor_type *want, const char *what,
+                             src_span span)
+{
+    const ir_type *elem = t->base->tensor->elem;
+    if (want->map || want->is_strided || want->layout || want->space != IR_GLOBAL)
+        return tensor_mismatch(tx, v, want, what, span, "a record that stands for a tensor has no memory");
+    if (elem && elem != want->elem && !converts_elements(tx, elem, want->elem))
+        return tensor_mismatch(tx, v, want, what, span, "the element types differ");
+    if (t->rank != want->rank)
+        return tensor_mismatch(tx, v, want, what, span, "the ranks differ");
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i].kind == TC_INT && want->shape[i].kind == TC_INT && t->shape[i].i != want->shape[i].i)
+            return tensor_mismatch(tx, v, want, what, span, arena_printf(tx->arena, "dimension %d differs", i));
+    return elem ? v : tc_node_of_type(tx, v, want->elem);
+}
+
 static tc_value conform_tensor(tc *tx, tc_value v, const tc_tensor_type *want, const char *what, src_span span)
 {
+    const tc_tensor *node = tc_node_tensor(tx, v);
+    if (node)
+        return conform_node(tx, v, node, want, what, span);
     if (v.kind != TC_TENSOR)
         return tensor_mismatch(tx, v, want, what, span, NULL);
     tc_tensor *t = v.tensor;
     const ir_tensor *base = t->base->tensor;
-    if (base->elem != want->elem)
+    if (base->elem != want->elem && !converts_elements(tx, base->elem, want->elem))
         return tensor_mismatch(tx, v, want, what, span, "the element types differ");
     if (t->rank != want->rank)
         return tensor_mismatch(tx, v, want, what, span, "the ranks differ");
@@ -435,6 +475,9 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
         }
         if (any_space && v.kind == TC_RT && v.rt->type->kind == IR_POINTER && v.rt->type->elem == annotation.type->elem)
             return v;
+        tc_value converted;
+        if (tc_convert_hook(tx, annotation.type, v, span, &converted))
+            return converted;
         ir_expr *e = tc_convert(tx, v, annotation.type, span, what);
         return e ? tc_rt(e) : tc_poison();
     }

@@ -80,7 +80,7 @@ void tc_undo_changes(tc *tx, size_t mark)
 static bool is_open(tc *tx, tc_value container, src_span span)
 {
     int region = container.kind == TC_DICT ? container.dict->region : container.list->region;
-    if (!tx->block || !region || region == tx->region)
+    if (!tx->block || !region || region == tx->region || tx->dry_run) // nothing of a dry run happens at run time
         return true;
     diag *d = tc_error(tx, HDS0238, span, tc_describe(tx, container));
     diag_help(
@@ -252,6 +252,31 @@ static bool ranges_equal(const tc_range *a, const tc_range *b)
            (len < 2 || a->step == b->step);
 }
 
+static bool exprs_equal(const ir_expr *a, const ir_expr *b)
+{
+    return a == b || (a && b && ir_expr_equal(a, b));
+}
+
+// The same elements in the same order: of the same tensor, from the same offsets on, with the same shape.
+static bool tensors_equal(const tc_tensor *a, const tc_tensor *b)
+{
+    if (a == b)
+        return true;
+    if (a->base != b->base || a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++) {
+        bool known = a->shape[i].kind != TC_RT && b->shape[i].kind != TC_RT;
+        bool same = known ? tc_equal(a->shape[i], b->shape[i])
+                          : a->shape[i].kind == b->shape[i].kind && exprs_equal(a->shape[i].rt, b->shape[i].rt);
+        if (!same)
+            return false;
+    }
+    for (int d = 0; d < a->base->tensor->rank; d++)
+        if (a->dim_of[d] != b->dim_of[d] || !exprs_equal(a->offset[d], b->offset[d]))
+            return false;
+    return true;
+}
+
 bool tc_equal(tc_value a, tc_value b)
 {
     if (tc_is_number(a) && tc_is_number(b)) {
@@ -326,7 +351,7 @@ bool tc_equal(tc_value a, tc_value b)
     case TC_SCOPE_NAME:
         return a.scope_name == b.scope_name;
     case TC_TENSOR:
-        return a.tensor == b.tensor;
+        return tensors_equal(a.tensor, b.tensor);
     case TC_TENSOR_MAP:
         return a.tensor_map == b.tensor_map;
     case TC_RECORD:

@@ -157,7 +157,7 @@ static bool is_first_larger(float a, float b)
 static sim_step run_choose(sim_warp *w, const sim_use *use)
 {
     const sim_operand *a = &use->operands[0], *b = &use->operands[1], *r = &use->result;
-    bool is_max = strcmp(use->intrin->name, "max2") == 0;
+    bool is_max = use->intrin->name[1] == 'a', keeps_nan = strcmp(use->intrin->name, "max_or_nan") == 0;
     for (int i = 0; i < r->count; i++) {
         uint32_t cells[2] = {sim_element_cell(a, i), sim_element_cell(b, i)};
         uint32_t bits = w->poison[cells[0]] | w->poison[cells[1]];
@@ -165,6 +165,8 @@ static sim_step run_choose(sim_warp *w, const sim_use *use)
         SIM_EACH(lane, w->active) {
             float x = load_float(w, a, i, lane), y = load_float(w, b, i, lane);
             bool first = x == x && (y != y || (is_max ? is_first_larger(x, y) : !is_first_larger(x, y)));
+            if (keeps_nan && (x != x || y != y))
+                first = x != x;
             sim_field f = SIM_FIELD_NOTHING;
             if (w->field)
                 f = (is_max ? sim_field_max : sim_field_min)(sim_field_element(w, a, i, lane), (double)x,
@@ -202,5 +204,6 @@ const sim_model sim_models_fast[] = {
     {"fma2_bf16", run_fma2, NULL, false},
     {"max2", run_choose, NULL, false},
     {"min2", run_choose, NULL, false},
+    {"max_or_nan", run_choose, NULL, false},
     {NULL, NULL, NULL, false},
 };

@@ -1,0 +1,342 @@
+// Interpretations: what elements, nodes, reductions and conversions of a definition mean while a handler is in force.
+// Records that stand for integers, and for tensors. See Note [interpretations].
+#include "typecheck/native.h"
+
+#include <string.h>
+
+const tc_env tc_no_interpretation = {.handler = {.kind = TC_NONE}};
+
+// ---- handlers ----------------------------------------------------------------------------------------------------
+
+bool tc_handler_call(tc *tx, const char *name, const tc_value *args, size_t len, src_span span, tc_value *out)
+{
+    for (const tc_env *e = tx->env; e && e->handler.kind == TC_RECORD; e = e->outer) {
+        bool found = false;
+        tc_value method = tc_record_method(tx, e->handler, sym_of(tx->syms, name), &found);
+        if (!found)
+            continue;
+        method.function->env = e->outer ? e->outer : &tc_no_interpretation;
+        *out = tc_call_values(tx, method, args, len, span);
+        return true;
+    }
+    return false;
+}
+
+bool tc_handles(tc *tx, const char *name)
+{
+    if (!tx->env)
+        return false;
+    sym wanted = sym_of(tx->syms, name);
+    for (const tc_env *e = tx->env; e && e->handler.kind == TC_RECORD; e = e->outer)
+        if (map_get_ptr(&e->handler.record->class->methods, wanted))
+            return true;
+    return false;
+}
+
+bool tc_convert_hook(tc *tx, const ir_type *type, tc_value v, src_span span, tc_value *out)
+{
+    bool is_number = v.kind == TC_RT ? v.rt->type->kind == IR_SCALAR : tc_is_number(v);
+    if (type->kind != IR_SCALAR || !is_number || !tc_handles(tx, "convert"))
+        return false;
+    tc_value args[2] = {tc_type(type), v};
+    tc_handler_call(tx, "convert", args, 2, span, out);
+    if (!tc_is_poison(*out) && !tc_default_type(tx, *out)) {
+        diag *d = tc_error(tx, HDS0112, span, tc_describe(tx, *out));
+        diag_help(d, "what the handler's 'convert' gives is the converted number");
+        *out = tc_poison();
+    }
+    return true;
+}
+
+bool tc_load_hook(tc *tx, tc_tensor *t, const tc_list *items, src_span span, tc_value *out)
+{
+    if (!tx->env || t->base->tensor->space != IR_GLOBAL || (int)items->len != t->rank)
+        return false;
+    tc_value args[2] = {{.kind = TC_TENSOR, .tensor = t}, tc_list_new(tx, TC_TUPLE, items->at, items->len)};
+    if (!tc_handler_call(tx, "load", args, 2, span, out))
+        return false;
+    if (!tc_is_poison(*out) && !tc_default_type(tx, *out)) {
+        diag *d = tc_error(tx, HDS0112, span, tc_describe(tx, *out));
+        diag_help(d, "what the handler's 'load' gives is the element of the tensor");
+        *out = tc_poison();
+    }
+    return true;
+}
+
+// The function that a value is when it is called, with the environment [env] in force; other callables as they are.
+static tc_value under(tc *tx, tc_value f, const tc_env *env)
+{
+    bool found = false;
+    if (f.kind == TC_RECORD)
+        f = tc_record_method(tx, f, sym_of(tx->syms, "__call__"), &found);
+    if (f.kind == TC_FUNCTION) {
+        f.function = arena_dup(tx->arena, f.function, sizeof *f.function);
+        f.function->env = env;
+    }
+    return f;
+}
+
+static bool is_callable(tc *tx, tc_value v)
+{
+    bool found = tc_is_of_kind(TC_KIND_FUNCTION, v) || v.kind == TC_CLASS;
+    if (v.kind == TC_RECORD)
+        tc_record_method(tx, v, sym_of(tx->syms, "__call__"), &found);
+    return found;
+}
+
+tc_value tc_native_interpreted(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_args rest = {.span = args->span};
+    tc_value head[2];
+    size_t given = 0;
+    for (size_t i = 0; i < args->list.len; i++) {
+        if (given < 2 && !args->list.at[i].name)
+            head[given++] = args->list.at[i].value;
+        else
+            VEC_PUSH(tx->arena, &rest.list, args->list.at[i]);
+    }
+    if (given < 2)
+        return TC_ERR(tx, HDS0213, args->span, self->name, given ? "f" : "handler");
+    if (head[0].kind != TC_RECORD && head[0].kind != TC_NONE)
+        return TC_ERR(tx, HDS0184, args->list.at[0].span, "the handler", "record", tc_describe(tx, head[0]));
+    if (!is_callable(tx, head[1]))
+        return TC_ERR(tx, HDS0184, args->list.at[1].span, "what is interpreted", "function", tc_describe(tx, head[1]));
+    tc_env *env = ARENA_NEW(tx->arena, tc_env);
+    *env = (tc_env){.handler = head[0], .outer = tx->env};
+    const tc_env *around = tx->env, *in_force = head[0].kind == TC_NONE ? &tc_no_interpretation : env;
+    tx->env = in_force;
+    tc_value r = tc_call(tx, under(tx, head[1], in_force), &rest);
+    tx->env = around;
+    return r;
+}
+
+// What a definition does, for a handler that takes notes: statements go to a block that nobody keeps.
+tc_value tc_native_dry_run(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_args none = {.span = args->span};
+    tc_value f = args->list.at[0].value;
+    if (!is_callable(tx, f))
+        return TC_ERR(tx, HDS0184, args->list.at[0].span, "what is run", "function", tc_describe(tx, f));
+    if (!tx->func) // while a module is read there is no code anyway
+        return tc_call(tx, f, &none);
+    ir_block aside = {0}, *kept = tx->block;
+    bool around = tx->dry_run;
+    tx->block = &aside;
+    tx->dry_run = true;
+    tc_value r = tc_call(tx, f, &none);
+    tx->block = kept;
+    tx->dry_run = around;
+    return tc_is_poison(r) || tc_is_compile_time(r) ? r : tc_none();
+}
+
+// ---- nodes -------------------------------------------------------------------------------------------------------
+
+typedef struct loops {
+    tc *tx;
+    ir_stmt *outer, *inner; // NULL: of rank 0, none
+    tc_value places[TM_MAX_RANK];
+    int rank;
+} loops;
+
+static bool make_loops(loops *l, const tc_list *shape, src_span span)
+{
+    tc *tx = l->tx;
+    l->rank = (int)shape->len;
+    for (int i = 0; i < l->rank; i++) {
+        ir_expr *extent = tc_to_index(tx, shape->at[i], span);
+        if (!extent)
+            return false;
+        ir_stmt *loop = tc_new_stmt(tx, IR_FOR, span);
+        dtype t = extent->type->scalar;
+        ir_expr *bounds[3] = {ir_int(tx->ir, t, 0), extent, ir_int(tx->ir, t, 1)};
+        loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
+        loop->arg_count = 3;
+        loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, arena_printf(tx->arena, "i%d", i), extent->type, span);
+        l->places[i] = tc_rt(ir_read(tx->ir, loop->var, span));
+        if (l->inner)
+            ir_append(tx->ir, &l->inner->body, loop);
+        else
+            l->outer = loop;
+        l->inner = loop;
+    }
+    return true;
+}
+
+// A tensor of the host, element by element. Its type is the element's, so that it is declared when that is elaborated,
+// before the loops.
+static tc_value filled_tensor(tc *tx, tc_value shape, tc_value f, src_span span)
+{
+    loops l = {.tx = tx};
+    if (tc_wants_run_time(tx) || !make_loops(&l, shape.list, span))
+        return tc_poison();
+    ir_block *outside = tx->block, scalar = {0}, *inside = l.inner ? &l.inner->body : &scalar;
+    int region = tc_region_enter(tx);
+    tx->block = inside;
+    ir_expr *element = tc_default_rt(tx, tc_call_values(tx, f, l.places, (size_t)l.rank, span), span);
+    tx->block = outside;
+    tc_value made = tc_poison();
+    if (element) {
+        tc_tensor_type type = {.elem = element->type, .space = IR_GLOBAL, .rank = l.rank};
+        for (int i = 0; i < l.rank; i++)
+            type.shape[i] = shape.list->at[i];
+        made = tc_tensor_declare(tx, "node", &type, IR_VAR_LOCAL, tc_none(), 0, NULL, span);
+    }
+    tx->block = inside;
+    bool ok = made.kind == TC_TENSOR &&
+              tc_tensor_store(tx, made.tensor, l.places, (size_t)l.rank, tc_rt(element), false, span);
+    tx->block = outside;
+    tc_region_leave(tx);
+    tc_close_region(tx, region, span);
+    if (!ok)
+        return tc_poison();
+    if (l.outer)
+        tc_emit(tx, l.outer);
+    for (size_t i = 0; i < scalar.stmts.len; i++)
+        tc_emit(tx, scalar.stmts.at[i]);
+    made.tensor->is_temporary = true;
+    return made;
+}
+
+static bool shape_of(tc *tx, tc_value v, src_span span, tc_value *out)
+{
+    bool is_list = v.kind == TC_TUPLE || v.kind == TC_LIST;
+    tc_list one = {.at = &v, .len = 1};
+    const tc_list *items = is_list ? v.list : &one;
+    *out = tc_list_new(tx, TC_TUPLE, NULL, 0);
+    if (items->len > TM_MAX_RANK) {
+        tc_error(tx, HDS0180, span, TM_MAX_RANK);
+        return false;
+    }
+    for (size_t i = 0; i < items->len; i++) {
+        tc_value n = tc_as_index(tx, items->at[i], span);
+        if (!tc_is_index(n)) {
+            if (!tc_is_poison(n))
+                tc_error(tx, HDS0181, span, tc_describe(tx, n));
+            return false;
+        }
+        tc_list_push(tx, out->list, tc_freeze(tx, n, span));
+    }
+    return true;
+}
+
+tc_value tc_native_compute(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value f = *tc_arg_get(args, self->params, 1), shape, node;
+    src_span span = tc_arg_span(args, self->params, 1);
+    if (!is_callable(tx, f))
+        return TC_ERR(tx, HDS0184, span, "the element", "function", tc_describe(tx, f));
+    if (!shape_of(tx, *tc_arg_get(args, self->params, 0), tc_arg_span(args, self->params, 0), &shape))
+        return tc_poison();
+    tc_value parts[2] = {shape, under(tx, f, f.kind == TC_FUNCTION && f.function->env ? f.function->env : tx->env)};
+    if (tc_handler_call(tx, "compute", parts, 2, args->span, &node)) {
+        if (tc_is_poison(node) || node.kind == TC_TENSOR || tc_node_tensor(tx, node))
+            return node;
+        diag *d = tc_error(tx, HDS0281, args->span, self->name, tc_describe(tx, node));
+        diag_help(d, "the handler's 'compute' gives a record with the field 'shape' and a method '__getitem__'");
+        return tc_poison();
+    }
+    bool on_host = tx->block && tx->in_test && tc_on_host(tx);
+    if (on_host)
+        return filled_tensor(tx, shape, parts[1], args->span);
+    tc_value lazy = tc_library(tx, "hidet.lang.compute", "Node", args->span);
+    return tc_is_poison(lazy) ? lazy : tc_call_values(tx, lazy, parts, 2, args->span);
+}
+
+tc_value tc_native_operator(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value class = tc_library(tx, "hidet.lang.compute", "Operator", args->span);
+    return tc_is_poison(class) ? class : tc_call(tx, class, args);
+}
+
+tc_tensor *tc_node_tensor(tc *tx, tc_value v)
+{
+    if (v.kind != TC_RECORD || !map_get_ptr(&v.record->class->methods, sym_of(tx->syms, "__getitem__")))
+        return NULL;
+    const tc_value *shape = tc_record_field(v.record, sym_of(tx->syms, "shape"), NULL);
+    const tc_value *type = tc_record_field(v.record, sym_of(tx->syms, "dtype"), NULL);
+    if (!shape || (shape->kind != TC_TUPLE && shape->kind != TC_LIST) || shape->list->len > TM_MAX_RANK)
+        return NULL;
+    ir_tensor *info = ARENA_NEW(tx->arena, ir_tensor);
+    info->space = IR_GLOBAL;
+    info->rank = (int)shape->list->len;
+    info->elem = v.record->elem ? v.record->elem : type && type->kind == TC_TYPE ? type->type : NULL;
+    ir_var *base = ARENA_NEW(tx->arena, ir_var);
+    base->name = "a node";
+    base->tensor = info;
+    tc_tensor *t = ARENA_NEW(tx->arena, tc_tensor);
+    t->base = base;
+    t->rank = info->rank;
+    for (int i = 0; i < t->rank; i++) {
+        if (!tc_is_index(shape->list->at[i]))
+            return NULL;
+        t->shape[i] = shape->list->at[i];
+        t->dim_of[i] = i;
+    }
+    return t;
+}
+
+tc_value tc_node_of_type(tc *tx, tc_value v, const ir_type *elem)
+{
+    v.record = arena_dup(tx->arena, v.record, sizeof *v.record);
+    v.record->elem = elem;
+    return v;
+}
+
+tc_value tc_node_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found)
+{
+    const tc_tensor *t = tc_node_tensor(tx, v);
+    str n = sym_str(name);
+    *found = t != NULL;
+    if (t && str_equal(n, STR("rank")))
+        return tc_of_int(t->rank);
+    if (t && str_equal(n, STR("dtype")) && t->base->tensor->elem)
+        return tc_type(t->base->tensor->elem);
+    if (t && str_equal(n, STR("size"))) {
+        tc_value size = tc_of_int(1);
+        for (int i = 0; i < t->rank; i++)
+            size = tc_binary(tx, AST_OP_MUL, size, t->shape[i], span);
+        return size;
+    }
+    *found = false;
+    return tc_poison();
+}
+
+// ---- records that stand for integers -------------------------------------------------------------------------------
+
+bool tc_has_index(tc *tx, tc_value v)
+{
+    return v.kind == TC_RECORD && map_get_ptr(&v.record->class->methods, sym_of(tx->syms, "__index__"));
+}
+
+tc_value tc_as_index(tc *tx, tc_value v, src_span span)
+{
+    if (!tc_has_index(tx, v))
+        return v;
+    bool found = false;
+    tc_value i = tc_record_dunder(tx, v, "__index__", NULL, 0, span, &found);
+    if (tc_is_index(i) || tc_is_poison(i))
+        return i;
+    diag *d = tc_error(tx, HDS0113, span, tc_describe(tx, i));
+    diag_help(d, "that is what '__index__' of '%s' gives", v.record->class->name->text);
+    return tc_poison();
+}
+
+/* Note [interpretations]
+ *
+ * A definition says what an operator computes: elements of tensors, x[i, j], nodes, compute(shape, f), and reductions
+ * over generators. interpreted(handler, f, …) elaborates f with other meanings of these: the methods load, compute,
+ * reduce and convert of a record. A method that the handler does not have is looked for in the one around it; where
+ * none has it, the meaning is the ordinary one.
+ *
+ * What is in force is the context's [env]. Elaboration of a definition and of its handler go back and forth: the
+ * definition's generator calls the handler's reduce, which calls the generator's element, which loads, which calls the
+ * handler's load. So functions remember what was in force where they were made (an element is under the handler
+ * wherever the handler calls it), and a handler's method runs with what is around the handler; so do the functions and
+ * records that it makes, such as nodes and places. That is why "no interpretation" (tc_no_interpretation, remembered)
+ * and "none so far" (NULL, which says nothing: a function made there is interpreted as its caller is) are two things.
+ * Functions of modules are made where nothing is in force, so a definition may call any of them.
+ *
+ * CUDA functions and kernels are elaborated under no interpretation: their text is shared by all who call them.
+ */
