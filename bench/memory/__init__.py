@@ -1,0 +1,1 @@
+"""What bench/memory_ops.py is made of."""
