@@ -110,7 +110,34 @@ tc_value tc_native_interpreted(tc *tx, const tc_native *self, tc_args *args)
     return r;
 }
 
-// What a definition does, for a handler that takes notes: statements go to a block that nobody keeps.
+// ---- dry runs ----------------------------------------------------------------------------------------------------
+
+static bool uses_any(const ir_expr *e, const map *vars)
+{
+    if (e->op == IR_OP_VAR && map_get_ptr(vars, e->u.var))
+        return true;
+    for (int i = 0; i < e->arg_count; i++)
+        if (uses_any(e->args[i], vars))
+            return true;
+    return false;
+}
+
+// Of what a dry run left, numbers that follow from the caller's alone: extents that were noted are such.
+static void keep_numbers(tc *tx, const ir_block *aside)
+{
+    map dropped;
+    map_init(&dropped, tx->arena);
+    for (size_t i = 0; i < aside->stmts.len; i++) {
+        ir_stmt *s = aside->stmts.at[i];
+        bool is_number = s->kind == IR_DECL && s->value && !s->var->is_mutable && ir_is_integer(s->var->type);
+        if (is_number && ir_is_pure(s->value) && !uses_any(s->value, &dropped))
+            ir_append(tx->ir, tx->block, s);
+        else if (s->kind == IR_DECL)
+            map_put_ptr(&dropped, s->var, s);
+    }
+}
+
+// What a definition does, for a handler that takes notes: all other statements go to a block that nobody keeps.
 tc_value tc_native_dry_run(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
@@ -127,6 +154,8 @@ tc_value tc_native_dry_run(tc *tx, const tc_native *self, tc_args *args)
     tc_value r = tc_call(tx, f, &none);
     tx->block = kept;
     tx->dry_run = around;
+    if (!tx->needs_run_time)
+        keep_numbers(tx, &aside);
     return tc_is_poison(r) || tc_is_compile_time(r) ? r : tc_none();
 }
 

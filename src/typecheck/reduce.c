@@ -95,9 +95,9 @@ tc_value tc_reduce_identity(tc *tx, tc_value how, tc_value element, src_span spa
 {
     tc_value identity = field(tx, how, "identity");
     if (tc_is_of_kind(TC_KIND_FUNCTION, identity)) {
-        tc_value types[TM_MAX_RANK * 4];
         size_t count = tc_is_sequence(element) ? element.list->len : 1;
-        for (size_t i = 0; i < count && i < sizeof types / sizeof *types; i++)
+        tc_value *types = ARENA_ARRAY(tx->arena, tc_value, count + 1);
+        for (size_t i = 0; i < count; i++)
             types[i] = tc_type((tc_is_sequence(element) ? element.list->at[i] : element).rt->type);
         identity = tc_call_values(tx, identity, types, count, span);
     }

@@ -410,6 +410,19 @@ static bool converts_elements(tc *tx, const ir_type *have, const ir_type *want)
            dt_is_float(want->scalar) && tc_handles(tx, "convert");
 }
 
+// What is wrong with elements of type [elem] (NULL: any) in the shape of [t]; NULL: nothing.
+static const char *elements_differ(tc *tx, const ir_type *elem, const tc_tensor *t, const tc_tensor_type *want)
+{
+    if (elem && elem != want->elem && !converts_elements(tx, elem, want->elem))
+        return "the element types differ";
+    if (t->rank != want->rank)
+        return "the ranks differ";
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i].kind == TC_INT && want->shape[i].kind == TC_INT && t->shape[i].i != want->shape[i].i)
+            return arena_printf(tx->arena, "dimension %d differs", i);
+    return NULL;
+}
+
 // A record that stands for a tensor: of this shape, and from now on of this element type.
 static tc_value conform_node(tc *tx, tc_value v, const tc_tensor *t, const tc_tensor_type *want, const char *what,
                              src_span span)
@@ -417,13 +430,9 @@ static tc_value conform_node(tc *tx, tc_value v, const tc_tensor *t, const tc_te
     const ir_type *elem = t->base->tensor->elem;
     if (want->map || want->is_strided || want->layout || want->space != IR_GLOBAL)
         return tensor_mismatch(tx, v, want, what, span, "a record that stands for a tensor has no memory");
-    if (elem && elem != want->elem && !converts_elements(tx, elem, want->elem))
-        return tensor_mismatch(tx, v, want, what, span, "the element types differ");
-    if (t->rank != want->rank)
-        return tensor_mismatch(tx, v, want, what, span, "the ranks differ");
-    for (int i = 0; i < t->rank; i++)
-        if (t->shape[i].kind == TC_INT && want->shape[i].kind == TC_INT && t->shape[i].i != want->shape[i].i)
-            return tensor_mismatch(tx, v, want, what, span, arena_printf(tx->arena, "dimension %d differs", i));
+    const char *why = elements_differ(tx, elem, t, want);
+    if (why)
+        return tensor_mismatch(tx, v, want, what, span, why);
     return elem ? v : tc_node_of_type(tx, v, want->elem);
 }
 
@@ -436,14 +445,9 @@ static tc_value conform_tensor(tc *tx, tc_value v, const tc_tensor_type *want, c
         return tensor_mismatch(tx, v, want, what, span, NULL);
     tc_tensor *t = v.tensor;
     const ir_tensor *base = t->base->tensor;
-    if (base->elem != want->elem && !converts_elements(tx, base->elem, want->elem))
-        return tensor_mismatch(tx, v, want, what, span, "the element types differ");
-    if (t->rank != want->rank)
-        return tensor_mismatch(tx, v, want, what, span, "the ranks differ");
-    for (int i = 0; i < t->rank; i++)
-        if (t->shape[i].kind == TC_INT && want->shape[i].kind == TC_INT && t->shape[i].i != want->shape[i].i)
-            return tensor_mismatch(tx, v, want, what, span, arena_printf(tx->arena, "dimension %d differs", i));
-    const char *why = want->is_strided ? tc_strides_differ(tx, t, want->strides) : NULL;
+    const char *why = elements_differ(tx, base->elem, t, want);
+    if (!why && want->is_strided)
+        why = tc_strides_differ(tx, t, want->strides);
     if (why)
         return tensor_mismatch(tx, v, want, what, span, why);
     if (want->map && !(t->map && tm_equal(t->map, want->map)))

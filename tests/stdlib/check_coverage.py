@@ -1,5 +1,7 @@
 """Every public name of every module of stdlib/ appears in that module's tests: check_coverage.py
 
+They are in tests/stdlib/, those of schedules in tests/schedules/.
+
 The instructions behind hidet.lang.testing, which begin with 'testing_', are what its functions are made of.
 """
 
@@ -22,7 +24,9 @@ def public_names(path):
 
 
 def check(module):
-    tests = TOP / "tests" / "stdlib" / module.name
+    tests = TOP / "tests" / "schedules" / module.name
+    if not tests.exists():
+        tests = TOP / "tests" / "stdlib" / module.name
     if not tests.exists():
         return [f"{module.relative_to(TOP)} has no tests: {tests.relative_to(TOP)} is missing"]
     text = tests.read_text(encoding="utf-8")
