@@ -30,16 +30,21 @@ static int memory_effects(tc *tx, tc_value v, bool writes, src_span span)
     return effects;
 }
 
-static bool set_arch(tc *tx, tc_function_facts *facts, tc_value v, src_span span)
+const arch *tc_arch_of(tc *tx, tc_value v, src_span span)
 {
-    facts->arch = v.kind == TC_STR ? arch_find(v.s) : NULL;
-    if (!facts->arch) {
+    const arch *found = v.kind == TC_STR ? arch_find(v.s) : NULL;
+    if (!found) {
         diag *d = tc_error(tx, HDS0241, span, tc_text(tx, v));
         diag_help(d, "write it as in --arch: \"sm_80\", \"sm_90a\"");
-        return false;
     }
-    facts->arch_text = facts->arch->name;
-    return true;
+    return found;
+}
+
+static bool set_arch(tc *tx, tc_function_facts *facts, tc_value v, src_span span)
+{
+    facts->arch = tc_arch_of(tx, v, span);
+    facts->arch_text = facts->arch ? facts->arch->name : NULL;
+    return facts->arch;
 }
 
 // updates="acc", or a tuple of names.

@@ -303,6 +303,14 @@ static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
     return TC_ERR(tx, HDS0157, span, str_text(&b));
 }
 
+// has_arch("sm_90"): whether the code being compiled may use what came with that architecture.
+static tc_value run_has_arch(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    const arch *needs = tc_arch_of(tx, args->list.at[0].value, args->list.at[0].span);
+    return needs ? tc_bool(arch_has(tx->ir->arch, needs)) : tc_poison();
+}
+
 static tc_value run_assume(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
@@ -466,6 +474,7 @@ const tc_native tc_native_gpu[] = {
     {"deref", run_deref, 1, 2, "pointer type", 0},
     {"vectorize", run_vectorize, 2, 2, "dtype lanes", 0},
     {"compute", tc_native_compute, 2, 2, "shape element", 0},
+    {"has_arch", run_has_arch, 1, 1, "name", 0},
     {"dry_run", tc_native_dry_run, 1, 1, "f", 0},
     {"interpreted", tc_native_interpreted, 2, -1, NULL, 0},
     {"operator", tc_native_operator, 1, 1, "definition", 0},

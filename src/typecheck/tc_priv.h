@@ -717,6 +717,7 @@ tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *
                           bool *found);
 bool tc_record_store_all(tc *tx, tc_record *to, tc_record *from, src_span span);
 // instr.c
+const arch *tc_arch_of(tc *tx, tc_value v, src_span span);  // NULL: no name of one, which is said
 tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args);
 bool tc_instruction_decorator(tc *tx, tc_function *f, const ast_call *call);
 // module.c
