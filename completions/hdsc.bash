@@ -36,6 +36,12 @@ _hdsc() {
         mapping)
             COMPREPLY=($(compgen -W "--layout --bytes --table -o --help" -- "$word"))
             return ;;
+        ops)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--json --markdown --folder -I --stdlib= --diagnostics= --color= -W --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
         run)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --arch= --device= --expect= --rtol= --atol= --profile --profile=json -v
@@ -76,7 +82,7 @@ _hdsc() {
                 return
             fi ;;
         help)
-            COMPREPLY=($(compgen -W "check run test prove bench tune mapping cache explain version" -- "$word"))
+            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops cache explain version" -- "$word"))
             return ;;
         version)
             COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
@@ -97,7 +103,7 @@ _hdsc() {
             return ;;
     esac
     COMPREPLY=($(compgen -f -X '!*.@(hds|hir)' -- "$word") $(compgen -d -S / -- "$word"))
-    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping cache explain version help" -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops cache explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }
 complete -F _hdsc hdsc

@@ -84,8 +84,10 @@ case ${words[2]} in
         '*-I[folder of modules]:folder:_files -/' '*:file or NAME=VALUE:_files' ;;
     mapping) _arguments '--layout=[layout]:expression:' '--bytes=[element size]:N:(1 2 4 8 16)' '--table[list tasks]' \
         '-o[SVG file]:file:_files' ;;
+    ops) _arguments '--json[all that is known, for tools]' '--markdown[a reference page]' '--folder[of the operators that come with hdsc]' \
+        '*-I[folder of modules]:folder:_files -/' '*:file, folder or name:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
-    help) _arguments '2:command:(check run test prove bench tune mapping cache explain version)' ;;
-    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
+    help) _arguments '2:command:(check run test prove bench tune mapping ops cache explain version)' ;;
+    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping ops cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
         '*:file:_files -g "*.(hds|hir)"' ;;
 esac

@@ -13,7 +13,7 @@ PLACES = ("completions/hdsc.bash", "completions/hdsc.zsh", "completions/hdsc.fis
 def main():
     text = subprocess.run([sys.argv[1], "--help"], capture_output=True, text=True, check=True).stdout
     options = sorted(set(re.findall(r"^\s+(?:-\w, )?--([a-z][a-z-]+)", text, re.MULTILINE)))
-    commands = ("check", "run", "test", "prove", "bench", "tune", "mapping", "cache", "explain", "version", "help")
+    commands = ("check", "run", "test", "prove", "bench", "tune", "mapping", "ops", "cache", "explain", "version", "help")
     problems, passed = [], 0
     for place in PLACES:
         content = (TOP / place).read_text(encoding="utf-8").replace("\\-", "-")

@@ -279,6 +279,37 @@ HDSRT_API void hdsrt_unload(hdsrt_library *library, hdsrt_kernel *const *kernels
 // Records a failure that the generated code found itself, and gives [status] back.
 HDSRT_API hdsrt_status hdsrt_fail(hdsrt_status status, const char *format, ...) HDSRT_FORMAT(2, 3);
 
+// ---- operators that are compiled for several types ---------------------------------------------------------------------------
+
+// How an operand comes to the functions for one type: all axes between the first [before] and the last [after] as one.
+typedef struct hdsrt_operand {
+    const char *name;
+    uint8_t before, after;
+    bool is_joined;  // false: with the axes that it has
+    bool is_written;
+} hdsrt_operand;
+
+enum { HDSRT_MOST_AXES = 16 };
+
+// An operand as it comes there, over the caller's memory.
+typedef struct hdsrt_joined {
+    hdsrt_tensor tensor;
+    int64_t shape[HDSRT_MOST_AXES + 1], strides[HDSRT_MOST_AXES + 1];
+} hdsrt_joined;
+
+// The number of the instance whose types ([count] for each instance) those of the tensors are, and the tensors as it takes them.
+// HDSRT_INVALID_ARGUMENT where there is none, where joined axes do not lie in memory like one, or where operands differ in them.
+HDSRT_API hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *operands, const hdsrt_dtype *types,
+                                             int count, int instances, const hdsrt_tensor *const *tensors,
+                                             hdsrt_joined *joined, int *instance);
+// The same of an operator by element, whose operands meet as in NumPy: those that are read are repeated along axes that they lack,
+// or that have one element, to the extents of those that are written. Where all lie side by side, at multiples of 16 bytes, they
+// come as one axis; else with four, and the number of the instance is [instances] higher. HDSRT_UNSUPPORTED where more than four
+// axes are left once those that lie in memory like one are joined.
+HDSRT_API hdsrt_status hdsrt_choose_by_element(const char *entry, const hdsrt_operand *operands, const hdsrt_dtype *types,
+                                               int count, int instances, const hdsrt_tensor *const *tensors,
+                                               hdsrt_joined *joined, int *instance);
+
 #ifdef __cplusplus
 }
 #endif

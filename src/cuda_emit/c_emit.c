@@ -153,6 +153,24 @@ static void add_functions(cu *const *units, int count, int first, const cu_c_fun
     }
 }
 
+// Operators of the first unit: all units have the same entries.
+typedef void each_operator(cu *cx, const cu_c_func *f, str_buf *out);
+
+static void for_operators(cu *cx, each_operator *each, str_buf *out)
+{
+    for (size_t i = 0; i < cx->c->funcs.len; i++) {
+        const cu_c_func *f = &cx->c->funcs.at[i];
+        if (cu_c_is_first_of_operator(cx, f) && cu_c_has_operator(cx, f))
+            each(cx, f, out);
+    }
+}
+
+static void add_operator(cu *cx, const cu_c_func *f, str_buf *out)
+{
+    cu_c_operator(cx, f, out);
+    str_addc(out, '\n');
+}
+
 // ---- the source -------------------------------------------------------------------------------------------------
 
 static void origin(const cu_c_options *o, str_buf *out)
@@ -317,6 +335,7 @@ bool cu_emit_c_source(const cu_c_options *o, str_buf *out)
     str_buf_init(&functions, o->arena);
     add_helpers(units, count, &functions);
     for_entries(units, count, add_functions, &functions);
+    for_operators(units[0], add_operator, &functions);
     origin(o, out);
     str_addf(out, "#include \"%s\"\n", o->header_name);
     add_headers(units, count, out);
@@ -391,6 +410,7 @@ bool cu_emit_c_header(const cu_c_options *o, str_buf *out)
     origin(o, out);
     str_addf(out, "//\n%s#ifndef %s\n#define %s\n\n#include <hds/runtime.h>\n\n", general, macro, macro);
     str_adds(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    for_operators(units[0], cu_c_declare_operator, out);
     for_entries(units, o->unit_count, declare_entry, out);
     str_adds(out, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return true;

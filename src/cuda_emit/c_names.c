@@ -72,6 +72,8 @@ static const char *objection(arena *a, const char *name)
         return "the headers of C have it";
     if (is_math(a, name) || cu_is_word(library_functions, name))
         return "the C library has one";
+    if (cu_is_word(cu_c_helpers, name))
+        return "code that is written beside it has one";
     if (name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1])))
         return "such names are the C compiler's";
     bool is_ours = str_starts(str_of(name), STR("hdsrt_")) || str_starts(str_of(name), STR("HDSRT_")) ||
@@ -80,9 +82,9 @@ static const char *objection(arena *a, const char *name)
     return is_ours ? "such names are the runtime library's" : NULL;
 }
 
-static bool refuse(cu *cx, const cu_c_func *f, const char *why)
+static bool refuse(cu *cx, const cu_c_func *f, const char *name, const char *why)
 {
-    diag *d = diag_report(cx->m->diags, HDS0701, f->func->span, f->name, why);
+    diag *d = diag_report(cx->m->diags, HDS0701, f->func->span, name, why);
     diag_help(d, "choose another name, or put something before all names with '--prefix my_'");
     return false;
 }
@@ -94,13 +96,21 @@ static bool check_one(cu *cx, const cu_c_func *f)
 {
     const char *why = objection(cx->a, f->name);
     if (why)
-        return refuse(cx, f, why);
+        return refuse(cx, f, f->name, why);
+    why = cu_c_is_first_of_operator(cx, f) ? objection(cx->a, cu_c_operator_name(cx, f)) : NULL;
+    if (why)
+        return refuse(cx, f, cu_c_operator_name(cx, f), why);
+    for (size_t i = 0; f->func->operator && i < cx->c->funcs.len; i++) {
+        const cu_c_func *g = &cx->c->funcs.at[i];
+        if (g->func->is_public && strcmp(g->name, cu_c_operator_name(cx, f)) == 0)
+            return refuse(cx, g, g->name, "an operator has that name for itself");
+    }
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         const char *other = arena_printf(cx->a, "%s%s", f->name, endings[e]);
         for (size_t i = 0; i < cx->c->funcs.len; i++) {
             const cu_c_func *g = &cx->c->funcs.at[i];
             if (g->func->is_public && strcmp(g->name, other) == 0)
-                return refuse(cx, g, arena_printf(cx->a, "'%s' has that name for itself", f->name));
+                return refuse(cx, g, g->name, arena_printf(cx->a, "'%s' has that name for itself", f->name));
         }
     }
     return true;

@@ -112,3 +112,10 @@ bool cu_c_is_on_stack(const ir_tensor *t);
 
 // c_doc.c: the comment above an entry of the header.
 void cu_c_describe(cu *cx, const cu_c_func *f, str_buf *out);
+
+// c_operator.c: of the entries of an operator the first one stands for all.
+bool cu_c_is_first_of_operator(const cu *cx, const cu_c_func *f);
+bool cu_c_has_operator(cu *cx, const cu_c_func *f);          // C has one function for them
+const char *cu_c_operator_name(const cu *cx, const cu_c_func *f);
+void cu_c_operator(cu *cx, const cu_c_func *f, str_buf *out); // the definition
+void cu_c_declare_operator(cu *cx, const cu_c_func *f, str_buf *out);

@@ -68,10 +68,12 @@ bool cu_c_is_entry(const ir_func *f)
 
 static const char *name_of(cu *cx, const ir_func *f, const char *suffix)
 {
-    const char *name;
+    const char *name, *prefix = cx->c->options->prefix ? cx->c->options->prefix : "";
     if (cu_c_is_entry(f)) {
-        name = arena_printf(cx->a, "%s%s", cx->c->options->prefix ? cx->c->options->prefix : "", f->name);
+        name = arena_printf(cx->a, "%s%s", prefix, f->name);
         cu_name_reserve(cx, str_of(name));
+        if (f->operator)
+            cu_name_reserve(cx, str_of(arena_printf(cx->a, "%s%s", prefix, f->operator)));
     } else {
         name = cu_name_global(cx, arena_printf(cx->a, "%s%s", f->name, suffix));
     }

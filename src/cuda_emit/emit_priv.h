@@ -121,6 +121,7 @@ bool cu_orders_memory(cu *cx, const ir_func *f);
 void cu_names_init(cu *cx);                             // takes the words that the language of the text has for itself
 bool cu_is_word(const char *words, const char *name);   // one of [words], which blanks separate
 const char *cu_on_one_line(arena *a, const char *text);  // for a comment: blanks for line ends and other control characters
+extern const char cu_c_helpers[];  // functions of prelude/host.h, by the names that they have
 void cu_name_reserve(cu *cx, str name);
 size_t cu_word_length(const char *at);                  // of the identifier or number that begins here
 bool cu_is_keyword(const char *name);                   // of C or C++

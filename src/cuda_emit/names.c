@@ -37,13 +37,15 @@ static const char reserved_for_functions[] =
     "scalbn signbit sin sincos sinf sinh sinpi sqrt sqrtf tan tanf tanh tgamma time trunc y0 y1 yn select read "
     "write open close send wait sleep copy signal remove rename system qsort rand";
 
+const char cu_c_helpers[] =
+    "floor_div_i32 floor_div_i64 floor_mod_i32 floor_mod_i64 floor_mod_f32 floor_mod_f64 min_i32 min_u32 min_i64 min_u64 "
+    "min_f32 min_f64 max_i32 max_u32 max_i64 max_u64 max_f32 max_f64 sum_of difference_of product_of shifted_of "
+    "quotient_of rest_of quotient rest tensor_bytes";
+
 // In C text: macros of the headers that a program may have included, and what emitted functions call.
 static const char reserved_in_c[] =
     "restrict inline _Bool _Complex _Imaginary _Atomic _Generic _Noreturn _Static_assert _Thread_local _Alignas _Alignof "
-    "stream hdsrt_status hdsrt_stream hdsrt_tensor hdsrt_extents hdsrt_launch hdsrt_fail floor_div_i32 floor_div_i64 "
-    "floor_mod_i32 floor_mod_i64 floor_mod_f32 floor_mod_f64 min_i32 min_u32 min_i64 min_u64 min_f32 min_f64 max_i32 "
-    "max_u32 max_i64 max_u64 max_f32 max_f64 sum_of difference_of product_of shifted_of quotient_of rest_of quotient rest "
-    "tensor_bytes floor floorf fmod fmodf printf malloc calloc free memcpy int8_t int16_t int32_t int64_t uint8_t "
+    "stream hdsrt_status hdsrt_stream hdsrt_tensor hdsrt_extents hdsrt_launch hdsrt_fail floor floorf fmod fmodf printf malloc calloc free memcpy int8_t int16_t int32_t int64_t uint8_t "
     "uint16_t uint32_t uint64_t size_t ptrdiff_t intptr_t uintptr_t NULL INFINITY NAN HUGE_VAL EOF errno stdin stdout "
     "stderr assert offsetof complex imaginary I linux unix INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX "
     "LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT "
@@ -69,6 +71,8 @@ void cu_names_init(cu *cx)
     map_init(&cx->used_intrins, cx->a);
     reserve_words(cx, keywords);
     reserve_words(cx, cx->c ? reserved_in_c : reserved);
+    if (cx->c)
+        reserve_words(cx, cu_c_helpers);
 }
 
 bool cu_is_word(const char *words, const char *name)

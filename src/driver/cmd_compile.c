@@ -129,6 +129,7 @@ int cmd_compile(int argc, char **argv)
         "  hdsc bench FILE            measure a kernel on the GPU, and compare\n"
         "  hdsc tune FILE             find the fastest candidate for given sizes\n"
         "  hdsc mapping EXPR          draw a task mapping or layout\n"
+        "  hdsc ops [NAME...]         list operators, or explain some\n"
         "  hdsc cache ls|why|gc|...   what NVRTC made, kept for the next time\n"
         "  hdsc explain HDS0123       explain an error, with an example\n"
         "  hdsc version               versions, and the CUDA compiler that was found\n"

@@ -85,6 +85,7 @@ struct ir_var {
     bool may_be_zero;  // sizes: 0 <= value, also of dimensions
     src_span span;
     ir_tensor *tensor; // of TENSOR type: shape, layout; else NULL
+    int joined;        // of an operator's operand: 1 + the axis that stands for any number of them; 0: none
     ir_tensor_map *map; // of TENSOR_MAP type: what it describes; else NULL
     // Facts about an integer's value, from the declaration (assume(), loop bounds, T % 8 == 0): inclusive bounds and a
     // known divisor. Unknown: the type's own range and 1.
@@ -316,6 +317,8 @@ struct ir_func {
     const char *name;      // exported or internal C name, unique in the module
     const char *title;     // as the author would say it: "matmul[f16, BM=128]"
     const char *doc;       // docstring or NULL
+    const char *operator;  // the operator that this entry launches for some types; NULL: none
+    bool is_strided;       // such an entry for tensors with any strides, whose extents all are those of the result
     ir_func_kind kind;
     bool is_public;        // an entry of the output
     bool is_launched;      // a kernel made for one launch in a host function: in the output, but no entry for C (not in the text)

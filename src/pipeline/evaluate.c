@@ -58,3 +58,23 @@ pl_status pl_ask(pl_asking *asking, const pl_options *options, const tc_question
     asking->unit.memory.oom = oom;
     return asking->unit.status;
 }
+
+// ---- operators --------------------------------------------------------------------------------------------------
+
+static void list_operators(pl_unit *u)
+{
+    pl_operators *q = (pl_operators *)u;
+    if (!pl_open_source(u, u->options->input))
+        return;
+    const tc_options options = pl_unit_elaboration(u);
+    q->is_read = tc_list_operators(&u->memory, &u->syms, &u->diags, u->file, &options, &q->list, &q->doc);
+}
+
+pl_status pl_list_operators(pl_operators *operators, const pl_options *options, arena_oom *oom)
+{
+    *operators = (pl_operators){0};
+    pl_unit_init(&operators->unit, options, options->archs[0], pl_now_us());
+    pl_unit_run_deep(&operators->unit, list_operators);
+    operators->unit.memory.oom = oom;
+    return operators->unit.status;
+}

@@ -16,6 +16,17 @@ pl_status pl_evaluate(pl_evaluation *e, const pl_options *options, const char *m
                       arena_oom *oom);
 void pl_evaluation_free(pl_evaluation *e);
 
+typedef struct pl_operators {
+    pl_unit unit;  // its diagnostics, its memory
+    tc_operator_list list;
+    const char *doc;  // of the file; NULL: none
+    bool is_read;
+} pl_operators;
+
+// The operators of the file options.input (tc_list_operators). They live until pl_unit_free(&operators.unit). [oom]: as for
+// pl_job_init.
+pl_status pl_list_operators(pl_operators *operators, const pl_options *options, arena_oom *oom);
+
 typedef struct pl_asking {
     pl_unit unit;          // its diagnostics, its memory
     const tc_question *question;

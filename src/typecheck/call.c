@@ -106,6 +106,17 @@ static bool class_matches(const tc_class *bound, tc_value v)
     return v.kind == TC_CLASS && v.class->decl == bound->decl;
 }
 
+static bool is_float_type(const tc_value *v)
+{
+    return v->kind == TC_TYPE && v->type->kind == IR_SCALAR && dt_is_float(v->type->scalar);
+}
+
+// A handler that says what conversions mean takes tensors of one float type for those of another.
+static bool stands_for(tc *tx, const tc_value *v, const tc_value *bound)
+{
+    return is_float_type(v) && is_float_type(bound) && tc_handles(tx, "convert");
+}
+
 bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope, src_span span)
 {
     if (!p->bound || p->is_variadic || tc_is_poison(v))
@@ -117,7 +128,7 @@ bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope
     if (bound.kind == TC_TUPLE || bound.kind == TC_LIST) {
         ok = false;
         for (size_t i = 0; i < bound.list->len; i++)
-            ok |= tc_equal(bound.list->at[i], v);
+            ok |= tc_equal(bound.list->at[i], v) || stands_for(tx, &v, &bound.list->at[i]);
     } else if (bound.kind == TC_KIND) {
         return !tc_is_poison(tc_conform(tx, v, bound, p->name->text, span));
     } else if (bound.kind == TC_TYPE) {

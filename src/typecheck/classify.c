@@ -93,17 +93,21 @@ tc_value tc_decorated(tc *tx, tc_function *f)
 
 static bool launches(tc *tx, const tc_function *f);
 
-// What a name of the function's surroundings, module.name or record.method is; poison: something else.
+// What a name of the function's surroundings, module.name, record.method or, in a method, self.field is; poison: something else.
 static tc_value named(tc *tx, const tc_function *f, const ast_expr *e)
 {
     if (e->kind == AST_ATTRIBUTE) {
         const ast_attribute *at = (const ast_attribute *)e;
         tc_value from = named(tx, f, at->value);
         bool found = false;
-        if (from.kind == TC_RECORD)
-            return tc_record_method(tx, from, at->name, &found);
+        if (from.kind == TC_RECORD) {
+            const tc_value *field = tc_record_field(from.record, at->name, NULL);
+            return field ? *field : tc_record_method(tx, from, at->name, &found);
+        }
         return from.kind == TC_MODULE ? tc_attribute(tx, from, at->name, e->span, e->span) : tc_poison();
     }
+    if (f->self && f->decl->params.len && e->kind == AST_NAME && ((const ast_name *)e)->name == f->decl->params.at[0].name)
+        return *f->self;
     tc_binding *b = e->kind == AST_NAME ? tc_scope_find(f->closure, ((const ast_name *)e)->name, NULL) : NULL;
     if (!b)
         return tc_poison();

@@ -49,8 +49,10 @@ static ir_func *build_entry(tc *tx, tc_function *f, const char *name, ir_func_ki
     tc_builder k;
     tx->steps = 0;
     ir_func *func = tc_build_kernel(tx, f, scope, bound, name, NULL, kind, &k, where);
-    if (func)
+    if (func) {
         func->is_public = true;
+        tc_name_operator(func, f);
+    }
     return func;
 }
 
@@ -208,6 +210,7 @@ bool tc_compile_entries(tc *tx)
 {
     tc_frame frame = {.scope = tx->main->scope};
     tx->frame = &frame;
+    tc_offer_operators(tx);
     if (tx->options->entry_count)
         return chosen_entries(tx) && tc_check_defines(tx);
     bool ok = true;

@@ -53,3 +53,8 @@ tc_scope *tc_entry_scope(tc *tx, tc_function *f, bool *bound);
 // A kernel or host function with parameters; [captures] is NULL for one that is an entry of the file. NULL after errors.
 ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name,
                          tc_captures *captures, ir_func_kind kind, tc_builder *k, src_span call_span);
+
+// operators.c
+// Binds entries of the main file's operators in its scope: softmax_f16, ….
+void tc_offer_operators(tc *tx);
+void tc_name_operator(ir_func *func, const tc_function *f); // marks the function of such an entry

@@ -219,6 +219,8 @@ struct tc_function {
     int bound_count;
     tc_value *defaults; // by parameter: its known default, as it was where the function was defined; poison: none
     const tc_env *env;             // in force where it was made, and so when it is called; NULL: that of the call
+    const tc_operator *operator; // that it launches, as an entry of the file; else NULL
+    bool is_strided;             // such an entry for tensors with any strides
     const tc_generator *generator; // the elements of a generator by their places, instead of a body; else NULL
     // facts found once per declaration (shared by copies that bind parameters)
     struct tc_function_facts *facts;

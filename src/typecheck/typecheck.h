@@ -76,6 +76,41 @@ const tm_map *tc_eval_mapping(arena *a, sym_table *syms, diag_context *diags, sr
 const tm_layout *tc_eval_layout(arena *a, sym_table *syms, diag_context *diags, src_file *expression,
                                 const tc_options *options);
 
+// ---- operators: what @operator and the like make ------------------------------------------------------------------------
+
+typedef struct tc_operator_type {
+    const char *name;     // of the type parameter: "T"
+    VEC(dtype) choices;   // that it may be
+    bool is_any;          // the choices are those that are usual
+} tc_operator_type;
+
+// All texts are the author's.
+typedef struct tc_operator_param {
+    const char *name;
+    const char *type;          // "T[*S, N]"; NULL: there is none
+    const char *default_value; // NULL: there is none
+    enum { TC_PARAM_TENSOR, TC_PARAM_NUMBER, TC_PARAM_CHOICE } kind; // a number of the run, or a choice made while compiling
+} tc_operator_param;
+
+typedef struct tc_operator {
+    const char *name, *doc; // doc NULL: none
+    src_span span;          // of the name in its definition
+    VEC(tc_operator_type) types;
+    VEC(const char *) sizes;  // type parameters that are extents: "N: at_least(0)"
+    VEC(const char *) joined; // those that stand for any number of axes: "S"
+    VEC(tc_operator_param) params;
+    VEC(const char *) results; // their types
+    bool is_by_element;        // all operands meet, element by element
+    const char *why_not;       // why it is no entry: "it takes any number of operands"; NULL: it is one
+    const char *joined_axis;   // the axis of an entry that stands for any number of them
+} tc_operator;
+
+typedef VEC(tc_operator *) tc_operator_list;
+
+// The operators that [file] defines, in order, and its docstring, or NULL. False after errors.
+bool tc_list_operators(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
+                       tc_operator_list *out, const char **doc);
+
 // ---- questions to a value of a file -----------------------------------------------------------------------------------
 
 typedef struct tc_question {

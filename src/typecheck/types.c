@@ -460,6 +460,28 @@ static tc_value conform_tensor(tc *tx, tc_value v, const tc_tensor_type *want, c
     return v;
 }
 
+// (T[M], i32[M]) of a tuple of two says what each of them is; of other values a tuple names those that it may be.
+static bool is_tuple_of_types(const tc_value *annotation, const tc_value *v)
+{
+    bool is = v->kind == TC_TUPLE && v->list->len == annotation->list->len;
+    for (size_t i = 0; is && i < annotation->list->len; i++) {
+        tc_kind kind = annotation->list->at[i].kind;
+        is = kind == TC_TYPE || kind == TC_TENSOR_TYPE || kind == TC_CLASS;
+    }
+    return is;
+}
+
+static tc_value conform_items(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span)
+{
+    tc_value result = tc_list_new(tx, TC_TUPLE, v.list->at, v.list->len);
+    for (size_t i = 0; i < v.list->len; i++) {
+        result.list->at[i] = tc_conform(tx, v.list->at[i], annotation.list->at[i], what, span);
+        if (tc_is_poison(result.list->at[i]))
+            return tc_poison();
+    }
+    return result;
+}
+
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span)
 {
     if (tc_is_poison(v) || tc_is_poison(annotation))
@@ -495,6 +517,8 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
         for (size_t i = 0; i < annotation.list->len; i++)
             if (tc_equal(annotation.list->at[i], v))
                 return v;
+        if (is_tuple_of_types(&annotation, &v))
+            return conform_items(tx, v, annotation, what, span);
         return TC_ERR(tx, HDS0186, span, what, tc_text(tx, annotation), tc_describe(tx, v));
     default:
         return v;

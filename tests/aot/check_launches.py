@@ -16,6 +16,7 @@ STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 C_STANDARDS = ["c11", "c17"]
 CPP_STANDARDS = ["c++11", "c++14", "c++17", "c++20"]
 HERE = pathlib.Path(__file__).resolve().parent
+FOLDERS = ["-I", str(TOP / "ops")]
 RUNTIME, LIBHDS = "src/runtime/libhdsrt.a", "src/api/libhds.a"
 
 
@@ -28,7 +29,7 @@ def said(command, folder):
 def sources():
     """Everything with entries that C has the words for."""
     found = [*sorted(TOP.glob("examples/*.hds")), *sorted(TOP.glob("tests/kernels/*.hds")), TOP / "tests/gpu/host.hds"]
-    return [*found, HERE / "launches.hds", HERE / "strided.hds"]
+    return [*found, HERE / "launches.hds", HERE / "strided.hds", HERE / "operators.hds"]
 
 
 class Compilers:
@@ -36,7 +37,7 @@ class Compilers:
         self.hdsc, self.build, self.cc, self.cxx = os.path.abspath(hdsc), pathlib.Path(build).resolve(), cc, cxx
 
     def translate(self, source, folder, archs):
-        command = [self.hdsc, "-Wno-empty", str(source), "-o", "k.c", "-h", "k.h", "--prefix", "t_", "--arch", archs]
+        command = [self.hdsc, "-Wno-empty", *FOLDERS, str(source), "-o", "k.c", "-h", "k.h", "--prefix", "t_", "--arch", archs]
         return said(command, folder)
 
     def compile(self, folder):
@@ -71,7 +72,7 @@ class Compilers:
         fake = self.build / "tests/fake_cuda"
         with tempfile.TemporaryDirectory() as folder:
             source = str(HERE / f"{name}.hds")
-            problem = said([self.hdsc, source, "-o", f"{name}.o", "-h", f"{name}.h", "--arch", "sm_90"], folder)
+            problem = said([self.hdsc, *FOLDERS, source, "-o", f"{name}.o", "-h", f"{name}.h", "--arch", "sm_90"], folder)
             build = [self.cc, "-std=c11", "-g", *STRICT, "-I.", f"-I{TOP / 'include'}", f"-I{TOP / 'tests/fake_cuda'}",
                      str(HERE / f"{name}.c"), f"{name}.o", *(str(self.build / library) for library in libraries),
                      str(fake / "libcuda.so.1"), f"-Wl,-rpath,{fake}", "-ldl", "-lpthread", "-lm", "-o", name]
@@ -82,7 +83,8 @@ def main():
     compilers = Compilers(*sys.argv[1:5])
     goldens = sorted(TOP.glob("tests/unit/cuda_emit/golden_c/*.h"))
     tasks = [lambda s=s: compilers.check_text(s) for s in sources()] + [
-        lambda: compilers.check_run("launches", [RUNTIME]), lambda: compilers.check_run("strided", [LIBHDS, RUNTIME])]
+        lambda: compilers.check_run("launches", [RUNTIME]), lambda: compilers.check_run("operators", [RUNTIME]),
+        lambda: compilers.check_run("strided", [LIBHDS, RUNTIME])]
     tasks += [lambda header=header: compilers.check_golden(header) for header in goldens]
     problems = [problem for problem in each(lambda task: task(), tasks) if problem]
     sys.exit(finish(problems, len(tasks) - len(problems)))

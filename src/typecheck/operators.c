@@ -1,0 +1,562 @@
+// Operators as programs see them: what the definitions of a file take and give, and host functions that launch them.
+//
+// Note [operators as entries]. An operator of the main file, `@operator def softmax[T: FLOATS, *S, N: at_least(0)](x: T[*S, N])
+// -> T[*S, N]`, is an entry for each type that T may have. It is written in the language, as a text that is parsed here:
+//
+//     @hidet.script
+//     def softmax_f16[T: dtype, S: at_least(0), N: at_least(0)](x: T[S, N], out: T[S, N]):
+//         softmax.launch(x, into=out)
+//
+// with T bound. `*S` becomes one axis, which stands for any number of them (ir_var.joined): C functions over DLPack tensors join
+// those. Parameters that are known while compiling have their default, or the value of -D. All entries of an operator have its
+// name as ir_func.operator, under which C has one function for all types.
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "typecheck/kernel_priv.h"
+
+static str text_at(const tc_module *m, src_span span)
+{
+    return (str){m->file->text.at + (span.begin - m->file->base), span.end - span.begin};
+}
+
+static const char *copy_at(tc *tx, const tc_module *m, src_span span)
+{
+    str text = text_at(m, span);
+    return arena_strndup(tx->arena, text.at, text.len);
+}
+
+static const tc_value *field(tc *tx, const tc_value *v, const char *name)
+{
+    return tc_record_field(v->record, sym_of(tx->syms, name), NULL);
+}
+
+static bool is_operator(tc *tx, const tc_value *v)
+{
+    if (v->kind != TC_RECORD || strcmp(v->record->class->name->text, "Operator") != 0 ||
+        strcmp(v->record->class->module->path, "hidet.lang.compute") != 0)
+        return false;
+    const tc_value *f = field(tx, v, "definition");
+    return f && f->kind == TC_FUNCTION;
+}
+
+// The function that the author wrote: of operators by element that of numbers.
+static const tc_function *written(tc *tx, const tc_value *v)
+{
+    const tc_value *element = field(tx, v, "element");
+    const tc_function *f = element && element->kind == TC_FUNCTION ? element->function : field(tx, v, "definition")->function;
+    return f->decl ? f : NULL;
+}
+
+// ---- types ------------------------------------------------------------------------------------------------------
+
+static void add_type(tc *tx, tc_operator_type *t, const tc_value *v)
+{
+    if (v->kind == TC_TYPE && v->type->kind == IR_SCALAR)
+        VEC_PUSH(tx->arena, &t->choices, v->type->scalar);
+}
+
+// Of a type parameter that may be any type: those that operators are made for unless somebody asks for more.
+static void add_usual_types(tc *tx, tc_operator_type *t)
+{
+    static const dtype usual[] = {DT_F16, DT_BF16, DT_F32};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        VEC_PUSH(tx->arena, &t->choices, usual[i]);
+    t->is_any = true;
+}
+
+static bool add_type_param(tc *tx, tc_operator *o, const tc_function *f, const ast_type_param *p)
+{
+    if (p->is_variadic) {
+        VEC_PUSH(tx->arena, &o->joined, p->name->text);
+        return true;
+    }
+    tc_value bound = p->bound ? tc_eval_annotation(tx, p->bound, f->closure) : tc_poison();
+    tc_operator_type type = {.name = p->name->text};
+    if (bound.kind == TC_TUPLE) {
+        for (size_t i = 0; i < bound.list->len; i++)
+            add_type(tx, &type, &bound.list->at[i]);
+    } else if (bound.kind == TC_KIND && bound.kind_name == TC_KIND_DTYPE) {
+        add_usual_types(tx, &type);
+    } else if (tc_size_type(tx, p, f->closure) != DT_NONE) {
+        VEC_PUSH(tx->arena, &o->sizes, copy_at(tx, f->module, p->span));
+        return true;
+    }
+    if (type.choices.len)
+        VEC_PUSH(tx->arena, &o->types, type);
+    else if (!o->why_not)
+        o->why_not = arena_printf(tx->arena, "its type parameter '%s' is neither a type nor an extent", p->name->text);
+    return type.choices.len > 0;
+}
+
+// ---- parameters -------------------------------------------------------------------------------------------------
+
+static bool is_type_param(const tc_operator *o, const ast_expr *e)
+{
+    for (size_t i = 0; e->kind == AST_NAME && i < o->types.len; i++)
+        if (strcmp(o->types.at[i].name, ((const ast_name *)e)->name->text) == 0)
+            return true;
+    return false;
+}
+
+static bool is_scalar_type(tc *tx, const tc_operator *o, const tc_function *f, const ast_expr *e)
+{
+    if (is_type_param(o, e))
+        return true;
+    if (e->kind != AST_NAME && e->kind != AST_ATTRIBUTE)
+        return false;
+    tc_value v = tc_eval_annotation(tx, e, f->closure);
+    return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
+}
+
+static bool is_tensor(tc *tx, const tc_operator *o, const tc_function *f, const ast_expr *e)
+{
+    return e->kind == AST_SUBSCRIPT && is_scalar_type(tx, o, f, ((const ast_subscript *)e)->value);
+}
+
+// The type of a parameter that has none written, by its default: a float is a number of the run.
+static const char *type_by_default(const ast_expr *e)
+{
+    while (e->kind == AST_UNARY)
+        e = ((const ast_unary *)e)->operand;
+    return e->kind == AST_FLOAT ? "f32" : NULL;
+}
+
+static void add_param(tc *tx, tc_operator *o, const tc_function *f, const ast_param *p)
+{
+    const ast_expr *type = p->annotation, *value = p->default_value;
+    tc_operator_param param = {
+        .name = p->name->text,
+        .type = type ? copy_at(tx, f->module, type->span) : NULL,
+        .default_value = value ? copy_at(tx, f->module, value->span) : NULL,
+        .kind = TC_PARAM_CHOICE,
+    };
+    if (p->kind != AST_PARAM_PLAIN) {
+        if (!o->why_not)
+            o->why_not = "it takes any number of operands";
+        param.kind = TC_PARAM_TENSOR;
+    } else if (type && is_tensor(tx, o, f, type)) {
+        param.kind = TC_PARAM_TENSOR;
+    } else if (type ? is_scalar_type(tx, o, f, type) : value && type_by_default(value)) {
+        param.kind = TC_PARAM_NUMBER;
+        param.type = type ? param.type : type_by_default(value);
+    } else if (!type && !value) {
+        param.kind = TC_PARAM_TENSOR;
+        if (!o->is_by_element && !o->why_not)
+            o->why_not = arena_printf(tx->arena, "'%s' has no type", param.name);
+    }
+    VEC_PUSH(tx->arena, &o->params, param);
+}
+
+static void add_results(tc *tx, tc_operator *o, const tc_function *f)
+{
+    const ast_expr *e = f->decl->returns;
+    bool is_tuple = e && e->kind == AST_TUPLE;
+    size_t count = is_tuple ? ((const ast_sequence *)e)->items.len : 1;
+    for (size_t i = 0; i < count; i++) {
+        const ast_expr *type = is_tuple ? ((const ast_sequence *)e)->items.at[i] : e;
+        if (type)
+            VEC_PUSH(tx->arena, &o->results, copy_at(tx, f->module, type->span));
+        if (!o->why_not && (!type || type->kind != AST_SUBSCRIPT))
+            o->why_not = "its result has no type with a shape";
+    }
+}
+
+// ---- operators by element ---------------------------------------------------------------------------------------
+
+// They take tensors of one type whose elements lie side by side, all as many.
+static void describe_by_element(tc *tx, tc_operator *o, const tc_value *v, const tc_function *f)
+{
+    tc_operator_type type = {.name = "T"};
+    const tc_value *takes = field(tx, v, "takes"), *gives = field(tx, v, "gives");
+    for (size_t i = 0; takes->kind == TC_TUPLE && i < takes->list->len; i++)
+        add_type(tx, &type, &takes->list->at[i]);
+    VEC_PUSH(tx->arena, &o->types, type);
+    VEC_PUSH(tx->arena, &o->joined, "S");
+    o->is_by_element = true;
+    for (size_t i = 0; i < f->decl->params.len; i++) {
+        const ast_param *p = &f->decl->params.at[i];
+        bool is_maths = strcmp(p->name->text, "m") == 0 && !p->default_value;
+        if (!is_maths)
+            add_param(tx, o, f, p);
+    }
+    for (size_t i = 0; i < o->params.len; i++)
+        if (o->params.at[i].kind == TC_PARAM_TENSOR)
+            o->params.at[i].type = "T[*S]";
+    dtype given = gives->kind == TC_TYPE ? gives->type->scalar : DT_NONE;
+    const char *result = given == DT_BOOL ? "boolean" : given != DT_NONE ? dt_name(given) : "T";
+    VEC_PUSH(tx->arena, &o->results, arena_printf(tx->arena, "%s[*S]", result));
+}
+
+static void describe_definition(tc *tx, tc_operator *o, const tc_function *f)
+{
+    for (size_t i = 0; i < f->decl->type_params.len; i++)
+        add_type_param(tx, o, f, &f->decl->type_params.at[i]);
+    for (size_t i = 0; i < f->decl->params.len; i++)
+        add_param(tx, o, f, &f->decl->params.at[i]);
+    add_results(tx, o, f);
+}
+
+static tc_operator *describe(tc *tx, const tc_binding *b)
+{
+    const tc_value *v = &b->value;
+    const tc_function *f = written(tx, v);
+    if (!f)
+        return NULL;
+    tc_operator *o = ARENA_NEW(tx->arena, tc_operator);
+    *o = (tc_operator){.name = b->name->text, .doc = f->decl->doc, .span = f->decl->name_span};
+    const tc_value *element = field(tx, v, "element");
+    if (element && element->kind == TC_FUNCTION)
+        describe_by_element(tx, o, v, f);
+    else
+        describe_definition(tx, o, f);
+    return o;
+}
+
+// ---- the text of an entry ---------------------------------------------------------------------------------------
+
+typedef struct writer {
+    tc *tx;
+    tc_operator *op;
+    str_buf out;
+    int ranks[TM_MAX_RANK]; // by variadic parameter: how many axes stand for it
+    bool is_strided;        // of operators by element: tensors with any strides
+} writer;
+
+enum { STRIDED_RANK = 4 };
+
+static bool defined_text(tc *tx, const char *name, const char **text)
+{
+    for (int i = 0; i < tx->options->define_count; i++)
+        if (strcmp(tx->options->defines[i].name, name) == 0) {
+            *text = tx->options->defines[i].value && *tx->options->defines[i].value ? tx->options->defines[i].value : "True";
+            tx->define_used.at[i] = true;
+            return true;
+        }
+    return false;
+}
+
+static const char *choice_text(tc *tx, const tc_operator_param *p)
+{
+    const char *text = p->default_value;
+    defined_text(tx, p->name, &text);
+    return text;
+}
+
+static void add_axes(writer *w, size_t variadic, str_buf *out)
+{
+    for (int i = 0; i < w->ranks[variadic]; i++)
+        str_addf(out, w->ranks[variadic] > 1 ? "%s%s%d" : "%s%s", i ? ", " : "", w->op->joined.at[variadic], i);
+}
+
+// The word at [at] in terms of the entry: [is_starred] if a star stands before it, which is left out then.
+static bool add_word(writer *w, str word, bool is_starred, str_buf *out)
+{
+    for (size_t i = 0; i < w->op->joined.len; i++) {
+        if (!str_equal(word, str_of(w->op->joined.at[i])))
+            continue;
+        if (!is_starred)
+            str_addc(out, '(');
+        add_axes(w, i, out);
+        if (!is_starred)
+            str_adds(out, ",)");
+        return true;
+    }
+    for (size_t i = 0; i < w->op->params.len; i++) {
+        const tc_operator_param *p = &w->op->params.at[i];
+        if (p->kind == TC_PARAM_CHOICE && str_equal(word, str_of(p->name)) && choice_text(w->tx, p)) {
+            str_addf(out, "(%s)", choice_text(w->tx, p));
+            return true;
+        }
+    }
+    return false;
+}
+
+// A type as the operator's author wrote it, with the entry's axes.
+static const char *type_in_entry(writer *w, const char *type)
+{
+    str_buf out;
+    str_buf_init(&out, w->tx->arena);
+    for (const char *at = type; *at;) {
+        bool is_starred = *at == '*';
+        const char *word = at + is_starred, *end = word;
+        while (isalnum((unsigned char)*end) || *end == '_')
+            end++;
+        bool is_word = end > word && !isdigit((unsigned char)*word);
+        if (is_word && add_word(w, (str){word, (size_t)(end - word)}, is_starred, &out)) {
+            at = end;
+            continue;
+        }
+        end = end > at ? end : at + 1;
+        str_add(&out, (str){at, (size_t)(end - at)});
+        at = end;
+    }
+    return str_text(&out);
+}
+
+static const char *result_name(writer *w, size_t i)
+{
+    return w->op->results.len == 1 ? "out" : arena_printf(w->tx->arena, "out%zu", i);
+}
+
+static const char *separated(bool *any)
+{
+    const char *text = *any ? ", " : "";
+    *any = true;
+    return text;
+}
+
+static void write_stride_params(writer *w, const char *name, bool *any)
+{
+    for (int i = 0; i < STRIDED_RANK; i++)
+        str_addf(&w->out, "%s%s_%d: at_least(0, i64)", separated(any), name, i);
+}
+
+static void write_type_params(writer *w)
+{
+    bool any = false;
+    str_addc(&w->out, '[');
+    for (size_t i = 0; i < w->op->types.len; i++)
+        str_addf(&w->out, "%s%s: dtype", separated(&any), w->op->types.at[i].name);
+    for (size_t i = 0; i < w->op->joined.len; i++)
+        for (int k = 0; k < w->ranks[i]; k++) {
+            str_addf(&w->out, w->ranks[i] > 1 ? "%s%s%d: at_least(0)" : "%s%s: at_least(0)", separated(&any),
+                     w->op->joined.at[i], k);
+        }
+    for (size_t i = 0; i < w->op->sizes.len; i++)
+        str_addf(&w->out, "%s%s", separated(&any), w->op->sizes.at[i]);
+    for (size_t i = 0; w->is_strided && i < w->op->params.len; i++)
+        if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
+            write_stride_params(w, w->op->params.at[i].name, &any);
+    if (w->is_strided)
+        write_stride_params(w, result_name(w, 0), &any);
+    str_addc(&w->out, ']');
+}
+
+// "x: T[S]", or with strides of its own "x: strided(T[S0, S1], [x_0, x_1])".
+static void write_tensor(writer *w, const char *name, const char *type, bool *any)
+{
+    str_addf(&w->out, w->is_strided ? "%s%s: strided(%s, [" : "%s%s: %s", separated(any), name, type_in_entry(w, type));
+    for (int i = 0; w->is_strided && i < STRIDED_RANK; i++)
+        str_addf(&w->out, "%s%s_%d", i ? ", " : "", name, i);
+    str_adds(&w->out, w->is_strided ? "])" : "");
+}
+
+static void write_params(writer *w)
+{
+    bool any = false;
+    str_addc(&w->out, '(');
+    for (size_t i = 0; i < w->op->params.len; i++)
+        if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
+            write_tensor(w, w->op->params.at[i].name, w->op->params.at[i].type, &any);
+    for (size_t i = 0; i < w->op->results.len; i++)
+        write_tensor(w, result_name(w, i), w->op->results.at[i], &any);
+    for (size_t i = 0; i < w->op->params.len; i++)
+        if (w->op->params.at[i].kind == TC_PARAM_NUMBER)
+            str_addf(&w->out, "%s%s: %s", separated(&any), w->op->params.at[i].name, w->op->params.at[i].type);
+    str_adds(&w->out, "):\n");
+}
+
+static bool write_launch(writer *w)
+{
+    bool any = false;
+    str_adds(&w->out, "    attrs.func_kind = 'public'\n    the_operator.launch");
+    str_adds(&w->out, w->is_strided ? "_strided(" : "(");
+    for (size_t i = 0; i < w->op->params.len; i++)
+        if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
+            str_addf(&w->out, "%s%s", separated(&any), w->op->params.at[i].name);
+    str_addf(&w->out, "%sinto=%s", separated(&any), w->op->results.len > 1 ? "(" : "");
+    for (size_t i = 0; i < w->op->results.len; i++)
+        str_addf(&w->out, "%s%s", i ? ", " : "", result_name(w, i));
+    str_adds(&w->out, w->op->results.len > 1 ? ")" : "");
+    for (size_t i = 0; i < w->op->params.len; i++) {
+        const tc_operator_param *p = &w->op->params.at[i];
+        const char *value = p->kind == TC_PARAM_NUMBER ? p->name : p->kind == TC_PARAM_CHOICE ? choice_text(w->tx, p) : NULL;
+        if (p->kind == TC_PARAM_CHOICE && !value)
+            return false;
+        if (value && strcmp(value, "None") != 0)
+            str_addf(&w->out, ", %s=%s", p->name, value);
+    }
+    str_adds(&w->out, ")\n");
+    return true;
+}
+
+// Any number of axes are one of an entry. An operator along an axis that no type parameter names has it beside that one: the
+// last one after it, or numbers from 0 on before it.
+static void choose_ranks(writer *w)
+{
+    const char *axis = NULL;
+    if (w->is_strided) {
+        w->ranks[0] = STRIDED_RANK;
+        return;
+    }
+    for (size_t i = 0; i < w->op->params.len; i++) {
+        const tc_operator_param *p = &w->op->params.at[i];
+        if (p->kind == TC_PARAM_CHOICE && (strcmp(p->name, "axis") == 0 || strcmp(p->name, "dim") == 0))
+            axis = choice_text(w->tx, p);
+    }
+    bool is_last = axis && strcmp(axis, "-1") == 0, is_numbered = axis && isdigit((unsigned char)*axis);
+    int rank = is_last ? 2 : is_numbered ? atoi(axis) + 2 : 1;
+    for (size_t i = 0; i < w->op->joined.len; i++)
+        w->ranks[i] = rank;
+    if (w->op->joined.len) {
+        const char *name = w->op->joined.at[0];
+        w->op->joined_axis = rank > 1 ? arena_printf(w->tx->arena, "%s%d", name, is_last ? 0 : rank - 1) : name;
+    }
+}
+
+// ---- entries ----------------------------------------------------------------------------------------------------
+
+// The function without its types; NULL after errors.
+static tc_function *make_template(tc *tx, tc_operator *o, tc_value v, tc_module *m, bool is_strided)
+{
+    writer w = {.tx = tx, .op = o, .is_strided = is_strided};
+    str_buf_init(&w.out, tx->arena);
+    choose_ranks(&w);
+    const char *name = arena_printf(tx->arena, "%s_entry", o->name);
+    str_addf(&w.out, "@hidet.script\ndef %s", name);
+    write_type_params(&w);
+    write_params(&w);
+    if (!write_launch(&w))
+        return NULL;
+    src_file *file = src_add(tx->diags->sources, arena_printf(tx->arena, "<operator %s>", o->name),
+                             (str){str_text(&w.out), w.out.len});
+    parse_context px = {tx->arena, tx->syms, tx->diags};
+    ast_module *ast = file ? parse_module(&px, file) : NULL;
+    if (!ast || ast->has_errors)
+        return NULL;
+    tc_frame frame = {.scope = tc_scope_new(tx, m->scope, m, TC_SCOPE_MODULE), .compile_time = true}, *saved = tx->frame;
+    tx->frame = &frame;
+    tc_scope_bind(tx, frame.scope, sym_of(tx->syms, "the_operator"), v, o->span);
+    tc_exec_list(tx, &ast->body);
+    tx->frame = saved;
+    tc_binding *b = tc_scope_find_here(frame.scope, sym_of(tx->syms, name));
+    if (!b || b->value.kind != TC_FUNCTION)
+        return NULL;
+    ast_function *decl = (ast_function *)b->value.function->decl;
+    decl->doc = o->doc;
+    decl->name_span = o->span;
+    b->value.function->operator = o;
+    b->value.function->is_strided = is_strided;
+    return b->value.function;
+}
+
+static bool has_type(const tc_value *list, dtype scalar)
+{
+    if (list->kind == TC_TYPE)
+        return list->type->kind == IR_SCALAR && list->type->scalar == scalar;
+    for (size_t i = 0; list->kind == TC_TUPLE && i < list->list->len; i++)
+        if (has_type(&list->list->at[i], scalar))
+            return true;
+    return false;
+}
+
+// The types that entries are made for: what -D says, else the usual ones, else all.
+static tc_operator_type wanted_types(tc *tx, const tc_operator_type *t)
+{
+    tc_operator_type usual = {.name = t->name}, wanted = usual;
+    tc_value given;
+    bool is_given = tc_defined(tx, sym_of(tx->syms, t->name), &given);
+    add_usual_types(tx, &usual);
+    for (int i = 0; i < DT__COUNT; i++) {
+        bool may_be = t->is_any, is_usual = false;
+        for (size_t k = 0; k < t->choices.len; k++)
+            may_be |= t->choices.at[k] == (dtype)i;
+        for (size_t k = 0; k < usual.choices.len; k++)
+            is_usual |= usual.choices.at[k] == (dtype)i;
+        if (may_be && (is_given ? has_type(&given, (dtype)i) : is_usual))
+            VEC_PUSH(tx->arena, &wanted.choices, (dtype)i);
+    }
+    return wanted.choices.len || is_given ? wanted : *t;
+}
+
+// An entry for each choice of types from parameter [at] on. [f] has those before it bound.
+static void bind_entries(tc *tx, tc_operator *o, tc_function *f, const char *name, size_t at)
+{
+    if (at == o->types.len) {
+        sym bound = sym_of(tx->syms, name);
+        f->name = bound;
+        if (!tc_scope_find_here(tx->main->scope, bound))
+            tc_scope_bind(tx, tx->main->scope, bound, (tc_value){.kind = TC_FUNCTION, .function = f}, o->span);
+        return;
+    }
+    tc_operator_type types = wanted_types(tx, &o->types.at[at]);
+    for (size_t i = 0; i < types.choices.len; i++) {
+        tc_value type = {.kind = TC_TYPE, .type = ir_scalar(tx->ir, types.choices.at[i])};
+        tc_value next = {.kind = TC_FUNCTION, .function = f};
+        const sym names[] = {sym_of(tx->syms, types.name)};
+        next = tc_function_brackets(tx, next, &type, names, 1, o->span);
+        bind_entries(tx, o, next.function, arena_printf(tx->arena, "%s_%s", name, dt_name(types.choices.at[i])), at + 1);
+    }
+}
+
+static bool is_of_module(tc *tx, const tc_binding *b, const tc_module *m)
+{
+    if (b->lazy_module || b->name->text[0] == '_' || !is_operator(tx, &b->value))
+        return false;
+    const tc_function *f = written(tx, &b->value);
+    return f && f->module == m;
+}
+
+static void offer(tc *tx, tc_operator *o, tc_value v)
+{
+    tc_function *f = make_template(tx, o, v, tx->main, false);
+    if (f)
+        bind_entries(tx, o, f, o->name, 0);
+    f = f && o->is_by_element ? make_template(tx, o, v, tx->main, true) : NULL;
+    if (f)
+        bind_entries(tx, o, f, arena_printf(tx->arena, "%s_strided", o->name), 0);
+}
+
+void tc_offer_operators(tc *tx)
+{
+    size_t count = tx->main->scope->list.len;
+    for (size_t i = 0; i < count && !tx->aborted; i++) {
+        const tc_binding *b = tx->main->scope->list.at[i];
+        tc_operator *o = is_of_module(tx, b, tx->main) ? describe(tx, b) : NULL;
+        if (o && !o->why_not)
+            offer(tx, o, b->value);
+    }
+}
+
+void tc_name_operator(ir_func *func, const tc_function *f)
+{
+    const tc_operator *o = f->operator;
+    if (!o)
+        return;
+    func->operator = o->name;
+    func->title = NULL;
+    func->is_strided = f->is_strided;
+    for (size_t i = 0; !f->is_strided && i < func->params.len; i++) {
+        ir_var *v = func->params.at[i];
+        for (int axis = 0; v->tensor && axis < v->tensor->rank; axis++) {
+            const ir_expr *e = v->tensor->shape[axis];
+            bool is_first = e->op == IR_OP_VAR && o->joined.len && strcmp(e->u.var->name, o->joined_axis) == 0;
+            if (is_first && !v->joined)
+                v->joined = axis + 1;
+        }
+    }
+}
+
+// ---- a list for people -------------------------------------------------------------------------------------------
+
+bool tc_list_operators(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
+                       tc_operator_list *out, const char **doc)
+{
+    int before = diags->error_count;
+    tc *tx = tc_open(a, syms, diags, file, options);
+    if (!tx || tx->aborted || diags->error_count != before)
+        return false;
+    tc_frame frame = {.scope = tx->main->scope, .compile_time = true};
+    tx->frame = &frame;
+    for (size_t i = 0; i < tx->main->scope->list.len; i++) {
+        const tc_binding *b = tx->main->scope->list.at[i];
+        tc_operator *o = is_of_module(tx, b, tx->main) ? describe(tx, b) : NULL;
+        if (o)
+            VEC_PUSH(a, out, o);
+    }
+    tx->frame = NULL;
+    *doc = tx->main->ast->doc;
+    return diags->error_count == before;
+}

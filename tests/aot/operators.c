@@ -1,0 +1,72 @@
+// The operators of operators.hds called from C: one function for all types and numbers of axes.
+#include <stdio.h>
+#include <string.h>
+
+#include "fake_cuda.h"
+#include "operators.h"
+
+static int failures;
+
+static void expect(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "not so: %s (%s)\n", what, hdsrt_last_error());
+    failures++;
+}
+
+static hdsrt_tensor tensor(int bits, int ndim, int64_t *shape, int64_t *strides)
+{
+    static char memory[3][4096] __attribute__((aligned(64)));
+    static int next;
+    hdsrt_tensor t = {.data = memory[next++ % 3], .ndim = ndim, .shape = shape, .strides = strides};
+    t.device.device_type = 2;
+    t.dtype.code = 2;
+    t.dtype.bits = (uint8_t)bits;
+    t.dtype.lanes = 1;
+    return t;
+}
+
+static int launches(const char *kernel)
+{
+    int count = 0;
+    fake_cuda_launch launch;
+    for (int i = 0; fake_cuda_launch_at(i, &launch); i++)
+        count += strstr(launch.kernel, kernel) != NULL;
+    fake_cuda_forget();
+    return count;
+}
+
+static void takes_all_types_and_axes(void)
+{
+    int64_t shape[] = {2, 3, 16}, row[] = {16}, other[] = {2, 3, 8};
+    hdsrt_tensor x = tensor(16, 3, shape, NULL), by = tensor(16, 1, row, NULL), out = tensor(16, 3, shape, NULL);
+    expect(scaled(&x, &by, &out, 0.5f, NULL) == HDSRT_OK && launches("flat") == 1, "f16 of three axes is launched");
+    x.dtype.bits = by.dtype.bits = out.dtype.bits = 32;
+    x.ndim = out.ndim = 1, x.shape = out.shape = row;
+    expect(scaled(&x, &by, &out, 0.5f, NULL) == HDSRT_OK && launches("flat") == 1, "f32 of one axis is launched");
+    by.dtype.bits = 16;
+    expect(scaled(&x, &by, &out, 0.5f, NULL) == HDSRT_INVALID_ARGUMENT && launches("flat") == 0, "types have to fit");
+    expect(strcmp(hdsrt_last_error(), "'scaled': there is no code for x of f32, by of f16, out of f32; there is for "
+                                      "f16, f16, f16; f32, f32, f32") == 0, "the message says which types");
+    by.dtype.bits = 32, out.ndim = x.ndim = 3, x.shape = shape, out.shape = other;
+    expect(scaled(&x, &by, &out, 0.5f, NULL) == HDSRT_INVALID_ARGUMENT && launches("flat") == 0, "extents have to fit");
+}
+
+static void operands_meet(void)
+{
+    int64_t shape[] = {4, 6, 16}, last[] = {16}, turned[] = {1, 64, 4};
+    hdsrt_tensor x = tensor(16, 3, shape, NULL), y = tensor(16, 3, shape, NULL), out = tensor(16, 3, shape, NULL);
+    expect(added(&x, &y, &out, NULL) == HDSRT_OK && launches("flat") == 1, "equal extents are one row");
+    y.ndim = 1, y.shape = last;
+    expect(added(&x, &y, &out, NULL) == HDSRT_OK && launches("elements") == 1, "a row is repeated");
+    y.ndim = 3, y.shape = shape, y.strides = turned;
+    expect(added(&x, &y, &out, NULL) == HDSRT_OK && launches("elements") == 1, "any strides");
+}
+
+int main(void)
+{
+    takes_all_types_and_axes();
+    operands_meet();
+    return failures > 0;
+}
