@@ -296,7 +296,7 @@ static tc_flow static_for(tc *tx, const ast_for *s, tc_value iterable)
     for (size_t i = 0; i < items.len; i++) {
         if (!tc_step(tx, s->head))
             return TC_ABORT;
-        tc_assign_target(tx, s->target, items.at[i], s->target->span);
+        tc_take_turn(tx, s->target, items.at[i], s->target->span);
         tc_flow flow = run_static_body(tx, &s->body);
         if (flow == TC_BREAK)
             return TC_NEXT;

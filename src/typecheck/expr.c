@@ -444,7 +444,7 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
     if (tc_is_poison(iterable) || !tc_iterate(tx, iterable, c->iterable->span, &items))
         return false;
     for (size_t i = 0; i < items.len; i++) {
-        if (!tc_step(tx, e->node.span) || !tc_assign_target(tx, c->target, items.at[i], c->target->span))
+        if (!tc_step(tx, e->node.span) || !tc_take_turn(tx, c->target, items.at[i], c->target->span))
             return false;
         bool keep = true;
         for (size_t k = 0; k < c->conditions.len && keep; k++) {

@@ -608,6 +608,8 @@ tc_flow tc_exec_list(tc *tx, const ast_list *list);
 tc_flow tc_exec(tc *tx, const ast_stmt *s);
 bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_bind_local(tc *tx, sym name, tc_value v, src_span span);
+// tc_assign_target for the next turn of a loop that runs while compiling.
+bool tc_take_turn(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_name_temporary(tc_value v, sym name); // a tensor made just now takes the first name it is bound to
 // control.c
 tc_flow tc_exec_if(tc *tx, const ast_if *s);
