@@ -45,7 +45,8 @@ const char cu_c_helpers[] =
 // In C text: macros of the headers that a program may have included, and what emitted functions call.
 static const char reserved_in_c[] =
     "restrict inline _Bool _Complex _Imaginary _Atomic _Generic _Noreturn _Static_assert _Thread_local _Alignas _Alignof "
-    "stream hdsrt_status hdsrt_stream hdsrt_tensor hdsrt_extents hdsrt_launch hdsrt_fail floor floorf fmod fmodf printf malloc calloc free memcpy int8_t int16_t int32_t int64_t uint8_t "
+    "stream hdsrt_status hdsrt_stream hdsrt_tensor hdsrt_extents hdsrt_launch hdsrt_fail floor floorf fmod "
+    "fmodf printf malloc calloc free memcpy int8_t int16_t int32_t int64_t uint8_t "
     "uint16_t uint32_t uint64_t size_t ptrdiff_t intptr_t uintptr_t NULL INFINITY NAN HUGE_VAL EOF errno stdin stdout "
     "stderr assert offsetof complex imaginary I linux unix INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX "
     "LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT "

@@ -17,8 +17,8 @@ typedef struct command {
 
 static const command commands[] = {
     {"check", cmd_check}, {"run", cmd_run}, {"test", cmd_test}, {"prove", cmd_prove}, {"bench", cmd_bench},
-    {"tune", cmd_tune}, {"mapping", cmd_mapping}, {"ops", cmd_ops}, {"cache", cmd_cache}, {"explain", cmd_explain}, {"version", cmd_version},
-    {"help", cmd_help},
+    {"tune", cmd_tune}, {"mapping", cmd_mapping}, {"ops", cmd_ops}, {"cache", cmd_cache}, {"explain", cmd_explain},
+    {"version", cmd_version}, {"help", cmd_help},
 };
 
 static const command *find_command(const char *name)
