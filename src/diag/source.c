@@ -59,6 +59,12 @@ static void find_lines(const src_map *map, src_file *file)
         file->line_starts[file->line_count++] = (uint32_t)at;
 }
 
+src_span src_author(const src_map *map, src_span span)
+{
+    const src_file *file = src_file_at(map, span.begin);
+    return file && file->author.begin ? file->author : span;
+}
+
 src_place src_place_of(const src_map *map, uint32_t position)
 {
     src_file *file = src_file_at(map, position);

@@ -23,6 +23,7 @@ typedef struct src_file {
     uint32_t base;          // position of the first byte; never 0
     uint32_t *line_starts;  // offsets within [text], made on first use
     uint32_t line_count;
+    src_span author;  // of a text that the compiler made: what of the author's it was made for; else nowhere
 } src_file;
 
 typedef struct src_map {
@@ -35,6 +36,8 @@ void src_map_init(src_map *map, arena *a);
 // NULL if the position space (4 GiB over all files) is full. [text] must live as long as the map.
 src_file *src_add(src_map *map, const char *name, str text);
 src_file *src_file_at(const src_map *map, uint32_t position);
+// [span], or what the author wrote where it is in a text that the compiler made of that.
+src_span src_author(const src_map *map, src_span span);
 
 typedef struct src_place {
     src_file *file;   // NULL for "nowhere"

@@ -422,9 +422,12 @@ static tc_function *make_template(tc *tx, tc_operator *o, tc_value v, tc_module 
         return NULL;
     src_file *file = src_add(tx->diags->sources, arena_printf(tx->arena, "<operator %s>", o->name),
                              (str){str_text(&w.out), w.out.len});
+    if (!file)
+        return NULL;
+    file->author = o->span;
     parse_context px = {tx->arena, tx->syms, tx->diags};
-    ast_module *ast = file ? parse_module(&px, file) : NULL;
-    if (!ast || ast->has_errors)
+    ast_module *ast = parse_module(&px, file);
+    if (ast->has_errors)
         return NULL;
     tc_frame frame = {.scope = tc_scope_new(tx, m->scope, m, TC_SCOPE_MODULE), .compile_time = true}, *saved = tx->frame;
     tx->frame = &frame;
