@@ -285,7 +285,7 @@ HDSRT_API hdsrt_status hdsrt_fail(hdsrt_status status, const char *format, ...) 
 typedef struct hdsrt_operand {
     const char *name;
     uint8_t before, after;
-    bool is_joined;  // false: with the axes that it has
+    uint8_t group;  // operands of one group have the same extents there; 0: this one comes with the axes that it has
     bool is_written;
 } hdsrt_operand;
 

@@ -65,7 +65,7 @@ static void put_operands(cu *cx, const cu_c_func *f, const char *name)
         if (!cu_c_is_tensor(v))
             continue;
         int before = v->joined ? v->joined - 1 : 0, after = v->joined ? v->tensor->rank - v->joined : 0;
-        cu_put(cx, "{\"%s\", %d, %d, %s, %s},", cu_var_name(cx, v), before, after, v->joined ? "true" : "false",
+        cu_put(cx, "{\"%s\", %d, %d, %d, %s},", cu_var_name(cx, v), before, after, v->join_group,
                f->writes[i] ? "true" : "false");
     }
     cx->indent--;

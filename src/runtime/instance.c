@@ -18,7 +18,7 @@ static hdsrt_status check_operand(const call *c, int i)
     int least = o->before + o->after;
     if (!t)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' is null", c->entry, o->name);
-    if (o->is_joined && t->ndim < least)
+    if (o->group && t->ndim < least)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' has %d %s, and it has to have at least %d", c->entry, o->name,
                           t->ndim, t->ndim == 1 ? "axis" : "axes", least);
     if (t->ndim > HDSRT_MOST_AXES)
@@ -144,7 +144,7 @@ static hdsrt_status join(const call *c, int i, hdsrt_joined *out)
 {
     const hdsrt_operand *o = &c->operands[i];
     out->tensor = *c->tensors[i];
-    if (!o->is_joined)
+    if (!o->group)
         return HDSRT_OK;
     hdsrt_status status = join_extents(c, i, out);
     if (!status && out->tensor.strides)
@@ -160,15 +160,16 @@ hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *opera
 {
     const call c = {entry, operands, tensors, count};
     hdsrt_status status = HDSRT_OK;
-    int first = -1;
     for (int i = 0; !status && i < count; i++)
         status = check_operand(&c, i);
     if (!status)
         status = find_instance(&c, types, instances, instance);
     for (int i = 0; !status && i < count; i++) {
-        if (operands[i].is_joined && first >= 0)
+        int first = 0;
+        while (operands[first].group != operands[i].group)
+            first++;
+        if (operands[i].group && first < i)
             status = check_alike(&c, first, i);
-        first = first < 0 && operands[i].is_joined ? i : first;
         if (!status)
             status = join(&c, i, &joined[i]);
     }

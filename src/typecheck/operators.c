@@ -398,11 +398,11 @@ static void choose_ranks(writer *w)
     }
     bool is_last = axis && strcmp(axis, "-1") == 0, is_numbered = axis && isdigit((unsigned char)*axis);
     int rank = is_last ? 2 : is_numbered ? atoi(axis) + 2 : 1;
-    for (size_t i = 0; i < w->op->joined.len; i++)
+    for (size_t i = 0; i < w->op->joined.len; i++) {
+        const char *name = w->op->joined.at[i];
         w->ranks[i] = rank;
-    if (w->op->joined.len) {
-        const char *name = w->op->joined.at[0];
-        w->op->joined_axis = rank > 1 ? arena_printf(w->tx->arena, "%s%d", name, is_last ? 0 : rank - 1) : name;
+        VEC_PUSH(w->tx->arena, &w->op->joined_axes,
+                 rank > 1 ? arena_printf(w->tx->arena, "%s%d", name, is_last ? 0 : rank - 1) : name);
     }
 }
 
@@ -523,23 +523,41 @@ void tc_offer_operators(tc *tx)
     }
 }
 
+// The number, from 1, of the variadic parameter that the extent stands for; 0: none.
+static int group_of(const tc_operator *o, const ir_expr *extent)
+{
+    for (size_t i = 0; extent->op == IR_OP_VAR && i < o->joined_axes.len; i++)
+        if (strcmp(extent->u.var->name, o->joined_axes.at[i]) == 0)
+            return (int)i + 1;
+    return 0;
+}
+
+// A tensor with two of them has the axes that it has: nothing says where the first ends.
+static void join_axes(const tc_operator *o, ir_var *v)
+{
+    int found = 0;
+    for (int axis = 0; axis < v->tensor->rank; axis++) {
+        int group = group_of(o, v->tensor->shape[axis]);
+        if (!group)
+            continue;
+        v->joined = axis + 1;
+        v->join_group = group;
+        found++;
+    }
+    if (found > 1)
+        v->joined = v->join_group = 0;
+}
+
 void tc_name_operator(ir_func *func, const tc_function *f)
 {
-    const tc_operator *o = f->operator;
-    if (!o)
+    if (!f->operator)
         return;
-    func->operator = o->name;
+    func->operator = f->operator->name;
     func->title = NULL;
     func->is_strided = f->is_strided;
-    for (size_t i = 0; !f->is_strided && i < func->params.len; i++) {
-        ir_var *v = func->params.at[i];
-        for (int axis = 0; v->tensor && axis < v->tensor->rank; axis++) {
-            const ir_expr *e = v->tensor->shape[axis];
-            bool is_first = e->op == IR_OP_VAR && o->joined.len && strcmp(e->u.var->name, o->joined_axis) == 0;
-            if (is_first && !v->joined)
-                v->joined = axis + 1;
-        }
-    }
+    for (size_t i = 0; !f->is_strided && i < func->params.len; i++)
+        if (func->params.at[i]->tensor)
+            join_axes(f->operator, func->params.at[i]);
 }
 
 // ---- a list for people -------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ typedef struct tc_operator {
     VEC(const char *) results; // their types
     bool is_by_element;        // all operands meet, element by element
     const char *why_not;       // why it is no entry: "it takes any number of operands"; NULL: it is one
-    const char *joined_axis;   // the axis of an entry that stands for any number of them
+    VEC(const char *) joined_axes; // of each of [joined]: the axis of an entry that stands for any number of them
 } tc_operator;
 
 typedef VEC(tc_operator *) tc_operator_list;

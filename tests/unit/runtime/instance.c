@@ -33,7 +33,7 @@ static void has(const hdsrt_joined *j, int ndim, const int64_t *shape, const int
 // ---- any number of axes ----------------------------------------------------------------------------------------------
 
 // norm(x: T[*S, N], w: T[N], index: i32[*S]), for f16 and f32
-static const hdsrt_operand norm[] = {{"x", 0, 1, true, false}, {"w", 0, 0, false, false}, {"index", 0, 0, true, true}};
+static const hdsrt_operand norm[] = {{"x", 0, 1, 1, false}, {"w", 0, 0, 0, false}, {"index", 0, 0, 1, true}};
 static const hdsrt_dtype norm_types[] = {{2, 16}, {2, 16}, {0, 32}, {2, 32}, {2, 32}, {0, 32}};
 
 static hdsrt_status choose(const hdsrt_tensor *x, const hdsrt_tensor *w, const hdsrt_tensor *index, hdsrt_joined *joined,
@@ -70,6 +70,25 @@ static void joins_axes(void **state)
     has(&j[0], 2, (int64_t[]){0, 8}, (int64_t[]){4, 1});
 }
 
+// take(x: T[*S], at: i32[*I]) -> T[*I]
+static void joins_axes_in_groups(void **state)
+{
+    (void)state;
+    const hdsrt_operand take[] = {{"x", 0, 0, 1, false}, {"at", 0, 0, 2, false}, {"out", 0, 0, 2, true}};
+    const hdsrt_dtype types[] = {{2, 32}, {0, 32}, {2, 32}};
+    hdsrt_joined j[3];
+    int instance = -1;
+    hdsrt_tensor x = tensor(F32, 2, (int64_t[]){5, 7}, NULL), at = tensor(I32, 3, (int64_t[]){2, 3, 4}, NULL);
+    hdsrt_tensor out = tensor(F32, 3, (int64_t[]){2, 3, 4}, NULL);
+    const hdsrt_tensor *const tensors[] = {&x, &at, &out};
+    assert_int_equal(hdsrt_choose_instance("take", take, types, 3, 1, tensors, j, &instance), HDSRT_OK);
+    has(&j[0], 1, (int64_t[]){35}, NULL);
+    has(&j[2], 1, (int64_t[]){24}, NULL);
+    out.ndim = 2;
+    REFUSED(hdsrt_choose_instance("take", take, types, 3, 1, tensors, j, &instance), HDSRT_INVALID_ARGUMENT,
+            "'take': 'out' has 2 axes, and by those of 'at' it has to have 3");
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -101,7 +120,7 @@ static void refuses(void **state)
 
 // ---- by element ------------------------------------------------------------------------------------------------------
 
-static const hdsrt_operand add[] = {{"x", 0, 0, true, false}, {"y", 0, 0, true, false}, {"out", 0, 0, true, true}};
+static const hdsrt_operand add[] = {{"x", 0, 0, 1, false}, {"y", 0, 0, 1, false}, {"out", 0, 0, 1, true}};
 static const hdsrt_dtype add_types[] = {{2, 16}, {2, 16}, {2, 16}, {2, 32}, {2, 32}, {2, 32}};
 
 static hdsrt_status meet(const hdsrt_tensor *x, const hdsrt_tensor *y, const hdsrt_tensor *out, hdsrt_joined *j, int *instance)
@@ -186,7 +205,8 @@ static void do_not_meet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joins_axes), cmocka_unit_test(refuses), cmocka_unit_test(are_one_row),
+        cmocka_unit_test(joins_axes), cmocka_unit_test(joins_axes_in_groups),
+        cmocka_unit_test(refuses), cmocka_unit_test(are_one_row),
         cmocka_unit_test(repeats), cmocka_unit_test(do_not_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
