@@ -116,6 +116,10 @@ static tc_value named(tc *tx, const tc_function *f, const ast_expr *e)
 
 static bool expr_launches(tc *tx, const tc_function *f, const ast_expr *e)
 {
+    if (e && e->kind == AST_IF_EXPR) {
+        const ast_if_expr *either = (const ast_if_expr *)e;
+        return expr_launches(tx, f, either->then) || expr_launches(tx, f, either->or_else);
+    }
     if (!e || e->kind != AST_CALL)
         return false;
     const ast_expr *callee = ((const ast_call *)e)->callee;
@@ -141,6 +145,9 @@ static bool calls_kernel(tc *tx, const tc_function *f, const ast_list *body)
             break;
         case AST_ASSIGN:
             hit = expr_launches(tx, f, ((const ast_assign *)s)->value);
+            break;
+        case AST_FUNCTION: // which is called, if not by name
+            hit = calls_kernel(tx, f, &((const ast_function *)s)->body);
             break;
         case AST_FOR:
             hit = calls_kernel(tx, f, &((const ast_for *)s)->body);

@@ -187,6 +187,29 @@ static const ir_type *kind_type(tc *tx, tc_kind_name k)
     }
 }
 
+// Extents and strides of parameters are expressions of sizes alone. Functions in an annotation have variables, which are the
+// body's: what its statements from [mark] on leave in them is written out. (Where they branch it stays, and is an error.)
+static tc_tensor_type *written_out(tc *tx, const tc_tensor_type *type, size_t mark)
+{
+    tc_tensor_type *result = arena_dup(tx->arena, type, sizeof *type);
+    map values;
+    map_init(&values, tx->arena);
+    for (size_t i = mark; i < tx->block->stmts.len; i++) {
+        const ir_stmt *s = tx->block->stmts.at[i];
+        if (s->kind != IR_DECL && s->kind != IR_ASSIGN && s->kind != IR_ASSERT)
+            return result;
+        if (s->kind != IR_ASSERT && s->value)
+            map_put_ptr(&values, s->var, ir_substitute(tx->ir, s->value, &values));
+    }
+    for (int i = 0; i < type->rank; i++) {
+        if (type->shape[i].kind == TC_RT)
+            result->shape[i].rt = ir_substitute(tx->ir, type->shape[i].rt, &values);
+        if (type->is_strided && type->strides[i].kind == TC_RT)
+            result->strides[i].rt = ir_substitute(tx->ir, type->strides[i].rt, &values);
+    }
+    return result;
+}
+
 bool tc_add_param(tc_builder *k, const ast_param *p)
 {
     tc *tx = k->tx;
@@ -194,9 +217,12 @@ bool tc_add_param(tc_builder *k, const ast_param *p)
         tc_error(tx, HDS0228, p->span, p->name ? p->name->text : "*", k->f->name->text);
         return false;
     }
+    size_t mark = tx->block->stmts.len;
     tc_value annotation = tc_eval_annotation(tx, p->annotation, k->scope);
     if (tc_is_poison(annotation))
         return false;
+    if (annotation.kind == TC_TENSOR_TYPE)
+        annotation.tensor_type = written_out(tx, annotation.tensor_type, mark);
     if (annotation.kind == TC_KIND && kind_type(tx, annotation.kind_name))
         annotation = tc_type(kind_type(tx, annotation.kind_name));
     tc_value v;
