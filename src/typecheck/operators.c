@@ -383,10 +383,10 @@ static bool write_launch(writer *w)
 }
 
 // Any number of axes are one of an entry. An operator along an axis that no type parameter names has it beside that one: the
-// last one after it, or numbers from 0 on before it.
+// last one after it, or numbers from 0 on before it; `axes` are so many of the last ones.
 static void choose_ranks(writer *w)
 {
-    const char *axis = NULL;
+    const char *axis = NULL, *count = NULL;
     if (w->is_strided) {
         w->ranks[0] = STRIDED_RANK;
         return;
@@ -395,9 +395,11 @@ static void choose_ranks(writer *w)
         const tc_operator_param *p = &w->op->params.at[i];
         if (p->kind == TC_PARAM_CHOICE && (strcmp(p->name, "axis") == 0 || strcmp(p->name, "dim") == 0))
             axis = choice_text(w->tx, p);
+        if (p->kind == TC_PARAM_CHOICE && strcmp(p->name, "axes") == 0)
+            count = choice_text(w->tx, p);
     }
-    bool is_last = axis && strcmp(axis, "-1") == 0, is_numbered = axis && isdigit((unsigned char)*axis);
-    int rank = is_last ? 2 : is_numbered ? atoi(axis) + 2 : 1;
+    bool is_last = count || (axis && strcmp(axis, "-1") == 0), is_numbered = axis && isdigit((unsigned char)*axis);
+    int rank = count ? atoi(count) + 1 : is_last ? 2 : is_numbered ? atoi(axis) + 2 : 1;
     for (size_t i = 0; i < w->op->joined.len; i++) {
         const char *name = w->op->joined.at[i];
         w->ranks[i] = rank;
