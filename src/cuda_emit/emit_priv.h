@@ -77,6 +77,7 @@ struct cu {
     uint32_t var_room;
     // names
     map names;             // visible C names
+    map numbers;           // base of a name -> the first number behind it that may be free
     VEC(const char *) scope;  // those that end with their block, innermost last
     map funcs;             // ir_func -> C name
     map sides;             // ir_func -> cu_side flags of those who call it

@@ -2,6 +2,7 @@
 #include "cuda_emit/emit_priv.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 // What a name in emitted text must not be. Headers are for C and for C++.
@@ -67,6 +68,7 @@ static void reserve_words(cu *cx, const char *words)
 void cu_names_init(cu *cx)
 {
     map_init(&cx->names, cx->a);
+    map_init(&cx->numbers, cx->a);
     map_init(&cx->funcs, cx->a);
     map_init(&cx->wrappers, cx->a);
     map_init(&cx->used_intrins, cx->a);
@@ -133,13 +135,37 @@ size_t cu_word_length(const char *at)
     return len;
 }
 
+// Of base_1, base_2, … all names before this number are visible. Unrolled kernels have thousands of one base.
+static intptr_t first_number(const cu *cx, const char *base, size_t len)
+{
+    intptr_t number = (intptr_t)map_get(&cx->numbers, base, len);
+    return number ? number : 1;
+}
+
 static const char *unique(cu *cx, const char *wish, const char *also_reserved)
 {
     const char *base = identifier(cx, wish), *name = base;
-    for (int i = 1; is_visible(cx, name) || cu_is_word(also_reserved, name); i++)
-        name = arena_printf(cx->a, "%s_%d", base, i);
+    size_t len = strlen(base);
+    intptr_t number = *also_reserved ? 1 : first_number(cx, base, len);
+    while (is_visible(cx, name) || cu_is_word(also_reserved, name))
+        name = arena_printf(cx->a, "%s_%ld", base, (long)number++);
+    if (name != base && !*also_reserved)
+        map_put(&cx->numbers, base, len, (void *)number);
     map_put(&cx->names, name, strlen(name), visible);
     return name;
+}
+
+// A name that ends with a number is free again, for what begins like it.
+static void free_number(cu *cx, const char *name)
+{
+    size_t len = strlen(name), digits = len;
+    while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+        digits--;
+    if (digits == len || digits < 2 || name[digits - 1] != '_' || len - digits > 9)
+        return;
+    intptr_t number = (intptr_t)strtol(name + digits, NULL, 10);
+    if (number > 0 && number < first_number(cx, name, digits - 1))
+        map_put(&cx->numbers, name, digits - 1, (void *)number);
 }
 
 const char *cu_name_new(cu *cx, const char *wish)
@@ -164,6 +190,7 @@ void cu_scope_end(cu *cx, size_t mark)
     while (cx->scope.len > mark) {
         const char *name = VEC_POP(&cx->scope);
         map_put(&cx->names, name, strlen(name), NULL);
+        free_number(cx, name);
     }
 }
 

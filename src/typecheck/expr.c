@@ -519,14 +519,20 @@ static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
 static bool eval_args(tc *tx, const ast_call *e, tc_args *out)
 {
     bool ok = true;
+    out->list.at = ARENA_ARRAY(tx->arena, tc_arg, e->args.len);
+    out->list.cap = e->args.len;
     for (size_t i = 0; i < e->args.len; i++) {
         const ast_arg *a = &e->args.at[i];
         size_t mark = tx->block ? tx->block->stmts.len : 0;
         tc_args more = {0};
-        if (a->kind != AST_ARG_PLAIN)
+        tc_arg one;
+        if (a->kind != AST_ARG_PLAIN) {
             ok &= eval_star(tx, a, &more);
-        else
-            VEC_PUSH(tx->arena, &more.list, ((tc_arg){a->name, tc_eval(tx, a->value), a->span}));
+        } else {
+            one = (tc_arg){a->name, tc_eval(tx, a->value), a->span};
+            more.list.at = &one;
+            more.list.len = 1;
+        }
         // An earlier argument that later statements could change is stored before them.
         for (size_t j = 0; tx->block && tx->block->stmts.len > mark && j < out->list.len; j++) {
             size_t before = tx->block->stmts.len;
