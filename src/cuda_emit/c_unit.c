@@ -119,20 +119,58 @@ static void gather(cu *cx, const char *suffix)
 
 // ---- what host functions write ----------------------------------------------------------------------------------
 
+// A view, or a pointer that is kept, and which parameters it may lead to.
+typedef struct alias {
+    const ir_var *var;
+    bool *of;
+} alias;
+
 typedef struct writing {
     cu *cx;
     cu_c_func *f;
+    VEC(alias) aliases;
 } writing;
+
+// An address whose alignment is asked for is a number then.
+static bool is_number(const ir_expr *e)
+{
+    return (e->op == IR_OP_CAST || e->op == IR_OP_BITCAST) && e->type->kind == IR_SCALAR;
+}
+
+// Sets those parameters in [to] that addresses in the expression lead to.
+static void mark_in(const writing *w, const ir_expr *e, bool *to)
+{
+    const ir_func *f = w->f->func;
+    if (is_number(e))
+        return;
+    for (size_t i = 0; i < f->params.len; i++) {
+        bool is_base = (e->op == IR_OP_VAR || e->op == IR_OP_ADDR) && e->u.var == f->params.at[i];
+        to[i] |= is_base && e->u.var->type->kind != IR_SCALAR && e->u.var->type->kind != IR_VECTOR;
+    }
+    for (size_t k = 0; (e->op == IR_OP_VAR || e->op == IR_OP_ADDR) && k < w->aliases.len; k++)
+        for (size_t i = 0; w->aliases.at[k].var == e->u.var && i < f->params.len; i++)
+            to[i] |= w->aliases.at[k].of[i];
+    for (int i = 0; i < e->arg_count; i++)
+        mark_in(w, e->args[i], to);
+}
 
 static void mark(writing *w, const ir_expr *e)
 {
-    const ir_func *f = w->f->func;
-    for (size_t i = 0; i < f->params.len; i++) {
-        bool is_base = (e->op == IR_OP_VAR || e->op == IR_OP_ADDR) && e->u.var == f->params.at[i];
-        w->f->writes[i] |= is_base && e->u.var->type->kind != IR_SCALAR && e->u.var->type->kind != IR_VECTOR;
-    }
-    for (int i = 0; i < e->arg_count; i++)
-        mark(w, e->args[i]);
+    mark_in(w, e, w->f->writes);
+}
+
+static bool is_alias(const ir_stmt *s)
+{
+    return s->kind == IR_DECL && s->value && !s->var->is_mutable &&
+           (s->var->type->kind == IR_TENSOR || s->var->type->kind == IR_POINTER);
+}
+
+// Nothing is written yet: what is done to it is done to them.
+static void add_alias(writing *w, const ir_stmt *s)
+{
+    alias added = {.var = s->var, .of = ARENA_ARRAY(w->cx->a, bool, w->f->func->params.len + 1)};
+    mark_in(w, s->value, added.of);
+    VEC_PUSH(w->cx->a, &w->aliases, added);
 }
 
 // Arguments of a function that is known; each but those it only reads.
@@ -141,6 +179,15 @@ static void mark_arguments(writing *w, const cu_c_func *callee, ir_expr *const *
     for (int i = 0; i < count; i++)
         if (!callee || callee->writes[i])
             mark(w, args[i]);
+}
+
+static void mark_variable(writing *w, const ir_var *v)
+{
+    for (size_t i = 0; i < w->f->func->params.len; i++) {
+        w->f->writes[i] |= w->f->func->params.at[i] == v;
+        for (size_t k = 0; k < w->aliases.len; k++)
+            w->f->writes[i] |= w->aliases.at[k].var == v && w->aliases.at[k].of[i];
+    }
 }
 
 static void mark_stmt(void *user, ir_stmt *s)
@@ -153,13 +200,15 @@ static void mark_stmt(void *user, ir_stmt *s)
         mark_arguments(w, func_of(w->cx, s->value->u.func), s->value->args, s->value->arg_count);
     } else if (s->kind == IR_COPY) {
         mark(w, s->args[0]);
+    } else if (is_alias(s)) {
+        add_alias(w, s);
     } else {
         if (s->value)
             mark(w, s->value);
         for (int i = 0; i < s->arg_count; i++)
             mark(w, s->args[i]);
-        for (size_t i = 0; s->kind == IR_STORE && i < w->f->func->params.len; i++)
-            w->f->writes[i] |= w->f->func->params.at[i] == s->var;
+        if (s->kind == IR_STORE)
+            mark_variable(w, s->var);
     }
 }
 
@@ -168,7 +217,7 @@ static void find_writes(cu *cx)
 {
     for (size_t i = 0; i < cx->m->funcs.len; i++) {
         cu_c_func *f = func_of(cx, cx->m->funcs.at[i]);
-        writing w = {cx, f};
+        writing w = {.cx = cx, .f = f};
         if (f && f->func->kind == IR_HOST_FUNC)
             ir_walk((ir_block *)&f->func->body, mark_stmt, &w);
     }

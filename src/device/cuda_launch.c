@@ -3,20 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hds/runtime.h>
-
 #include "device/cuda_priv.h"
 #include "sim/memory.h"
 
 enum {
     RED_ZONE = 1024,         // bytes before and behind each allocation; keeps the alignment that the driver gives
     PATTERN = 0xa5,
-    STATIC_LIMIT = 48 << 10, // dynamic shared memory beyond it has to be allowed
-    DLPACK_INT = 0,
-    DLPACK_UINT = 1,
-    DLPACK_FLOAT = 2,
-    DLPACK_BFLOAT = 4,
-    PORTABLE_CLUSTER = 8,    // blocks that every GPU takes for a cluster; more have to be allowed
 };
 
 // An allocation of the simulator, and its copy.
@@ -106,16 +98,6 @@ static bool upload_all(launch *l, const uint64_t *args, int count)
 
 // ---- the kernel -------------------------------------------------------------------------------------------------
 
-static const cu_kernel_info *info_of(const dev_cuda_image *image, const ir_func *kernel)
-{
-    const cu_kernel_list *list = &image->unit->kernels;
-    for (size_t i = 0; i < list->len; i++) {
-        if (strcmp(list->at[i].func->name, kernel->name) == 0)
-            return &list->at[i];
-    }
-    return NULL;
-}
-
 // One value for each parameter: addresses become those of the copies.
 static uint64_t *translate(launch *l, const uint64_t *args, int count)
 {
@@ -127,106 +109,19 @@ static uint64_t *translate(launch *l, const uint64_t *args, int count)
     return values;
 }
 
-// A copy does not ask what the bits of an element mean, a store that combines does.
-static hdsrt_dtype element_of(const ir_type *elem)
-{
-    dtype t = elem->kind == IR_SCALAR ? elem->scalar : DT_U8;
-    int code = t == DT_BF16          ? DLPACK_BFLOAT
-               : dt_is_float(t)      ? DLPACK_FLOAT
-               : dt_is_signed(t)     ? DLPACK_INT
-                                     : DLPACK_UINT;
-    return (hdsrt_dtype){(uint8_t)code, (uint8_t)(8 * ir_type_bytes(elem))};
-}
-
-// [values]: of the kernel's parameters.
-static bool make_map(launch *l, const sim_tensor_map *m, const uint64_t *values, hdsrt_tensor_map *out)
-{
-    const ir_tensor_map *of = m->var->map;
-    const ir_tensor *t = of->tensor->tensor;
-    hdsrt_tiling tiling = {
-        .dtype = element_of(t->elem),
-        .ndim = (uint8_t)t->rank,
-        .swizzle_bytes = (uint8_t)of->swizzle,
-        .l2_bytes = (uint16_t)of->l2_promotion,
-        .shape = m->extent,
-        .strides = t->is_strided ? m->stride : NULL,
-    };
-    uint64_t address = 0;
-    for (size_t i = 0; i < l->kernel->params.len; i++) {
-        if (l->kernel->params.at[i] == of->tensor)
-            address = values[i];
-    }
-    for (int i = 0; i < t->rank; i++)
-        tiling.box[i] = (uint32_t)of->box[i];
-    if (hdsrt_tensor_map_tiled(out, l->info->symbol, of->tensor->name, (const void *)(uintptr_t)address, &tiling) == HDSRT_OK)
-        return true;
-    diag_report(l->session->diags, HDS0647, (src_span){0, 0}, arena_printf(l->session->arena, "making the tensor map '%s'", m->var->name),
-                arena_strdup(l->session->arena, hdsrt_last_error()));
-    return false;
-}
-
-// Behind the parameters, in [params].
-static bool make_maps(launch *l, const sim_program *p, const uint64_t *args, int count, const uint64_t *values, void **params)
-{
-    size_t map_count = l->kernel->maps.len;
-    const sim_tensor_map *from = sim_maps_of(l->sim, p, l->kernel, args, count, l->session->arena);
-    char *room = arena_alloc(l->session->arena, (map_count + 1) * sizeof(hdsrt_tensor_map));
-    hdsrt_tensor_map *made = (hdsrt_tensor_map *)(void *)(room + (64 - (uintptr_t)room % 64) % 64);
-    for (size_t i = 0; i < map_count; i++) {
-        if (!make_map(l, &from[i], values, &made[i]))
-            return false;
-        params[(size_t)count + i] = &made[i];
-    }
-    return true;
-}
-
-static bool is_cluster(const int64_t cluster[3])
-{
-    return cluster[0] * cluster[1] * cluster[2] > 1;
-}
-
-// What is not compiled in.
-static unsigned add_attributes(const launch *l, const sim_launch_shape *shape, hdsrt_launch_attribute *attributes)
-{
-    unsigned count = 0;
-    if (is_cluster(shape->cluster) && !is_cluster(l->info->cluster)) {
-        for (int i = 0; i < 3; i++)
-            attributes[count].value.cluster[i] = (unsigned)shape->cluster[i];
-        attributes[count++].id = HDSRT_LAUNCH_CLUSTER;
-    }
-    if (l->kernel->dependent_launch) {
-        attributes[count].value.is_allowed = 1;
-        attributes[count++].id = HDSRT_LAUNCH_DEPENDENT;
-    }
-    return count;
-}
-
 static bool start(launch *l, const sim_program *p, void *function, const sim_launch_shape *shape, const uint64_t *args,
                   int count)
 {
-    hdsrt_launch_attribute attributes[2] = {0};
-    hdsrt_launch_config config = {.attributes = attributes, .attribute_count = add_attributes(l, shape, attributes)};
-    uint64_t *values = translate(l, args, count);
-    void **params = ARENA_ARRAY(l->session->arena, void *, (size_t)count + l->kernel->maps.len + 1);
-    for (int i = 0; i < count; i++)
-        params[i] = &values[i];
-    if (!make_maps(l, p, args, count, values, params))
-        return false;
-    for (int i = 0; i < 3; i++) {
-        config.grid[i] = (unsigned)shape->grid[i];
-        config.block[i] = (unsigned)shape->block[i];
-    }
-    int64_t bytes = l->info->dynamic_smem_bytes + shape->dynamic_smem_bytes;
-    config.dynamic_smem_bytes = (unsigned)bytes;
-    const char *what = arena_printf(l->session->arena, "launching '%s'", l->info->symbol);
-    if (bytes > STATIC_LIMIT &&
-        !dev_cuda_check(l->session, arena_printf(l->session->arena, "asking for %lld bytes of shared memory", (long long)bytes),
-                        l->cuda->function_set(function, HDSRT_FUNCTION_DYNAMIC_SMEM, (int)bytes)))
-        return false;
-    if (shape->cluster[0] * shape->cluster[1] * shape->cluster[2] > PORTABLE_CLUSTER &&
-        !dev_cuda_check(l->session, "asking for a large cluster", l->cuda->function_set(function, HDSRT_FUNCTION_LARGE_CLUSTER, 1)))
-        return false;
-    return dev_cuda_check(l->session, what, l->cuda->launch_with(&config, function, params, NULL));
+    const dev_cuda_launch what = {
+        .kernel = l->kernel,
+        .info = l->info,
+        .function = function,
+        .shape = *shape,
+        .count = count,
+        .maps = sim_maps_of(l->sim, p, l->kernel, args, count, l->session->arena),
+    };
+    dev_cuda_call call;
+    return dev_cuda_prepare(l->session, &what, translate(l, args, count), &call) && dev_cuda_start(l->session, &call, NULL);
 }
 
 // ---- back -------------------------------------------------------------------------------------------------------
@@ -321,7 +216,7 @@ static bool run_here(launch *l, const sim_program *p, dev_cuda_image *image, con
         diag_report(l->session->diags, HDS0648, (src_span){0, 0}, "it failed before and could not be started again");
         return false;
     }
-    l->info = info_of(image, l->kernel);
+    l->info = dev_cuda_info_of(image, l->kernel);
     return l->info && dev_cuda_load(l->session, image) && run(l, p, image, args, count);
 }
 
@@ -329,7 +224,7 @@ bool dev_cuda_run(void *user, sim *s, const sim_program *p, const ir_func *kerne
 {
     dev_cuda_session *session = user;
     launch l = {.session = session, .cuda = session->gpu->cuda, .sim = s, .kernel = kernel};
-    dev_cuda_image *image = dev_cuda_image_of(session, p);
+    dev_cuda_image *image = dev_cuda_image_of(session, p, NULL);
     if (!image)
         return false;
     pthread_mutex_lock(&session->gpu->lock);

@@ -31,3 +31,48 @@ const arch *dev_cuda_arch(const dev_cuda *gpu);
 // A device for one simulated device, on whatever thread; what goes wrong is reported to [diags]. In [a].
 const sim_device *dev_cuda_attach(dev_cuda *gpu, arena *a, diag_context *diags);
 void dev_cuda_detach(const sim_device *device);
+
+// ---- launches, noted and repeated ---------------------------------------------------------------------------------------
+//
+// What a host function launches, to be launched again and again on memory of the caller's:
+//
+//     dev_cuda_notes *n = dev_cuda_note(gpu, arena, &diags);
+//     … sim_options.device = dev_cuda_notes_device(n), and a call of the host function …
+//     if (dev_cuda_notes_load(n)) {
+//         int set = dev_cuda_notes_bind(n, addresses);  // as often as there is memory
+//         dev_cuda_notes_repeat(n, set, stream);
+//     }
+//     dev_cuda_notes_free(n);
+
+typedef struct dev_cuda_notes dev_cuda_notes;
+
+// An allocation that noted launches point into.
+typedef struct dev_cuda_memory {
+    uint64_t base;     // simulated address
+    int64_t bytes;
+    const char *name;  // of the first parameter that points into it
+} dev_cuda_memory;
+
+typedef struct dev_cuda_noted {
+    const ir_func *kernel;
+    const char *symbol;       // after loading: its name in the machine code
+    void *function;           // after loading: a CUfunction
+    sim_launch_shape shape;   // dynamic shared memory: with what the compiler needs, after loading
+} dev_cuda_noted;
+
+dev_cuda_notes *dev_cuda_note(dev_cuda *gpu, arena *a, diag_context *diags);
+void dev_cuda_notes_free(dev_cuda_notes *n);
+// Notes launches and runs nothing: for a simulated device.
+const sim_device *dev_cuda_notes_device(dev_cuda_notes *n);
+
+// In order; [*count] of them.
+const dev_cuda_noted *dev_cuda_notes_launches(const dev_cuda_notes *n, int *count);
+const dev_cuda_memory *dev_cuda_notes_memory(const dev_cuda_notes *n, int *count);
+
+// Compiles the kernels that were noted, and no others, and brings them to the GPU. False after reporting.
+bool dev_cuda_notes_load(dev_cuda_notes *n);
+// Memory on the GPU, an address for each allocation, that the launches shall work on: the number of the set, from 0; less
+// than 0 after reporting.
+int dev_cuda_notes_bind(dev_cuda_notes *n, const uint64_t *addresses);
+// Puts all of them into the stream. False after reporting.
+bool dev_cuda_notes_repeat(dev_cuda_notes *n, int set, void *stream);

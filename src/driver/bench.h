@@ -16,6 +16,7 @@ typedef struct bench_request {
 typedef struct bench_state {
     run_state run;        // first
     bench_request *request;
+    dev_cuda *gpu;        // that the launches of a host function are compiled for; NULL: a kernel is measured
     bool is_done;         // every row was measured
 } bench_state;
 
@@ -40,3 +41,10 @@ bool cmd_bench_plan(bench_state *b, bench_plan *plan);
 bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **sizes, int *size_count, ms_argument **arguments);
 // The type whose peak rate the kernel is held against: the narrowest that it reads and computes with.
 dtype cmd_bench_peak_type(bench_state *b);
+
+// ---- bench_host.c -----------------------------------------------------------------------------------------------------
+
+// Makes ready for rows of a host function. False after reporting.
+bool cmd_bench_host_open(bench_state *b);
+// Measures one. False after reporting, or where it was stopped.
+bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, const ms_argument *arguments);

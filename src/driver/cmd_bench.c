@@ -1,4 +1,4 @@
-// hdsc bench: how fast a kernel is on the GPU of this machine.
+// hdsc bench: how fast a kernel, or what a host function launches, is on the GPU of this machine.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum {
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
-    {"entry", CMD_KEY_ENTRY, "NAME", 0, "this kernel or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
+    {"entry", CMD_KEY_ENTRY, "NAME", 0, "this kernel, operator, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
     {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1},
     {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
     {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: the GPU's own)", 1},
@@ -51,9 +51,10 @@ static const struct argp_option table[] = {
 };
 
 static const char doc[] =
-    "Measure a kernel on the GPU of this machine.\n"
+    "Measure a kernel, an operator or a host function on the GPU of this machine.\n"
     "\n"
     "  hdsc bench saxpy.hds --entry saxpy s=2 n=1000000,100000000\n"
+    "  hdsc bench softmax.hds --entry softmax x=randn:f16[8192,4096]\n"
     "  hdsc bench matmul.hds --entry 'matmul[f16]' m=4096 n=4096 k=1024,4096 --flops='2*m*n*k' --json=now.json\n"
     "  hdsc bench --compare before.json now.json --fail-below=0.97\n"
     "\v"
@@ -180,14 +181,12 @@ static void end_progress(const bench_request *q)
 
 // ---- measuring --------------------------------------------------------------------------------------------------
 
-static bool is_kernel(run_state *r)
+static bool load(bench_state *b)
 {
-    if (r->entry->kind == IR_KERNEL)
-        return true;
-    diag *d = diag_report(&r->unit.diags, HDS0643, (src_span){0, 0}, r->entry->name, "is a host function, and kernels are measured");
-    diag_help(d, "choose a kernel with --entry");
-    r->is_usage_error = true;
-    return false;
+    const ir_func *f = b->run.entry;
+    if (f->kind == IR_HOST_FUNC)
+        return cmd_bench_host_open(b);
+    return ms_load(b->request->session, f->title ? f->title : f->name, cmd_bench_peak_type(b));
 }
 
 static bool measure_rows(bench_state *b, const bench_plan *plan)
@@ -196,12 +195,11 @@ static bool measure_rows(bench_state *b, const bench_plan *plan)
         ms_size *sizes;
         ms_argument *arguments;
         int size_count;
-        if (!cmd_bench_row(b, plan, i, &sizes, &size_count, &arguments))
+        if (!cmd_bench_row(b, plan, i, &sizes, &size_count, &arguments) || (i == 0 && !load(b)))
             return false;
-        if (i == 0 && !ms_load(b->request->session, b->run.entry->title ? b->run.entry->title : b->run.entry->name,
-                               cmd_bench_peak_type(b)))
-            return false;
-        if (!ms_measure(b->request->session, sizes, size_count, arguments, (int)b->run.arguments.len))
+        bool ok = b->gpu ? cmd_bench_host_row(b, sizes, size_count, arguments)
+                         : ms_measure(b->request->session, sizes, size_count, arguments, (int)b->run.arguments.len, NULL);
+        if (!ok)
             return false;
     }
     return true;
@@ -213,9 +211,11 @@ static void body(pl_unit *u)
     bench_plan plan;
     ms_move(b->request->session, &u->memory, &u->diags);
     if (!pl_open_source(u, u->options->input) || !pl_module_for_simulation(u, PL_SIMULATED_LEVEL, NULL) ||
-        !cmd_run_choose_entry(&b->run) || !is_kernel(&b->run) || !cmd_run_check_defines(&b->run) || !cmd_bench_plan(b, &plan))
+        !cmd_run_choose_entry(&b->run) || !cmd_run_check_defines(&b->run) || !cmd_bench_plan(b, &plan))
         return;
     b->is_done = measure_rows(b, &plan);
+    if (b->gpu)
+        dev_cuda_close(b->gpu);
 }
 
 // ---- results ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ typedef struct search {
     bool is_read, is_written;
     const ir_expr *harmless[8];  // addresses of operands under way that are only read through
     int harmless_count;
+    const ir_expr *ignored[8];   // addresses that become a number, as where an alignment is asked for, or are stored through
+    int ignored_count;
 } search;
 
 // The addresses that an operand may be, whatever is done to them on the way.
@@ -24,8 +26,17 @@ static void note_addresses(search *s, const ir_expr *e)
     }
 }
 
+static bool is_number(const ir_expr *e)
+{
+    return (e->op == IR_OP_CAST || e->op == IR_OP_BITCAST) && e->type->kind == IR_SCALAR &&
+           (e->args[0]->op == IR_OP_ADDR || e->args[0]->op == IR_OP_VAR);
+}
+
 static void note_harmless(void *user, ir_expr *e)
 {
+    search *s = user;
+    if (is_number(e) && s->ignored_count < 8)
+        s->ignored[s->ignored_count++] = e->args[0];
     if (e->op == IR_OP_PLOAD)
         note_addresses(user, e->args[0]);
     if (e->op != IR_OP_INTRIN || e->u.intrin->effects & IR_EFFECT_WRITES_GLOBAL)
@@ -38,6 +49,15 @@ static bool is_harmless(const search *s, const ir_expr *e)
 {
     for (int i = 0; i < s->harmless_count; i++) {
         if (s->harmless[i] == e)
+            return true;
+    }
+    return false;
+}
+
+static bool is_ignored(const search *s, const ir_expr *e)
+{
+    for (int i = 0; i < s->ignored_count; i++) {
+        if (s->ignored[i] == e)
             return true;
     }
     return false;
@@ -60,7 +80,7 @@ static void look_at_node(void *user, ir_expr *e)
     search *s = user;
     if (e->op == IR_OP_INTRIN)
         look_at_maps(s, e);
-    bool is_it = (e->op == IR_OP_LOAD || e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && e->u.var == s->var;
+    bool is_it = (e->op == IR_OP_LOAD || e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && e->u.var == s->var && !is_ignored(s, e);
     s->is_read = s->is_read || is_it;
     // An address may go anywhere.
     s->is_written = s->is_written || (is_it && e->op != IR_OP_LOAD && !is_harmless(s, e));
@@ -112,7 +132,15 @@ static void look_at_copy(walk *w, const ir_stmt *s)
     }
 }
 
-// A pointer that is kept in a variable: what happens to it happens to the tensor.
+// What has been said of these addresses is all there is to say.
+static void ignore_noted(search *s)
+{
+    for (int i = 0; i < s->harmless_count && s->ignored_count < 8; i++)
+        s->ignored[s->ignored_count++] = s->harmless[i];
+    s->harmless_count = 0;
+}
+
+// A pointer that is kept in a variable, or a view: what happens to it happens to the tensor.
 static void look_at_pointer(walk *w, const ir_stmt *s)
 {
     note_addresses(w->search, s->value);
@@ -121,11 +149,21 @@ static void look_at_pointer(walk *w, const ir_stmt *s)
     search inner = {.var = s->var};
     look_in(w->module, w->func, &inner, w->depth + 1);
     merge(w->search, &inner);
+    ignore_noted(w->search);
+}
+
+// What it may point into is written, and not read by that.
+static void look_at_pointer_store(walk *w, const ir_stmt *s)
+{
+    note_addresses(w->search, s->args[0]);
+    w->search->is_written = w->search->is_written || w->search->harmless_count;
+    ignore_noted(w->search);
 }
 
 static bool keeps_pointer(const ir_stmt *s)
 {
-    return s->kind == IR_DECL && s->value && !s->var->is_mutable && s->var->type->kind == IR_POINTER;
+    return s->kind == IR_DECL && s->value && !s->var->is_mutable &&
+           (s->var->type->kind == IR_POINTER || s->var->type->kind == IR_TENSOR);
 }
 
 static void look_at_stmt(void *user, ir_stmt *s)
@@ -138,7 +176,9 @@ static void look_at_stmt(void *user, ir_stmt *s)
     } else {
         if (s->kind == IR_STORE && s->var == w->search->var)
             w->search->is_written = true;
-        w->search->harmless_count = 0;
+        w->search->harmless_count = w->search->ignored_count = 0;
+        if (s->kind == IR_PSTORE)
+            look_at_pointer_store(w, s);
         if (keeps_pointer(s))
             look_at_pointer(w, s);
         ir_walk_stmt_exprs(w->module, s, note_harmless, w->search);

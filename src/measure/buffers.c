@@ -50,7 +50,7 @@ static const char *size_text(arena *a, int64_t bytes)
 
 static bool no_room(ms_session *s, int64_t wanted, int64_t available)
 {
-    diag *d = diag_report(s->diags, HDS0750, (src_span){0, 0}, s->record.kernel.title, size_text(s->arena, wanted),
+    diag *d = diag_report(s->diags, HDS0750, (src_span){0, 0}, s->record.subject.title, size_text(s->arena, wanted),
                           size_text(s->arena, available));
     diag_help(d, "give smaller sizes");
     return false;
@@ -145,6 +145,9 @@ bool ms_buffers_make(ms_session *s, const ms_argument *arguments, int count, int
     int64_t for_sets = s->options.yardstick ? room / 2 : room;
     out->sets = s->options.method == MS_ROTATE ? ms_sets(bytes, s->record.machine.l2_bytes, for_sets) : 1;
     out->arguments = ARENA_ARRAY(s->arena, hds_argument, out->sets * count + 1);
+    out->is_tensor = ARENA_ARRAY(s->arena, bool, count + 1);
+    for (int i = 0; i < count; i++)
+        out->is_tensor[i] = arguments[i].is_tensor;
     bool ok = true;
     for (int i = 0; ok && i < out->sets; i++)
         ok = add_set(s, out, arguments, i);

@@ -43,7 +43,7 @@ static bool read_result(arena *a, diag_context *diags, const char *path, result 
     const char *format = json_string_value(json_object_get(out->json, "format"));
     if (!format || strcmp(format, "hdsc bench") != 0 || !json_is_array(json_object_get(out->json, "rows")))
         return is_no_result(diags, path, "it is other JSON");
-    if (json_integer_value(json_object_get(out->json, "version")) != 1)
+    if (json_integer_value(json_object_get(out->json, "version")) != 2)
         return is_no_result(diags, path, "it is of another version");
     out->title = text_at(out->json, "kernel", "title");
     out->gpu = text_at(out->json, "machine", "gpu");

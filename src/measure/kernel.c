@@ -165,18 +165,11 @@ static bool compile_empty(ms_session *s)
     return true;
 }
 
-// What the driver knows of the machine code.
-static bool look_at_code(ms_session *s)
+static bool find_function(ms_session *s)
 {
-    ms_kernel *k = &s->record.kernel;
     const void *image = hds_program_text(s->program, HDS_CUBIN, NULL);
-    if (!ms_check(s, s->cuda->module_load(&s->module, image), "loading the code") ||
-        !ms_check(s, s->cuda->module_function(&s->function, s->module, k->symbol), "finding the kernel"))
-        return false;
-    s->cuda->function_get(&k->registers, MS_FUNCTION_REGISTERS, s->function);
-    s->cuda->function_get(&k->local_bytes, MS_FUNCTION_LOCAL, s->function);
-    s->cuda->function_get(&k->static_smem_bytes, HDSRT_FUNCTION_SMEM, s->function);
-    return true;
+    return ms_check(s, s->cuda->module_load(&s->module, image), "loading the code") &&
+           ms_check(s, s->cuda->module_function(&s->function, s->module, s->record.subject.symbol), "finding the kernel");
 }
 
 void ms_move(ms_session *s, arena *a, diag_context *diags)
@@ -195,24 +188,36 @@ hds_compiler *ms_compiler(ms_session *s)
     return s->compiler;
 }
 
+static dtype peak_of(const ms_session *s, dtype peak)
+{
+    return s->options.peak_type != DT_NONE ? s->options.peak_type : peak;
+}
+
+static bool start(ms_session *s)
+{
+    return (!hdsrt_use_device(s->record.machine.device) || ms_failed(s, "opening")) && ms_compiler(s) && compile_empty(s);
+}
+
 bool ms_load(ms_session *s, const char *name, dtype peak)
 {
-    if (hdsrt_use_device(s->record.machine.device))
-        return ms_failed(s, "opening");
-    if (!ms_compiler(s))
-        return false;
-    if (!compile_file(s) || !compile_empty(s))
+    if (!start(s) || !compile_file(s))
         return false;
     s->kernel = hds_program_kernel(s->program, name);
     if (!s->kernel) {
         diag_report(s->diags, HDS0643, nowhere, s->options.source, "has no such kernel");
         return false;
     }
-    s->record.kernel = (ms_kernel){.title = hds_kernel_title(s->kernel),
-                                   .symbol = hds_kernel_name(s->kernel),
-                                   .arch = hds_program_arch(s->program),
-                                   .peak_type = s->options.peak_type != DT_NONE ? s->options.peak_type : peak};
-    return look_at_code(s);
+    s->record.subject = (ms_subject){.title = hds_kernel_title(s->kernel),
+                                     .symbol = hds_kernel_name(s->kernel),
+                                     .arch = hds_program_arch(s->program),
+                                     .peak_type = peak_of(s, peak)};
+    return find_function(s);
+}
+
+bool ms_load_host(ms_session *s, const char *title, dtype peak)
+{
+    s->record.subject = (ms_subject){.title = title, .arch = s->options.arch->name, .peak_type = peak_of(s, peak)};
+    return start(s);
 }
 
 const ms_record *ms_record_of(const ms_session *s)

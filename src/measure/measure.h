@@ -68,6 +68,16 @@ typedef struct ms_size {
     const char *name, *value;
 } ms_size;
 
+// A kernel's launch in a row.
+typedef struct ms_launch {
+    const char *symbol;
+    void *function;        // a CUfunction
+    int64_t grid[3], block[3], cluster[3], dynamic_smem_bytes;
+    int registers, local_bytes, static_smem_bytes;
+    int blocks_per_sm;     // occupancy; 0: not known
+    double waves;          // of blocks
+} ms_launch;
+
 typedef struct ms_row {
     const ms_size *sizes;
     int size_count;
@@ -75,10 +85,9 @@ typedef struct ms_row {
     double *samples;          // time.count, ascending
     int64_t bytes;            // that are moved
     double flops;             // operations; negative: not said
-    int64_t grid[3], block[3], cluster[3], dynamic_smem_bytes;
-    int blocks_per_sm;        // occupancy; 0: not known
-    double waves;             // of blocks
-    int sets, batch;          // copies of the tensors; launches of a sample
+    const ms_launch *launches;  // of kernels, each time
+    int launch_count;
+    int sets, batch;          // copies of the tensors; calls of a sample
     bool is_host_bound;       // the GPU waited for launches
     ms_state before, after;   // clocks
 } ms_row;
@@ -91,11 +100,22 @@ typedef struct ms_machine {
     int warps_per_sm;
 } ms_machine;
 
-typedef struct ms_kernel {
-    const char *title, *symbol, *arch;
-    int registers, local_bytes, static_smem_bytes;
+// What is measured.
+typedef struct ms_subject {
+    const char *title, *symbol, *arch;  // symbol: NULL where it is a host function
     dtype peak_type;
-} ms_kernel;
+} ms_subject;
+
+// A host function in place of a kernel: its launches are the caller's to make.
+typedef struct ms_host {
+    void *user;
+    const ms_launch *launches;  // symbols, functions and extents
+    int launch_count;
+    // Called for each copy of the tensors, in order: their addresses, by argument (others: null). False after reporting.
+    bool (*bind)(void *user, int set, void *const *addresses);
+    // Puts all of its launches into the stream. False after reporting.
+    bool (*launch)(void *user, int set, void *stream);
+} ms_host;
 
 typedef struct ms_session ms_session;
 
@@ -108,8 +128,12 @@ bool ms_open(arena *a, diag_context *diags, const ms_options *options, ms_sessio
 void ms_move(ms_session *s, arena *a, diag_context *diags);
 // Compiles, and finds the kernel by symbol or title; [peak]: the type of the FLOP rate's limit. False after reporting.
 bool ms_load(ms_session *s, const char *name, dtype peak);
-// Measures one row; false after reporting, or where it was stopped. Rows that are done are kept.
-bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count);
+// Nothing but the title: each row comes with launches of its own.
+bool ms_load_host(ms_session *s, const char *title, dtype peak);
+// Measures one row; false after reporting, or where it was stopped. Rows that are done are kept. [host]: NULL where a kernel
+// was loaded.
+bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count,
+                const ms_host *host);
 bool ms_is_stopped(const ms_session *s);
 // False where a kernel still runs that did not end in time: exit() would wait for it, _exit() does not.
 bool ms_close(ms_session *s);
@@ -124,7 +148,7 @@ const char *ms_amount(arena *a, const char *text, const ms_argument *arguments, 
 // What one run says: of the session, or read back from its file.
 typedef struct ms_record {
     ms_machine machine;
-    ms_kernel kernel;
+    ms_subject subject;
     const ms_options *options;
     const char *date;
     double empty_seconds;    // what an empty kernel reads by the same method; negative: not measured

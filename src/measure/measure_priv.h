@@ -27,7 +27,7 @@ struct ms_session {
     void *begin, *end;        // events
     hds_compiler *compiler;
     hds_program *program, *empty_program;
-    const hds_kernel *kernel, *empty;  // empty: NULL where it could not be compiled
+    const hds_kernel *kernel, *empty;  // kernel: NULL where a host function is measured; empty: where it could not be compiled
     void *module, *function;  // the same code once more, to be asked about
     ms_nvml *nvml;
     void *flush;              // twice what L2 holds; NULL: not used
@@ -50,6 +50,8 @@ double ms_now(void);  // seconds
 typedef struct ms_buffers {
     int sets, count;
     hds_argument *arguments;  // [sets][count]
+    bool *is_tensor;          // [count]
+    const ms_host *host;      // NULL: a kernel is launched with the arguments
     VEC(void *) owned;
     char *pool;               // of the copies; NULL: none
     int64_t half_bytes;       // that one copy reads, and those it writes behind them

@@ -40,15 +40,12 @@ static json_t *machine(const ms_machine *m)
 
 static json_t *kernel(const ms_record *r)
 {
-    const ms_kernel *k = &r->kernel;
+    const ms_subject *k = &r->subject;
     json_t *o = json_object();
     put(o, "source", text(r->options->source));
     put(o, "title", text(k->title));
     put(o, "symbol", text(k->symbol));
     put(o, "arch", text(k->arch));
-    put(o, "registers", json_integer(k->registers));
-    put(o, "local_bytes", json_integer(k->local_bytes));
-    put(o, "static_shared_bytes", json_integer(k->static_smem_bytes));
     put(o, "peak_type", text(k->peak_type == DT_NONE ? NULL : dt_name(k->peak_type)));
     put(o, "peak_flop_per_second", known(ms_peak_ops(&r->machine, k->peak_type)));
     return o;
@@ -119,6 +116,27 @@ static json_t *samples(const ms_row *row)
     return list;
 }
 
+static json_t *launches(const ms_row *row)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < row->launch_count; i++) {
+        const ms_launch *l = &row->launches[i];
+        json_t *o = json_object();
+        put(o, "kernel", text(l->symbol));
+        put(o, "registers", json_integer(l->registers));
+        put(o, "local_bytes", json_integer(l->local_bytes));
+        put(o, "static_shared_bytes", json_integer(l->static_smem_bytes));
+        put(o, "grid", dims(l->grid));
+        put(o, "block", dims(l->block));
+        put(o, "cluster", l->cluster[0] ? dims(l->cluster) : json_null());
+        put(o, "dynamic_shared_bytes", json_integer(l->dynamic_smem_bytes));
+        put(o, "blocks_per_multiprocessor", l->blocks_per_sm ? json_integer(l->blocks_per_sm) : json_null());
+        put(o, "waves", l->blocks_per_sm ? json_real(l->waves) : json_null());
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static json_t *one_row(const ms_row *row)
 {
     double t = row->time.median;
@@ -131,12 +149,7 @@ static json_t *one_row(const ms_row *row)
     put(o, "flop", row->flops >= 0 ? json_real(row->flops) : json_null());
     put(o, "flop_per_second", row->flops >= 0 && t > 0 ? json_real(row->flops / t) : json_null());
     put(o, "of_copy", row->copy.count && t > 0 ? json_real(row->copy.median / t) : json_null());
-    put(o, "grid", dims(row->grid));
-    put(o, "block", dims(row->block));
-    put(o, "cluster", row->cluster[0] ? dims(row->cluster) : json_null());
-    put(o, "dynamic_shared_bytes", json_integer(row->dynamic_smem_bytes));
-    put(o, "blocks_per_multiprocessor", row->blocks_per_sm ? json_integer(row->blocks_per_sm) : json_null());
-    put(o, "waves", row->blocks_per_sm ? json_real(row->waves) : json_null());
+    put(o, "launches", launches(row));
     put(o, "buffer_sets", json_integer(row->sets));
     put(o, "launches_per_sample", json_integer(row->batch));
     put(o, "host_bound", json_boolean(row->is_host_bound));
@@ -154,7 +167,7 @@ void ms_report_json(const ms_record *r, str_buf *out)
     for (size_t i = 0; i < r->rows.len; i++)
         json_array_append_new(rows, one_row(&r->rows.at[i]));
     put(document, "format", json_string("hdsc bench"));
-    put(document, "version", json_integer(1));
+    put(document, "version", json_integer(2));
     put(document, "compiler", json_string("hdsc " HDS_VERSION));
     put(document, "date", text(r->date));
     put(document, "command", command);

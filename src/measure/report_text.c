@@ -77,6 +77,31 @@ static const char *dims_text(arena *a, const int64_t *dims)
     return y != 1 ? arena_printf(a, "%lldx%lld", x, y) : arena_printf(a, "%lld", x);
 }
 
+static const char *grid_text(arena *a, const ms_launch *l)
+{
+    return dims_text(a, l->grid);
+}
+
+static const char *waves_text(arena *a, const ms_launch *l)
+{
+    return l->blocks_per_sm ? arena_printf(a, "%.2f", l->waves) : "–";
+}
+
+static const char *occupancy_text(arena *a, const ms_launch *l)
+{
+    return l->blocks_per_sm ? arena_printf(a, "%d", l->blocks_per_sm) : "–";
+}
+
+// "1056 + 1": one launch after the other.
+static const char *each_launch(arena *a, const ms_row *row, const char *(*text)(arena *a, const ms_launch *l))
+{
+    str_buf out;
+    str_buf_init(&out, a);
+    for (int i = 0; i < row->launch_count; i++)
+        str_addf(&out, "%s%s", i ? " + " : "", text(a, &row->launches[i]));
+    return row->launch_count ? str_text(&out) : "–";
+}
+
 static void add_head(const ms_record *r, ms_table *t)
 {
     static const char *const first[] = {"sizes", "time", "±", "GB/s", "of peak"}, *const last[] = {"grid", "waves", "blocks/SM"};
@@ -106,27 +131,64 @@ static void add_row(const ms_record *r, const ms_row *row, ms_table *t)
         cell(t, row->copy.count && row->time.median > 0 ? arena_printf(a, "%.3f", row->copy.median / row->time.median) : "–");
     if (r->options->flops) {
         cell(t, arena_printf(a, ops < 1e12 ? "%.3f" : "%.1f", ops * 1e-12));
-        cell(t, part_text(a, ops, ms_peak_ops(&r->machine, r->kernel.peak_type)));
+        cell(t, part_text(a, ops, ms_peak_ops(&r->machine, r->subject.peak_type)));
     }
-    cell(t, dims_text(a, row->grid));
-    cell(t, row->blocks_per_sm ? arena_printf(a, "%.2f", row->waves) : "–");
-    cell(t, row->blocks_per_sm ? arena_printf(a, "%d", row->blocks_per_sm) : "–");
+    cell(t, each_launch(a, row, grid_text));
+    cell(t, each_launch(a, row, waves_text));
+    cell(t, each_launch(a, row, occupancy_text));
 }
 
 // ---- around them ------------------------------------------------------------------------------------------------
 
+static void add_code(const ms_launch *l, str_buf *out)
+{
+    str_addf(out, "%d registers", l->registers);
+    if (l->local_bytes)
+        str_addf(out, ", %d bytes of local memory", l->local_bytes);
+    str_addf(out, ", %d bytes of static shared memory", l->static_smem_bytes);
+}
+
 static void add_machine(const ms_record *r, str_buf *out)
 {
     const ms_machine *m = &r->machine;
-    const ms_kernel *k = &r->kernel;
-    str_addf(out, "%s (%s): %d registers", k->title, k->arch, k->registers);
-    if (k->local_bytes)
-        str_addf(out, ", %d bytes of local memory", k->local_bytes);
-    str_addf(out, ", %d bytes of static shared memory\n", k->static_smem_bytes);
+    const ms_subject *k = &r->subject;
+    str_addf(out, "%s (%s): ", k->title, k->arch);
+    if (k->symbol)
+        add_code(&r->rows.at[0].launches[0], out);
+    else
+        str_adds(out, "a host function");
+    str_addc(out, '\n');
     str_addf(out, "%s, %d multiprocessors, CUDA %s; limits: %.0f GB/s", m->gpu, m->sm_count, m->driver, ms_peak_bandwidth(m) * 1e-9);
     if (r->options->flops && ms_peak_ops(m, k->peak_type) > 0)
         str_addf(out, ", %.0f TFLOP/s of %s at %d MHz", ms_peak_ops(m, k->peak_type) * 1e-12, dt_name(k->peak_type), m->clock_khz / 1000);
     str_addc(out, '\n');
+}
+
+static bool is_known(const ms_record *r, size_t row, int launch)
+{
+    const char *symbol = r->rows.at[row].launches[launch].symbol;
+    for (size_t i = 0; i <= row; i++) {
+        for (int k = 0; k < (i == row ? launch : r->rows.at[i].launch_count); k++) {
+            if (strcmp(r->rows.at[i].launches[k].symbol, symbol) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+// Each kernel that the host function launched, once.
+static void add_launched(const ms_record *r, str_buf *out)
+{
+    for (size_t i = 0; !r->subject.symbol && i < r->rows.len; i++) {
+        for (int k = 0; k < r->rows.at[i].launch_count; k++) {
+            const ms_launch *l = &r->rows.at[i].launches[k];
+            if (is_known(r, i, k))
+                continue;
+            str_addf(out, "launched: %s, %s threads a block, ", l->symbol, dims_text(out->arena, l->block));
+            add_code(l, out);
+            str_addc(out, '\n');
+        }
+    }
 }
 
 static const char *clocks_text(arena *a, const ms_state *s)
@@ -189,6 +251,7 @@ void ms_report_text(const ms_record *r, str_buf *out)
         add_row(r, &r->rows.at[i], &t);
     ms_table_print(&t, out);
     str_addc(out, '\n');
+    add_launched(r, out);
     add_method(r, out);
     add_clocks(r, out);
     add_notes(r, out);

@@ -75,31 +75,60 @@ static bool count_work(ms_session *s, const ms_argument *arguments, int count, m
 
 // ---- how it is launched -----------------------------------------------------------------------------------------
 
-static void look_at_occupancy(ms_session *s, ms_row *row)
+// What the driver knows of the machine code, and how many blocks are there at once.
+static void look_at_code(ms_session *s, ms_launch *l)
 {
-    int64_t threads = row->block[0] * row->block[1] * row->block[2];
-    int64_t blocks = row->grid[0] * row->grid[1] * row->grid[2];
-    size_t bytes = (size_t)row->dynamic_smem_bytes;
+    int64_t threads = l->block[0] * l->block[1] * l->block[2], blocks = l->grid[0] * l->grid[1] * l->grid[2];
+    size_t bytes = (size_t)l->dynamic_smem_bytes;
+    s->cuda->function_get(&l->registers, MS_FUNCTION_REGISTERS, l->function);
+    s->cuda->function_get(&l->local_bytes, MS_FUNCTION_LOCAL, l->function);
+    s->cuda->function_get(&l->static_smem_bytes, HDSRT_FUNCTION_SMEM, l->function);
     if (bytes)
-        s->cuda->function_set(s->function, HDSRT_FUNCTION_DYNAMIC_SMEM, (int)bytes);
-    if (s->cuda->occupancy(&row->blocks_per_sm, s->function, (int)threads, bytes))
-        row->blocks_per_sm = 0;
-    int64_t at_once = (int64_t)row->blocks_per_sm * s->record.machine.sm_count;
-    row->waves = at_once ? (double)blocks / (double)at_once : 0;
+        s->cuda->function_set(l->function, HDSRT_FUNCTION_DYNAMIC_SMEM, (int)bytes);
+    if (s->cuda->occupancy(&l->blocks_per_sm, l->function, (int)threads, bytes))
+        l->blocks_per_sm = 0;
+    int64_t at_once = (int64_t)l->blocks_per_sm * s->record.machine.sm_count;
+    l->waves = at_once ? (double)blocks / (double)at_once : 0;
 }
 
-static bool look_at_launch(ms_session *s, const ms_buffers *b, ms_row *row)
+static bool look_at_kernel(ms_session *s, const ms_buffers *b, ms_launch *l)
 {
     hdsrt_extents e = {0};
     if (hds_kernel_extents(s->kernel, b->arguments, (size_t)b->count, &e)) {
-        diag_report(s->diags, HDS0647, nowhere, arena_printf(s->arena, "launching '%s'", s->record.kernel.title), hds_last_error());
+        diag_report(s->diags, HDS0647, nowhere, arena_printf(s->arena, "launching '%s'", s->record.subject.title), hds_last_error());
         return false;
     }
-    memcpy(row->grid, e.grid, sizeof e.grid);
-    memcpy(row->block, e.block, sizeof e.block);
-    memcpy(row->cluster, e.cluster, sizeof e.cluster);
-    row->dynamic_smem_bytes = e.dynamic_smem_bytes;
-    look_at_occupancy(s, row);
+    *l = (ms_launch){.symbol = s->record.subject.symbol, .function = s->function, .dynamic_smem_bytes = e.dynamic_smem_bytes};
+    memcpy(l->grid, e.grid, sizeof e.grid);
+    memcpy(l->block, e.block, sizeof e.block);
+    memcpy(l->cluster, e.cluster, sizeof e.cluster);
+    return true;
+}
+
+static bool look_at_launches(ms_session *s, const ms_buffers *b, ms_row *row)
+{
+    row->launch_count = b->host ? b->host->launch_count : 1;
+    ms_launch *launches = ARENA_ARRAY(s->arena, ms_launch, row->launch_count + 1);
+    row->launches = launches;
+    if (!b->host && !look_at_kernel(s, b, &launches[0]))
+        return false;
+    for (int i = 0; i < row->launch_count; i++) {
+        if (b->host)
+            launches[i] = b->host->launches[i];
+        look_at_code(s, &launches[i]);
+    }
+    return true;
+}
+
+static bool bind_host(ms_session *s, const ms_buffers *b)
+{
+    void **addresses = ARENA_ARRAY(s->arena, void *, b->count + 1);
+    for (int set = 0; b->host && set < b->sets; set++) {
+        for (int i = 0; i < b->count; i++)
+            addresses[i] = b->is_tensor[i] ? b->arguments[set * b->count + i].value.pointer : NULL;
+        if (!b->host->bind(b->host->user, set, addresses))
+            return false;
+    }
     return true;
 }
 
@@ -117,6 +146,12 @@ static bool launch_kernel(ms_session *s, const ms_work *work, int turn)
     return !hds_launch(s->kernel, b->arguments + turn * b->count, (size_t)b->count, s->stream) || launch_failed(s, work);
 }
 
+static bool launch_host(ms_session *s, const ms_work *work, int turn)
+{
+    const ms_buffers *b = work->user;
+    return b->host->launch(b->host->user, turn, s->stream);
+}
+
 static bool launch_copy(ms_session *s, const ms_work *work, int turn)
 {
     const ms_buffers *b = work->user;
@@ -132,8 +167,8 @@ static bool launch_empty(ms_session *s, const ms_work *work, int turn)
 
 static ms_work kernel_work(ms_session *s, const ms_buffers *b)
 {
-    const char *what = arena_printf(s->arena, "running '%s'", s->record.kernel.title);
-    return (ms_work){.what = what, .launch = launch_kernel, .user = b, .turns = b->sets, .may_capture = true};
+    const char *what = arena_printf(s->arena, "running '%s'", s->record.subject.title);
+    return (ms_work){.what = what, .launch = b->host ? launch_host : launch_kernel, .user = b, .turns = b->sets, .may_capture = true};
 }
 
 // Copies of hundreds of megabytes are slower out of a graph, and gain nothing there.
@@ -169,7 +204,7 @@ static void show_progress(ms_session *s, const ms_row *row, size_t done)
     if (!s->options.progress)
         return;
     const char *sizes = ms_sizes_text(s->arena, row->sizes, row->size_count);
-    s->options.progress(s->options.user, arena_printf(s->arena, "%s%s%s: %zu samples", s->record.kernel.title, *sizes ? " " : "",
+    s->options.progress(s->options.user, arena_printf(s->arena, "%s%s%s: %zu samples", s->record.subject.title, *sizes ? " " : "",
                                                       sizes, done));
 }
 
@@ -221,12 +256,13 @@ static const ms_size *keep_sizes(ms_session *s, const ms_size *sizes, int count)
     return kept;
 }
 
-bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count)
+bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count, const ms_host *host)
 {
     ms_row row = {.sizes = keep_sizes(s, sizes, size_count), .size_count = size_count};
     ms_buffers buffers = {0};
-    bool ok = ms_goes_on(s) && count_work(s, arguments, count, &row) &&
-              ms_buffers_make(s, arguments, count, row.bytes, &buffers) && look_at_launch(s, &buffers, &row);
+    bool ok = ms_goes_on(s) && count_work(s, arguments, count, &row) && ms_buffers_make(s, arguments, count, row.bytes, &buffers);
+    buffers.host = host;
+    ok = ok && bind_host(s, &buffers) && look_at_launches(s, &buffers, &row);
     row.sets = buffers.sets;
     ok = ok && measure_row(s, &buffers, &row);
     ms_buffers_free(s, &buffers);

@@ -1,4 +1,4 @@
-// The messages of several units as those of one job.
+// The messages of several units as those of one job, which outlive the units.
 
 #include "pipeline/job.h"
 
@@ -11,7 +11,7 @@ static src_file *same_file(src_map *sources, const src_file *file)
         if (strcmp(candidate->name, file->name) == 0 && str_equal(candidate->text, file->text))
             return candidate;
     }
-    return src_add(sources, file->name, file->text);
+    return src_add(sources, file->name, (str){arena_strndup(sources->arena, file->text.at, file->text.len), file->text.len});
 }
 
 static src_span move_span(src_map *to, const src_map *from, src_span span)
@@ -34,16 +34,25 @@ static bool is_known(const diag_context *dx, const diag *d)
     return false;
 }
 
+static const char *own(arena *a, const char *text)
+{
+    return text ? arena_strdup(a, text) : NULL;
+}
+
 static diag *moved(diag_context *to, const diag_context *from, const diag *d)
 {
     diag *copy = ARENA_NEW(to->arena, diag);
     *copy = *d;
     copy->context = to;
+    copy->message = own(to->arena, d->message);
+    copy->label = own(to->arena, d->label);
     copy->span = move_span(to->sources, from->sources, d->span);
     copy->parts.at = arena_dup(to->arena, d->parts.at, d->parts.len * sizeof *d->parts.at);
     copy->parts.cap = copy->parts.len;
-    for (size_t i = 0; i < copy->parts.len; i++)
+    for (size_t i = 0; i < copy->parts.len; i++) {
+        copy->parts.at[i].text = own(to->arena, d->parts.at[i].text);
         copy->parts.at[i].span = move_span(to->sources, from->sources, d->parts.at[i].span);
+    }
     return copy;
 }
 

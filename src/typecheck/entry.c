@@ -193,11 +193,26 @@ static bool compile_all(tc *tx, const entry_list *entries)
     return check_names(tx) && ok;
 }
 
+// Those of the operator of that name: one for each type, in the order in which they were bound.
+static bool add_operator(tc *tx, const char *name, entry_list *entries)
+{
+    size_t before = entries->len;
+    for (size_t i = 0; i < tx->main->scope->list.len; i++) {
+        const tc_binding *b = tx->main->scope->list.at[i];
+        tc_function *f = !b->lazy_module && b->value.kind == TC_FUNCTION ? b->value.function : NULL;
+        if (f && f->operator && !f->is_strided && strcmp(f->operator->name, name) == 0)
+            VEC_PUSH(tx->arena, entries, ((entry){.function = f}));
+    }
+    return entries->len > before;
+}
+
 static bool chosen_entries(tc *tx)
 {
     bool ok = true;
     entry_list entries = {0};
     for (int i = 0; i < tx->options->entry_count; i++) {
+        if (add_operator(tx, tx->options->entries[i], &entries))
+            continue;
         tc_value v = entry_by_text(tx, tx->options->entries[i]);
         ok &= v.kind == TC_FUNCTION;
         if (v.kind == TC_FUNCTION)

@@ -42,7 +42,7 @@ def halved[n: i32](x: f32[2 * n], y: f32[n // 2 + 1]):
 def header_of(hdsc, source):
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "k.hds").write_text(source, encoding="utf-8")
-        subprocess.run([hdsc, "k.hds", "-h", "k.h"], cwd=folder, check=True)
+        subprocess.run([hdsc, "-I", str(TOP / "ops"), "k.hds", "-h", "k.h"], cwd=folder, check=True)
         return pathlib.Path(folder, "k.h").read_text(encoding="utf-8")
 
 
@@ -111,18 +111,58 @@ def check_peers(hdsc):
 
 # ---- operators, races -------------------------------------------------------------------------------------------
 
+REDUCTIONS = {"row_sum", "row_max", "column_sum", "column_max", "argmax", "channel_sum_nchw", "channel_sum_nhwc",
+              "spatial_mean_nchw", "spatial_mean_nhwc", "token_sum", "argmax_nchw", "topk", "cross_entropy", "mse"}
+
+
 def moved(name, shape, dtype):
     return round(sum(operators.Case(name, shape, dtype).traffic()) / 1e6)
 
 
 def check_cases(_functions):
     found = operators.cases()
-    assert len(found) == 12 * 10 + 2 * 2 + 2 + 2
+    assert len(found) == 12 * 10 + 3 * 2 * 2 + 24 * 2
     assert [c.title for c in operators.cases(["argmax"], ["65536x768"], ["f16"])] == ["argmax_f16_65536x768"]
     assert [moved("softmax", s, "f16") for s in operators.MATRICES] == [34, 134, 201, 537, 268]
     assert moved("bias_gelu_add", (8192, 4096), "f16") == 201 and moved("transpose", (4096, 32768), "f32") == 1074
     assert moved("max_pool", (128, 112, 112, 64), "f16") == 257 and moved("embedding", (16384, 4096), "f16") == 269
-    assert all(c.is_reduction == (c.name in ("row_sum", "row_max", "column_sum", "column_max", "argmax")) for c in found)
+    assert moved("topk", (8192, 4096), "f16") == 67 and moved("upsample_nchw", (64, 64, 56, 56), "f16") == 128
+    assert moved("cross_entropy", (4096, 32768), "f16") == 268 and moved("channel_sum_nchw", (64, 256, 56, 56), "f16") == 103
+    assert all(max(sum(operators.Case(name, s, "f16").traffic()) for s in o.shapes) >= report.LARGE
+               for name, o in operators.OPERATORS.items())
+    assert all(c.is_reduction == (c.name in REDUCTIONS) for c in found)
+
+
+def check_shapes(_functions):
+    def shapes(name, *shape):
+        return [t.shape for t in operators.Case(name, shape, "f16").tensors()]
+
+    assert shapes("batch_norm", 2, 3, 4, 5) == [(2, 3, 4, 5), (3,), (3,), (3,), (3,), (2, 3, 4, 5)]
+    assert shapes("channel_sum_nhwc", 2, 4, 5, 3) == [(2, 4, 5, 3), (3,)]
+    assert shapes("spatial_mean_nchw", 2, 3, 4, 5) == [(2, 3, 4, 5), (2, 3)]
+    assert shapes("argmax_nchw", 2, 3, 4, 5) == [(2, 3, 4, 5), (2, 4, 5)]
+    assert shapes("nhwc_to_nchw", 2, 4, 5, 3) == [(2, 4, 5, 3), (2, 3, 4, 5)]
+    assert shapes("concat_nchw", 2, 6, 4, 5) == [(2, 3, 4, 5), (2, 3, 4, 5), (2, 6, 4, 5)]
+    assert shapes("avg_pool_nhwc", 2, 7, 6, 3) == [(2, 7, 6, 3), (2, 4, 3, 3)]
+    assert shapes("topk", 5, 40) == [(5, 40), (5, 8)] and shapes("mse", 5, 40) == [(5, 40), (5, 40), ()]
+    target = operators.Case("cross_entropy", (5, 40), "f32").tensors()[1]
+    assert (target.shape, target.dtypes, target.fill, target.classes) == ((5,), ("i64", "i32"), "classes", 40)
+
+
+def check_entries(hdsc):
+    """Each case has a function in one of the files of ours, which takes what the case has."""
+    functions = {}
+    for name in ("ours", "more"):
+        found = header.parse(header_of(hdsc, (TOP / f"bench/memory/{name}.hds").read_text(encoding="utf-8")))
+        assert not found.keys() & functions.keys(), "of equal names the first library's counts"
+        functions |= found
+    for case in operators.cases():
+        function, tensors = functions.get(f"{case.name}_{case.dtype}"), case.tensors()
+        assert function, f"{case.name}_{case.dtype} is missing"
+        assert all(p.dtype in t.dtypes for p, t in zip(function.tensors, tensors)), case.title
+        operands = [header.Operand(t.shape, p.dtype) for p, t in zip(function.tensors, tensors)]
+        operands[-1].is_output = True
+        assert refusal(function, operands, case.operator.scalars) is None, case.title
 
 
 def check_names(_functions):
@@ -198,9 +238,9 @@ def check_tables(_functions):
 def main():
     hdsc = str(pathlib.Path(sys.argv[1]).resolve())
     functions, problems, passed = header.parse(header_of(hdsc, SOURCE)), [], 0
-    checks = [check_signatures, check_binding, check_refusals, check_cases, check_names, check_races, check_statistics,
-              check_goals, check_tables]
-    for check, argument in [*((c, functions) for c in checks), (check_peers, hdsc)]:
+    checks = [check_signatures, check_binding, check_refusals, check_cases, check_shapes, check_names, check_races,
+              check_statistics, check_goals, check_tables]
+    for check, argument in [*((c, functions) for c in checks), (check_peers, hdsc), (check_entries, hdsc)]:
         try:
             check(argument)
             passed += 1

@@ -22,6 +22,9 @@ RUNS = {
     "transpose": ["examples/transpose.hds", "--entry", "transpose_f16", "M=8192", "N=4096,8192"],
     "softmax": ["examples/softmax_rows.hds", "--entry", "softmax_f16_4096", "M=8192"],
     "matmul": MATMUL,
+    "operator": ["tests/ops/own/gate.hds", "--entry", "gated_shares", "x=randn:f16[8192,4096]", "scale=0.5"],
+    "operator_graph": ["tests/ops/own/gate.hds", "--entry", "gated_shares_f32", "S=64,8192", "N=4096", "scale=0.5", "--graph"],
+    "two_stages": ["tests/gpu/host.hds", "--entry", "centred", "n=1000000,134217728"],
     "plain": ["tests/gpu/dependent.hds", "--entry", "plain", "n=131072,1048576", "--graph"],
     "early": ["tests/gpu/dependent.hds", "--entry", "early", "n=131072,1048576", "--graph"],
 }

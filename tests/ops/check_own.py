@@ -1,4 +1,5 @@
-"""An operator that a user adds is one file: it is found, its tests run, it is compiled, and a C program calls it.
+"""An operator that a user adds is one file: it is found, its tests run, it is compiled, a C program calls it, and it is benchmarked (on
+a double of the GPU).
 
 Usage: check_own.py HDSC BUILD CC
 """
@@ -45,12 +46,15 @@ def main():
                          s.build / "src/runtime/libhdsrt.a", fake / "libcuda.so.1", f"-Wl,-rpath,{fake}", "-ldl", "-lpthread",
                          "-lm", "-o", "gate"])
         s.run("called", ["./gate"], FAKE_CUDA_LOG="log")
+        s.run("benchmarked", [s.hdsc, "bench", "gate.hds", "x=randn:f16[1024,4096]", "scale=0.5", "--min-time=0", "--warm-up=0"],
+              "\nscale=0.5, S=1024, N=4096 ", HDSRT_DRIVER=str(fake / "libcuda.so.1"), HDS_CACHE="off",
+              FAKE_CUDA_DURATION="10")
         log = s.folder / "log"
         launches = log.read_text(encoding="utf-8").count("cuLaunchKernel") if log.exists() else 0
-        if launches == 1:
+        if launches == 2:
             s.passed += 1
         else:
-            s.problems.append(f"the program launches {launches} kernels instead of one")
+            s.problems.append(f"the program launches {launches} kernels instead of two")
     sys.exit(finish(s.problems, s.passed))
 
 

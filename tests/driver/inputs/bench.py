@@ -1,4 +1,4 @@
-"""Checks what `hdsc bench --json` writes, and that Ctrl-C leaves the rows that are done: bench.py rows|product|interrupt …"""
+"""Checks what `hdsc bench --json` writes, and that Ctrl-C leaves the rows that are done: bench.py rows|product|chain|interrupt …"""
 
 import json
 import os
@@ -16,7 +16,7 @@ def load(path):
 def check_document(document):
     keys = ["format", "version", "compiler", "date", "command", "machine", "kernel", "method", "rows"]
     assert list(document) == keys, list(document)
-    assert document["format"] == "hdsc bench" and document["version"] == 1
+    assert document["format"] == "hdsc bench" and document["version"] == 2
     assert document["command"][0] == "hdsc bench"
     assert document["machine"]["multiprocessors"] == 132 and document["machine"]["arch"] == "sm_90a"
     assert document["machine"]["l2_bytes"] == 1 << 20
@@ -25,7 +25,8 @@ def check_document(document):
         assert samples == sorted(samples) and len(samples) == seconds["count"] >= 25
         assert seconds["min"] <= seconds["q1"] <= seconds["median"] <= seconds["q3"] <= seconds["max"]
         assert abs(row["bytes_per_second"] * seconds["median"] / row["bytes"] - 1) < 1e-6
-        assert row["block"][1:] == [1, 1] and row["cluster"] is None and row["dynamic_shared_bytes"] == 0
+        for launch in row["launches"]:
+            assert launch["block"][1:] == [1, 1] and launch["cluster"] is None and launch["dynamic_shared_bytes"] == 0
 
 
 def rows(path):
@@ -35,7 +36,7 @@ def rows(path):
     assert document["method"]["flops"] == "n" and document["method"]["bytes"] is None
     small, large = document["rows"]
     assert small["sizes"] == {"s": "2.0", "n": "100000"} and large["sizes"]["n"] == "1000000"
-    assert small["bytes"] == 800000 and small["flop"] == 100000.0 and large["grid"] == [3907, 1, 1]
+    assert small["bytes"] == 800000 and small["flop"] == 100000.0 and large["launches"][0]["grid"] == [3907, 1, 1]
     assert abs(small["seconds"]["median"] - 10e-6) < 1e-9 and abs(small["copy_seconds"]["median"] - 4e-6) < 1e-8
     assert small["buffer_sets"] == 7 and large["buffer_sets"] == 2 and small["launches_per_sample"] == 121
 
@@ -47,7 +48,18 @@ def product(path):
     for row in document["rows"]:
         m, n = (int(row["sizes"][name]) for name in "mn")
         assert row["bytes"] == 4 * m + 2 * m * n + 2 * 2 * m * n and row["flop"] is None
-        assert row["grid"] == [m, 1, 1] and row["block"] == [n, 1, 1]
+        assert [(x["grid"], x["block"]) for x in row["launches"]] == [([m, 1, 1], [n, 1, 1])]
+
+
+def chain(path):
+    document = load(path)
+    check_document(document)
+    assert document["kernel"]["title"] == "chain" and document["kernel"]["symbol"] is None
+    small, large = document["rows"]
+    assert small["bytes"] == 800 and large["bytes"] == 800000
+    assert len(small["launches"]) == 2 and len(large["launches"]) == 3
+    assert len({launch["kernel"] for launch in large["launches"]}) == 3
+    assert [launch["grid"] for launch in large["launches"]] == 3 * [[391, 1, 1]]
 
 
 def interrupt(hdsc, log):
@@ -74,4 +86,4 @@ def interrupt(hdsc, log):
 
 
 if __name__ == "__main__":
-    {"rows": rows, "product": product, "interrupt": interrupt}[sys.argv[1]](*sys.argv[2:])
+    {"rows": rows, "product": product, "chain": chain, "interrupt": interrupt}[sys.argv[1]](*sys.argv[2:])

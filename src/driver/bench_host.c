@@ -1,0 +1,166 @@
+// A host function measured: it runs once on the simulator, whose launches are noted, and these are repeated on the GPU.
+//
+// What it launches depends on sizes alone, and what it allocates in between is memory that each call takes anew: on the GPU
+// too, all copies of the tensors share it.
+#include <string.h>
+
+#include "driver/bench.h"
+
+// What a row launches, and where the memory is that the launches work on.
+typedef struct host_row {
+    bench_state *bench;
+    dev_cuda_notes *notes;
+    uint64_t *places;      // of each allocation on the GPU, for the set that is bound next
+    int *arguments;        // that the allocation is, by number; -1: one of the host function's own
+    VEC(void *) owned;
+} host_row;
+
+// ---- on the simulator -------------------------------------------------------------------------------------------
+
+static bool is_tensor(const run_argument *a)
+{
+    return a->is_tensor;
+}
+
+static bool no_room(run_state *r, const run_argument *a)
+{
+    diag *d = diag_report(&r->unit.diags, HDS0750, a->var->span, a->name, "more memory", "this machine");
+    diag_help(d, "give smaller sizes");
+    return false;
+}
+
+// Memory that nobody reads or writes: only the addresses matter.
+static bool place(run_state *r, run_argument *a)
+{
+    int64_t bytes = cmd_run_span(a);
+    int elem_bytes = dt_bits(a->tensor.type) < 8 ? 1 : dt_bits(a->tensor.type) / 8;
+    a->value = sim_allocate(r->device, bytes ? bytes : 1, elem_bytes, a->name);
+    return a->value || no_room(r, a);
+}
+
+static bool call(run_state *r, const sim_device *device)
+{
+    const sim_options options = {.no_checks = true, .workers = 1, .memory_limit = INT64_MAX / 4, .device = device};
+    uint64_t result, *values = ARENA_ARRAY(&r->unit.memory, uint64_t, r->arguments.len + 1);
+    r->device = sim_new(&r->unit.memory, &options);
+    for (size_t i = 0; i < r->arguments.len; i++) {
+        run_argument *a = &r->arguments.at[i];
+        if (is_tensor(a) && !place(r, a))
+            return false;
+        values[i] = a->value;
+    }
+    r->status = sim_call(r->device, r->program, r->entry, values, (int)r->arguments.len, &result);
+    sim_findings_report(r->device, &r->unit.diags);
+    return r->status == SIM_OK;
+}
+
+// ---- on the GPU -------------------------------------------------------------------------------------------------
+
+static int argument_at(const run_state *r, uint64_t base)
+{
+    for (size_t i = 0; i < r->arguments.len; i++) {
+        if (is_tensor(&r->arguments.at[i]) && r->arguments.at[i].value == base)
+            return (int)i;
+    }
+    return -1;
+}
+
+static bool failed(run_state *r, const char *what)
+{
+    diag_report(&r->unit.diags, HDS0647, (src_span){0, 0}, what, hdsrt_last_error());
+    return false;
+}
+
+static bool allocate_own(host_row *h)
+{
+    run_state *r = &h->bench->run;
+    arena *a = &r->unit.memory;
+    int count;
+    const dev_cuda_memory *memory = dev_cuda_notes_memory(h->notes, &count);
+    h->places = ARENA_ARRAY(a, uint64_t, count + 1);
+    h->arguments = ARENA_ARRAY(a, int, count + 1);
+    for (int i = 0; i < count; i++) {
+        void *address = NULL;
+        h->arguments[i] = argument_at(r, memory[i].base);
+        if (h->arguments[i] >= 0)
+            continue;
+        if (hdsrt_allocate(&address, memory[i].bytes, NULL))
+            return failed(r, arena_printf(a, "allocating %lld bytes for '%s'", (long long)memory[i].bytes, memory[i].name));
+        VEC_PUSH(a, &h->owned, address);
+        h->places[i] = (uintptr_t)address;
+    }
+    return true;
+}
+
+static bool bind(void *user, int set, void *const *addresses)
+{
+    host_row *h = user;
+    int count;
+    (void)set;
+    dev_cuda_notes_memory(h->notes, &count);
+    for (int i = 0; i < count; i++) {
+        if (h->arguments[i] >= 0)
+            h->places[i] = (uintptr_t)addresses[h->arguments[i]];
+    }
+    return dev_cuda_notes_bind(h->notes, h->places) >= 0;
+}
+
+static bool launch(void *user, int set, void *stream)
+{
+    return dev_cuda_notes_repeat(((host_row *)user)->notes, set, stream);
+}
+
+static ms_launch *launches_of(host_row *h, int *count)
+{
+    const dev_cuda_noted *noted = dev_cuda_notes_launches(h->notes, count);
+    ms_launch *launches = ARENA_ARRAY(&h->bench->run.unit.memory, ms_launch, *count + 1);
+    for (int i = 0; i < *count; i++) {
+        const sim_launch_shape *shape = &noted[i].shape;
+        launches[i] = (ms_launch){.symbol = arena_strdup(&h->bench->run.unit.memory, noted[i].symbol), .function = noted[i].function};
+        launches[i].dynamic_smem_bytes = shape->dynamic_smem_bytes;
+        memcpy(launches[i].grid, shape->grid, sizeof shape->grid);
+        memcpy(launches[i].block, shape->block, sizeof shape->block);
+        if (shape->cluster[0] * shape->cluster[1] * shape->cluster[2] > 1)
+            memcpy(launches[i].cluster, shape->cluster, sizeof shape->cluster);
+    }
+    return launches;
+}
+
+static bool measure(host_row *h, const ms_size *sizes, int size_count, const ms_argument *arguments)
+{
+    run_state *r = &h->bench->run;
+    if (!call(r, dev_cuda_notes_device(h->notes)) || !dev_cuda_notes_load(h->notes) || !allocate_own(h))
+        return false;
+    ms_host host = {.user = h, .bind = bind, .launch = launch};
+    host.launches = launches_of(h, &host.launch_count);
+    return ms_measure(h->bench->request->session, sizes, size_count, arguments, (int)r->arguments.len, &host);
+}
+
+bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, const ms_argument *arguments)
+{
+    run_state *r = &b->run;
+    host_row h = {.bench = b, .notes = dev_cuda_note(b->gpu, &r->unit.memory, &r->unit.diags)};
+    bool ok = measure(&h, sizes, size_count, arguments);
+    for (size_t i = 0; i < h.owned.len; i++)
+        hdsrt_release(h.owned.at[i], NULL);
+    dev_cuda_notes_free(h.notes);
+    if (r->device)
+        sim_free(r->device);
+    r->device = NULL;
+    return ok;
+}
+
+bool cmd_bench_host_open(bench_state *b)
+{
+    run_state *r = &b->run;
+    const char *why = NULL;
+    const sim_translate_options how = {0};
+    b->gpu = dev_cuda_open(&r->unit.memory, r->unit.options, b->request->measure.gpu_seconds, &why);
+    if (!b->gpu) {
+        diag_report(&r->unit.diags, HDS0648, (src_span){0, 0}, why);
+        return false;
+    }
+    r->program = sim_translate(&r->unit.memory, r->unit.module, &how);
+    const char *title = r->entry->title ? r->entry->title : r->entry->name;
+    return ms_load_host(b->request->session, title, cmd_bench_peak_type(b));
+}
