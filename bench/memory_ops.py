@@ -28,6 +28,7 @@ import glob
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,7 +47,7 @@ def arguments(given=None):
     parser.add_argument("--runtime", metavar="libhdsrt.so", help="where the loader does not find it")
     parser.add_argument("--name", action="append", help="pattern of our functions' names, with {op}, {dtype}, {shape}")
     parser.add_argument("--ops", help=f"of {', '.join(operators.OPERATORS)}")
-    parser.add_argument("--shapes", help="such as 8192x1024,65536x768")
+    parser.add_argument("--shapes", help="such as 8192x1024,65536x768; operators of matrices take any")
     parser.add_argument("--dtypes", default="f16,f32")
     parser.add_argument("--methods", default="rotate,flush")
     parser.add_argument("--seconds", type=float, default=240, help="for measuring, without compiling; fewer rounds if need be")
@@ -72,6 +73,9 @@ def arguments(given=None):
             if value not in known:
                 parser.error(f"--{name}: '{value}' is none of {', '.join(known)}")
     args.shapes = args.shapes.split(",") if args.shapes else None
+    for shape in args.shapes or []:
+        if not re.fullmatch(r"\d+(x\d+)*", shape):
+            parser.error(f"--shapes: '{shape}' is no shape such as 8192x1024")
     args.set = dict(scalar(text) for text in args.set)
     args.name = args.name or ["{op}_{dtype}_{shape}", "{op}_{dtype}"]
     return args

@@ -333,13 +333,19 @@ OPERATORS = {
 
 
 def cases(operators=None, shapes=None, dtypes=("f16", "f32")):
-    """All cases of the table, or those of some operators and shapes (texts such as 8192x1024)."""
+    """All cases of the table, or those of some operators and shapes (texts such as 8192x1024), which need not be in it: operators
+    of matrices take any matrix."""
     found = []
     for name, operator in OPERATORS.items():
         if operators and name not in operators:
             continue
-        found += [Case(name, shape, dtype) for shape in operator.shapes for dtype in dtypes]
+        more = [s for s in map(extents, shapes or []) if operator.shapes == MATRICES and len(s) == 2 and s not in MATRICES]
+        found += [Case(name, shape, dtype) for shape in (*operator.shapes, *more) for dtype in dtypes]
     return [c for c in found if not shapes or c.label in shapes]
+
+
+def extents(shape):
+    return tuple(int(n) for n in shape.split("x"))
 
 
 # ---- tensors ----------------------------------------------------------------------------------------------------

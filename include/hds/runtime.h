@@ -298,7 +298,8 @@ typedef struct hdsrt_joined {
 } hdsrt_joined;
 
 // The number of the instance whose types ([count] for each instance) those of the tensors are, and the tensors as it takes them.
-// HDSRT_INVALID_ARGUMENT where there is none, where joined axes do not lie in memory like one, or where operands differ in them.
+// An operand that is left out is NULL; instances go without those whose type is {0, 0}. HDSRT_INVALID_ARGUMENT where there is no
+// such instance, where joined axes do not lie in memory like one, or where operands differ in them.
 HDSRT_API hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *operands, const hdsrt_dtype *types,
                                              int count, int instances, const hdsrt_tensor *const *tensors,
                                              hdsrt_joined *joined, int *instance);

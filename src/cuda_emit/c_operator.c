@@ -26,26 +26,68 @@ static const cu_c_func *strided_of(const cu *cx, const cu_c_func *f, int number)
     return NULL;
 }
 
-bool cu_c_is_first_of_operator(const cu *cx, const cu_c_func *f)
+static int operand_count(const cu_c_func *f)
 {
-    if (!f->func->operator || f->func->is_strided || !cu_c_is_entry(f->func))
-        return false;
-    for (size_t i = 0; i < cx->c->funcs.len; i++)
-        if (is_one(&cx->c->funcs.at[i], f))
-            return &cx->c->funcs.at[i] == f;
-    return false;
+    int count = 0;
+    for (size_t i = 0; i < f->func->params.len; i++)
+        count += cu_c_is_tensor(f->func->params.at[i]);
+    return count;
 }
 
-// The instances differ in types of numbers: no function in C is for all of them.
-static bool is_same_in_c(cu *cx, const cu_c_func *f, const cu_c_func *g)
+// The first of those that have all operands: instances lack what may be left out.
+bool cu_c_is_first_of_operator(const cu *cx, const cu_c_func *f)
+{
+    const cu_c_func *first = NULL;
+    if (!f->func->operator || f->func->is_strided || !cu_c_is_entry(f->func))
+        return false;
+    for (size_t i = 0; i < cx->c->funcs.len; i++) {
+        const cu_c_func *g = &cx->c->funcs.at[i];
+        if (is_one(g, f) && (!first || operand_count(g) > operand_count(first)))
+            first = g;
+    }
+    return first == f;
+}
+
+// The operand that [g] has by that name; NULL: it goes without.
+static const ir_var *operand_of(const cu_c_func *g, const ir_var *operand)
+{
+    for (size_t i = 0; i < g->func->params.len; i++) {
+        const ir_var *v = g->func->params.at[i];
+        if (cu_c_is_tensor(v) && strcmp(v->name, operand->name) == 0)
+            return v;
+    }
+    return NULL;
+}
+
+static bool has_same_operands(const cu_c_func *f, const cu_c_func *g)
+{
+    int count = 0;
+    for (size_t i = 0; i < f->func->params.len; i++)
+        count += cu_c_is_tensor(f->func->params.at[i]) && operand_of(g, f->func->params.at[i]);
+    return count == operand_count(g);
+}
+
+// What C calls take behind the tensors: "float eps".
+static const char *numbers(cu *cx, const cu_c_func *f)
 {
     size_t mark = cu_scope_begin(cx);
-    const char *one = cu_c_dlpack_params(cx, f);
+    str_buf out;
+    int of, axis;
+    str_buf_init(&out, cx->a);
+    for (size_t i = 0; i < f->func->params.len; i++) {
+        const ir_var *v = f->func->params.at[i];
+        bool is_told = cu_c_is_deduced(f->func, v, &of, &axis) || cu_c_is_stride(f->func, v, 0, &of, &axis);
+        if (!cu_c_is_tensor(v) && !is_told)
+            cu_add_item(&out, cu_c_param(cx, v, cu_declare(cx, v), f->writes[i], false));
+    }
     cu_scope_end(cx, mark);
-    mark = cu_scope_begin(cx);
-    const char *other = cu_c_dlpack_params(cx, g);
-    cu_scope_end(cx, mark);
-    return strcmp(one, other) == 0;
+    return str_text(&out);
+}
+
+// Else the instances differ in types of numbers, or each lacks what the other has: no function in C is for all of them.
+static bool is_same_in_c(cu *cx, const cu_c_func *f, const cu_c_func *g)
+{
+    return has_same_operands(f, g) && strcmp(numbers(cx, f), numbers(cx, g)) == 0;
 }
 
 bool cu_c_has_operator(cu *cx, const cu_c_func *f)
@@ -72,9 +114,9 @@ static void put_operands(cu *cx, const cu_c_func *f, const char *name)
     cu_put(cx, "};");
 }
 
-static int put_types(cu *cx, const cu_c_func *f, const char *name, int *instances)
+// The types of an instance's operands; no type for those that it goes without.
+static void put_types(cu *cx, const cu_c_func *f, const char *name, int *instances)
 {
-    int count = 0;
     cu_put(cx, "static const hdsrt_dtype %s[] = {", name);
     cx->indent++;
     for (size_t i = 0; i < cx->c->funcs.len; i++) {
@@ -83,31 +125,32 @@ static int put_types(cu *cx, const cu_c_func *f, const char *name, int *instance
             continue;
         str_buf row;
         str_buf_init(&row, cx->a);
-        count = 0;
-        for (size_t k = 0; k < g->func->params.len; k++)
-            if (cu_c_is_tensor(g->func->params.at[k])) {
-                cu_add_item(&row, cu_c_dtype(cx, g->func->params.at[k]->tensor->elem));
-                count++;
-            }
+        for (size_t k = 0; k < f->func->params.len; k++) {
+            if (!cu_c_is_tensor(f->func->params.at[k]))
+                continue;
+            const ir_var *v = operand_of(g, f->func->params.at[k]);
+            cu_add_item(&row, v ? cu_c_dtype(cx, v->tensor->elem) : "{0, 0}");
+        }
         cu_put(cx, "%s,", str_text(&row));
         ++*instances;
     }
     cx->indent--;
     cu_put(cx, "};");
-    return count;
 }
 
-static const char *arguments(cu *cx, const cu_c_func *f, const char *joined)
+// For instance [g], from the parameters of [f].
+static const char *arguments(cu *cx, const cu_c_func *f, const cu_c_func *g, const char *joined)
 {
     str_buf args;
     int tensor = 0, of, axis;
     str_buf_init(&args, cx->a);
     for (size_t k = 0; k < f->func->params.len; k++) {
         const ir_var *v = f->func->params.at[k];
-        if (cu_c_is_tensor(v))
-            cu_add_item(&args, arena_printf(cx->a, "&%s[%d].tensor", joined, tensor++));
-        else if (!cu_c_is_deduced(f->func, v, &of, &axis) && !cu_c_is_stride(f->func, v, 0, &of, &axis))
+        if (cu_c_is_tensor(v) && operand_of(g, v))
+            cu_add_item(&args, arena_printf(cx->a, "&%s[%d].tensor", joined, tensor));
+        else if (!cu_c_is_tensor(v) && !cu_c_is_deduced(f->func, v, &of, &axis) && !cu_c_is_stride(f->func, v, 0, &of, &axis))
             cu_add_item(&args, cu_var_name(cx, v));
+        tensor += cu_c_is_tensor(v);
     }
     cu_add_item(&args, "stream");
     return str_text(&args);
@@ -117,13 +160,14 @@ static const char *arguments(cu *cx, const cu_c_func *f, const char *joined)
 static void put_calls(cu *cx, const cu_c_func *f, const char *joined, const char *instance, int instances)
 {
     int number = 0;
-    const char *args = arguments(cx, f, joined);
     cu_put(cx, "switch (%s) {", instance);
-    for (size_t i = 0; i < cx->c->funcs.len; i++)
-        if (is_one(&cx->c->funcs.at[i], f))
-            cu_put(cx, "case %d: return %s_dlpack(%s);", number++, cx->c->funcs.at[i].name, args);
+    for (size_t i = 0; i < cx->c->funcs.len; i++) {
+        const cu_c_func *g = &cx->c->funcs.at[i];
+        if (is_one(g, f))
+            cu_put(cx, "case %d: return %s_dlpack(%s);", number++, g->name, arguments(cx, f, g, joined));
+    }
     for (int k = 0; k < instances && strided_of(cx, f, k); k++)
-        cu_put(cx, "case %d: return %s_dlpack(%s);", number++, strided_of(cx, f, k)->name, args);
+        cu_put(cx, "case %d: return %s_dlpack(%s);", number++, strided_of(cx, f, k)->name, arguments(cx, f, f, joined));
     cu_put(cx, "default: return HDSRT_INVALID_ARGUMENT;");
     cu_put(cx, "}");
 }
@@ -132,14 +176,14 @@ void cu_c_operator(cu *cx, const cu_c_func *f, str_buf *out)
 {
     size_t mark = cu_scope_begin(cx);
     str_buf body, tensors;
-    int instances = 0;
+    int instances = 0, count = operand_count(f);
     cu_c_begin_function(cx, f, &body);
     const char *name = cu_c_operator_name(cx, f), *params = cu_c_dlpack_params(cx, f);
     const char *operands = cu_name_new(cx, "operands"), *types = cu_name_new(cx, "types");
     const char *given = cu_name_new(cx, "tensors"), *joined = cu_name_new(cx, "joined");
     const char *instance = cu_name_new(cx, "instance"), *status = cu_name_new(cx, "status");
     put_operands(cx, f, operands);
-    int count = put_types(cx, f, types, &instances);
+    put_types(cx, f, types, &instances);
     str_buf_init(&tensors, cx->a);
     for (size_t i = 0; i < f->func->params.len; i++)
         if (cu_c_is_tensor(f->func->params.at[i]))
@@ -172,16 +216,43 @@ static void add_doc(const char *doc, str_buf *out)
     }
 }
 
+static void add_types(const cu *cx, const cu_c_func *f, str_buf *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < cx->c->funcs.len; i++) {
+        const cu_c_func *g = &cx->c->funcs.at[i];
+        bool is_new = is_one(g, f);
+        for (size_t k = 0; is_new && k < i; k++)
+            is_new = !is_one(&cx->c->funcs.at[k], f) ||
+                     strcmp(cx->c->funcs.at[k].func->operator_types, g->func->operator_types) != 0;
+        if (is_new)
+            str_addf(out, "%s %s", any ? "," : "", g->func->operator_types);
+        any |= is_new;
+    }
+}
+
+// "; w, b: NULL leaves them out"
+static void add_optional(const cu *cx, const cu_c_func *f, str_buf *out)
+{
+    int count = 0;
+    for (size_t i = 0; i < f->func->params.len; i++) {
+        const ir_var *v = f->func->params.at[i];
+        bool is_everywhere = true;
+        for (size_t k = 0; k < cx->c->funcs.len; k++)
+            is_everywhere &= !is_one(&cx->c->funcs.at[k], f) || operand_of(&cx->c->funcs.at[k], v);
+        if (cu_c_is_tensor(v) && !is_everywhere)
+            str_addf(out, "%s%s", count++ ? ", " : "; ", v->name);
+    }
+    if (count)
+        str_addf(out, ": NULL leaves %s out", count > 1 ? "them" : "it");
+}
+
 void cu_c_declare_operator(cu *cx, const cu_c_func *f, str_buf *out)
 {
     const char *name = cu_c_operator_name(cx, f);
     str_addf(out, "\n// %s, for tensors of", f->func->operator);
-    bool any = false;
-    for (size_t i = 0; i < cx->c->funcs.len; i++)
-        if (is_one(&cx->c->funcs.at[i], f)) {
-            str_addf(out, "%s %s", any ? "," : "", cx->c->funcs.at[i].name + strlen(name) + 1);
-            any = true;
-        }
+    add_types(cx, f, out);
+    add_optional(cx, f, out);
     str_adds(out, "\n");
     if (f->func->doc && *f->func->doc) {
         str_adds(out, "//\n");

@@ -293,14 +293,17 @@ static const ir_var *parameter_named(const ir_func *f, const char *name)
     return NULL;
 }
 
-// Whether tensors whose types the words say, as in x=randn:f16[8, 4], are of those types. [*said]: how many say one.
-static bool has_types_of_words(run_state *r, const ir_func *f, int *said)
+// Whether it has the parameters of the words, and those of the types that the words say, as in x=randn:f16[8, 4]. [*said]: how
+// many say one.
+static bool has_words(run_state *r, const ir_func *f, int *said)
 {
     for (size_t i = 0; i < r->request->words.len; i++) {
         ten_spec spec = {0};
         const run_word *w = &r->request->words.at[i];
         const ir_var *v = parameter_named(f, w->name);
-        if (!v || v->type->kind != IR_TENSOR || ten_spec_parse(&r->unit.memory, w->value, &spec) || spec.type == DT_NONE)
+        if (!v)
+            return false;
+        if (v->type->kind != IR_TENSOR || ten_spec_parse(&r->unit.memory, w->value, &spec) || spec.type == DT_NONE)
             continue;
         (*said)++;
         if (v->type->elem->kind != IR_SCALAR || v->type->elem->scalar != spec.type)
@@ -309,19 +312,22 @@ static bool has_types_of_words(run_state *r, const ir_func *f, int *said)
     return true;
 }
 
-// An operator has a function for each type: the tensors of the words tell which.
-static bool choose_by_types(run_state *r, const char *operator)
+// An operator has a function for each type, and some without operands that may be left out: the words tell which. What no word
+// names is left out.
+static bool choose_by_words(run_state *r, const char *operator)
 {
     arena *a = &r->unit.memory;
-    int found = 0, said = 0;
+    int said = 0;
+    bool is_clear = false;
     for (size_t i = 0; i < r->unit.module->funcs.len; i++) {
         const ir_func *f = r->unit.module->funcs.at[i];
-        if (!is_offered(f) || !f->operator || strcmp(f->operator, operator) != 0 || !has_types_of_words(r, f, &said))
+        if (!is_offered(f) || !f->operator || strcmp(f->operator, operator) != 0 || !has_words(r, f, &said))
             continue;
-        r->entry = f;
-        found++;
+        bool is_first = !r->entry || f->params.len < r->entry->params.len;
+        is_clear = is_first || (is_clear && f->params.len > r->entry->params.len);
+        r->entry = is_first ? f : r->entry;
     }
-    if (found == 1)
+    if (is_clear)
         return true;
     return no_entry(r, said ? arena_printf(a, "has no operator '%s' for these types", operator)
                             : arena_printf(a, "has an operator '%s' for several types", operator));
@@ -358,8 +364,10 @@ bool cmd_run_choose_entry(run_state *r)
     }
     if (!count)
         return no_entry(r, "has nothing that can be run");
-    if (operator && count > 1)
-        return choose_by_types(r, operator);
+    if (operator && count > 1) {
+        r->entry = NULL;
+        return choose_by_words(r, operator);
+    }
     // What is asked for stands last: callees, such as the kernels that a host function launches, come before callers.
     return count == 1 || r->request->shared.entries.len == 1 || no_entry(r, arena_printf(&r->unit.memory, "has %d entries", count));
 }

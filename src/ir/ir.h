@@ -319,6 +319,7 @@ struct ir_func {
     const char *title;     // as the author would say it: "matmul[f16, BM=128]"
     const char *doc;       // docstring or NULL
     const char *operator;  // the operator that this entry launches for some types; NULL: none
+    const char *operator_types; // which those are: "f16"
     bool is_strided;       // such an entry for tensors with any strides, whose extents all are those of the result
     ir_func_kind kind;
     bool is_public;        // an entry of the output

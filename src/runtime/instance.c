@@ -7,9 +7,21 @@
 typedef struct call {
     const char *entry;
     const hdsrt_operand *operands;
-    const hdsrt_tensor *const *tensors;
+    const hdsrt_tensor *const *tensors; // NULL: left out
     int count;
 } call;
+
+// The types of the instances that there are.
+typedef struct choices {
+    const hdsrt_dtype *types; // of the operands of one after another
+    int instances;
+} choices;
+
+// An instance goes without an operand that has no type there.
+static bool is_left_out(hdsrt_dtype type)
+{
+    return !type.bits;
+}
 
 static hdsrt_status check_operand(const call *c, int i)
 {
@@ -33,6 +45,8 @@ static hdsrt_status check_operand(const call *c, int i)
 
 static bool is_of(const hdsrt_tensor *t, hdsrt_dtype type)
 {
+    if (!t || is_left_out(type))
+        return !t && is_left_out(type);
     return t->dtype.code == type.code && t->dtype.bits == type.bits && t->dtype.lanes == 1;
 }
 
@@ -44,37 +58,47 @@ static void add(char *text, size_t size, const char *more)
         strncat(text, more, size - len - 1);
 }
 
-// "x: f16, out: f64", and of the instances "f16, f16 | f32, f32".
-static hdsrt_status no_instance(const call *c, const hdsrt_dtype *types, int instances)
+static bool may_be_left_out(const call *c, choices all, int i)
+{
+    for (int k = 0; k < all.instances; k++)
+        if (is_left_out(all.types[k * c->count + i]))
+            return true;
+    return false;
+}
+
+// "x of f16, w left out, out of f64", and of the instances "f16, f16, f16; f16, none, f16".
+static hdsrt_status no_instance(const call *c, choices all)
 {
     char found[256] = "", known[512] = "", name[48];
     for (int i = 0; i < c->count; i++) {
-        hdsrt_dtype is = {c->tensors[i]->dtype.code, c->tensors[i]->dtype.bits};
+        const hdsrt_tensor *t = c->tensors[i];
         add(found, sizeof found, i ? ", " : "");
         add(found, sizeof found, c->operands[i].name);
-        add(found, sizeof found, " of ");
-        add(found, sizeof found, hdsrt_dtype_name(is, name));
+        add(found, sizeof found, t ? " of " : " left out");
+        if (t)
+            add(found, sizeof found, hdsrt_dtype_name((hdsrt_dtype){t->dtype.code, t->dtype.bits}, name));
     }
-    for (int k = 0; k < instances; k++)
+    for (int k = 0; k < all.instances; k++)
         for (int i = 0; i < c->count; i++) {
+            hdsrt_dtype type = all.types[k * c->count + i];
             add(known, sizeof known, i ? ", " : k ? "; " : "");
-            add(known, sizeof known, hdsrt_dtype_name(types[k * c->count + i], name));
+            add(known, sizeof known, is_left_out(type) ? "none" : hdsrt_dtype_name(type, name));
         }
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': there is no code for %s; there is for %s", c->entry, found, known);
 }
 
-static hdsrt_status find_instance(const call *c, const hdsrt_dtype *types, int instances, int *instance)
+static hdsrt_status find_instance(const call *c, choices all, int *instance)
 {
-    for (int k = 0; k < instances; k++) {
+    for (int k = 0; k < all.instances; k++) {
         bool fits = true;
         for (int i = 0; i < c->count; i++)
-            fits &= is_of(c->tensors[i], types[k * c->count + i]);
+            fits &= is_of(c->tensors[i], all.types[k * c->count + i]);
         if (fits) {
             *instance = k;
             return HDSRT_OK;
         }
     }
-    return no_instance(c, types, instances);
+    return no_instance(c, all);
 }
 
 // ---- axes ----------------------------------------------------------------------------------------------------------
@@ -155,24 +179,30 @@ static hdsrt_status join(const call *c, int i, hdsrt_joined *out)
     return status;
 }
 
+// Joined as the first operand of its group is that there is.
+static hdsrt_status join_with_group(const call *c, int i, hdsrt_joined *out)
+{
+    int first = 0;
+    while (!c->tensors[first] || c->operands[first].group != c->operands[i].group)
+        first++;
+    hdsrt_status status = c->operands[i].group && first < i ? check_alike(c, first, i) : HDSRT_OK;
+    return status ? status : join(c, i, out);
+}
+
 hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *operands, const hdsrt_dtype *types, int count,
                                    int instances, const hdsrt_tensor *const *tensors, hdsrt_joined *joined, int *instance)
 {
     const call c = {entry, operands, tensors, count};
+    const choices all = {types, instances};
     hdsrt_status status = HDSRT_OK;
     for (int i = 0; !status && i < count; i++)
-        status = check_operand(&c, i);
+        if (tensors[i] || !may_be_left_out(&c, all, i))
+            status = check_operand(&c, i);
     if (!status)
-        status = find_instance(&c, types, instances, instance);
-    for (int i = 0; !status && i < count; i++) {
-        int first = 0;
-        while (operands[first].group != operands[i].group)
-            first++;
-        if (operands[i].group && first < i)
-            status = check_alike(&c, first, i);
-        if (!status)
-            status = join(&c, i, &joined[i]);
-    }
+        status = find_instance(&c, all, instance);
+    for (int i = 0; !status && i < count; i++)
+        if (tensors[i])
+            status = join_with_group(&c, i, &joined[i]);
     return status;
 }
 
@@ -299,6 +329,7 @@ hdsrt_status hdsrt_choose_by_element(const char *entry, const hdsrt_operand *ope
                                      int instances, const hdsrt_tensor *const *tensors, hdsrt_joined *joined, int *instance)
 {
     const call c = {entry, operands, tensors, count};
+    const choices all = {types, instances};
     hdsrt_status status = count <= MOST_OPERANDS ? HDSRT_OK : HDSRT_UNSUPPORTED;
     int result = 0;
     meeting m = {0};
@@ -307,7 +338,7 @@ hdsrt_status hdsrt_choose_by_element(const char *entry, const hdsrt_operand *ope
         result = operands[i].is_written ? i : result;
     }
     if (!status)
-        status = find_instance(&c, types, instances, instance);
+        status = find_instance(&c, all, instance);
     if (status)
         return status;
     m.rank = tensors[result]->ndim;

@@ -185,6 +185,30 @@ static bool take_keyword_types(matching *m)
     return true;
 }
 
+static bool is_literal(const ast_expr *e)
+{
+    return e->kind == AST_INT || e->kind == AST_FLOAT || e->kind == AST_STRING || e->kind == AST_TRUE ||
+           e->kind == AST_FALSE || e->kind == AST_NONE;
+}
+
+// Where defaults of type parameters are evaluated: with the parameters that are known before those are.
+static tc_scope *scope_of_defaults(matching *m)
+{
+    tc *tx = m->tx;
+    tc_scope *scope = tc_scope_new(tx, m->scope, m->f->module, TC_SCOPE_FUNCTION);
+    for (size_t i = 0; i < params_of(m->f)->len; i++) {
+        const ast_param *p = &params_of(m->f)->at[i];
+        tc_value v = tc_poison();
+        if (m->arg_of[i] >= 0)
+            v = m->args->list.at[m->arg_of[i]].value;
+        else if (p->default_value && is_literal(p->default_value))
+            v = tc_eval_annotation(tx, p->default_value, m->scope);
+        if (!tc_is_poison(v) && tc_is_compile_time(v))
+            tc_scope_bind(tx, scope, p->name, v, p->span);
+    }
+    return scope;
+}
+
 static bool finish_types(matching *m, bool keep_sizes)
 {
     tc *tx = m->tx;
@@ -199,7 +223,8 @@ static bool finish_types(matching *m, bool keep_sizes)
                 diag_label(d, p->span, "the type parameter");
                 return false;
             }
-            tc_scope_bind(tx, m->scope, p->name, tc_eval_annotation(tx, p->default_value, m->scope), p->span);
+            tc_value v = tc_eval_annotation(tx, p->default_value, scope_of_defaults(m));
+            tc_scope_bind(tx, m->scope, p->name, v, p->span);
         }
         if (!tc_check_bound(tx, p, tc_scope_find_here(m->scope, p->name)->value, m->scope, m->span))
             return false;
@@ -306,6 +331,12 @@ static bool match_args(matching *m, size_t skip)
     return true;
 }
 
+// A parameter whose default is None takes None, whatever its annotation says: nothing was given.
+static bool may_be_none(const ast_param *p)
+{
+    return p->default_value && p->default_value->kind == AST_NONE;
+}
+
 static void infer_types(matching *m)
 {
     const ast_type_params *types = type_params_of(m->f);
@@ -318,6 +349,8 @@ static void infer_types(matching *m)
             if (!p->annotation || m->arg_of[i] < 0)
                 continue;
             tc_value v = m->args->list.at[m->arg_of[i]].value;
+            if (v.kind == TC_NONE && may_be_none(p))
+                continue;
             bool run_time = v.kind == TC_TENSOR || v.kind == TC_RT || v.kind == TC_RECORD;
             if (run_time == (pass == 0))
                 tc_infer(m->tx, p->annotation, v, m->scope, types, m->type_bound);
@@ -346,7 +379,7 @@ static tc_value param_value(matching *m, const ast_param *p, int arg)
         diag_label(d, p->span, "the parameter");
         return tc_poison();
     }
-    if (p->annotation) {
+    if (p->annotation && !(v.kind == TC_NONE && may_be_none(p))) {
         tc_value annotation = tc_eval_annotation(tx, p->annotation, m->scope);
         v = tc_conform(tx, v, annotation, arena_printf(tx->arena, "parameter '%s'", p->name->text), span);
     }
@@ -617,7 +650,7 @@ static bool is_scalar_function(tc *tx, tc_function *f, tc_scope *scope)
         return false;
     for (size_t i = 0; i < f->decl->params.len; i++) {
         const ast_param *p = &f->decl->params.at[i];
-        if (!p->annotation || p->kind != AST_PARAM_PLAIN ||
+        if (!p->annotation || p->kind != AST_PARAM_PLAIN || may_be_none(p) ||
             !run_time_type(tc_eval_annotation(tx, p->annotation, scope)))
             return false;
     }

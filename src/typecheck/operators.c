@@ -8,8 +8,10 @@
 //         softmax.launch(x, into=out)
 //
 // with T bound. `*S` becomes one axis, which stands for any number of them (ir_var.joined): C functions over DLPack tensors join
-// those. Parameters that are known while compiling have their default, or the value of -D. All entries of an operator have its
-// name as ir_func.operator, under which C has one function for all types.
+// those. -D S=4 makes it so many axes instead. Parameters that are known while compiling, and type parameters with a default, have
+// that, or the value of -D. An operand that may be left out, `w: T[N] = None`, doubles the entries: `norm_f16` takes it,
+// `norm_without_w_f16` does not. All entries of an operator have its name as ir_func.operator, under which C has one function for
+// all types.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,19 +70,23 @@ static void add_usual_types(tc *tx, tc_operator_type *t)
 
 static bool add_type_param(tc *tx, tc_operator *o, const tc_function *f, const ast_type_param *p)
 {
+    if (p->default_value)
+        VEC_PUSH(tx->arena, &o->sizes, copy_at(tx, f->module, p->span));
     if (p->is_variadic) {
-        VEC_PUSH(tx->arena, &o->joined, p->name->text);
+        if (!p->default_value)
+            VEC_PUSH(tx->arena, &o->joined, p->name->text);
         return true;
     }
     tc_value bound = p->bound ? tc_eval_annotation(tx, p->bound, f->closure) : tc_poison();
-    tc_operator_type type = {.name = p->name->text};
+    tc_operator_type type = {.name = p->name->text, .has_default = p->default_value};
     if (bound.kind == TC_TUPLE) {
         for (size_t i = 0; i < bound.list->len; i++)
             add_type(tx, &type, &bound.list->at[i]);
     } else if (bound.kind == TC_KIND && bound.kind_name == TC_KIND_DTYPE) {
         add_usual_types(tx, &type);
     } else if (tc_size_type(tx, p, f->closure) != DT_NONE) {
-        VEC_PUSH(tx->arena, &o->sizes, copy_at(tx, f->module, p->span));
+        if (!p->default_value)
+            VEC_PUSH(tx->arena, &o->sizes, copy_at(tx, f->module, p->span));
         return true;
     }
     if (type.choices.len)
@@ -91,6 +97,17 @@ static bool add_type_param(tc *tx, tc_operator *o, const tc_function *f, const a
 }
 
 // ---- parameters -------------------------------------------------------------------------------------------------
+
+static bool defined_text(tc *tx, const char *name, const char **text)
+{
+    for (int i = 0; i < tx->options->define_count; i++)
+        if (strcmp(tx->options->defines[i].name, name) == 0) {
+            *text = tx->options->defines[i].value && *tx->options->defines[i].value ? tx->options->defines[i].value : "True";
+            tx->define_used.at[i] = true;
+            return true;
+        }
+    return false;
+}
 
 static bool is_type_param(const tc_operator *o, const ast_expr *e)
 {
@@ -138,13 +155,14 @@ static void add_param(tc *tx, tc_operator *o, const tc_function *f, const ast_pa
         param.kind = TC_PARAM_TENSOR;
     } else if (type && is_tensor(tx, o, f, type)) {
         param.kind = TC_PARAM_TENSOR;
+        param.is_optional = value && value->kind == AST_NONE;
     } else if (type ? is_scalar_type(tx, o, f, type) : value && type_by_default(value)) {
         param.kind = TC_PARAM_NUMBER;
         param.type = type ? param.type : type_by_default(value);
-    } else if (!type && !value) {
+    } else if (!type && !value && (o->is_by_element || !defined_text(tx, param.name, &param.default_value))) {
         param.kind = TC_PARAM_TENSOR;
         if (!o->is_by_element && !o->why_not)
-            o->why_not = arena_printf(tx->arena, "'%s' has no type", param.name);
+            o->why_not = arena_printf(tx->arena, "'%s' has no type, and no value by -D %s=…", param.name, param.name);
     }
     VEC_PUSH(tx->arena, &o->params, param);
 }
@@ -189,12 +207,26 @@ static void describe_by_element(tc *tx, tc_operator *o, const tc_value *v, const
     VEC_PUSH(tx->arena, &o->results, arena_printf(tx->arena, "%s[*S]", result));
 }
 
+// Each operand that may be left out doubles the entries.
+enum { MOST_OPTIONAL = 2 };
+
+static void count_optional(tc *tx, tc_operator *o)
+{
+    int count = 0;
+    for (size_t i = 0; i < o->params.len; i++)
+        count += o->params.at[i].is_optional;
+    if (count > MOST_OPTIONAL && !o->why_not)
+        o->why_not = arena_printf(tx->arena, "it has %d operands that may be left out, and an entry has at most %d", count,
+                                  MOST_OPTIONAL);
+}
+
 static void describe_definition(tc *tx, tc_operator *o, const tc_function *f)
 {
     for (size_t i = 0; i < f->decl->type_params.len; i++)
         add_type_param(tx, o, f, &f->decl->type_params.at[i]);
     for (size_t i = 0; i < f->decl->params.len; i++)
         add_param(tx, o, f, &f->decl->params.at[i]);
+    count_optional(tx, o);
     add_results(tx, o, f);
 }
 
@@ -220,22 +252,13 @@ typedef struct writer {
     tc *tx;
     tc_operator *op;
     str_buf out;
-    int ranks[TM_MAX_RANK]; // by variadic parameter: how many axes stand for it
-    bool is_strided;        // of operators by element: tensors with any strides
+    int ranks[TM_MAX_RANK];     // by variadic parameter: how many axes stand for it
+    bool is_given[TM_MAX_RANK]; // whether -D says how many, and is no extent
+    bool is_strided;            // of operators by element: tensors with any strides
+    unsigned left_out;          // bit k: the k-th of the operands that may be left out is
 } writer;
 
 enum { STRIDED_RANK = 4 };
-
-static bool defined_text(tc *tx, const char *name, const char **text)
-{
-    for (int i = 0; i < tx->options->define_count; i++)
-        if (strcmp(tx->options->defines[i].name, name) == 0) {
-            *text = tx->options->defines[i].value && *tx->options->defines[i].value ? tx->options->defines[i].value : "True";
-            tx->define_used.at[i] = true;
-            return true;
-        }
-    return false;
-}
 
 static const char *choice_text(tc *tx, const tc_operator_param *p)
 {
@@ -244,10 +267,30 @@ static const char *choice_text(tc *tx, const tc_operator_param *p)
     return text;
 }
 
+static bool is_left_out(const writer *w, const tc_operator_param *p)
+{
+    int number = 0;
+    for (const tc_operator_param *before = w->op->params.at; before < p; before++)
+        number += before->is_optional;
+    return p->is_optional && w->left_out >> number & 1;
+}
+
+static bool is_operand(const writer *w, const tc_operator_param *p)
+{
+    return p->kind == TC_PARAM_TENSOR && !is_left_out(w, p);
+}
+
+// "S", or of several "S1".
+static const char *axis_name(const writer *w, size_t variadic, int axis)
+{
+    const char *name = w->op->joined.at[variadic];
+    return w->ranks[variadic] > 1 || w->is_given[variadic] ? arena_printf(w->tx->arena, "%s%d", name, axis) : name;
+}
+
 static void add_axes(writer *w, size_t variadic, str_buf *out)
 {
     for (int i = 0; i < w->ranks[variadic]; i++)
-        str_addf(out, w->ranks[variadic] > 1 ? "%s%s%d" : "%s%s", i ? ", " : "", w->op->joined.at[variadic], i);
+        str_addf(out, "%s%s", i ? ", " : "", axis_name(w, variadic, i));
 }
 
 // The word at [at] in terms of the entry: [is_starred] if a star stands before it, which is left out then.
@@ -318,14 +361,13 @@ static void write_type_params(writer *w)
     bool any = false;
     str_addc(&w->out, '[');
     for (size_t i = 0; i < w->op->types.len; i++)
-        str_addf(&w->out, "%s%s: dtype", separated(&any), w->op->types.at[i].name);
+        if (!w->op->types.at[i].has_default)
+            str_addf(&w->out, "%s%s: dtype", separated(&any), w->op->types.at[i].name);
     for (size_t i = 0; i < w->op->joined.len; i++)
-        for (int k = 0; k < w->ranks[i]; k++) {
-            str_addf(&w->out, w->ranks[i] > 1 ? "%s%s%d: at_least(0)" : "%s%s: at_least(0)", separated(&any),
-                     w->op->joined.at[i], k);
-        }
+        for (int k = 0; k < w->ranks[i]; k++)
+            str_addf(&w->out, "%s%s: at_least(0)", separated(&any), axis_name(w, i, k));
     for (size_t i = 0; i < w->op->sizes.len; i++)
-        str_addf(&w->out, "%s%s", separated(&any), w->op->sizes.at[i]);
+        str_addf(&w->out, "%s%s", separated(&any), type_in_entry(w, w->op->sizes.at[i]));
     for (size_t i = 0; w->is_strided && i < w->op->params.len; i++)
         if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
             write_stride_params(w, w->op->params.at[i].name, &any);
@@ -348,7 +390,7 @@ static void write_params(writer *w)
     bool any = false;
     str_addc(&w->out, '(');
     for (size_t i = 0; i < w->op->params.len; i++)
-        if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
+        if (is_operand(w, &w->op->params.at[i]))
             write_tensor(w, w->op->params.at[i].name, w->op->params.at[i].type, &any);
     for (size_t i = 0; i < w->op->results.len; i++)
         write_tensor(w, result_name(w, i), w->op->results.at[i], &any);
@@ -365,7 +407,8 @@ static bool write_launch(writer *w)
     str_adds(&w->out, w->is_strided ? "_strided(" : "(");
     for (size_t i = 0; i < w->op->params.len; i++)
         if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
-            str_addf(&w->out, "%s%s", separated(&any), w->op->params.at[i].name);
+            str_addf(&w->out, "%s%s", separated(&any),
+                     is_left_out(w, &w->op->params.at[i]) ? "None" : w->op->params.at[i].name);
     str_addf(&w->out, "%sinto=%s", separated(&any), w->op->results.len > 1 ? "(" : "");
     for (size_t i = 0; i < w->op->results.len; i++)
         str_addf(&w->out, "%s%s", i ? ", " : "", result_name(w, i));
@@ -380,6 +423,19 @@ static bool write_launch(writer *w)
     }
     str_adds(&w->out, ")\n");
     return true;
+}
+
+// -D S=4 gives the entries of operators that are not by element so many axes instead; 0: there is none.
+static int given_rank(tc *tx, const char *name)
+{
+    tc_value v;
+    if (!tc_defined(tx, sym_of(tx->syms, name), &v))
+        return 0;
+    if (v.kind == TC_INT && v.i >= 1 && v.i <= TM_MAX_RANK)
+        return (int)v.i;
+    if (!tc_is_poison(v))
+        tc_error(tx, HDS0186, (src_span){0}, name, arena_printf(tx->arena, "1 to %d axes", TM_MAX_RANK), tc_describe(tx, v));
+    return 0;
 }
 
 // Any number of axes are one of an entry. An operator along an axis that no type parameter names has it beside that one: the
@@ -400,20 +456,22 @@ static void choose_ranks(writer *w)
     }
     bool is_last = count || (axis && strcmp(axis, "-1") == 0), is_numbered = axis && isdigit((unsigned char)*axis);
     int rank = count ? atoi(count) + 1 : is_last ? 2 : is_numbered ? atoi(axis) + 2 : 1;
+    w->op->joined_axes.len = 0;
     for (size_t i = 0; i < w->op->joined.len; i++) {
-        const char *name = w->op->joined.at[i];
-        w->ranks[i] = rank;
-        VEC_PUSH(w->tx->arena, &w->op->joined_axes,
-                 rank > 1 ? arena_printf(w->tx->arena, "%s%d", name, is_last ? 0 : rank - 1) : name);
+        int given = given_rank(w->tx, w->op->joined.at[i]);
+        bool is_joined = !given || w->op->is_by_element;
+        w->is_given[i] = given > 0;
+        w->ranks[i] = is_joined ? rank : given;
+        VEC_PUSH(w->tx->arena, &w->op->joined_axes, is_joined ? axis_name(w, i, is_last ? 0 : rank - 1) : "");
     }
 }
 
 // ---- entries ----------------------------------------------------------------------------------------------------
 
 // The function without its types; NULL after errors.
-static tc_function *make_template(tc *tx, tc_operator *o, tc_value v, tc_module *m, bool is_strided)
+static tc_function *make_template(tc *tx, tc_operator *o, tc_value v, tc_module *m, bool is_strided, unsigned left_out)
 {
-    writer w = {.tx = tx, .op = o, .is_strided = is_strided};
+    writer w = {.tx = tx, .op = o, .is_strided = is_strided, .left_out = left_out};
     str_buf_init(&w.out, tx->arena);
     choose_ranks(&w);
     const char *name = arena_printf(tx->arena, "%s_entry", o->name);
@@ -476,14 +534,19 @@ static tc_operator_type wanted_types(tc *tx, const tc_operator_type *t)
     return wanted.choices.len || is_given ? wanted : *t;
 }
 
-// An entry for each choice of types from parameter [at] on. [f] has those before it bound.
-static void bind_entries(tc *tx, tc_operator *o, tc_function *f, const char *name, size_t at)
+// An entry for each choice of types from parameter [at] on. [f] has those before it bound, which are [chosen], "_f16".
+static void bind_entries(tc *tx, tc_operator *o, tc_function *f, const char *name, const char *chosen, size_t at)
 {
     if (at == o->types.len) {
-        sym bound = sym_of(tx->syms, name);
+        sym bound = sym_of(tx->syms, arena_printf(tx->arena, "%s%s", name, chosen));
         f->name = bound;
+        f->operator_types = chosen + (*chosen == '_');
         if (!tc_scope_find_here(tx->main->scope, bound))
             tc_scope_bind(tx, tx->main->scope, bound, (tc_value){.kind = TC_FUNCTION, .function = f}, o->span);
+        return;
+    }
+    if (o->types.at[at].has_default) {
+        bind_entries(tx, o, f, name, chosen, at + 1);
         return;
     }
     tc_operator_type types = wanted_types(tx, &o->types.at[at]);
@@ -492,7 +555,8 @@ static void bind_entries(tc *tx, tc_operator *o, tc_function *f, const char *nam
         tc_value next = {.kind = TC_FUNCTION, .function = f};
         const sym names[] = {sym_of(tx->syms, types.name)};
         next = tc_function_brackets(tx, next, &type, names, 1, o->span);
-        bind_entries(tx, o, next.function, arena_printf(tx->arena, "%s_%s", name, dt_name(types.choices.at[i])), at + 1);
+        const char *more = arena_printf(tx->arena, "%s_%s", chosen, dt_name(types.choices.at[i]));
+        bind_entries(tx, o, next.function, name, more, at + 1);
     }
 }
 
@@ -504,14 +568,37 @@ static bool is_of_module(tc *tx, const tc_binding *b, const tc_module *m)
     return f && f->module == m;
 }
 
+// "norm_without_w_b"
+static const char *name_without(tc *tx, const tc_operator *o, unsigned left_out)
+{
+    str_buf out;
+    str_buf_init(&out, tx->arena);
+    str_addf(&out, "%s%s", o->name, left_out ? "_without" : "");
+    for (size_t i = 0; i < o->params.len; i++) {
+        const tc_operator_param *p = &o->params.at[i];
+        if (!p->is_optional)
+            continue;
+        if (left_out & 1)
+            str_addf(&out, "_%s", p->name);
+        left_out >>= 1;
+    }
+    return str_text(&out);
+}
+
 static void offer(tc *tx, tc_operator *o, tc_value v)
 {
-    tc_function *f = make_template(tx, o, v, tx->main, false);
+    tc_function *f = NULL;
+    unsigned optional = 0;
+    for (size_t i = 0; i < o->params.len; i++)
+        optional += o->params.at[i].is_optional;
+    for (unsigned left_out = 0; left_out < 1u << optional; left_out++) {
+        f = make_template(tx, o, v, tx->main, false, left_out);
+        if (f)
+            bind_entries(tx, o, f, name_without(tx, o, left_out), "", 0);
+    }
+    f = f && o->is_by_element ? make_template(tx, o, v, tx->main, true, 0) : NULL;
     if (f)
-        bind_entries(tx, o, f, o->name, 0);
-    f = f && o->is_by_element ? make_template(tx, o, v, tx->main, true) : NULL;
-    if (f)
-        bind_entries(tx, o, f, arena_printf(tx->arena, "%s_strided", o->name), 0);
+        bind_entries(tx, o, f, arena_printf(tx->arena, "%s_strided", o->name), "", 0);
 }
 
 void tc_offer_operators(tc *tx)
@@ -555,6 +642,7 @@ void tc_name_operator(ir_func *func, const tc_function *f)
     if (!f->operator)
         return;
     func->operator = f->operator->name;
+    func->operator_types = f->operator_types;
     func->title = NULL;
     func->is_strided = f->is_strided;
     for (size_t i = 0; !f->is_strided && i < func->params.len; i++)

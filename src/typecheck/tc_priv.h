@@ -220,6 +220,7 @@ struct tc_function {
     tc_value *defaults; // by parameter: its known default, as it was where the function was defined; poison: none
     const tc_env *env;             // in force where it was made, and so when it is called; NULL: that of the call
     const tc_operator *operator; // that it launches, as an entry of the file; else NULL
+    const char *operator_types;  // of such an entry: "f16"
     bool is_strided;             // such an entry for tensors with any strides
     const tc_generator *generator; // the elements of a generator by their places, instead of a body; else NULL
     // facts found once per declaration (shared by copies that bind parameters)

@@ -82,6 +82,7 @@ typedef struct tc_operator_type {
     const char *name;     // of the type parameter: "T"
     VEC(dtype) choices;   // that it may be
     bool is_any;          // the choices are those that are usual
+    bool has_default;     // which entries have, unless -D says another: they are not made for each choice
 } tc_operator_type;
 
 // All texts are the author's.
@@ -90,13 +91,14 @@ typedef struct tc_operator_param {
     const char *type;          // "T[*S, N]"; NULL: there is none
     const char *default_value; // NULL: there is none
     enum { TC_PARAM_TENSOR, TC_PARAM_NUMBER, TC_PARAM_CHOICE } kind; // a number of the run, or a choice made while compiling
+    bool is_optional;          // a tensor that may be left out: its default is None
 } tc_operator_param;
 
 typedef struct tc_operator {
     const char *name, *doc; // doc NULL: none
     src_span span;          // of the name in its definition
     VEC(tc_operator_type) types;
-    VEC(const char *) sizes;  // type parameters that are extents: "N: at_least(0)"
+    VEC(const char *) sizes;  // type parameters that are extents, or have a default: "N: at_least(0)", "W: dtype = T"
     VEC(const char *) joined; // those that stand for any number of axes: "S"
     VEC(tc_operator_param) params;
     VEC(const char *) results; // their types

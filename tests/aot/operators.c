@@ -17,9 +17,9 @@ static void expect(bool holds, const char *what)
 
 static hdsrt_tensor tensor(int bits, int ndim, int64_t *shape, int64_t *strides)
 {
-    static char memory[3][4096] __attribute__((aligned(64)));
+    static char memory[4][4096] __attribute__((aligned(64)));
     static int next;
-    hdsrt_tensor t = {.data = memory[next++ % 3], .ndim = ndim, .shape = shape, .strides = strides};
+    hdsrt_tensor t = {.data = memory[next++ % 4], .ndim = ndim, .shape = shape, .strides = strides};
     t.device.device_type = 2;
     t.dtype.code = 2;
     t.dtype.bits = (uint8_t)bits;
@@ -64,9 +64,43 @@ static void operands_meet(void)
     expect(added(&x, &y, &out, NULL) == HDSRT_OK && launches("elements") == 1, "any strides");
 }
 
+// The tensors of the last launch, by the addresses among its parameters.
+static bool has_parameter(const fake_cuda_launch *launch, const void *address)
+{
+    bool has = false;
+    for (int i = 0; i < launch->parameter_count; i++)
+        has |= launch->sizes[i] == sizeof address && memcmp(launch->parameters + launch->offsets[i], &address, sizeof address) == 0;
+    return has;
+}
+
+static void operands_are_left_out(void)
+{
+    int64_t shape[] = {2, 3, 16}, row[] = {16}, shorter[] = {8};
+    hdsrt_tensor x = tensor(16, 3, shape, NULL), w = tensor(16, 1, row, NULL), b = tensor(16, 1, row, NULL);
+    hdsrt_tensor out = tensor(16, 3, shape, NULL);
+    for (int given = 0; given < 4; given++) {
+        const hdsrt_tensor *by = given & 1 ? &w : NULL, *plus = given & 2 ? &b : NULL;
+        fake_cuda_launch launch = {0};
+        expect(shifted(&x, by, plus, &out, NULL) == HDSRT_OK && fake_cuda_launch_at(0, &launch), "with what is given");
+        expect(has_parameter(&launch, w.data) == !!by && has_parameter(&launch, b.data) == !!plus, "the kernel has what is given");
+        fake_cuda_forget();
+    }
+    w.shape = shorter;
+    expect(shifted(&x, &w, NULL, &out, NULL) == HDSRT_INVALID_ARGUMENT && launches("") == 0, "extents have to fit");
+    const char *text = "'shifted_without_b_f16': 'w' has extent 8 along axis 0, and it has to be S1, which is 16";
+    expect(strcmp(hdsrt_last_error(), text) == 0, "the message says which extent");
+    w.dtype.bits = 32;
+    expect(shifted(&x, &w, NULL, &out, NULL) == HDSRT_INVALID_ARGUMENT && launches("") == 0, "types have to fit");
+    expect(strstr(hdsrt_last_error(), "'shifted': there is no code for x of f16, w of f32, b left out, out of f16; there is for "
+                                      "f16, f16, f16, f16; ") != NULL, "the message says what is left out");
+    expect(shifted(&x, NULL, NULL, NULL, NULL) == HDSRT_INVALID_ARGUMENT, "the result cannot be left out");
+    expect(strcmp(hdsrt_last_error(), "'shifted': 'out' is null") == 0, "the message says which is null");
+}
+
 int main(void)
 {
     takes_all_types_and_axes();
     operands_meet();
+    operands_are_left_out();
     return failures > 0;
 }

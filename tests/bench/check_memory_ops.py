@@ -123,6 +123,7 @@ def check_cases(_functions):
     found = operators.cases()
     assert len(found) == 12 * 10 + 3 * 2 * 2 + 24 * 2
     assert [c.title for c in operators.cases(["argmax"], ["65536x768"], ["f16"])] == ["argmax_f16_65536x768"]
+    assert [c.title for c in operators.cases(["argmax", "embedding"], ["16x8"], ["f16"])] == ["argmax_f16_16x8"]
     assert [moved("softmax", s, "f16") for s in operators.MATRICES] == [34, 134, 201, 537, 268]
     assert moved("bias_gelu_add", (8192, 4096), "f16") == 201 and moved("transpose", (4096, 32768), "f32") == 1074
     assert moved("max_pool", (128, 112, 112, 64), "f16") == 257 and moved("embedding", (16384, 4096), "f16") == 269

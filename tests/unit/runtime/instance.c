@@ -89,6 +89,44 @@ static void joins_axes_in_groups(void **state)
             "'take': 'out' has 2 axes, and by those of 'at' it has to have 3");
 }
 
+// shifted(x: T[*S, N], w: T[N] = None, b: T[*S] = None) -> T[*S, N], for f16 with all and without w, for f32 without both
+static hdsrt_status shift(const hdsrt_tensor *x, const hdsrt_tensor *w, const hdsrt_tensor *b, const hdsrt_tensor *out,
+                          hdsrt_joined *j, int *instance)
+{
+    static const hdsrt_operand operands[] = {
+        {"x", 0, 1, 1, false}, {"w", 0, 0, 0, false}, {"b", 0, 0, 1, false}, {"out", 0, 1, 1, true}};
+    static const hdsrt_dtype types[] = {{2, 16}, {2, 16}, {2, 16}, {2, 16}, {2, 16}, {0},
+                                        {2, 16}, {2, 16}, {2, 32}, {0},     {0},     {2, 32}};
+    const hdsrt_tensor *const tensors[] = {x, w, b, out};
+    return hdsrt_choose_instance("shifted", operands, types, 4, 3, tensors, j, instance);
+}
+
+static void goes_without_operands(void **state)
+{
+    (void)state;
+    hdsrt_joined j[4];
+    int instance = -1;
+    hdsrt_tensor x = tensor(F16, 3, (int64_t[]){2, 3, 8}, NULL), w = tensor(F16, 1, (int64_t[]){8}, NULL);
+    hdsrt_tensor b = tensor(F16, 2, (int64_t[]){2, 3}, NULL), out = x;
+    assert_int_equal(shift(&x, &w, &b, &out, j, &instance), HDSRT_OK);
+    assert_int_equal(instance, 0);
+    assert_int_equal(shift(&x, NULL, &b, &out, j, &instance), HDSRT_OK);
+    assert_int_equal(instance, 1);
+    has(&j[2], 1, (int64_t[]){6}, NULL);
+    has(&j[3], 2, (int64_t[]){6, 8}, NULL);
+    REFUSED(shift(&x, &w, NULL, &out, j, &instance), HDSRT_INVALID_ARGUMENT,
+            "'shifted': there is no code for x of f16, w of f16, b left out, out of f16; there is for f16, f16, f16, f16; "
+            "f16, none, f16, f16; f32, none, none, f32");
+    b.shape = (int64_t[]){2, 4};
+    REFUSED(shift(&x, NULL, &b, &out, j, &instance), HDSRT_INVALID_ARGUMENT,
+            "'shifted': 'b' has extent 4 along axis 1, and it has to be that of 'x', 3");
+    x.dtype.bits = out.dtype.bits = 32;
+    assert_int_equal(shift(&x, NULL, NULL, &out, j, &instance), HDSRT_OK);
+    assert_int_equal(instance, 2);
+    REFUSED(shift(NULL, NULL, NULL, &out, j, &instance), HDSRT_INVALID_ARGUMENT, "'shifted': 'x' is null");
+    REFUSED(shift(&x, NULL, NULL, NULL, j, &instance), HDSRT_INVALID_ARGUMENT, "'shifted': 'out' is null");
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -206,7 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joins_axes), cmocka_unit_test(joins_axes_in_groups),
-        cmocka_unit_test(refuses), cmocka_unit_test(are_one_row),
+        cmocka_unit_test(goes_without_operands), cmocka_unit_test(refuses), cmocka_unit_test(are_one_row),
         cmocka_unit_test(repeats), cmocka_unit_test(do_not_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
