@@ -6,6 +6,9 @@
 
 #include "driver/bench.h"
 
+// Of simulated memory, which takes none of the machine's as long as nobody writes there.
+static const int64_t MOST_BYTES = (int64_t)1 << 40;
+
 // What a row launches, and where the memory is that the launches work on.
 typedef struct host_row {
     bench_state *bench;
@@ -22,25 +25,18 @@ static bool is_tensor(const run_argument *a)
     return a->is_tensor;
 }
 
-static bool no_room(run_state *r, const run_argument *a)
-{
-    diag *d = diag_report(&r->unit.diags, HDS0750, a->var->span, a->name, "more memory", "this machine");
-    diag_help(d, "give smaller sizes");
-    return false;
-}
-
 // Memory that nobody reads or writes: only the addresses matter.
 static bool place(run_state *r, run_argument *a)
 {
     int64_t bytes = cmd_run_span(a);
     int elem_bytes = dt_bits(a->tensor.type) < 8 ? 1 : dt_bits(a->tensor.type) / 8;
     a->value = sim_allocate(r->device, bytes ? bytes : 1, elem_bytes, a->name);
-    return a->value || no_room(r, a);
+    return a->value || cmd_run_no_room(r, a);
 }
 
 static bool call(run_state *r, const sim_device *device)
 {
-    const sim_options options = {.no_checks = true, .workers = 1, .memory_limit = INT64_MAX / 4, .device = device};
+    const sim_options options = {.no_checks = true, .workers = 1, .memory_limit = MOST_BYTES, .device = device};
     uint64_t result, *values = ARENA_ARRAY(&r->unit.memory, uint64_t, r->arguments.len + 1);
     r->device = sim_new(&r->unit.memory, &options);
     for (size_t i = 0; i < r->arguments.len; i++) {

@@ -107,6 +107,8 @@ bool cmd_run_check_defines(run_state *r);
 bool cmd_run_bind(run_state *r);
 // Puts the tensors into simulated memory. False after reporting.
 bool cmd_run_fill(run_state *r);
+// Reports that simulated memory does not hold the tensor. False.
+bool cmd_run_no_room(run_state *r, const run_argument *a);
 // Of a strided tensor, what simulated memory holds becomes its data.
 void cmd_run_fetch(run_state *r, run_argument *a);
 // The bytes from its first element to behind the last; 0: more than 2^62.

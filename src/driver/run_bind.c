@@ -485,7 +485,7 @@ bool cmd_run_bind(run_state *r)
 
 // ---- memory -----------------------------------------------------------------------------------------------------
 
-static bool no_room(run_state *r, const run_argument *a)
+bool cmd_run_no_room(run_state *r, const run_argument *a)
 {
     arena *memory = &r->unit.memory;
     int64_t used = 0, shadow = 0, limit = sim_options_of(r->device)->memory_limit;
@@ -542,7 +542,7 @@ static bool fill_tensor(run_state *r, run_argument *a)
     bool has_size = ten_measure(t);
     int64_t span = has_size ? cmd_run_span(a) : 0;
     if (!has_size || (t->bytes && !span) || !(a->value = sim_allocate(r->device, span ? span : 1, elem_bytes, a->name)))
-        return no_room(r, a);
+        return cmd_run_no_room(r, a);
     t->data = a->strides ? arena_alloc(&r->unit.memory, (size_t)t->bytes + 1) : sim_bytes(r->device, a->value, &room);
     if (!a->spec || a->spec->source == TEN_EMPTY)
         return true;
