@@ -32,7 +32,7 @@ static void begin(world *w)
     w->record = (ms_record){
         .machine = {.gpu = "GPU", .host = "h", .bus_id = "b", .driver = "13.0", .arch = arch_find(STR("sm_90a")), .sm_count = 132,
                     .clock_khz = 1980000, .memory_khz = 3201000, .bus_bits = 6144},
-        .kernel = {.title = "relu[T=f16]", .symbol = "relu", .arch = "sm_90a", .registers = 40, .peak_type = DT_F16},
+        .subject = {.title = "relu[T=f16]", .symbol = "relu", .arch = "sm_90a", .peak_type = DT_F16},
         .options = &w->options,
         .date = "2026-01-02T03:04:05Z",
         .empty_seconds = 2e-6,
@@ -44,8 +44,13 @@ static void add_row(world *w, const char *n, double seconds)
     static const double around[] = {0.98, 0.99, 1, 1.01, 1.02};
     ms_size *size = ARENA_NEW(&w->a, ms_size);
     *size = (ms_size){"n", n};
-    ms_row row = {.sizes = size, .size_count = 1, .bytes = 100000000, .flops = 2e9, .grid = {100, 2, 1}, .block = {256, 1, 1},
-                  .blocks_per_sm = 8, .waves = 0.19, .sets = 3, .batch = 50};
+    static const ms_launch launches[] = {
+        {.symbol = "relu", .grid = {100, 2, 1}, .block = {256, 1, 1}, .registers = 40, .blocks_per_sm = 8, .waves = 0.19},
+        {.symbol = "total", .grid = {1, 1, 1}, .block = {128, 1, 1}, .registers = 24, .local_bytes = 8},
+    };
+    ms_row row = {.sizes = size, .size_count = 1, .bytes = 100000000, .flops = 2e9, .sets = 3, .batch = 50};
+    row.launches = launches;
+    row.launch_count = w->record.subject.symbol ? 1 : 2;
     row.samples = ARENA_ARRAY(&w->a, double, 5);
     double copies[5];
     for (int i = 0; i < 5; i++) {
@@ -86,6 +91,28 @@ static void table(void **state)
     expect(&w.out, "an empty kernel reads 2.00 µs this way");
     assert_null(strstr(w.out.at, "note:"));
     assert_null(strstr(w.out.at, "clocks:"));
+    end(&w);
+}
+
+static void host_function(void **state)
+{
+    (void)state;
+    world w;
+    begin(&w);
+    w.record.subject.symbol = NULL;
+    add_row(&w, "4096", 50e-6);
+    add_row(&w, "8", 2.5e-3);
+    ms_report_text(&w.record, &w.out);
+    expect(&w.out, "relu[T=f16] (sm_90a): a host function\n");
+    expect(&w.out, " 100x2 + 1  0.19 + –      8 + –\n");
+    expect(&w.out, "\nlaunched: relu, 256 threads a block, 40 registers, 0 bytes of static shared memory\n"
+                   "launched: total, 128 threads a block, 24 registers, 8 bytes of local memory, 0 bytes of static shared memory\n"
+                   "method: ");
+    str_buf json;
+    str_buf_init(&json, &w.a);
+    ms_report_json(&w.record, &json);
+    expect(&json, "\"symbol\": null");
+    expect(&json, "\"kernel\": \"total\"");
     end(&w);
 }
 
@@ -175,7 +202,7 @@ static void other_machines(void **state)
     add_row(&w, "1", 50e-6);
     const char *before = save(&w, folder, "before.json");
     w.record.machine.gpu = "another";
-    w.record.kernel.title = "relu6";
+    w.record.subject.title = "relu6";
     w.options.method = MS_FLUSH;
     const char *now = save(&w, folder, "now.json");
     ms_comparison c;
@@ -204,7 +231,7 @@ static void no_results(void **state)
     world w;
     char folder[] = "/tmp/hdsc-bench-XXXXXX";
     static const char *const texts[] = {"", "{", "[1]", "{}", "{\"format\": \"other\", \"rows\": []}", "{\"format\": \"hdsc bench\"}",
-                                        "{\"format\": \"hdsc bench\", \"version\": 2, \"rows\": []}"};
+                                        "{\"format\": \"hdsc bench\", \"version\": 3, \"rows\": []}"};
     assert_non_null(mkdtemp(folder));
     begin(&w);
     add_row(&w, "1", 50e-6);
@@ -215,7 +242,7 @@ static void no_results(void **state)
         expect_code(&w, good, bad, HDS0751);
     }
     // Rows without times, and of other types than they should be, are no rows.
-    assert_true(file_write(&w.a, bad, STR("{\"format\": \"hdsc bench\", \"version\": 1, \"rows\": [1, {}, {\"sizes\": 3, \"seconds\": []}, "
+    assert_true(file_write(&w.a, bad, STR("{\"format\": \"hdsc bench\", \"version\": 2, \"rows\": [1, {}, {\"sizes\": 3, \"seconds\": []}, "
                                           "{\"sizes\": {\"n\": \"1\"}, \"seconds\": {\"median\": \"x\"}}]}"), &error));
     expect_code(&w, bad, good, HDS0752);
     expect_code(&w, good, bad, HDS0752);
@@ -229,8 +256,8 @@ static void no_results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),          cmocka_unit_test(notes),      cmocka_unit_test(comparison),
-        cmocka_unit_test(other_machines), cmocka_unit_test(no_results),
+        cmocka_unit_test(table),          cmocka_unit_test(host_function), cmocka_unit_test(notes),
+        cmocka_unit_test(comparison),     cmocka_unit_test(other_machines), cmocka_unit_test(no_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
