@@ -96,12 +96,15 @@ typedef struct run_state {
 
 // The length of the identifier before a '='; 0 where the word is no NAME=SPEC.
 size_t cmd_run_name_length(const char *word);
-// The one entry of the module. False after reporting.
-bool cmd_run_choose_entry(run_state *r);
 // 'True' is a value for constants; a parameter of a type or a size wants to be told which. False after reporting.
 bool cmd_run_check_defines(run_state *r);
 
-// ---- cmd_run_bind.c ---------------------------------------------------------------------------------------------------
+// ---- run_entry.c ------------------------------------------------------------------------------------------------------
+
+// The one entry of the module, or that of the operator which the words are for. False after reporting.
+bool cmd_run_choose_entry(run_state *r);
+
+// ---- run_bind.c ---------------------------------------------------------------------------------------------------
 
 // Reads the words into the entry's arguments: types, shapes and sizes, checked against each other. False after reporting.
 bool cmd_run_bind(run_state *r);
