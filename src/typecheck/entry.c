@@ -144,7 +144,13 @@ static tc_value entry_by_text(tc *tx, const char *text)
     tc_value v = tc_eval_annotation(tx, e, tx->main->scope);
     if (v.kind == TC_FUNCTION && v.function->decl)
         return v;
-    return tc_is_poison(v) ? v : TC_ERR(tx, HDS0234, e->span, text, tc_describe(tx, v));
+    if (tc_is_poison(v))
+        return v;
+    const char *why = name ? tc_why_no_entry(tx, name->text) : NULL;
+    diag *d = tc_error(tx, HDS0234, e->span, text, why ? "an operator without an entry" : tc_describe(tx, v));
+    if (why)
+        diag_help(d, "%s", why);
+    return tc_poison();
 }
 
 // A function that is compiled because the file, or --entry, offers it.

@@ -612,6 +612,13 @@ void tc_offer_operators(tc *tx)
     }
 }
 
+const char *tc_why_no_entry(tc *tx, const char *name)
+{
+    const tc_binding *b = tc_scope_find_here(tx->main->scope, sym_of(tx->syms, name));
+    const tc_operator *o = b && is_of_module(tx, b, tx->main) ? describe(tx, b) : NULL;
+    return o ? o->why_not : NULL;
+}
+
 // The number, from 1, of the variadic parameter that the extent stands for; 0: none.
 static int group_of(const tc_operator *o, const ir_expr *extent)
 {
