@@ -40,9 +40,12 @@ static void note_memory(dev_cuda_notes *n, sim *s, const ir_var *v, uint64_t add
 {
     int64_t size = 0;
     uint64_t base = address & ~SIM_OFFSET_MASK;
-    if (!points_to_memory(v, address) || find_memory(n, base) >= 0 || !sim_bytes(s, base, &size))
+    int number = (int)n->notes.len, known = points_to_memory(v, address) ? find_memory(n, base) : -1;
+    if (known >= 0)
+        n->memory.at[known].last = number;
+    if (known >= 0 || !points_to_memory(v, address) || !sim_bytes(s, base, &size))
         return;
-    dev_cuda_memory m = {.base = base, .bytes = size, .name = v->name ? v->name : "a parameter"};
+    dev_cuda_memory m = {.base = base, .bytes = size, .name = v->name ? v->name : "a parameter", .first = number, .last = number};
     VEC_PUSH(n->session->arena, &n->memory, m);
 }
 

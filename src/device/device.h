@@ -51,6 +51,7 @@ typedef struct dev_cuda_memory {
     uint64_t base;     // simulated address
     int64_t bytes;
     const char *name;  // of the first parameter that points into it
+    int first, last;   // launches that do, by number
 } dev_cuda_memory;
 
 typedef struct dev_cuda_noted {

@@ -9,13 +9,20 @@
 // Of simulated memory, which takes none of the machine's as long as nobody writes there.
 static const int64_t MOST_BYTES = (int64_t)1 << 40;
 
+// Memory of the host function's own.
+typedef struct block {
+    void *address;
+    int64_t bytes;
+    int last;  // launch that needs it
+} block;
+
 // What a row launches, and where the memory is that the launches work on.
 typedef struct host_row {
     bench_state *bench;
     dev_cuda_notes *notes;
     uint64_t *places;      // of each allocation on the GPU, for the set that is bound next
     int *arguments;        // that the allocation is, by number; -1: one of the host function's own
-    VEC(void *) owned;
+    VEC(block) blocks;
 } host_row;
 
 // ---- on the simulator -------------------------------------------------------------------------------------------
@@ -67,23 +74,43 @@ static bool failed(run_state *r, const char *what)
     return false;
 }
 
-static bool allocate_own(host_row *h)
+// One that is as large, and that no launch of this or a later one needs: as the allocator would give it.
+static block *free_block(host_row *h, const dev_cuda_memory *m)
+{
+    for (size_t i = 0; i < h->blocks.len; i++) {
+        if (h->blocks.at[i].bytes == m->bytes && h->blocks.at[i].last < m->first)
+            return &h->blocks.at[i];
+    }
+    return NULL;
+}
+
+static bool place_own(host_row *h, const dev_cuda_memory *m, uint64_t *place)
 {
     run_state *r = &h->bench->run;
     arena *a = &r->unit.memory;
+    block *known = free_block(h, m), added = {.bytes = m->bytes};
+    if (!known && hdsrt_allocate(&added.address, m->bytes, NULL))
+        return failed(r, arena_printf(a, "allocating %lld bytes for '%s'", (long long)m->bytes, m->name));
+    if (!known) {
+        VEC_PUSH(a, &h->blocks, added);
+        known = &VEC_LAST(&h->blocks);
+    }
+    known->last = m->last;
+    *place = (uintptr_t)known->address;
+    return true;
+}
+
+static bool allocate_own(host_row *h)
+{
+    run_state *r = &h->bench->run;
     int count;
     const dev_cuda_memory *memory = dev_cuda_notes_memory(h->notes, &count);
-    h->places = ARENA_ARRAY(a, uint64_t, count + 1);
-    h->arguments = ARENA_ARRAY(a, int, count + 1);
+    h->places = ARENA_ARRAY(&r->unit.memory, uint64_t, count + 1);
+    h->arguments = ARENA_ARRAY(&r->unit.memory, int, count + 1);
     for (int i = 0; i < count; i++) {
-        void *address = NULL;
         h->arguments[i] = argument_at(r, memory[i].base);
-        if (h->arguments[i] >= 0)
-            continue;
-        if (hdsrt_allocate(&address, memory[i].bytes, NULL))
-            return failed(r, arena_printf(a, "allocating %lld bytes for '%s'", (long long)memory[i].bytes, memory[i].name));
-        VEC_PUSH(a, &h->owned, address);
-        h->places[i] = (uintptr_t)address;
+        if (h->arguments[i] < 0 && !place_own(h, &memory[i], &h->places[i]))
+            return false;
     }
     return true;
 }
@@ -137,8 +164,8 @@ bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, co
     run_state *r = &b->run;
     host_row h = {.bench = b, .notes = dev_cuda_note(b->gpu, &r->unit.memory, &r->unit.diags)};
     bool ok = measure(&h, sizes, size_count, arguments);
-    for (size_t i = 0; i < h.owned.len; i++)
-        hdsrt_release(h.owned.at[i], NULL);
+    for (size_t i = 0; i < h.blocks.len; i++)
+        hdsrt_release(h.blocks.at[i].address, NULL);
     dev_cuda_notes_free(h.notes);
     if (r->device)
         sim_free(r->device);

@@ -92,11 +92,15 @@ static const char *occupancy_text(arena *a, const ms_launch *l)
     return l->blocks_per_sm ? arena_printf(a, "%d", l->blocks_per_sm) : "–";
 }
 
-// "1056 + 1": one launch after the other.
+enum { MOST_IN_ROW = 4 };  // more launches are only counted
+
+// "1056 + 1": one launch after the other; "40 launches".
 static const char *each_launch(arena *a, const ms_row *row, const char *(*text)(arena *a, const ms_launch *l))
 {
     str_buf out;
     str_buf_init(&out, a);
+    if (row->launch_count > MOST_IN_ROW)
+        return text == grid_text ? arena_printf(a, "%d launches", row->launch_count) : "–";
     for (int i = 0; i < row->launch_count; i++)
         str_addf(&out, "%s%s", i ? " + " : "", text(a, &row->launches[i]));
     return row->launch_count ? str_text(&out) : "–";

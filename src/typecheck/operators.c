@@ -220,6 +220,25 @@ static void count_optional(tc *tx, tc_operator *o)
                                   MOST_OPTIONAL);
 }
 
+// Operands are given by their places.
+static void check_order(tc *tx, tc_operator *o)
+{
+    for (size_t i = 1; i < o->params.len && !o->why_not; i++)
+        if (o->params.at[i].kind == TC_PARAM_TENSOR && o->params.at[i - 1].kind != TC_PARAM_TENSOR)
+            o->why_not = arena_printf(tx->arena, "'%s' stands behind '%s', and operands come first", o->params.at[i].name,
+                                      o->params.at[i - 1].name);
+}
+
+// Entries are named by types.
+static void check_types(tc_operator *o)
+{
+    bool any = false;
+    for (size_t i = 0; i < o->types.len; i++)
+        any |= !o->types.at[i].has_default;
+    if (!any && !o->why_not)
+        o->why_not = "it has no type parameter, such as T: dtype";
+}
+
 static void describe_definition(tc *tx, tc_operator *o, const tc_function *f)
 {
     for (size_t i = 0; i < f->decl->type_params.len; i++)
@@ -227,7 +246,9 @@ static void describe_definition(tc *tx, tc_operator *o, const tc_function *f)
     for (size_t i = 0; i < f->decl->params.len; i++)
         add_param(tx, o, f, &f->decl->params.at[i]);
     count_optional(tx, o);
+    check_order(tx, o);
     add_results(tx, o, f);
+    check_types(o);
 }
 
 static tc_operator *describe(tc *tx, const tc_binding *b)
@@ -585,6 +606,48 @@ static const char *name_without(tc *tx, const tc_operator *o, unsigned left_out)
     return str_text(&out);
 }
 
+static size_t word_length(const char *text)
+{
+    size_t len = 0;
+    while (isalnum((unsigned char)text[len]) || text[len] == '_')
+        len++;
+    return len;
+}
+
+static bool has_word(const char *text, str word)
+{
+    for (size_t len = 0; *text; text += len ? len : 1) {
+        len = word_length(text);
+        if (len && str_equal((str){text, len}, word))
+            return true;
+    }
+    return false;
+}
+
+// Whether an operand that is there tells what the parameter is.
+static bool is_told(const writer *w, const char *name)
+{
+    for (size_t i = 0; i < w->op->params.len; i++)
+        if (is_operand(w, &w->op->params.at[i]) && has_word(w->op->params.at[i].type, (str){name, word_length(name)}))
+            return true;
+    return false;
+}
+
+// An operand that alone tells a type or an extent has to be there.
+static bool may_lack(tc *tx, tc_operator *o, unsigned left_out)
+{
+    const writer w = {.tx = tx, .op = o, .left_out = left_out};
+    bool ok = true;
+    for (size_t i = 0; i < o->types.len; i++)
+        ok &= o->types.at[i].has_default || is_told(&w, o->types.at[i].name);
+    for (size_t i = 0; i < o->sizes.len; i++)
+        ok &= strchr(o->sizes.at[i], '=') != NULL || is_told(&w, o->sizes.at[i] + (*o->sizes.at[i] == '*'));
+    for (size_t i = 0; i < o->joined.len; i++)
+        ok &= is_told(&w, o->joined.at[i]);
+    return ok;
+}
+
+// All that may be left out, where it may be and no operator of the author's has the name.
 static void offer(tc *tx, tc_operator *o, tc_value v)
 {
     tc_function *f = NULL;
@@ -592,9 +655,12 @@ static void offer(tc *tx, tc_operator *o, tc_value v)
     for (size_t i = 0; i < o->params.len; i++)
         optional += o->params.at[i].is_optional;
     for (unsigned left_out = 0; left_out < 1u << optional; left_out++) {
+        const char *name = name_without(tx, o, left_out);
+        if (left_out && (!may_lack(tx, o, left_out) || tc_scope_find_here(tx->main->scope, sym_of(tx->syms, name))))
+            continue;
         f = make_template(tx, o, v, tx->main, false, left_out);
         if (f)
-            bind_entries(tx, o, f, name_without(tx, o, left_out), "", 0);
+            bind_entries(tx, o, f, name, "", 0);
     }
     f = f && o->is_by_element ? make_template(tx, o, v, tx->main, true, 0) : NULL;
     if (f)
