@@ -67,17 +67,22 @@ static bool has_same_operands(const cu_c_func *f, const cu_c_func *g)
     return count == operand_count(g);
 }
 
-// What C calls take behind the tensors: "float eps".
+// What C calls take behind the tensors: neither sizes nor strides, which those tell.
+static bool is_number(const cu_c_func *f, const ir_var *v)
+{
+    int of, axis;
+    return !cu_c_is_tensor(v) && !cu_c_is_deduced(f->func, v, &of, &axis) && !cu_c_is_stride(f->func, v, 0, &of, &axis);
+}
+
+// "float eps"
 static const char *numbers(cu *cx, const cu_c_func *f)
 {
     size_t mark = cu_scope_begin(cx);
     str_buf out;
-    int of, axis;
     str_buf_init(&out, cx->a);
     for (size_t i = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
-        bool is_told = cu_c_is_deduced(f->func, v, &of, &axis) || cu_c_is_stride(f->func, v, 0, &of, &axis);
-        if (!cu_c_is_tensor(v) && !is_told)
+        if (is_number(f, v))
             cu_add_item(&out, cu_c_param(cx, v, cu_declare(cx, v), f->writes[i], false));
     }
     cu_scope_end(cx, mark);
@@ -142,13 +147,13 @@ static void put_types(cu *cx, const cu_c_func *f, const char *name, int *instanc
 static const char *arguments(cu *cx, const cu_c_func *f, const cu_c_func *g, const char *joined)
 {
     str_buf args;
-    int tensor = 0, of, axis;
+    int tensor = 0;
     str_buf_init(&args, cx->a);
     for (size_t k = 0; k < f->func->params.len; k++) {
         const ir_var *v = f->func->params.at[k];
         if (cu_c_is_tensor(v) && operand_of(g, v))
             cu_add_item(&args, arena_printf(cx->a, "&%s[%d].tensor", joined, tensor));
-        else if (!cu_c_is_tensor(v) && !cu_c_is_deduced(f->func, v, &of, &axis) && !cu_c_is_stride(f->func, v, 0, &of, &axis))
+        else if (is_number(f, v))
             cu_add_item(&args, cu_var_name(cx, v));
         tensor += cu_c_is_tensor(v);
     }

@@ -27,11 +27,6 @@ typedef struct host_row {
 
 // ---- on the simulator -------------------------------------------------------------------------------------------
 
-static bool is_tensor(const run_argument *a)
-{
-    return a->is_tensor;
-}
-
 // Memory that nobody reads or writes: only the addresses matter.
 static bool place(run_state *r, run_argument *a)
 {
@@ -48,7 +43,7 @@ static bool call(run_state *r, const sim_device *device)
     r->device = sim_new(&r->unit.memory, &options);
     for (size_t i = 0; i < r->arguments.len; i++) {
         run_argument *a = &r->arguments.at[i];
-        if (is_tensor(a) && !place(r, a))
+        if (a->is_tensor && !place(r, a))
             return false;
         values[i] = a->value;
     }
@@ -62,7 +57,7 @@ static bool call(run_state *r, const sim_device *device)
 static int argument_at(const run_state *r, uint64_t base)
 {
     for (size_t i = 0; i < r->arguments.len; i++) {
-        if (is_tensor(&r->arguments.at[i]) && r->arguments.at[i].value == base)
+        if (r->arguments.at[i].is_tensor && r->arguments.at[i].value == base)
             return (int)i;
     }
     return -1;

@@ -11,16 +11,6 @@ enum { TILE_ELEMENTS = 1 << 22, MOST_ROWS = 1000 };
 
 // ---- rows -------------------------------------------------------------------------------------------------------
 
-static const ir_var *parameter_of(const bench_state *b, const char *name)
-{
-    const ir_func *f = b->run.entry;
-    for (size_t i = 0; i < f->params.len; i++) {
-        if (f->params.at[i]->name && strcmp(f->params.at[i]->name, name) == 0)
-            return f->params.at[i];
-    }
-    return NULL;
-}
-
 static bool is_tensor(const ir_var *v)
 {
     return v->type->kind == IR_TENSOR || v->type->kind == IR_POINTER;
@@ -30,7 +20,7 @@ static bool is_tensor(const ir_var *v)
 static void split(bench_state *b, const run_word *w, bench_axis *axis)
 {
     arena *a = &b->run.unit.memory;
-    const ir_var *v = parameter_of(b, w->name);
+    const ir_var *v = cmd_run_parameter(b->run.entry, w->name);
     for (const char *at = w->value;;) {
         size_t len = v && !is_tensor(v) ? strcspn(at, ",") : strlen(at);
         VEC_PUSH(a, &axis->values, arena_strndup(a, at, len));

@@ -103,6 +103,8 @@ bool cmd_run_check_defines(run_state *r);
 
 // The one entry of the module, or that of the operator which the words are for. False after reporting.
 bool cmd_run_choose_entry(run_state *r);
+// The parameter of that name; NULL: it has none.
+const ir_var *cmd_run_parameter(const ir_func *f, const char *name);
 
 // ---- run_bind.c ---------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ static bool no_entry(run_state *r, const char *why)
     return false;
 }
 
-static const ir_var *parameter_named(const ir_func *f, const char *name)
+const ir_var *cmd_run_parameter(const ir_func *f, const char *name)
 {
     for (size_t i = 0; i < f->params.len; i++) {
         if (f->params.at[i]->name && strcmp(f->params.at[i]->name, name) == 0)
@@ -43,7 +43,7 @@ static bool has_words(run_state *r, const ir_func *f, int *said)
     for (size_t i = 0; i < r->request->words.len; i++) {
         ten_spec spec = {0};
         const run_word *w = &r->request->words.at[i];
-        const ir_var *v = parameter_named(f, w->name);
+        const ir_var *v = cmd_run_parameter(f, w->name);
         if (!v)
             return false;
         if (v->type->kind != IR_TENSOR || ten_spec_parse(&r->unit.memory, w->value, &spec) || spec.type == DT_NONE)

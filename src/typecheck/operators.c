@@ -337,6 +337,14 @@ static bool add_word(writer *w, str word, bool is_starred, str_buf *out)
     return false;
 }
 
+static size_t word_length(const char *text)
+{
+    size_t len = 0;
+    while (isalnum((unsigned char)text[len]) || text[len] == '_')
+        len++;
+    return len;
+}
+
 // A type as the operator's author wrote it, with the entry's axes.
 static const char *type_in_entry(writer *w, const char *type)
 {
@@ -344,9 +352,7 @@ static const char *type_in_entry(writer *w, const char *type)
     str_buf_init(&out, w->tx->arena);
     for (const char *at = type; *at;) {
         bool is_starred = *at == '*';
-        const char *word = at + is_starred, *end = word;
-        while (isalnum((unsigned char)*end) || *end == '_')
-            end++;
+        const char *word = at + is_starred, *end = word + word_length(word);
         bool is_word = end > word && !isdigit((unsigned char)*word);
         if (is_word && add_word(w, (str){word, (size_t)(end - word)}, is_starred, &out)) {
             at = end;
@@ -604,14 +610,6 @@ static const char *name_without(tc *tx, const tc_operator *o, unsigned left_out)
         left_out >>= 1;
     }
     return str_text(&out);
-}
-
-static size_t word_length(const char *text)
-{
-    size_t len = 0;
-    while (isalnum((unsigned char)text[len]) || text[len] == '_')
-        len++;
-    return len;
 }
 
 static bool has_word(const char *text, str word)
