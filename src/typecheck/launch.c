@@ -79,6 +79,8 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
         diag_help(d, "put what both do into a function without these; only host functions launch kernels");
         return tc_poison();
     }
+    if (tc_wants_run_time(tx))
+        return tc_poison();  // before a kernel is made for an attempt that fails
     const ast_params *params = &f->decl->params;
     bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
     tc_scope *scope = tc_entry_scope(tx, f, bound);
