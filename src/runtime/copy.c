@@ -8,7 +8,7 @@
 // The axes of tensors, and the bytes of an element.
 enum { MOST = HDSRT_MOST_AXES + 1, WIDEST = 16, THREADS = 256 };
 
-// ---- the kernel ----------------------------------------------------------------------------------------------------
+// ---- the kernel -----------------------------------------------------------------------------------------------------
 
 // A thread copies word number i of [count], each of [bytes]. Axes are numbered from the outermost; from the innermost
 // on, the remainder of i by the extent is the index there, and the quotient goes on. Strides are in bytes. Division of
@@ -58,7 +58,7 @@ static hdsrt_library library = {.name = "copies of tensors",
                                 .ptx_arch = 0};
 static hdsrt_kernel kernel = {.library = &library, .symbol = "copy", .name = "a copy of a tensor"};
 
-// ---- what to copy --------------------------------------------------------------------------------------------------
+// ---- what to copy ---------------------------------------------------------------------------------------------------
 
 enum { TO, FROM };
 

@@ -18,6 +18,14 @@ static bool is_empty(const hdsrt_tensor *t)
     return false;
 }
 
+// Without elements, wherever they are not: nothing that could be said against it.
+static void take_nothing(hdsrt_tensor *t)
+{
+    t->data = NULL;
+    t->byte_offset = 0;
+    t->strides = NULL;
+}
+
 // As it is, or without elements.
 static bool is_taken(const hdsrt_tensor *t)
 {
@@ -93,6 +101,8 @@ hdsrt_status hdsrt_copy_operands(const char *entry, const hdsrt_operand *operand
     for (int i = 0; i < count; i++) {
         joined[i].copy = NULL;
         are_taken &= !tensors[i] || is_taken(tensors[i]);
+        if (tensors[i] && is_empty(tensors[i]))
+            take_nothing(&joined[i].tensor);
     }
     if (are_taken)
         return HDSRT_OK;

@@ -4,8 +4,7 @@
 
 int cuStreamCreate(void **stream, unsigned flags);
 
-// ---- the kernel
-// ------------------------------------------------------------------------------------------------------
+// ---- the kernel -----------------------------------------------------------------------------------------------------
 
 enum { AXES = HDSRT_MOST_AXES + 1 };
 
@@ -48,8 +47,7 @@ static void run(void *user, const fake_cuda_launch *l)
     }
 }
 
-// ---- tensors
-// -----------------------------------------------------------------------------------------------------------
+// ---- tensors --------------------------------------------------------------------------------------------------------
 
 // same(x: T[*S]) -> T[*S]
 static const hdsrt_operand same[] = {{"x", 0, 0, 1, false, false}, {"out", 0, 0, 1, true, true}};
@@ -207,8 +205,7 @@ RIG_TEST(sixteen_axes)
     returns(j, &out, tensors);
 }
 
-// ---- how
-// -----------------------------------------------------------------------------------------------------------------
+// ---- how ------------------------------------------------------------------------------------------------------------
 
 static uint32_t words_of(placed x)
 {
@@ -260,7 +257,10 @@ RIG_TEST(plain_ones_cost_nothing)
     x.tensor.data = NULL;
     x.tensor.byte_offset = 3;
     EXPECT(choose(tensors, j, NULL) == HDSRT_OK && !j[0].copy && !j[1].copy);
+    x.tensor.data = x.memory + 5;
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK && !j[0].tensor.data && !j[0].tensor.byte_offset && !j[0].copy);
     EXPECT(!fake_cuda_calls("cuMemAllocAsync") && !fake_cuda_launches() && !fake_cuda_calls("cuMemcpyAsync"));
+    remove_placed(&x);
     remove_placed(&out);
 }
 
@@ -306,8 +306,7 @@ RIG_TEST(what_is_written_and_read)
     EXPECT(fake_cuda_launches() == 2 && fake_cuda_live("memory") == 2);
 }
 
-// ---- what goes wrong
-// -----------------------------------------------------------------------------------------------------
+// ---- what goes wrong ------------------------------------------------------------------------------------------------
 
 RIG_TEST(failures_leave_nothing)
 {
