@@ -54,7 +54,8 @@ HDSRT_API const char *hdsrt_version(void);  // "0.1.0"
 
 typedef enum hdsrt_status {
     HDSRT_OK = 0,
-    HDSRT_INVALID_ARGUMENT,  // an argument breaks a precondition; the text says which and why. Nothing was launched
+    HDSRT_INVALID_ARGUMENT,  // an argument breaks a precondition; the text says which and why. Nothing was launched that
+                             // writes to tensors of the program's
     HDSRT_NO_DRIVER,         // libcuda.so.1 is missing, or older than CUDA 12.0
     HDSRT_NO_DEVICE,         // no GPU, or not the one that was asked for
     HDSRT_NO_CODE,           // nothing was compiled for this GPU's architecture
