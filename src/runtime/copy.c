@@ -11,8 +11,8 @@ enum { MOST = HDSRT_MOST_AXES + 1, WIDEST = 16, THREADS = 256 };
 // ---- the kernel -----------------------------------------------------------------------------------------------------
 
 // A thread copies word number i of [count], each of [bytes]. Axes are numbered from the outermost; from the innermost
-// on, the remainder of i by the extent is the index there, and the quotient goes on. Strides are in bytes. Division of
-// 32 bits is several times faster than that of 64.
+// on, the remainder of i by the extent is the index there, and the quotient goes on, the index along the outermost one.
+// Strides are in bytes. Division of 32 bits is several times faster than that of 64.
 // clang-format off
 static const char code[] =
     ".version 6.3\n.target sm_75\n.address_size 64\n"
@@ -27,6 +27,7 @@ static const char code[] =
     "mov.b64 %e, extents;\nmov.b64 %t, to_strides;\nmov.b64 %f, from_strides;\n"
     "axis:\n"
     "sub.u32 %k, %k, 1;\nmul.wide.u32 %at, %k, 8;\nadd.u64 %n, %e, %at;\nld.param.u64 %n, [%n];\n"
+    "mov.u64 %q, 0;\nsetp.eq.u32 %p, %k, 0;\n@%p bra divided;\n"
     "or.b64 %q, %i, %n;\nshr.u64 %q, %q, 32;\nsetp.eq.u64 %p, %q, 0;\n@%p bra narrow;\n"
     "div.u64 %q, %i, %n;\nbra divided;\n"
     "narrow:\n"
