@@ -264,6 +264,20 @@ RIG_TEST(plain_ones_cost_nothing)
     remove_placed(&out);
 }
 
+RIG_TEST(columns_of_one_matrix)
+{
+    int64_t shape[] = {4, 24}, apart[] = {48, 1};
+    placed x = place(16, 2, shape, apart, 0), out = place(16, 2, shape, apart, 48);
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
+    hdsrt_joined j[2];
+    fake_cuda_on_launch(run, NULL);
+    EXPECT(hdsrt_release(x.memory, NULL) == HDSRT_OK);
+    x.tensor.data = out.memory;
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK && copied_words == 16);
+    holds(&j[0], &x.tensor);
+    returns(j, &out, tensors);
+}
+
 // tailed(x: T[*S, N]) -> T[*S]: what has no elements is no copy, what it gives may be one.
 RIG_TEST(a_result_of_nothing)
 {
@@ -410,6 +424,7 @@ int main(void)
         cmocka_unit_test(moves_wide_words),
         cmocka_unit_test(plain_ones_cost_nothing),
         cmocka_unit_test(a_result_of_nothing),
+        cmocka_unit_test(columns_of_one_matrix),
         cmocka_unit_test(what_is_written_and_read),
         cmocka_unit_test(failures_leave_nothing),
         cmocka_unit_test(code_that_does_not_load),
