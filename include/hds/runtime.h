@@ -54,7 +54,8 @@ HDSRT_API const char *hdsrt_version(void);  // "0.1.0"
 
 typedef enum hdsrt_status {
     HDSRT_OK = 0,
-    HDSRT_INVALID_ARGUMENT,  // an argument breaks a precondition; the text says which and why. Nothing was launched
+    HDSRT_INVALID_ARGUMENT,  // an argument breaks a precondition; the text says which and why. Nothing was launched that
+                             // writes to tensors of the program's
     HDSRT_NO_DRIVER,         // libcuda.so.1 is missing, or older than CUDA 12.0
     HDSRT_NO_DEVICE,         // no GPU, or not the one that was asked for
     HDSRT_NO_CODE,           // nothing was compiled for this GPU's architecture
@@ -287,22 +288,30 @@ typedef struct hdsrt_operand {
     uint8_t before, after;
     uint8_t group;  // operands of one group have the same extents there; 0: this one comes with the axes that it has
     bool is_written;
+    bool is_result;  // each element is written, and none is read before
 } hdsrt_operand;
 
 enum { HDSRT_MOST_AXES = 16 };
 
-// An operand as it comes there, over the caller's memory.
+// An operand as it comes there, over the caller's memory or a copy.
 typedef struct hdsrt_joined {
     hdsrt_tensor tensor;
     int64_t shape[HDSRT_MOST_AXES + 1], strides[HDSRT_MOST_AXES + 1];
+    void *copy;  // of the elements, row by row; NULL: over the caller's memory
 } hdsrt_joined;
 
 // The number of the instance whose types ([count] for each instance) those of the tensors are, and the tensors as it takes them.
-// An operand that is left out is NULL; instances go without those whose type is {0, 0}. HDSRT_INVALID_ARGUMENT where there is no
-// such instance, where joined axes do not lie in memory like one, or where operands differ in them.
+// An operand that is left out is NULL; instances go without those whose type is {0, 0}. What does not lie row by row without gaps, or
+// not at a multiple of 16 bytes, is copied to memory that is allocated in the order of [stream]; elements have whole bytes
+// then, strides are at least 0, and tensors that are written overlap nothing. HDSRT_INVALID_ARGUMENT where that does not
+// hold, where there is no such instance, or where operands differ in joined axes. After HDSRT_OK, hdsrt_finish_instance has to be called.
 HDSRT_API hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *operands, const hdsrt_dtype *types,
                                              int count, int instances, const hdsrt_tensor *const *tensors,
-                                             hdsrt_joined *joined, int *instance);
+                                             hdsrt_stream stream, hdsrt_joined *joined, int *instance);
+// After the instance, which gave [status]: copies what it has written back to the tensors, unless it failed, and releases the
+// copies. Gives [status], or what failed here.
+HDSRT_API hdsrt_status hdsrt_finish_instance(const hdsrt_operand *operands, int count, const hdsrt_tensor *const *tensors,
+                                             hdsrt_joined *joined, hdsrt_status status, hdsrt_stream stream);
 // The same of an operator by element, whose operands meet as in NumPy: those that are read are repeated along axes that they lack,
 // or that have one element, to the extents of those that are written. Where all lie side by side, at multiples of 16 bytes, they
 // come as one axis; else with four, and the number of the instance is [instances] higher. HDSRT_UNSUPPORTED where more than four

@@ -112,8 +112,8 @@ static void put_operands(cu *cx, const cu_c_func *f, const char *name)
         if (!cu_c_is_tensor(v))
             continue;
         int before = v->joined ? v->joined - 1 : 0, after = v->joined ? v->tensor->rank - v->joined : 0;
-        cu_put(cx, "{\"%s\", %d, %d, %d, %s},", cu_var_name(cx, v), before, after, v->join_group,
-               f->writes[i] ? "true" : "false");
+        cu_put(cx, "{\"%s\", %d, %d, %d, %s, %s},", cu_var_name(cx, v), before, after, v->join_group,
+               f->writes[i] ? "true" : "false", v->is_result ? "true" : "false");
     }
     cx->indent--;
     cu_put(cx, "};");
@@ -161,49 +161,84 @@ static const char *arguments(cu *cx, const cu_c_func *f, const cu_c_func *g, con
     return str_text(&args);
 }
 
-// Instances for tensors with strides have the numbers behind those of the others.
-static void put_calls(cu *cx, const cu_c_func *f, const char *joined, const char *instance, int instances)
+// The names of what the function over all types has.
+typedef struct locals {
+    const char *operands, *types, *tensors, *joined, *instance, *status;
+    int count, instances;
+} locals;
+
+// By element: operands may lie anyhow, and instances for tensors with strides have the numbers behind those of the others.
+static void put_by_element(cu *cx, const cu_c_func *f, const locals *l)
 {
     int number = 0;
-    cu_put(cx, "switch (%s) {", instance);
+    cu_put(cx, "switch (%s) {", l->instance);
     for (size_t i = 0; i < cx->c->funcs.len; i++) {
         const cu_c_func *g = &cx->c->funcs.at[i];
         if (is_one(g, f))
-            cu_put(cx, "case %d: return %s_dlpack(%s);", number++, g->name, arguments(cx, f, g, joined));
+            cu_put(cx, "case %d: return %s_dlpack(%s);", number++, g->name, arguments(cx, f, g, l->joined));
     }
-    for (int k = 0; k < instances && strided_of(cx, f, k); k++)
-        cu_put(cx, "case %d: return %s_dlpack(%s);", number++, strided_of(cx, f, k)->name, arguments(cx, f, f, joined));
+    for (int k = 0; k < l->instances && strided_of(cx, f, k); k++)
+        cu_put(cx, "case %d: return %s_dlpack(%s);", number++, strided_of(cx, f, k)->name, arguments(cx, f, f, l->joined));
     cu_put(cx, "default: return HDSRT_INVALID_ARGUMENT;");
     cu_put(cx, "}");
+}
+
+// Else what lies in other ways has been copied.
+static void put_calls(cu *cx, const cu_c_func *f, const locals *l)
+{
+    int number = 0;
+    cu_put(cx, "switch (%s) {", l->instance);
+    for (size_t i = 0; i < cx->c->funcs.len; i++) {
+        const cu_c_func *g = &cx->c->funcs.at[i];
+        if (is_one(g, f))
+            cu_put(cx, "case %d: %s = %s_dlpack(%s); break;", number++, l->status, g->name, arguments(cx, f, g, l->joined));
+    }
+    cu_put(cx, "default: %s = HDSRT_INVALID_ARGUMENT;", l->status);
+    cu_put(cx, "}");
+    cu_put(cx, "return hdsrt_finish_instance(%s, %d, %s, %s, %s, stream);", l->operands, l->count, l->tensors, l->joined, l->status);
+}
+
+static void put_tensors(cu *cx, const cu_c_func *f, const char *name)
+{
+    str_buf tensors;
+    str_buf_init(&tensors, cx->a);
+    for (size_t i = 0; i < f->func->params.len; i++)
+        if (cu_c_is_tensor(f->func->params.at[i]))
+            cu_add_item(&tensors, cu_var_name(cx, f->func->params.at[i]));
+    cu_put(cx, "const hdsrt_tensor *const %s[] = {%s};", name, str_text(&tensors));
+}
+
+static void put_body(cu *cx, const cu_c_func *f, const char *name, locals *l)
+{
+    bool is_by_element = strided_of(cx, f, 0);
+    put_operands(cx, f, l->operands);
+    put_types(cx, f, l->types, &l->instances);
+    put_tensors(cx, f, l->tensors);
+    cu_put(cx, "hdsrt_joined %s[%d];", l->joined, l->count);
+    cu_put(cx, "int %s = 0;", l->instance);
+    cu_put(cx, "hdsrt_status %s = %s(\"%s\", %s, %s, %d, %d, %s, %s%s, &%s);", l->status,
+           is_by_element ? "hdsrt_choose_by_element" : "hdsrt_choose_instance", name, l->operands, l->types, l->count, l->instances,
+           l->tensors, is_by_element ? "" : "stream, ", l->joined, l->instance);
+    cu_put(cx, "if (%s != HDSRT_OK)", l->status);
+    cx->indent++;
+    cu_put(cx, "return %s;", l->status);
+    cx->indent--;
+    if (is_by_element)
+        put_by_element(cx, f, l);
+    else
+        put_calls(cx, f, l);
 }
 
 void cu_c_operator(cu *cx, const cu_c_func *f, str_buf *out)
 {
     size_t mark = cu_scope_begin(cx);
-    str_buf body, tensors;
-    int instances = 0, count = operand_count(f);
+    str_buf body;
     cu_c_begin_function(cx, f, &body);
     const char *name = cu_c_operator_name(cx, f), *params = cu_c_dlpack_params(cx, f);
-    const char *operands = cu_name_new(cx, "operands"), *types = cu_name_new(cx, "types");
-    const char *given = cu_name_new(cx, "tensors"), *joined = cu_name_new(cx, "joined");
-    const char *instance = cu_name_new(cx, "instance"), *status = cu_name_new(cx, "status");
-    put_operands(cx, f, operands);
-    put_types(cx, f, types, &instances);
-    str_buf_init(&tensors, cx->a);
-    for (size_t i = 0; i < f->func->params.len; i++)
-        if (cu_c_is_tensor(f->func->params.at[i]))
-            cu_add_item(&tensors, cu_var_name(cx, f->func->params.at[i]));
-    cu_put(cx, "const hdsrt_tensor *const %s[] = {%s};", given, str_text(&tensors));
-    cu_put(cx, "hdsrt_joined %s[%d];", joined, count);
-    cu_put(cx, "int %s = 0;", instance);
-    cu_put(cx, "hdsrt_status %s = %s(\"%s\", %s, %s, %d, %d, %s, %s, &%s);", status,
-           strided_of(cx, f, 0) ? "hdsrt_choose_by_element" : "hdsrt_choose_instance", name, operands, types, count, instances,
-           given, joined, instance);
-    cu_put(cx, "if (%s != HDSRT_OK)", status);
-    cx->indent++;
-    cu_put(cx, "return %s;", status);
-    cx->indent--;
-    put_calls(cx, f, joined, instance, instances);
+    locals l = {.operands = cu_name_new(cx, "operands"), .types = cu_name_new(cx, "types"), .tensors = cu_name_new(cx, "tensors"),
+                .joined = cu_name_new(cx, "joined"), .instance = cu_name_new(cx, "instance"),
+                .status = cu_name_new(cx, "status"), .count = operand_count(f)};
+    put_body(cx, f, name, &l);
     str_addf(out, "%s\n{\n", cu_c_wrapped(cx->a, arena_printf(cx->a, "hdsrt_status %s(%s)", name, params)));
     str_add(out, (str){body.at, body.len});
     str_adds(out, "}\n");

@@ -87,6 +87,7 @@ struct ir_var {
     ir_tensor *tensor; // of TENSOR type: shape, layout; else NULL
     int joined;        // of an operator's operand: 1 + the axis that stands for any number of them; 0: none
     int join_group;    // operands of one group have the same extents there; from 1
+    bool is_result;    // of an operator's entry: what it gives
     ir_tensor_map *map; // of TENSOR_MAP type: what it describes; else NULL
     // Facts about an integer's value, from the declaration (assume(), loop bounds, T % 8 == 0): inclusive bounds and a
     // known divisor. Unknown: the type's own range and 1.

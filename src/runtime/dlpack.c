@@ -97,7 +97,7 @@ static hdsrt_status check_tensor(const char *entry, const hdsrt_tensor_rule *rul
     return status ? status : check_place(entry, rule, tensor);
 }
 
-static const void *address_of(const hdsrt_tensor *tensor)
+const void *hdsrt_address_of(const hdsrt_tensor *tensor)
 {
     return tensor->data ? (const char *)tensor->data + tensor->byte_offset : NULL;
 }
@@ -110,9 +110,9 @@ hdsrt_status hdsrt_check_dlpack(const char *entry, const hdsrt_tensor_rule *rule
     if (!status && bytes)
         status = check_strides(entry, rule, tensor);
     if (!status && bytes)
-        status = check_data(entry, rule, tensor, address_of(tensor));
+        status = check_data(entry, rule, tensor, hdsrt_address_of(tensor));
     if (!status)
-        *data = address_of(tensor);
+        *data = hdsrt_address_of(tensor);
     return status;
 }
 
@@ -144,12 +144,12 @@ hdsrt_status hdsrt_check_dlpack_strided(const char *entry, const hdsrt_tensor_ru
                                 entry, rule->name, stride_of(tensor, i), i);
     }
     if (!status && bytes)
-        status = check_data(entry, rule, tensor, address_of(tensor));
+        status = check_data(entry, rule, tensor, hdsrt_address_of(tensor));
     if (status)
         return status;
     for (int i = 0; i < rule->ndim; i++)
         strides[i] = stride_of(tensor, i);
-    *data = address_of(tensor);
+    *data = hdsrt_address_of(tensor);
     return HDSRT_OK;
 }
 

@@ -137,46 +137,17 @@ static hdsrt_status join_extents(const call *c, int i, hdsrt_joined *out)
     return HDSRT_OK;
 }
 
-// The stride of axes that lie in memory like one is that of the innermost; axes with one element say nothing.
-static hdsrt_status join_strides(const call *c, int i, hdsrt_joined *out)
-{
-    const hdsrt_operand *o = &c->operands[i];
-    const hdsrt_tensor *t = c->tensors[i];
-    int64_t stride = 1, next = 0;
-    bool is_known = false;
-    for (int k = t->ndim - o->after - 1; k >= o->before; k--) {
-        if (t->shape[k] == 1)
-            continue;
-        if (is_known && t->strides[k] != next && out->shape[o->before] > 0)
-            return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
-                              "'%s': '%s' has a stride of %" PRId64 " along axis %d, and axes %d to %d have to lie like one, "
-                              "with %" PRId64 " there: make a contiguous copy",
-                              c->entry, o->name, t->strides[k], k, o->before, t->ndim - o->after - 1, next);
-        stride = is_known ? stride : t->strides[k];
-        next = out->shape[o->before] > 0 ? t->strides[k] * t->shape[k] : 0;
-        is_known = true;
-    }
-    for (int k = 0; k < o->before; k++)
-        out->strides[k] = t->strides[k];
-    out->strides[o->before] = stride;
-    for (int k = 0; k < o->after; k++)
-        out->strides[o->before + 1 + k] = t->strides[t->ndim - o->after + k];
-    return HDSRT_OK;
-}
-
+// As if it lay row by row, which hdsrt_copy_operands sees to.
 static hdsrt_status join(const call *c, int i, hdsrt_joined *out)
 {
     const hdsrt_operand *o = &c->operands[i];
     out->tensor = *c->tensors[i];
     if (!o->group)
         return HDSRT_OK;
-    hdsrt_status status = join_extents(c, i, out);
-    if (!status && out->tensor.strides)
-        status = join_strides(c, i, out);
     out->tensor.ndim = o->before + 1 + o->after;
     out->tensor.shape = out->shape;
-    out->tensor.strides = out->tensor.strides ? out->strides : NULL;
-    return status;
+    out->tensor.strides = NULL;
+    return join_extents(c, i, out);
 }
 
 // Joined as the first operand of its group is that there is.
@@ -190,7 +161,8 @@ static hdsrt_status join_with_group(const call *c, int i, hdsrt_joined *out)
 }
 
 hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *operands, const hdsrt_dtype *types, int count,
-                                   int instances, const hdsrt_tensor *const *tensors, hdsrt_joined *joined, int *instance)
+                                   int instances, const hdsrt_tensor *const *tensors, hdsrt_stream stream, hdsrt_joined *joined,
+                                   int *instance)
 {
     const call c = {entry, operands, tensors, count};
     const choices all = {types, instances};
@@ -203,17 +175,17 @@ hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *opera
     for (int i = 0; !status && i < count; i++)
         if (tensors[i])
             status = join_with_group(&c, i, &joined[i]);
-    return status;
+    return status ? status : hdsrt_copy_operands(entry, operands, tensors, count, joined, stream);
 }
 
 // ---- operators by element --------------------------------------------------------------------------------------------
 
-enum { STRIDED_RANK = 4, MOST_OPERANDS = 16, VECTOR_BYTES = 16 };
+enum { STRIDED_RANK = 4 };
 
 // The axes of the results, and by how many elements each operand goes on along them.
 typedef struct meeting {
     int rank;
-    int64_t extents[HDSRT_MOST_AXES], strides[MOST_OPERANDS][HDSRT_MOST_AXES];
+    int64_t extents[HDSRT_MOST_AXES], strides[HDSRT_MOST_OPERANDS][HDSRT_MOST_AXES];
 } meeting;
 
 static int64_t stride_of(const hdsrt_tensor *t, int axis)
@@ -306,8 +278,8 @@ static bool are_side_by_side(const call *c, const meeting *m)
 {
     bool are = m->rank <= 1;
     for (int i = 0; are && i < c->count; i++) {
-        uintptr_t address = (uintptr_t)c->tensors[i]->data + c->tensors[i]->byte_offset;
-        are = (m->rank == 0 || m->strides[i][0] == 1) && address % VECTOR_BYTES == 0;
+        uintptr_t address = (uintptr_t)hdsrt_address_of(c->tensors[i]);
+        are = (m->rank == 0 || m->strides[i][0] == 1) && address % HDSRT_OPERAND_ALIGNMENT == 0;
     }
     return are;
 }
@@ -315,6 +287,7 @@ static bool are_side_by_side(const call *c, const meeting *m)
 static void give(const call *c, const meeting *m, int i, int rank, hdsrt_joined *out)
 {
     out->tensor = *c->tensors[i];
+    out->copy = NULL;
     for (int axis = 0; axis < rank; axis++) {
         int from = axis - (rank - m->rank);
         out->shape[axis] = from < 0 ? 1 : m->extents[from];
@@ -330,7 +303,7 @@ hdsrt_status hdsrt_choose_by_element(const char *entry, const hdsrt_operand *ope
 {
     const call c = {entry, operands, tensors, count};
     const choices all = {types, instances};
-    hdsrt_status status = count <= MOST_OPERANDS ? HDSRT_OK : HDSRT_UNSUPPORTED;
+    hdsrt_status status = count <= HDSRT_MOST_OPERANDS ? HDSRT_OK : HDSRT_UNSUPPORTED;
     int result = 0;
     meeting m = {0};
     for (int i = 0; !status && i < count; i++) {

@@ -30,6 +30,27 @@ const char *hdsrt_dtype_name(hdsrt_dtype dtype, char room[48]);
 // The bytes of a tensor, packed. False if one of its extents is negative or there are more than fit into 63 bits.
 bool hdsrt_tensor_bytes(int bits, int ndim, const int64_t *shape, int64_t *bytes);
 
+// DLPack's address of the first element; NULL without data.
+const void *hdsrt_address_of(const hdsrt_tensor *tensor);
+
+// Where elements lie: the first, and how many elements further each index is. NULL strides: row by row without gaps.
+typedef struct hdsrt_elements {
+    const void *data;
+    const int64_t *strides;
+} hdsrt_elements;
+
+// Where operators take rows: vectors of 16 bytes are loaded from them.
+enum { HDSRT_OPERAND_ALIGNMENT = 16, HDSRT_MOST_OPERANDS = 16 };
+
+// copy.c: copies all elements of [shape], HDSRT_MOST_AXES axes at most, which are not empty; elements have whole bytes. None of [to]
+// lies on another, and none on one of [from].
+hdsrt_status hdsrt_copy_elements(const hdsrt_elements *to, const hdsrt_elements *from, int ndim, const int64_t *shape,
+                                 int element_bytes, hdsrt_stream stream);
+// operand.c: gives operands that do not lie as operators take them, row by row at multiples of 16 bytes, memory of the call's own, with
+// their elements. After a failure there is none.
+hdsrt_status hdsrt_copy_operands(const char *entry, const hdsrt_operand *operands, const hdsrt_tensor *const *tensors, int count,
+                                 hdsrt_joined *joined, hdsrt_stream stream);
+
 // Blocks of a cluster that a kernel has for the asking; more have to be allowed.
 enum { HDSRT_PORTABLE_CLUSTER = 8 };
 

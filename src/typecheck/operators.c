@@ -708,6 +708,16 @@ static void join_axes(const tc_operator *o, ir_var *v)
         v->joined = v->join_group = 0;
 }
 
+// Results stand behind the operands.
+static void mark_results(ir_func *func, size_t results)
+{
+    for (size_t i = func->params.len; i-- > 0 && results > 0;) {
+        ir_var *v = func->params.at[i];
+        v->is_result = v->tensor;
+        results -= v->is_result;
+    }
+}
+
 void tc_name_operator(ir_func *func, const tc_function *f)
 {
     if (!f->operator)
@@ -716,6 +726,7 @@ void tc_name_operator(ir_func *func, const tc_function *f)
     func->operator_types = f->operator_types;
     func->title = NULL;
     func->is_strided = f->is_strided;
+    mark_results(func, f->operator->results.len);
     for (size_t i = 0; !f->is_strided && i < func->params.len; i++)
         if (func->params.at[i]->tensor)
             join_axes(f->operator, func->params.at[i]);

@@ -5,6 +5,8 @@
 #include "fake_cuda.h"
 #include "operators.h"
 
+int cuStreamCreate(void **stream, unsigned flags);
+
 static int failures;
 
 static void expect(bool holds, const char *what)
@@ -97,10 +99,59 @@ static void operands_are_left_out(void)
     expect(strcmp(hdsrt_last_error(), "'shifted': 'out' is null") == 0, "the message says which is null");
 }
 
+static uint32_t copied_words(const fake_cuda_launch *launch)
+{
+    uint32_t value;
+    memcpy(&value, launch->parameters + launch->offsets[3], sizeof value);
+    return strcmp(launch->kernel, "copy") == 0 ? value : 0;
+}
+
+static uint64_t first_parameter(const fake_cuda_launch *launch)
+{
+    uint64_t value;
+    memcpy(&value, launch->parameters, sizeof value);
+    return value;
+}
+
+// What does not lie row by row at multiples of 16 bytes is copied, in the order of the stream.
+static void operands_lie_anyhow(void)
+{
+    int64_t shape[] = {6, 16}, turned[] = {1, 6}, apart[] = {20, 1}, row[] = {16}, once[] = {0};
+    hdsrt_tensor x = tensor(16, 2, shape, turned), by = tensor(16, 1, row, NULL), out = tensor(16, 2, shape, apart);
+    fake_cuda_launch before = {0}, launch = {0}, after = {0};
+    void *stream = NULL;
+    by.byte_offset = 2;
+    expect(cuStreamCreate(&stream, 0) == 0, "a stream");
+    fake_cuda_forget();
+    expect(scaled(&x, &by, &out, 0.5f, stream) == HDSRT_OK && fake_cuda_launches() == 3, "two copies and the kernel");
+    expect(fake_cuda_launch_at(0, &before) && fake_cuda_launch_at(1, &launch) && fake_cuda_launch_at(2, &after), "in order");
+    expect(copied_words(&before) == 2 && has_parameter(&before, x.data), "elements of x one by one");
+    expect(strstr(launch.kernel, "flat") && has_parameter(&launch, (void *)(uintptr_t)first_parameter(&before)), "the kernel has the copy");
+    expect(!has_parameter(&launch, x.data) && !has_parameter(&launch, by.data) && !has_parameter(&launch, out.data), "and nothing else");
+    expect(copied_words(&after) == 8 && first_parameter(&after) == (uintptr_t)out.data, "rows of the result go back");
+    expect(before.stream == stream && launch.stream == stream && after.stream == stream, "all in the stream");
+    expect(fake_cuda_calls("cuMemcpyAsync") == 1, "what lies in one piece is copied as such");
+    expect(fake_cuda_calls("cuMemAllocAsync") == 3 && fake_cuda_live("memory") == 0, "copies are released");
+    fake_cuda_forget();
+    by.byte_offset = 0, by.strides = once;
+    x.strides = out.strides = NULL;
+    expect(scaled(&x, &by, &out, 0.5f, stream) == HDSRT_OK && fake_cuda_launches() == 2, "one that is repeated");
+    fake_cuda_forget();
+    x.strides = out.strides = turned;
+    fake_cuda_fail("cuLaunchKernel", 3, 719);
+    expect(scaled(&x, &by, &out, 0.5f, stream) == HDSRT_DRIVER_ERROR, "the kernel fails");
+    expect(fake_cuda_launches() == 2 && fake_cuda_live("memory") == 0, "nothing goes back, and copies are released");
+    by.shape = shape;
+    expect(scaled(&x, &by, &out, 0.5f, stream) == HDSRT_INVALID_ARGUMENT, "extents have to fit");
+    expect(fake_cuda_live("memory") == 0, "copies are released");
+    fake_cuda_forget();
+}
+
 int main(void)
 {
     takes_all_types_and_axes();
     operands_meet();
     operands_are_left_out();
+    operands_lie_anyhow();
     return failures > 0;
 }

@@ -33,14 +33,14 @@ static void has(const hdsrt_joined *j, int ndim, const int64_t *shape, const int
 // ---- any number of axes ----------------------------------------------------------------------------------------------
 
 // norm(x: T[*S, N], w: T[N], index: i32[*S]), for f16 and f32
-static const hdsrt_operand norm[] = {{"x", 0, 1, 1, false}, {"w", 0, 0, 0, false}, {"index", 0, 0, 1, true}};
+static const hdsrt_operand norm[] = {{"x", 0, 1, 1, false, false}, {"w", 0, 0, 0, false, false}, {"index", 0, 0, 1, true, true}};
 static const hdsrt_dtype norm_types[] = {{2, 16}, {2, 16}, {0, 32}, {2, 32}, {2, 32}, {0, 32}};
 
 static hdsrt_status choose(const hdsrt_tensor *x, const hdsrt_tensor *w, const hdsrt_tensor *index, hdsrt_joined *joined,
                            int *instance)
 {
     const hdsrt_tensor *const tensors[] = {x, w, index};
-    return hdsrt_choose_instance("norm", norm, norm_types, 3, 2, tensors, joined, instance);
+    return hdsrt_choose_instance("norm", norm, norm_types, 3, 2, tensors, NULL, joined, instance);
 }
 
 static void joins_axes(void **state)
@@ -54,38 +54,35 @@ static void joins_axes(void **state)
     assert_int_equal(instance, 1);
     has(&j[0], 2, (int64_t[]){6, 8}, NULL);
     has(&j[1], 1, (int64_t[]){8}, NULL);
-    has(&j[2], 1, (int64_t[]){6}, (int64_t[]){1});
-    // none, and rows that lie apart
+    has(&j[2], 1, (int64_t[]){6}, NULL);
+    // none
     x = tensor(F16, 1, (int64_t[]){8}, NULL), w.dtype.bits = 16, index = tensor(I32, 0, NULL, NULL);
     assert_int_equal(choose(&x, &w, &index, j, &instance), HDSRT_OK);
     assert_int_equal(instance, 0);
     has(&j[0], 2, (int64_t[]){1, 8}, NULL);
     has(&j[2], 1, (int64_t[]){1}, NULL);
-    x = tensor(F16, 3, (int64_t[]){2, 3, 8}, (int64_t[]){30, 10, 1}), index = tensor(I32, 2, (int64_t[]){2, 3}, NULL);
-    assert_int_equal(choose(&x, &w, &index, j, &instance), HDSRT_OK);
-    has(&j[0], 2, (int64_t[]){6, 8}, (int64_t[]){10, 1});
     // no elements: strides say nothing
     x = tensor(F16, 3, (int64_t[]){2, 0, 8}, (int64_t[]){5, 4, 1}), index = tensor(I32, 2, (int64_t[]){2, 0}, NULL);
     assert_int_equal(choose(&x, &w, &index, j, &instance), HDSRT_OK);
-    has(&j[0], 2, (int64_t[]){0, 8}, (int64_t[]){4, 1});
+    has(&j[0], 2, (int64_t[]){0, 8}, NULL);
 }
 
 // take(x: T[*S], at: i32[*I]) -> T[*I]
 static void joins_axes_in_groups(void **state)
 {
     (void)state;
-    const hdsrt_operand take[] = {{"x", 0, 0, 1, false}, {"at", 0, 0, 2, false}, {"out", 0, 0, 2, true}};
+    const hdsrt_operand take[] = {{"x", 0, 0, 1, false, false}, {"at", 0, 0, 2, false, false}, {"out", 0, 0, 2, true, true}};
     const hdsrt_dtype types[] = {{2, 32}, {0, 32}, {2, 32}};
     hdsrt_joined j[3];
     int instance = -1;
     hdsrt_tensor x = tensor(F32, 2, (int64_t[]){5, 7}, NULL), at = tensor(I32, 3, (int64_t[]){2, 3, 4}, NULL);
     hdsrt_tensor out = tensor(F32, 3, (int64_t[]){2, 3, 4}, NULL);
     const hdsrt_tensor *const tensors[] = {&x, &at, &out};
-    assert_int_equal(hdsrt_choose_instance("take", take, types, 3, 1, tensors, j, &instance), HDSRT_OK);
+    assert_int_equal(hdsrt_choose_instance("take", take, types, 3, 1, tensors, NULL, j, &instance), HDSRT_OK);
     has(&j[0], 1, (int64_t[]){35}, NULL);
     has(&j[2], 1, (int64_t[]){24}, NULL);
     out.ndim = 2;
-    REFUSED(hdsrt_choose_instance("take", take, types, 3, 1, tensors, j, &instance), HDSRT_INVALID_ARGUMENT,
+    REFUSED(hdsrt_choose_instance("take", take, types, 3, 1, tensors, NULL, j, &instance), HDSRT_INVALID_ARGUMENT,
             "'take': 'out' has 2 axes, and by those of 'at' it has to have 3");
 }
 
@@ -94,11 +91,11 @@ static hdsrt_status shift(const hdsrt_tensor *x, const hdsrt_tensor *w, const hd
                           hdsrt_joined *j, int *instance)
 {
     static const hdsrt_operand operands[] = {
-        {"x", 0, 1, 1, false}, {"w", 0, 0, 0, false}, {"b", 0, 0, 1, false}, {"out", 0, 1, 1, true}};
+        {"x", 0, 1, 1, false, false}, {"w", 0, 0, 0, false, false}, {"b", 0, 0, 1, false, false}, {"out", 0, 1, 1, true, true}};
     static const hdsrt_dtype types[] = {{2, 16}, {2, 16}, {2, 16}, {2, 16}, {2, 16}, {0},
                                         {2, 16}, {2, 16}, {2, 32}, {0},     {0},     {2, 32}};
     const hdsrt_tensor *const tensors[] = {x, w, b, out};
-    return hdsrt_choose_instance("shifted", operands, types, 4, 3, tensors, j, instance);
+    return hdsrt_choose_instance("shifted", operands, types, 4, 3, tensors, NULL, j, instance);
 }
 
 static void goes_without_operands(void **state)
@@ -148,9 +145,6 @@ static void refuses(void **state)
     REFUSED(choose(&x, &w, &index, j, &instance), HDSRT_INVALID_ARGUMENT, "'norm': 'x' has 0 axes, and it has to have at least 1");
     x = tensor(F32, 17, NULL, NULL);
     REFUSED(choose(&x, &w, &index, j, &instance), HDSRT_UNSUPPORTED, "'norm': 'x' has 17 axes, and operators take at most 16");
-    x = tensor(F32, 3, (int64_t[]){2, 3, 8}, (int64_t[]){100, 8, 1}), index = tensor(I32, 2, (int64_t[]){2, 3}, NULL);
-    REFUSED(choose(&x, &w, &index, j, &instance), HDSRT_INVALID_ARGUMENT,
-            "'norm': 'x' has a stride of 100 along axis 0, and axes 0 to 1 have to lie like one, with 24 there: make a contiguous copy");
     x = tensor(F32, 3, (int64_t[]){INT64_MAX, 3, 8}, NULL), index = tensor(I32, 2, (int64_t[]){INT64_MAX, 3}, NULL);
     REFUSED(choose(&x, &w, &index, j, &instance), HDSRT_INVALID_ARGUMENT,
             "'norm': the extents of 'x' are negative or exceed 63 bits");
@@ -158,7 +152,7 @@ static void refuses(void **state)
 
 // ---- by element ------------------------------------------------------------------------------------------------------
 
-static const hdsrt_operand add[] = {{"x", 0, 0, 1, false}, {"y", 0, 0, 1, false}, {"out", 0, 0, 1, true}};
+static const hdsrt_operand add[] = {{"x", 0, 0, 1, false, false}, {"y", 0, 0, 1, false, false}, {"out", 0, 0, 1, true, true}};
 static const hdsrt_dtype add_types[] = {{2, 16}, {2, 16}, {2, 16}, {2, 32}, {2, 32}, {2, 32}};
 
 static hdsrt_status meet(const hdsrt_tensor *x, const hdsrt_tensor *y, const hdsrt_tensor *out, hdsrt_joined *j, int *instance)

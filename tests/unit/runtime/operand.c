@@ -1,0 +1,435 @@
+// Operands that operators do not take as they lie: copies of them, on a double of the GPU whose launches do what the
+// kernel does.
+#include "rig.h"
+
+int cuStreamCreate(void **stream, unsigned flags);
+
+// ---- the kernel -----------------------------------------------------------------------------------------------------
+
+enum { AXES = HDSRT_MOST_AXES + 1 };
+
+static uint32_t copied_words; // bytes of the last launch's words
+
+static void argument(const fake_cuda_launch *l, int number, void *to, size_t bytes)
+{
+    EXPECT(l->sizes[number] == bytes);
+    memcpy(to, l->parameters + l->offsets[number], bytes);
+}
+
+// What it does, thread by thread.
+static void run(void *user, const fake_cuda_launch *l)
+{
+    uint64_t to, from, count;
+    uint32_t rank;
+    int64_t extents[AXES], strides[2][AXES];
+    (void)user;
+    EXPECT(strcmp(l->kernel, "copy") == 0 && l->parameter_count == 8 && l->is_ptx && l->block[0] == 256);
+    argument(l, 0, &to, sizeof to);
+    argument(l, 1, &from, sizeof from);
+    argument(l, 2, &count, sizeof count);
+    argument(l, 3, &copied_words, sizeof copied_words);
+    argument(l, 4, &rank, sizeof rank);
+    argument(l, 5, extents, sizeof extents);
+    argument(l, 6, strides[0], sizeof strides[0]);
+    argument(l, 7, strides[1], sizeof strides[1]);
+    EXPECT(rank >= 1 && rank <= AXES && (uint64_t)l->grid[0] * 256 >= count &&
+           (uint64_t)(l->grid[0] - 1) * 256 < count);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t rest = i, at[2] = {to, from};
+        for (int k = (int)rank - 1; k >= 0; k--) {
+            int64_t index = (int64_t)(rest % (uint64_t)extents[k]);
+            at[0] += (uint64_t)(index * strides[0][k]);
+            at[1] += (uint64_t)(index * strides[1][k]);
+            rest /= (uint64_t)extents[k];
+        }
+        EXPECT(at[0] % copied_words == 0 && at[1] % copied_words == 0 && !rest);
+        memcpy((void *)(uintptr_t)at[0], (const void *)(uintptr_t)at[1], copied_words);
+    }
+}
+
+// ---- tensors --------------------------------------------------------------------------------------------------------
+
+// same(x: T[*S]) -> T[*S]
+static const hdsrt_operand same[] = {{"x", 0, 0, 1, false, false}, {"out", 0, 0, 1, true, true}};
+
+enum { ROOM = 1 << 16 };
+
+typedef struct placed {
+    hdsrt_tensor tensor;
+    int64_t shape[HDSRT_MOST_AXES], strides[HDSRT_MOST_AXES];
+    unsigned char *memory; // ROOM bytes of the GPU's
+} placed;
+
+static placed place(int bits, int ndim, const int64_t *shape, const int64_t *strides, int offset)
+{
+    placed p = {0};
+    void *memory = NULL;
+    EXPECT(hdsrt_allocate(&memory, ROOM, NULL) == HDSRT_OK);
+    p.memory = memory;
+    for (int i = 0; i < ROOM; i++)
+        p.memory[i] = (unsigned char)rand();
+    memcpy(p.shape, shape, (size_t)ndim * sizeof *shape);
+    if (strides)
+        memcpy(p.strides, strides, (size_t)ndim * sizeof *strides);
+    p.tensor.data = memory;
+    p.tensor.byte_offset = (uint64_t)offset;
+    p.tensor.ndim = ndim;
+    p.tensor.device.device_type = 2;
+    p.tensor.dtype.code = 1;
+    p.tensor.dtype.bits = (uint8_t)bits;
+    p.tensor.dtype.lanes = 1;
+    return p;
+}
+
+// Structs move, so the pointers into them are set last.
+static const hdsrt_tensor *tensor_of(placed *p, bool has_strides)
+{
+    p->tensor.shape = p->shape;
+    p->tensor.strides = has_strides ? p->strides : NULL;
+    return &p->tensor;
+}
+
+static void remove_placed(placed *p)
+{
+    EXPECT(hdsrt_release(p->memory, NULL) == HDSRT_OK);
+}
+
+static int64_t count_of(const hdsrt_tensor *t)
+{
+    int64_t count = 1;
+    for (int i = 0; i < t->ndim; i++)
+        count *= t->shape[i];
+    return count;
+}
+
+// Of the element with that number in the order of rows.
+static unsigned char *element(const hdsrt_tensor *t, int64_t number)
+{
+    int64_t at = 0, dense = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        at += number % t->shape[i] * (t->strides ? t->strides[i] : dense);
+        number /= t->shape[i];
+        dense *= t->shape[i];
+    }
+    return (unsigned char *)t->data + t->byte_offset + at * (t->dtype.bits / 8);
+}
+
+static hdsrt_status choose(const hdsrt_tensor *const tensors[2], hdsrt_joined *j, hdsrt_stream stream)
+{
+    int instance = -1;
+    const hdsrt_dtype of = {tensors[0]->dtype.code, tensors[0]->dtype.bits}, types[] = {of, of};
+    return hdsrt_choose_instance("same", same, types, 2, 1, tensors, stream, j, &instance);
+}
+
+static void holds(const hdsrt_joined *j, const hdsrt_tensor *t)
+{
+    const hdsrt_tensor *copy = &j->tensor;
+    EXPECT(copy->ndim == 1 && copy->shape[0] == count_of(t) && (uintptr_t)copy->data % 16 == 0);
+    for (int64_t k = 0; k < count_of(t); k++)
+        EXPECT(memcmp(element(copy, k), element(t, k), t->dtype.bits / 8) == 0);
+}
+
+// Writes a result, and looks whether it is what comes back, and all that does.
+static void returns(hdsrt_joined *j, placed *out, const hdsrt_tensor *const tensors[2])
+{
+    static unsigned char before[ROOM], result[ROOM];
+    size_t bytes = out->tensor.dtype.bits / 8;
+    int64_t count = count_of(&out->tensor);
+    memcpy(before, out->memory, ROOM);
+    for (size_t i = 0; i < (size_t)count * bytes; i++)
+        result[i] = ((unsigned char *)j[1].copy)[i] = (unsigned char)rand();
+    EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
+    for (int64_t k = 0; k < count; k++) {
+        EXPECT(memcmp(element(&out->tensor, k), result + (size_t)k * bytes, bytes) == 0);
+        memcpy(element(&out->tensor, k), before + (element(&out->tensor, k) - out->memory), bytes);
+    }
+    EXPECT(memcmp(before, out->memory, ROOM) == 0);
+}
+
+// Axes in any order in memory, with gaps, from any byte on; [is_repeated]: some with the stride 0.
+static placed random_tensor(int bits, int ndim, const int64_t *shape, bool is_repeated)
+{
+    int order[HDSRT_MOST_AXES];
+    int64_t strides[HDSRT_MOST_AXES] = {0}, step = rand() % 4 ? 1 : 2;
+    for (int i = 0; i < ndim; i++) {
+        int at = rand() % (i + 1);
+        order[i] = order[at];
+        order[at] = i;
+    }
+    for (int i = 0; i < ndim; i++) {
+        strides[order[i]] = is_repeated && rand() % 4 == 0 ? 0 : step;
+        step = step * shape[order[i]] + (rand() % 3 ? 0 : rand() % 9);
+        step = rand() % 3 ? step : (step + 7) / 8 * 8;
+    }
+    return place(bits, ndim, shape, strides, rand() % 2 ? 0 : rand() % 33);
+}
+
+RIG_TEST(any_tensors)
+{
+    srand(7);
+    fake_cuda_on_launch(run, NULL);
+    for (int round = 0; round < 600; round++) {
+        int bits = 8 << rand() % 5, ndim = rand() % 6;
+        int64_t shape[HDSRT_MOST_AXES];
+        for (int i = 0; i < ndim; i++)
+            shape[i] = 1 + rand() % 4;
+        placed x = random_tensor(bits, ndim, shape, true), out = random_tensor(bits, ndim, shape, false);
+        const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
+        hdsrt_joined j[2];
+        EXPECT(choose(tensors, j, NULL) == HDSRT_OK);
+        holds(&j[0], &x.tensor);
+        EXPECT(j[1].tensor.ndim == 1 && (uintptr_t)j[1].tensor.data % 16 == 0);
+        if (j[1].copy)
+            returns(j, &out, tensors);
+        else
+            EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
+        remove_placed(&x);
+        remove_placed(&out);
+    }
+    EXPECT(fake_cuda_live("memory") == 0);
+}
+
+RIG_TEST(sixteen_axes)
+{
+    int64_t shape[HDSRT_MOST_AXES], strides[HDSRT_MOST_AXES];
+    fake_cuda_on_launch(run, NULL);
+    for (int i = 0; i < HDSRT_MOST_AXES; i++) {
+        shape[i] = i % 2 ? 1 : 2;
+        strides[i] = 3 << i / 2;
+    }
+    placed x = place(16, HDSRT_MOST_AXES, shape, strides, 1), out = place(16, HDSRT_MOST_AXES, shape, strides, 0);
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
+    hdsrt_joined j[2];
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK && copied_words == 1);
+    holds(&j[0], &x.tensor);
+    returns(j, &out, tensors);
+}
+
+// ---- how ------------------------------------------------------------------------------------------------------------
+
+static uint32_t words_of(placed x)
+{
+    placed out = place(x.tensor.dtype.bits, x.tensor.ndim, x.shape, NULL, 0);
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, false)};
+    hdsrt_joined j[2];
+    fake_cuda_forget();
+    copied_words = 0;
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK && j[0].copy && !j[1].copy);
+    holds(&j[0], &x.tensor);
+    EXPECT(fake_cuda_calls("cuMemAllocAsync") == 1 && fake_cuda_launches() + fake_cuda_calls("cuMemcpyAsync") == 1);
+    EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
+    EXPECT(fake_cuda_launches() + fake_cuda_calls("cuMemcpyAsync") == 1 && fake_cuda_calls("cuMemFreeAsync") == 1);
+    remove_placed(&x);
+    remove_placed(&out);
+    return copied_words;
+}
+
+RIG_TEST(moves_wide_words)
+{
+    int64_t shape[] = {4, 32};
+    fake_cuda_on_launch(run, NULL);
+    EXPECT(words_of(place(16, 2, shape, (int64_t[]){40, 1}, 0)) == 16); // rows with gaps
+    EXPECT(words_of(place(16, 2, shape, (int64_t[]){36, 1}, 0)) == 8);
+    EXPECT(words_of(place(16, 2, shape, (int64_t[]){40, 1}, 4)) == 4);
+    EXPECT(words_of(place(16, 2, shape, (int64_t[]){33, 1}, 0)) == 2);
+    EXPECT(words_of(place(32, 2, shape, (int64_t[]){1, 4}, 0)) == 4);  // turned
+    EXPECT(words_of(place(64, 2, shape, (int64_t[]){0, 1}, 0)) == 16); // a row that is repeated
+    EXPECT(words_of(place(128, 2, shape, (int64_t[]){1, 4}, 8)) == 8); // elements that lie askew
+    EXPECT(words_of(place(32, 2, shape, (int64_t[]){32, 1}, 4)) == 0); // one piece is the driver's
+    EXPECT(words_of(place(32, 2, shape, (int64_t[]){32, 1}, 3)) == 0);
+    EXPECT(fake_cuda_live("memory") == 0);
+}
+
+RIG_TEST(plain_ones_cost_nothing)
+{
+    int64_t shape[] = {3, 1, 8}, none[] = {3, 0, 8}, odd[] = {8, 77, 1};
+    placed x = place(32, 3, shape, odd, 16), out = place(32, 3, shape, NULL, 0);
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, false)};
+    hdsrt_joined j[2];
+    fake_cuda_forget();
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK && !j[0].copy && j[0].tensor.byte_offset == 16 &&
+           j[0].tensor.data == x.memory);
+    EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
+    EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_ASSERTION, NULL) == HDSRT_ASSERTION);
+    // without elements, wherever they are not
+    memcpy(x.shape, none, sizeof none);
+    memcpy(out.shape, none, sizeof none);
+    x.tensor.data = NULL;
+    x.tensor.byte_offset = 3;
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK && !j[0].copy && !j[1].copy);
+    x.tensor.data = x.memory + 5;
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK && !j[0].tensor.data && !j[0].tensor.byte_offset && !j[0].copy);
+    EXPECT(!fake_cuda_calls("cuMemAllocAsync") && !fake_cuda_launches() && !fake_cuda_calls("cuMemcpyAsync"));
+    remove_placed(&x);
+    remove_placed(&out);
+}
+
+RIG_TEST(columns_of_one_matrix)
+{
+    int64_t shape[] = {4, 24}, apart[] = {48, 1};
+    placed x = place(16, 2, shape, apart, 0), out = place(16, 2, shape, apart, 48);
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
+    hdsrt_joined j[2];
+    fake_cuda_on_launch(run, NULL);
+    EXPECT(hdsrt_release(x.memory, NULL) == HDSRT_OK);
+    x.tensor.data = out.memory;
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK && copied_words == 16);
+    holds(&j[0], &x.tensor);
+    returns(j, &out, tensors);
+}
+
+// tailed(x: T[*S, N]) -> T[*S]: what has no elements is no copy, what it gives may be one.
+RIG_TEST(a_result_of_nothing)
+{
+    static const hdsrt_operand operands[] = {{"x", 0, 1, 1, false, false}, {"out", 0, 0, 1, true, true}};
+    static const hdsrt_dtype types[] = {{1, 32}, {1, 32}};
+    placed x = place(32, 2, (int64_t[]){4, 0}, (int64_t[]){9, 5}, 0),
+           out = place(32, 1, (int64_t[]){4}, (int64_t[]){2}, 0);
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
+    hdsrt_joined j[2];
+    int instance;
+    fake_cuda_on_launch(run, NULL);
+    EXPECT(hdsrt_choose_instance("tailed", operands, types, 2, 1, tensors, NULL, j, &instance) == HDSRT_OK);
+    EXPECT(!j[0].copy && j[0].tensor.ndim == 2 && j[0].tensor.shape[0] == 4 && j[1].copy && fake_cuda_launches() == 0);
+    returns(j, &out, tensors);
+}
+
+// grown(x: T[*S], sum: T[*S]) -> T[*S] whose code writes to an operand as well: that is copied both ways. One is left
+// out.
+RIG_TEST(what_is_written_and_read)
+{
+    static const hdsrt_operand operands[] = {
+        {"x", 0, 0, 1, false, false}, {"sum", 0, 0, 1, true, false}, {"out", 0, 0, 1, true, true}};
+    static const hdsrt_dtype types[] = {{0, 0}, {1, 32}, {1, 32}};
+    placed sum = place(32, 1, (int64_t[]){8}, (int64_t[]){3}, 0), out = place(32, 1, (int64_t[]){8}, NULL, 0);
+    const hdsrt_tensor *const tensors[] = {NULL, tensor_of(&sum, true), tensor_of(&out, false)};
+    hdsrt_joined j[3];
+    void *stream = NULL;
+    int instance;
+    fake_cuda_launch launch;
+    EXPECT(cuStreamCreate(&stream, 0) == 0);
+    fake_cuda_on_launch(run, NULL);
+    EXPECT(hdsrt_choose_instance("grown", operands, types, 3, 1, tensors, stream, j, &instance) == HDSRT_OK);
+    EXPECT(!j[0].copy && j[1].copy && !j[2].copy);
+    holds(&j[1], &sum.tensor);
+    memset(j[1].copy, 5, 32);
+    EXPECT(hdsrt_finish_instance(operands, 3, tensors, j, HDSRT_OK, stream) == HDSRT_OK);
+    EXPECT(*element(&sum.tensor, 7) == 5 && *(element(&sum.tensor, 7) + 3) == 5);
+    for (int i = 0; i < 2; i++)
+        EXPECT(fake_cuda_launch_at(i, &launch) && launch.stream == stream);
+    EXPECT(fake_cuda_launches() == 2 && fake_cuda_live("memory") == 2);
+}
+
+// ---- what goes wrong ------------------------------------------------------------------------------------------------
+
+RIG_TEST(failures_leave_nothing)
+{
+    int64_t shape[] = {4, 8}, turned[] = {1, 4};
+    placed x = place(32, 2, shape, turned, 0), out = place(32, 2, shape, turned, 4);
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
+    hdsrt_joined j[2];
+    fake_cuda_on_launch(run, NULL);
+    for (int nth = 1; nth <= 2; nth++) {
+        fake_cuda_fail("cuMemAllocAsync", nth, 2);
+        EXPECT_FAILURE(HDSRT_OUT_OF_MEMORY, choose(tensors, j, NULL), "allocating 128 bytes on GPU 0");
+        EXPECT(fake_cuda_live("memory") == 2);
+    }
+    fake_cuda_fail("cuLibraryLoadData", 1, 221);
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK); // loaded already
+    EXPECT(fake_cuda_live("memory") == 4);
+    EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_ASSERTION, NULL) == HDSRT_ASSERTION);
+    EXPECT(fake_cuda_live("memory") == 2);
+    fake_cuda_fail("cuLaunchKernel", 1, 719);
+    EXPECT_FAILURE(HDSRT_DRIVER_ERROR, choose(tensors, j, NULL), "launching 'a copy of a tensor'");
+    EXPECT(fake_cuda_live("memory") == 2);
+    fake_cuda_fail("cuLaunchKernel", 2, 719);
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK);
+    EXPECT_FAILURE(HDSRT_DRIVER_ERROR, hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL),
+                   "launching 'a copy of a tensor'");
+    EXPECT(fake_cuda_live("memory") == 2);
+    // releasing: the first that fails is told, the others are released
+    EXPECT(choose(tensors, j, NULL) == HDSRT_OK);
+    fake_cuda_fail("cuMemFreeAsync", 1, 999);
+    EXPECT_FAILURE(HDSRT_DRIVER_ERROR, hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL), "releasing memory");
+    EXPECT(fake_cuda_live("memory") == 3);
+}
+
+RIG_TEST(code_that_does_not_load)
+{
+    placed x = place(32, 2, (int64_t[]){4, 8}, (int64_t[]){1, 4}, 0), out = place(32, 2, (int64_t[]){4, 8}, NULL, 0);
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, false)};
+    hdsrt_joined j[2];
+    fake_cuda_fail("cuLibraryLoadData", 1, 221);
+    EXPECT_FAILURE(HDSRT_DRIVER_ERROR, choose(tensors, j, NULL), "loading the code of 'copies of tensors'");
+    EXPECT(fake_cuda_live("memory") == 2);
+}
+
+// Refused before anything is allocated.
+static void refused(placed x, placed out, const char *text)
+{
+    const hdsrt_tensor *const tensors[] = {tensor_of(&x, x.strides[0]), tensor_of(&out, out.strides[0])};
+    hdsrt_joined j[2];
+    fake_cuda_forget();
+    EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, choose(tensors, j, NULL), text);
+    EXPECT(fake_cuda_calls("cuMemAllocAsync") == 0 && fake_cuda_launches() == 0 &&
+           fake_cuda_calls("cuMemcpyAsync") == 0);
+}
+
+RIG_TEST(refuses)
+{
+    const int64_t shape[] = {4, 8}, turned[] = {1, 4}, backwards[] = {8, -1}, folded[] = {8, 0};
+    placed x = place(32, 2, shape, turned, 0), out = place(32, 2, shape, NULL, 0), other = x;
+    refused(place(32, 2, shape, backwards, 0), out,
+            "'same': 'x' has a stride of -1 elements along axis 1, and it has to be at least 0");
+    refused(x, place(32, 2, shape, folded, 0), "'same': 'out' is written, and elements of it lie on one another");
+    other.tensor.device.device_type = 1;
+    refused(other, out, "'same': 'x' is on the host, and it has to be on the current GPU");
+    other = x;
+    other.tensor.data = NULL;
+    refused(other, out, "'same': the data of 'x' is null");
+    other = out;
+    other.tensor.data = x.tensor.data;
+    refused(x, other, "'same': 'x' and 'out' overlap, and 'out' is written");
+    x.tensor.dtype.bits = out.tensor.dtype.bits = 4;
+    refused(x, out,
+            "'same': 'x' has to lie row by row without gaps, from a multiple of 16 bytes on, since elements of 4 bits "
+            "are not "
+            "copied: make a contiguous copy");
+}
+
+RIG_TEST(too_many)
+{
+    enum { COUNT = 17 };
+    hdsrt_operand operands[COUNT];
+    hdsrt_dtype types[COUNT];
+    const hdsrt_tensor *tensors[COUNT];
+    hdsrt_joined j[COUNT];
+    int instance;
+    placed x = place(32, 1, (int64_t[]){4}, (int64_t[]){2}, 0);
+    for (int i = 0; i < COUNT; i++) {
+        operands[i] = (hdsrt_operand){.name = "x", .group = 1};
+        types[i] = (hdsrt_dtype){1, 32};
+        tensors[i] = tensor_of(&x, true);
+    }
+    EXPECT_FAILURE(HDSRT_UNSUPPORTED,
+                   hdsrt_choose_instance("many", operands, types, COUNT, 1, tensors, NULL, j, &instance),
+                   "'many' has 17 operands, and of more than 16 none is copied: make contiguous copies");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_tensors),
+        cmocka_unit_test(sixteen_axes),
+        cmocka_unit_test(moves_wide_words),
+        cmocka_unit_test(plain_ones_cost_nothing),
+        cmocka_unit_test(a_result_of_nothing),
+        cmocka_unit_test(columns_of_one_matrix),
+        cmocka_unit_test(what_is_written_and_read),
+        cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(code_that_does_not_load),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(too_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
