@@ -494,7 +494,8 @@ static void choose_ranks(writer *w)
     }
     for (size_t i = 0; i < w->op->params.len; i++) {
         const tc_operator_param *p = &w->op->params.at[i];
-        if (p->kind == TC_PARAM_CHOICE && (strcmp(p->name, "axis") == 0 || strcmp(p->name, "dim") == 0))
+        bool is_axis = strcmp(p->name, "axis") == 0 || strcmp(p->name, "dim") == 0 || strcmp(p->name, "dims") == 0;
+        if (p->kind == TC_PARAM_CHOICE && is_axis)
             axis = choice_text(w->tx, p);
         if (p->kind == TC_PARAM_CHOICE && strcmp(p->name, "axes") == 0)
             count = choice_text(w->tx, p);
