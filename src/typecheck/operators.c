@@ -163,6 +163,8 @@ static void add_param(tc *tx, tc_operator *o, const tc_function *f, const ast_pa
         param.kind = TC_PARAM_TENSOR;
         if (!o->is_by_element && !o->why_not)
             o->why_not = arena_printf(tx->arena, "'%s' has no type, and no value by -D %s=…", param.name, param.name);
+    } else if (!param.default_value && !defined_text(tx, param.name, &param.default_value) && !o->why_not) {
+        o->why_not = arena_printf(tx->arena, "'%s' has no default, and no value by -D %s=…", param.name, param.name);
     }
     VEC_PUSH(tx->arena, &o->params, param);
 }
@@ -239,10 +241,26 @@ static void check_types(tc_operator *o)
         o->why_not = "it has no type parameter, such as T: dtype";
 }
 
+// What no -D helps with: a type and extents are those of operands, and an entry has as many results as are written.
+static void check_signature(tc *tx, tc_operator *o, const tc_function *f)
+{
+    const ast_expr *gives = f->decl->returns;
+    bool any = f->decl->type_params.len > 0;
+    for (size_t i = 0; i < f->decl->params.len; i++) {
+        const ast_param *p = &f->decl->params.at[i];
+        any |= p->kind != AST_PARAM_PLAIN || (p->annotation && is_tensor(tx, o, f, p->annotation));
+    }
+    if (!any)
+        o->why_not = "it has no operand with a type, such as x: T[*S]";
+    else if (gives && gives->kind == AST_NAME && strcmp(((const ast_name *)gives)->name->text, "tuple") == 0 && !o->why_not)
+        o->why_not = "it gives any number of results";
+}
+
 static void describe_definition(tc *tx, tc_operator *o, const tc_function *f)
 {
     for (size_t i = 0; i < f->decl->type_params.len; i++)
         add_type_param(tx, o, f, &f->decl->type_params.at[i]);
+    check_signature(tx, o, f);
     for (size_t i = 0; i < f->decl->params.len; i++)
         add_param(tx, o, f, &f->decl->params.at[i]);
     count_optional(tx, o);
@@ -476,7 +494,8 @@ static void choose_ranks(writer *w)
     }
     for (size_t i = 0; i < w->op->params.len; i++) {
         const tc_operator_param *p = &w->op->params.at[i];
-        if (p->kind == TC_PARAM_CHOICE && (strcmp(p->name, "axis") == 0 || strcmp(p->name, "dim") == 0))
+        bool is_axis = strcmp(p->name, "axis") == 0 || strcmp(p->name, "dim") == 0 || strcmp(p->name, "dims") == 0;
+        if (p->kind == TC_PARAM_CHOICE && is_axis)
             axis = choice_text(w->tx, p);
         if (p->kind == TC_PARAM_CHOICE && strcmp(p->name, "axes") == 0)
             count = choice_text(w->tx, p);
