@@ -127,7 +127,7 @@ static bool is_unread(const cu *cx, const ir_stmt *s)
 {
     bool gives = s->kind == IR_DECL || s->kind == IR_ALLOC || s->kind == IR_ASSIGN;
     const cu_var *v = s->var ? &cx->vars[s->var->id] : NULL;
-    bool has_destructor = cx->in_host && !cx->c;
+    bool has_destructor = s->kind == IR_ALLOC && cx->in_host && !cx->c;
     if (has_destructor || !v || v->uses)
         return false;
     return gives || (s->kind == IR_STORE && v->is_own);

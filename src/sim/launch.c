@@ -135,7 +135,7 @@ static bool check_extent_signs(const launching *x, int i, const spread *s)
 static bool check_alignment(const launching *x, int i)
 {
     const ir_tensor *t = param(x, i)->tensor;
-    int align = t->is_strided ? t->align_bytes : TENSOR_ALIGN;
+    int align = t->align_bytes ? t->align_bytes : TENSOR_ALIGN;
     const char *help = t->is_strided ? "launch with a tensor that begins at a multiple of its 'align='"
                                      : "launch with a tensor that begins at a multiple of 16 bytes, or copy the part";
     if (align < 2 || x->l->args[i] % (unsigned)align == 0)

@@ -240,7 +240,8 @@ static tc_value capture_tensor(tc *tx, tc_value v, src_span span)
         tc_tensor_type type = {.elem = info->elem, .space = IR_GLOBAL, .rank = info->rank};
         for (int i = 0; i < info->rank; i++)
             type.shape[i] = tc_rt(info->shape[i]);
-        tc_value fresh = tc_tensor_declare(tx, t->base->name, &type, IR_VAR_PARAM, tc_none(), 16, NULL, span);
+        tc_value fresh =
+            tc_tensor_declare(tx, t->base->name, &type, IR_VAR_PARAM, tc_none(), tc_align_of_whole(info), NULL, span);
         info = fresh.tensor->base->tensor;
     }
     ir_var *var = ir_tensor_var(tx->ir, IR_VAR_PARAM, t->base->name, info, span);

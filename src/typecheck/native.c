@@ -429,8 +429,8 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
 
 static const char *const *data_attributes(tc_value v)
 {
-    static const char *const of_tensor[] = {"shape",  "dtype",   "rank", "size", "nbytes", "space",
-                                            "layout", "mapping", "T",    "read", "write",  NULL};
+    static const char *const of_tensor[] = {"shape",   "dtype", "rank",  "size",     "nbytes", "space", "layout",
+                                            "mapping", "T",     "align", "is_dense", "read",   "write", NULL};
     static const char *const of_type[] = {"bits",   "nbytes",    "name",       "short_name", "ptx", "is_float",
                                           "is_int", "is_signed", "is_subbyte", "min",        "max", "zero",
                                           "one",    "lanes",     "dtype",      NULL};

@@ -184,6 +184,26 @@ static tc_value make_tensor(tc *tx, const tc_native *self, tc_args *args)
     return v;
 }
 
+// On the host, what is known of the address of a tensor holds for one made of it; of other pointers, what elements need.
+// In kernels, accesses are not joined where tensors may be the same memory.
+static int pointer_align(tc *tx, const ir_expr *p, const ir_type *elem)
+{
+    int least = (int)ir_type_bytes(elem);
+    if (!tc_on_host(tx))
+        return least;
+    while (p->op == IR_OP_CAST || p->op == IR_OP_BITCAST)
+        p = p->args[0];
+    if (p->op != IR_OP_ADDR)
+        return least;
+    for (int i = 0; i < p->arg_count; i++) {
+        int64_t index;
+        if (!ir_const_int(p->args[i], &index) || index != 0)
+            return least;
+    }
+    int align = tc_align_of_whole(p->u.var->tensor);
+    return align > least ? align : least;
+}
+
 // as_tensor_pointer(pointer, dtype, shape, layout): a view of memory behind a pointer.
 static tc_value pointer_view(tc *tx, const tc_native *self, tc_args *args)
 {
@@ -209,7 +229,7 @@ static tc_value pointer_view(tc *tx, const tc_native *self, tc_args *args)
         return v;
     // A tensor variable with an initialiser: its base pointer.
     v.tensor->base->kind = IR_VAR_LOCAL;
-    v.tensor->base->tensor->align_bytes = (int)ir_type_bytes(t.elem);
+    v.tensor->base->tensor->align_bytes = pointer_align(tx, base, t.elem);
     ir_stmt *s = tc_new_stmt(tx, IR_DECL, args->span);
     s->var = v.tensor->base;
     s->value = base;

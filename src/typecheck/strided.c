@@ -164,6 +164,31 @@ bool tc_strides_of(tc *tx, const tc_tensor *t, tc_value *strides)
     return true;
 }
 
+// Tensors in memory begin at multiples of 16 bytes unless they say something else: launchers and allocations see to that.
+int tc_align_of_whole(const ir_tensor *info)
+{
+    int of_elements = (int)ir_type_bytes(info->elem);
+    return info->align_bytes ? info->align_bytes : info->space == IR_REGISTER ? of_elements : 16;
+}
+
+int tc_align_of(const tc_tensor *t)
+{
+    const ir_tensor *info = t->base->tensor;
+    bool is_subbyte = info->elem->kind == IR_SCALAR && dt_bits(info->elem->scalar) < 8;
+    int64_t align = tc_align_of_whole(info);
+    for (int d = 0; d < info->rank; d++) {
+        int64_t offset = 1, stride = info->layout && info->layout->kind == TM_LAYOUT_STRIDED ? info->layout->strides[d] : 1;
+        if (!t->offset[d] || (ir_const_int(t->offset[d], &offset) && offset == 0))
+            continue;
+        if (!info->layout && info->strides)
+            ir_const_int(info->strides[d], &stride);
+        int64_t bytes = is_subbyte ? 1 : offset * stride * ir_type_bytes(info->elem);
+        while (bytes % align)
+            align /= 2;
+    }
+    return (int)align;
+}
+
 // Along such an axis no index but 0 is used.
 bool tc_axis_is_idle(const tc_tensor *t, int axis)
 {
@@ -182,11 +207,22 @@ const char *tc_strides_differ(tc *tx, const tc_tensor *t, const tc_value *want)
     return NULL;
 }
 
+// Products of known extents, as the strides behind them are written.
+static bool known_product(const ir_expr *e, int64_t *out)
+{
+    int64_t a, b;
+    if (e->op == IR_OP_CAST)
+        return known_product(e->args[0], out);
+    if (e->op != IR_OP_MUL)
+        return ir_const_int(e, out);
+    return known_product(e->args[0], &a) && known_product(e->args[1], &b) && !__builtin_mul_overflow(a, b, out);
+}
+
 static bool same_amount(tc_value a, const ir_expr *b)
 {
     int64_t known;
     if (a.kind == TC_INT)
-        return ir_const_int(b, &known) && known == a.i;
+        return known_product(b, &known) && known == a.i;
     const ir_expr *e = a.rt;
     while (e->op == IR_OP_CAST)
         e = e->args[0];

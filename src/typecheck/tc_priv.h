@@ -700,6 +700,9 @@ bool tc_strided_parts(tc *tx, const ast_expr *annotation, tc_scope *scope, const
                       const ast_expr **strides);
 // By dimension of the view, INT or RT; false: its layout has none.
 bool tc_strides_of(tc *tx, const tc_tensor *t, tc_value *strides);
+// The bytes that the first element is known to begin at a multiple of.
+int tc_align_of(const tc_tensor *t);
+int tc_align_of_whole(const ir_tensor *info);
 bool tc_axis_is_idle(const tc_tensor *t, int axis); // known to have at most one element: its stride says nothing
 // Why a tensor does not have the strides, as far as both are known; NULL: it may have them.
 const char *tc_strides_differ(tc *tx, const tc_tensor *t, const tc_value *want);

@@ -732,6 +732,10 @@ tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
         return shape_tuple(tx, t);
     if (str_equal(n, STR("strides")))
         return stride_tuple(tx, t);
+    if (str_equal(n, STR("align")))
+        return tc_of_int(tc_align_of(t));
+    if (str_equal(n, STR("is_dense")))
+        return tc_bool(!info->map && tc_is_row_major(tx, t, span));
     if (str_equal(n, STR("dtype")))
         return tc_type(info->elem);
     if (str_equal(n, STR("rank")))
