@@ -206,6 +206,17 @@ static bool open_gpu(tune_request *q)
     return true;
 }
 
+// What there is to choose from may depend on the architecture: once more, if it is not the one that the file was read for.
+static pl_status describe_for_gpu(tune_request *q, tune_space *space, tune_keys *keys)
+{
+    if (q->measure.arch == q->shared.archs.at[0])
+        return PL_OK;
+    q->shared.archs.at[0] = q->measure.arch;
+    pl_status status = cmd_tune_describe(q, space);
+    *keys = (tune_keys){0};
+    return status == PL_OK && !cmd_tune_keys(q, space, keys) ? PL_ERRORS : status;
+}
+
 // Without one it is asked as of an H100 or H200.
 static void look_at_processors(tune_request *q)
 {
@@ -250,6 +261,8 @@ static pl_status tune(tune_request *q)
         look_at_processors(q);
     else if (!open_gpu(q))
         return PL_ERRORS;
+    if (q->session && !q->has_arch && (status = describe_for_gpu(q, &space, &keys)) != PL_OK)
+        return status;
     int64_t *processors = ARENA_ARRAY(&q->shared.memory, int64_t, keys.len + 1);
     for (size_t i = 0; i < keys.len; i++)
         processors[i] = q->processors;

@@ -220,6 +220,8 @@ def check_goals(_functions):
     assert report.ratios(row(), "flush") == {"copy": None, "read": None, "torch": None}
     assert report.missed(row(rotate=times)) == ["rotate ÷copy 0.943 of 0.950"]
     assert report.missed(row(columns=32768, rotate=times)) == []
+    assert report.missed(row("sort", rotate=times)) == []
+    assert report.missed(row("sort", rotate={**times, "compiled": 33.0})) == ["rotate ÷torch 0.943 of 0.980"]
     assert report.missed(row("row_sum", rotate=times)) == ["rotate ÷read 0.857 of 0.950"]
     assert report.missed(row(rotate={**times, "ours": 34.0, "compiled": 33.5})) == []
     assert report.missed(row(moved_bytes=1 << 20, rotate={**times, "compiled": 33.0})) == ["rotate ÷torch 0.943 of 0.952"]
