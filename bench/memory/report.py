@@ -70,9 +70,9 @@ def goals(row):
         rotate = 0.92
     if long_rows and row["columns"] >= 262144:
         rotate = 0.89
-    found = [("rotate", peer, rotate), ("flush", peer, 0.97 if row["is_reduction"] else 0.93)]
-    if row["operator"] in SORTING:
-        found = []
+    found = []
+    if row["operator"] not in SORTING:
+        found = [("rotate", peer, rotate), ("flush", peer, 0.97 if row["is_reduction"] else 0.93)]
     for method in METHODS:
         times = row.get(method) or {}
         copy, compiled = times.get("copy"), times.get("compiled")
