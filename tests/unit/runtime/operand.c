@@ -1,14 +1,21 @@
 // Operands that operators do not take as they lie: copies of them, on a double of the GPU whose launches do what the
-// kernel does.
+// kernels do.
 #include "rig.h"
 
 int cuStreamCreate(void **stream, unsigned flags);
 
-// ---- the kernel -----------------------------------------------------------------------------------------------------
+// ---- the kernels ----------------------------------------------------------------------------------------------------
 
-enum { AXES = HDSRT_MOST_AXES + 1 };
+enum { AXES = HDSRT_MOST_AXES + 1, TILE = 32 };
 
 static uint32_t copied_words; // bytes of the last launch's words
+static bool has_turned;       // and whether it was one by tiles
+
+typedef struct kernel_arguments {
+    uint64_t to, from, count;
+    uint32_t words, rank;
+    int64_t extents[AXES], strides[2][AXES];
+} kernel_arguments;
 
 static void argument(const fake_cuda_launch *l, int number, void *to, size_t bytes)
 {
@@ -16,35 +23,85 @@ static void argument(const fake_cuda_launch *l, int number, void *to, size_t byt
     memcpy(to, l->parameters + l->offsets[number], bytes);
 }
 
-// What it does, thread by thread.
+static kernel_arguments arguments_of(const fake_cuda_launch *l)
+{
+    kernel_arguments a;
+    EXPECT(l->parameter_count == 8 && l->is_ptx && l->block[0] == 256);
+    argument(l, 0, &a.to, sizeof a.to);
+    argument(l, 1, &a.from, sizeof a.from);
+    argument(l, 2, &a.count, sizeof a.count);
+    argument(l, 3, &a.words, sizeof a.words);
+    argument(l, 4, &a.rank, sizeof a.rank);
+    argument(l, 5, a.extents, sizeof a.extents);
+    argument(l, 6, a.strides[0], sizeof a.strides[0]);
+    argument(l, 7, a.strides[1], sizeof a.strides[1]);
+    EXPECT(a.rank <= AXES);
+    return a;
+}
+
+static void move_word(const kernel_arguments *a, const int64_t *index)
+{
+    uint64_t to = a->to, from = a->from;
+    for (uint32_t k = 0; k < a->rank; k++) {
+        to += (uint64_t)(index[k] * a->strides[0][k]);
+        from += (uint64_t)(index[k] * a->strides[1][k]);
+    }
+    EXPECT(to % a->words == 0 && from % a->words == 0);
+    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, a->words);
+}
+
+// The index along an axis that has so many.
+static int64_t next_index(uint64_t *number, int64_t extent)
+{
+    int64_t index = (int64_t)(*number % (uint64_t)extent);
+    *number /= (uint64_t)extent;
+    return index;
+}
+
+// What a thread of 'copy' does.
+static void copy_word(const kernel_arguments *a, uint64_t number)
+{
+    int64_t index[AXES];
+    for (int k = (int)a->rank - 1; k >= 0; k--)
+        index[k] = next_index(&number, a->extents[k]);
+    EXPECT(number == 0);
+    move_word(a, index);
+}
+
+// What a block of 'turn' does.
+static void copy_tile(const kernel_arguments *a, uint64_t number)
+{
+    int64_t index[AXES], begin[2];
+    for (int k = 0; k < 2; k++)
+        begin[k] = next_index(&number, (a->extents[k] + TILE - 1) / TILE) * TILE;
+    for (int k = (int)a->rank - 1; k >= 2; k--)
+        index[k] = next_index(&number, a->extents[k]);
+    EXPECT(number == 0);
+    for (index[0] = begin[0]; index[0] < begin[0] + TILE && index[0] < a->extents[0]; index[0]++)
+        for (index[1] = begin[1]; index[1] < begin[1] + TILE && index[1] < a->extents[1]; index[1]++)
+            move_word(a, index);
+}
+
 static void run(void *user, const fake_cuda_launch *l)
 {
-    uint64_t to, from, count;
-    uint32_t rank;
-    int64_t extents[AXES], strides[2][AXES];
+    kernel_arguments a = arguments_of(l);
+    uint64_t blocks = l->grid[0], moved = 0;
     (void)user;
-    EXPECT(strcmp(l->kernel, "copy") == 0 && l->parameter_count == 8 && l->is_ptx && l->block[0] == 256);
-    argument(l, 0, &to, sizeof to);
-    argument(l, 1, &from, sizeof from);
-    argument(l, 2, &count, sizeof count);
-    argument(l, 3, &copied_words, sizeof copied_words);
-    argument(l, 4, &rank, sizeof rank);
-    argument(l, 5, extents, sizeof extents);
-    argument(l, 6, strides[0], sizeof strides[0]);
-    argument(l, 7, strides[1], sizeof strides[1]);
-    EXPECT(rank >= 1 && rank <= AXES && (uint64_t)l->grid[0] * 256 >= count &&
-           (uint64_t)(l->grid[0] - 1) * 256 < count);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t rest = i, at[2] = {to, from};
-        for (int k = (int)rank - 1; k >= 0; k--) {
-            int64_t index = (int64_t)(rest % (uint64_t)extents[k]);
-            at[0] += (uint64_t)(index * strides[0][k]);
-            at[1] += (uint64_t)(index * strides[1][k]);
-            rest /= (uint64_t)extents[k];
-        }
-        EXPECT(at[0] % copied_words == 0 && at[1] % copied_words == 0 && !rest);
-        memcpy((void *)(uintptr_t)at[0], (const void *)(uintptr_t)at[1], copied_words);
+    copied_words = a.words;
+    has_turned = strcmp(l->kernel, "turn") == 0;
+    if (has_turned) {
+        EXPECT(a.rank >= 2);
+        uint64_t tiles = 1;
+        for (uint32_t k = 0; k < a.rank; k++)
+            tiles *= (uint64_t)(k < 2 ? (a.extents[k] + TILE - 1) / TILE : a.extents[k]);
+        EXPECT(blocks == tiles);
+        for (uint64_t block = 0; block < blocks; block++)
+            copy_tile(&a, block);
+        return;
     }
+    EXPECT(strcmp(l->kernel, "copy") == 0 && a.rank >= 1 && blocks == (a.count + 255) / 256);
+    while (moved < a.count)
+        copy_word(&a, moved++);
 }
 
 // ---- tensors --------------------------------------------------------------------------------------------------------
@@ -189,6 +246,45 @@ RIG_TEST(any_tensors)
     EXPECT(fake_cuda_live("memory") == 0);
 }
 
+// Two long axes and a short one, in any order in memory.
+static placed random_long_tensor(int bits, const int64_t *shape)
+{
+    int64_t strides[3], step = bits > 32 || rand() % 4 ? 1 : 2;
+    int first = rand() % 3, second = (first + 1 + rand() % 2) % 3, order[] = {first, second, 3 - first - second};
+    for (int i = 0; i < 3; i++) {
+        strides[order[i]] = step;
+        step = step * shape[order[i]] + (i || rand() % 2 ? 0 : rand() % 3);
+    }
+    return place(bits, 3, shape, strides, rand() % 2 ? 0 : rand() % 33);
+}
+
+RIG_TEST(long_tensors)
+{
+    int turned = 0;
+    srand(11);
+    fake_cuda_on_launch(run, NULL);
+    for (int round = 0; round < 100; round++) {
+        int bits = 8 << rand() % 4, place_of_short = rand() % 3;
+        int64_t shape[3];
+        for (int i = 0; i < 3; i++)
+            shape[i] = i == place_of_short ? 1 + rand() % 2 : 14 + rand() % 25;
+        placed x = random_long_tensor(bits, shape), out = random_long_tensor(bits, shape);
+        const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
+        hdsrt_joined j[2];
+        has_turned = false;
+        EXPECT(choose(tensors, j, NULL) == HDSRT_OK);
+        turned += has_turned;
+        holds(&j[0], &x.tensor);
+        if (j[1].copy)
+            returns(j, &out, tensors);
+        else
+            EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
+        remove_placed(&x);
+        remove_placed(&out);
+    }
+    EXPECT(turned > 20 && turned < 80 && fake_cuda_live("memory") == 0);
+}
+
 RIG_TEST(sixteen_axes)
 {
     int64_t shape[HDSRT_MOST_AXES], strides[HDSRT_MOST_AXES];
@@ -237,6 +333,33 @@ RIG_TEST(moves_wide_words)
     EXPECT(words_of(place(128, 2, shape, (int64_t[]){1, 4}, 8)) == 8); // elements that lie askew
     EXPECT(words_of(place(32, 2, shape, (int64_t[]){32, 1}, 4)) == 0); // one piece is the driver's
     EXPECT(words_of(place(32, 2, shape, (int64_t[]){32, 1}, 3)) == 0);
+    EXPECT(fake_cuda_live("memory") == 0);
+}
+
+static bool turns(placed x)
+{
+    has_turned = false;
+    words_of(x);
+    return has_turned;
+}
+
+// Where neighbours are read and where they are written there are enough of them.
+RIG_TEST(turns_what_is_long_enough)
+{
+    int64_t matrix[] = {20, 16}, narrow[] = {20, 15}, flat[] = {15, 20}, cube[] = {16, 3, 17};
+    fake_cuda_on_launch(run, NULL);
+    EXPECT(turns(place(32, 2, matrix, (int64_t[]){1, 20}, 0)));
+    EXPECT(turns(place(128, 2, matrix, (int64_t[]){1, 20}, 0)) && copied_words == 16);
+    EXPECT(turns(place(16, 2, matrix, (int64_t[]){2, 41}, 0))); // neighbours with gaps
+    EXPECT(!turns(place(32, 2, narrow, (int64_t[]){1, 20}, 0)));
+    EXPECT(!turns(place(32, 2, flat, (int64_t[]){1, 20}, 0)));
+    EXPECT(!turns(place(32, 2, matrix, (int64_t[]){16, 1}, 8))); // rows that begin askew
+    EXPECT(!turns(place(32, 2, matrix, (int64_t[]){1, 0}, 0)));  // columns of one element
+    EXPECT(!turns(place(32, 2, matrix, (int64_t[]){0, 2}, 0)));  // one row
+    EXPECT(turns(place(64, 3, cube, (int64_t[]){1, 272, 16}, 0)));
+    EXPECT(turns(place(64, 3, cube, (int64_t[]){3, 1, 48}, 0)));    // the nearest axis is too short
+    EXPECT(!turns(place(64, 3, cube, (int64_t[]){51, 1, 3}, 0)));   // channels
+    EXPECT(!turns(place(64, 3, cube, (int64_t[]){17, 272, 1}, 0))); // rows stay rows
     EXPECT(fake_cuda_live("memory") == 0);
 }
 
@@ -420,8 +543,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_tensors),
+        cmocka_unit_test(long_tensors),
         cmocka_unit_test(sixteen_axes),
         cmocka_unit_test(moves_wide_words),
+        cmocka_unit_test(turns_what_is_long_enough),
         cmocka_unit_test(plain_ones_cost_nothing),
         cmocka_unit_test(a_result_of_nothing),
         cmocka_unit_test(columns_of_one_matrix),
