@@ -127,7 +127,10 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
     captures->from = tx->func;
     captures->from_block = tx->block;
     tc_builder k;
+    int64_t steps_here = tx->steps;
+    tx->steps = 0; // a kernel has the budget of an entry
     ir_func *kernel = tc_build_kernel(tx, f, scope, bound, NULL, captures, IR_KERNEL, &k, args->span);
+    tx->steps = steps_here;
     if (!kernel)
         return tc_poison();
     kernel->is_public = kernel->is_launched = true;
