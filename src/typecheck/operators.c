@@ -448,8 +448,7 @@ static void write_params(writer *w)
 static bool write_launch(writer *w)
 {
     bool any = false;
-    str_adds(&w->out, "    attrs.func_kind = 'public'\n    the_operator.launch");
-    str_adds(&w->out, w->is_strided ? "_strided(" : "(");
+    str_adds(&w->out, "    attrs.func_kind = 'public'\n    the_operator.launch(");
     for (size_t i = 0; i < w->op->params.len; i++)
         if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
             str_addf(&w->out, "%s%s", separated(&any),
