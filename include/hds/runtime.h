@@ -184,7 +184,7 @@ typedef struct hdsrt_kernel {
 
 enum {
     HDSRT_LARGE_SHARED = 1,     // may ask for more than 48 KiB of dynamic shared memory
-    HDSRT_DEPENDENT_LAUNCH = 2, // may start while the kernel before it in the stream ends (it waits by itself)
+    HDSRT_DEPENDENT_LAUNCH = 2, // its code for sm_90 and newer may start while the kernel before it in the stream ends
 };
 
 // What a kernel promises of a tensor parameter, and what it demands.

@@ -233,12 +233,14 @@ static bool may_be_large(const cu_c_func *f)
 
 static void add_kernel(cu *const *units, int count, const cu_c_func *f, str_buf *out)
 {
-    bool is_large = false, is_dependent = false;
+    bool is_large = false, is_dependent = false, all_wait = true; // the flag is for all code that can wait
     for (int u = 0; u < count; u++) {
         const cu_c_func *g = cu_c_func_named(units[u], f->name);
         is_large |= g && may_be_large(g);
         is_dependent |= g && g->func->dependent_launch;
+        all_wait &= !g || g->func->dependent_launch || units[u]->m->arch->major < 9;
     }
+    is_dependent &= all_wait;
     str_addf(out, "static hdsrt_kernel hds_kernel_%s = {\n    .library = &hds_library,\n    .symbol = \"%s\",\n"
                   "    .name = \"%s\",\n", f->name, f->kernel->symbol, f->name);
     if (is_large || is_dependent)

@@ -149,7 +149,10 @@ static hdsrt_status prepare(const hdsrt_driver *cuda, hdsrt_kernel *k, int devic
         status = find_function(cuda, k, p);
     if (!status)
         status = find_limits(cuda, k, device, p);
-    p->is_dependent = k->flags & HDSRT_DEPENDENT_LAUNCH && p->capability >= 90;
+    // Code for what is older waits for nobody, on whatever GPU it runs.
+    int variant = choose(k->library, p->capability);
+    bool waits = variant >= 0 && (k->library->archs[variant] & ~HDSRT_ARCH_ONLY) >= 90;
+    p->is_dependent = k->flags & HDSRT_DEPENDENT_LAUNCH && waits;
     return status;
 }
 

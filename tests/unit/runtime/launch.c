@@ -200,6 +200,18 @@ RIG_TEST(dependent_launches)
     rig_unload(&r);
 }
 
+// A GPU of sm_100 runs the PTX for sm_80, where the kernel does not wait.
+RIG_TEST(older_code_is_not_dependent)
+{
+    static const uint16_t archs[] = {80, 90 | HDSRT_ARCH_ONLY};
+    rig r;
+    rig_make(&r, archs, 2, 0);
+    r.saxpy.flags = HDSRT_DEPENDENT_LAUNCH;
+    fake_cuda_arch(0, 100);
+    EXPECT(rig_saxpy(&r, &rig_small, NULL) == HDSRT_OK && last().arch == 80 && !last().is_dependent);
+    rig_unload(&r);
+}
+
 RIG_TEST(before_sm_90)
 {
     rig r;
@@ -245,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_cluster_that_is_compiled_in),
         cmocka_unit_test(a_large_cluster_that_is_compiled_in),
         cmocka_unit_test(dependent_launches),
+        cmocka_unit_test(older_code_is_not_dependent),
         cmocka_unit_test(before_sm_90),
         cmocka_unit_test(kernels_that_are_not_there),
     };
