@@ -142,6 +142,15 @@ static hdsrt_status find_limits(const hdsrt_driver *cuda, const hdsrt_kernel *k,
                              "asking for %d bytes of shared memory for '%s'", (int)p->dynamic_smem, k->name);
 }
 
+// Whether a kernel that says so is launched before the one ahead of it has ended. Code for what is older than sm_90 waits
+// for nobody, on whatever GPU it runs; drivers before CUDA 12.3 have no such launches in graphs.
+static bool may_overlap(const hdsrt_driver *cuda, const hdsrt_kernel *k, int capability)
+{
+    int version = 0, variant = choose(k->library, capability);
+    bool waits = variant >= 0 && (k->library->archs[variant] & ~HDSRT_ARCH_ONLY) >= 90;
+    return k->flags & HDSRT_DEPENDENT_LAUNCH && waits && !cuda->version(&version) && version >= 12030;
+}
+
 static hdsrt_status prepare(const hdsrt_driver *cuda, hdsrt_kernel *k, int device, hdsrt_prepared *p)
 {
     hdsrt_status status = hdsrt_device_capability(cuda, device, &p->capability);
@@ -149,10 +158,7 @@ static hdsrt_status prepare(const hdsrt_driver *cuda, hdsrt_kernel *k, int devic
         status = find_function(cuda, k, p);
     if (!status)
         status = find_limits(cuda, k, device, p);
-    // Code for what is older waits for nobody, on whatever GPU it runs.
-    int variant = choose(k->library, p->capability);
-    bool waits = variant >= 0 && (k->library->archs[variant] & ~HDSRT_ARCH_ONLY) >= 90;
-    p->is_dependent = k->flags & HDSRT_DEPENDENT_LAUNCH && waits;
+    p->is_dependent = may_overlap(cuda, k, p->capability);
     return status;
 }
 

@@ -212,6 +212,16 @@ RIG_TEST(older_code_is_not_dependent)
     rig_unload(&r);
 }
 
+RIG_TEST(older_drivers_have_no_dependent_launches)
+{
+    rig r;
+    rig_usual(&r);
+    r.saxpy.flags = HDSRT_DEPENDENT_LAUNCH;
+    fake_cuda_version(12020);
+    EXPECT(rig_saxpy(&r, &rig_small, NULL) == HDSRT_OK && !last().is_extended && !last().is_dependent);
+    rig_unload(&r);
+}
+
 RIG_TEST(before_sm_90)
 {
     rig r;
@@ -258,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_large_cluster_that_is_compiled_in),
         cmocka_unit_test(dependent_launches),
         cmocka_unit_test(older_code_is_not_dependent),
+        cmocka_unit_test(older_drivers_have_no_dependent_launches),
         cmocka_unit_test(before_sm_90),
         cmocka_unit_test(kernels_that_are_not_there),
     };
