@@ -203,6 +203,17 @@ static void returns(hdsrt_joined *j, placed *out, const hdsrt_tensor *const tens
     EXPECT(memcmp(before, out->memory, ROOM) == 0);
 }
 
+// The end of a call that chose j for x and out: what was copied goes back; then both tensors go.
+static void finish(hdsrt_joined *j, placed *x, placed *out, const hdsrt_tensor *const tensors[2])
+{
+    if (j[1].copy)
+        returns(j, out, tensors);
+    else
+        EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
+    remove_placed(x);
+    remove_placed(out);
+}
+
 // Axes in any order in memory, with gaps, from any byte on; [is_repeated]: some with the stride 0.
 static placed random_tensor(int bits, int ndim, const int64_t *shape, bool is_repeated)
 {
@@ -236,12 +247,7 @@ RIG_TEST(any_tensors)
         EXPECT(choose(tensors, j, NULL) == HDSRT_OK);
         holds(&j[0], &x.tensor);
         EXPECT(j[1].tensor.ndim == 1 && (uintptr_t)j[1].tensor.data % 16 == 0);
-        if (j[1].copy)
-            returns(j, &out, tensors);
-        else
-            EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
-        remove_placed(&x);
-        remove_placed(&out);
+        finish(j, &x, &out, tensors);
     }
     EXPECT(fake_cuda_live("memory") == 0);
 }
@@ -275,12 +281,7 @@ RIG_TEST(long_tensors)
         EXPECT(choose(tensors, j, NULL) == HDSRT_OK);
         turned += has_turned;
         holds(&j[0], &x.tensor);
-        if (j[1].copy)
-            returns(j, &out, tensors);
-        else
-            EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
-        remove_placed(&x);
-        remove_placed(&out);
+        finish(j, &x, &out, tensors);
     }
     EXPECT(turned > 20 && turned < 80 && fake_cuda_live("memory") == 0);
 }
