@@ -1,7 +1,8 @@
 // Does      drops what has no effect: statements after a jump, branches that are never taken, empty ones, scopes nobody
 //           leaves, unused variables and tensors with the writes to them, then functions, instructions and globals that
 //           nothing public needs.
-// Needs     nothing. A private function that no kept function calls goes: tests mark theirs 'public'.
+// Needs     nothing. A private function that no kept function calls goes, and a kernel made for a launch that none makes:
+//           tests mark theirs 'public'.
 // Gives     a smaller module, the same behaviour. ASSUME stays (unless it says nothing); WHILE stays: it may wait.
 // Why here  last: lowering and simplifying leave the names behind that their results no longer use.
 //
@@ -317,7 +318,7 @@ static void drop_funcs(cleaner *c)
     size_t count = m->funcs.len, kept = 0;
     for (size_t i = count; i-- > 0;) {
         ir_func *f = m->funcs.at[i];
-        if (f->is_public || c->called[f->id])
+        if ((f->is_public && !f->is_launched) || c->called[f->id])
             clean_func(c, f);
         else
             m->funcs.at[i] = NULL;
