@@ -324,7 +324,7 @@ struct ir_func {
     bool is_strided;       // such an entry for tensors with any strides, whose extents all are those of the result
     ir_func_kind kind;
     bool is_public;        // an entry of the output
-    bool is_launched;      // a kernel made for one launch in a host function: in the output if it is launched, but no entry for C (not in the text)
+    bool is_launched;      // a kernel made for a launch in a host function, which it goes with: no entry for C (not in the text)
     src_span span;
     VEC(ir_var *) params;
     VEC(ir_var *) maps;    // kernels: tensor maps, passed behind the parameters; launches do not name them
