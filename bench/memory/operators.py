@@ -339,7 +339,8 @@ def cases(operators=None, shapes=None, dtypes=("f16", "f32")):
     for name, operator in OPERATORS.items():
         if operators and name not in operators:
             continue
-        more = [s for s in map(extents, shapes or []) if operator.shapes == MATRICES and len(s) == 2 and s not in MATRICES]
+        takes_any = operator.shapes in (MATRICES, SORTED)
+        more = [s for s in map(extents, shapes or []) if takes_any and len(s) == 2 and s not in operator.shapes]
         found += [Case(name, shape, dtype) for shape in (*operator.shapes, *more) for dtype in dtypes]
     return [c for c in found if not shapes or c.label in shapes]
 
