@@ -412,6 +412,39 @@ static tc_value eval_dict(tc *tx, const ast_dict *e)
     return r;
 }
 
+static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_value into);
+
+// One turn of the loop of that clause.
+static bool comprehend_item(tc *tx, const ast_comprehension *e, size_t clause, tc_value item, tc_value into)
+{
+    const ast_comp_for *c = &e->clauses.at[clause];
+    if (!tc_step(tx, e->node.span) || !tc_take_turn(tx, c->target, item, c->target->span))
+        return false;
+    bool keep = true;
+    for (size_t k = 0; k < c->conditions.len && keep; k++) {
+        tc_value v = tc_eval(tx, c->conditions.at[k]);
+        if (tc_is_poison(v))
+            return false;
+        if (!tc_truth(v, &keep)) {
+            tc_error(tx, HDS0136, c->conditions.at[k]->span, tc_describe(tx, v));
+            return false;
+        }
+    }
+    return !keep || comprehend(tx, e, clause + 1, into);
+}
+
+// Number by number: an attempt that ends at the first one has not made a list of the others.
+static bool comprehend_range(tc *tx, const ast_comprehension *e, size_t clause, const tc_range *r, tc_value into)
+{
+    tc_int at = r->start;
+    for (tc_int n = tc_range_len(r); n > 0; n--) {
+        if (!comprehend_item(tx, e, clause, tc_of_int(at), into))
+            return false;
+        at += n > 1 ? r->step : 0;
+    }
+    return true;
+}
+
 static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_value into)
 {
     if (clause == e->clauses.len) {
@@ -439,26 +472,15 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
         return true;
     }
     const ast_comp_for *c = &e->clauses.at[clause];
-    tc_list items = {0};
     tc_value iterable = tc_eval(tx, c->iterable);
+    if (iterable.kind == TC_RANGE && !iterable.range->bounds[0])
+        return comprehend_range(tx, e, clause, iterable.range, into);
+    tc_list items = {0};
     if (tc_is_poison(iterable) || !tc_iterate(tx, iterable, c->iterable->span, &items))
         return false;
-    for (size_t i = 0; i < items.len; i++) {
-        if (!tc_step(tx, e->node.span) || !tc_take_turn(tx, c->target, items.at[i], c->target->span))
+    for (size_t i = 0; i < items.len; i++)
+        if (!comprehend_item(tx, e, clause, items.at[i], into))
             return false;
-        bool keep = true;
-        for (size_t k = 0; k < c->conditions.len && keep; k++) {
-            tc_value v = tc_eval(tx, c->conditions.at[k]);
-            if (tc_is_poison(v))
-                return false;
-            if (!tc_truth(v, &keep)) {
-                tc_error(tx, HDS0136, c->conditions.at[k]->span, tc_describe(tx, v));
-                return false;
-            }
-        }
-        if (keep && !comprehend(tx, e, clause + 1, into))
-            return false;
-    }
     return true;
 }
 
