@@ -100,6 +100,19 @@ static const ir_type *declared_type(cu *cx, const ir_var *v)
     return reads_only ? ir_const_of(cx->m, v->type) : v->type;
 }
 
+// Whether a variable of a C function stands for memory that may be of a parameter that is only read.
+static bool is_view(const cu *cx, const ir_stmt *s)
+{
+    bool is_address = s->var->type->kind == IR_TENSOR || s->var->type->kind == IR_POINTER;
+    return cx->c && cx->in_host && is_address && s->value->op != IR_OP_CALL;
+}
+
+// Its value without the const that a parameter has, which C compilers would warn of.
+static const char *viewed(cu *cx, const ir_stmt *s)
+{
+    return arena_printf(cx->a, "(%s)%s", cu_type(cx, s->var->type), cu_at(cx, s->value, CU_UNARY));
+}
+
 static void declare(cu *cx, const ir_stmt *s)
 {
     const ir_var *v = s->var;
@@ -112,7 +125,7 @@ static void declare(cu *cx, const ir_stmt *s)
         return;
     }
     // The value may read an outer variable of the same name.
-    const char *value = s->value ? cu_as(cx, s->value, v->type) : NULL;
+    const char *value = !s->value ? NULL : is_view(cx, s) ? viewed(cx, s) : cu_as(cx, s->value, v->type);
     const char *name = cu_declare(cx, v);
     const char *note = v->type->kind == IR_TENSOR ? arena_printf(cx->a, "  // %s", cu_shape_comment(cx, v)) : "";
     const char *what = cu_declarator(cx, declared_type(cx, v), name);
