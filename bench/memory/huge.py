@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks operators on tensors of more than 2^32 elements: rows of the beginning, of the end and around 2^31 and 2^32 are compared with
-PyTorch in f32, and so are whole results that have no more than one element for each row or column. Reductions of 2^31 elements and
-more to few numbers are compared with f64, and integers exactly.
+PyTorch in f32, and so are whole results that have few elements for each row or column. Reductions of 2^31 elements and more to few
+numbers are compared with f64, and integers exactly, and so are moves.
 
     bench/memory/huge.py --library ours.so huge.so --runtime libhdsrt.so
 
@@ -148,6 +148,29 @@ def check_layer_norm(checks, x, y):
         checks.compare(f"layer_norm_of_two_f16, rows from {first}", y[first:first + count], expected)
 
 
+def check_moves(checks, x, y, generator):
+    """Elements are the same."""
+    torch, flat = checks.torch, y.view(-1)
+    exactly = dict(rtol=0, atol=0)
+    y.fill_(float("nan"))
+    checks.call("one_above_the_other_f16", x[:M // 2], x[M // 2:], y)
+    for first, count in parts():
+        checks.compare(f"one_above_the_other_f16, rows from {first}", y[first:first + count], x[first:first + count], **exactly)
+    y.fill_(float("nan"))
+    checks.call("rolled_f16", x, y)
+    for first, count in parts():
+        begin = first * N
+        places = (torch.arange(begin, begin + count * N, device="cuda") - 12345) % x.numel()
+        checks.compare(f"rolled_f16, from {begin}", flat[begin:begin + count * N], x.view(-1)[places], **exactly)
+    at = torch.randint(x.numel(), (1_000_003,), device="cuda", generator=generator)
+    taken = torch.empty(at.shape, dtype=x.dtype, device="cuda")
+    checks.call("taken_f16", x, at, taken)
+    checks.compare("taken_f16", taken, x.view(-1)[at], **exactly)
+    few = torch.empty(M, 8, dtype=x.dtype, device="cuda")
+    checks.call("first_eight_f16", x, few)
+    checks.compare("first_eight_f16", few, torch.cat([x[i:i + 65536].topk(8).values for i in range(0, M, 65536)]), **exactly)
+
+
 def check_rows(checks, x, y, generator):
     """Operators along rows of x, and along columns; y is memory for as many elements."""
     torch, call, compare = checks.torch, checks.call, checks.compare
@@ -196,6 +219,7 @@ def main():
     y = torch.empty_like(x)
     checks = Checks(torch, Libraries(args.library, args.runtime))
     check_rows(checks, x, y, generator)
+    check_moves(checks, x, y, generator)
     check_layer_norm(checks, x, y)
     del y
     check_conditions(checks, x)
