@@ -47,6 +47,9 @@ int main(void)
     expect(place(x, number, 32767, 65536, NULL) == HDSRT_OK && have_extent(2, "long_rows", 32767, 4), "2 ** 31 - 2 ** 16 elements");
     expect(place(x, number, 32769, 65536, NULL) == HDSRT_OK && have_extent(2, "long_rows", 32769, 8), "2 ** 31 + 2 ** 16 elements");
     expect(place(x, number, 65537, 65536, NULL) == HDSRT_OK && have_extent(2, "long_rows", 65537, 8), "2 ** 32 + 2 ** 16 elements");
+    const int64_t far = (INT64_C(1) << 32) + 123456;
+    expect(vector_place(x, number, far, NULL) == HDSRT_OK && have_extent(2, "long_rows", far, 8), "an extent of 64 bits");
+    expect(vector_place(x, number, 16777216, NULL) == HDSRT_OK && have_extent(2, "long_rows", 16777216, 4), "a smaller one");
     expect(short_place(x, short_number, 32767, 65536, NULL) == HDSRT_OK && have_extent(2, "long_rows", 32767, 4), "a number of 32 bits");
     expect(short_place(x, short_number, 65537, 65536, NULL) == HDSRT_ASSERTION && fake_cuda_launches() == 0, "one that is too long");
     expect(strstr(hdsrt_last_error(), "is stored in 64 bits") != NULL, "the message says the rule");
