@@ -1,20 +1,10 @@
 // Calls what many_elements.hds became, on the double of the CUDA driver: which kernels are launched follows from the number
 // of elements that are reduced.
-#include <stdio.h>
 #include <string.h>
 
+#include "expect.h"
 #include "fake_cuda.h"
 #include "many_elements.h"
-
-static int failures;
-
-static void expect(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "not so: %s (%s)\n", what, hdsrt_last_error());
-    failures++;
-}
 
 // A parameter of so many bytes has that value.
 static bool has_parameter(const fake_cuda_launch *launch, int64_t value, size_t bytes)

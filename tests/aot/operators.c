@@ -1,21 +1,11 @@
 // The operators of operators.hds called from C: one function for all types and numbers of axes.
-#include <stdio.h>
 #include <string.h>
 
+#include "expect.h"
 #include "fake_cuda.h"
 #include "operators.h"
 
 int cuStreamCreate(void **stream, unsigned flags);
-
-static int failures;
-
-static void expect(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "not so: %s (%s)\n", what, hdsrt_last_error());
-    failures++;
-}
 
 static hdsrt_tensor tensor(int bits, int ndim, int64_t *shape, int64_t *strides)
 {
