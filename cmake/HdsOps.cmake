@@ -15,5 +15,7 @@ endif()
 option(HDS_OPS "Build libhdsops, the library of operators (needs NVRTC)" ${default})
 set(HDS_OPS_ARCHS "sm_80,sm_90a" CACHE STRING "What libhdsops is compiled for, besides Hopper's own kernels; sm_80 runs on sm_86 and sm_89")
 set(HDS_OPS_FP8_ARCHS "sm_89,sm_90a" CACHE STRING "The same of its products of fp8")
-set(HDS_OPS_FILES "activation;arithmetic;comparison;functions;indexing;layout;loss;norm;pooling;quantize;reduction;scan;softmax;sort"
+set(ops_files activation arithmetic comparison creation functions indexing layout loss norm pooling quantize random reduction resize
+    scan softmax sort)
+set(HDS_OPS_FILES "${ops_files}"
     CACHE STRING "The files of ops/ whose operators libhdsops has; all of them take some minutes")

@@ -286,7 +286,29 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-// Links within a page: GitHub's rule for headings, of which these have letters, digits and underscores.
+// How many operators before number [k] of file [i] have its name.
+static int number_of_name(const listing *l, size_t i, size_t k)
+{
+    const char *name = l->at[i].list.at[k]->name;
+    int count = 0;
+    for (size_t file = 0; file <= i; file++)
+        for (size_t j = 0; j < (file < i ? l->at[file].list.len : k); j++)
+            count += strcmp(l->at[file].list.at[j]->name, name) == 0;
+    return count;
+}
+
+static void add_link(const listing *l, size_t i, size_t k, str_buf *out)
+{
+    const char *name = l->at[i].list.at[k]->name;
+    int number = number_of_name(l, i, k);
+    str_addf(out, "%s [%s](#%s", k ? "," : "", name, name);
+    if (number)
+        str_addf(out, "-%d", number);
+    str_addc(out, ')');
+}
+
+// Links within a page: GitHub's rule for headings, of which these have letters, digits and underscores; "-1", "-2" for those that
+// are there already.
 static void add_markdown(const listing *l, str_buf *out)
 {
     str_adds(out, "# Operators\n\nMade by `hdsc ops --markdown` from the docstrings in the files. ");
@@ -295,7 +317,7 @@ static void add_markdown(const listing *l, str_buf *out)
         const char *base = base_name(l->at[i].path);
         str_addf(out, "* [%s](#%.*shds):", base, (int)strcspn(base, "."), base);
         for (size_t k = 0; k < l->at[i].list.len; k++)
-            str_addf(out, "%s [%s](#%s)", k ? "," : "", l->at[i].list.at[k]->name, l->at[i].list.at[k]->name);
+            add_link(l, i, k, out);
         str_addc(out, '\n');
     }
     for (size_t i = 0; i < l->len; i++) {

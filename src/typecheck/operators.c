@@ -401,6 +401,16 @@ static void write_stride_params(writer *w, const char *name, bool *any)
         str_addf(&w->out, "%s%s_%d: at_least(0, i64)", separated(any), name, i);
 }
 
+// Whether tensors have no axes but those of variadic parameters, which are one each or have strides: then an axis may be all
+// there is of a tensor, and has 2 ** 31 elements and more.
+static bool is_alone(const writer *w)
+{
+    bool alone = w->op->sizes.len == 0;
+    for (size_t i = 0; i < w->op->joined.len; i++)
+        alone &= w->is_strided || w->ranks[i] == 1;
+    return alone;
+}
+
 static void write_type_params(writer *w)
 {
     bool any = false;
@@ -410,7 +420,7 @@ static void write_type_params(writer *w)
             str_addf(&w->out, "%s%s: dtype", separated(&any), w->op->types.at[i].name);
     for (size_t i = 0; i < w->op->joined.len; i++)
         for (int k = 0; k < w->ranks[i]; k++)
-            str_addf(&w->out, "%s%s: at_least(0)", separated(&any), axis_name(w, i, k));
+            str_addf(&w->out, "%s%s: %s", separated(&any), axis_name(w, i, k), is_alone(w) ? "at_least(0, i64)" : "at_least(0)");
     for (size_t i = 0; i < w->op->sizes.len; i++)
         str_addf(&w->out, "%s%s", separated(&any), type_in_entry(w, w->op->sizes.at[i]));
     for (size_t i = 0; w->is_strided && i < w->op->params.len; i++)
@@ -742,7 +752,7 @@ void tc_name_operator(ir_func *func, const tc_function *f)
         return;
     func->operator = f->operator->name;
     func->operator_types = f->operator_types;
-    func->title = NULL;
+    func->title = func->name;
     func->is_strided = f->is_strided;
     mark_results(func, f->operator->results.len);
     for (size_t i = 0; !f->is_strided && i < func->params.len; i++)
