@@ -24,21 +24,10 @@
 #include "hds/operators/random.h"
 #include "hds/operators/resize.h"
 #include "hds/operators/resize_nhwc.h"
+#include "holds.h"
 
 enum { INT = 0, FLOAT = 2, BOOL = 6, AXES = 5 };
 
-static int failures, checks;
-
-#define HOLDS(condition, ...)                                                                                          \
-    do {                                                                                                               \
-        checks++;                                                                                                      \
-        if (!(condition)) {                                                                                            \
-            printf("line %d: %s, ", __LINE__, #condition);                                                             \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("; last error: %s\n", hdsrt_last_error());                                                          \
-            failures++;                                                                                                \
-        }                                                                                                              \
-    } while (0)
 #define WORKS(call) HOLDS((call) == HDSRT_OK, "failed")
 
 // ---- tensors --------------------------------------------------------------------------------------------------------

@@ -11,25 +11,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "holds.h"
 #include "reduction.h"
 #include "softmax.h"
 #include "sort.h"
 
 enum { AXES = 4, MARGIN = 64 };
 enum { INT = 0, FLOAT = 2 };
-
-static int failures, checks;
-
-#define HOLDS(condition, ...)                                                                                          \
-    do {                                                                                                               \
-        checks++;                                                                                                      \
-        if (!(condition)) {                                                                                            \
-            printf("line %d: %s, ", __LINE__, #condition);                                                             \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("; last error: %s\n", hdsrt_last_error());                                                          \
-            failures++;                                                                                                \
-        }                                                                                                              \
-    } while (0)
 
 // ---- tensors --------------------------------------------------------------------------------------------------------
 

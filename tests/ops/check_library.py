@@ -1,0 +1,34 @@
+"""docs/ops.md has a row for each header of libhdsops' operators, and for no other. Usage: check_library.py"""
+
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from compiler import TOP, finish  # noqa: E402
+
+
+def made():
+    """The headers, by the parts of the files that src/ops/CMakeLists.txt compiles."""
+    files = re.search(r"set\(ops_files ([^)]*)\)", (TOP / "cmake/HdsOps.cmake").read_text(encoding="utf-8"))
+    text = (TOP / "src/ops/CMakeLists.txt").read_text(encoding="utf-8")
+    parts = {name: words.split() for name, words in re.findall(r"set\(parts_(\w+) ([^)]*)\)", text)}
+    return {part for name in files[1].split() for part in parts.get(name, [name])}
+
+
+def documented():
+    table = (TOP / "docs/ops.md").read_text(encoding="utf-8").split("| `hds/operators/….h` |")[1].split("\n\n")[0]
+    rows = [row.split("|")[1] for row in table.splitlines()[2:]]
+    return [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+
+
+def main():
+    headers, rows = made(), documented()
+    problems = [f"docs/ops.md has no row for hds/operators/{name}.h\n" for name in sorted(headers - set(rows))]
+    problems += [f"docs/ops.md has a row for hds/operators/{name}.h, which is not made\n" for name in sorted(set(rows) - headers)]
+    problems += [f"docs/ops.md has {name} more than once\n" for name in sorted({n for n in rows if rows.count(n) > 1})]
+    sys.exit(finish(problems, max(len(headers) - len(problems), 0)))
+
+
+if __name__ == "__main__":
+    main()
