@@ -277,7 +277,8 @@ static tc_operator *describe(tc *tx, const tc_binding *b)
         return NULL;
     tc_operator *o = ARENA_NEW(tx->arena, tc_operator);
     *o = (tc_operator){.name = b->name->text, .doc = f->decl->doc, .span = f->decl->name_span};
-    const tc_value *element = field(tx, v, "element");
+    const tc_value *element = field(tx, v, "element"), *counts = field(tx, v, "counts");
+    o->is_far = counts && counts->kind == TC_TYPE && counts->type->kind == IR_SCALAR && counts->type->scalar == DT_I64;
     if (element && element->kind == TC_FUNCTION)
         describe_by_element(tx, o, v, f);
     else
@@ -401,14 +402,14 @@ static void write_stride_params(writer *w, const char *name, bool *any)
         str_addf(&w->out, "%s%s_%d: at_least(0, i64)", separated(any), name, i);
 }
 
-// Whether tensors have no axes but those of variadic parameters, which are one each or have strides: then an axis may be all
-// there is of a tensor, and has 2 ** 31 elements and more.
-static bool is_alone(const writer *w)
+// The bound of axes that stand for any number of them. Where tensors have no others, one may be all there is of a tensor, and has
+// 2 ** 31 elements and more if the operator's kernels do with them.
+static const char *axis_bound(const writer *w)
 {
-    bool alone = w->op->sizes.len == 0;
+    bool is_far = w->op->is_far && w->op->sizes.len == 0;
     for (size_t i = 0; i < w->op->joined.len; i++)
-        alone &= w->is_strided || w->ranks[i] == 1;
-    return alone;
+        is_far &= w->is_strided || (w->ranks[i] == 1 && !w->is_given[i]);
+    return is_far ? "at_least(0, i64)" : "at_least(0)";
 }
 
 static void write_type_params(writer *w)
@@ -420,7 +421,7 @@ static void write_type_params(writer *w)
             str_addf(&w->out, "%s%s: dtype", separated(&any), w->op->types.at[i].name);
     for (size_t i = 0; i < w->op->joined.len; i++)
         for (int k = 0; k < w->ranks[i]; k++)
-            str_addf(&w->out, "%s%s: %s", separated(&any), axis_name(w, i, k), is_alone(w) ? "at_least(0, i64)" : "at_least(0)");
+            str_addf(&w->out, "%s%s: %s", separated(&any), axis_name(w, i, k), axis_bound(w));
     for (size_t i = 0; i < w->op->sizes.len; i++)
         str_addf(&w->out, "%s%s", separated(&any), type_in_entry(w, w->op->sizes.at[i]));
     for (size_t i = 0; w->is_strided && i < w->op->params.len; i++)

@@ -103,6 +103,7 @@ typedef struct tc_operator {
     VEC(tc_operator_param) params;
     VEC(const char *) results; // their types
     bool is_by_element;        // all operands meet, element by element
+    bool is_far;               // its kernels do with axes of 2 ** 31 elements and more
     const char *why_not;       // why it is no entry: "it takes any number of operands"; NULL: it is one
     VEC(const char *) joined_axes; // of each of [joined]: the axis of an entry that stands for any number of them
 } tc_operator;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "hds/operators/activation.h"
@@ -53,8 +54,9 @@ static void parts_are_inside(void **state)
     MAKE(x, FLOAT, 32, 4, 100);
     MAKE(y, FLOAT, 32, 4, 10);
     assert_int_equal(launched(hds_narrow(&x.t, &y.t, 90, NULL)), 1);
+    assert_int_equal(launched(hds_narrow(&x.t, &y.t, INT64_MAX, NULL)), -1);
     assert_int_equal(launched(hds_narrow(&x.t, &y.t, 91, NULL)), -1);
-    assert_non_null(strstr(hdsrt_last_error(), "'narrow' takes 'start' and 'length' that say a part of the axis"));
+    assert_non_null(strstr(hdsrt_last_error(), "'narrow' takes a part that is inside the axis"));
     MAKE(y, FLOAT, 32, 4, 300);
     assert_int_equal(launched(hds_repeat(&x.t, &y.t, NULL)), 1);
     assert_int_equal(launched(hds_repeat_interleave(&x.t, &y.t, NULL)), 1);
@@ -74,7 +76,7 @@ static void borders_have_modes(void **state)
     assert_int_equal(launched(hds_pad_constant(&x.t, &y.t, -5, 9, 0.5, NULL)), 1);
     assert_int_equal(launched(hds_pad_reflect(&x.t, &y.t, 2, 4, NULL)), 1);
     assert_int_equal(launched(hds_pad_reflect(&x.t, &y.t, 3, 4, NULL)), -1); // takes one away below
-    assert_non_null(strstr(hdsrt_last_error(), "'pad' takes numbers below 0 only as mode 'constant'"));
+    assert_non_null(strstr(hdsrt_last_error(), "'pad' as mode 'reflect' takes away no elements"));
     assert_int_equal(launched(hds_pad_replicate(&x.t, &y.t, 0, 0, NULL)), 1);
     assert_int_equal(launched(hds_pad_circular(&x.t, &y.t, 1, 2, NULL)), 1);
     MAKE(y, FLOAT, 16, 2, 3, 17, 8);
@@ -92,6 +94,8 @@ static void results_are_made(void **state)
     assert_int_equal(launched(hds_linspace(&y.t, 3.0, -2.0, NULL)), -1);
     assert_non_null(strstr(hdsrt_last_error(), "'hds_linspace': there is no code for out of i64"));
     assert_int_equal(launched(hds_randint(&y.t, -4, 9, 1, 0, NULL)), 1);
+    assert_int_equal(launched(hds_randint(&y.t, 9, 9, 1, 0, NULL)), -1);
+    assert_non_null(strstr(hdsrt_last_error(), "'randint' takes 'low' below 'high'"));
     MAKE(y, FLOAT, 16, 30, 20);
     assert_int_equal(launched(hds_eye(&y.t, -3, NULL)), 1);
     assert_int_equal(launched(hds_rand(&y.t, 1, 0, NULL)), 1);
@@ -99,6 +103,7 @@ static void results_are_made(void **state)
     assert_int_equal(launched(hds_randn(&y.t, 1, 0, NULL)), 1);
     assert_int_equal(launched(hds_normal(&y.t, 0.0, 2.0, 1, 0, NULL)), 1);
     assert_int_equal(launched(hds_exponential(&y.t, 2.0, 1, 0, NULL)), 1);
+    assert_int_equal(launched(hds_exponential(&y.t, 0.0, 1, 0, NULL)), -1);
     MAKE(y, FLOAT, 16, 30, 2, 10);
     assert_int_equal(launched(hds_eye(&y.t, 0, NULL)), -1); // of matrices only
 }
@@ -112,6 +117,9 @@ static void elements_are_dropped(void **state)
     MAKE(z, FLOAT, 32, 2, 3, 5, 7);
     assert_int_equal(launched(hds_dropout(&x.t, &y.t, 0.1f, 1, 0, NULL)), 1);
     assert_int_equal(launched(hds_dropout(&x.t, &z.t, 0.1f, 1, 0, NULL)), -1);
+    assert_int_equal(launched(hds_dropout(&x.t, &y.t, 1.5f, 1, 0, NULL)), -1);
+    assert_non_null(strstr(hdsrt_last_error(), "'dropout' takes a probability 'p' of 0 … 1"));
+    assert_int_equal(launched(hds_alpha_dropout(&x.t, &y.t, NAN, 1, 0, NULL)), -1);
     assert_int_equal(launched(hds_alpha_dropout(&x.t, &y.t, 0.1f, 1, 0, NULL)), 1);
     assert_int_equal(launched(hds_feature_dropout(&x.t, &y.t, 0.1f, 1, 0, NULL)), 1);
     assert_int_equal(launched(hds_bernoulli(&x.t, &y.t, 1, 0, NULL)), 1);
@@ -133,6 +141,11 @@ static void images_have_the_size_of_the_result(void **state)
     assert_int_equal(launched(hds_grid_sample(&x.t, &grid.t, &y.t, NULL)), 1);
     MAKE(y, FLOAT, 16, 2, 8, 1, 1);
     assert_true(launched(hds_adaptive_avg_pool2d(&x.t, &y.t, NULL)) >= 1);
+    MAKE(y, FLOAT, 16, 2, 8, 0, 1);
+    assert_int_equal(launched(hds_adaptive_avg_pool2d(&x.t, &y.t, NULL)), -1);
+    assert_non_null(strstr(hdsrt_last_error(), "a result of 'adaptive_avg_pool2d' has elements"));
+    assert_int_equal(launched(hds_adaptive_max_pool2d(&y.t, &x.t, NULL)), -1);
+    assert_non_null(strstr(hdsrt_last_error(), "an image of 'adaptive_max_pool2d' has elements"));
     MAKE(y, FLOAT, 16, 2, 9, 31, 45);
     assert_int_equal(launched(hds_upsample_nearest2d(&x.t, &y.t, NULL)), -1);
     MAKE(x, FLOAT, 16, 2, 16, 20, 8);
@@ -180,6 +193,8 @@ static void tensors_may_be_large(void **state)
     x.t.ndim = y.t.ndim = 1;
     x.shape[0] = y.shape[0] = (int64_t)1 << 33;
     assert_int_equal(launched(hds_relu(&x.t, &y.t, NULL)), 1);
+    assert_int_equal(launched(hds_arange(&x.t, 0.0, 1.0, NULL)), 1);
+    assert_int_equal(launched(hds_linspace(&x.t, 0.0, 1.0, NULL)), 1);
 }
 
 int main(void)
