@@ -27,13 +27,19 @@ void diag_init(diag_context *dx, arena *a, src_map *sources)
 
 // ---- reporting --------------------------------------------------------------------------------------------------
 
-// Whether the same was said before; remembers it if not.
-static bool is_repeated(diag_context *dx, const diag *d)
+static str_buf key_of(diag_context *dx, const diag *d)
 {
     str_buf key;
     str_buf_init(&key, dx->arena);
     str_addf(&key, "%d %u %u ", (int)d->code, d->span.begin, d->span.end);
     str_adds(&key, d->message);
+    return key;
+}
+
+// Whether the same was said before; remembers it if not.
+static bool is_repeated(diag_context *dx, const diag *d)
+{
+    str_buf key = key_of(dx, d);
     if (map_get(&dx->seen, key.at, key.len))
         return true;
     map_put(&dx->seen, key.at, key.len, dx);
@@ -53,6 +59,24 @@ static void record(diag_context *dx, diag *d)
     if (d->severity == DIAG_WARNING)
         dx->shown_warnings++;
     VEC_PUSH(dx->arena, &dx->all, d);
+}
+
+diag_mark diag_here(const diag_context *dx)
+{
+    return (diag_mark){dx->all.len, dx->error_count, dx->warning_count, dx->shown_errors, dx->shown_warnings};
+}
+
+void diag_rewind(diag_context *dx, diag_mark to)
+{
+    for (size_t i = to.count; i < dx->all.len; i++) {
+        str_buf key = key_of(dx, dx->all.at[i]);
+        map_put(&dx->seen, key.at, key.len, NULL);
+    }
+    dx->all.len = to.count;
+    dx->error_count = to.errors;
+    dx->warning_count = to.warnings;
+    dx->shown_errors = to.shown_errors;
+    dx->shown_warnings = to.shown_warnings;
 }
 
 diag *diag_vreport(diag_context *dx, diag_code code, src_span span, va_list args)

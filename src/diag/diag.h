@@ -75,6 +75,13 @@ void diag_note(diag *d, src_span span, const char *format, ...) __attribute__((f
 void diag_help(diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // A change that a tool can make: replace [span] by [text]. An empty span inserts, an empty text deletes.
 void diag_fix(diag *d, src_span span, const char *text);
+// A point to go back to: what was reported since then is forgotten, as if it had never been.
+typedef struct diag_mark {
+    size_t count;
+    int errors, warnings, shown_errors, shown_warnings;
+} diag_mark;
+diag_mark diag_here(const diag_context *dx);
+void diag_rewind(diag_context *dx, diag_mark to);
 // Whether [error_limit] errors are recorded. Further ones are counted and dropped.
 bool diag_too_many(const diag_context *dx);
 // '2 errors, 1 warning' of what is recorded; "" when that is nothing.

@@ -24,6 +24,7 @@ typedef struct src_file {
     uint32_t *line_starts;  // offsets within [text], made on first use
     uint32_t line_count;
     src_span author;  // of a text that the compiler made: what of the author's it was made for; else nowhere
+    bool is_builtin;  // a part of the compiler: what can be said of its code is of no use to the author
 } src_file;
 
 typedef struct src_map {

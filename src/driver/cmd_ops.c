@@ -277,7 +277,8 @@ static void add_list(const listing *l, str_buf *out)
             str_addf(out, "  %-*s %.*s\n", NAME_WIDTH, o->name, (int)summary.len, summary.at);
         }
     }
-    str_addf(out, "\n%d operators; 'hdsc ops NAME' tells more of one\n", count_of(l));
+    int count = count_of(l);
+    str_addf(out, "\n%d operator%s; 'hdsc ops NAME' tells more of one\n", count, count == 1 ? "" : "s");
 }
 
 static const char *base_name(const char *path)

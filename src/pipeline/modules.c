@@ -92,8 +92,10 @@ static src_file *from_table(pl_finder *f, const char *name, const char *folder)
         if (strcmp(e->name, name) != 0)
             continue;
         file = src_add(f->sources, shown, str_of(e->text));
-        if (file)
+        if (file) {
+            file->is_builtin = true;
             remember(f, key, file, true, folder);
+        }
     }
     return file;
 }

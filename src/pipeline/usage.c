@@ -101,10 +101,17 @@ static int64_t spilled_bytes(pl_unit *u, const tool_usage *usage)
     return usage->stack_bytes > arrays ? usage->stack_bytes - arrays : usage->stack_bytes;
 }
 
+// The schedule of a built-in kernel is not the author's to change; --resource-usage has its spills.
+static bool is_builtin(pl_unit *u, const pl_kernel_facts *k)
+{
+    const src_file *file = src_file_at(&u->sources, k->info->func->span.begin);
+    return file && file->is_builtin;
+}
+
 static void warn_of_spills(pl_unit *u, const pl_kernel_facts *k, const tool_usage *usage)
 {
     enum { MANY_BYTES = 64 };
-    if (usage->spill_store_bytes <= 0)
+    if (usage->spill_store_bytes <= 0 || is_builtin(u, k))
         return;
     diag *d = diag_report(&u->diags, HDS0076, k->info->func->span, pl_kernel_title(k),
                           (long long)spilled_bytes(u, usage), u->arch->name);

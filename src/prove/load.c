@@ -91,7 +91,7 @@ static const char *names_of(pl_unit *u)
     for (size_t i = 0; i < u->module->funcs.len; i++) {
         const ir_func *f = u->module->funcs.at[i];
         if (is_entry(f))
-            str_addf(&out, "%s'%s'", out.len ? ", " : "", f->title);
+            str_addf(&out, "%s'%s'", out.len ? ", " : "", f->name);
     }
     return str_text(&out);
 }

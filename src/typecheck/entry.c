@@ -158,6 +158,7 @@ typedef struct entry {
     tc_function *function;
     const char *name;  // that it is bound to; NULL: its own
     src_span where;    // of that name, for notes; nowhere for the function itself
+    bool is_generic;   // instances of it are entries, too
 } entry;
 
 typedef VEC(entry) entry_list;
@@ -184,6 +185,38 @@ static bool check_names(tc *tx)
     return ok;
 }
 
+// Whether the file has a name for an instance of [f], as conv1d_5 = conv1d[5].
+static bool has_named_instance(const tc *tx, const tc_function *f)
+{
+    for (size_t i = 0; i < tx->main->scope->list.len; i++) {
+        const tc_binding *b = tx->main->scope->list.at[i];
+        if (!b->lazy_module && b->value.kind == TC_FUNCTION && b->name->text[0] != '_' &&
+            b->value.function->decl == f->decl && b->value.function->bound_count)
+            return true;
+    }
+    return false;
+}
+
+// A kernel with named instances is an entry itself only if it can be compiled with its sizes open. What is wrong in any case
+// is said of the instances.
+static bool compile_generic(tc *tx, const entry *e)
+{
+    diag_mark before = diag_here(tx->diags);
+    if (!compile_function(tx, e->function, e->name, e->where) && !tx->aborted)
+        diag_rewind(tx->diags, before);
+    return !tx->aborted;
+}
+
+static bool compile_entries(tc *tx, const entry_list *entries)
+{
+    bool ok = true;
+    for (size_t i = 0; i < entries->len && !tx->aborted; i++) {
+        const entry *e = &entries->at[i];
+        ok &= e->is_generic ? compile_generic(tx, e) : compile_function(tx, e->function, e->name, e->where);
+    }
+    return ok;
+}
+
 static bool compile_all(tc *tx, const entry_list *entries)
 {
     for (size_t i = 0; i < entries->len; i++) {
@@ -193,9 +226,7 @@ static bool compile_all(tc *tx, const entry_list *entries)
         if (e->function->facts->is_kernel || e->function->facts->is_host)
             map_put(&tx->entry_names, name, strlen(name), tx);
     }
-    bool ok = true;
-    for (size_t i = 0; i < entries->len && !tx->aborted; i++)
-        ok &= compile_function(tx, entries->at[i].function, entries->at[i].name, entries->at[i].where);
+    bool ok = compile_entries(tx, entries);
     return check_names(tx) && ok;
 }
 
@@ -255,7 +286,8 @@ bool tc_compile_entries(tc *tx)
             continue;
         }
         found += f->facts->is_kernel || f->facts->is_host;
-        entry e = {f, alias ? b->name->text : NULL, alias ? b->span : (src_span){0}};
+        entry e = {f, alias ? b->name->text : NULL, alias ? b->span : (src_span){0},
+                   !f->bound_count && f->facts->is_kernel && has_named_instance(tx, f)};
         VEC_PUSH(tx->arena, &entries, e);
     }
     ok &= compile_all(tx, &entries);

@@ -81,9 +81,9 @@ void tc_help_open_size(diag *d, tc_value v)
     const ir_var *size = v.kind == TC_RT ? size_in(v.rt) : NULL;
     if (size)
         diag_help(d,
-                  "nobody fixes the size '%s' of this kernel: name = kernel[…] at module level fixes it, and a kernel "
-                  "whose name begins with '_' is compiled for such names alone",
-                  size->name);
+                  "the size '%s' is open: fix it with -D %s=64, or give an instance a name at module level, as in "
+                  "name = kernel[64]",
+                  size->name, size->name);
 }
 
 static tc_value open_shape(tc *tx, const tc_tensor_type *t, src_span span)
