@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how fast hdsc compiles, and prints a Markdown table for docs/performance.md.
+"""Measures how fast hdsc compiles, and prints a Markdown table.
 
 Usage: compile_speed.py [--build build/release] [--runs 15]
 Times are medians over --runs runs; what is compared is measured in turns, in one run on one machine.

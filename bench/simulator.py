@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how fast the simulator runs kernels, and prints a Markdown table for docs/performance.md.
+"""Measures how fast the simulator runs kernels, and prints a Markdown table.
 
 Usage: simulator.py [--build build/release] [--runs 3]
 Times are CPU time of the process on one thread (-j 1), the least of --runs runs; the time of compiling, as a run of almost
