@@ -1,5 +1,5 @@
-# hds_embed(<output.c> <symbol> <header> <files>...): a C table of texts, made when a file changes. The header declares
-# the symbol and its type embedded_text {name, text}.
+# hds_embed(<output.c> <symbol> <header> [FOLDER] <files>...): a C table of texts, made when a file changes. The header declares
+# the symbol and its type embedded_text {name, text}. With FOLDER names have the file's folder in front: "language/math.hds".
 #
 #     const embedded_text symbol[] = {{"base.cuh", "…"}, …, {0}};
 #
@@ -9,6 +9,11 @@ if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
     string(REPLACE "|" ";" files "${FILES}")
     foreach(path ${files})
         get_filename_component(name "${path}" NAME)
+        if(FOLDER)
+            get_filename_component(folder "${path}" DIRECTORY)
+            get_filename_component(folder "${folder}" NAME)
+            string(PREPEND name "${folder}/")
+        endif()
         file(READ "${path}" text)
         # A bracket or semicolon in a list element would end it, so nothing here treats the text as a list.
         string(REPLACE "\\" "\\\\" text "${text}")
@@ -22,11 +27,13 @@ endif()
 
 set(HDS_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 function(hds_embed output symbol header)
-    list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "FOLDER" "" "")
+    list(TRANSFORM arg_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
     string(REPLACE ";" "|" joined "${files}")
     add_custom_command(
         OUTPUT ${output}
-        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DSYMBOL=${symbol} -DHEADER=${header} "-DFILES=${joined}" -P
+        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DSYMBOL=${symbol} -DHEADER=${header} -DFOLDER=${arg_FOLDER}
+                "-DFILES=${joined}" -P
                 ${HDS_EMBED_SCRIPT}
         DEPENDS ${files} ${HDS_EMBED_SCRIPT}
         VERBATIM)

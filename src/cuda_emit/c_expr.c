@@ -37,7 +37,7 @@ void cu_c_needs(cu *cx, const char *header)
         str_adds(&cx->c->headers, line);
 }
 
-// The functions of <math.h> that stdlib/math.hds calls; rsqrt and exp10 are CUDA's.
+// The functions of <math.h> that stdlib/language/math.hds calls; rsqrt and exp10 are CUDA's.
 static const char math_words[] =
     "fabs exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf "
     "erfc tgamma lgamma floor ceil trunc rint pow atan2 hypot fmod copysign fdim fma fmin fmax isnan isinf isfinite";

@@ -1,4 +1,4 @@
-// hdsc tune: which candidate of a Space (stdlib/choose.hds) is the fastest for which sizes on the GPU of this machine.
+// hdsc tune: which candidate of a Space (stdlib/schedules/search_space.hds) is the fastest for which sizes on the GPU of this machine.
 //
 // For each set of sizes the space is asked what its candidates cost; the cheapest, or all, are compiled by processes of their
 // own and measured against each other. What is found goes to the table as soon as it is there.
@@ -48,7 +48,7 @@ static const struct argp_option table[] = {
 };
 
 static const char doc[] =
-    "Find the fastest candidate of a Space (hidet.lang.choose) for given sizes.\n"
+    "Find the fastest candidate of a Space (hidet.lang.search_space) for given sizes.\n"
     "\n"
     "  hdsc tune transpose.hds m=4096 n=4096,8192 --space=0\n"
     "  hdsc tune transpose.hds::SPACE m=4096 n=4096 m=32 n=100000 --space=2 -o tuned.hds\n"

@@ -14,7 +14,7 @@ enum { MOST_KEYS = 10000 };
 
 static pl_status ask(tune_request *q, const tune_space *space, const char *const *calls, int count, const char **answers)
 {
-    const tc_question question = {.subject = space->expression, .kind = "a Space of hidet.lang.choose", .method = "survey",
+    const tc_question question = {.subject = space->expression, .kind = "a Space of hidet.lang.search_space", .method = "survey",
                                   .calls = calls, .call_count = count};
     pl_asking *asking = ARENA_NEW(&q->shared.memory, pl_asking);
     VEC_PUSH(&q->shared.memory, &q->units, &asking->unit);

@@ -339,7 +339,7 @@ static int find_tensor(const jit_kernel *k, const char *name)
 static bool read_map(reader *r, const json_t *object, const jit_kernel *k, jit_map *map)
 {
     const json_t *box = json_object_get(object, "box");
-    int64_t swizzle, l2_bytes;
+    int64_t swizzle = 0, l2_bytes = 0;
     map->tensor = text_of(r, object, "tensor");
     map->parameter = map->tensor ? find_tensor(k, map->tensor) : -1;
     if (map->parameter < 0)

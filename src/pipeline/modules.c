@@ -105,18 +105,29 @@ static void add_looked(str_buf *looked, const char *path)
     str_addf(looked, "%s'%s'", looked->len ? ", " : "", path);
 }
 
-// [name]: "mma" or "a/mma", below the root of the library.
+// The folders of the library. They sort its files for readers; a module is hidet.lang.NAME in any of them.
+static const char *const library_folders[] = {"language", "hardware", "schedules", "compat"};
+
+static src_file *in_library_folder(pl_finder *f, const char *folder, const char *file_name, str_buf *looked)
+{
+    const char *name = arena_printf(f->arena, "%s/%s", folder, file_name);
+    if (!f->stdlib_folder)
+        return from_table(f, name, "");
+    const char *path = file_join(f->arena, f->stdlib_folder, name);
+    add_looked(looked, path);
+    return from_disk(f, path, true, "");
+}
+
+// [name]: "mma", a module of the library.
 static src_file *from_stdlib(pl_finder *f, const char *name, str_buf *looked)
 {
     const char *file_name = arena_printf(f->arena, "%s.hds", name);
-    const char *folder = strchr(name, '/') ? file_folder(f->arena, name) : "";
-    if (!f->stdlib_folder) {
-        add_looked(looked, arena_printf(f->arena, "stdlib/%s", file_name));
-        return from_table(f, file_name, folder);
-    }
-    const char *path = file_join(f->arena, f->stdlib_folder, file_name);
-    add_looked(looked, path);
-    return from_disk(f, path, true, folder);
+    src_file *file = NULL;
+    if (!f->stdlib_folder)
+        add_looked(looked, arena_printf(f->arena, "stdlib/*/%s", file_name));
+    for (size_t i = 0; !file && i < sizeof library_folders / sizeof *library_folders; i++)
+        file = in_library_folder(f, library_folders[i], file_name, looked);
+    return file;
 }
 
 // A module is name.hds, or the folder name with an __init__.hds in it.
@@ -135,18 +146,6 @@ static src_file *from_folder(pl_finder *f, const char *folder, const char *name,
             return file;
     }
     return NULL;
-}
-
-// `from ..a import b` in a file of the library: one folder up for each dot after the first, not above the root.
-static src_file *relative_in_stdlib(pl_finder *f, const place *p, const char *name, int level, str_buf *looked)
-{
-    const char *folder = p->folder;
-    for (int i = 1; i < level; i++) {
-        if (!*folder)
-            return NULL;
-        folder = strchr(folder, '/') ? file_folder(f->arena, folder) : "";
-    }
-    return from_stdlib(f, *folder ? arena_printf(f->arena, "%s/%s", folder, name) : name, looked);
 }
 
 static src_file *relative_on_disk(pl_finder *f, const char *folder, const char *name, int level, str_buf *looked)
@@ -185,7 +184,7 @@ src_file *pl_find_module(void *user, const char *path, int level, const src_file
     if (level == 0)
         file = absolute(f, p, path, &tried);
     else if (p && p->is_stdlib)
-        file = relative_in_stdlib(f, p, slashed(f->arena, path), level, &tried);
+        file = from_stdlib(f, slashed(f->arena, path), &tried);
     else
         file = relative_on_disk(f, p ? p->folder : ".", slashed(f->arena, path), level, &tried);
     if (looked)

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "diag/source.h"
 
-extern const embedded_text pl_stdlib[];  // stdlib/*.hds
+extern const embedded_text pl_stdlib[];  // stdlib/*/*.hds, by folder and name
 
 // A path that was looked at.
 typedef struct pl_tried {

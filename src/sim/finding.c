@@ -256,7 +256,7 @@ void sim_value_print(dtype t, uint64_t bits, str_buf *out)
 
 // ---- reporting -----------------------------------------------------------------------------------------------------
 
-// Whether a place is in a source of the standard library: "stdlib/warp.hds", or a file below such a folder.
+// Whether a place is in a source of the standard library: "stdlib/hardware/warp.hds", or a file below such a folder.
 static bool in_library(const diag_context *dx, src_span span)
 {
     const src_file *file = span.begin ? src_file_at(dx->sources, span.begin) : NULL;

@@ -1,5 +1,5 @@
 // Random numbers of a counter: number [i] of a stream is a function of the stream's seed and of i alone, the same on
-// every machine and whatever else is drawn. stdlib/testing.hds describes the same numbers for authors of tests; `hdsc run`
+// every machine and whatever else is drawn. stdlib/language/testing.hds describes the same numbers for authors of tests; `hdsc run`
 // makes its random inputs of them.
 //
 // The bits are Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).

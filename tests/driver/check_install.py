@@ -10,7 +10,7 @@ from compiler import TOP, finish  # noqa: E402
 
 FILES = ("bin/hdsc", "share/man/man1/hdsc.1", "share/bash-completion/completions/hdsc",
          "share/zsh/site-functions/_hdsc", "share/fish/vendor_completions.d/hdsc.fish", "share/doc/hdsc/LICENSE",
-         "share/hdsc/stdlib/lang.hds", "lib/libhdsrt.so", "lib/libhdsrt.a", "lib/libhds.so", "lib/libhds.a",
+         "share/hdsc/stdlib/language/lang.hds", "lib/libhdsrt.so", "lib/libhdsrt.a", "lib/libhds.so", "lib/libhds.a",
          "include/hds/hds.h", "include/hds/runtime.h", "lib/cmake/hds/hds-config.cmake", "lib/pkgconfig/hdsrt.pc")
 
 

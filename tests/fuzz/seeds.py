@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from compiler import TOP, blocks  # noqa: E402
 
-FILES = ["examples/*.hds", "stdlib/*.hds", "tests/lang/elab/*.hds", "tests/diag/*.hds", "tests/emit/**/*.hds",
+FILES = ["examples/*.hds", "stdlib/*/*.hds", "tests/lang/elab/*.hds", "tests/diag/*.hds", "tests/emit/**/*.hds",
          "tests/fuzz/corpus/compile/*"]
 PAGES = ["lang/reference.md", "lang/diagnostics/*.md", "README.md"]
 

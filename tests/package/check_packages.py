@@ -18,7 +18,7 @@ FILES = ("bin/hdsc", "lib/libhdsrt.so", "lib/libhdsrt.so.1", "lib/libhdsrt.a", "
          "include/hds/hds.h", "include/hds/runtime.h", "lib/cmake/hds/hds-config.cmake",
          "lib/cmake/hds/hds-config-version.cmake", "lib/cmake/hds/HdsKernels.cmake", "lib/pkgconfig/hds.pc",
          "lib/pkgconfig/hdsrt.pc", "share/bash-completion/completions/hdsc", "share/zsh/site-functions/_hdsc",
-         "share/fish/vendor_completions.d/hdsc.fish", "share/hdsc/stdlib/lang.hds", "share/doc/hdsc/README.md",
+         "share/fish/vendor_completions.d/hdsc.fish", "share/hdsc/stdlib/language/lang.hds", "share/doc/hdsc/README.md",
          "share/doc/hdsc/examples/c/CMakeLists.txt")
 DEBIAN_FILES = ("share/man/man1/hdsc.1.gz", "share/doc/hdsc/copyright", "share/doc/hdsc/changelog.gz",
                 "share/doc/hdsc/changelog.Debian.gz")

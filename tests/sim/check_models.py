@@ -14,7 +14,7 @@ LISTED = re.compile(r'\{"(hidet\.lang\.\w+)", (sim_models_\w+)\}')
 
 def declared():
     found = set()
-    for path in sorted((TOP / "stdlib").glob("*.hds")):
+    for path in sorted((TOP / "stdlib").glob("*/*.hds")):
         found |= {(f"hidet.lang.{path.stem}", name) for name in INSTRUCTION.findall(path.read_text(encoding="utf-8"))}
     return found
 

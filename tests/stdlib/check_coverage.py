@@ -35,7 +35,7 @@ def check(module):
 
 
 def main():
-    modules = sorted((TOP / "stdlib").glob("*.hds"))
+    modules = sorted((TOP / "stdlib").glob("*/*.hds"))
     found = [check(module) for module in modules]
     sys.exit(finish([problem for problems in found for problem in problems], sum(not problems for problems in found)))
 

@@ -303,7 +303,7 @@ const sim_model sim_models_math[] = {
 // Note [accuracy of the models]
 //
 // The functions are the C library's: of f32 its f32 functions where those are within 1 ulp, else its f64 functions,
-// rounded once. Both are within the bounds that stdlib/math.hds states for the hardware, and so are never further than
+// rounded once. Both are within the bounds that stdlib/language/math.hds states for the hardware, and so are never further than
 // the sum of the two bounds from what a GPU gives. They do not reproduce a GPU's last bit. sqrt, fma, fmod, copysign,
 // fdim and the roundings to integers are exact on both sides. NaN results of f32 functions are the one that GPUs give,
 // 0x7fffffff.

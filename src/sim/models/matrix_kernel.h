@@ -50,7 +50,7 @@ typedef struct sim_mma_wide {
 } sim_mma_wide;
 sim_mma_wide sim_mma_wide_best(void);
 
-// Where an element of a fragment stands: the figures "matrix fragments for mma" of the PTX ISA, as stdlib/mma.hds
+// Where an element of a fragment stands: the figures "matrix fragments for mma" of the PTX ISA, as stdlib/hardware/mma.hds
 // writes them as mappings.
 static inline int sim_mma_a_row(const sim_mma_shape *s, int element, int lane)
 {

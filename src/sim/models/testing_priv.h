@@ -5,7 +5,7 @@
 
 enum { TESTING_DIMS = 8 };
 
-// Operands "x", "e0" … "e7", "s0" … "s7" of the declarations in stdlib/testing.hds.
+// Operands "x", "e0" … "e7", "s0" … "s7" of the declarations in stdlib/language/testing.hds.
 typedef struct sim_testing_tensor {
     uint64_t address;
     uint8_t *bytes;

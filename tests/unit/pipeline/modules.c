@@ -108,8 +108,8 @@ static void finds_the_library(void **state)
     src_file *lang = pl_find_module(&f->finder, "hidet.lang", 0, f->main_file, NULL);
     src_file *cuda = pl_find_module(&f->finder, "hidet.lang.cuda", 0, f->main_file, NULL);
     assert_non_null(lang);
-    assert_string_equal(lang->name, "stdlib/lang.hds");
-    assert_string_equal(cuda->name, "stdlib/cuda.hds");
+    assert_string_equal(lang->name, "stdlib/language/lang.hds");
+    assert_string_equal(cuda->name, "stdlib/hardware/cuda.hds");
     // From inside the library, and never out of it.
     assert_ptr_equal(pl_find_module(&f->finder, "cuda", 1, lang, NULL), cuda);
     assert_null(pl_find_module(&f->finder, "other", 2, lang, NULL));
