@@ -8,7 +8,7 @@
 Needs PyTorch and a GPU. Functions of the libraries are found by name: --name (default '{op}_{dtype}_{shape}', then
 '{op}_{dtype}', such as softmax_f16_8192x1024 and softmax_f16). A function gets the inputs of bench/memory/operators.py in their
 order, then the output, all contiguous and row-major; open sizes are found from the shapes by what the header says, scalars
-(eps, processors, …) by their names. Vectors as element types (f16x8[n]) and tensors of fewer axes (leading ones merged) are
+(eps, sm_count, …) by their names. Vectors as element types (f16x8[n]) and tensors of fewer axes (leading ones merged) are
 welcome. An operator without a function has a row of peers.
 
 Before anything of ours is measured, all of its output is compared with the definition in f64 (moves, maxima and indices: equal),
@@ -218,7 +218,7 @@ class Bench:
         self.generator = torch.Generator("cuda").manual_seed(20261122)
         self.filler = torch.empty(gpu.FLUSH, dtype=torch.uint8, device="cuda")
         properties = torch.cuda.get_device_properties(0)
-        self.scalars = {"processors": properties.multi_processor_count, "sms": properties.multi_processor_count, **args.set}
+        self.scalars = {"sm_count": properties.multi_processor_count, "sms": properties.multi_processor_count, **args.set}
 
     def entries(self, case, entries, sets, reference):
         """(entry, way or None, note) of each."""

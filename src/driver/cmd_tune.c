@@ -1,4 +1,5 @@
-// hdsc tune: which candidate of a Space (stdlib/schedules/search_space.hds) is the fastest for which sizes on the GPU of this machine.
+// hdsc tune: which candidate of a SearchSpace (stdlib/schedules/search_space.hds) is the fastest for which sizes on this machine's
+// GPU.
 //
 // For each set of sizes the space is asked what its candidates cost; the cheapest, or all, are compiled by processes of their
 // own and measured against each other. What is found goes to the table as soon as it is there.
@@ -37,7 +38,7 @@ static const struct argp_option table[] = {
     {"jobs", 'j', "N", 0, "compile N candidates at a time (default: one for each core but one)", 2},
 
     {NULL, 0, NULL, 0, "Results:", 3},
-    {NULL, 'o', "FILE", 0, "add what is found to FILE, a table for Space.choose", 3},
+    {NULL, 'o', "FILE", 0, "add what is found to FILE, a table for SearchSpace.choose", 3},
     {"check", KEY_CHECK, "FILE", 0, "measure nothing; check that the table's candidates are there and valid", 3},
     {"verbose", 'v', NULL, 0, "show each candidate", 3},
 
@@ -48,7 +49,7 @@ static const struct argp_option table[] = {
 };
 
 static const char doc[] =
-    "Find the fastest candidate of a Space (hidet.lang.search_space) for given sizes.\n"
+    "Find the fastest candidate of a SearchSpace (hidet.lang.search_space) for given sizes.\n"
     "\n"
     "  hdsc tune transpose.hds m=4096 n=4096,8192 --space=0\n"
     "  hdsc tune transpose.hds::SPACE m=4096 n=4096 m=32 n=100000 --space=2 -o tuned.hds\n"
@@ -56,7 +57,7 @@ static const char doc[] =
     "\v"
     "NAME=VALUE gives a size its value; several, as in n=1024,2048, are combined with those of the others; a name that comes "
     "again begins another set of sizes, which has from the one before what it does not say. Ctrl-C keeps what was found, and what "
-    "the table has is not measured again. 'processors=N' asks the model about another GPU, with --space=0.\n"
+    "the table has is not measured again. 'sm_count=N' asks the model about another GPU, with --space=0.\n"
     "Exit code: 0 all went well; 1 the file has errors, a candidate is wrong, or --check finds something; 2 the command line is "
     "wrong; 3 there is no GPU or no NVRTC; 130 interrupted.";
 
@@ -99,8 +100,8 @@ static void take_argument(struct argp_state *state, const char *text)
         return;
     }
     run_word word = {text, arena_strndup(a, text, len), text + len + 1};
-    if (strcmp(word.name, "processors") == 0)
-        q->processors = cmd_number(state, "processors", word.value, 1);
+    if (strcmp(word.name, "sm_count") == 0)
+        q->sm_count = cmd_number(state, "sm_count", word.value, 1);
     else
         add_word(q, &word);
 }
@@ -114,8 +115,8 @@ static void check_arguments(struct argp_state *state)
         argp_error(state, "expected NAME=VALUE, found '%s'; one space is tuned at a time", q->shared.inputs.at[1]);
     if (q->shared.archs.len > 1)
         argp_error(state, "a measurement is for one architecture");
-    if (q->processors && q->space != 0)
-        argp_error(state, "'processors' is the GPU's own, but with --space=0");
+    if (q->sm_count && q->space != 0)
+        argp_error(state, "'sm_count' is the GPU's own, but with --space=0");
     if (q->check && (q->groups.len || q->shapes || q->shared.output))
         argp_error(state, "--check takes the sizes from the table");
     if (q->space == 0 && q->shared.output)
@@ -202,7 +203,7 @@ static bool open_gpu(tune_request *q)
         return false;
     const ms_machine *machine = &ms_record_of(q->session)->machine;
     m->arch = q->has_arch ? m->arch : machine->arch;
-    q->processors = machine->sm_count;
+    q->sm_count = machine->sm_count;
     return true;
 }
 
@@ -222,12 +223,12 @@ static void look_at_processors(tune_request *q)
 {
     diag_context unheard;
     diag_init(&unheard, &q->shared.memory, &q->sources);
-    if (!q->processors && ms_open(&q->shared.memory, &unheard, &q->measure, &q->session)) {
-        q->processors = ms_record_of(q->session)->machine.sm_count;
+    if (!q->sm_count && ms_open(&q->shared.memory, &unheard, &q->measure, &q->session)) {
+        q->sm_count = ms_record_of(q->session)->machine.sm_count;
         ms_close(q->session);
         q->session = NULL;
     }
-    q->processors = q->processors ? q->processors : 132;
+    q->sm_count = q->sm_count ? q->sm_count : 132;
 }
 
 static bool check_output(tune_request *q, const tune_space *space)
@@ -263,10 +264,10 @@ static pl_status tune(tune_request *q)
         return PL_ERRORS;
     if (q->session && !q->has_arch && (status = describe_for_gpu(q, &space, &keys)) != PL_OK)
         return status;
-    int64_t *processors = ARENA_ARRAY(&q->shared.memory, int64_t, keys.len + 1);
+    int64_t *sm_count = ARENA_ARRAY(&q->shared.memory, int64_t, keys.len + 1);
     for (size_t i = 0; i < keys.len; i++)
-        processors[i] = q->processors;
-    status = cmd_tune_survey(q, &space, keys.at, keys.len, processors);
+        sm_count[i] = q->sm_count;
+    status = cmd_tune_survey(q, &space, keys.at, keys.len, sm_count);
     return status == PL_OK ? cmd_tune_run(q, &space, &keys, &found) : status;
 }
 

@@ -10,7 +10,7 @@
 // A set of words that belong together: "M=4096 N=4096,8192".
 typedef VEC(run_word) tune_words;
 
-// What a Space says of itself.
+// What a SearchSpace says of itself.
 typedef struct tune_space {
     const char *file, *expression;  // of FILE::SPACE
     const char *name;               // that it gives itself
@@ -47,7 +47,7 @@ typedef struct tune_request {
     const char *check;         // file of --check; NULL: none
     int space, candidates;     // of --space; that space 1 measures
     bool again, has_arch;
-    int64_t processors;        // 0: not said
+    int64_t sm_count;        // 0: not said
     uint64_t seed;
     ms_options measure;
     ms_session *session;       // NULL: no GPU is open
@@ -67,8 +67,8 @@ bool cmd_tune_is_stopped(void *user);
 pl_status cmd_tune_describe(tune_request *q, tune_space *out);
 // The keys that the words make. False after reporting.
 bool cmd_tune_keys(tune_request *q, const tune_space *space, tune_keys *out);
-// Fills in the estimates of each, on a GPU with so many multiprocessors, processors[i] for the i-th.
-pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *keys, size_t count, const int64_t *processors);
+// Fills in the estimates of each, on a GPU with so many multiprocessors, sm_count[i] for the i-th.
+pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *keys, size_t count, const int64_t *sm_count);
 // Fills in which are measured, or of space 0 shown: those that are valid, the cheapest first.
 void cmd_tune_choose(tune_request *q, const tune_space *space, tune_key *key);
 // "M=4096 N=8192"
@@ -81,7 +81,7 @@ const char *cmd_tune_entry(arena *a, const tune_space *space, int candidate);
 // A row of the file: ("matmul", 132, (4096, 4096, 4096), "128x256"),
 typedef struct tune_row {
     const char *space, *label;
-    int64_t processors;
+    int64_t sm_count;
     int64_t *sizes;
     int size_count;
     str comments;   // whole lines before it
@@ -96,7 +96,7 @@ typedef struct tune_table {
 
 // Reads it; a file that is not there is an empty table. False after reporting HDS0824 or HDS0490.
 bool cmd_tune_read(tune_request *q, const char *path, bool must_exist, tune_table *out);
-tune_row *cmd_tune_find(tune_table *t, const char *space, int64_t processors, const int64_t *sizes, int size_count);
+tune_row *cmd_tune_find(tune_table *t, const char *space, int64_t sm_count, const int64_t *sizes, int size_count);
 // Puts a row in its place, instead of the one of the same key if there is one.
 void cmd_tune_put(arena *a, tune_table *t, const tune_row *row);
 // False after reporting.

@@ -192,7 +192,7 @@ static bool keep(const tuning *t, const tune_key *key, const char *label, const 
     const ms_machine *m = &record->machine;
     const char *comment = arena_printf(a, "    # %s\n    # %s, CUDA %s, %.10s, hdsc %s\n", said, m->gpu, m->driver, record->date,
                                        HDS_VERSION);
-    const tune_row row = {.space = t->space->name, .processors = q->processors, .label = label, .sizes = key->sizes,
+    const tune_row row = {.space = t->space->name, .sm_count = q->sm_count, .label = label, .sizes = key->sizes,
                           .size_count = t->space->size_count, .comments = str_of(comment)};
     if (!t->table->path)
         return true;
@@ -286,7 +286,7 @@ static bool is_kept(const tuning *t, const tune_key *key)
 {
     const tune_request *q = t->request;
     return t->table->path && !q->again &&
-           cmd_tune_find(t->table, t->space->name, q->processors, key->sizes, t->space->size_count);
+           cmd_tune_find(t->table, t->space->name, q->sm_count, key->sizes, t->space->size_count);
 }
 
 // Those that no set of sizes wants are not compiled.
@@ -325,7 +325,7 @@ static void do_all(tuning *t)
 static void show_models(tuning *t)
 {
     arena *a = &t->request->shared.memory;
-    printf("%s on %lld multiprocessors, as the model has it\n", t->space->name, (long long)t->request->processors);
+    printf("%s on %lld multiprocessors, as the model has it\n", t->space->name, (long long)t->request->sm_count);
     for (size_t i = 0; i < t->keys->len; i++) {
         const tune_key *key = &t->keys->at[i];
         if (key->chosen_count)
@@ -341,7 +341,7 @@ static void measure_all(tuning *t)
     const ms_machine *machine = &ms_record_of(q->session)->machine;
     for (size_t i = 0; i < t->keys->len; i++)
         t->wanted += !is_kept(t, &t->keys->at[i]);
-    printf("%s on %lld multiprocessors (%s), %s\n", t->space->name, (long long)q->processors, machine->gpu, q->measure.arch->name);
+    printf("%s on %lld multiprocessors (%s), %s\n", t->space->name, (long long)q->sm_count, machine->gpu, q->measure.arch->name);
     if (t->wanted < (int)t->keys->len)
         printf("%d of %zu sets of sizes are in '%s' already\n", (int)t->keys->len - t->wanted, t->keys->len, t->table->path);
     fflush(stdout);

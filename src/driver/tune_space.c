@@ -1,4 +1,4 @@
-// What a Space has to say, and which sizes it is asked about.
+// What a SearchSpace has to say, and which sizes it is asked about.
 #include <string.h>
 
 #include "base/file.h"
@@ -14,7 +14,7 @@ enum { MOST_KEYS = 10000 };
 
 static pl_status ask(tune_request *q, const tune_space *space, const char *const *calls, int count, const char **answers)
 {
-    const tc_question question = {.subject = space->expression, .kind = "a Space of hidet.lang.search_space", .method = "survey",
+    const tc_question question = {.subject = space->expression, .kind = "a SearchSpace of hidet.lang.search_space", .method = "survey",
                                   .calls = calls, .call_count = count};
     pl_asking *asking = ARENA_NEW(&q->shared.memory, pl_asking);
     VEC_PUSH(&q->shared.memory, &q->units, &asking->unit);
@@ -148,7 +148,7 @@ static int size_index(const tune_space *space, const char *name)
     return -1;
 }
 
-// Those of the words that are no sizes; processors= is the command's own.
+// Those of the words that are no sizes; sm_count= is the command's own.
 static const tune_words *other_words(tune_request *q, const tune_space *space, const tune_words *words)
 {
     arena *a = &q->shared.memory;
@@ -245,23 +245,23 @@ static void read_estimate(arena *a, const char *line, tune_estimate *out)
     }
 }
 
-static const char *survey_call(arena *a, const tune_space *space, const tune_key *key, int64_t processors)
+static const char *survey_call(arena *a, const tune_space *space, const tune_key *key, int64_t sm_count)
 {
     str_buf call;
     str_buf_init(&call, a);
-    str_addf(&call, "survey(%lld", (long long)processors);
+    str_addf(&call, "survey(%lld", (long long)sm_count);
     for (int i = 0; i < space->size_count; i++)
         str_addf(&call, ", %lld", (long long)key->sizes[i]);
     str_addc(&call, ')');
     return str_text(&call);
 }
 
-pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *keys, size_t count, const int64_t *processors)
+pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *keys, size_t count, const int64_t *sm_count)
 {
     arena *a = &q->shared.memory;
     const char **calls = ARENA_ARRAY(a, const char *, count + 1), **answers = ARENA_ARRAY(a, const char *, count + 1);
     for (size_t i = 0; i < count; i++)
-        calls[i] = survey_call(a, space, &keys[i], processors[i]);
+        calls[i] = survey_call(a, space, &keys[i], sm_count[i]);
     pl_status status = ask(q, space, calls, (int)count, answers);
     for (size_t i = 0; status == PL_OK && i < count; i++) {
         int lines_count = 0;

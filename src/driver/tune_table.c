@@ -1,4 +1,4 @@
-// The file that keeps what was measured: a module with one list, which host functions hand to Space.choose. It is read line by
+// The file that keeps what was measured: a module with one list, which host functions hand to SearchSpace.choose. It is read line by
 // line, so that what people write around the rows, and above one, stays where it is.
 #include <string.h>
 
@@ -82,7 +82,7 @@ static bool take_sizes(scan *s, tune_row *row)
 
 static bool take_row(scan *s, tune_row *row)
 {
-    if (!take(s, '(') || !take_text(s, &row->space) || !take(s, ',') || !take_number(s, &row->processors) || !take(s, ',') ||
+    if (!take(s, '(') || !take_text(s, &row->space) || !take(s, ',') || !take_number(s, &row->sm_count) || !take(s, ',') ||
         !take_sizes(s, row) || !take(s, ',') || !take_text(s, &row->label) || !take(s, ')'))
         return false;
     take(s, ',');
@@ -105,7 +105,7 @@ static bool twice(tune_request *q, const tune_row *first, const tune_row *again)
 
 static bool add_row(tune_request *q, tune_table *t, const tune_row *row)
 {
-    const tune_row *first = cmd_tune_find(t, row->space, row->processors, row->sizes, row->size_count);
+    const tune_row *first = cmd_tune_find(t, row->space, row->sm_count, row->sizes, row->size_count);
     if (first)
         return twice(q, first, row);
     VEC_PUSH(&q->shared.memory, &t->rows, *row);
@@ -187,16 +187,16 @@ static int compare_numbers(int64_t a, int64_t b)
 static int compare_rows(const tune_row *a, const tune_row *b)
 {
     int order = strcmp(a->space, b->space);
-    order = order ? order : compare_numbers(a->processors, b->processors);
+    order = order ? order : compare_numbers(a->sm_count, b->sm_count);
     order = order ? order : compare_numbers(a->size_count, b->size_count);
     for (int i = 0; !order && i < a->size_count; i++)
         order = compare_numbers(a->sizes[i], b->sizes[i]);
     return order;
 }
 
-tune_row *cmd_tune_find(tune_table *t, const char *space, int64_t processors, const int64_t *sizes, int size_count)
+tune_row *cmd_tune_find(tune_table *t, const char *space, int64_t sm_count, const int64_t *sizes, int size_count)
 {
-    const tune_row wanted = {.space = space, .processors = processors, .sizes = (int64_t *)sizes, .size_count = size_count};
+    const tune_row wanted = {.space = space, .sm_count = sm_count, .sizes = (int64_t *)sizes, .size_count = size_count};
     for (size_t i = 0; i < t->rows.len; i++) {
         if (compare_rows(&t->rows.at[i], &wanted) == 0)
             return &t->rows.at[i];
@@ -207,7 +207,7 @@ tune_row *cmd_tune_find(tune_table *t, const char *space, int64_t processors, co
 // Sorted, however they stood before.
 void cmd_tune_put(arena *a, tune_table *t, const tune_row *row)
 {
-    tune_row *same = cmd_tune_find(t, row->space, row->processors, row->sizes, row->size_count);
+    tune_row *same = cmd_tune_find(t, row->space, row->sm_count, row->sizes, row->size_count);
     if (same)
         *same = *row;
     else
@@ -224,7 +224,7 @@ void cmd_tune_put(arena *a, tune_table *t, const tune_row *row)
 static void add_text(str_buf *out, const tune_row *row)
 {
     str_add(out, row->comments);
-    str_addf(out, "    (\"%s\", %lld, (", row->space, (long long)row->processors);
+    str_addf(out, "    (\"%s\", %lld, (", row->space, (long long)row->sm_count);
     for (int i = 0; i < row->size_count; i++)
         str_addf(out, "%s%lld%s", i ? ", " : "", (long long)row->sizes[i], row->size_count == 1 ? "," : "");
     str_addf(out, "), \"%s\"),\n", row->label);
@@ -290,7 +290,7 @@ pl_status cmd_tune_check(tune_request *q, const tune_space *space)
     tune_table t;
     tune_keys keys = {0};
     VEC(tune_row *) rows = {0};
-    VEC(int64_t) processors = {0};
+    VEC(int64_t) sm_count = {0};
     int own = 0;
     if (!cmd_tune_read(q, q->check, true, &t))
         return PL_ERRORS;
@@ -301,10 +301,10 @@ pl_status cmd_tune_check(tune_request *q, const tune_space *space)
         if (!is_own || !check_names(q, space, row))
             continue;
         VEC_PUSH(a, &rows, row);
-        VEC_PUSH(a, &processors, row->processors);
+        VEC_PUSH(a, &sm_count, row->sm_count);
         VEC_PUSH(a, &keys, ((tune_key){.text = cmd_tune_text(a, space, row->sizes), .sizes = row->sizes}));
     }
-    pl_status status = cmd_tune_survey(q, space, keys.at, keys.len, processors.at);
+    pl_status status = cmd_tune_survey(q, space, keys.at, keys.len, sm_count.at);
     if (status != PL_OK)
         return status;
     check_validity(q, space, keys.at, rows.at, rows.len);

@@ -6,8 +6,8 @@
 enum { HOPPER = 9, PROCESSORS = 16, BF16 = 4, ANY_ROWS = 2 }; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 
 typedef struct situation {
-    int processors;
-    bool loose; // rows of c begin anywhere, or are not whole pieces of 16 bytes
+    int sm_count;
+    bool unaligned; // rows of c begin anywhere, or are not whole pieces of 16 bytes
 } situation;
 
 // All take the same arguments, but C has a struct of its own for each.
@@ -19,8 +19,8 @@ typedef struct situation {
                                           .c = p->c.data,                                                              \
                                           .offsets = (void *)p->offsets,                                               \
                                           .schedule = p->schedule,                                                     \
-                                          .processors = s->processors,                                                 \
-                                          .loose = s->loose,                                                           \
+                                          .sm_count = s->sm_count,                                                 \
+                                          .unaligned = s->unaligned,                                                           \
                                           .G = (int32_t)p->groups,                                                     \
                                           .M = (int32_t)p->m,                                                          \
                                           .N = (int32_t)p->n,                                                          \
@@ -44,15 +44,15 @@ static hdsrt_status find_situation(const ops_grouped *p, situation *s)
     int major, minor;
     hdsrt_status status = hdsrt_capability(&major, &minor);
     if (!status)
-        status = hdsrt_device_attribute(&s->processors, PROCESSORS);
+        status = hdsrt_device_attribute(&s->sm_count, PROCESSORS);
     if (status)
         return status;
     if (major != HOPPER || minor != 0)
         return hdsrt_fail(HDSRT_UNSUPPORTED,
                           "'hds_matmul_grouped' is for GPUs of compute capability 9.0, and this one has %d.%d", major,
                           minor);
-    s->loose = (uintptr_t)p->c.data % 16 != 0 || p->c.pitch % 8 != 0 || p->n % 8 != 0;
-    if (s->loose && p->schedule >= 0 && p->schedule != ANY_ROWS)
+    s->unaligned = (uintptr_t)p->c.data % 16 != 0 || p->c.pitch % 8 != 0 || p->n % 8 != 0;
+    if (s->unaligned && p->schedule >= 0 && p->schedule != ANY_ROWS)
         return hdsrt_fail(
             HDSRT_UNSUPPORTED,
             "'hds_matmul_grouped': schedule %d is for rows of 'c' that begin at multiples of 16 bytes and "

@@ -15,7 +15,7 @@
 #include "library_hopper_f32.h"
 #include "library_hopper_f8.h"
 #include "library_hopper_i8.h"
-#include "library_hopper_stream.h"
+#include "library_hopper_stream_k.h"
 #include "library_hopper_tf32.h"
 #include "library_i8.h"
 #include "library_tf32.h"
@@ -27,18 +27,18 @@ enum { SIGNED_INTEGER = 0 };                                 // DLPack's kDLInt
 // What kernels are chosen by besides extents.
 typedef struct situation {
     int schedule;   // among the template's own
-    int processors; // of the GPU
+    int sm_count; // of the GPU
     bool is_hopper; // the template for compute capability 9.0 is to run
-    bool loose;     // rows of c begin anywhere, not at multiples of 16 bytes
+    bool unaligned;     // rows of c begin anywhere, not at multiples of 16 bytes
     bool wide;      // rows of a, b and c begin at multiples of 16 bytes, and have as many bytes
-    bool in_lines;  // rows of a and b begin at multiples of 128 bytes
+    bool aligned;  // rows of a and b begin at multiples of 128 bytes
     int stream;     // the schedule by parts of tiles that was asked for; -1: none
 } situation;
 
 typedef hdsrt_status launch(const ops_product *p, const situation *s, hdsrt_stream stream);
-typedef int32_t choice(int32_t m, int32_t n, int32_t k, int32_t batches, int32_t processors, bool in_lines, bool loose,
+typedef int32_t choice(int32_t m, int32_t n, int32_t k, int32_t batches, int32_t sm_count, bool aligned, bool unaligned,
                        int32_t done);
-typedef int32_t choice_anywhere(int32_t m, int32_t n, int32_t batches, int32_t wide, int32_t processors);
+typedef int32_t choice_anywhere(int32_t m, int32_t n, int32_t batches, int32_t wide, int32_t sm_count);
 
 // Gives names of schedules, in .hds's letters (library.hds, LETTERS).
 typedef int32_t letter(int32_t schedule, int32_t position);
@@ -85,7 +85,7 @@ static int schedule_count(const ops_kernel *kernel)
 
 static const char *schedule_name(const ops_kernel *kernel, int schedule)
 {
-    static const char letters[] = " abcdefghijklmnopqrstuvwxyz0123456789/";
+    static const char letters[] = " abcdefghijklmnopqrstuvwxyz0123456789/-";
     static _Thread_local char name[64];
     const row *r = (const row *)kernel;
     const int counts[] = {anywhere_count(), hopper_count(r), stream_count(r)};
@@ -110,7 +110,7 @@ static bool are_multiples(const ops_matrices *m, int element_bytes, int bytes, i
 }
 
 // The copy engine writes rows in pieces of 16 bytes.
-static bool is_loose(const ops_kernel *k, const ops_product *p)
+static bool is_unaligned(const ops_kernel *k, const ops_product *p)
 {
     return p->n * k->c.bits / 8 % 16 != 0 || !are_multiples(&p->c, k->c.bits / 8, 16, p->batch);
 }
@@ -163,15 +163,15 @@ static int32_t done_to(const ops_product *p)
 
 static int32_t choice_on_hopper(const row *r, const ops_product *p, const situation *s)
 {
-    return r->choice((int32_t)p->m, (int32_t)p->n, (int32_t)p->k, (int32_t)p->batch, s->processors, s->in_lines,
-                     s->loose, done_to(p));
+    return r->choice((int32_t)p->m, (int32_t)p->n, (int32_t)p->k, (int32_t)p->batch, s->sm_count, s->aligned,
+                     s->unaligned, done_to(p));
 }
 
-// Hopper's kernels go first, but for few rows of a: those are a matter of memory alone, which gemv.hds and few.hds read
+// Hopper's kernels go first, but for few rows of a: those are a matter of memory alone, which gemv.hds and skinny.hds read
 // faster than any tile.
 static void choose_schedule(const row *r, const ops_product *p, bool can_hopper, situation *s)
 {
-    s->schedule = choice_of(r)((int32_t)p->m, (int32_t)p->n, (int32_t)p->batch, s->wide, s->processors);
+    s->schedule = choice_of(r)((int32_t)p->m, (int32_t)p->n, (int32_t)p->batch, s->wide, s->sm_count);
     bool is_few = s->schedule == FEW_ROWS && p->b.order == OPS_COLUMNS;
     int32_t on_hopper = can_hopper && !is_few ? choice_on_hopper(r, p, s) : -1;
     s->is_hopper = on_hopper >= 0;
@@ -186,7 +186,7 @@ static hdsrt_status find_situation(const row *r, const ops_product *p, situation
     int major, minor, before = anywhere_count();
     hdsrt_status status = hdsrt_capability(&major, &minor);
     if (!status)
-        status = hdsrt_device_attribute(&s->processors, PROCESSORS);
+        status = hdsrt_device_attribute(&s->sm_count, PROCESSORS);
     if (status)
         return status;
     bool can = takes_hopper(r, p, major, minor);
@@ -196,9 +196,9 @@ static hdsrt_status find_situation(const row *r, const ops_product *p, situation
             "'hds_matmul': schedule %d ('%s') is for GPUs of compute capability 9.0, k of 1 and more, and rows of 'a' "
             "and 'b' that begin at multiples of 16 bytes",
             p->schedule, schedule_name(k, p->schedule));
-    s->loose = is_loose(k, p);
+    s->unaligned = is_unaligned(k, p);
     s->wide = are_wide(k, p);
-    s->in_lines = p->a.pitch * k->a.bits / 8 % 128 == 0 && p->b.pitch * k->b.bits / 8 % 128 == 0;
+    s->aligned = p->a.pitch * k->a.bits / 8 % 128 == 0 && p->b.pitch * k->b.bits / 8 % 128 == 0;
     s->is_hopper = p->schedule >= before;
     s->schedule = s->is_hopper ? p->schedule - before : p->schedule;
     if (p->schedule < 0)
@@ -212,12 +212,12 @@ static int find_stream(const row *r, const ops_product *p, const situation *s)
 {
     if (p->schedule >= 0)
         return s->stream;
-    return s->is_hopper && ops_stream_takes(&r->face, p) ? ops_stream_choice_for(p, s->processors, s->in_lines) : -1;
+    return s->is_hopper && ops_stream_takes(&r->face, p) ? ops_stream_choice_for(p, s->sm_count, s->aligned) : -1;
 }
 
 static hdsrt_status run_stream(const ops_kernel *kernel, const ops_product *p, const situation *s, hdsrt_stream stream)
 {
-    int64_t bytes = ops_stream_bytes(s->stream, s->processors);
+    int64_t bytes = ops_stream_bytes(s->stream, s->sm_count);
     if (!ops_stream_takes(kernel, p) || p->workspace_bytes < bytes)
         return hdsrt_fail(
             HDSRT_UNSUPPORTED,
@@ -225,7 +225,7 @@ static hdsrt_status run_stream(const ops_kernel *kernel, const ops_product *p, c
             "'c' that begin at multiples of 16 bytes, nothing that is done to 'c', and a workspace of "
             "%" PRId64 " bytes",
             p->schedule, schedule_name(kernel, p->schedule), bytes);
-    return ops_run_stream(kernel, p, s->stream, s->processors, stream);
+    return ops_run_stream(kernel, p, s->stream, s->sm_count, stream);
 }
 
 static hdsrt_status run(const ops_kernel *kernel, const ops_product *p, hdsrt_stream stream)
@@ -236,7 +236,7 @@ static hdsrt_status run(const ops_kernel *kernel, const ops_product *p, hdsrt_st
     if (status)
         return status;
     int chosen = p->workspace && s.stream < 0 ? find_stream(r, p, &s) : -1;
-    if (chosen >= 0 && p->workspace_bytes >= ops_stream_bytes(chosen, s.processors))
+    if (chosen >= 0 && p->workspace_bytes >= ops_stream_bytes(chosen, s.sm_count))
         s.stream = chosen;
     if (s.stream >= 0)
         return run_stream(kernel, p, &s, stream);
@@ -253,7 +253,7 @@ static hdsrt_status choose(const ops_kernel *kernel, const ops_product *p, int *
         return status;
     int stream = find_stream(r, p, &s);
     if (stream >= 0)
-        *workspace_bytes = ops_stream_bytes(stream, s.processors);
+        *workspace_bytes = ops_stream_bytes(stream, s.sm_count);
     if (p->schedule >= 0)
         *schedule = p->schedule;
     else if (stream >= 0 && p->workspace_bytes >= *workspace_bytes)
@@ -287,8 +287,8 @@ static int64_t apart(const ops_matrices *m, int64_t rows, int64_t columns, int64
                                           .alpha = p->alpha,                                                           \
                                           .activation = (int32_t)p->activation,                                        \
                                           .schedule = s->schedule,                                                     \
-                                          .processors = s->processors,                                                 \
-                                          .loose = s->loose,                                                           \
+                                          .sm_count = s->sm_count,                                                 \
+                                          .unaligned = s->unaligned,                                                           \
                                           .wide = s->wide,                                                             \
                                           .BATCH = (int32_t)p->batch,                                                  \
                                           .M = (int32_t)p->m,                                                          \
@@ -380,8 +380,8 @@ LAUNCH(ops_hopper_i8_i32_mk_nk)
 // … and exact products of f32, by simt_hopper.hds;
 #define EXACT(orders)                                                                                                 \
     BY_LIST(orders, F32, F32, F32, HDS_MATH_EXACT, ops_f32_f32, f32_f32, ops_hopper_choice_f32, ops_hopper_label_f32)
-// … where k is together in one of them: f32 by tf32 (across.hds);
-#define ACROSS(a, b, c, math, any, tag)                                                                               \
+// … where k is together in one of them: f32 by tf32 (transposed_operand.hds);
+#define TRANSPOSED(a, b, c, math, any, tag)                                                                               \
     HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label_tf32),                                                \
         HOPPER_TOO(mk_kn, a, b, c, math, any, tag, ops_hopper_label_tf32),                                            \
         HOPPER_TOO(km_nk, a, b, c, math, any, tag, ops_hopper_label_tf32), ANYWHERE(km_kn, a, b, c, math, any)
@@ -395,7 +395,7 @@ static const row rows[] = {
     ALL_HOPPER(F16, F16, F32, HDS_MATH_EXACT, ops_f16_f32, f16_f32),
     ALL_HOPPER(BF16, BF16, BF16, HDS_MATH_EXACT, ops_bf16_bf16, bf16_bf16),
     ALL_HOPPER(BF16, BF16, F32, HDS_MATH_EXACT, ops_bf16_f32, bf16_f32),
-    ACROSS(F32, F32, F32, HDS_MATH_TF32, ops_tf32_f32, tf32_f32),
+    TRANSPOSED(F32, F32, F32, HDS_MATH_TF32, ops_tf32_f32, tf32_f32),
     EXACT(mk_nk),
     EXACT(mk_kn),
     EXACT(km_nk),

@@ -96,13 +96,13 @@ typedef struct ops_grouped {
 // Puts it into the stream, if the current GPU can do it (grouped_kernels.c).
 hdsrt_status ops_run_grouped(const ops_grouped *product, hdsrt_stream stream);
 
-// ---- products by parts of tiles (stream_kernels.c) ----------------------------------------------------------------
+// ---- products by parts of tiles (stream_k_kernels.c) ----------------------------------------------------------------
 
 // Plain products of f16 and bf16 for which there is a workspace, on Hopper. Schedules are numbered from 0 here.
-int64_t ops_stream_bytes(int schedule, int processors);
+int64_t ops_stream_bytes(int schedule, int sm_count);
 // Whether the kernels take the product, which Hopper's other kernels take.
 bool ops_stream_takes(const ops_kernel *kernel, const ops_product *p);
 // The schedule that is faster than Hopper's others; -1: none is.
-int ops_stream_choice_for(const ops_product *p, int processors, bool in_lines);
-hdsrt_status ops_run_stream(const ops_kernel *kernel, const ops_product *p, int schedule, int processors,
+int ops_stream_choice_for(const ops_product *p, int sm_count, bool aligned);
+hdsrt_status ops_run_stream(const ops_kernel *kernel, const ops_product *p, int schedule, int sm_count,
                             hdsrt_stream stream);

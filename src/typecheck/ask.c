@@ -1,4 +1,4 @@
-// Questions to a value of a file: `hdsc tune` asks a Space what there is to measure.
+// Questions to a value of a file: `hdsc tune` asks a SearchSpace what there is to measure.
 #include "typecheck/kernel_priv.h"
 
 static ast_expr *parse_text(tc *tx, const char *name, const char *text)

@@ -84,7 +84,7 @@ static bool is_callable(tc *tx, tc_value v)
     return found;
 }
 
-tc_value tc_native_interpreted(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_with_handler(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_args rest = {.span = args->span};
     tc_value head[2];
@@ -138,7 +138,7 @@ static void keep_numbers(tc *tx, const ir_block *aside)
 }
 
 // What a definition does, for a handler that takes notes: all other statements go to a block that nobody keeps.
-tc_value tc_native_dry_run(tc *tx, const tc_native *self, tc_args *args)
+tc_value tc_native_analyze(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
     tc_args none = {.span = args->span};
@@ -148,12 +148,12 @@ tc_value tc_native_dry_run(tc *tx, const tc_native *self, tc_args *args)
     if (!tx->func) // while a module is read there is no code anyway
         return tc_call(tx, f, &none);
     ir_block aside = {0}, *kept = tx->block;
-    bool around = tx->dry_run;
+    bool around = tx->analyzes;
     tx->block = &aside;
-    tx->dry_run = true;
+    tx->analyzes = true;
     tc_value r = tc_call(tx, f, &none);
     tx->block = kept;
-    tx->dry_run = around;
+    tx->analyzes = around;
     if (!tx->needs_run_time)
         keep_numbers(tx, &aside);
     return tc_is_poison(r) || tc_is_compile_time(r) ? r : tc_none();
@@ -355,7 +355,7 @@ tc_value tc_as_index(tc *tx, tc_value v, src_span span)
 /* Note [interpretations]
  *
  * A definition says what an operator computes: elements of tensors, x[i, j], nodes, compute(shape, f), and reductions
- * over generators. interpreted(handler, f, …) elaborates f with other meanings of these: the methods load, compute,
+ * over generators. with_handler(handler, f, …) elaborates f with other meanings of these: the methods load, compute,
  * reduce and convert of a record. A method that the handler does not have is looked for in the one around it; where
  * none has it, the meaning is the ordinary one.
  *

@@ -42,8 +42,8 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
 tc_value tc_native_strided(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_at_least(tc *tx, const tc_native *self, tc_args *args);
 // interpret.c: interpretations of definitions, reduce.c: reductions of known sequences
-tc_value tc_native_interpreted(tc *tx, const tc_native *self, tc_args *args);
-tc_value tc_native_dry_run(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_with_handler(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_analyze(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_compute(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_operator(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_reduce(tc *tx, const tc_native *self, tc_args *args);

@@ -413,7 +413,7 @@ struct tc {
     bool attrs_allowed;
     const tc_env *env; // the interpretation in force; NULL: none so far
     bool in_test; // host code is a test's: elements can be read and written there
-    bool dry_run; // code is looked at as a kernel's, and not kept
+    bool analyzes; // code is looked at as a kernel's, and not kept
     src_span value_span; // right side of the assignment under way; nowhere outside of one
     // captures of the kernel being written from a host function
     struct tc_captures *captures;
@@ -423,7 +423,7 @@ struct tc {
 // Whether code is being written that the host runs.
 static inline bool tc_on_host(const tc *tx)
 {
-    return tx->func && tx->func->kind == IR_HOST_FUNC && !tx->dry_run;
+    return tx->func && tx->func->kind == IR_HOST_FUNC && !tx->analyzes;
 }
 
 typedef struct tc_captures {

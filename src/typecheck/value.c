@@ -80,7 +80,7 @@ void tc_undo_changes(tc *tx, size_t mark)
 static bool is_open(tc *tx, tc_value container, src_span span)
 {
     int region = container.kind == TC_DICT ? container.dict->region : container.list->region;
-    if (!tx->block || !region || region == tx->region || tx->dry_run) // nothing of a dry run happens at run time
+    if (!tx->block || !region || region == tx->region || tx->analyzes) // nothing of a dry run happens at run time
         return true;
     diag *d = tc_error(tx, HDS0238, span, tc_describe(tx, container));
     diag_help(

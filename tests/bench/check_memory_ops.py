@@ -17,11 +17,11 @@ SOURCE = '''
 from hidet.lang import attrs, f16, f16x8, f32, f64, i32, i64, strided
 
 @hidet.script
-def rows[m: i64, n: i64](x: f16[m, n], weight: f32[n], index: i64[m], y: f16[m, n], eps: f64, processors: i32):
+def rows[m: i64, n: i64](x: f16[m, n], weight: f32[n], index: i64[m], y: f16[m, n], eps: f64, sm_count: i32):
     """Says
         x        f32[17], read
     and more."""
-    attrs.cuda.grid_dim = processors
+    attrs.cuda.grid_dim = sm_count
     attrs.cuda.block_dim = 32
     y[0, 0] = f16(f32(x[0, 0]) + weight[index[0]] + f32(eps))
 
@@ -67,7 +67,7 @@ def refusal(function, operands, scalars=None):
 def check_signatures(functions):
     assert sorted(functions) == ["halved", "rows", "vectors"], functions
     rows = functions["rows"].parameters
-    assert [p.name for p in rows] == ["x", "weight", "index", "y", "eps", "processors", "m", "n"]
+    assert [p.name for p in rows] == ["x", "weight", "index", "y", "eps", "sm_count", "m", "n"]
     assert [p.dtype for p in rows] == ["f16", "f32", "i64", "f16", "f64", "i32", "i64", "i64"]
     assert [p.is_written for p in rows[:4]] == [False, False, False, True]
     assert rows[0].shape == ("m", "n") and rows[0].ctype is ctypes.c_void_p
@@ -80,7 +80,7 @@ def check_signatures(functions):
 def check_binding(functions):
     slots = [header.Slot(i) for i in range(4)]
     operands = [tensor("f16", 6, 40), tensor("f32", 40), tensor("i64", 6), output("f16", 6, 40)]
-    scalars = {"eps": 1e-5, "processors": 132, "n": 7}
+    scalars = {"eps": 1e-5, "sm_count": 132, "n": 7}
     assert header.bind(functions["rows"], operands, scalars) == [*slots, 1e-5, 132, 6, 40]
     merged = [tensor("f16", 2, 3, 40), operands[1], operands[2], output("f16", 2, 3, 40)]
     assert header.bind(functions["rows"], merged, scalars) == [*slots, 1e-5, 132, 6, 40]

@@ -1,14 +1,14 @@
-// The kernels that hdsc made of ops/matmul/library_hopper_stream.hds, and their workspace.
+// The kernels that hdsc made of ops/matmul/library_hopper_stream_k.hds, and their workspace.
 #include "ops/product.h"
 
-#include "library_hopper_stream.h"
+#include "library_hopper_stream_k.h"
 
 // The workspace: flags, then a tile for each multiprocessor.
 enum { FLAGS = 2048, FLAG_BYTES = FLAGS * 8, BF16 = 4 };
 
-int64_t ops_stream_bytes(int schedule, int processors)
+int64_t ops_stream_bytes(int schedule, int sm_count)
 {
-    return FLAG_BYTES + (int64_t)processors * ops_stream_tile(schedule) * (int64_t)sizeof(float);
+    return FLAG_BYTES + (int64_t)sm_count * ops_stream_tile(schedule) * (int64_t)sizeof(float);
 }
 
 bool ops_stream_takes(const ops_kernel *kernel, const ops_product *p)
@@ -19,9 +19,9 @@ bool ops_stream_takes(const ops_kernel *kernel, const ops_product *p)
     return is_plain && is_aligned && kernel->a.bits == 16 && kernel->c.bits == 16 && kernel->a_order == OPS_ROWS;
 }
 
-int ops_stream_choice_for(const ops_product *p, int processors, bool in_lines)
+int ops_stream_choice_for(const ops_product *p, int sm_count, bool aligned)
 {
-    return ops_stream_choice((int32_t)p->m, (int32_t)p->n, (int32_t)p->k, (int32_t)p->batch, processors, in_lines);
+    return ops_stream_choice((int32_t)p->m, (int32_t)p->n, (int32_t)p->k, (int32_t)p->batch, sm_count, aligned);
 }
 
 // Of one matrix by itself the distance to the next says nothing, but a tensor map wants one.
@@ -32,7 +32,7 @@ static int64_t apart(const ops_matrices *m, int64_t lines, int64_t batches)
 
 // All take the same arguments, but C has a struct of its own for each.
 #define LAUNCH(name)                                                                                                   \
-    static hdsrt_status launch_##name(const ops_product *p, int schedule, int processors, hdsrt_stream stream)         \
+    static hdsrt_status launch_##name(const ops_product *p, int schedule, int sm_count, hdsrt_stream stream)         \
     {                                                                                                                  \
         return name##_call(&(name##_args){.a = p->a.data,                                                              \
                                           .b = p->b.data,                                                              \
@@ -40,7 +40,7 @@ static int64_t apart(const ops_matrices *m, int64_t lines, int64_t batches)
                                           .parts = (float *)((char *)p->workspace + FLAG_BYTES),                       \
                                           .flags = p->workspace,                                                       \
                                           .schedule = schedule,                                                        \
-                                          .processors = processors,                                                    \
+                                          .sm_count = sm_count,                                                    \
                                           .BATCH = (int32_t)p->batch,                                                  \
                                           .M = (int32_t)p->m,                                                          \
                                           .N = (int32_t)p->n,                                                          \
@@ -51,7 +51,7 @@ static int64_t apart(const ops_matrices *m, int64_t lines, int64_t batches)
                                           .LDB = p->b.pitch,                                                           \
                                           .SC = apart(&p->c, p->m, p->batch),                                          \
                                           .LDC = p->c.pitch,                                                           \
-                                          .PARTS = processors * ops_stream_tile(schedule),                             \
+                                          .PARTS = sm_count * ops_stream_tile(schedule),                             \
                                           .FLAGS = FLAGS},                                                             \
                            stream);                                                                                    \
     }
@@ -61,12 +61,12 @@ LAUNCH(ops_stream_f16_mk_kn)
 LAUNCH(ops_stream_bf16_mk_nk)
 LAUNCH(ops_stream_bf16_mk_kn)
 
-hdsrt_status ops_run_stream(const ops_kernel *kernel, const ops_product *p, int schedule, int processors,
+hdsrt_status ops_run_stream(const ops_kernel *kernel, const ops_product *p, int schedule, int sm_count,
                             hdsrt_stream stream)
 {
     bool is_by_columns = p->b.order == OPS_COLUMNS;
     if (kernel->a.code == BF16)
-        return (is_by_columns ? launch_ops_stream_bf16_mk_nk : launch_ops_stream_bf16_mk_kn)(p, schedule, processors,
+        return (is_by_columns ? launch_ops_stream_bf16_mk_nk : launch_ops_stream_bf16_mk_kn)(p, schedule, sm_count,
                                                                                              stream);
-    return (is_by_columns ? launch_ops_stream_f16_mk_nk : launch_ops_stream_f16_mk_kn)(p, schedule, processors, stream);
+    return (is_by_columns ? launch_ops_stream_f16_mk_nk : launch_ops_stream_f16_mk_kn)(p, schedule, sm_count, stream);
 }
