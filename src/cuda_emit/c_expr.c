@@ -119,7 +119,7 @@ static cu_text safe_call(cu *cx, const char *name, const ir_expr *left, const ir
 
 static bool is_division(ir_op op)
 {
-    return op == IR_OP_FLOORDIV || op == IR_OP_TRUNCDIV || op == IR_OP_FLOORMOD || op == IR_OP_TRUNCMOD;
+    return ir_op_properties(op) & IR_DIVIDES;
 }
 
 static bool may_divide_by_zero(const ir_expr *e)

@@ -64,7 +64,7 @@ static bool exact_range(const ir_expr *e, cu_c_range *out)
 
 static bool can_grow(ir_op op)
 {
-    return op == IR_OP_ADD || op == IR_OP_SUB || op == IR_OP_MUL || op == IR_OP_SHL || op == IR_OP_NEG;
+    return ir_op_properties(op) & IR_WRAPS;
 }
 
 static cu_c_range divided(const ir_expr *e, cu_c_range a, cu_c_range b, cu_c_range any)
@@ -168,21 +168,9 @@ ir_expr *cu_c_wide(cu *cx, const ir_expr *e)
         return ir_int(cx->m, DT_I64, e->u.i);
     if (!cu_c_is_narrow(cx, e) || !is_int(e))
         return ir_cast(cx->m, (ir_expr *)e, i64, e->span);
+    if (ir_op_properties(e->op) & IR_BINARY)
+        return wide_binary(cx, e);
     switch (e->op) {
-    case IR_OP_ADD:
-    case IR_OP_SUB:
-    case IR_OP_MUL:
-    case IR_OP_FLOORDIV:
-    case IR_OP_FLOORMOD:
-    case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD:
-    case IR_OP_SHL:
-    case IR_OP_SHR:
-    case IR_OP_AND:
-    case IR_OP_OR:
-    case IR_OP_XOR:
-    case IR_OP_MIN:
-    case IR_OP_MAX: return wide_binary(cx, e);
     case IR_OP_NEG:
     case IR_OP_BITNOT: return ir_unary(cx->m, e->op, cu_c_wide(cx, e->args[0]), e->span);
     case IR_OP_CAST: return is_int(e->args[0]) ? cu_c_wide(cx, e->args[0]) : ir_cast(cx->m, (ir_expr *)e, i64, e->span);

@@ -5,17 +5,13 @@
 
 ir_expr *cu_negated(cu *cx, ir_expr *e)
 {
-    static const ir_op opposite[IR_OP__COUNT] = {
-        [IR_OP_EQ] = IR_OP_NE, [IR_OP_NE] = IR_OP_EQ, [IR_OP_LT] = IR_OP_GE,
-        [IR_OP_GE] = IR_OP_LT, [IR_OP_GT] = IR_OP_LE, [IR_OP_LE] = IR_OP_GT,
-    };
     bool is_compare = ir_op_properties(e->op) & IR_COMPARE;
     const ir_type *t = is_compare ? e->args[0]->type : NULL;
     // A comparison with NaN fails, and so does its opposite.
     bool is_total =
         is_compare && (t->kind != IR_SCALAR || !dt_is_float(t->scalar) || e->op == IR_OP_EQ || e->op == IR_OP_NE);
     if (is_total && t->kind == IR_SCALAR && (!cu_is_struct(t->scalar)))
-        return ir_binary(cx->m, opposite[e->op], e->args[0], e->args[1], e->span);
+        return ir_binary(cx->m, ir_op_negated(e->op), e->args[0], e->args[1], e->span);
     if (e->op == IR_OP_NOT)
         return e->args[0];
     return ir_unary(cx->m, IR_OP_NOT, e, e->span);

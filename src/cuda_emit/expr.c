@@ -131,38 +131,17 @@ static cu_text string(cu *cx, const ir_expr *e)
 
 cu_text cu_expr(cu *cx, const ir_expr *e)
 {
+    int properties = ir_op_properties(e->op);
+    if (properties & IR_UNARY)
+        return cu_unary(cx, e);
+    if (properties & (IR_BINARY | IR_COMPARE | IR_LOGIC))
+        return cu_binary(cx, e);
     switch (e->op) {
     case IR_OP_INT: return cu_int_text(e->type->scalar, e->u.i, cx->c && cx->in_comment, cx->a);
     case IR_OP_FLOAT: return cu_float_text(cx, e->type->scalar, e->u.f);
     case IR_OP_TEXT: return string(cx, e);
     case IR_OP_VAR: return variable(cx, e);
     case IR_OP_SREG: return special_register(cx, e);
-    case IR_OP_NEG:
-    case IR_OP_BITNOT:
-    case IR_OP_NOT: return cu_unary(cx, e);
-    case IR_OP_ADD:
-    case IR_OP_SUB:
-    case IR_OP_MUL:
-    case IR_OP_DIV:
-    case IR_OP_FLOORDIV:
-    case IR_OP_FLOORMOD:
-    case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD:
-    case IR_OP_SHL:
-    case IR_OP_SHR:
-    case IR_OP_AND:
-    case IR_OP_OR:
-    case IR_OP_XOR:
-    case IR_OP_MIN:
-    case IR_OP_MAX:
-    case IR_OP_LAND:
-    case IR_OP_LOR:
-    case IR_OP_EQ:
-    case IR_OP_NE:
-    case IR_OP_LT:
-    case IR_OP_LE:
-    case IR_OP_GT:
-    case IR_OP_GE: return cu_binary(cx, e);
     case IR_OP_SELECT: return cu_select(cx, e);
     case IR_OP_CAST: return cu_cast(cx, e);
     case IR_OP_BITCAST: return cu_bitcast(cx, e);
@@ -174,7 +153,7 @@ cu_text cu_expr(cu *cx, const ir_expr *e)
     case IR_OP_INTRIN: return cu_intrin(cx, e, NULL);
     case IR_OP_VEC: return vector(cx, e);
     case IR_OP_LANE: return lane(cx, e);
-    case IR_OP__COUNT: break;
+    default: break;
     }
     cu_bad_ir(cx, e->span, "an unknown operator");
     return cu_primary(cx, DT_NONE, "0");

@@ -7,14 +7,9 @@ typedef struct row {
 } row;
 
 static const row rows[IR_OP__COUNT] = {
-    [IR_OP_ADD] = {"+", CU_ADD},       [IR_OP_SUB] = {"-", CU_ADD},       [IR_OP_MUL] = {"*", CU_MUL},
-    [IR_OP_DIV] = {"/", CU_MUL},       [IR_OP_FLOORDIV] = {"/", CU_MUL},  [IR_OP_FLOORMOD] = {"%", CU_MUL},
-    [IR_OP_TRUNCDIV] = {"/", CU_MUL},  [IR_OP_TRUNCMOD] = {"%", CU_MUL},  [IR_OP_SHL] = {"<<", CU_SHIFT},
-    [IR_OP_SHR] = {">>", CU_SHIFT},    [IR_OP_AND] = {"&", CU_AND},       [IR_OP_OR] = {"|", CU_OR},
-    [IR_OP_XOR] = {"^", CU_XOR},       [IR_OP_LAND] = {"&&", CU_LAND},    [IR_OP_LOR] = {"||", CU_LOR},
-    [IR_OP_EQ] = {"==", CU_EQUAL},     [IR_OP_NE] = {"!=", CU_EQUAL},     [IR_OP_LT] = {"<", CU_RELATION},
-    [IR_OP_LE] = {"<=", CU_RELATION},  [IR_OP_GT] = {">", CU_RELATION},   [IR_OP_GE] = {">=", CU_RELATION},
-    [IR_OP_MIN] = {"min", CU_POSTFIX}, [IR_OP_MAX] = {"max", CU_POSTFIX},
+#define IR_OP(op, mnemonic, n, properties, c, c_prec, python, python_prec, doc) {c, CU_##c_prec},
+#include "ir/ir_ops.def"
+#undef IR_OP
 };
 
 // Of neighbours in the table of precedences, few people know which binds tighter: shifts and bitwise operators, and &&
@@ -99,21 +94,6 @@ static void operands(cu *cx, const ir_expr *left, const ir_expr *right, dtype t,
 }
 
 // ---- integers ---------------------------------------------------------------------------------------------------
-
-// Operators whose low result bits depend on low operand bits only.
-static bool works_on_low_bits(ir_op op)
-{
-    switch (op) {
-    case IR_OP_ADD:
-    case IR_OP_SUB:
-    case IR_OP_MUL:
-    case IR_OP_SHL:
-    case IR_OP_AND:
-    case IR_OP_OR:
-    case IR_OP_XOR: return true;
-    default: return false;
-    }
-}
 
 // The largest value that a text known not to be negative can have.
 static uint64_t most_of(cu_text t)
@@ -273,7 +253,7 @@ static cu_text integer(cu *cx, const ir_expr *e, dtype t)
         return floor_helper(cx, e, t, a, b);
     if (op == IR_OP_SHR)
         a = cu_exact_text(cx, a, t, true);
-    else if (!works_on_low_bits(op))
+    else if (!(ir_op_properties(op) & IR_LOW_BITS))
         make_exact(cx, t, &a, &b);
     cu_text r = infix(cx, op, a, b, ctype_of(op, t, a, b));
     bound(&r, op, t, a, b);

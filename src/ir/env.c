@@ -298,28 +298,10 @@ static void assume_unequal(ir_env *env, ir_expr *cond, bool holds, ir_expr *a, i
         refine(env, atom, (ir_range){INT64_MIN, hole - 1}, 1);
 }
 
-static ir_op opposite(ir_op op)
-{
-    switch (op) {
-    case IR_OP_EQ:
-        return IR_OP_NE;
-    case IR_OP_NE:
-        return IR_OP_EQ;
-    case IR_OP_LT:
-        return IR_OP_GE;
-    case IR_OP_GE:
-        return IR_OP_LT;
-    case IR_OP_GT:
-        return IR_OP_LE;
-    default:
-        return IR_OP_GT;
-    }
-}
-
 static void assume_comparison(ir_env *env, ir_expr *cond, bool holds)
 {
     ir_expr *a = cond->args[0], *b = cond->args[1];
-    switch (holds ? cond->op : opposite(cond->op)) {
+    switch (holds ? cond->op : ir_op_negated(cond->op)) {
     case IR_OP_LT:
         assume_at_least(env, cond, holds, b, a, -1);
         break;

@@ -128,10 +128,24 @@ struct ir_tensor_map {
 
 // ---- expressions ------------------------------------------------------------------------------------------------------
 
-enum { IR_PURE = 1, IR_LEAF = 2, IR_READS = 4, IR_EFFECTS = 8, IR_COMPARE = 16 };
+// Properties of operators. At most one of LEAF to LOGIC says what an operator looks like.
+enum {
+    IR_PURE = 1,
+    IR_READS = 2,    // reads memory
+    IR_EFFECTS = 4,
+    IR_LEAF = 8,
+    IR_UNARY = 16,
+    IR_BINARY = 32,  // both operands are evaluated; the result has their type
+    IR_COMPARE = 64,
+    IR_LOGIC = 128,  // and, or: the second operand is evaluated where it matters
+    IR_DIVIDES = 256,    // of integers: not defined for a second operand of 0
+    IR_WRAPS = 512,      // of integers: the exact result may not fit the type and is wrapped to it
+    IR_LOW_BITS = 1024,  // the low bits of the result depend on nothing but the low bits of the operands
+    IR_INDEX = 2048,     // of integers: an index expression continues through it (analysis_linear.h)
+};
 
 typedef enum ir_op {
-#define IR_OP(op, mnemonic, arity, properties, doc) IR_OP_##op,
+#define IR_OP(op, mnemonic, n, properties, c, c_prec, python, python_prec, doc) IR_OP_##op,
 #include "ir/ir_ops.def"
 #undef IR_OP
     IR_OP__COUNT
@@ -171,6 +185,7 @@ struct ir_expr {
 
 const char *ir_op_name(ir_op op);
 int ir_op_properties(ir_op op);
+ir_op ir_op_negated(ir_op op);  // of a comparison: EQ of NE, GE of LT
 // Whether the parameter [v], but for conversions of integers, is an extent of a tensor among the function's parameters.
 bool ir_is_extent(const ir_func *f, const ir_var *v);
 bool ir_is_pure(const ir_expr *e);  // no effects and no reads, in the whole tree (VARs that are mutable count as reads)

@@ -127,28 +127,10 @@ static bool join_with(ir_env *env, ir_sum *s, int at, const ir_term *t)
     return true;
 }
 
-// Sums have a form of their own: as a plain term they come apart again.
-static bool dissolves(const ir_expr *e)
+// Whether the linear form of [e] is more than [e] itself: as a plain term it would be taken apart again.
+static bool has_own_form(const ir_expr *e)
 {
-    switch (e->op) {
-    case IR_OP_ADD:
-    case IR_OP_SUB:
-    case IR_OP_NEG:
-    case IR_OP_MUL:
-    case IR_OP_FLOORDIV:
-    case IR_OP_FLOORMOD:
-    case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD:
-    case IR_OP_SHL:
-    case IR_OP_SHR:
-    case IR_OP_AND:
-    case IR_OP_OR:
-    case IR_OP_XOR:
-    case IR_OP_CAST:
-        return true;
-    default:
-        return false;
-    }
+    return ir_op_properties(e->op) & IR_INDEX;
 }
 
 static bool is_itself(const ir_linear *l, const ir_expr *atom)
@@ -198,7 +180,7 @@ void ir_sum_add_term(ir_env *env, ir_sum *s, ir_term t)
         t.coef /= t.lower;
         t.lower = 1;
     }
-    if (t.lower == 1 && !t.extent && t.atom != env->opaque && dissolves(t.atom)) {
+    if (t.lower == 1 && !t.extent && t.atom != env->opaque && has_own_form(t.atom)) {
         const ir_linear *l = ir_linear_of(env, t.atom);
         if (!is_itself(l, t.atom)) {
             ir_sum_add(env, s, l, t.coef);

@@ -50,7 +50,7 @@ static const struct {
     const char *mnemonic;
     int properties;
 } ops[IR_OP__COUNT] = {
-#define IR_OP(op, mnemonic, arity, properties, doc) {mnemonic, properties},
+#define IR_OP(op, mnemonic, n, properties, c, c_prec, python, python_prec, doc) {mnemonic, properties},
 #include "ir/ir_ops.def"
 #undef IR_OP
 };
@@ -63,6 +63,15 @@ const char *ir_op_name(ir_op op)
 int ir_op_properties(ir_op op)
 {
     return (unsigned)op < IR_OP__COUNT ? ops[op].properties : IR_EFFECTS;
+}
+
+ir_op ir_op_negated(ir_op op)
+{
+    static const ir_op negated[IR_OP__COUNT] = {
+        [IR_OP_EQ] = IR_OP_NE, [IR_OP_NE] = IR_OP_EQ, [IR_OP_LT] = IR_OP_GE,
+        [IR_OP_GE] = IR_OP_LT, [IR_OP_GT] = IR_OP_LE, [IR_OP_LE] = IR_OP_GT,
+    };
+    return negated[op];
 }
 
 const char *ir_stmt_name(ir_stmt_kind k)

@@ -236,11 +236,7 @@ static void print_cast(printer *p, const ir_expr *e)
 
 static const text_infix *infix_of(const ir_expr *e)
 {
-    if (e->arg_count == 2 && type_follows(e))
-        for (const text_infix *t = ir_text_infix; t->sign; t++)
-            if (t->op == e->op)
-                return t;
-    return NULL;
+    return e->arg_count == 2 && type_follows(e) ? ir_text_infix(e->op) : NULL;
 }
 
 static void print_infix(printer *p, const ir_expr *e, const text_infix *t, int at_least)

@@ -471,9 +471,11 @@ static const text_infix *at_infix(const reader *r)
 {
     if ((r->now.kind != T_SIGN && r->now.kind != T_NAME) || !ir_read_continues(r))
         return NULL;
-    for (const text_infix *t = ir_text_infix; t->sign; t++)
-        if (ir_read_at_sign(r, t->sign) || ir_read_at_word(r, t->sign))
+    for (int op = 0; op < IR_OP__COUNT; op++) {
+        const text_infix *t = ir_text_infix((ir_op)op);
+        if (t && (ir_read_at_sign(r, t->sign) || ir_read_at_word(r, t->sign)))
             return t;
+    }
     return NULL;
 }
 

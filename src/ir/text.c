@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-const text_infix ir_text_infix[] = {
-    {IR_OP_LOR, "or", TEXT_LOR},        {IR_OP_LAND, "and", TEXT_LAND},        {IR_OP_EQ, "==", TEXT_COMPARE},
-    {IR_OP_NE, "!=", TEXT_COMPARE},     {IR_OP_LE, "<=", TEXT_COMPARE},        {IR_OP_GE, ">=", TEXT_COMPARE},
-    {IR_OP_LT, "<", TEXT_COMPARE},      {IR_OP_GT, ">", TEXT_COMPARE},         {IR_OP_OR, "|", TEXT_OR},
-    {IR_OP_XOR, "^", TEXT_XOR},         {IR_OP_AND, "&", TEXT_AND},            {IR_OP_SHL, "<<", TEXT_SHIFT},
-    {IR_OP_SHR, ">>", TEXT_SHIFT},      {IR_OP_ADD, "+", TEXT_SUM},            {IR_OP_SUB, "-", TEXT_SUM},
-    {IR_OP_MUL, "*", TEXT_PRODUCT},     {IR_OP_DIV, "/", TEXT_PRODUCT},        {IR_OP_FLOORDIV, "//", TEXT_PRODUCT},
-    {IR_OP_FLOORMOD, "%", TEXT_PRODUCT}, {IR_OP__COUNT, NULL, 0},
-};
-
 const char *const ir_text_effects[] = {
     "reads_global", "writes_global", "reads_shared", "writes_shared", "barrier", "fence", "volatile", "convergent", NULL,
 };
@@ -28,11 +18,18 @@ static const char *const reserved[] = {
 static const struct {
     const char *mnemonic;
     int arity;
+    text_infix infix;
 } ops[] = {
-#define IR_OP(op, mnemonic, arity, properties, doc) {mnemonic, arity},
+#define IR_OP(op, mnemonic, n, properties, c, c_prec, python, python_prec, doc) \
+    {mnemonic, n, {IR_OP_##op, python, TEXT_##python_prec}},
 #include "ir/ir_ops.def"
 #undef IR_OP
 };
+
+const text_infix *ir_text_infix(ir_op op)
+{
+    return ops[op].infix.sign ? &ops[op].infix : NULL;
+}
 
 int ir_op_arity(ir_op op)
 {

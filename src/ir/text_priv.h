@@ -15,8 +15,7 @@ typedef struct text_infix {
     int precedence;
 } text_infix;
 
-// The operators that have a sign; ends with a NULL sign.
-extern const text_infix ir_text_infix[];
+const text_infix *ir_text_infix(ir_op op);  // NULL: it has no sign
 
 // Words that a variable of that name has to be quoted for: those that begin a statement or an expression, and operators
 // that 'min[i32](a, b)' calls by name. Others stand where no variable can, or (types) before '('.

@@ -7,18 +7,18 @@
 typedef enum prec {
     PREC_ALL,
     PREC_IF,
-    PREC_OR,
-    PREC_AND,
+    PREC_LOR,
+    PREC_LAND,
     PREC_NOT,
     PREC_COMPARE,
-    PREC_BITOR,
+    PREC_OR,
     PREC_XOR,
-    PREC_BITAND,
+    PREC_AND,
     PREC_SHIFT,
     PREC_SUM,
     PREC_PRODUCT,
     PREC_SIGN,
-    PREC_PRIMARY
+    PREC_POSTFIX
 } prec;
 
 typedef struct spelling {
@@ -36,53 +36,17 @@ typedef struct writer {
 
 static void write_at(writer *w, const ir_expr *e, prec least);
 
+static const spelling spellings[IR_OP__COUNT] = {
+#define IR_OP(op, mnemonic, n, properties, c, c_prec, python, python_prec, doc) \
+    {python, PREC_##python_prec, !((properties) & IR_COMPARE)},
+#include "ir/ir_ops.def"
+#undef IR_OP
+};
+
 // The passes write TRUNCDIV where neither operand is negative, and only there: rounding down is the same.
 static spelling binary_spelling(ir_op op)
 {
-    switch (op) {
-    case IR_OP_ADD:
-        return (spelling){"+", PREC_SUM, true};
-    case IR_OP_SUB:
-        return (spelling){"-", PREC_SUM, true};
-    case IR_OP_MUL:
-        return (spelling){"*", PREC_PRODUCT, true};
-    case IR_OP_DIV:
-        return (spelling){"/", PREC_PRODUCT, true};
-    case IR_OP_TRUNCDIV:
-    case IR_OP_FLOORDIV:
-        return (spelling){"//", PREC_PRODUCT, true};
-    case IR_OP_TRUNCMOD:
-    case IR_OP_FLOORMOD:
-        return (spelling){"%", PREC_PRODUCT, true};
-    case IR_OP_SHL:
-        return (spelling){"<<", PREC_SHIFT, true};
-    case IR_OP_SHR:
-        return (spelling){">>", PREC_SHIFT, true};
-    case IR_OP_AND:
-        return (spelling){"&", PREC_BITAND, true};
-    case IR_OP_OR:
-        return (spelling){"|", PREC_BITOR, true};
-    case IR_OP_XOR:
-        return (spelling){"^", PREC_XOR, true};
-    case IR_OP_LAND:
-        return (spelling){"and", PREC_AND, true};
-    case IR_OP_LOR:
-        return (spelling){"or", PREC_OR, true};
-    case IR_OP_EQ:
-        return (spelling){"==", PREC_COMPARE, false};
-    case IR_OP_NE:
-        return (spelling){"!=", PREC_COMPARE, false};
-    case IR_OP_LT:
-        return (spelling){"<", PREC_COMPARE, false};
-    case IR_OP_LE:
-        return (spelling){"<=", PREC_COMPARE, false};
-    case IR_OP_GT:
-        return (spelling){">", PREC_COMPARE, false};
-    case IR_OP_GE:
-        return (spelling){">=", PREC_COMPARE, false};
-    default:
-        return (spelling){NULL, PREC_ALL, false};
-    }
+    return spellings[op == IR_OP_TRUNCDIV ? IR_OP_FLOORDIV : op == IR_OP_TRUNCMOD ? IR_OP_FLOORMOD : op];
 }
 
 static void write_binary(writer *w, const ir_expr *e, spelling s)
@@ -110,9 +74,9 @@ static void write_unary(writer *w, const char *sign, const ir_expr *e, prec leas
 
 static void write_select(writer *w, const ir_expr *e)
 {
-    write_at(w, e->args[1], PREC_OR);
+    write_at(w, e->args[1], PREC_LOR);
     str_adds(w->out, " if ");
-    write_at(w, e->args[0], PREC_OR);
+    write_at(w, e->args[0], PREC_LOR);
     str_adds(w->out, " else ");
     write_at(w, e->args[2], PREC_IF);
 }
@@ -142,11 +106,11 @@ static prec prec_of(const ir_expr *e)
     case IR_OP_BITNOT:
         return PREC_SIGN;
     case IR_OP_INT:
-        return e->u.i < 0 ? PREC_SIGN : PREC_PRIMARY;
+        return e->u.i < 0 ? PREC_SIGN : PREC_POSTFIX;
     case IR_OP_FLOAT:
-        return e->u.f < 0 ? PREC_SIGN : PREC_PRIMARY;
+        return e->u.f < 0 ? PREC_SIGN : PREC_POSTFIX;
     default:
-        return PREC_PRIMARY;
+        return PREC_POSTFIX;
     }
 }
 

@@ -233,6 +233,13 @@ static void unary(tr *t, const ir_expr *e, uint32_t dst)
 
 // ---- what must not be evaluated for every lane -----------------------------------------------------------------------
 
+static bool may_divide_by_zero(const ir_expr *e)
+{
+    int64_t divisor;
+    bool divides = (ir_op_properties(e->op) & IR_DIVIDES) && !is_float_type(e->type);
+    return divides && !(ir_const_int(e->args[1], &divisor) && divisor != 0);
+}
+
 // Reads memory, may divide by zero, may overflow where that is looked at, or has effects: evaluated under the mask of
 // those who want it.
 static bool is_delicate(const tr *t, const ir_expr *e)
@@ -248,16 +255,10 @@ static bool is_delicate(const tr *t, const ir_expr *e)
     case IR_OP_PLOAD:
     case IR_OP_CALL:
     case IR_OP_INTRIN: return true;
-    case IR_OP_FLOORDIV:
-    case IR_OP_FLOORMOD:
-    case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD: {
-        int64_t divisor;
-        if (!is_float_type(e->type) && !(ir_const_int(e->args[1], &divisor) && divisor != 0))
+    default:
+        if (may_divide_by_zero(e))
             return true;
         break;
-    }
-    default: break;
     }
     for (int i = 0; i < e->arg_count; i++)
         if (is_delicate(t, e->args[i]))
@@ -492,12 +493,9 @@ static void special_register(tr *t, const ir_expr *e, uint32_t dst)
     tr_op(t, groups[e->u.i / 3], dst, (uint32_t)(e->u.i % 3), 0, 0);
 }
 
-void tr_expr_to(tr *t, const ir_expr *e, uint32_t dst)
+// What is neither a unary nor a binary operator.
+static void other_operation(tr *t, const ir_expr *e, uint32_t dst)
 {
-    uint32_t outer = t->site;
-    bool index = t->is_index;
-    if (e->span.begin)
-        t->site = tr_site_of(t, e->span);
     switch (e->op) {
     case IR_OP_INT:
     case IR_OP_FLOAT: tr_move(t, dst, constant(t, e), tr_value_cells(e->type)); break;
@@ -507,32 +505,6 @@ void tr_expr_to(tr *t, const ir_expr *e, uint32_t dst)
                 tr_value_cells(e->type));
         break;
     case IR_OP_SREG: special_register(t, e, dst); break;
-    case IR_OP_NEG:
-    case IR_OP_BITNOT:
-    case IR_OP_NOT: unary(t, e, dst); break;
-    case IR_OP_ADD:
-    case IR_OP_SUB:
-    case IR_OP_MUL:
-    case IR_OP_DIV:
-    case IR_OP_FLOORDIV:
-    case IR_OP_FLOORMOD:
-    case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD:
-    case IR_OP_SHL:
-    case IR_OP_SHR:
-    case IR_OP_AND:
-    case IR_OP_OR:
-    case IR_OP_XOR:
-    case IR_OP_MIN:
-    case IR_OP_MAX:
-    case IR_OP_EQ:
-    case IR_OP_NE:
-    case IR_OP_LT:
-    case IR_OP_LE:
-    case IR_OP_GT:
-    case IR_OP_GE: binary(t, e, dst); break;
-    case IR_OP_LAND:
-    case IR_OP_LOR: logic(t, e, dst); break;
     case IR_OP_SELECT: choice(t, e, dst); break;
     case IR_OP_CAST: convert(t, e, dst); break;
     case IR_OP_BITCAST: same_bits(t, e, dst); break;
@@ -551,8 +523,30 @@ void tr_expr_to(tr *t, const ir_expr *e, uint32_t dst)
         tr_move(t, dst, v + (uint32_t)e->u.i * cells, (int)cells);
         break;
     }
-    case IR_OP__COUNT: break;
+    default: break;
     }
+}
+
+static void operation(tr *t, const ir_expr *e, uint32_t dst)
+{
+    int properties = ir_op_properties(e->op);
+    if (properties & IR_UNARY)
+        unary(t, e, dst);
+    else if (properties & (IR_BINARY | IR_COMPARE))
+        binary(t, e, dst);
+    else if (properties & IR_LOGIC)
+        logic(t, e, dst);
+    else
+        other_operation(t, e, dst);
+}
+
+void tr_expr_to(tr *t, const ir_expr *e, uint32_t dst)
+{
+    uint32_t outer = t->site;
+    bool index = t->is_index;
+    if (e->span.begin)
+        t->site = tr_site_of(t, e->span);
+    operation(t, e, dst);
     t->is_index = index;
     t->site = outer;
 }

@@ -207,27 +207,7 @@ static ir_expr *conversion(simplifier *s, ir_expr *e)
 // Integer operators below other integer operators are parts of one index expression, which is simplified as a whole.
 static bool joins_parent(const ir_expr *e, const ir_expr *parent)
 {
-    if (!ir_is_integer(e->type) || !ir_is_integer(parent->type))
-        return false;
-    switch (parent->op) {
-    case IR_OP_NEG:
-    case IR_OP_ADD:
-    case IR_OP_SUB:
-    case IR_OP_MUL:
-    case IR_OP_FLOORDIV:
-    case IR_OP_FLOORMOD:
-    case IR_OP_TRUNCDIV:
-    case IR_OP_TRUNCMOD:
-    case IR_OP_SHL:
-    case IR_OP_SHR:
-    case IR_OP_AND:
-    case IR_OP_OR:
-    case IR_OP_XOR:
-    case IR_OP_CAST:
-        return true;
-    default:
-        return false;
-    }
+    return ir_is_integer(e->type) && ir_is_integer(parent->type) && (ir_op_properties(parent->op) & IR_INDEX);
 }
 
 static ir_expr *whole_index(simplifier *s, ir_expr *e)
