@@ -1,6 +1,6 @@
 // What has to be known before the first line is written: which variables are used, which tensor parameters are only
 // read, how far register arrays have to be aligned, and which functions run where.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Expressions where C is not C++, and what C has no words for.
+// C, as the printer of expressions and statements asks for it: where it is not C++, and what it has no words for.
 #include "cuda_emit/c_priv.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ void cu_c_refuse(cu *cx, const char *what)
     cx->failed = true;
 }
 
-bool cu_c_use(cu *cx, const char *piece)
+static bool use(cu *cx, const char *piece)
 {
     bool is_float = str_starts(str_of(piece), STR("float.")) || str_starts(str_of(piece), STR("double."));
     if (is_float)
@@ -62,7 +62,7 @@ static bool is_c_text(cu *cx, const char *text)
     return true;
 }
 
-bool cu_c_can_say(cu *cx, const ir_expr *e)
+static bool can_say(cu *cx, const ir_expr *e)
 {
     const ir_intrin *in = e->u.intrin;
     if (in->form == IR_INTRIN_CUDA && in->result->kind == IR_SCALAR && is_c_text(cx, in->text)) {
@@ -73,9 +73,20 @@ bool cu_c_can_say(cu *cx, const ir_expr *e)
     return false;
 }
 
+static cu_text intrin(cu *cx, const ir_expr *e, const char *result)
+{
+    return can_say(cx, e) ? cu_intrin_text(cx, e, result) : cu_primary(cx, DT_NONE, "0");
+}
+
+static cu_text special_register(cu *cx, const ir_expr *e)
+{
+    cu_c_refuse(cx, ir_sreg_name((ir_sreg)e->u.i));
+    return cu_primary(cx, DT_U32, "0");
+}
+
 // ---- numbers ----------------------------------------------------------------------------------------------------
 
-cu_text cu_c_constant(cu *cx, dtype t, double value)
+static cu_text struct_constant(cu *cx, dtype t, double value)
 {
     if (t == DT_C64)
         cu_c_refuse(cx, "complex64");
@@ -86,7 +97,7 @@ cu_text cu_c_constant(cu *cx, dtype t, double value)
                       str_text(&decimal));
 }
 
-cu_text cu_c_minmax(cu *cx, const ir_expr *e, dtype t)
+static cu_text float_minmax(cu *cx, const ir_expr *e, dtype t)
 {
     const char *name = arena_printf(cx->a, "%s_%s", e->op == IR_OP_MIN ? "min" : "max", dt_name(t));
     cu_use(cx, name);
@@ -94,7 +105,7 @@ cu_text cu_c_minmax(cu *cx, const ir_expr *e, dtype t)
 }
 
 // What is an integer in C, narrow floats among it, keeps its bits in a cast.
-cu_text cu_c_bits(cu *cx, const ir_expr *e, dtype from, dtype to)
+static cu_text scalar_bits(cu *cx, const ir_expr *e, dtype from, dtype to)
 {
     bool from_float = from == DT_F32 || from == DT_F64, to_float = to == DT_F32 || to == DT_F64;
     cu_text t = cu_typed(cx, e->args[0]);
@@ -148,7 +159,7 @@ static cu_text checked(cu *cx, const ir_expr *e)
     return safe_call(cx, name, e->args[0], e->args[1]);
 }
 
-bool cu_c_integer(cu *cx, const ir_expr *e, dtype t, cu_text *out)
+static bool safe_integer(cu *cx, const ir_expr *e, dtype t, cu_text *out)
 {
     // In a comment stands what the author wrote.
     if (cx->in_comment || t == DT_U64)
@@ -192,3 +203,24 @@ cu_text cu_c_offset(cu *cx, const char *base, const ir_var *v, const ir_expr *in
     return cu_text_of(cx, DT_NONE, CU_ADD, "(%schar *)%s + %s", is_const ? "const " : "", base,
                       cu_at(cx, at, CU_MUL));
 }
+
+// ---- all of it --------------------------------------------------------------------------------------------------
+
+const cu_dialect cu_dialect_c = {
+    .words = cu_words_of_c,
+    .host = &cu_host_c,
+    .warns_of_unused = true,
+    .warns_of_const = true,
+    .scalar = cu_c_scalar,
+    .elem = cu_c_elem,
+    .special_register = special_register,
+    .struct_constant = struct_constant,
+    .scalar_bits = scalar_bits,
+    .safe_integer = safe_integer,
+    .float_minmax = float_minmax,
+    .address = cu_c_offset,
+    .intrin = intrin,
+    .use = use,
+    .use_header = cu_c_needs,
+    .begin_statement = cu_c_at,
+};

@@ -1,9 +1,9 @@
-// What the files of the C emitter share. The printer of expressions and statements is the one for CUDA C++ (emit_priv.h);
-// with [cu.c] set it says what C cannot say like C++ in the words of c_expr.c, and statements through cu_host_c.
+// What the files of the C back end share. It uses the printer of expressions and statements in printer.h, to which
+// cu_dialect_c (c_expr.c) answers where C differs from C++.
 #pragma once
 
 #include "cuda_emit/c.h"
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 // A function of one unit, on its way into C.
 typedef struct cu_c_func {
@@ -43,6 +43,17 @@ typedef struct cu_c {
 // c_names.c: the names of entries. False after reporting.
 bool cu_c_check_names(const cu_c_options *o, cu *const *units);
 const char *cu_c_macro(const char *header_name, arena *a);  // "MATMUL_H"
+
+extern const cu_dialect cu_dialect_c;     // c_expr.c
+extern const cu_host_dialect cu_host_c;  // c_host.c
+
+// c_expr.c
+const char *cu_c_scalar(cu *cx, dtype t);
+const char *cu_c_elem(cu *cx, const ir_type *elem);     // behind a pointer: "void" where C has no such type
+cu_text cu_c_offset(cu *cx, const char *base, const ir_var *v, const ir_expr *index);
+void cu_c_refuse(cu *cx, const char *what);             // reports it at the statement under way
+void cu_c_at(cu *cx, src_span span);                    // the statement under way
+void cu_c_needs(cu *cx, const char *header);            // "math.h"
 
 // c_type.c
 bool cu_c_is_native(const ir_type *elem);        // C has a type for it

@@ -1,6 +1,6 @@
 // Conversions: those that have to be written, those that C++ does by itself, and those that repair a text whose C++
 // type is not the IR's (see cu_text).
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 static bool is_builtin(dtype t)
 {
@@ -9,7 +9,7 @@ static bool is_builtin(dtype t)
 
 cu_text cu_written(cu *cx, dtype to, cu_text t)
 {
-    cu_text cast = cu_text_of(cx, to, CU_UNARY, "(%s)%s", cx->c ? cu_c_scalar(cx, to) : dt_cuda_name(to),
+    cu_text cast = cu_text_of(cx, to, CU_UNARY, "(%s)%s", cu_scalar_name(cx, to),
                               cu_paren(cx, t, CU_UNARY));
     bool widens = dt_is_int(t.ctype) && dt_bits(to) > dt_bits(t.ctype);
     bool fits = widens || ((t.most || t.literal) && t.most <= dt_max_bits(to));
@@ -101,7 +101,7 @@ static cu_text to_struct(cu *cx, const ir_expr *e, dtype to)
 
 static cu_text to_float(cu *cx, const ir_expr *e)
 {
-    if (e->type->scalar == DT_C64 && !cx->c)
+    if (e->type->scalar == DT_C64 && cx->dialect->has_structs)
         return cu_primary(cx, DT_F32, "%s.re", cu_at(cx, e, CU_POSTFIX));
     cu_use_of(cx, e->type->scalar, "to_float", e->span);
     return cu_primary(cx, DT_F32, "to_float(%s)", cu_at(cx, e, CU_ASSIGN));
@@ -178,61 +178,11 @@ cu_text cu_cast(cu *cx, const ir_expr *e)
 
 // ---- the same bits ----------------------------------------------------------------------------------------------
 
-// The unsigned integer that has the bits of a struct.
-static dtype bits_dtype(dtype t)
-{
-    return dt_bits(t) == 8 ? DT_U8 : dt_bits(t) == 16 ? DT_U16 : DT_U32;
-}
-
-// __float_as_uint and its like; NULL where there is none.
-static const char *reinterpreter(dtype from, dtype to)
-{
-    if (from == DT_F32)
-        return to == DT_I32 ? "__float_as_int" : to == DT_U32 ? "__float_as_uint" : NULL;
-    if (to == DT_F32)
-        return from == DT_I32 ? "__int_as_float" : from == DT_U32 ? "__uint_as_float" : NULL;
-    if (from == DT_F64)
-        return to == DT_I64 ? "__double_as_longlong" : NULL;
-    return to == DT_F64 && from == DT_I64 ? "__longlong_as_double" : NULL;
-}
-
-static cu_text bits_of_scalar(cu *cx, const ir_expr *e, dtype from, dtype to)
-{
-    if (cx->c)
-        return cu_c_bits(cx, e, from, to);
-    const ir_expr *arg = e->args[0];
-    if (cu_is_struct(from) && from != DT_C64) {
-        cu_text bits = cu_primary(cx, bits_dtype(from), "%s.bits", cu_at(cx, arg, CU_POSTFIX));
-        if (cu_is_struct(to))
-            return cu_primary(cx, to, "%s{%s}", cu_type(cx, e->type), bits.s);
-        if (to == DT_F32)
-            return cu_primary(cx, to, "__uint_as_float(%s)", bits.s);
-        return bits.ctype == to ? bits : cu_written(cx, to, bits);
-    }
-    if (cu_is_struct(to) && to != DT_C64) {
-        dtype raw = bits_dtype(to);
-        cu_text bits = from == DT_F32 ? cu_primary(cx, DT_U32, "__float_as_uint(%s)", cu_at(cx, arg, CU_ASSIGN))
-                                      : cu_expr(cx, arg);
-        if (bits.ctype != raw || bits.literal)
-            bits = cu_written(cx, raw, bits);
-        return cu_primary(cx, to, "%s{%s}", cu_type(cx, e->type), cu_paren(cx, bits, CU_ASSIGN));
-    }
-    if (dt_is_int(from) && dt_is_int(to)) {
-        cu_text t = cu_expr(cx, arg);
-        return t.ctype == to && !t.literal ? t : cu_written(cx, to, t);
-    }
-    const char *function = cx->in_host ? NULL : reinterpreter(from, to);
-    if (function)
-        return cu_primary(cx, to, "%s(%s)", function, cu_at(cx, arg, CU_ASSIGN));
-    cu_use(cx, "bit_cast");
-    return cu_primary(cx, to, "bit_cast<%s>(%s)", cu_type(cx, e->type), cu_paren(cx, cu_typed(cx, arg), CU_ASSIGN));
-}
-
 cu_text cu_bitcast(cu *cx, const ir_expr *e)
 {
     const ir_type *from = e->args[0]->type, *to = e->type;
     if (from->kind == IR_SCALAR && to->kind == IR_SCALAR)
-        return bits_of_scalar(cx, e, cu_value_dtype(from->scalar), cu_value_dtype(to->scalar));
+        return cx->dialect->scalar_bits(cx, e, cu_value_dtype(from->scalar), cu_value_dtype(to->scalar));
     if (from->kind == IR_VECTOR || to->kind == IR_VECTOR) {
         cu_use(cx, "bit_cast");
         dtype ctype = to->kind == IR_SCALAR ? cu_value_dtype(to->scalar) : DT_NONE;

@@ -1,5 +1,5 @@
 // Assertions, assumptions and printf.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ void cu_check(cu *cx, const ir_stmt *s)
     cu_add_literal(&literal, str_text(&message));
     const char *failed = cu_at(cx, cu_negated(cx, s->value), CU_ASSIGN);
     if (cx->in_host) {
-        cx->host->check(cx, s, failed, str_text(&literal));
+        cx->dialect->host->check(cx, s, failed, str_text(&literal));
         return;
     }
     cu_use(cx, "fail");
@@ -42,7 +42,7 @@ void cu_check(cu *cx, const ir_stmt *s)
 
 void cu_assume(cu *cx, const ir_stmt *s)
 {
-    if (!ir_is_pure(s->value) || cx->c)
+    if (!ir_is_pure(s->value) || !cx->dialect->has_gpu_pragmas)
         return;
     if (cx->in_host)
         cu_put(cx, "if (%s) __builtin_unreachable();", cu_at(cx, cu_negated(cx, s->value), CU_ASSIGN));
@@ -69,7 +69,7 @@ static bool next_conversion(const char **format, char *letter, int *longs)
 static const char *print_integer(cu *cx, cu_text t, dtype from, bool is_signed, bool is_long)
 {
     // C's int64_t may be a long, which %lld does not take.
-    bool has_size = is_long == (dt_bits(from) == 64) && dt_is_int(from) && !(is_long && cx->c);
+    bool has_size = is_long == (dt_bits(from) == 64) && dt_is_int(from) && (!is_long || cx->dialect->i64_is_long_long);
     if (has_size && dt_is_signed(from) == is_signed && !t.literal)
         return cu_paren(cx, t, CU_ASSIGN);
     if (t.literal && !is_long)
@@ -116,7 +116,5 @@ void cu_print(cu *cx, const ir_stmt *s)
         str_addf(&out, ", %s", print_argument(cx, s->args[i], letter, longs));
     }
     cu_put(cx, "printf(\"%s);", str_text(&out));
-    cx->needs_headers |= cx->in_host;
-    if (cx->c)
-        cu_c_needs(cx, "stdio.h");
+    cx->dialect->use_header(cx, "stdio.h");
 }

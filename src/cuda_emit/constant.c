@@ -1,5 +1,5 @@
 // Constants that read back as exactly the same value.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,9 +107,7 @@ static const char *shortest(arena *a, double value, bool is_float)
 static const char *special(cu *cx, dtype t, double value)
 {
     bool is_negative = signbit(value) != 0;
-    cx->needs_headers |= cx->in_host;
-    if (cx->c)
-        cu_c_needs(cx, "math.h");
+    cx->dialect->use_header(cx, "math.h");
     if (cx->in_host)
         return arena_printf(cx->a, "%s%s", is_negative ? "-" : "", isnan(value) ? "NAN" : "INFINITY");
     if (t == DT_F32)
@@ -132,25 +130,7 @@ static cu_text wide_float(cu *cx, dtype t, double value)
     return text;
 }
 
-// f16{0x3c00 /* 1.0 */}
-static cu_text narrow_float(cu *cx, dtype t, double value)
-{
-    str_buf decimal;
-    str_buf_init(&decimal, cx->a);
-    str_add_double(&decimal, value);
-    cu_use(cx, dt_cuda_name(t));
-    uint64_t bits = dt_from_double(t, value);
-    return cu_primary(cx, t, "%s{0x%0*llx%s /* %s */}", dt_cuda_name(t), dt_bits(t) / 4, (unsigned long long)bits,
-                      t == DT_TF32 ? "u" : "", str_text(&decimal));
-}
-
 cu_text cu_float_text(cu *cx, dtype t, double value)
 {
-    if (cx->c && cu_is_struct(t))
-        return cu_c_constant(cx, t, value);
-    if (t == DT_C64) {
-        cu_use(cx, "complex64");
-        return cu_primary(cx, t, "complex64{%s, 0.0f}", wide_float(cx, DT_F32, value).s);
-    }
-    return cu_is_struct(t) ? narrow_float(cx, t, value) : wide_float(cx, t, value);
+    return cu_is_struct(t) ? cx->dialect->struct_constant(cx, t, value) : wide_float(cx, t, value);
 }

@@ -117,7 +117,7 @@ static void assemble(cu *cx, str_buf *out, const str_buf *device, const str_buf 
 bool cu_emit(ir_module *m, const cu_options *options, str_buf *out)
 {
     cu *cx = ARENA_NEW(m->arena, cu);
-    *cx = (cu){.m = m, .options = options, .a = m->arena, .host = &cu_host_cuda};
+    *cx = (cu){.m = m, .options = options, .a = m->arena, .dialect = &cu_dialect_cuda};
     str_buf device, host;
     cu_prelude_init(&cx->prelude, cx->a, m->arch, false);
     cu_names_init(cx);

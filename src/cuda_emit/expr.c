@@ -1,5 +1,5 @@
 // Expressions: leaves, calls, and the way to the files that know the rest.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -37,19 +37,6 @@ const char *cu_paren(cu *cx, cu_text t, cu_prec prec)
 const char *cu_at(cu *cx, const ir_expr *e, cu_prec prec)
 {
     return cu_paren(cx, cu_expr(cx, e), prec);
-}
-
-// threadIdx.x
-static cu_text special_register(cu *cx, const ir_expr *e)
-{
-    if (cx->c)
-        cu_c_refuse(cx, ir_sreg_name((ir_sreg)e->u.i));
-    static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
-    cu_text t = cu_primary(cx, DT_U32, "%s.%c", names[e->u.i / 3], "xyz"[e->u.i % 3]);
-    t.nonneg = true;
-    bool is_of_block = e->u.i / 3 == 0 || e->u.i / 3 == 2;
-    t.most = is_of_block ? 1024 : INT32_MAX;
-    return t;
 }
 
 static cu_text variable(cu *cx, const ir_expr *e)
@@ -129,6 +116,11 @@ static cu_text string(cu *cx, const ir_expr *e)
     return cu_primary(cx, DT_NONE, "\"%s\"", str_text(&out));
 }
 
+bool cu_is_plain(const cu *cx)
+{
+    return cx->in_comment && !cx->dialect->has_overloads;
+}
+
 cu_text cu_expr(cu *cx, const ir_expr *e)
 {
     int properties = ir_op_properties(e->op);
@@ -137,11 +129,11 @@ cu_text cu_expr(cu *cx, const ir_expr *e)
     if (properties & (IR_BINARY | IR_COMPARE | IR_LOGIC))
         return cu_binary(cx, e);
     switch (e->op) {
-    case IR_OP_INT: return cu_int_text(e->type->scalar, e->u.i, cx->c && cx->in_comment, cx->a);
+    case IR_OP_INT: return cu_int_text(e->type->scalar, e->u.i, cu_is_plain(cx), cx->a);
     case IR_OP_FLOAT: return cu_float_text(cx, e->type->scalar, e->u.f);
     case IR_OP_TEXT: return string(cx, e);
     case IR_OP_VAR: return variable(cx, e);
-    case IR_OP_SREG: return special_register(cx, e);
+    case IR_OP_SREG: return cx->dialect->special_register(cx, e);
     case IR_OP_SELECT: return cu_select(cx, e);
     case IR_OP_CAST: return cu_cast(cx, e);
     case IR_OP_BITCAST: return cu_bitcast(cx, e);
@@ -150,7 +142,7 @@ cu_text cu_expr(cu *cx, const ir_expr *e)
     case IR_OP_PLOAD: return cu_pload(cx, e);
     case IR_OP_TILE: return cu_tile(cx, e);
     case IR_OP_CALL: return call(cx, e);
-    case IR_OP_INTRIN: return cu_intrin(cx, e, NULL);
+    case IR_OP_INTRIN: return cx->dialect->intrin(cx, e, NULL);
     case IR_OP_VEC: return vector(cx, e);
     case IR_OP_LANE: return lane(cx, e);
     default: break;

@@ -4,16 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-bool cu_const_dims(ir_expr *const dims[3], int64_t out[3])
-{
-    for (int i = 0; i < 3; i++) {
-        out[i] = 1;
-        if (dims[i] && !ir_const_int(dims[i], &out[i]))
-            return false;
-    }
-    return true;
-}
-
 // ---- heads ------------------------------------------------------------------------------------------------------
 
 static void add_comment_lines(cu *cx, const char *text)

@@ -3,7 +3,7 @@
 // A C++ compiler counts lines from a #line directive on, so the state is the number that the next line has by that
 // count. A directive is written only where it differs from the line of the statement that comes; a single line too few
 // is made up by an empty one, which is shorter and looks like the author's own.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // Tensors: where they live, and access to their elements.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 // ---- places -----------------------------------------------------------------------------------------------------
 
@@ -70,26 +70,11 @@ cu_text cu_pload(cu *cx, const ir_expr *e)
     return element(cx, cu_at(cx, e->args[0], CU_POSTFIX), pointer, e->args[1], e->flags);
 }
 
-static cu_text address(cu *cx, const char *base, const ir_type *elem, const ir_expr *index)
-{
-    if (index->op == IR_OP_INT && index->u.i == 0)
-        return cu_primary(cx, DT_NONE, "%s", base);
-    cu_text at = cu_index(cx, index);
-    int per_byte = cu_is_subbyte(elem) ? 8 / dt_bits(elem->scalar) : 1;
-    if (per_byte > 1 && index->op == IR_OP_INT)
-        at = cu_int_text(DT_I64, index->u.i / per_byte, true, cx->a);
-    else if (per_byte > 1)
-        at = cu_text_of(cx, DT_NONE, CU_MUL, "%s / %d", cu_paren(cx, at, CU_MUL), per_byte);
-    return cu_text_of(cx, DT_NONE, CU_UNARY, "&%s[%s]", base, at.s);
-}
-
 cu_text cu_addr(cu *cx, const ir_expr *e)
 {
     if (!is_flat(cx, e))
         return cu_primary(cx, DT_NONE, "0");
-    if (cx->c)
-        return cu_c_offset(cx, cu_var_name(cx, e->u.var), e->u.var, e->args[0]);
-    return address(cx, cu_var_name(cx, e->u.var), e->u.var->type->elem, e->args[0]);
+    return cx->dialect->address(cx, cu_var_name(cx, e->u.var), e->u.var, e->args[0]);
 }
 
 cu_text cu_tile(cu *cx, const ir_expr *e)
@@ -220,7 +205,7 @@ static const ir_expr *moved(cu *cx, const ir_expr *e, int64_t offset)
 
 static const char *wide_place(cu *cx, const ir_expr *e, int64_t offset, const char *type, const char *qualifier)
 {
-    cu_text at = address(cx, cu_var_name(cx, e->u.var), e->u.var->type->elem, moved(cx, e, offset));
+    cu_text at = cx->dialect->address(cx, cu_var_name(cx, e->u.var), e->u.var, moved(cx, e, offset));
     return arena_printf(cx->a, "*(%s%s *)%s", qualifier, type, cu_paren(cx, at, CU_UNARY));
 }
 
@@ -355,7 +340,7 @@ void cu_alloc(cu *cx, const ir_stmt *s)
 {
     const ir_tensor *t = s->var->tensor;
     if (cx->in_host) {
-        cx->host->alloc(cx, s);
+        cx->dialect->host->alloc(cx, s);
         return;
     }
     if (t->map || t->storage_elems < 0) {

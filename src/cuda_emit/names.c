@@ -1,5 +1,5 @@
 // Names: the author's, made unique among those that can be seen.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -54,6 +54,9 @@ static const char reserved_in_c[] =
     "EXIT_SUCCESS EXIT_FAILURE RAND_MAX BUFSIZ SEEK_SET SEEK_CUR SEEK_END CUDA_VERSION DLPACK_VERSION";
 // clang-format on
 
+const char *const cu_words_of_cuda[] = {keywords, reserved, NULL};
+const char *const cu_words_of_c[] = {keywords, reserved_in_c, cu_c_helpers, NULL};
+
 static void *const visible = (void *)reserved;
 
 static void reserve_words(cu *cx, const char *words)
@@ -72,10 +75,8 @@ void cu_names_init(cu *cx)
     map_init(&cx->funcs, cx->a);
     map_init(&cx->wrappers, cx->a);
     map_init(&cx->used_intrins, cx->a);
-    reserve_words(cx, keywords);
-    reserve_words(cx, cx->c ? reserved_in_c : reserved);
-    if (cx->c)
-        reserve_words(cx, cu_c_helpers);
+    for (const char *const *list = cx->dialect->words; *list; list++)
+        reserve_words(cx, *list);
 }
 
 bool cu_is_word(const char *words, const char *name)

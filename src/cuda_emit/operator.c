@@ -1,5 +1,5 @@
 // Unary and binary operators and the conditional one, with as few parentheses and casts as the meaning allows.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 typedef struct row {
     const char *sign;
@@ -188,7 +188,7 @@ static cu_text floor_helper(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_tex
             *texts[i] = cu_written(cx, DT_I64, *texts[i]);
     }
     cu_use(cx, arena_printf(cx->a, "%s.floor%s", is_long ? "long" : "int", divides ? "div" : "mod"));
-    const char *overload = !cx->c || cx->in_comment ? "" : is_long ? "_i64" : "_i32";
+    const char *overload = cx->dialect->has_overloads || cx->in_comment ? "" : is_long ? "_i64" : "_i32";
     cu_text r = cu_primary(cx, is_long ? t : DT_I32, "floor_%s%s(%s, %s)", divides ? "div" : "mod", overload,
                            cu_paren(cx, a, CU_ASSIGN), cu_paren(cx, b, CU_ASSIGN));
     r.dirty = dt_bits(t) < 32 && divides;
@@ -200,7 +200,7 @@ static cu_text int_minmax(cu *cx, const ir_expr *e, dtype t)
 {
     cu_text a = cu_exact(cx, e->args[0], false), b = cu_exact(cx, e->args[1], false);
     const char *overload = "";
-    if (cx->c && !cx->in_comment) {
+    if (!cx->dialect->has_overloads && !cx->in_comment) {
         dtype wide = dt_bits(t) < 32 ? DT_I32 : t;
         overload = arena_printf(cx->a, "_%s", dt_name(wide));
         cu_use(cx, arena_printf(cx->a, "%s%s", rows[e->op].sign, overload));
@@ -227,7 +227,7 @@ static void mind_sign(cu *cx, dtype t, cu_text *x, cu_text other)
 static cu_text integer(cu *cx, const ir_expr *e, dtype t)
 {
     cu_text safe;
-    if (cx->c && cu_c_integer(cx, e, t, &safe))
+    if (cx->dialect->safe_integer(cx, e, t, &safe))
         return safe;
     if (e->op == IR_OP_MIN || e->op == IR_OP_MAX)
         return int_minmax(cx, e, t);
@@ -274,23 +274,21 @@ static const char *two_args(cu *cx, const ir_expr *e)
 static cu_text wide_float(cu *cx, const ir_expr *e, dtype t)
 {
     bool is_f32 = t == DT_F32;
-    if (cx->c && (e->op == IR_OP_MIN || e->op == IR_OP_MAX))
-        return cu_c_minmax(cx, e, t);
     if (e->op == IR_OP_MIN || e->op == IR_OP_MAX)
-        return cu_primary(cx, t, "f%s%s(%s)", rows[e->op].sign, is_f32 ? "f" : "", two_args(cx, e));
+        return cx->dialect->float_minmax(cx, e, t);
     if (e->op == IR_OP_FLOORMOD) {
         cu_use_of(cx, t, "floormod", e->span);
-        return cu_primary(cx, t, "floor_mod%s(%s)", !cx->c ? "" : is_f32 ? "_f32" : "_f64", two_args(cx, e));
+        const char *overload = cx->dialect->has_overloads ? "" : is_f32 ? "_f32" : "_f64";
+        return cu_primary(cx, t, "floor_mod%s(%s)", overload, two_args(cx, e));
     }
     cu_text a, b;
     operands(cx, e->args[0], e->args[1], t, &a, &b);
     bool compares = ir_op_properties(e->op) & IR_COMPARE;
     cu_text r = infix(cx, e->op, a, b, compares ? DT_BOOL : t);
-    if (e->op == IR_OP_FLOORDIV && cx->c)
-        cu_c_needs(cx, "math.h");
-    if (e->op == IR_OP_FLOORDIV)
-        return cu_primary(cx, t, "%s(%s)", is_f32 ? "floorf" : "floor", r.s);
-    return r;
+    if (e->op != IR_OP_FLOORDIV)
+        return r;
+    cx->dialect->use_header(cx, "math.h");
+    return cu_primary(cx, t, "%s(%s)", is_f32 ? "floorf" : "floor", r.s);
 }
 
 static cu_text narrow_float(cu *cx, const ir_expr *e, dtype t)

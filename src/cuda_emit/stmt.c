@@ -1,5 +1,5 @@
 // Statements.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 #include <string.h>
 
@@ -86,7 +86,7 @@ static void body(cu *cx, const ir_block *b)
 static void for_effects(cu *cx, const ir_expr *e)
 {
     bool is_call = e->op == IR_OP_CALL || e->op == IR_OP_INTRIN;
-    if (cx->c && !is_call)
+    if (cx->dialect->warns_of_unused && !is_call)
         cu_put(cx, "(void)%s;", cu_at(cx, e, CU_UNARY));
     else
         cu_put(cx, "%s;", cu_at(cx, e, CU_COMMA));
@@ -104,7 +104,7 @@ static const ir_type *declared_type(cu *cx, const ir_var *v)
 static bool is_view(const cu *cx, const ir_stmt *s)
 {
     bool is_address = s->var->type->kind == IR_TENSOR || s->var->type->kind == IR_POINTER;
-    return cx->c && cx->in_host && is_address && s->value->op != IR_OP_CALL;
+    return cx->dialect->warns_of_const && cx->in_host && is_address && s->value->op != IR_OP_CALL;
 }
 
 // Its value without the const that a parameter has, which C compilers would warn of.
@@ -140,7 +140,7 @@ static bool is_unread(const cu *cx, const ir_stmt *s)
 {
     bool gives = s->kind == IR_DECL || s->kind == IR_ALLOC || s->kind == IR_ASSIGN;
     const cu_var *v = s->var ? &cx->vars[s->var->id] : NULL;
-    bool has_destructor = s->kind == IR_ALLOC && cx->in_host && !cx->c;
+    bool has_destructor = s->kind == IR_ALLOC && cx->in_host && cx->dialect->has_destructors;
     if (has_destructor || !v || v->uses)
         return false;
     return gives || (s->kind == IR_STORE && v->is_own);
@@ -230,7 +230,7 @@ static const char *increment(cu *cx, const char *name, ir_expr *step)
 
 static void unroll_pragma(cu *cx, const ir_stmt *s)
 {
-    if (cx->c)
+    if (!cx->dialect->has_gpu_pragmas)
         return;
     if (s->unroll == TM_LOOP_UNROLL && s->factor > 0)
         cu_put(cx, "#pragma unroll %d", s->factor);
@@ -313,13 +313,23 @@ static void scope(cu *cx, const ir_stmt *s)
         cu_put(cx, "%s:;", closed.name);
 }
 
+bool cu_const_dims(ir_expr *const dims[3], int64_t out[3])
+{
+    for (int i = 0; i < 3; i++) {
+        out[i] = 1;
+        if (dims[i] && !ir_const_int(dims[i], &out[i]))
+            return false;
+    }
+    return true;
+}
+
 // ---- all of them ------------------------------------------------------------------------------------------------
 
 static void evaluate(cu *cx, const ir_stmt *s)
 {
     if (!ir_has_effects(s->value))
         return;
-    if (cx->c) {
+    if (cx->dialect->warns_of_unused) {
         for_effects(cx, s->value);
         return;
     }
@@ -332,13 +342,13 @@ static void evaluate(cu *cx, const ir_stmt *s)
 static void intrin_to(cu *cx, const ir_stmt *s)
 {
     const char *result = cu_at(cx, s->args[0], CU_ASSIGN);
-    cu_put(cx, "%s;", cu_intrin(cx, s->value, result).s);
+    cu_put(cx, "%s;", cx->dialect->intrin(cx, s->value, result).s);
 }
 
 static void give_back(cu *cx, const ir_stmt *s)
 {
     if (cx->in_host)
-        cx->host->give_back(cx, s);
+        cx->dialect->host->give_back(cx, s);
     else if (s->value)
         cu_put(cx, "return %s;", cu_as(cx, s->value, cx->func->result));
     else
@@ -358,9 +368,8 @@ static void comment(cu *cx, const char *text)
 
 void cu_stmt(cu *cx, const ir_stmt *s, bool is_last)
 {
-    if (cx->c)
-        cu_c_at(cx, s->span);
-    if (cx->in_host && cx->host->call(cx, s))
+    cx->dialect->begin_statement(cx, s->span);
+    if (cx->in_host && cx->dialect->host->call(cx, s))
         return;
     bool has_line = s->kind != IR_FOR && s->kind != IR_COMMENT && !(s->kind == IR_LEAVE && falls_through(cx, s->count));
     bool is_dropped = is_unread(cx, s) && !(s->value && ir_has_effects(s->value));
@@ -373,7 +382,7 @@ void cu_stmt(cu *cx, const ir_stmt *s, bool is_last)
     case IR_ASSIGN:
     case IR_STORE: store(cx, s); return;
     case IR_PSTORE: cu_store(cx, s); return;
-    case IR_COPY: cx->in_host ? cx->host->copy(cx, s) : cu_copy(cx, s); return;
+    case IR_COPY: cx->in_host ? cx->dialect->host->copy(cx, s) : cu_copy(cx, s); return;
     case IR_EVAL: evaluate(cx, s); return;
     case IR_INTRIN_TO: intrin_to(cx, s); return;
     case IR_ALLOC: cu_alloc(cx, s); return;
@@ -392,7 +401,7 @@ void cu_stmt(cu *cx, const ir_stmt *s, bool is_last)
     case IR_ASSERT: cu_check(cx, s); return;
     case IR_ASSUME: cu_assume(cx, s); return;
     case IR_PRINT: cu_print(cx, s); return;
-    case IR_LAUNCH: cx->host->launch(cx, s); return;
+    case IR_LAUNCH: cx->dialect->host->launch(cx, s); return;
     case IR_COMMENT: comment(cx, s->text); return;
     case IR_TASKS: cu_bad_ir(cx, s->span, "a loop over tasks"); return;
     case IR_STMT__COUNT: break;

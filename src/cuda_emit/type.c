@@ -1,5 +1,5 @@
 // C++ names of types, and comments about shapes.
-#include "cuda_emit/emit_priv.h"
+#include "cuda_emit/printer.h"
 
 #include <string.h>
 
@@ -24,9 +24,7 @@ bool cu_use(cu *cx, const char *piece)
 {
     if (cx->in_comment)
         return true;
-    if (cx->c)
-        return cu_c_use(cx, piece);
-    return cu_prelude_use(&cx->prelude, str_of(piece));
+    return cx->dialect->use(cx, piece);
 }
 
 void cu_use_of(cu *cx, dtype t, const char *what, src_span span)
@@ -45,11 +43,7 @@ void cu_use_of(cu *cx, dtype t, const char *what, src_span span)
 
 const char *cu_scalar_name(cu *cx, dtype t)
 {
-    if (cx->c)
-        return cu_c_scalar(cx, t);
-    if (cu_is_struct(t))
-        cu_use(cx, dt_cuda_name(t));
-    return dt_cuda_name(cu_value_dtype(t));
+    return cx->dialect->scalar(cx, t);
 }
 
 static const char *vector_name(cu *cx, const ir_type *t)
@@ -78,7 +72,7 @@ const char *cu_type(cu *cx, const ir_type *t)
     case IR_POINTER:
     case IR_TENSOR: break;
     }
-    const char *elem = cx->c ? cu_c_elem(cx, t->elem) : cu_elem(cx, t->elem), *gap = elem[strlen(elem) - 1] == '*' ? "" : " ";
+    const char *elem = cx->dialect->elem(cx, t->elem), *gap = elem[strlen(elem) - 1] == '*' ? "" : " ";
     if (t->is_const && *gap)
         return arena_printf(cx->a, "const %s *", elem);
     return arena_printf(cx->a, "%s%s*", elem, t->is_const ? " const " : gap);

@@ -184,17 +184,6 @@ static void add_registers(str_buf *out, const registers *r)
         str_addc(out, '}');
 }
 
-// The identifier of a hole that begins at [at]: {name}. Empty if it is none.
-str cu_hole_at(const char *at)
-{
-    if (at[0] != '{' || !(isalpha((unsigned char)at[1]) || at[1] == '_'))
-        return (str){at, 0};
-    size_t len = 1;
-    while (isalnum((unsigned char)at[1 + len]) || at[1 + len] == '_')
-        len++;
-    return at[1 + len] == '}' ? (str){at + 1, len} : (str){at, 0};
-}
-
 static void add_escaped(str_buf *out, char c)
 {
     if (c == '%')
@@ -331,11 +320,6 @@ static void head(str_buf *out, const char *prefix, const char *result, const cha
 {
     const char *gap = result[strlen(result) - 1] == '*' ? "" : " ";
     str_addf(out, "%sstatic __device__ __forceinline__ %s%s%s(%s)\n{\n", prefix, result, gap, name, params);
-}
-
-void cu_add_item(str_buf *list, const char *item)
-{
-    str_addf(list, "%s%s", list->len ? ", " : "", item);
 }
 
 static void wrapper(cu *cx, const ir_intrin *in)
