@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "pipeline/early.h"
 #include "pipeline/interface.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "toolchain/nvrtc.h"
 
 // Grows when entries of another form would be misread.

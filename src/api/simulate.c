@@ -7,7 +7,7 @@
 #include "api/api_priv.h"
 #include "base/checked.h"
 #include "base/spread.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "sim/sim.h"
 
 typedef struct simulation {

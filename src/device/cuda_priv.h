@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "device/device.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "runtime/driver.h"
 
 struct dev_cuda {

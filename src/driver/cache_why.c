@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "driver/cmd_cache.h"
 #include "pipeline/keep.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "toolchain/nvrtc.h"
 
 // What is wanted, as an entry would have it.

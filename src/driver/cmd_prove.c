@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "driver/cmd.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "prove/prove.h"
 
 enum { KEY_AGAINST = CMD_KEY_OWN, KEY_SEEDS, KEY_SEED, KEY_VALUE, KEY_OUTPUTS, KEY_LEVEL, KEY_BUDGET };

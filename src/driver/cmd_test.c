@@ -10,7 +10,7 @@
 #include "driver/interrupt.h"
 #include "pipeline/files.h"
 #include "pipeline/job.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "testing/testing.h"
 
 enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_SEED, KEY_TRAP_NAN, KEY_BUDGET, KEY_GPU_TIMEOUT, KEY_LIST_TESTS, KEY_LEVEL };

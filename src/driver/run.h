@@ -3,7 +3,7 @@
 
 #include "device/device.h"
 #include "driver/cmd.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "sim/sim.h"
 #include "tensor/compare.h"
 #include "tensor/spec.h"

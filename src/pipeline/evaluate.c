@@ -1,6 +1,6 @@
 #include "pipeline/evaluate.h"
 
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 
 static src_file *add_text(pl_unit *u, const char *name, const char *text)
 {

@@ -83,14 +83,10 @@ static void warn_if_empty(pl_unit *u)
 
 static bool elaborate(pl_unit *u)
 {
-    tc_options options = pl_unit_elaboration(u);
     size_t span = pl_span_begin(&u->times, pl_unit_is_ir_text(u) ? "read IR" : "elaborate", 0);
-    u->module = pl_unit_is_ir_text(u) ? ir_read_text(&u->memory, &u->syms, &u->diags, u->file)
-                              : tc_compile(&u->memory, &u->syms, &u->diags, u->file, &options);
+    bool ok = pl_unit_elaborate(u, NULL);
     pl_span_end(&u->times, span);
-    if (u->module && pl_unit_is_ir_text(u) && !ir_verify(u->module))
-        return false;
-    if (!u->module || u->diags.shown_errors)
+    if (!ok)
         return false;
     warn_if_empty(u);
     return !u->diags.shown_errors;
@@ -114,17 +110,6 @@ static bool dump_ir(pl_unit *u)
     return dump(u, "hir", (str){str_text(&text), text.len});
 }
 
-// Debug builds verify always: a broken pass is found where it is, not in the CUDA text.
-static bool verifies(const pl_unit *u)
-{
-#ifdef NDEBUG
-    return u->options->verify_ir;
-#else
-    (void)u;
-    return true;
-#endif
-}
-
 static bool run_named_passes(pl_unit *u, ir_pass_context *px)
 {
     for (int i = 0; i < u->options->pass_count; i++) {
@@ -143,13 +128,9 @@ static bool run_passes(pl_unit *u)
 {
     const char *wanted = u->options->dump;
     bool ends_here = u->options->emit == PL_NOTHING && is_a_pass(wanted);
-    ir_pass_options options = {
-        .verify_each = verifies(u),
-        .dump = is_a_pass(wanted) || is_dumped(u, "all") ? wanted : NULL,
-        .dump_out = &u->dump,
-        .stop_after = ends_here ? wanted : NULL,
-        .wide_access = true,
-    };
+    ir_pass_options options = pl_unit_pass_options(u);
+    options.dump = is_a_pass(wanted) || is_dumped(u, "all") ? wanted : NULL;
+    options.stop_after = ends_here ? wanted : NULL;
     ir_pass_context px = {.module = u->module, .scratch = &u->scratch, .diags = &u->diags, .options = &options};
     if (u->options->passes)
         return run_named_passes(u, &px);

@@ -64,9 +64,15 @@ typedef struct pl_unit {
 void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, double origin_us);
 // Sets the unit up and runs [body] (pl_compile) on it; out of memory is a status, not a crash.
 void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u));
+// As pl_unit_run, on a thread with a stack that the elaborator's recursion fits in; joined before it comes back.
+void pl_unit_run_deep(pl_unit *u, void (*body)(pl_unit *u));
 void pl_unit_free(pl_unit *u);
 // Makes the input its file, the one that imports start from. False after reporting.
 bool pl_unit_add_source(pl_unit *u);
+// The module of its file, or of one case of its tests. False after reporting.
+bool pl_unit_elaborate(pl_unit *u, const tc_test *test);
+// What passes are told: debug builds verify the IR after each, others where --verify-ir asks for it.
+ir_pass_options pl_unit_pass_options(pl_unit *u);
 // What elaboration is told, from the unit's options.
 tc_options pl_unit_elaboration(pl_unit *u);
 bool pl_unit_is_ir_text(const pl_unit *u);  // .hir: IR instead of source
@@ -81,3 +87,38 @@ bool pl_assemble(pl_unit *u);
 bool pl_wants_cubin(const pl_options *o);
 // Whether the author wrote ptx(…) or cuda(…) texts, which go into the CUDA text as they stand.
 bool pl_has_author_texts(const ir_module *m);
+
+// ---- to a level of the pipeline ----------------------------------------------------------------------------------
+//
+// What the simulator runs: a source file as a module of IR at some level. `hdsc run`, `hdsc test` and `hdsc prove` all
+// load by these:
+//
+//     pl_unit unit;
+//     pl_unit_init(&unit, &options, options.archs[0], pl_now_us());
+//     pl_unit_run_deep(&unit, body);      // body: pl_open_source, pl_module_for_simulation, sim_translate, …
+//     … unit.status, unit.diags …
+//     pl_unit_free(&unit);
+
+// The level where the simulator usually works: the tasks are loops, the guards are branches, nothing is unrolled yet, and
+// every tensor still has the author's name and shape.
+#define PL_SIMULATED_LEVEL "lower-guards"
+
+// The levels: "hir" (before any pass), the passes (after the first of that name), and "low" (after all passes).
+bool pl_level_find(const char *level);
+
+// Reads [path] ("-": standard input) and makes it the unit's file. False after reporting.
+bool pl_open_source(pl_unit *u, const char *path);
+
+// Elaborates the unit's file, or one case of its tests, and runs the passes up to and with [level]. The module is u->module
+// and verified. False after reporting, also where there are no entries to run.
+bool pl_module_for_simulation(pl_unit *u, const char *level, const tc_test *test);
+
+// Runs all passes on u->module, whatever level it is at. False after reporting.
+bool pl_finish_passes(pl_unit *u);
+// Runs the passes behind [level], for what they find wrong (shared memory beyond the limit, say). The module changes: not
+// before whoever uses it has run. False after reporting.
+bool pl_check_passes_after(pl_unit *u, const char *level);
+
+// The machine code of a module that was loaded at level "low", for the unit's architecture; options.emit must be PL_CUBIN.
+// It is u->code.cubin then, its kernels u->kernels. False after reporting.
+bool pl_code_for_device(pl_unit *u);

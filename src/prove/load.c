@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "prove/prove_priv.h"
 
 // ---- which function ------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "pipeline/job.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "prove/prove_priv.h"
 
 void prove_progress(prove *p, const char *format, ...)

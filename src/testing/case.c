@@ -1,7 +1,7 @@
 // One case: elaborated, lowered, run under each of its schedules, judged.
 #include <string.h>
 
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "testing/testing_priv.h"
 
 typedef struct case_run {

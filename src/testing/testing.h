@@ -39,7 +39,7 @@ typedef struct test_options {
     bool trap_nan;                 // the first NaN or infinity of a test is a finding
     bool stop_at_failure;
     bool keep_units;               // until the suite is freed, for those who use the messages themselves
-    const char *level;             // of the IR that is run (pipeline/simulate.h); NULL: PL_SIMULATED_LEVEL
+    const char *level;             // of the IR that is run (pipeline/unit.h); NULL: PL_SIMULATED_LEVEL
     const test_backend *backend;   // NULL: the simulator
     diag_style style;              // of the messages in the results
 } test_options;

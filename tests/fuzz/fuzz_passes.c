@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "../tools/ireval.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "program.h"
 #include "sim/sim.h"
 

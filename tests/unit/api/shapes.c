@@ -5,7 +5,7 @@
 #include <dirent.h>
 
 #include "fake_cuda.h"
-#include "pipeline/simulate.h"
+#include "pipeline/unit.h"
 #include "sim/sim.h"
 
 enum { MOST_PARAMETERS = 16, SIZES = 6 };
