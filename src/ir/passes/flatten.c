@@ -1,11 +1,9 @@
 // Does      gives every access to a tensor one index, the element offset: layouts and strides become arithmetic.
 // Needs     no tensors with mappings, no guards.
 // Gives     LOAD, STORE, ADDR and TILE are IR_FLAT: LOW level. Offsets are i32 where the tensor's size shows that this
-// is
-//           enough, and i64 else.
+//           is enough, and i64 else.
 // Why here  after all passes that ask which element an access means (form-wide, lower-guards); before the last
-// simplify,
-//           which cleans up what offsets have in common with loops and other offsets.
+//           simplify, which cleans up what offsets have in common with loops and other offsets.
 // See       Note [widths of offsets]
 #include "ir/element.h"
 #include "ir/passes/passes.h"

@@ -1,10 +1,9 @@
 // Does      turns register tensors that a mapping distributes into one array per thread: each access becomes the slot
-// of
-//           the element in its owner's list, and is proved to be by the owner. Private arrays with layouts become flat.
+//           of the element in its owner's list, and is proved to be by the owner. Private arrays with layouts become
+//           flat.
 // Needs     no task loops: coordinates are declared as sums of digits.
 // Gives     REGISTER and LOCAL tensors of rank 1 without mappings, accesses IR_FLAT with slots that are constants or
-// depend
-//           on loop variables; loops over such slots are unrolled.
+//           depend on loop variables; loops over such slots are unrolled.
 // Why here  after lower-tasks, whose declarations the proofs look through; before form-wide, which copies whole runs of
 //           slots.
 // See       Note [tiles of fragments]

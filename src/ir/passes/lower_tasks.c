@@ -2,11 +2,9 @@
 //           variable computed from the digits of the worker and the loop variables.
 // Needs     mappings and their workers as expressions; simplify has run, so that constants stand as such.
 // Gives     no IR_TASKS; loop bounds are constants; coordinates are declared at the outermost loop where all they
-// depend
-//           on is known. A worker that may lie outside of the mapping's is guarded.
+//           depend on is known. A worker that may lie outside of the mapping's is guarded.
 // Why here  before lower-registers, which reads the digits of coordinates out of these declarations, and before
-// form-wide,
-//           which wants to see the innermost loops.
+//           form-wide, which wants to see the innermost loops.
 #include "ir/passes/passes.h"
 
 #include "base/str.h"
