@@ -6,8 +6,8 @@
 
 #include "device/device.h"
 #include "driver/cmd.h"
+#include "driver/depfile.h"
 #include "ir/pass.h"
-#include "pipeline/files.h"
 #include "tensor/spec.h"
 
 static const struct argp_option table[] = {
@@ -310,7 +310,7 @@ static void take_depfile(struct argp_state *state, cmd_arguments *args, const ch
     else if (*letter == 'T')
         add_target(args, value);
     else if (*letter == 'Q')
-        add_target(args, pl_depfile_name(&args->memory, value));
+        add_target(args, cmd_depfile_name(&args->memory, value));
     else if (strcmp(letter, "P") == 0)
         d->phony = true;
     else if (strcmp(letter, "D") != 0)

@@ -8,10 +8,11 @@
 
 #include "base/file.h"
 #include "driver/cmd.h"
+#include "driver/depfile.h"
+#include "driver/manifest.h"
 #include "driver/workers.h"
 #include "pipeline/files.h"
 #include "pipeline/job.h"
-#include "pipeline/manifest.h"
 #include "toolchain/cc.h"
 
 // Where the files of one output go. A path is NULL where there is no such file.
@@ -198,7 +199,8 @@ static void run_job(build *b, arena *a, pl_job *job, size_t index, cmd_result *o
         out->parts[CMD_OUTPUT] = copy(a, p->output);
         out->parts[CMD_HEADER] = copy(a, p->header);
         out->parts[CMD_DEPENDS] = copy(a, p->depends);
-        out->parts[CMD_MANIFEST] = copy(a, p->manifest);
+        if (b->args->manifest && status == PL_OK)
+            out->parts[CMD_MANIFEST] = copy(a, cmd_manifest(job));
     }
     out->parts[CMD_COMPLAINED] = (str){str_text(&complained), complained.len};
 }
@@ -209,7 +211,6 @@ static void compile(void *user, arena *a, size_t index, cmd_result *out)
     pl_options options = b->args->options;
     options.input = b->args->inputs.at[index];
     options.header_name = header_name_of(b, index);
-    options.manifest = b->args->manifest != NULL;
     if (!b->writes || b->args->depfile.only)
         options.emit = PL_NOTHING;
     pl_job job;
@@ -310,14 +311,14 @@ static int collect(build *b)
 static bool add_rule(build *b, const places *p, str depends, str_buf *out)
 {
     const cmd_depfile *d = &b->args->depfile;
-    const char *usual = pl_depfile_name(b->arena, p->target);
-    const pl_rule rule = {
+    const char *usual = cmd_depfile_name(b->arena, p->target);
+    const cmd_rule rule = {
         .targets = d->targets.len ? d->targets.at : &usual,
         .target_count = d->targets.len ? d->targets.len : 1,
         .depends = depends,
         .phony = d->phony,
     };
-    return pl_depfile_add(&b->diags, &rule, out);
+    return cmd_depfile_add(&b->diags, &rule, out);
 }
 
 // Several rules go into one file where that is named, each into its own beside the output otherwise.
@@ -352,7 +353,7 @@ static void add_manifest(build *b)
     str *inputs = ARENA_ARRAY(b->arena, str, b->args->inputs.len);
     for (size_t i = 0; i < b->args->inputs.len; i++)
         inputs[i] = b->results[i].parts[CMD_MANIFEST];
-    const pl_manifest_parts parts = {
+    const cmd_manifest_parts parts = {
         .options = &b->args->options,
         .inputs = inputs,
         .input_count = b->args->inputs.len,
@@ -360,7 +361,7 @@ static void add_manifest(build *b)
         .kinds = b->kinds.at,
         .file_count = b->files.len,
     };
-    add_file(b, b->args->manifest, pl_manifest_join(b->arena, &parts), "the manifest", "manifest");
+    add_file(b, b->args->manifest, cmd_manifest_join(b->arena, &parts), "the manifest", "manifest");
 }
 
 // All that was read, and the inputs in any case.

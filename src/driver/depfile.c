@@ -1,14 +1,12 @@
-// Depfiles, as GNU make and ninja read them.
+#include "driver/depfile.h"
 
 #include <string.h>
-
-#include "pipeline/files.h"
 
 enum { WIDTH = 100 };
 
 // GNU make, "Rule Syntax" and "Using Wildcard Characters in File Names": a blank, '#' and ':' take a backslash, and so do the
 // backslashes before them; '$' is doubled.
-const char *pl_depfile_name(arena *a, const char *name)
+const char *cmd_depfile_name(arena *a, const char *name)
 {
     str_buf out;
     str_buf_init(&out, a);
@@ -39,7 +37,7 @@ static void add_word(str_buf *out, const char *word, size_t *column)
     *column += len;
 }
 
-bool pl_depfile_add(diag_context *dx, const pl_rule *rule, str_buf *out)
+bool cmd_depfile_add(diag_context *dx, const cmd_rule *rule, str_buf *out)
 {
     size_t column = 0;
     for (size_t i = 0; i < rule->target_count; i++)
@@ -52,13 +50,13 @@ bool pl_depfile_add(diag_context *dx, const pl_rule *rule, str_buf *out)
             diag_report(dx, HDS0715, (src_span){0, 0}, name);
             return false;
         }
-        add_word(out, pl_depfile_name(dx->arena, name), &column);
+        add_word(out, cmd_depfile_name(dx->arena, name), &column);
     }
     str_addc(out, '\n');
     bool is_first = true;
     for (size_t at = 0; rule->phony && at < rule->depends.len; at += strlen(rule->depends.at + at) + 1) {
         if (!is_first)
-            str_addf(out, "\n%s:\n", pl_depfile_name(dx->arena, rule->depends.at + at));
+            str_addf(out, "\n%s:\n", cmd_depfile_name(dx->arena, rule->depends.at + at));
         is_first = false;
     }
     return true;

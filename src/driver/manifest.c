@@ -1,11 +1,9 @@
-// What a job made of its input, for --manifest (docs/aot.md describes the format).
+#include "driver/manifest.h"
 
 #include <jansson.h>
 #include <string.h>
 
 #include "cache/cache.h"
-#include "pipeline/job.h"
-#include "pipeline/manifest.h"
 
 // File names need not be UTF-8, which JSON is.
 static json_t *text_of(const char *text)
@@ -144,7 +142,7 @@ static json_t *nvrtc_version(pl_job *job)
 
 // ---- the whole --------------------------------------------------------------------------------------------------
 
-str pl_manifest(pl_job *job)
+str cmd_manifest(pl_job *job)
 {
     json_t *object = file_of(&job->memory, job->units[0].input_name, job->input);
     json_object_set_new(object, "imports", imports_of(job));
@@ -183,7 +181,7 @@ static json_t *options_of(const pl_options *o)
 }
 
 // The version of NVRTC stands once, above what it made.
-static json_t *inputs_of(const pl_manifest_parts *parts, json_t **nvrtc)
+static json_t *inputs_of(const cmd_manifest_parts *parts, json_t **nvrtc)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < parts->input_count; i++) {
@@ -197,7 +195,7 @@ static json_t *inputs_of(const pl_manifest_parts *parts, json_t **nvrtc)
     return list;
 }
 
-static json_t *outputs_of(arena *a, const pl_manifest_parts *parts)
+static json_t *outputs_of(arena *a, const cmd_manifest_parts *parts)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < parts->file_count; i++) {
@@ -208,7 +206,7 @@ static json_t *outputs_of(arena *a, const pl_manifest_parts *parts)
     return list;
 }
 
-str pl_manifest_join(arena *a, const pl_manifest_parts *parts)
+str cmd_manifest_join(arena *a, const cmd_manifest_parts *parts)
 {
     json_t *document = json_object(), *nvrtc = NULL, *inputs = inputs_of(parts, &nvrtc);
     json_object_set_new(document, "compiler", json_string("hdsc " HDS_VERSION));

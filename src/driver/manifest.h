@@ -1,17 +1,20 @@
-// What a run made, as JSON (docs/aot.md describes the format).
+// What was made, from what and how, as JSON for --manifest (docs/aot.md describes the format).
 #pragma once
 
 #include "pipeline/files.h"
-#include "pipeline/options.h"
+#include "pipeline/job.h"
 
-typedef struct pl_manifest_parts {
+typedef struct cmd_manifest_parts {
     const pl_options *options;
-    const str *inputs;         // pl_product.manifest of each
+    const str *inputs;         // cmd_manifest of each
     size_t input_count;
     const pl_file *files;      // what is written
     const char *const *kinds;  // of [files]: "object", "header", …
     size_t file_count;
-} pl_manifest_parts;
+} cmd_manifest_parts;
+
+// The part about one input that compiled, in the memory of the job.
+str cmd_manifest(pl_job *job);
 
 // The document, in [a].
-str pl_manifest_join(arena *a, const pl_manifest_parts *parts);
+str cmd_manifest_join(arena *a, const cmd_manifest_parts *parts);

@@ -18,7 +18,6 @@ typedef struct pl_product {
     str output;    // of the kind that was asked for; the object where that is an archive or a shared library
     str header;    // of C, where options.header_name asks for one
     str depends;   // the files that were read, each name with its 0: the input (unless standard input), then imported ones
-    str manifest;  // where options.manifest asks for it: a JSON object (docs/aot.md, "inputs")
 } pl_product;
 
 typedef struct pl_job {
@@ -58,8 +57,6 @@ pl_status pl_make_c(pl_job *job);
 const char *pl_stem(arena *a, const char *input);
 // depends.c
 str pl_depends(pl_job *job);
-// manifest.c
-str pl_manifest(pl_job *job);
 // fatbin.c: all units in one container, in the memory of the job; false after reporting why not.
 bool pl_make_fatbin(pl_job *job, str *out);
 // Of which unit the PTX is for newer GPUs: the newest whose architecture is not the only one that its code runs on; -1: none.

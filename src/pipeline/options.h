@@ -56,7 +56,6 @@ typedef struct pl_options {
     const char *header_name;  // what the C header is called: "matmul.h". NULL: none; kinds of C need one
     const char *prefix;       // before the names of entries; NULL: none
     const char *cc;           // the C compiler's command; NULL: $CC or the usual ones
-    bool manifest;            // say what was made, for --manifest
 
     // Diagnostics
     const char *const *warnings;  // "shadow", "no-shadow", …: groups that exist

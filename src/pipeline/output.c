@@ -40,12 +40,10 @@ pl_status pl_make_product(pl_job *job)
         status = PL_INTERNAL;
     if (job->options->header_name && status == PL_OK)
         status = pl_make_c(job);
-    if (status == PL_OK) {
+    if (status == PL_OK)
         p->depends = pl_depends(job);
-        p->manifest = job->options->manifest ? pl_manifest(job) : (str){"", 0};
-    } else {
+    else
         *p = (pl_product){0};
-    }
     pl_span_end(&job->times, span);
     return status;
 }
