@@ -94,7 +94,7 @@ static void input_registers(cu *cx, registers *r, const ir_operand *o, const cha
     const ir_type *t = o->type;
     switch (t->kind) {
     case IR_TENSOR:
-        r->is_list = true;
+        r->is_list = !o->is_bare;
         elem_registers(cx, r, t->elem, o->count, name, !o->is_updated);
         return;
     case IR_VECTOR:

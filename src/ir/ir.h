@@ -238,6 +238,7 @@ typedef struct ir_operand {
     int count;            // register arrays: elements; else 0
     bool is_immediate;    // must be a constant ("n" constraint)
     bool is_updated;      // a register array that is read and written in place
+    bool is_bare;         // its one register stands in the text without braces
 } ir_operand;
 
 struct ir_intrin {

@@ -780,7 +780,8 @@ static void print_operand(printer *p, const ir_operand *o)
     if (o->count)
         str_addf(p->out, " count %d", o->count);
     str_adds(p->out, o->is_immediate ? " immediate" : "");
-    str_adds(p->out, o->is_updated ? " updated\n" : "\n");
+    str_adds(p->out, o->is_updated ? " updated" : "");
+    str_adds(p->out, o->is_bare ? " bare\n" : "\n");
 }
 
 static void print_effects(printer *p, int effects)

@@ -649,6 +649,7 @@ static void read_operand(reader *r, ir_operand *o)
         o->count = ir_read_int_in(r, 0, INT32_MAX);
     o->is_immediate = ir_read_take_word(r, "immediate");
     o->is_updated = ir_read_take_word(r, "updated");
+    o->is_bare = ir_read_take_word(r, "bare");
 }
 
 static int read_effects(reader *r)

@@ -1,6 +1,6 @@
 // Calls: matching arguments with parameters, binding type parameters, and the three ways a call goes: evaluated while
 // compiling, dissolved in the caller, or a call of a CUDA function of its own.
-#include "typecheck/tc_priv.h"
+#include "typecheck/place.h"
 
 #include <string.h>
 
@@ -416,9 +416,13 @@ static bool body_assigns(const ast_list *list, sym name)
 
 // A run-time argument: read where it is used if nothing can change it meanwhile, else kept in a variable of the
 // parameter's name.
-static void bind_param(matching *m, const ast_param *p, tc_value v)
+static void bind_param(matching *m, const ast_param *p, tc_value v, bool is_by_reference)
 {
     tc *tx = m->tx;
+    if (is_by_reference) {
+        tc_scope_bind(tx, m->scope, p->name, v, p->span)->is_reference = v.kind == TC_RT;
+        return;
+    }
     bool assigned = m->f->decl && v.kind == TC_RT && body_assigns(&m->f->decl->body, p->name);
     if (assigned && tx->block) {
         ir_var *var = tc_declare(tx, p->name->text, v.rt->type, v.rt, p->span);
@@ -467,7 +471,7 @@ static bool bind_params(matching *m, size_t skip)
         tc_value v = param_value(m, p, m->arg_of[i]);
         ok &= !tc_is_poison(v);
         if (!tc_is_poison(v))
-            bind_param(m, p, v);
+            bind_param(m, p, v, tc_is_reference(m->f, p));
     }
     return ok && !tx->needs_run_time;
 }

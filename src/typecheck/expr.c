@@ -1,5 +1,6 @@
 // Expressions: one function per kind of node; names, f-strings, comprehensions, subscripts, attributes.
 #include "typecheck/native.h"
+#include "typecheck/place.h"
 
 #include <string.h>
 
@@ -460,7 +461,7 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
             if (into.kind == TC_SET && !tc_spend(tx, (int64_t)into.list->len / 8, e->element->span))
                 return false;
             if (!doubled)
-                tc_list_push(tx, into.list, tc_freeze(tx, v, e->element->span));
+                tc_list_push(tx, into.list, e == tx->references ? v : tc_freeze(tx, v, e->element->span));
             return true;
         }
         tc_value key = tc_eval(tx, e->key);
@@ -538,9 +539,10 @@ static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
     return true;
 }
 
-static bool eval_args(tc *tx, const ast_call *e, tc_args *out)
+static bool eval_args(tc *tx, tc_value callee, const ast_call *e, tc_args *out)
 {
     bool ok = true;
+    uint64_t references = 0; // arguments by reference, by number
     out->list.at = ARENA_ARRAY(tx->arena, tc_arg, e->args.len);
     out->list.cap = e->args.len;
     for (size_t i = 0; i < e->args.len; i++) {
@@ -551,13 +553,18 @@ static bool eval_args(tc *tx, const ast_call *e, tc_args *out)
         if (a->kind != AST_ARG_PLAIN) {
             ok &= eval_star(tx, a, &more);
         } else {
-            one = (tc_arg){a->name, tc_eval(tx, a->value), a->span};
+            bool by_reference = tc_takes_reference(tx, callee, e, i);
+            if (by_reference && out->list.len < 64)
+                references |= UINT64_C(1) << out->list.len;
+            one = (tc_arg){a->name, by_reference ? tc_eval_reference(tx, a->value) : tc_eval(tx, a->value), a->span};
             more.list.at = &one;
             more.list.len = 1;
         }
         // An earlier argument that later statements could change is stored before them.
         for (size_t j = 0; tx->block && tx->block->stmts.len > mark && j < out->list.len; j++) {
             size_t before = tx->block->stmts.len;
+            if (j < 64 && references >> j & 1)
+                continue;
             out->list.at[j].value = tc_keep_before(tx, out->list.at[j].value, mark, out->list.at[j].span);
             mark += tx->block->stmts.len - before;
         }
@@ -578,7 +585,7 @@ static tc_value eval_call(tc *tx, const ast_call *e)
     if (tc_reduce_call(tx, callee, e, &reduced))
         return reduced;
     tc_args args = {.span = e->node.span};
-    if (!eval_args(tx, e, &args))
+    if (!eval_args(tx, callee, e, &args))
         return tc_poison();
     return tc_call(tx, callee, &args);
 }

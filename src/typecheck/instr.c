@@ -369,15 +369,15 @@ static const char **type_arguments(tc *tx, const tc_function *f, str_buf *suffix
     return out;
 }
 
-static const char *key_of(instr_builder *b, const ir_intrin *in)
+static const char *key_of(tc *tx, const char *module, uint32_t id, const ir_intrin *in)
 {
     str_buf key;
-    str_buf_init(&key, b->tx->arena);
-    str_addf(&key, "%s|%u|", b->f->module->path, b->f->id);
-    str_adds(&key, str_text(&b->text));
-    for (size_t i = 0; i < b->operands.len; i++) {
-        str_addf(&key, "|%d ", b->operands.at[i].count);
-        ir_type_print(b->operands.at[i].type, &key);
+    str_buf_init(&key, tx->arena);
+    str_addf(&key, "%s|%u|%d|", module, id, in->effects);
+    str_adds(&key, in->text);
+    for (int i = 0; i < in->operand_count; i++) {
+        str_addf(&key, "|%d ", in->operands[i].count);
+        ir_type_print(in->operands[i].type, &key);
     }
     str_addf(&key, "|%d ", in->result_count);
     ir_type_print(in->result, &key);
@@ -397,13 +397,27 @@ static const char *identifier(tc *tx, const char *text)
     return result;
 }
 
-static const ir_intrin *intern(instr_builder *b, ir_intrin *in)
+// One instance for all calls of equal text and operands; [name] is what its identifier begins with.
+static const ir_intrin *intern(tc *tx, ir_intrin *in, uint32_t id, const char *name)
 {
-    tc *tx = b->tx;
-    const char *key = key_of(b, in);
+    const char *key = key_of(tx, in->module, id, in);
     ir_intrin *known = map_get(&tx->intrins, key, strlen(key));
     if (known)
         return known;
+    in->instance = identifier(tx, name);
+    map_put(&tx->intrins, key, strlen(key), in);
+    VEC_PUSH(tx->arena, &tx->ir->intrins, in);
+    return in;
+}
+
+const ir_intrin *tc_intern_asm(tc *tx, ir_intrin *in)
+{
+    return intern(tx, in, 0, "asm_ptx");
+}
+
+static const ir_intrin *intern_declared(instr_builder *b, ir_intrin *in)
+{
+    tc *tx = b->tx;
     str_buf name;
     str_buf_init(&name, tx->arena);
     str_adds(&name, b->f->name->text);
@@ -412,7 +426,6 @@ static const ir_intrin *intern(instr_builder *b, ir_intrin *in)
         str_adds(&name, "_ptx"); // "sqrt" alone is a name that CUDA has
     in->name = b->f->name->text;
     in->module = b->f->module->path;
-    in->instance = identifier(tx, str_text(&name));
     in->text = str_text(&b->text);
     in->operand_count = (int)b->operands.len;
     in->operands = b->operands.at;
@@ -421,9 +434,7 @@ static const ir_intrin *intern(instr_builder *b, ir_intrin *in)
     in->scope = b->f->facts->scope;
     in->effects = b->f->facts->effects;
     in->span = b->f->decl->name_span;
-    map_put(&tx->intrins, key, strlen(key), in);
-    VEC_PUSH(tx->arena, &tx->ir->intrins, in);
-    return in;
+    return intern(tx, in, b->f->id, str_text(&name));
 }
 
 static bool check_arch(tc *tx, const tc_function *f)
@@ -500,7 +511,7 @@ tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args)
     if (!fill_holes(&b, args->list.at[0].value.s) || !add_updated(&b) ||
         !set_result(&b, in, &array))
         return tc_poison();
-    const ir_intrin *instance = intern(&b, in);
+    const ir_intrin *instance = intern_declared(&b, in);
     src_span span = frame->call_span.begin ? frame->call_span : args->span;
     ir_expr *call = ir_new_expr(tx->ir, IR_OP_INTRIN, instance->result, span, (int)b.args.len);
     call->u.intrin = instance;

@@ -1,4 +1,5 @@
 // Modules: finding, parsing and evaluating them, imports, and the entry points of the elaborator.
+#include "typecheck/original.h"
 #include "typecheck/tc_priv.h"
 
 #include <string.h>
@@ -126,6 +127,21 @@ static tc_value sub_module(tc *tx, const tc_module *m, sym name)
     return sub ? (tc_value){.kind = TC_MODULE, .module = sub} : tc_poison();
 }
 
+// A name of the original that the library defines in another module, or that only the original has. [found]: the table
+// knows it.
+static tc_value original_attribute(tc *tx, const tc_module *m, sym name, src_span span, bool *found)
+{
+    const tc_original *o = tc_original_find(m->path, name->text);
+    *found = o != NULL;
+    if (o && o->home)
+        return tc_library(tx, o->home, name->text, span);
+    if (o) {
+        diag *d = tc_error(tx, HDS0330, span, name->text, o->what);
+        diag_help(d, "%s", o->instead);
+    }
+    return tc_poison();
+}
+
 tc_value tc_module_attribute(tc *tx, tc_module *m, sym name, src_span span, tc_module *from)
 {
     if (is_native_module(m->path)) {
@@ -141,6 +157,10 @@ tc_value tc_module_attribute(tc *tx, tc_module *m, sym name, src_span span, tc_m
     }
     if (b)
         return tc_binding_value(tx, b, span);
+    bool is_original;
+    tc_value original = original_attribute(tx, m, name, span, &is_original);
+    if (is_original)
+        return original;
     tc_value sub = sub_module(tx, m, name);
     if (!tc_is_poison(sub))
         return sub;
@@ -197,6 +217,8 @@ static void import_star(tc *tx, tc_module *m, src_span span)
         if (b->name->text[0] != '_')
             bind_import(tx, b->name, tc_binding_value(tx, b, span), span);
     }
+    for (const tc_original *o = NULL; (o = tc_original_next(m->path, o));)
+        bind_import(tx, sym_of(tx->syms, o->name), tc_library(tx, o->home, o->name, span), span);
 }
 
 static bool import_from(tc *tx, const ast_from_import *s)

@@ -206,6 +206,22 @@ static tc_value run_each(tc *tx, const tc_native *self, tc_args *args)
 
 static const tc_native meta_each = {"each", run_each, 1, 1, NULL, 0};
 
+// this_cluster.block_rank: what the function of that name in the library gives.
+static tc_value cluster_attribute(tc *tx, sym name, src_span span, bool *found)
+{
+    static const char *const values[] = {"thread_rank", "block_rank", "dim_threads", "dim_blocks"};
+    bool is_function = strcmp(name->text, "sync") == 0 || strcmp(name->text, "map_shared_rank") == 0;
+    bool is_value = false;
+    for (int i = 0; i < 4; i++)
+        is_value |= strcmp(name->text, values[i]) == 0;
+    *found = is_function || is_value;
+    if (!*found)
+        return tc_poison();
+    tc_value f = tc_library(tx, "hidet.lang.compat_cluster", name->text, span);
+    tc_args none = {.span = span};
+    return is_function || tc_is_poison(f) ? f : tc_call(tx, f, &none);
+}
+
 static tc_value namespace_attribute(tc *tx, tc_namespace ns, sym name, src_span span, bool *found)
 {
     str n = sym_str(name);
@@ -214,6 +230,8 @@ static tc_value namespace_attribute(tc *tx, tc_namespace ns, sym name, src_span 
         return (tc_value){.kind = TC_NAMESPACE, .ns = TC_NS_ATTRS_CUDA};
     if (ns >= TC_NS_TID)
         return special_register(tx, ns, n, span, found);
+    if (ns == TC_NS_CLUSTER)
+        return cluster_attribute(tx, name, span, found);
     if (ns == TC_NS_META && str_equal(n, STR("range")))
         return native_by_name(tx, "static_range");
     if (ns == TC_NS_META && str_equal(n, STR("each")))
@@ -795,7 +813,11 @@ static void install_types(tc *tx)
             if (vectors[i].lanes[k]) {
                 const char *name = arena_printf(tx->arena, "%sx%d", dt_name(vectors[i].t), vectors[i].lanes[k]);
                 install(tx, name, tc_type(ir_vector(tx->ir, vectors[i].t, vectors[i].lanes[k])));
+                name = arena_printf(tx->arena, "%sx%d", dt_long_name(vectors[i].t), vectors[i].lanes[k]);
+                install(tx, name, tc_type(ir_vector(tx->ir, vectors[i].t, vectors[i].lanes[k])));
             }
+    install(tx, "ref_u32", (tc_value){.kind = TC_REFERENCE, .type = ir_scalar(tx->ir, DT_U32)});
+    install(tx, "references", (tc_value){.kind = TC_REFERENCE});
     install(tx, "void", tc_type(ir_void(tx->ir)));
     install(tx, "void_p", tc_type(ir_pointer(tx->ir, ir_void(tx->ir), IR_GENERIC)));
     install(tx, "byte_p", tc_type(ir_pointer(tx->ir, ir_scalar(tx->ir, DT_U8), IR_GENERIC)));
@@ -824,7 +846,8 @@ void tc_natives_install(tc *tx)
         tc_namespace ns;
     } namespaces[] = {{"attrs", TC_NS_ATTRS},   {"attr", TC_NS_ATTR},     {"meta", TC_NS_META},
                       {"hidet", TC_NS_HIDET},   {"threadIdx", TC_NS_TID}, {"blockIdx", TC_NS_BID},
-                      {"blockDim", TC_NS_BDIM}, {"gridDim", TC_NS_GDIM}};
+                      {"blockDim", TC_NS_BDIM}, {"gridDim", TC_NS_GDIM},
+                      {"this_cluster", TC_NS_CLUSTER}};
     for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
         install(tx, namespaces[i].name, (tc_value){.kind = TC_NAMESPACE, .ns = namespaces[i].ns});
     install(tx, "inf", tc_float(INFINITY));

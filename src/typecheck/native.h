@@ -38,6 +38,9 @@ extern const tc_native tc_native_python[];
 // tc_native_gpu.c: tensors, attributes, statements in the form of calls
 extern const tc_native tc_native_gpu[];
 tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args);
+// native_asm.c, native_pointer.c: what Hidet has beside instructions and views
+tc_value tc_native_asm(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_assign(tc *tx, const tc_native *self, tc_args *args);
 // strided.c: tensors with strides, bounds of sizes
 tc_value tc_native_strided(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_at_least(tc *tx, const tc_native *self, tc_args *args);

@@ -56,6 +56,12 @@ static bool type_from(tc *tx, const tensor_args *a, ir_space space, tc_tensor_ty
         t->space = space;
         return true;
     }
+    dtype named;
+    tensor_args by_name = *a;
+    if (a->dtype.kind == TC_STR && a->shape.kind != TC_STR && dt_find(a->dtype.s, &named)) { // shared_tensor("float16", …)
+        by_name.dtype = tc_type(ir_scalar(tx->ir, named));
+        a = &by_name;
+    }
     if (a->dtype.kind == TC_STR) {
         diag *d = tc_error(tx, HDS0184, span, "the first argument", "dtype", tc_describe(tx, a->dtype));
         diag_help(d, "the order is (dtype, shape, layout); the memory is chosen by shared_tensor or register_tensor");
@@ -204,6 +210,28 @@ static int pointer_align(tc *tx, const ir_expr *p, const ir_type *elem)
     return align > least ? align : least;
 }
 
+tc_value tc_pointer_view(tc *tx, tc_value p, const tc_tensor_type *type, src_span span)
+{
+    tc_tensor_type t = *type;
+    ir_space space = p.kind == TC_RT && p.rt->type->kind == IR_POINTER ? p.rt->type->space : IR_GENERIC;
+    t.space = space == IR_GENERIC ? IR_GLOBAL : space;
+    ir_expr *base = tc_cast(tx, p, ir_pointer(tx->ir, t.elem, space), span);
+    if (!base)
+        return tc_poison();
+    tc_value v = tc_tensor_declare(tx, "view", &t, IR_VAR_GLOBAL, tc_none(), 0, NULL, span);
+    if (v.kind != TC_TENSOR)
+        return v;
+    // A tensor variable with an initialiser: its base pointer.
+    v.tensor->base->kind = IR_VAR_LOCAL;
+    v.tensor->base->tensor->align_bytes = pointer_align(tx, base, t.elem);
+    ir_stmt *s = tc_new_stmt(tx, IR_DECL, span);
+    s->var = v.tensor->base;
+    s->value = base;
+    tc_emit(tx, s);
+    v.tensor->is_temporary = true;
+    return v;
+}
+
 // as_tensor_pointer(pointer, dtype, shape, layout): a view of memory behind a pointer.
 static tc_value pointer_view(tc *tx, const tc_native *self, tc_args *args)
 {
@@ -219,23 +247,73 @@ static tc_value pointer_view(tc *tx, const tc_native *self, tc_args *args)
     tc_tensor_type t;
     if (!type_from(tx, &a, IR_GLOBAL, &t, args->span))
         return tc_poison();
-    ir_space space = p.kind == TC_RT && p.rt->type->kind == IR_POINTER ? p.rt->type->space : IR_GENERIC;
-    t.space = space == IR_GENERIC ? IR_GLOBAL : space;
-    ir_expr *base = tc_cast(tx, p, ir_pointer(tx->ir, t.elem, space), args->span);
-    if (!base)
+    return tc_pointer_view(tx, p, &t, args->span);
+}
+
+// tensor_pointer(dtype, shape, layout, init): with init, the view as_tensor_pointer makes; else the type of such a view,
+// for a parameter, or for a name that is given a pointer later.
+static tc_value tensor_pointer(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value init = or_none(tc_arg_get(args, self->params, 3));
+    tensor_args a = tensor_arguments(self, args);
+    a.init = a.align = a.worker = tc_none();
+    if (init.kind != TC_NONE && tc_wants_run_time(tx))
         return tc_poison();
-    tc_value v = tc_tensor_declare(tx, "view", &t, IR_VAR_GLOBAL, tc_none(), 0, NULL, args->span);
+    tc_tensor_type *t = ARENA_NEW(tx->arena, tc_tensor_type);
+    if (!type_from(tx, &a, IR_GLOBAL, t, args->span))
+        return tc_poison();
+    if (init.kind != TC_NONE)
+        return tc_pointer_view(tx, init, t, args->span);
+    return (tc_value){.kind = TC_TENSOR_TYPE, .tensor_type = t};
+}
+
+// dynamic_shared_memory(byte_offset, dtype): the bytes that attrs.cuda.dynamic_smem_bytes asks for are one shared tensor
+// of the kernel, declared where the attribute is assigned.
+static tc_value dynamic_bytes(tc *tx, src_span span)
+{
+    tc_dynamic_smem *d = &tx->dynamic_smem;
+    int64_t bytes;
+    if (d->func != tx->func || !ir_const_int(d->bytes, &bytes)) {
+        diag *e = tc_error(tx, HDS0334, span, d->func != tx->func ? "the kernel has not said how much there is"
+                                                                : "its size is not known while compiling");
+        diag_help(e, "assign attrs.cuda.dynamic_smem_bytes a known number, ahead of this; shared_tensor(dtype, shape) "
+                     "needs no number");
+        return tc_poison();
+    }
+    if (d->tensor)
+        return (tc_value){.kind = TC_TENSOR, .tensor = d->tensor};
+    tc_tensor_type t = {.elem = ir_scalar(tx->ir, DT_U8), .space = IR_SHARED, .rank = 1, .shape = {tc_of_int(bytes)}};
+    ir_block *here = tx->block;
+    tx->block = d->block;
+    tc_value v = tc_tensor_declare(tx, "dynamic_smem", &t, IR_VAR_LOCAL, tc_none(), bytes >= 1024 ? 1024 : 16, NULL, span);
+    tx->block = here;
     if (v.kind != TC_TENSOR)
         return v;
-    // A tensor variable with an initialiser: its base pointer.
-    v.tensor->base->kind = IR_VAR_LOCAL;
-    v.tensor->base->tensor->align_bytes = pointer_align(tx, base, t.elem);
-    ir_stmt *s = tc_new_stmt(tx, IR_DECL, args->span);
-    s->var = v.tensor->base;
-    s->value = base;
-    tc_emit(tx, s);
-    v.tensor->is_temporary = true;
+    ir_stmt **at = d->block->stmts.at, *alloc = at[d->block->stmts.len - 1];
+    memmove(at + d->position + 1, at + d->position, (d->block->stmts.len - 1 - d->position) * sizeof *at);
+    at[d->position] = alloc;
+    tx->func->dynamic_smem_bytes = NULL; // the tensor is all of it
+    d->tensor = v.tensor;
     return v;
+}
+
+static tc_value dynamic_shared_memory(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value offset = *tc_arg_get(args, self->params, 0), type = *tc_arg_get(args, self->params, 1);
+    dtype named;
+    if (type.kind == TC_STR && dt_find(type.s, &named))
+        type = tc_type(ir_scalar(tx->ir, named));
+    if (type.kind != TC_TYPE)
+        return TC_ERR(tx, HDS0184, args->span, "the type", "dtype", tc_describe(tx, type));
+    if (tc_wants_run_time(tx))
+        return tc_poison();
+    if (!tx->block || tc_on_host(tx))
+        return TC_ERR(tx, HDS0295, args->span, "shared memory");
+    tc_value bytes = dynamic_bytes(tx, args->span);
+    tc_value p = bytes.kind == TC_TENSOR ? tc_tensor_address(tx, bytes.tensor, &offset, 1, args->span) : bytes;
+    if (p.kind != TC_RT)
+        return p;
+    return tc_rt(tc_pointer_cast(tx, p.rt, ir_pointer(tx->ir, type.type, IR_SHARED), args->span));
 }
 
 static bool flag(tc_value *v, bool fallback)
@@ -480,9 +558,13 @@ const tc_native tc_native_gpu[] = {
     {"strided", tc_native_strided, 2, 3, "tensor_type strides align", 0},
     {"at_least", tc_native_at_least, 1, 2, "least type", 0},
     {"as_tensor_pointer", pointer_view, 2, 4, "pointer dtype shape layout", 0},
+    {"tensor_pointer", tensor_pointer, 1, 4, "dtype shape layout init", 0},
+    {"dynamic_shared_memory", dynamic_shared_memory, 2, 2, "byte_offset dtype", 0},
     {"static_assert", run_static_assert, 1, 2, "condition message", 0},
     {"assume", run_assume, 1, 1, "condition", 0},
     {"comment", run_comment, 1, 1, "text", 0},
+    {"asm", tc_native_asm, 1, 6, "template outputs output_inputs inputs is_volatile memory_fence", 0},
+    {"assign", tc_native_assign, 2, 2, "reference value", 0},
     {"ptx", run_text, 1, 1, "text", 1},
     {"cuda", run_text, 1, 1, "text", 0},
     {"printf", run_print, 1, -1, NULL, 1},

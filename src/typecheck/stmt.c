@@ -1,5 +1,5 @@
 // Statements without control flow: assignment in all its forms, assertions, nested definitions.
-#include "typecheck/tc_priv.h"
+#include "typecheck/place.h"
 
 #include <string.h>
 
@@ -104,6 +104,13 @@ void tc_name_temporary(tc_value v, sym name)
 void tc_bind_local(tc *tx, sym name, tc_value v, src_span span)
 {
     tc_binding *b = tc_scope_find_here(tx->frame->scope, name);
+    if (b && b->is_reference) {
+        tc_store_reference(tx, b->value, v, span);
+        return;
+    }
+    bool is_pointer = v.kind == TC_RT && v.rt->type->kind == IR_POINTER;
+    if (b && b->value.kind == TC_TENSOR_TYPE && is_pointer && tx->block)
+        v = tc_pointer_view(tx, v, b->value.tensor_type, span); // x = tensor_pointer(…), then x = p
     bool visible = b && b->state == TC_BOUND && b->owner == tx->func && !b->lazy_module && tc_in_region(tx, b->region);
     if (visible && b->var && tx->block) {
         assign_existing(tx, b, v, span);

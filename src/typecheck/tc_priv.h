@@ -43,6 +43,7 @@ typedef enum tc_kind {
     TC_TENSOR_TYPE, // T[shape], T[mapping], shared[…]
     TC_KIND,        // int, float, dtype, function, …: what a compile-time parameter may be
     TC_AT_LEAST,    // at_least(n): integers that a compile-time parameter may be
+    TC_REFERENCE,   // ref_u32, references: parameters that are written to
     TC_MAP,
     TC_LAYOUT,
     TC_FUNCTION,
@@ -119,6 +120,7 @@ typedef enum tc_namespace {
     TC_NS_ATTR,
     TC_NS_META,
     TC_NS_HIDET,
+    TC_NS_CLUSTER, // this_cluster
     TC_NS_TID,
     TC_NS_BID,
     TC_NS_BDIM,
@@ -146,7 +148,7 @@ struct tc_value {
         tc_list *list; // TUPLE, LIST, SET
         tc_dict *dict;
         tc_range *range;
-        const ir_type *type;
+        const ir_type *type; // TYPE; REFERENCE: NULL for any
         tc_tensor_type *tensor_type;
         tc_kind_name kind_name;
         tc_at_least *at_least;
@@ -292,6 +294,7 @@ typedef struct tc_binding {
     tc_value value;
     src_span span;  // where it was bound
     ir_var *var;    // run-time scalar variable behind [value], or NULL
+    bool is_reference; // a parameter by reference: assignments go to what [value] reads
     ir_func *owner; // function whose IR the run-time value belongs to
     int region;     // control-flow region in which it was bound
     enum { TC_BOUND, TC_MAYBE_UNDEFINED } state;
@@ -377,6 +380,15 @@ typedef struct tc_undo {
     tc_list before;
 } tc_undo;
 
+// The shared memory that attrs.cuda.dynamic_smem_bytes of the kernel being written asks for.
+typedef struct tc_dynamic_smem {
+    const ir_func *func;
+    ir_expr *bytes;
+    ir_block *block; // the attribute is assigned here …
+    size_t position; // … behind so many statements
+    tc_tensor *tensor; // NULL: nobody has asked for its address
+} tc_dynamic_smem;
+
 struct tc {
     arena *arena;
     sym_table *syms;
@@ -411,6 +423,8 @@ struct tc {
     map entry_names; // those that entries have or will have: no other function takes one
     uint32_t next_id;
     bool attrs_allowed;
+    tc_dynamic_smem dynamic_smem;
+    const ast_comprehension *references; // under way: its items are references, and stay as they are
     const tc_env *env; // the interpretation in force; NULL: none so far
     bool in_test; // host code is a test's: elements can be read and written there
     bool analyzes; // code is looked at as a kernel's, and not kept
@@ -539,6 +553,9 @@ void tc_region_leave(tc *tx);
 void tc_close_region(tc *tx, int region, src_span place); // what was bound in there is not visible any more
 bool tc_in_region(const tc *tx, int region);
 ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok); // over parameters only
+
+// instr.c: the instance of an instruction that asm() makes
+const ir_intrin *tc_intern_asm(tc *tx, ir_intrin *in);
 
 // convert.c
 ir_expr *tc_convert(tc *tx, tc_value v, const ir_type *want, src_span span,
@@ -676,6 +693,9 @@ void tc_infer_idle(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span);
 tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span);
 const ir_type *tc_value_type(tc_value v); // of RT; NULL otherwise
+// native_gpu.c: the memory behind a pointer as a tensor of that type
+tc_value tc_pointer_view(tc *tx, tc_value p, const tc_tensor_type *type, src_span span);
+
 // tensor.c
 void tc_help_open_size(diag *d, tc_value v); // where [v] must be known: says how a size of the kernel is fixed
 tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init,

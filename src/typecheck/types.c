@@ -436,11 +436,21 @@ static tc_value conform_node(tc *tx, tc_value v, const tc_tensor *t, const tc_te
     return elem ? v : tc_node_of_type(tx, v, want->elem);
 }
 
+// A pointer to the first element stands for the tensor, as in calls like load(~tile[0, 0], ~regs[k, 0]).
+static bool points_to_elements(tc_value v, const tc_tensor_type *want)
+{
+    const ir_type *type = v.kind == TC_RT ? v.rt->type : NULL;
+    return type && type->kind == IR_POINTER && type->elem == want->elem && !want->is_strided && want->rank > 0 &&
+           (want->space == IR_GLOBAL || want->space == IR_GENERIC || want->space == type->space);
+}
+
 static tc_value conform_tensor(tc *tx, tc_value v, const tc_tensor_type *want, const char *what, src_span span)
 {
     const tc_tensor *node = tc_node_tensor(tx, v);
     if (node)
         return conform_node(tx, v, node, want, what, span);
+    if (points_to_elements(v, want) && !tc_on_host(tx))
+        return tx->block ? tc_pointer_view(tx, v, want, span) : tc_poison();
     if (v.kind != TC_TENSOR)
         return tensor_mismatch(tx, v, want, what, span, NULL);
     tc_tensor *t = v.tensor;

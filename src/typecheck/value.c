@@ -324,6 +324,8 @@ bool tc_equal(tc_value a, tc_value b)
         return tensor_types_equal(a.tensor_type, b.tensor_type);
     case TC_KIND:
         return a.kind_name == b.kind_name;
+    case TC_REFERENCE:
+        return a.type == b.type;
     case TC_AT_LEAST:
         return a.at_least->least == b.at_least->least && a.at_least->type == b.at_least->type;
     case TC_MAP:
@@ -394,6 +396,7 @@ bool tc_truth(tc_value v, bool *out)
     case TC_TENSOR_TYPE:
     case TC_KIND:
     case TC_AT_LEAST:
+    case TC_REFERENCE:
     case TC_MAP:
     case TC_LAYOUT:
     case TC_FUNCTION:
@@ -586,6 +589,9 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
     case TC_KIND:
         str_adds(out, tc_kind_texts[v.kind_name]);
         break;
+    case TC_REFERENCE:
+        str_adds(out, v.type ? "ref_u32" : "references");
+        break;
     case TC_AT_LEAST:
         str_addf(out, "at_least(%lld%s)", (long long)v.at_least->least, v.at_least->type == DT_I64 ? ", i64" : "");
         break;
@@ -613,7 +619,7 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
     case TC_NAMESPACE: {
         static const char *const names[] = {
             [TC_NS_ATTRS] = "attrs",  [TC_NS_ATTRS_CUDA] = "attrs.cuda", [TC_NS_ATTR] = "attr",
-            [TC_NS_META] = "meta",    [TC_NS_HIDET] = "hidet",           [TC_NS_TID] = "threadIdx",
+            [TC_NS_META] = "meta",    [TC_NS_HIDET] = "hidet", [TC_NS_CLUSTER] = "this_cluster",           [TC_NS_TID] = "threadIdx",
             [TC_NS_BID] = "blockIdx", [TC_NS_BDIM] = "blockDim",         [TC_NS_GDIM] = "gridDim"};
         str_addf(out, "'%s'", names[v.ns]);
         break;

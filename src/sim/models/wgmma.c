@@ -291,12 +291,23 @@ static sim_step run_address(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
+static sim_step run_pointer(sim_warp *w, const sim_use *use)
+{
+    SIM_EACH(lane, w->active)
+        sim_element_set(w, &use->result, 0, lane, SIM_TAG_SHARED | sim_element(w, &use->operands[0], 0, lane));
+    sim_poison_by_element(w, use, w->active);
+    return SIM_NEXT;
+}
+
 const sim_model sim_models_wgmma[] = {
     {"fence", sim_wgmma_fence, NULL, false},
     {"commit", sim_wgmma_commit, NULL, false},
     {"wait", sim_wgmma_wait, sim_wgmma_bind_wait, false},
     {"wgmma_ss", run_product, bind_product, false},
     {"wgmma_rs", run_product, bind_product, false},
+    {"fence_all", sim_wgmma_fence, NULL, false},
+    {"wait_all", sim_wgmma_wait, sim_wgmma_bind_wait, false},
     {"shared_address", run_address, NULL, false},
+    {"shared_pointer", run_pointer, NULL, false},
     {NULL, NULL, NULL, false},
 };
