@@ -252,8 +252,9 @@ static void land_results(sim_warpgroup *g, sim_warp *w, sim_flight *f, uint32_t 
 static void land_operand(sim_warp *w, const sim_flight *f, uint32_t site)
 {
     const sim_flight_part *p = &f->parts[sim_group_index(w)];
-    int count = f->use->operands[f->use->bound[WGMMA_A]].count;
-    if (!f->use->bound[WGMMA_A_IN_REGISTERS])
+    const sim_operand *a = &f->use->operands[f->use->bound[WGMMA_A]];
+    int count = a->count;
+    if (!f->use->bound[WGMMA_A_IN_REGISTERS] || a->in_memory) // cells of a copy are for others by now
         return;
     if (memcmp(p->a_cells, w->all_cells + (size_t)p->a * SIM_CELL_BYTES, (size_t)count * SIM_CELL_BYTES) != 0)
         find_changed(w, site, f, "the operand 'a' in registers is written");
