@@ -562,6 +562,7 @@ const tc_native tc_native_gpu[] = {
     {"dynamic_shared_memory", dynamic_shared_memory, 2, 2, "byte_offset dtype", 0},
     {"static_assert", run_static_assert, 1, 2, "condition message", 0},
     {"assume", run_assume, 1, 1, "condition", 0},
+    {"__builtin_assume", run_assume, 1, 1, "condition", 0},
     {"comment", run_comment, 1, 1, "text", 0},
     {"asm", tc_native_asm, 1, 6, "template outputs output_inputs inputs is_volatile memory_fence", 0},
     {"assign", tc_native_assign, 2, 2, "reference value", 0},
