@@ -256,7 +256,7 @@ tc_flow tc_exec_if(tc *tx, const ast_if *s)
 {
     tc_value c = tc_eval(tx, s->condition);
     bool truth;
-    if (tc_truth(c, &truth))
+    if (tc_truth_of(tx, &c, s->condition->span, &truth))
         return tc_exec_list(tx, truth ? &s->body : &s->or_else);
     ir_expr *condition = tc_condition(tx, c, s->condition->span);
     if (condition)
@@ -638,11 +638,6 @@ static tc_flow sequence_for(tc *tx, const ast_for *s, tc_value record)
     return flow;
 }
 
-static bool has_method(tc *tx, tc_value record, const char *name)
-{
-    return map_get_ptr(&record.record->class->methods, sym_of(tx->syms, name)) != NULL;
-}
-
 static bool is_known_grid(const tc_grid *g)
 {
     for (int i = 0; i < g->rank; i++)
@@ -663,15 +658,9 @@ static ir_expr *worker_of(tc *tx, const tc_tensor *t, src_span span)
 
 tc_flow tc_exec_for(tc *tx, const ast_for *s)
 {
-    tc_value it = tc_eval(tx, s->iterable);
-    for (int i = 0; it.kind == TC_RECORD && i < 8; i++) {
-        bool found = false;
-        if (!has_method(tx, it, "__iter__") && has_method(tx, it, "__len__") && has_method(tx, it, "__getitem__"))
-            return sequence_for(tx, s, it);
-        it = tc_record_dunder(tx, it, "__iter__", NULL, 0, s->iterable->span, &found);
-        if (!found)
-            it = TC_ERR(tx, HDS0144, s->iterable->span, "a record without '__iter__', or '__len__' and '__getitem__'");
-    }
+    tc_value it = tc_iterable(tx, tc_eval(tx, s->iterable), s->iterable->span);
+    if (it.kind == TC_RECORD)
+        return sequence_for(tx, s, it);
     if (tc_is_poison(it)) {
         tc_assign_target(tx, s->target, it, s->target->span);
         return TC_NEXT;
@@ -709,8 +698,8 @@ static tc_flow static_while(tc *tx, const ast_while *s)
         bool truth;
         if (tc_is_poison(c) || !tc_step(tx, s->head))
             return tx->aborted || tx->needs_run_time ? TC_ABORT : TC_NEXT;
-        if (!tc_truth(c, &truth)) {
-            if (!tc_wants_run_time(tx))
+        if (!tc_truth_of(tx, &c, s->condition->span, &truth)) {
+            if (!tc_wants_run_time(tx) && !tc_is_poison(c))
                 tc_error(tx, HDS0136, s->condition->span, tc_describe(tx, c));
             return TC_ABORT;
         }

@@ -240,12 +240,11 @@ ir_expr *tc_to_index(tc *tx, tc_value v, src_span span)
 
 ir_expr *tc_condition(tc *tx, tc_value v, src_span span)
 {
-    v = tc_as_index(tx, v, span);
+    bool truth;
+    if (tc_truth_of(tx, &v, span, &truth))
+        return ir_int(tx->ir, DT_BOOL, truth);
     if (tc_is_poison(v))
         return NULL;
-    bool truth;
-    if (tc_truth(v, &truth))
-        return ir_int(tx->ir, DT_BOOL, truth);
     if (v.kind == TC_RT && ir_is_scalar(v.rt->type, DT_BOOL))
         return v.rt;
     if (v.kind == TC_RT && v.rt->type->kind == IR_SCALAR && dt_kind_of(v.rt->type->scalar) != DT_KIND_COMPLEX)

@@ -131,7 +131,7 @@ static tc_value eval_fstring(tc *tx, const ast_fstring *e)
         tc_value v = tc_eval(tx, p->value);
         if (tc_is_poison(v))
             return v;
-        if (!tc_is_compile_time(v) && v.kind != TC_TENSOR)
+        if (!tc_is_compile_time(v) && v.kind != TC_TENSOR && v.kind != TC_RECORD)
             return TC_ERR(tx, HDS0132, p->value->span, tc_describe(tx, v));
         if (p->debug)
             str_adds(&b, p->debug);
@@ -199,12 +199,13 @@ static tc_value eval_logical(tc *tx, const ast_logical *e)
     tc_value left = tc_eval(tx, e->operands.at[0]);
     for (size_t i = 1; i < e->operands.len && !tc_is_poison(left); i++) {
         bool truth;
-        if (tc_truth(left, &truth)) {
+        tc_value decides = left;
+        if (tc_truth_of(tx, &decides, e->operands.at[i - 1]->span, &truth)) {
             if (truth == (e->op == AST_OP_LOGICAL_OR))
                 return left;
             left = tc_eval(tx, e->operands.at[i]);
         } else {
-            left = logical_rt(tx, e->op, left, e->operands.at[i], e->node.span);
+            left = logical_rt(tx, e->op, decides, e->operands.at[i], e->node.span);
         }
     }
     return left;
@@ -226,10 +227,10 @@ static tc_value eval_compare(tc *tx, const ast_compare *e)
         if (i + 1 < e->ops.len)
             right = tc_freeze(tx, right, e->node.span);
         tc_value holds = tc_compare(tx, e->ops.at[i], left, right, e->node.span);
-        if (tc_is_poison(holds))
+        if (tc_is_poison(holds) || e->ops.len == 1)
             return holds;
         bool truth;
-        if (tc_truth(holds, &truth)) {
+        if (tc_truth_of(tx, &holds, e->node.span, &truth)) {
             if (!truth)
                 return tc_bool(false);
         } else if (all.kind == TC_RT) {
@@ -272,7 +273,7 @@ static tc_value eval_if_expr(tc *tx, const ast_if_expr *e)
     if (tc_is_poison(c))
         return c;
     bool truth;
-    if (tc_truth(c, &truth))
+    if (tc_truth_of(tx, &c, e->condition->span, &truth))
         return tc_eval(tx, truth ? e->then : e->or_else);
     ir_expr *condition = tc_condition(tx, c, e->condition->span);
     if (!condition)
@@ -379,10 +380,10 @@ static tc_value eval_sequence(tc *tx, const ast_sequence *e, tc_kind kind)
     if (!tc_eval_items(tx, &e->items, &items))
         return tc_poison();
     for (size_t i = 0; i < items.len; i++) {
-        bool doubled = false;
-        for (size_t j = 0; kind == TC_SET && j < r.list->len; j++)
-            doubled |= tc_equal(r.list->at[j], items.at[i]);
-        if (!doubled)
+        size_t at = r.list->len;
+        if (kind == TC_SET && !tc_find_item(tx, r.list, items.at[i], &at))
+            return tc_poison();
+        if (at == r.list->len)
             tc_list_push(tx, r.list, kind == TC_LIST ? tc_freeze(tx, items.at[i], e->node.span) : items.at[i]);
     }
     return r;
@@ -426,7 +427,7 @@ static bool comprehend_item(tc *tx, const ast_comprehension *e, size_t clause, t
         tc_value v = tc_eval(tx, c->conditions.at[k]);
         if (tc_is_poison(v))
             return false;
-        if (!tc_truth(v, &keep)) {
+        if (!tc_truth_of(tx, &v, c->conditions.at[k]->span, &keep)) {
             tc_error(tx, HDS0136, c->conditions.at[k]->span, tc_describe(tx, v));
             return false;
         }
@@ -455,12 +456,12 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
         if (tx->frame->compile_time && !tc_is_compile_time(v) && tc_wants_run_time(tx))
             return false;
         if (!e->key) {
-            bool doubled = false;
-            for (size_t i = 0; into.kind == TC_SET && i < into.list->len && !doubled; i++)
-                doubled = tc_equal(into.list->at[i], v);
+            size_t at = into.list->len;
             if (into.kind == TC_SET && !tc_spend(tx, (int64_t)into.list->len / 8, e->element->span))
                 return false;
-            if (!doubled)
+            if (into.kind == TC_SET && !tc_find_item(tx, into.list, v, &at))
+                return false;
+            if (at == into.list->len)
                 tc_list_push(tx, into.list, e == tx->references ? v : tc_freeze(tx, v, e->element->span));
             return true;
         }
@@ -473,7 +474,7 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
         return true;
     }
     const ast_comp_for *c = &e->clauses.at[clause];
-    tc_value iterable = tc_eval(tx, c->iterable);
+    tc_value iterable = tc_iterable(tx, tc_eval(tx, c->iterable), c->iterable->span);
     if (iterable.kind == TC_RANGE && !iterable.range->bounds[0])
         return comprehend_range(tx, e, clause, iterable.range, into);
     tc_list items = {0};
@@ -720,7 +721,7 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
     case TC_RANGE:
         return range_item(tx, v.range, key, span);
     case TC_DICT: {
-        tc_value *found = tc_dict_find(v.dict, key);
+        tc_value *found = tc_dict_find(tx, v.dict, key);
         return found ? *found : TC_ERR(tx, HDS0141, span, tc_text(tx, key));
     }
     case TC_TYPE:
@@ -918,6 +919,8 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
         return iterate_mapping_tasks(tx, v.tasks, span, out);
     case TC_GRID:
         return iterate_grid(tx, v.grid, span, out);
+    case TC_RECORD:
+        return tc_iterate_record(tx, v, span, out);
     case TC_RT:
         if (v.rt->type->kind == IR_VECTOR) {
             for (int i = 0; i < v.rt->type->lanes; i++) {
@@ -1025,7 +1028,9 @@ tc_value tc_eval(tc *tx, const ast_expr *e)
         tc_error(tx, HDS0102, e->span);
         tx->aborted = true;
     }
+    tx->place = e->span;
     tc_value v = tx->aborted ? tc_poison() : eval_node(tx, e);
+    tx->place = e->span;
     tx->eval_depth--;
     if (tc_weight(v) > MAX_ITEMS || (v.kind == TC_STR && v.s.len > MAX_TEXT))
         return TC_ERR(tx, HDS0123, e->span);

@@ -183,7 +183,7 @@ static tc_value element_if(at_places *p, size_t c)
     const ast_expr *e = p->conditions.at[c];
     tc_value v = tc_eval(p->tx, e);
     bool truth;
-    bool known = tc_truth(v, &truth);
+    bool known = tc_truth_of(p->tx, &v, e->span, &truth);
     if (known && truth)
         return element_if(p, c + 1);
     ir_expr *condition = tc_condition(p->tx, v, e->span);

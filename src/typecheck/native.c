@@ -679,7 +679,7 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
     case TC_KIND_BOOL:
         if (empty)
             return tc_bool(false);
-        if (tc_truth(v, &truth))
+        if (tc_truth_of(tx, &v, args->span, &truth))
             return tc_bool(truth);
         ir_expr *c = tc_condition(tx, v, args->span);
         return c ? tc_rt(c) : tc_poison();
@@ -699,12 +699,11 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
         if (k == TC_KIND_SET) {
             size_t kept = 0;
             for (size_t i = 0; i < r.list->len; i++) {
-                bool doubled = false;
-                if (!tc_spend(tx, (int64_t)kept / 8, args->span))
+                size_t at;
+                tc_list before = {.at = r.list->at, .len = kept};
+                if (!tc_spend(tx, (int64_t)kept / 8, args->span) || !tc_find_item(tx, &before, r.list->at[i], &at))
                     return tc_poison();
-                for (size_t j = 0; j < kept && !doubled; j++)
-                    doubled = tc_equal(r.list->at[j], r.list->at[i]);
-                if (!doubled)
+                if (at == kept)
                     r.list->at[kept++] = r.list->at[i];
             }
             r.list->len = kept;

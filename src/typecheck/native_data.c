@@ -27,13 +27,6 @@ static tc_value first(const call *c)
     return c->args->list.len ? c->args->list.at[0].value : tc_none();
 }
 
-static size_t place_of(const tc_list *list, tc_value v)
-{
-    size_t i = 0;
-    while (i < list->len && !tc_equal(list->at[i], v))
-        i++;
-    return i;
-}
 
 static void remove_at(tc_list *list, size_t at)
 {
@@ -107,15 +100,21 @@ static tc_value run_pop(call *c)
 
 static tc_value run_index(call *c)
 {
-    size_t at = place_of(c->list, first(c));
+    size_t at;
+    if (!tc_find_item(c->tx, c->list, first(c), &at))
+        return tc_poison();
     return at < c->list->len ? tc_of_int((tc_int)at) : missing(c, first(c));
 }
 
 static tc_value run_count(call *c)
 {
     tc_int count = 0;
-    for (size_t i = 0; i < c->list->len; i++)
-        count += tc_equal(c->list->at[i], first(c));
+    for (size_t i = 0; i < c->list->len; i++) {
+        bool equal;
+        if (!tc_items_equal(c->tx, c->list->at[i], first(c), &equal))
+            return tc_poison();
+        count += equal;
+    }
     return tc_of_int(count);
 }
 
@@ -158,7 +157,9 @@ static tc_value run_clear(call *c)
 // list.remove, set.remove and set.discard, which does not mind a missing item.
 static tc_value run_remove(call *c)
 {
-    size_t at = place_of(c->list, first(c));
+    size_t at;
+    if (!tc_find_item(c->tx, c->list, first(c), &at))
+        return tc_poison();
     if (at < c->list->len)
         remove_at(c->list, at);
     else if (!c->m->data)
@@ -170,7 +171,8 @@ static tc_value run_remove(call *c)
 
 static void add_once(tc *tx, tc_list *set, tc_value v)
 {
-    if (place_of(set, v) == set->len)
+    size_t at;
+    if (tc_find_item(tx, set, v, &at) && at == set->len)
         tc_list_push(tx, set, v);
 }
 
@@ -221,8 +223,12 @@ static tc_value run_set_relation(call *c)
         return tc_poison();
     bool reversed = c->m->data == '>', holds = true;
     const tc_list *of = reversed ? &items : c->list, *in = reversed ? c->list : &items;
-    for (size_t i = 0; i < of->len; i++)
-        holds &= (place_of(in, of->at[i]) < in->len) == (c->m->data != '!');
+    for (size_t i = 0; i < of->len; i++) {
+        size_t at;
+        if (!tc_find_item(c->tx, in, of->at[i], &at))
+            return tc_poison();
+        holds &= (at < in->len) == (c->m->data != '!');
+    }
     return tc_bool(holds);
 }
 
@@ -247,7 +253,7 @@ static tc_value run_items(call *c)
 // get, setdefault, pop
 static tc_value run_get(call *c)
 {
-    tc_value *found = tc_dict_find(c->dict, first(c));
+    tc_value *found = tc_dict_find(c->tx, c->dict, first(c));
     tc_value other = c->args->list.len > 1 ? c->args->list.at[1].value : tc_none();
     if (!found && c->m->data == 'p' && c->args->list.len < 2)
         return missing(c, first(c));

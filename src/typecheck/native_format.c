@@ -321,7 +321,8 @@ static bool is_integer(tc_value v)
 static bool suits(tc_value v, const spec *f)
 {
     bool container =
-        v.kind == TC_NONE || v.kind == TC_LIST || v.kind == TC_TUPLE || v.kind == TC_DICT || v.kind == TC_SET;
+        v.kind == TC_NONE || v.kind == TC_LIST || v.kind == TC_TUPLE || v.kind == TC_DICT || v.kind == TC_SET ||
+        v.kind == TC_RECORD;
     bool of_float = f->type && strchr("eEfFgGn%", f->type), of_int = f->type && strchr("dxXobcn", f->type);
     if (!tc_is_number(v))
         return !container && (!f->type || f->type == 's') && !f->sign && !f->grouping && !f->alternate &&

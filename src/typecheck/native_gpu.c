@@ -387,8 +387,8 @@ static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
     tc_value c = *tc_arg_get(args, self->params, 0);
     bool truth;
     src_span span = tc_arg_span(args, self->params, 0);
-    if (!tc_truth(c, &truth))
-        return TC_ERR(tx, HDS0136, span, tc_describe(tx, c));
+    if (!tc_truth_of(tx, &c, span, &truth))
+        return tc_is_poison(c) ? c : TC_ERR(tx, HDS0136, span, tc_describe(tx, c));
     if (truth)
         return tc_none();
     tc_value *m = tc_arg_get(args, self->params, 1);

@@ -174,7 +174,7 @@ static tc_value run_any_all(tc *tx, const tc_native *self, tc_args *args)
     tc_value r = tc_bool(is_all);
     for (size_t i = 0; i < items.len; i++) {
         bool truth;
-        if (tc_truth(items.at[i], &truth)) {
+        if (tc_truth_of(tx, &items.at[i], args->span, &truth)) {
             if (truth != is_all)
                 return tc_bool(truth);
             continue;
@@ -208,11 +208,10 @@ static bool merge_sort(sorting *s, size_t begin, size_t end)
         if (left < middle && right < end) {
             tc_value before =
                 tc_compare(s->tx, s->down ? AST_OP_GT : AST_OP_LT, s->keys[right], s->keys[left], s->span);
-            if (before.kind == TC_RT)
+            if (!tc_truth_of(s->tx, &before, s->span, &from_right) && !tc_is_poison(before))
                 tc_error(s->tx, HDS0136, s->span, tc_describe(s->tx, before));
-            if (before.kind != TC_BOOL || !tc_step(s->tx, s->span))
+            if (!tc_is_compile_time(before) || tc_is_poison(before) || !tc_step(s->tx, s->span))
                 return false;
-            from_right = before.b;
         }
         size_t from = from_right ? right++ : left++;
         s->other_items[to] = s->items[from];
@@ -320,8 +319,8 @@ static tc_value run_filter(tc *tx, const tc_native *self, tc_args *args)
         bool keep = false;
         if (tc_is_poison(v))
             return v;
-        if (!tc_truth(v, &keep))
-            return TC_ERR(tx, HDS0136, args->span, tc_describe(tx, v));
+        if (!tc_truth_of(tx, &v, args->span, &keep))
+            return tc_is_poison(v) ? v : TC_ERR(tx, HDS0136, args->span, tc_describe(tx, v));
         if (keep)
             tc_list_push(tx, r.list, items.at[i]);
     }
@@ -333,7 +332,7 @@ static tc_value run_repr(tc *tx, const tc_native *self, tc_args *args)
     (void)self;
     str_buf b;
     str_buf_init(&b, tx->arena);
-    tc_repr(tx, args->list.at[0].value, &b);
+    tc_program_repr(tx, args->list.at[0].value, &b);
     return tc_str((str){str_text(&b), b.len});
 }
 

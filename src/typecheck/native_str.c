@@ -85,7 +85,7 @@ tc_value tc_converted(tc *tx, tc_value v, char conversion)
     if (conversion == 's')
         tc_to_text(tx, v, &b);
     else
-        tc_repr(tx, v, &b);
+        tc_program_repr(tx, v, &b);
     return text_value(&b);
 }
 

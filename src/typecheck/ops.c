@@ -152,20 +152,29 @@ static bool is_sequence(tc_value v)
     return v.kind == TC_STR || v.kind == TC_TUPLE || v.kind == TC_LIST;
 }
 
+// False after an error.
+static bool is_item(tc *tx, const tc_list *items, tc_value v, bool *found)
+{
+    size_t at;
+    bool ok = tc_find_item(tx, items, v, &at);
+    *found = ok && at < items->len;
+    return ok;
+}
+
 static tc_value set_binary(tc *tx, ast_op op, tc_value a, tc_value b)
 {
     tc_value r = tc_list_new(tx, TC_SET, NULL, 0);
     for (size_t i = 0; i < a.list->len; i++) {
-        bool in_b = false;
-        for (size_t j = 0; j < b.list->len; j++)
-            in_b |= tc_equal(a.list->at[i], b.list->at[j]);
+        bool in_b;
+        if (!is_item(tx, b.list, a.list->at[i], &in_b))
+            return tc_poison();
         if (op == AST_OP_OR || (op == AST_OP_AND) == in_b) // - and ^ keep what is in the first alone
             tc_list_push(tx, r.list, a.list->at[i]);
     }
     for (size_t j = 0; (op == AST_OP_OR || op == AST_OP_XOR) && j < b.list->len; j++) {
-        bool in_a = false;
-        for (size_t i = 0; i < a.list->len; i++)
-            in_a |= tc_equal(a.list->at[i], b.list->at[j]);
+        bool in_a;
+        if (!is_item(tx, a.list, b.list->at[j], &in_a))
+            return tc_poison();
         if (!in_a)
             tc_list_push(tx, r.list, b.list->at[j]);
     }
@@ -454,7 +463,7 @@ static tc_value rt_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
     return tc_rt(ir_binary(tx->ir, arithmetic_op(op), x, y, span));
 }
 
-static const char *dunder_of(ast_op op)
+const char *tc_special_name(ast_op op)
 {
     static const char *const names[AST_OP__COUNT] = {[AST_OP_ADD] = "add",
                                                      [AST_OP_SUB] = "sub",
@@ -484,16 +493,17 @@ static const char *dunder_of(ast_op op)
 
 static bool dunder_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span, tc_value *out)
 {
-    if (!dunder_of(op))
+    if (!tc_special_name(op))
         return false;
     bool found = false;
     if (a.kind == TC_RECORD) {
-        *out = tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", dunder_of(op)), &b, 1, span, &found);
+        *out = tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", tc_special_name(op)), &b, 1, span, &found);
         if (found)
             return true;
     }
-    if (b.kind == TC_RECORD) {
-        *out = tc_record_dunder(tx, b, arena_printf(tx->arena, "__r%s__", dunder_of(op)), &a, 1, span, &found);
+    bool same_class = a.kind == b.kind && a.record->class->decl == b.record->class->decl; // as in Python, not asked again
+    if (b.kind == TC_RECORD && !same_class) {
+        *out = tc_record_dunder(tx, b, arena_printf(tx->arena, "__r%s__", tc_special_name(op)), &a, 1, span, &found);
         if (found)
             return true;
     }
@@ -598,9 +608,12 @@ tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
 {
     if (tc_is_poison(a))
         return a;
-    if (a.kind == TC_RECORD && op != AST_OP_NOT) {
+    bool truth;
+    if (op == AST_OP_NOT && tc_truth_of(tx, &a, span, &truth))
+        return tc_bool(!truth);
+    if (a.kind == TC_RECORD) {
         bool found = false;
-        tc_value r = tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", dunder_of(op)), NULL, 0, span, &found);
+        tc_value r = tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", tc_special_name(op)), NULL, 0, span, &found);
         if (found)
             return r;
     }
@@ -609,9 +622,6 @@ tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
         return a;
     if (a.kind == TC_RT)
         return rt_unary(tx, op, a, span);
-    bool truth;
-    if (op == AST_OP_NOT && tc_truth(a, &truth))
-        return tc_bool(!truth);
     if (a.kind == TC_FLOAT && op != AST_OP_INVERT)
         return tc_float(op == AST_OP_NEG ? -a.f : a.f);
     if (tc_is_number(a) && a.kind != TC_FLOAT) {
@@ -658,29 +668,36 @@ static bool ct_order(tc_value a, tc_value b, int *out, bool *unordered)
         *out = compare_str(a.s, b.s);
         return true;
     }
-    if (a.kind == b.kind && (a.kind == TC_TUPLE || a.kind == TC_LIST)) {
-        for (size_t i = 0; i < a.list->len && i < b.list->len; i++)
-            if (!tc_equal(a.list->at[i], b.list->at[i]))
-                return ct_order(a.list->at[i], b.list->at[i], out, unordered);
-        *out = a.list->len < b.list->len ? -1 : a.list->len > b.list->len;
-        return true;
-    }
     return false;
 }
 
-// < and its kin between sets ask which contains the other.
-static bool set_order(ast_op op, tc_value a, tc_value b)
+// The first items that differ decide, or else the lengths.
+static tc_value order_sequences(tc *tx, ast_op op, const tc_list *a, const tc_list *b, src_span span)
 {
-    bool reversed = op == AST_OP_GT || op == AST_OP_GE;
-    const tc_list *small = reversed ? b.list : a.list, *large = reversed ? a.list : b.list;
-    for (size_t i = 0; i < small->len; i++) {
-        bool found = false;
-        for (size_t j = 0; j < large->len && !found; j++)
-            found = tc_equal(small->at[i], large->at[j]);
-        if (!found)
-            return false;
+    for (size_t i = 0; i < a->len && i < b->len; i++) {
+        bool equal;
+        if (!tc_items_equal(tx, a->at[i], b->at[i], &equal))
+            return tc_poison();
+        if (!equal)
+            return tc_compare(tx, op, a->at[i], b->at[i], span);
     }
-    return op == AST_OP_LE || op == AST_OP_GE || small->len < large->len;
+    return tc_compare(tx, op, tc_of_int((tc_int)a->len), tc_of_int((tc_int)b->len), span);
+}
+
+// < and its kin between sets ask which contains the other.
+static tc_value set_order(tc *tx, ast_op op, tc_value a, tc_value b)
+{
+    bool reversed = op == AST_OP_GT || op == AST_OP_GE, contained;
+    const tc_list *small = reversed ? b.list : a.list, *large = reversed ? a.list : b.list;
+    if (!tc_sets_ordered(tx, small, large, &contained))
+        return tc_poison();
+    return tc_bool(contained && (op == AST_OP_LE || op == AST_OP_GE || small->len < large->len));
+}
+
+static tc_value known_item(tc *tx, const tc_list *items, tc_value v)
+{
+    bool found;
+    return is_item(tx, items, v, &found) ? tc_bool(found) : tc_poison();
 }
 
 static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
@@ -688,7 +705,7 @@ static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
     if (in.kind == TC_STR && item.kind == TC_STR)
         return tc_bool(item.s.len == 0 || (in.s.len && memmem(in.s.at, in.s.len, item.s.at, item.s.len)));
     if (in.kind == TC_DICT)
-        return tc_bool(tc_dict_find(in.dict, item) != NULL);
+        return known_item(tx, &in.dict->keys, item);
     if (in.kind == TC_RANGE && item.kind == TC_INT && !in.range->bounds[0]) {
         const tc_range *r = in.range;
         tc_int distance;
@@ -700,7 +717,9 @@ static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
         if (!tc_is_compile_time(item) || !tc_is_compile_time(in)) {
             tc_value any = tc_bool(false);
             for (size_t i = 0; i < in.list->len; i++) {
-                tc_value equal = tc_compare(tx, AST_OP_EQ, item, in.list->at[i], span);
+                bool swap = in.list->at[i].kind == TC_RECORD; // the item's method is asked, as in Python
+                tc_value left = swap ? in.list->at[i] : item, right = swap ? item : in.list->at[i];
+                tc_value equal = tc_compare(tx, AST_OP_EQ, left, right, span);
                 ir_expr *x = tc_condition(tx, any, span), *y = tc_condition(tx, equal, span);
                 if (!x || !y)
                     return tc_poison();
@@ -708,11 +727,10 @@ static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
             }
             return any;
         }
-        for (size_t i = 0; i < in.list->len; i++)
-            if (tc_equal(item, in.list->at[i]))
-                return tc_bool(true);
-        return tc_bool(false);
+        return known_item(tx, in.list, item);
     }
+    if (in.kind == TC_RECORD)
+        return tc_record_contains(tx, in, item, span);
     return TC_ERR(tx, HDS0125, span, "in", tc_describe(tx, item), tc_describe(tx, in));
 }
 
@@ -785,12 +803,18 @@ static tc_value compare_parts(tc *tx, ast_op op, tc_value a, tc_value b, src_spa
     return op == AST_OP_EQ ? all : tc_unary(tx, AST_OP_NOT, all, span);
 }
 
+// Two records of a class without '__eq__': one may be a copy of the other, so that there is no telling by identity.
+static bool are_unequal_copies(tc_value a, tc_value b)
+{
+    return a.kind == TC_RECORD && b.kind == TC_RECORD && a.record != b.record && a.record->class->decl == b.record->class->decl;
+}
+
 tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
 {
     if (tc_is_poison(a) || tc_is_poison(b))
         return tc_poison();
     tc_value result;
-    if (a.kind == TC_RECORD && op <= AST_OP_GE && dunder_binary(tx, op, a, b, span, &result))
+    if ((a.kind == TC_RECORD || b.kind == TC_RECORD) && tc_compare_records(tx, op, a, b, span, &result))
         return result;
     if (op == AST_OP_IN || op == AST_OP_NOT_IN) {
         tc_value in = contains(tx, a, b, span);
@@ -802,14 +826,18 @@ tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
     if (a.kind == TC_RT || b.kind == TC_RT)
         return rt_compare(tx, op, a, b, span);
     bool equates = op == AST_OP_EQ || op == AST_OP_NE;
-    if (equates && (!tc_is_compile_time(a) || !tc_is_compile_time(b)))
+    if (equates && (!tc_is_compile_time(a) || !tc_is_compile_time(b) || are_unequal_copies(a, b)))
         return compare_parts(tx, op, a, b, span);
-    if (op == AST_OP_EQ || op == AST_OP_IS)
-        return tc_bool(tc_equal(a, b));
-    if (op == AST_OP_NE || op == AST_OP_IS_NOT)
-        return tc_bool(!tc_equal(a, b));
+    if (equates) {
+        bool equal;
+        return tc_items_equal(tx, a, b, &equal) ? tc_bool(equal == (op == AST_OP_EQ)) : tc_poison();
+    }
+    if (op == AST_OP_IS || op == AST_OP_IS_NOT)
+        return tc_bool(tc_equal(a, b) == (op == AST_OP_IS));
+    if (a.kind == b.kind && (a.kind == TC_TUPLE || a.kind == TC_LIST))
+        return order_sequences(tx, op, a.list, b.list, span);
     if (a.kind == TC_SET && b.kind == TC_SET)
-        return tc_bool(set_order(op, a, b));
+        return set_order(tx, op, a, b);
     int order;
     bool unordered;
     if (!ct_order(a, b, &order, &unordered))
@@ -818,14 +846,27 @@ tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
     return tc_bool(holds && !unordered);
 }
 
+// [a] if the comparison holds, else [b].
+static tc_value chosen(tc *tx, tc_value holds, tc_value a, tc_value b, src_span span)
+{
+    bool truth;
+    if (tc_truth_of(tx, &holds, span, &truth))
+        return truth ? a : b;
+    return tc_is_poison(holds) ? holds : TC_ERR(tx, HDS0136, span, tc_describe(tx, holds));
+}
+
 tc_value tc_min_max(tc *tx, bool is_max, tc_value a, tc_value b, src_span span)
 {
-    if (tc_is_poison(a) || tc_is_poison(b) || !both_indices(tx, &a, &b, span))
+    if (tc_is_poison(a) || tc_is_poison(b))
         return tc_poison();
-    if (a.kind != TC_RT && b.kind != TC_RT) {
-        tc_value less = tc_compare(tx, AST_OP_LT, is_max ? a : b, is_max ? b : a, span);
-        return tc_is_poison(less) ? less : less.b ? b : a;
-    }
+    ast_op better = is_max ? AST_OP_GT : AST_OP_LT;
+    tc_value by_method;
+    if ((a.kind == TC_RECORD || b.kind == TC_RECORD) && tc_compare_records(tx, better, b, a, span, &by_method))
+        return chosen(tx, by_method, b, a, span);
+    if (!both_indices(tx, &a, &b, span))
+        return tc_poison();
+    if (a.kind != TC_RT && b.kind != TC_RT)
+        return chosen(tx, tc_compare(tx, better, b, a, span), b, a, span);
     const ir_type *t = common_type(tx, a, b);
     if (!t || t->kind != IR_SCALAR || t->scalar == DT_C64)
         return TC_ERR(tx, HDS0125, span, is_max ? "max" : "min", tc_describe(tx, a), tc_describe(tx, b));

@@ -7,6 +7,17 @@
 
 #include <string.h>
 
+// Python would call any '__name__' somewhere: one that is never called here would do something else silently.
+static void check_method_name(tc *tx, const ast_function *f)
+{
+    str name = sym_str(f->name);
+    bool is_special = name.len > 4 && memcmp(name.at, "__", 2) == 0 && memcmp(name.at + name.len - 2, "__", 2) == 0;
+    if (is_special && !tc_is_special_method(name)) {
+        diag *d = tc_error(tx, HDS0301, f->name_span, f->name->text);
+        diag_help(d, "see 'Records' in lang/reference.md for those that are; give the method another name and call it");
+    }
+}
+
 tc_class *tc_class_new(tc *tx, const ast_class *decl, tc_scope *closure, tc_module *module)
 {
     tc_class *c = ARENA_NEW(tx->arena, tc_class);
@@ -25,6 +36,7 @@ tc_class *tc_class_new(tc *tx, const ast_class *decl, tc_scope *closure, tc_modu
             tc_function *f = tc_function_new(tx, (const ast_function *)s, closure, module);
             f->owner = c;
             map_put_ptr(&c->methods, f->name, f);
+            check_method_name(tx, (const ast_function *)s);
         } else if (s->kind == AST_ANN_ASSIGN && ((const ast_ann_assign *)s)->target->kind == AST_NAME) {
             const ast_ann_assign *a = (const ast_ann_assign *)s;
             VEC_PUSH(tx->arena, &fields,

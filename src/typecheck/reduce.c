@@ -225,7 +225,7 @@ static bool serial_conditions(serial *s, size_t k, size_t c)
     const ast_expr *e = clause->conditions.at[c];
     tc_value v = tc_eval(tx, e);
     bool truth;
-    if (tc_truth(v, &truth))
+    if (tc_truth_of(tx, &v, e->span, &truth))
         return !truth || serial_conditions(s, k, c + 1);
     ir_expr *condition = tc_condition(tx, v, e->span);
     if (!condition)

@@ -417,15 +417,24 @@ static bool exec_assign(tc *tx, const ast_assign *s)
     return ok;
 }
 
-static bool in_place(tc *tx, ast_op op, tc_value old, tc_value v, src_span span)
+// What `old op= v` assigns: the result of the record's method for it, or else of the operator.
+static tc_value changed(tc *tx, ast_op op, tc_value old, tc_value v, src_span span)
 {
-    static const char *const names[AST_OP__COUNT] = {
-        [AST_OP_ADD] = "__iadd__", [AST_OP_SUB] = "__isub__", [AST_OP_MUL] = "__imul__", [AST_OP_DIV] = "__itruediv__"};
-    if (old.kind != TC_RECORD || !names[op])
-        return false;
+    const char *method = arena_printf(tx->arena, "__i%s__", tc_special_name(op));
     bool found = false;
-    tc_record_dunder(tx, old, names[op], &v, 1, span, &found);
-    return found;
+    tc_value r = tc_record_dunder(tx, old, method, &v, 1, span, &found);
+    if (!found)
+        return tc_binary(tx, op, old, v, span);
+    if (r.kind != TC_NONE)
+        return r;
+    diag *d = tc_error(tx, HDS0300, span, method, old.record->class->name->text);
+    diag_help(d, "end the method with 'return self'");
+    return tc_poison();
+}
+
+static bool is_same_record(tc_value a, tc_value b)
+{
+    return a.kind == TC_RECORD && b.kind == TC_RECORD && a.record == b.record;
 }
 
 // The base and the indices of a target are evaluated once, then read and written.
@@ -456,9 +465,9 @@ static bool aug_subscript(tc *tx, const ast_aug_assign *s, const ast_subscript *
     old = tc_keep_before(tx, old, mark, s->node.span);
     if (tc_is_poison(old) || tc_is_poison(v))
         return false;
-    if (in_place(tx, s->op, old, v, s->node.span))
+    tc_value sum = changed(tx, s->op, old, v, s->node.span);
+    if (base.kind == TC_TENSOR && is_same_record(sum, old))
         return true;
-    tc_value sum = tc_binary(tx, s->op, old, v, s->node.span);
     return !tc_is_poison(sum) && assign_items(tx, base, &items, sum, s->node.span);
 }
 
@@ -471,10 +480,10 @@ static bool exec_aug_assign(tc *tx, const ast_aug_assign *s)
     tc_value v = tc_eval(tx, s->value);
     if (tc_is_poison(old) || tc_is_poison(v))
         return false;
-    if (in_place(tx, s->op, old, v, s->node.span))
-        return true;
     old = tc_keep_before(tx, old, mark, s->node.span);
-    tc_value r = tc_binary(tx, s->op, old, v, s->node.span);
+    tc_value r = changed(tx, s->op, old, v, s->node.span);
+    if (is_same_record(r, old)) // its fields have been assigned to
+        return true;
     if (old.kind == TC_TENSOR && r.kind == TC_TENSOR)
         return tc_tensor_assign(tx, old.tensor, r, s->node.span);
     return tc_assign_target(tx, s->target, r, s->node.span);
@@ -628,7 +637,7 @@ static bool exec_assert(tc *tx, const ast_assert *s)
         return false;
     tc_value message = tc_str(STR("the condition does not hold"));
     bool truth;
-    if (tc_truth(c, &truth)) {
+    if (tc_truth_of(tx, &c, s->condition->span, &truth)) {
         if (truth)
             return true;
         if (s->message)

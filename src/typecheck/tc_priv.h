@@ -428,6 +428,7 @@ struct tc {
     const tc_env *env; // the interpretation in force; NULL: none so far
     bool in_test; // host code is a test's: elements can be read and written there
     bool analyzes; // code is looked at as a kernel's, and not kept
+    src_span place;      // of the expression evaluated last: where methods are called that no text names
     src_span value_span; // right side of the assignment under way; nowhere outside of one
     // captures of the kernel being written from a host function
     struct tc_captures *captures;
@@ -504,15 +505,16 @@ bool tc_may_change(tc *tx, tc_value container, src_span span); // false, and an 
 // False, and an error: the container would be a part of itself.
 bool tc_may_hold(tc *tx, tc_value container, tc_value item, src_span span);
 int64_t tc_weight(tc_value v);
-tc_value *tc_dict_find(tc_dict *d, tc_value key);
+tc_value *tc_dict_find(tc *tx, tc_dict *d, tc_value key); // NULL also after an error
 void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value);
 bool tc_is_compile_time(tc_value v);               // no run-time part anywhere
 bool tc_is_number(tc_value v);                     // INT, FLOAT, BOOL
 tc_int tc_range_len(const tc_range *r);            // of a range over known bounds
-bool tc_equal(tc_value a, tc_value b);             // compile-time equality
+bool tc_equal(tc_value a, tc_value b);             // the same known value; records only if they are one record
 bool tc_truth(tc_value v, bool *out);              // false if it has no compile-time truth
-void tc_repr(tc *tx, tc_value v, str_buf *out);    // as Python's repr()
-void tc_to_text(tc *tx, tc_value v, str_buf *out); // as Python's str()
+void tc_repr(tc *tx, tc_value v, str_buf *out);    // as Python's repr(), but calls no methods of records
+void tc_program_repr(tc *tx, tc_value v, str_buf *out); // what repr() gives in a program
+void tc_to_text(tc *tx, tc_value v, str_buf *out); // what str() gives in a program
 const char *tc_describe(tc *tx, tc_value v);       // "an int", "a run-time f32", "a tensor f16[64, 64]": for messages
 const char *tc_text(tc *tx, tc_value v);           // repr, 0-terminated
 void tc_int_text(tc_int i, str_buf *out);
@@ -572,6 +574,7 @@ ir_expr *tc_pointer_cast(tc *tx, ir_expr *e, const ir_type *want, src_span span)
 tc_value tc_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span);
 tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span);
 tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span);
+const char *tc_special_name(ast_op op); // "add" of '__add__'; NULL: no such method
 tc_value tc_min_max(tc *tx, bool is_max, tc_value a, tc_value b, src_span span);
 // a size as arithmetic over INT or RT values
 tc_value tc_size_sub(tc *tx, tc_value a, tc_value b, src_span span);
@@ -743,6 +746,21 @@ tc_value *tc_record_field(tc_record *r, sym name, int *index);
 bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span span);
 tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *args, size_t len, src_span span,
                           bool *found);
+// protocol.c: what Python's syntax asks of records
+bool tc_is_special_method(str name); // '__add__' and the others that are called by operators and statements
+// tc_truth for any value of a program; *[v] of a record becomes what decides, which may be known only at run time.
+bool tc_truth_of(tc *tx, tc_value *v, src_span span, bool *out);
+// a < b by '__lt__' of a or '__gt__' of b, and so on; false: neither has the method.
+bool tc_compare_records(tc *tx, ast_op op, tc_value a, tc_value b, src_span span, tc_value *out);
+// Equality of items of containers, with the '__eq__' of records. False after an error.
+bool tc_items_equal(tc *tx, tc_value a, tc_value b, bool *equal);
+bool tc_find_item(tc *tx, const tc_list *items, tc_value wanted, size_t *at); // *[at]: the length if it is not there
+bool tc_sets_ordered(tc *tx, const tc_list *small, const tc_list *large, bool *contained);
+// What a loop over [v] takes: of a record what its '__iter__' gives, or itself if it is a sequence; poison after an error.
+tc_value tc_iterable(tc *tx, tc_value v, src_span span);
+bool tc_iterate_record(tc *tx, tc_value record, src_span span, tc_list *out);
+tc_value tc_record_contains(tc *tx, tc_value record, tc_value item, src_span span);
+bool tc_record_text(tc *tx, tc_value record, bool is_repr, str_buf *out); // false: it has no such method
 bool tc_record_store_all(tc *tx, tc_record *to, tc_record *from, src_span span);
 // instr.c
 const arch *tc_arch_of(tc *tx, tc_value v, src_span span);  // NULL: no name of one, which is said

@@ -132,17 +132,15 @@ bool tc_may_change(tc *tx, tc_value container, src_span span)
     return true;
 }
 
-tc_value *tc_dict_find(tc_dict *d, tc_value key)
+tc_value *tc_dict_find(tc *tx, tc_dict *d, tc_value key)
 {
-    for (size_t i = 0; i < d->keys.len; i++)
-        if (tc_equal(d->keys.at[i], key))
-            return &d->values.at[i];
-    return NULL;
+    size_t at;
+    return tc_find_item(tx, &d->keys, key, &at) && at < d->keys.len ? &d->values.at[at] : NULL;
 }
 
 void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value)
 {
-    tc_value *old = tc_dict_find(d, key);
+    tc_value *old = tc_dict_find(tx, d, key);
     if (old) {
         *old = value;
         return;
@@ -277,6 +275,25 @@ static bool tensors_equal(const tc_tensor *a, const tc_tensor *b)
     return true;
 }
 
+static size_t place_in(const tc_list *items, tc_value v)
+{
+    size_t at = 0;
+    while (at < items->len && !tc_equal(items->at[at], v))
+        at++;
+    return at;
+}
+
+// Whether all [wanted] keys are among [keys], with the same values if there are values.
+static bool dict_holds(const tc_list *keys, const tc_list *values, const tc_list *wanted, const tc_list *wanted_values)
+{
+    for (size_t i = 0; i < wanted->len; i++) {
+        size_t at = place_in(keys, wanted->at[i]);
+        if (at == keys->len || (values && !tc_equal(values->at[at], wanted_values->at[i])))
+            return false;
+    }
+    return true;
+}
+
 bool tc_equal(tc_value a, tc_value b)
 {
     if (tc_is_number(a) && tc_is_number(b)) {
@@ -295,27 +312,11 @@ bool tc_equal(tc_value a, tc_value b)
     case TC_TUPLE:
     case TC_LIST:
         return lists_equal(a.list, b.list);
-    case TC_SET: {
-        if (a.list->len != b.list->len)
-            return false;
-        for (size_t i = 0; i < a.list->len; i++) {
-            bool found = false;
-            for (size_t j = 0; j < b.list->len && !found; j++)
-                found = tc_equal(a.list->at[i], b.list->at[j]);
-            if (!found)
-                return false;
-        }
-        return true;
-    }
+    case TC_SET:
+        return a.list->len == b.list->len && dict_holds(b.list, NULL, a.list, NULL);
     case TC_DICT:
-        if (a.dict->keys.len != b.dict->keys.len)
-            return false;
-        for (size_t i = 0; i < a.dict->keys.len; i++) {
-            tc_value *other = tc_dict_find(b.dict, a.dict->keys.at[i]);
-            if (!other || !tc_equal(a.dict->values.at[i], *other))
-                return false;
-        }
-        return true;
+        return a.dict->keys.len == b.dict->keys.len &&
+               dict_holds(&b.dict->keys, &b.dict->values, &a.dict->keys, &a.dict->values);
     case TC_RANGE:
         return ranges_equal(a.range, b.range);
     case TC_TYPE:
@@ -448,12 +449,14 @@ static void repr_str(str s, str_buf *out)
     str_addc(out, quote);
 }
 
-static void repr_items(tc *tx, const tc_list *list, str_buf *out)
+static void repr(tc *tx, tc_value v, bool calls, str_buf *out);
+
+static void repr_items(tc *tx, const tc_list *list, bool calls, str_buf *out)
 {
     for (size_t i = 0; i < list->len; i++) {
         if (i)
             str_adds(out, ", ");
-        tc_repr(tx, list->at[i], out);
+        repr(tx, list->at[i], calls, out);
     }
 }
 
@@ -519,7 +522,8 @@ static void repr_class(tc *tx, const tc_class *c, str_buf *out)
     str_addc(out, ']');
 }
 
-void tc_repr(tc *tx, tc_value v, str_buf *out)
+// With [calls], records say what they are by '__repr__'.
+static void repr(tc *tx, tc_value v, bool calls, str_buf *out)
 {
     switch (v.kind) {
     case TC_POISON:
@@ -542,17 +546,17 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
         break;
     case TC_TUPLE:
         str_addc(out, '(');
-        repr_items(tx, v.list, out);
+        repr_items(tx, v.list, calls, out);
         str_adds(out, v.list->len == 1 ? ",)" : ")");
         break;
     case TC_LIST:
         str_addc(out, '[');
-        repr_items(tx, v.list, out);
+        repr_items(tx, v.list, calls, out);
         str_addc(out, ']');
         break;
     case TC_SET:
         str_adds(out, v.list->len ? "{" : "set(");
-        repr_items(tx, v.list, out);
+        repr_items(tx, v.list, calls, out);
         str_adds(out, v.list->len ? "}" : ")");
         break;
     case TC_DICT:
@@ -560,9 +564,9 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
         for (size_t i = 0; i < v.dict->keys.len; i++) {
             if (i)
                 str_adds(out, ", ");
-            tc_repr(tx, v.dict->keys.at[i], out);
+            repr(tx, v.dict->keys.at[i], calls, out);
             str_adds(out, ": ");
-            tc_repr(tx, v.dict->values.at[i], out);
+            repr(tx, v.dict->values.at[i], calls, out);
         }
         str_addc(out, '}');
         break;
@@ -642,6 +646,8 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
         tc_tensor_type_text(tx, type_of_tensor(tx, v.tensor), out);
         break;
     case TC_RECORD:
+        if (calls && tc_record_text(tx, v, true, out))
+            break;
         repr_class(tx, v.record->class, out);
         str_adds(out, "(…)");
         break;
@@ -654,12 +660,22 @@ void tc_repr(tc *tx, tc_value v, str_buf *out)
     }
 }
 
+void tc_repr(tc *tx, tc_value v, str_buf *out)
+{
+    repr(tx, v, false, out);
+}
+
+void tc_program_repr(tc *tx, tc_value v, str_buf *out)
+{
+    repr(tx, v, true, out);
+}
+
 void tc_to_text(tc *tx, tc_value v, str_buf *out)
 {
     if (v.kind == TC_STR)
         str_add(out, v.s);
-    else
-        tc_repr(tx, v, out);
+    else if (v.kind != TC_RECORD || !tc_record_text(tx, v, false, out))
+        repr(tx, v, true, out);
 }
 
 const char *tc_text(tc *tx, tc_value v)
