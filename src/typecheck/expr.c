@@ -230,13 +230,16 @@ static tc_value eval_compare(tc *tx, const ast_compare *e)
         if (tc_is_poison(holds) || e->ops.len == 1)
             return holds;
         bool truth;
-        if (tc_truth_of(tx, &holds, e->node.span, &truth)) {
+        tc_value decides = holds;
+        if (tc_truth_of(tx, &decides, e->node.span, &truth)) {
             if (!truth)
-                return tc_bool(false);
-        } else if (all.kind == TC_RT) {
-            all = tc_rt(ir_binary(tx->ir, IR_OP_LAND, all.rt, holds.rt, e->node.span));
+                return all.kind == TC_RT ? tc_bool(false) : holds;
+            all = all.kind == TC_RT ? all : holds;
         } else {
-            all = holds;
+            ir_expr *c = tc_condition(tx, decides, e->node.span);
+            if (!c)
+                return tc_poison();
+            all = all.kind == TC_RT ? tc_rt(ir_binary(tx->ir, IR_OP_LAND, all.rt, c, e->node.span)) : tc_rt(c);
         }
         left = right;
     }

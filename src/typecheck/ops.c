@@ -165,8 +165,8 @@ static tc_value set_binary(tc *tx, ast_op op, tc_value a, tc_value b)
 {
     tc_value r = tc_list_new(tx, TC_SET, NULL, 0);
     for (size_t i = 0; i < a.list->len; i++) {
-        bool in_b;
-        if (!is_item(tx, b.list, a.list->at[i], &in_b))
+        bool in_b = false;
+        if (op != AST_OP_OR && !is_item(tx, b.list, a.list->at[i], &in_b))
             return tc_poison();
         if (op == AST_OP_OR || (op == AST_OP_AND) == in_b) // - and ^ keep what is in the first alone
             tc_list_push(tx, r.list, a.list->at[i]);
@@ -222,10 +222,10 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
     }
     if (op == AST_OP_ADD && is_sequence(a) && a.kind == b.kind)
         return concat(tx, a, b);
-    if (op == AST_OP_MUL && is_sequence(a) && b.kind == TC_INT)
-        return repeat_sequence(tx, a, b.i, span);
-    if (op == AST_OP_MUL && is_sequence(b) && a.kind == TC_INT)
-        return repeat_sequence(tx, b, a.i, span);
+    if (op == AST_OP_MUL && is_sequence(a) && (b.kind == TC_INT || b.kind == TC_BOOL))
+        return repeat_sequence(tx, a, to_int(b), span);
+    if (op == AST_OP_MUL && is_sequence(b) && (a.kind == TC_INT || a.kind == TC_BOOL))
+        return repeat_sequence(tx, b, to_int(a), span);
     if (op == AST_OP_MUL && a.kind == b.kind && (a.kind == TC_MAP || a.kind == TC_LAYOUT))
         return compose(tx, a, b, span);
     if (op == AST_OP_ADD && a.kind == TC_LAYOUT && b.kind == TC_LAYOUT)
@@ -700,18 +700,29 @@ static tc_value known_item(tc *tx, const tc_list *items, tc_value v)
     return is_item(tx, items, v, &found) ? tc_bool(found) : tc_poison();
 }
 
+static bool is_in_range(const tc_range *r, tc_value item)
+{
+    enum { EXACT = 53 }; // bits of a float's integers
+    tc_int distance;
+    bool is_whole = item.kind == TC_FLOAT && item.f == floor(item.f) && fabs(item.f) <= (double)((int64_t)1 << EXACT);
+    if (item.kind != TC_INT && item.kind != TC_BOOL && !is_whole)
+        return false;
+    tc_int i = is_whole ? (tc_int)item.f : to_int(item);
+    bool inside = r->step > 0 ? i >= r->start && i < r->stop : i <= r->start && i > r->stop;
+    return inside && !__builtin_sub_overflow(i, r->start, &distance) && (r->step == -1 || distance % r->step == 0);
+}
+
 static tc_value contains(tc *tx, tc_value item, tc_value in, src_span span)
 {
     if (in.kind == TC_STR && item.kind == TC_STR)
         return tc_bool(item.s.len == 0 || (in.s.len && memmem(in.s.at, in.s.len, item.s.at, item.s.len)));
     if (in.kind == TC_DICT)
         return known_item(tx, &in.dict->keys, item);
-    if (in.kind == TC_RANGE && item.kind == TC_INT && !in.range->bounds[0]) {
-        const tc_range *r = in.range;
-        tc_int distance;
-        bool inside = r->step > 0 ? item.i >= r->start && item.i < r->stop : item.i <= r->start && item.i > r->stop;
-        return tc_bool(inside && !__builtin_sub_overflow(item.i, r->start, &distance) &&
-                       (r->step == -1 || distance % r->step == 0));
+    if (in.kind == TC_RANGE && item.kind != TC_RECORD && tc_is_compile_time(item) && !in.range->bounds[0])
+        return tc_bool(is_in_range(in.range, item));
+    if (in.kind == TC_RANGE && item.kind == TC_RECORD && !in.range->bounds[0]) {
+        tc_value items = tc_list_new(tx, TC_LIST, NULL, 0);
+        return tc_iterate(tx, in, span, items.list) ? known_item(tx, items.list, item) : tc_poison();
     }
     if (in.kind == TC_TUPLE || in.kind == TC_LIST || in.kind == TC_SET) {
         if (!tc_is_compile_time(item) || !tc_is_compile_time(in)) {
@@ -828,6 +839,8 @@ tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)
     bool equates = op == AST_OP_EQ || op == AST_OP_NE;
     if (equates && (!tc_is_compile_time(a) || !tc_is_compile_time(b) || are_unequal_copies(a, b)))
         return compare_parts(tx, op, a, b, span);
+    if (equates && (a.kind == TC_RECORD || b.kind == TC_RECORD)) // without a method for it
+        return tc_bool((a.kind == b.kind && a.record == b.record) == (op == AST_OP_EQ));
     if (equates) {
         bool equal;
         return tc_items_equal(tx, a, b, &equal) ? tc_bool(equal == (op == AST_OP_EQ)) : tc_poison();

@@ -110,14 +110,11 @@ static bool records_equal(tc *tx, tc_value a, tc_value b, bool *equal)
     *equal = a.kind == b.kind && a.record == b.record;
     if (*equal)
         return true;
-    src_span place = tx->place;
-    tc_value same = tc_compare(tx, AST_OP_EQ, a, b, place);
-    bool is_known = tc_truth_of(tx, &same, place, equal);
-    tx->place = place;
-    if (is_known)
+    tc_value same = tc_compare(tx, AST_OP_EQ, a, b, tx->place);
+    if (tc_truth_of(tx, &same, tx->place, equal))
         return true;
     if (!tc_is_poison(same) && !tc_wants_run_time(tx))
-        tc_error(tx, HDS0302, place, tc_describe(tx, a), tc_describe(tx, b));
+        tc_error(tx, HDS0302, tx->place, tc_describe(tx, a), tc_describe(tx, b));
     return false;
 }
 
@@ -234,15 +231,13 @@ tc_value tc_record_contains(tc *tx, tc_value record, tc_value item, src_span spa
 bool tc_record_text(tc *tx, tc_value record, bool is_repr, str_buf *out)
 {
     bool found = false;
-    src_span place = tx->place;
     const char *name = is_repr ? "__repr__" : "__str__";
-    tc_value text = tc_record_dunder(tx, record, name, NULL, 0, place, &found);
-    tx->place = place;
+    tc_value text = tc_record_dunder(tx, record, name, NULL, 0, tx->place, &found);
     if (!found && !is_repr)
         return tc_record_text(tx, record, true, out);
     if (text.kind == TC_STR)
         str_add(out, text.s);
     else if (found && !tc_is_poison(text))
-        tc_error(tx, HDS0184, place, arena_printf(tx->arena, "the result of '%s'", name), "str", tc_describe(tx, text));
+        tc_error(tx, HDS0184, tx->place, arena_printf(tx->arena, "the result of '%s'", name), "str", tc_describe(tx, text));
     return found;
 }

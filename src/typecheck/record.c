@@ -333,17 +333,18 @@ static bool store_field(tc *tx, tc_value *field, sym name, tc_value v, src_span 
             tc_assign_var(tx, field->rt->u.var, e, span);
         return e != NULL;
     }
-    if (field->kind == TC_RECORD && v.kind == TC_RECORD)
-        return tc_record_store_all(tx, field->record, v.record, span);
+    bool same_class = field->kind == TC_RECORD && v.kind == TC_RECORD && field->record->class->decl == v.record->class->decl;
+    if (same_class)
+        return field->record == v.record || tc_record_store_all(tx, field->record, v.record, span);
     if (field->kind == TC_TENSOR)
         return tc_tensor_assign(tx, field->tensor, v, span);
-    if (tc_equal(*field, v))
-        return true;
     if (tx->frame->compile_time || field->kind == TC_NONE || !tx->block) {
         tc_remember(tx, field);
         *field = v;
         return true;
     }
+    if (tc_equal(*field, v))
+        return true;
     tc_error(tx, HDS0206, span, name->text, tc_describe(tx, *field));
     return false;
 }
