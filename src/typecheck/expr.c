@@ -732,7 +732,7 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
     case TC_SPACE:
         return tc_type_subscript(tx, v, items, len, span);
     case TC_KIND:
-        return v; // list[int], tuple[int, …] as annotations
+        return tc_kind_subscript(tx, v, items, len, span);
     case TC_FUNCTION: {
         const sym *none = ARENA_ARRAY(tx->arena, sym, len + 1);
         return tc_function_brackets(tx, v, items, none, len, span);

@@ -67,11 +67,12 @@ static bool type_from(tc *tx, const tensor_args *a, ir_space space, tc_tensor_ty
         diag_help(d, "the order is (dtype, shape, layout); the memory is chosen by shared_tensor or register_tensor");
         return false;
     }
-    if (a->dtype.kind != TC_TYPE || a->dtype.type->kind == IR_VOID) {
+    bool is_bool = a->dtype.kind == TC_KIND && a->dtype.kind_name == TC_KIND_BOOL;
+    if (!is_bool && (a->dtype.kind != TC_TYPE || a->dtype.type->kind == IR_VOID)) {
         tc_error(tx, HDS0184, span, "the element type", "type", tc_describe(tx, a->dtype));
         return false;
     }
-    t->elem = a->dtype.type;
+    t->elem = is_bool ? ir_scalar(tx->ir, DT_BOOL) : a->dtype.type;
     if (a->shape.kind == TC_NONE && a->layout.kind == TC_NONE) {
         const char *function = space == IR_SHARED     ? "shared_tensor"
                                : space == IR_REGISTER ? "register_tensor"

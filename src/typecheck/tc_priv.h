@@ -695,6 +695,7 @@ void tc_infer_idle(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope
                    bool *bound);
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span);
 tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span);
+tc_value tc_kind_subscript(tc *tx, tc_value kind, tc_value *items, size_t len, src_span span);
 const ir_type *tc_value_type(tc_value v); // of RT; NULL otherwise
 // native_gpu.c: the memory behind a pointer as a tensor of that type
 tc_value tc_pointer_view(tc *tx, tc_value p, const tc_tensor_type *type, src_span span);
