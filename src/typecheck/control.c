@@ -96,6 +96,11 @@ static void materialize(tc *tx, const ast_list *list)
             own_elements(tx, b);
             continue;
         }
+        bool is_assigned = b && b->var && b->state == TC_BOUND && b->owner == tx->func && tc_in_region(tx, b->region);
+        if (is_assigned) { // whatever the text of the region says before the assignment, it may run after it
+            b->var->is_mutable = true;
+            map_put_ptr(&tx->definitions, b->var, NULL);
+        }
         if (!b || b->var || b->state != TC_BOUND || !tc_is_number(b->value) || !tc_in_region(tx, b->region))
             continue;
         ir_expr *init = tc_default_rt(tx, b->value, b->span);

@@ -711,6 +711,8 @@ tc_value tc_tensor_load(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_valu
 bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v, bool guarded, src_span span);
 bool tc_tensor_check_indices(tc *tx, const tc_tensor *t, const ast_subscript *at, const tc_list *items);
 tc_value tc_tensor_index(tc *tx, tc_tensor *t, const ast_subscript *at);
+// Whether a - b is known, of integers that are evaluated at the same place.
+bool tc_known_difference(const tc *tx, tc_value a, tc_value b, int64_t *out);
 bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span); // whole (view) = tensor or scalar
 tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);
 tc_value tc_tensor_address(tc *tx, tc_tensor *t, tc_value *idx, size_t len, src_span span);

@@ -1,4 +1,4 @@
-// Tensors: declaration, views, element access, whole-tensor assignment.
+// Tensors: declaration, views, element access. Assignment of whole tensors and views is in tensor_assign.c.
 #include "typecheck/tc_priv.h"
 
 #include <string.h>
@@ -413,7 +413,10 @@ static tc_value slice_extent(tc *tx, const ast_slice *s, tc_value start, tc_valu
                 return tc_binary(tx, AST_OP_MUL, tc_eval(tx, more->right), tc_eval(tx, a->right), s->node.span);
         }
     }
-    return start.kind == TC_INT && start.i == 0 ? stop : tc_size_sub(tx, stop, start, s->node.span);
+    if (start.kind == TC_INT && start.i == 0)
+        return stop;
+    int64_t known;
+    return tc_known_difference(tx, stop, start, &known) ? tc_of_int(known) : tc_size_sub(tx, stop, start, s->node.span);
 }
 
 typedef struct view_builder {
@@ -450,8 +453,13 @@ static bool add_slice(view_builder *vb, int dim, const ast_slice *s)
     if (tc_is_poison(extent))
         return false;
     tc_value whole = vb->from->shape[dim];
+    if (extent.kind == TC_INT && extent.i < 0) {
+        diag *d = tc_error(tx, HDS0304, s->node.span, tc_text(tx, extent));
+        diag_help(d, "start:stop has stop - start elements, and indices do not count from the end");
+        return false;
+    }
     bool outside = start.kind == TC_INT && extent.kind == TC_INT && whole.kind == TC_INT &&
-                   (start.i < 0 || extent.i < 0 || start.i + extent.i > whole.i);
+                   (start.i < 0 || start.i + extent.i > whole.i);
     if (outside) {
         tc_error(tx, HDS0196, s->node.span, tc_text(tx, start), tc_text(tx, stop), dim, vb->from->base->name,
                  tc_text(tx, whole));
@@ -618,65 +626,6 @@ ir_expr *tc_tensor_tile(tc *tx, tc_tensor *t, int *count, src_span span)
         if (!indices[d])
             indices[d] = ir_int(tx->ir, DT_I32, 0);
     return ir_tile(tx->ir, t->base, indices, info->rank, *count, span);
-}
-
-// A temporary that an instruction has just written is written in place instead: the instruction's result goes to [to].
-static bool retarget(tc *tx, tc_tensor *from, ir_expr *to)
-{
-    size_t n = tx->block->stmts.len;
-    if (!from->is_temporary || n < 2)
-        return false;
-    ir_stmt *write = tx->block->stmts.at[n - 1], *alloc = tx->block->stmts.at[n - 2];
-    if (write->kind != IR_INTRIN_TO || write->args[0]->u.var != from->base || alloc->kind != IR_ALLOC ||
-        alloc->var != from->base)
-        return false;
-    write->args[0] = to;
-    tx->block->stmts.at[n - 2] = write;
-    tx->block->stmts.len = n - 1;
-    return true;
-}
-
-static bool fill(tc *tx, tc_tensor *t, tc_value v, src_span span)
-{
-    tc_value f = tc_library(tx, "hidet.lang.registers", "fill", span);
-    tc_value args[2] = {{.kind = TC_TENSOR, .tensor = t}, v};
-    return !tc_is_poison(f) && !tc_is_poison(tc_call_values(tx, f, args, 2, span));
-}
-
-bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span)
-{
-    if (tc_is_poison(v))
-        return false;
-    if (v.kind != TC_TENSOR && !t->map) {
-        diag *d = tc_error(tx, HDS0198, span, tc_describe(tx, v),
-                           tc_describe(tx, (tc_value){.kind = TC_TENSOR, .tensor = t}));
-        diag_help(d, "only register tensors with a mapping are written whole; write the others element by element");
-        return false;
-    }
-    if (v.kind != TC_TENSOR)
-        return fill(tx, t, v, span);
-    int to_count = 0, from_count = 0;
-    ir_expr *to = tc_tensor_tile(tx, t, &to_count, span), *from = tc_tensor_tile(tx, v.tensor, &from_count, span);
-    bool fits = to && from && to_count == from_count && t->base->tensor->elem == v.tensor->base->tensor->elem &&
-                (!t->map == !v.tensor->map) && (!t->map || tm_equal(t->map, v.tensor->map));
-    if (!fits) {
-        diag *d =
-            tc_error(tx, HDS0198, span, tc_describe(tx, v), tc_text(tx, (tc_value){.kind = TC_TENSOR, .tensor = t}));
-        diag_help(
-            d,
-            "only register tensors of one mapping and element type are assigned whole; copy others element by element");
-        return false;
-    }
-    if (retarget(tx, v.tensor, to))
-        return true;
-    ir_stmt *s = tc_new_stmt(tx, IR_COPY, span);
-    s->args = ARENA_ARRAY(tx->arena, ir_expr *, 2);
-    s->arg_count = 2;
-    s->args[0] = to;
-    s->args[1] = from;
-    s->count = to_count;
-    tc_emit(tx, s);
-    return true;
 }
 
 static tc_value transposed(tc *tx, tc_tensor *t, src_span span)
