@@ -290,18 +290,16 @@ static tc_flow run_static_body(tc *tx, const ast_list *body)
 
 static tc_flow static_for(tc *tx, const ast_for *s, tc_value iterable)
 {
-    tc_list items = {0};
-    if (!tc_iterate(tx, iterable, s->iterable->span, &items)) {
+    tc_walk walk;
+    tc_value item;
+    if (!tc_walk_begin(tx, &walk, iterable, s->iterable->span)) {
         tc_assign_target(tx, s->target, tc_poison(), s->target->span);
         return TC_NEXT;
     }
-    // All items are as they were before the first turn; it takes its own right away.
-    for (size_t i = 1; tx->block && i < items.len; i++)
-        items.at[i] = tc_freeze(tx, items.at[i], s->iterable->span);
-    for (size_t i = 0; i < items.len; i++) {
+    while (tc_walk_next(tx, &walk, &item)) {
         if (!tc_step(tx, s->head))
             return TC_ABORT;
-        tc_take_turn(tx, s->target, items.at[i], s->target->span);
+        tc_take_turn(tx, s->target, item, s->target->span);
         tc_flow flow = run_static_body(tx, &s->body);
         if (flow == TC_BREAK)
             return TC_NEXT;
@@ -411,7 +409,8 @@ bool tc_range_bounds(tc *tx, const tc_range *r, const ast_list *body, src_span s
     }
     // A constant that the type cannot hold, as a step of -1 for unsigned bounds, makes it a signed one of 64 bits.
     for (int i = 0; i < 3; i++)
-        if (r->bounds[i]->op == IR_OP_INT && !dt_holds_int(t, r->bounds[i]->u.i) && r->bounds[i]->type->scalar != DT_U64)
+        if (r->bounds[i]->op == IR_OP_INT && !dt_holds_int(t, r->bounds[i]->u.i) &&
+            r->bounds[i]->type->scalar != DT_U64)
             t = DT_I64;
     for (int i = 0; i < 3; i++)
         out[i] = steady_bound(tx, ir_cast(tx->ir, r->bounds[i], ir_scalar(tx->ir, t), span), body, span);

@@ -396,22 +396,20 @@ static tc_value eval_dict(tc *tx, const ast_dict *e)
 {
     tc_value r = tc_dict_new(tx);
     for (size_t i = 0; i < e->items.len; i++) {
-        tc_value v = tc_eval(tx, e->items.at[i].value);
+        const ast_expr *key_expr = e->items.at[i].key, *value = e->items.at[i].value;
+        tc_value key = key_expr ? tc_eval(tx, key_expr) : tc_none(), v = tc_is_poison(key) ? key : tc_eval(tx, value);
         if (tc_is_poison(v))
             return v;
-        v = tc_freeze(tx, v, e->items.at[i].value->span);
-        if (!e->items.at[i].key) {
+        v = tc_freeze(tx, v, value->span);
+        if (!key_expr) {
             if (v.kind != TC_DICT)
-                return TC_ERR(tx, HDS0134, e->items.at[i].value->span, tc_describe(tx, v));
+                return TC_ERR(tx, HDS0134, value->span, tc_describe(tx, v));
             for (size_t j = 0; j < v.dict->keys.len; j++)
                 tc_dict_put(tx, r.dict, v.dict->keys.at[j], v.dict->values.at[j]);
             continue;
         }
-        tc_value key = tc_eval(tx, e->items.at[i].key);
-        if (tc_is_poison(key))
-            return key;
         if (!tc_is_compile_time(key))
-            return TC_ERR(tx, HDS0135, e->items.at[i].key->span, tc_describe(tx, key));
+            return TC_ERR(tx, HDS0135, key_expr->span, tc_describe(tx, key));
         tc_dict_put(tx, r.dict, key, v);
     }
     return r;
@@ -453,7 +451,7 @@ static bool comprehend_range(tc *tx, const ast_comprehension *e, size_t clause, 
 static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_value into)
 {
     if (clause == e->clauses.len) {
-        tc_value v = tc_eval(tx, e->element);
+        tc_value key = e->key ? tc_eval(tx, e->key) : tc_none(), v = tc_is_poison(key) ? key : tc_eval(tx, e->element);
         if (tc_is_poison(v))
             return false;
         if (tx->frame->compile_time && !tc_is_compile_time(v) && tc_wants_run_time(tx))
@@ -468,9 +466,6 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
                 tc_list_push(tx, into.list, e == tx->references ? v : tc_freeze(tx, v, e->element->span));
             return true;
         }
-        tc_value key = tc_eval(tx, e->key);
-        if (tc_is_poison(key))
-            return false;
         if (!tc_spend(tx, (int64_t)into.dict->keys.len / 8, e->element->span))
             return false;
         tc_dict_put(tx, into.dict, key, tc_freeze(tx, v, e->element->span));
@@ -480,13 +475,14 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
     tc_value iterable = tc_iterable(tx, tc_eval(tx, c->iterable), c->iterable->span);
     if (iterable.kind == TC_RANGE && !iterable.range->bounds[0])
         return comprehend_range(tx, e, clause, iterable.range, into);
-    tc_list items = {0};
-    if (tc_is_poison(iterable) || !tc_iterate(tx, iterable, c->iterable->span, &items))
+    tc_walk walk;
+    tc_value item;
+    if (tc_is_poison(iterable) || !tc_walk_begin(tx, &walk, iterable, c->iterable->span))
         return false;
-    for (size_t i = 0; i < items.len; i++)
-        if (!comprehend_item(tx, e, clause, items.at[i], into))
+    while (tc_walk_next(tx, &walk, &item))
+        if (!comprehend_item(tx, e, clause, item, into))
             return false;
-    return true;
+    return !walk.failed;
 }
 
 tc_value tc_comprehension(tc *tx, const ast_comprehension *e)
@@ -495,6 +491,7 @@ tc_value tc_comprehension(tc *tx, const ast_comprehension *e)
         e->key ? tc_dict_new(tx) : tc_list_new(tx, e->node.kind == AST_SET_COMP ? TC_SET : TC_LIST, NULL, 0);
     tc_scope *saved = tx->frame->scope;
     tx->frame->scope = tc_scope_new(tx, saved, saved->module, TC_SCOPE_FUNCTION);
+    tx->frame->scope->is_comprehension = true;
     bool ok = comprehend(tx, e, 0, into);
     tx->frame->scope = saved;
     return ok ? into : tc_poison();
@@ -953,8 +950,14 @@ static tc_value eval_walrus(tc *tx, const ast_walrus *e)
     tc_value v = tc_eval(tx, e->value);
     if (tc_is_poison(v))
         return v;
+    tc_scope *saved = tx->frame->scope, *around = saved;
+    while (around->is_comprehension)
+        around = around->parent;
+    tx->frame->scope = around;
     tc_bind_local(tx, e->name, v, e->node.span);
-    return tc_lookup(tx, e->name, e->node.span);
+    tc_value bound = tc_lookup(tx, e->name, e->node.span);
+    tx->frame->scope = saved;
+    return bound;
 }
 
 static tc_value eval_node(tc *tx, const ast_expr *e)
@@ -968,8 +971,10 @@ static tc_value eval_node(tc *tx, const ast_expr *e)
         const ast_float *f = AST_AS(FLOAT, float, e);
         return f->imaginary ? TC_ERR(tx, HDS0145, e->span) : tc_float(f->value);
     }
-    case AST_STRING:
-        return tc_str(AST_AS(STRING, string, e)->value);
+    case AST_STRING: {
+        const ast_string *s = AST_AS(STRING, string, e);
+        return s->is_bytes ? TC_ERR(tx, HDS0324, e->span) : tc_str(s->value);
+    }
     case AST_FSTRING:
         return eval_fstring(tx, AST_AS(FSTRING, fstring, e));
     case AST_TRUE:

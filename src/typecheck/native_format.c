@@ -9,10 +9,11 @@
 
 enum { MAX_WIDTH = 100000, MAX_PRECISION = 1000 };
 
-// [[fill]align][sign][#][0][width][grouping][.precision][type]
+// [[fill]align][sign][z][#][0][width][grouping][.precision][type]
 typedef struct spec {
     str fill;
     char align, sign, grouping, type; // 0: not given
+    bool no_negative_zero;            // z: a number that is rounded to -0 loses its sign
     bool alternate;
     int width, precision; // precision -1: not given
 } spec;
@@ -47,6 +48,10 @@ static bool parse_spec(str s, spec *out)
     bool fill_given = i > 1;
     if (i < s.len && (s.at[i] == '+' || s.at[i] == '-' || s.at[i] == ' '))
         out->sign = s.at[i++];
+    if (i < s.len && s.at[i] == 'z') {
+        out->no_negative_zero = true;
+        i++;
+    }
     if (i < s.len && s.at[i] == '#') {
         out->alternate = true;
         i++;
@@ -293,12 +298,24 @@ static tc_value format_int(tc *tx, tc_int v, const spec *f)
                        base == 10 ? 3 : 4);
 }
 
+// Whether no digit before the exponent is other than 0.
+static bool shows_zero(str digits)
+{
+    for (size_t i = 0; i < digits.len && tolower((unsigned char)digits.at[i]) != 'e'; i++)
+        if (digits.at[i] >= '1' && digits.at[i] <= '9')
+            return false;
+    return true;
+}
+
 static tc_value format_float(tc *tx, double v, const spec *f)
 {
     str_buf text;
     str_buf_init(&text, tx->arena);
     add_float(v, f, &text);
-    return number_text(tx, sign_of(signbit(v) && !isnan(v), f), (str){str_text(&text), text.len}, f, 3);
+    bool negative = signbit(v) && !isnan(v);
+    if (f->no_negative_zero && isfinite(v) && shows_zero((str){str_text(&text), text.len}))
+        negative = false;
+    return number_text(tx, sign_of(negative, f), (str){str_text(&text), text.len}, f, 3);
 }
 
 static tc_value format_text(tc *tx, tc_value v, const spec *f)
@@ -326,11 +343,13 @@ static bool suits(tc_value v, const spec *f)
     bool of_float = f->type && strchr("eEfFgGn%", f->type), of_int = f->type && strchr("dxXobcn", f->type);
     if (!tc_is_number(v))
         return !container && (!f->type || f->type == 's') && !f->sign && !f->grouping && !f->alternate &&
-               f->align != '=';
+               !f->no_negative_zero && f->align != '=';
     if (f->grouping && (f->type == 'n' || f->type == 'c' || (f->grouping == ',' && f->type && strchr("xXob", f->type))))
         return false;
     if (!is_integer(v))
         return !f->type || of_float;
+    if (f->no_negative_zero && (of_int || !f->type))
+        return false;
     if (f->type == 'c')
         return !f->sign && !f->alternate && f->precision < 0;
     return of_int || !f->type ? f->precision < 0 || f->type == 'n' : of_float;

@@ -1,5 +1,6 @@
 // Python's built-in functions, on compile-time values; min, max, abs and range also on run-time ones.
 #include "typecheck/native.h"
+#include "typecheck/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -158,10 +159,16 @@ static tc_value run_sum(tc *tx, const tc_native *self, tc_args *args)
         return tc_poison();
     tc_value *start = tc_arg_get(args, self->params, 1);
     tc_value r = start ? *start : tc_of_int(0);
-    for (size_t i = 0; i < items.len; i++) {
-        bool zero = i == 0 && !start;
-        r = zero ? items.at[0] : tc_binary(tx, AST_OP_ADD, r, items.at[i], args->span);
-    }
+    if (r.kind == TC_STR)
+        return TC_ERR(tx, HDS0281, args->span, "sum", tc_describe(tx, r));
+    size_t i = 0;
+    // What is not known or is no number is not added to 0, which not everything can be.
+    if (!start && items.len && !tc_is_compile_time(items.at[0]))
+        r = items.at[i++];
+    else if (tc_is_number(r))
+        r = tc_number_sum(tx, &items, &i, r, args->span);
+    for (; i < items.len; i++)
+        r = tc_binary(tx, AST_OP_ADD, r, items.at[i], args->span);
     return r;
 }
 
@@ -427,11 +434,22 @@ static tc_value run_divmod(tc *tx, const tc_native *self, tc_args *args)
     return tc_list_new(tx, TC_TUPLE, parts, 2);
 }
 
+static bool is_whole(tc_value v)
+{
+    return v.kind == TC_INT || v.kind == TC_BOOL;
+}
+
 static tc_value run_pow(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
-    tc_value power = tc_binary(tx, AST_OP_POW, args->list.at[0].value, args->list.at[1].value, args->span);
-    return args->list.len < 3 ? power : tc_binary(tx, AST_OP_MOD, power, args->list.at[2].value, args->span);
+    tc_value base = args->list.at[0].value, exponent = args->list.at[1].value;
+    tc_value modulus = args->list.len < 3 ? tc_none() : args->list.at[2].value;
+    if (is_whole(base) && is_whole(exponent) && is_whole(modulus))
+        return tc_power_modulo(tx, base, exponent, modulus, args->span);
+    if (modulus.kind != TC_NONE && (base.kind == TC_FLOAT || exponent.kind == TC_FLOAT || modulus.kind == TC_FLOAT))
+        return TC_ERR(tx, HDS0281, args->span, "pow with a modulus", "floats");
+    tc_value power = tc_binary(tx, AST_OP_POW, base, exponent, args->span);
+    return modulus.kind == TC_NONE ? power : tc_binary(tx, AST_OP_MOD, power, modulus, args->span);
 }
 
 static tc_value run_hasattr(tc *tx, const tc_native *self, tc_args *args)

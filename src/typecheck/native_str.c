@@ -1,5 +1,6 @@
-// Text while compiling: characters, string methods; print and printf. Strings are UTF-8 and are counted, indexed and
-// cut by characters, as in Python; upper and lower case and the character classes are ASCII's.
+// Text while compiling: string methods; print and printf. Strings are UTF-8 and are counted, indexed and cut by
+// characters, as in Python; upper() and its siblings change the case of ASCII letters only.
+#include "typecheck/character.h"
 #include "typecheck/native.h"
 
 #include <ctype.h>
@@ -7,74 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- characters --------------------------------------------------------------------------------------------------
-
-// Bytes of the first character of [s], which is not empty; 1 for a byte that begins none.
-size_t tc_char_len(str s)
-{
-    unsigned char c = (unsigned char)s.at[0];
-    size_t len = c < 0x80 ? 1 : c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
-    if (len > s.len)
-        return 1;
-    for (size_t i = 1; i < len; i++)
-        if (((unsigned char)s.at[i] & 0xC0) != 0x80)
-            return 1;
-    return len;
-}
-
-size_t tc_text_len(str s)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < s.len; count++)
-        at += tc_char_len((str){s.at + at, s.len - at});
-    return count;
-}
-
-// Byte offset of character [index]; the length if there is none.
-static size_t offset_of(str s, size_t index)
-{
-    size_t at = 0;
-    for (; index > 0 && at < s.len; index--)
-        at += tc_char_len((str){s.at + at, s.len - at});
-    return at;
-}
-
-str tc_text_slice(str s, size_t start, size_t stop)
-{
-    size_t first = offset_of(s, start);
-    str rest = {s.at + first, s.len - first};
-    return (str){rest.at, stop > start ? offset_of(rest, stop - start) : 0};
-}
-
-// The character with a number; poison if there is none (no error is reported).
-tc_value tc_of_char(tc *tx, tc_int code)
-{
-    if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-        return tc_poison();
-    unsigned c = (unsigned)code;
-    char *at = arena_alloc(tx->arena, 5);
-    size_t len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = len - 1; i > 0; i--, c >>= 6)
-        at[i] = (char)(0x80 | (c & 0x3F));
-    static const unsigned char heads[] = {0, 0, 0xC0, 0xE0, 0xF0};
-    at[0] = (char)(heads[len] | c);
-    return tc_str((str){at, len});
-}
-
-int tc_char_code(str s)
-{
-    size_t len = tc_char_len(s);
-    int c = (unsigned char)s.at[0];
-    if (len > 1)
-        c &= 0x7F >> len;
-    for (size_t i = 1; i < len; i++)
-        c = c << 6 | ((unsigned char)s.at[i] & 0x3F);
-    return c;
-}
-
 static tc_value text_value(str_buf *b)
 {
     return tc_str((str){str_text(b), b->len});
+}
+
+static void escape_beyond_ascii(str s, str_buf *out)
+{
+    for (size_t i = 0; i < s.len;) {
+        str rest = {s.at + i, s.len - i};
+        int code = tc_char_code(rest);
+        if (code < 0x80)
+            str_addc(out, (char)code);
+        else
+            str_addf(out, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+        i += tc_char_len(rest);
+    }
 }
 
 // !r, !s and !a of f-strings and format().
@@ -86,15 +35,15 @@ tc_value tc_converted(tc *tx, tc_value v, char conversion)
         tc_to_text(tx, v, &b);
     else
         tc_program_repr(tx, v, &b);
-    return text_value(&b);
+    if (conversion != 'a')
+        return text_value(&b);
+    str_buf escaped;
+    str_buf_init(&escaped, tx->arena);
+    escape_beyond_ascii((str){str_text(&b), b.len}, &escaped);
+    return text_value(&escaped);
 }
 
 // ---- searching ---------------------------------------------------------------------------------------------------
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f);
-}
 
 // The first place of [part] at or after [from], or the last one; SIZE_MAX: none.
 static size_t find(str s, str part, size_t from, bool last)
@@ -200,7 +149,7 @@ static tc_value run_case(call *c)
 
 static bool stripped(str one, str set)
 {
-    return set.at ? find(set, one, 0, false) != SIZE_MAX : one.len == 1 && is_space(one.at[0]);
+    return set.at ? find(set, one, 0, false) != SIZE_MAX : tc_space_at(one, false) > 0;
 }
 
 static tc_value run_strip(call *c)
@@ -230,26 +179,36 @@ static void reverse_items(tc_list *list)
     }
 }
 
+static str without_space(str s, bool at_end)
+{
+    for (size_t len; (len = tc_space_at(s, at_end)) > 0;)
+        s = (str){at_end ? s.at : s.at + len, s.len - len};
+    return s;
+}
+
+// The word that a text without space at that end begins or ends with.
+static str word_of(str s, bool at_end)
+{
+    size_t len = 0;
+    while (len < s.len) {
+        str rest = at_end ? (str){s.at, s.len - len} : (str){s.at + len, s.len - len};
+        if (tc_space_at(rest, at_end))
+            break;
+        len++;
+    }
+    return at_end ? (str){s.at + s.len - len, len} : (str){s.at, len};
+}
+
+// What is left when the limit is reached stays as it is, but for the space on the side that the words came from.
 static tc_value split_words(call *c, int64_t limit)
 {
     tc_value r = tc_list_new(c->tx, TC_LIST, NULL, 0);
     bool from_end = c->m->data == 'r';
-    str s = c->s;
-    for (;;) {
-        while (s.len && is_space(s.at[from_end ? s.len - 1 : 0]))
-            s = (str){s.at + !from_end, s.len - 1};
-        if (!s.len)
-            break;
-        size_t len = 0;
-        while (len < s.len && !is_space(s.at[from_end ? s.len - 1 - len : len]))
-            len++;
-        if (limit >= 0 && (int64_t)r.list->len == limit) {
-            while (is_space(s.at[from_end ? 0 : s.len - 1]))
-                s = (str){s.at + from_end, s.len - 1};
-            len = s.len;
-        }
-        tc_list_push(c->tx, r.list, tc_str((str){from_end ? s.at + s.len - len : s.at, len}));
-        s = (str){from_end ? s.at : s.at + len, s.len - len};
+    for (str s = without_space(c->s, from_end); s.len; s = without_space(s, from_end)) {
+        bool is_last = limit >= 0 && (int64_t)r.list->len == limit;
+        str word = is_last ? s : word_of(s, from_end);
+        tc_list_push(c->tx, r.list, tc_str(word));
+        s = (str){from_end ? s.at : s.at + word.len, s.len - word.len};
     }
     if (from_end)
         reverse_items(r.list);
@@ -290,12 +249,10 @@ static tc_value run_splitlines(call *c)
         return wrong(c, 0, "bool");
     tc_value r = tc_list_new(c->tx, TC_LIST, NULL, 0);
     for (str s = c->s; s.len;) {
-        size_t len = 0;
-        while (len < s.len && s.at[len] != '\n' && s.at[len] != '\r')
+        size_t len = 0, mark = 0;
+        while (len < s.len && !(mark = tc_line_end_at((str){s.at + len, s.len - len})))
             len++;
-        size_t end = len + (len < s.len);
-        if (end < s.len && s.at[len] == '\r' && s.at[end] == '\n')
-            end++;
+        size_t end = len + mark;
         tc_list_push(c->tx, r.list, tc_str((str){s.at, keep_ends ? end : len}));
         s = (str){s.at + end, s.len - end};
     }
@@ -422,43 +379,48 @@ static tc_value run_count(call *c)
     return tc_of_int(count);
 }
 
-// isupper and islower ask only the letters; the others all characters. What is not ASCII is a letter.
+// isalnum and isidentifier ask more than one class, isupper and islower only what has a case.
+static bool in_class(char asked, int code, bool is_first)
+{
+    switch (asked) {
+    case 'd':
+        return tc_char_is(code, CHARACTER_DIGIT);
+    case '0':
+        return tc_char_is(code, CHARACTER_DECIMAL);
+    case '1':
+        return tc_char_is(code, CHARACTER_NUMERIC);
+    case 'a':
+        return tc_char_is(code, CHARACTER_ALPHA);
+    case 'n':
+        return tc_char_is(code, CHARACTER_ALPHA) || tc_char_is(code, CHARACTER_NUMERIC);
+    case 's':
+        return tc_char_is(code, CHARACTER_SPACE);
+    case 'p':
+        return tc_char_is(code, CHARACTER_PRINTABLE);
+    case 'i':
+        return tc_char_is(code, is_first ? CHARACTER_NAME_START : CHARACTER_NAME_PART);
+    case '7':
+        return code < 0x80;
+    case 'u':
+        return !tc_char_is(code, CHARACTER_LOWER) && !tc_char_is(code, CHARACTER_TITLE);
+    default:
+        return !tc_char_is(code, CHARACTER_UPPER) && !tc_char_is(code, CHARACTER_TITLE);
+    }
+}
+
 static tc_value run_class(call *c)
 {
-    bool all = c->s.len > 0, cased = false;
-    for (size_t i = 0; i < c->s.len; i++) {
-        unsigned char b = (unsigned char)c->s.at[i];
-        bool letter = isalpha(b) || b >= 0x80;
-        cased |= isalpha(b) != 0;
-        switch (c->m->data) {
-        case 'd':
-            all &= isdigit(b) != 0;
-            break;
-        case 'a':
-            all &= letter;
-            break;
-        case 'n':
-            all &= letter || isdigit(b);
-            break;
-        case 's':
-            all &= is_space((char)b);
-            break;
-        case 'i':
-            all &= letter || b == '_' || (i > 0 && isdigit(b));
-            break;
-        case '7':
-            all &= b < 0x80;
-            break;
-        case 'u':
-            all &= !islower(b);
-            break;
-        default:
-            all &= !isupper(b);
-            break;
-        }
+    char asked = (char)c->m->data;
+    bool by_case = asked == 'u' || asked == 'l', all = true, cased = false;
+    for (size_t at = 0; at < c->s.len && all;) {
+        str rest = {c->s.at + at, c->s.len - at};
+        int code = tc_char_code(rest);
+        cased |= tc_char_is(code, asked == 'u' ? CHARACTER_UPPER : CHARACTER_LOWER);
+        all = in_class(asked, code, at == 0);
+        at += tc_char_len(rest);
     }
-    bool by_case = c->m->data == 'u' || c->m->data == 'l';
-    return tc_bool(c->m->data == '7' ? all || !c->s.len : all && (cased || !by_case));
+    bool empty_is = asked == '7' || asked == 'p';
+    return tc_bool(all && (c->s.len ? cased || !by_case : empty_is));
 }
 
 static tc_value run_pad(call *c)
@@ -519,11 +481,12 @@ static tc_value run_format(call *c)
     X("rindex", run_find, 1, 3, NULL, 3)                                                                               \
     X("count", run_count, 1, 3, NULL, 0)                                                                               \
     X("isdigit", run_class, 0, 0, NULL, 'd')                                                                           \
-    X("isdecimal", run_class, 0, 0, NULL, 'd')                                                                         \
-    X("isnumeric", run_class, 0, 0, NULL, 'd')                                                                         \
+    X("isdecimal", run_class, 0, 0, NULL, '0')                                                                         \
+    X("isnumeric", run_class, 0, 0, NULL, '1')                                                                         \
     X("isalpha", run_class, 0, 0, NULL, 'a')                                                                           \
     X("isalnum", run_class, 0, 0, NULL, 'n')                                                                           \
     X("isspace", run_class, 0, 0, NULL, 's')                                                                           \
+    X("isprintable", run_class, 0, 0, NULL, 'p')                                                                       \
     X("isidentifier", run_class, 0, 0, NULL, 'i')                                                                      \
     X("isascii", run_class, 0, 0, NULL, '7')                                                                           \
     X("isupper", run_class, 0, 0, NULL, 'u')                                                                           \

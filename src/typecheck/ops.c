@@ -1,122 +1,10 @@
 // Operators: Python's on compile-time values, typed ones on run-time values (promotion: lang/reference.md, "Numbers").
-#include "typecheck/tc_priv.h"
+#include "typecheck/number.h"
 
 #include <math.h>
 #include <string.h>
 
 // ---- compile-time ------------------------------------------------------------------------------------------------
-
-static tc_value overflow(tc *tx, src_span span)
-{
-    return TC_ERR(tx, HDS0120, span);
-}
-
-static double to_double(tc_value v)
-{
-    return v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i;
-}
-
-static tc_int to_int(tc_value v)
-{
-    return v.kind == TC_BOOL ? (tc_int)v.b : v.i;
-}
-
-static tc_int int_floor_div(tc_int a, tc_int b)
-{
-    tc_int q = a / b;
-    return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-
-static tc_value int_power(tc *tx, tc_int base, tc_int exponent, src_span span)
-{
-    if (exponent < 0)
-        return base ? tc_float(pow((double)base, (double)exponent)) : TC_ERR(tx, HDS0121, span);
-    tc_int result = 1;
-    while (exponent) {
-        if ((exponent & 1) && __builtin_mul_overflow(result, base, &result))
-            return overflow(tx, span);
-        exponent >>= 1;
-        if (exponent && __builtin_mul_overflow(base, base, &base)) {
-            return overflow(tx, span);
-        }
-    }
-    return tc_of_int(result);
-}
-
-static tc_value int_binary(tc *tx, ast_op op, tc_int a, tc_int b, src_span span)
-{
-    tc_int r;
-    switch (op) {
-    case AST_OP_ADD:
-        return __builtin_add_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
-    case AST_OP_SUB:
-        return __builtin_sub_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
-    case AST_OP_MUL:
-        return __builtin_mul_overflow(a, b, &r) ? overflow(tx, span) : tc_of_int(r);
-    case AST_OP_DIV:
-        return b == 0 ? TC_ERR(tx, HDS0121, span) : tc_float((double)a / (double)b);
-    case AST_OP_FLOORDIV:
-    case AST_OP_MOD:
-        if (b == 0)
-            return TC_ERR(tx, HDS0121, span);
-        if (b == -1)
-            return op == AST_OP_MOD                           ? tc_of_int(0)
-                   : __builtin_sub_overflow((tc_int)0, a, &r) ? overflow(tx, span)
-                                                              : tc_of_int(r);
-        return tc_of_int(op == AST_OP_FLOORDIV ? int_floor_div(a, b) : a - int_floor_div(a, b) * b);
-    case AST_OP_POW:
-        return int_power(tx, a, b, span);
-    case AST_OP_SHL:
-        if (b < 0)
-            return TC_ERR(tx, HDS0122, span, tc_text(tx, tc_of_int(b)));
-        if (a == 0)
-            return tc_of_int(0);
-        if (b > 126 || __builtin_mul_overflow(a, (tc_int)1 << b, &r))
-            return overflow(tx, span);
-        return tc_of_int(r);
-    case AST_OP_SHR:
-        if (b < 0)
-            return TC_ERR(tx, HDS0122, span, tc_text(tx, tc_of_int(b)));
-        return tc_of_int(b > 126 ? (a < 0 ? -1 : 0) : a >> b);
-    case AST_OP_AND:
-        return tc_of_int(a & b);
-    case AST_OP_OR:
-        return tc_of_int(a | b);
-    case AST_OP_XOR:
-        return tc_of_int(a ^ b);
-    default:
-        return tc_poison();
-    }
-}
-
-static tc_value float_binary(tc *tx, ast_op op, double a, double b, src_span span)
-{
-    bool divides = op == AST_OP_DIV || op == AST_OP_FLOORDIV || op == AST_OP_MOD;
-    if (divides && b == 0)
-        return TC_ERR(tx, HDS0121, span);
-    switch (op) {
-    case AST_OP_ADD:
-        return tc_float(a + b);
-    case AST_OP_SUB:
-        return tc_float(a - b);
-    case AST_OP_MUL:
-        return tc_float(a * b);
-    case AST_OP_DIV:
-        return tc_float(a / b);
-    case AST_OP_FLOORDIV:
-        return tc_float(floor(a / b));
-    case AST_OP_MOD: {
-        double r = fmod(a, b);
-        return tc_float(r == 0 ? copysign(0, b) : (r < 0) != (b < 0) ? r + b : r);
-    }
-    case AST_OP_POW:
-        if (a == 0 && b < 0)
-            return TC_ERR(tx, HDS0121, span);
-        return tc_float(pow(a, b));
-    default:
-        return tc_poison();
-    }
-}
 
 static tc_value repeat_sequence(tc *tx, tc_value seq, tc_int times, src_span span)
 {
@@ -215,10 +103,9 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
         bool bits = op >= AST_OP_SHL && op <= AST_OP_XOR;
         if (a.kind == TC_BOOL && b.kind == TC_BOOL && op >= AST_OP_AND && op <= AST_OP_XOR)
             return tc_bool(op == AST_OP_AND ? a.b && b.b : op == AST_OP_OR ? a.b || b.b : a.b != b.b);
-        if (a.kind != TC_FLOAT && b.kind != TC_FLOAT && op != AST_OP_MATMUL)
-            return int_binary(tx, op, to_int(a), to_int(b), span);
-        if (!bits && op != AST_OP_MATMUL)
-            return float_binary(tx, op, to_double(a), to_double(b), span);
+        bool whole = a.kind != TC_FLOAT && b.kind != TC_FLOAT;
+        if (op != AST_OP_MATMUL && (whole || !bits))
+            return tc_number_binary(tx, op, a, b, span);
     }
     if (op == AST_OP_ADD && is_sequence(a) && a.kind == b.kind)
         return concat(tx, a, b);
@@ -625,9 +512,9 @@ tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
     if (a.kind == TC_FLOAT && op != AST_OP_INVERT)
         return tc_float(op == AST_OP_NEG ? -a.f : a.f);
     if (tc_is_number(a) && a.kind != TC_FLOAT) {
-        tc_int i = to_int(a), r;
+        tc_int i = tc_to_int(a), r;
         if (op == AST_OP_NEG)
-            return __builtin_sub_overflow((tc_int)0, i, &r) ? overflow(tx, span) : tc_of_int(r);
+            return __builtin_sub_overflow((tc_int)0, i, &r) ? TC_ERR(tx, HDS0120, span) : tc_of_int(r);
         return tc_of_int(op == AST_OP_INVERT ? ~i : i);
     }
     if (op == AST_OP_INVERT && a.kind == TC_TYPE)
@@ -654,14 +541,7 @@ static bool ct_order(tc_value a, tc_value b, int *out, bool *unordered)
 {
     *unordered = false;
     if (tc_is_number(a) && tc_is_number(b)) {
-        if (a.kind == TC_FLOAT || b.kind == TC_FLOAT) {
-            double x = to_double(a), y = to_double(b);
-            *unordered = isnan(x) || isnan(y);
-            *out = x < y ? -1 : x > y;
-        } else {
-            tc_int x = to_int(a), y = to_int(b);
-            *out = x < y ? -1 : x > y;
-        }
+        *out = tc_number_order(a, b, unordered);
         return true;
     }
     if (a.kind == TC_STR && b.kind == TC_STR) {

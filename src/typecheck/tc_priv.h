@@ -55,8 +55,8 @@ typedef enum tc_kind {
     TC_SPACE,
     TC_SCOPE_NAME,
     // run-time
-    TC_RT,     // scalar, vector or pointer expression
-    TC_TENSOR, // a tensor or a view of one
+    TC_RT,         // scalar, vector or pointer expression
+    TC_TENSOR,     // a tensor or a view of one
     TC_TENSOR_MAP, // one of ir_func.maps
     TC_RECORD,
     TC_TASKS, // mapping.on(worker): only `for` takes it
@@ -175,15 +175,15 @@ struct tc_value {
 
 struct tc_tensor_type {
     const ir_type *elem;
-    ir_space space;              // GLOBAL by default; GENERIC: any
-    int rank;                    // -1: unknown (a layout parameter still to be inferred)
-    tc_value shape[TM_MAX_RANK]; // INT or RT
-    const tm_layout *layout;     // NULL: row-major
-    const tm_map *map;           // register tensors distributed by a mapping
-    tc_class *record;            // shared_tensor of records; else NULL
-    bool is_strided;             // strided(…): parameters
+    ir_space space;                // GLOBAL by default; GENERIC: any
+    int rank;                      // -1: unknown (a layout parameter still to be inferred)
+    tc_value shape[TM_MAX_RANK];   // INT or RT
+    const tm_layout *layout;       // NULL: row-major
+    const tm_map *map;             // register tensors distributed by a mapping
+    tc_class *record;              // shared_tensor of records; else NULL
+    bool is_strided;               // strided(…): parameters
     tc_value strides[TM_MAX_RANK]; // with [is_strided]: INT or RT
-    int align;                   // with [is_strided]: of the first element, in bytes
+    int align;                     // with [is_strided]: of the first element, in bytes
 };
 
 // A view: base index d is offset[d] + (dim_of[d] >= 0 ? index of view dimension dim_of[d] : 0).
@@ -220,10 +220,10 @@ struct tc_function {
     tc_value *bound_values;
     int bound_count;
     tc_value *defaults; // by parameter: its known default, as it was where the function was defined; poison: none
-    const tc_env *env;             // in force where it was made, and so when it is called; NULL: that of the call
-    const tc_operator *operator; // that it launches, as an entry of the file; else NULL
-    const char *operator_types;  // of such an entry: "f16"
-    bool is_strided;             // such an entry for tensors with any strides
+    const tc_env *env;  // in force where it was made, and so when it is called; NULL: that of the call
+    const tc_operator *operator;   // that it launches, as an entry of the file; else NULL
+    const char *operator_types;    // of such an entry: "f16"
+    bool is_strided;               // such an entry for tensors with any strides
     const tc_generator *generator; // the elements of a generator by their places, instead of a body; else NULL
     // facts found once per declaration (shared by copies that bind parameters)
     struct tc_function_facts *facts;
@@ -235,7 +235,7 @@ typedef struct tc_function_facts {
     bool has_grid, has_block;
     bool needs_run_time; // compile-time evaluation failed once for want of run-time values
     bool decorators_done;
-    bool in_progress; // its plain check is under way
+    bool in_progress;          // its plain check is under way
     const ast_call *test_call; // @test(…); NULL: @test
     // @instruction(…)
     const char *arch_text;
@@ -244,7 +244,7 @@ typedef struct tc_function_facts {
     int effects;
     bool pure;
     const tc_list *updates; // names of the operands that it changes in place; NULL: none
-    map instances; // device functions and kernels: key text -> ir_func*
+    map instances;          // device functions and kernels: key text -> ir_func*
 } tc_function_facts;
 
 typedef struct tc_field {
@@ -308,6 +308,7 @@ struct tc_scope {
     tc_scope *parent;
     tc_module *module;
     enum { TC_SCOPE_NATIVE, TC_SCOPE_MODULE, TC_SCOPE_CLASS, TC_SCOPE_FUNCTION } kind;
+    bool is_comprehension; // has the targets of a comprehension; `:=` in there binds in the scope around it
     bool hashed;
     map names;              // of large scopes: sym -> tc_binding*
     VEC(tc_binding *) list; // in order of binding
@@ -629,6 +630,17 @@ tc_flow tc_exec_list(tc *tx, const ast_list *list);
 tc_flow tc_exec(tc *tx, const ast_stmt *s);
 bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_bind_local(tc *tx, sym name, tc_value v, src_span span);
+// The items that a loop which runs while compiling visits: walk.c.
+typedef struct tc_walk {
+    tc_value of;
+    src_span span;
+    tc_list items;    // as they were at the beginning
+    tc_value *frozen; // the same, run-time ones as they were then
+    size_t size, next;
+    bool failed;
+} tc_walk;
+bool tc_walk_begin(tc *tx, tc_walk *w, tc_value of, src_span span); // false after an error
+bool tc_walk_next(tc *tx, tc_walk *w, tc_value *item);              // false at the end, and [failed] after an error
 // tc_assign_target for the next turn of a loop that runs while compiling.
 bool tc_take_turn(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_name_temporary(tc_value v, sym name); // a tensor made just now takes the first name it is bound to
@@ -766,7 +778,7 @@ tc_value tc_record_contains(tc *tx, tc_value record, tc_value item, src_span spa
 bool tc_record_text(tc *tx, tc_value record, bool is_repr, str_buf *out); // false: it has no such method
 bool tc_record_store_all(tc *tx, tc_record *to, tc_record *from, src_span span);
 // instr.c
-const arch *tc_arch_of(tc *tx, tc_value v, src_span span);  // NULL: no name of one, which is said
+const arch *tc_arch_of(tc *tx, tc_value v, src_span span); // NULL: no name of one, which is said
 tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args);
 bool tc_instruction_decorator(tc *tx, tc_function *f, const ast_call *call);
 // module.c

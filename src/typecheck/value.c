@@ -1,5 +1,7 @@
 // Compile-time values: construction, equality, text.
+#include "typecheck/character.h"
 #include "typecheck/native.h"
+#include "typecheck/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -200,11 +202,6 @@ bool tc_is_number(tc_value v)
     return v.kind == TC_INT || v.kind == TC_FLOAT || v.kind == TC_BOOL;
 }
 
-static double as_double(tc_value v)
-{
-    return v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i;
-}
-
 static bool lists_equal(const tc_list *a, const tc_list *b)
 {
     if (a->len != b->len)
@@ -297,9 +294,8 @@ static bool dict_holds(const tc_list *keys, const tc_list *values, const tc_list
 bool tc_equal(tc_value a, tc_value b)
 {
     if (tc_is_number(a) && tc_is_number(b)) {
-        if (a.kind == TC_FLOAT || b.kind == TC_FLOAT)
-            return as_double(a) == as_double(b);
-        return (a.kind == TC_BOOL ? (tc_int)a.b : a.i) == (b.kind == TC_BOOL ? (tc_int)b.b : b.i);
+        bool unordered;
+        return tc_number_order(a, b, &unordered) == 0 && !unordered;
     }
     if (a.kind != b.kind)
         return false;
@@ -427,24 +423,27 @@ void tc_int_text(tc_int i, str_buf *out)
     str_add(out, (str){digits + at, sizeof digits - (size_t)at});
 }
 
+static void repr_char(str s, char quote, str_buf *out)
+{
+    int code = tc_char_code(s);
+    if (code == quote || code == '\\')
+        str_addf(out, "\\%c", code);
+    else if (code == '\n' || code == '\t' || code == '\r')
+        str_adds(out, code == '\n' ? "\\n" : code == '\t' ? "\\t" : "\\r");
+    else if (tc_char_is(code, CHARACTER_PRINTABLE))
+        str_add(out, (str){s.at, tc_char_len(s)});
+    else
+        str_addf(out, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+}
+
 static void repr_str(str s, str_buf *out)
 {
     char quote = memchr(s.at ? s.at : "", '\'', s.len) && !memchr(s.at, '"', s.len) ? '"' : '\'';
     str_addc(out, quote);
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.at[i];
-        if (c == (unsigned char)quote || c == '\\')
-            str_addf(out, "\\%c", c);
-        else if (c == '\n')
-            str_adds(out, "\\n");
-        else if (c == '\t')
-            str_adds(out, "\\t");
-        else if (c == '\r')
-            str_adds(out, "\\r");
-        else if (c < 0x20 || c == 0x7f)
-            str_addf(out, "\\x%02x", c);
-        else
-            str_addc(out, (char)c);
+    for (size_t i = 0; i < s.len;) {
+        str rest = {s.at + i, s.len - i};
+        repr_char(rest, quote, out);
+        i += tc_char_len(rest);
     }
     str_addc(out, quote);
 }

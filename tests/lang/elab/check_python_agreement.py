@@ -394,7 +394,6 @@ max(len(s) for s in ["a", "bbb"])
 r"\n"
 '''tri
 ple'''
-b"x" == b"x"
 not not 1
 1 - -1
 - - 1
