@@ -25,7 +25,7 @@ static const char reserved[] =
     "double1 double2 double3 double4 cudaError_t cudaStream_t f8e4m3 f8e5m2 f16 bf16 tf32 complex64 vec bit_cast "
     "fail floor_div floor_mod to_float to_float_odd to_f16 to_bf16 to_tf32 to_f8e4m3 to_f8e5m2 to_complex64 "
     "wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array fill tensor_map make_tensor_map min max fminf fmaxf fmin "
-    "fmax floorf floor fmodf fmod fabsf fabs printf assert main memcpy memset malloc free abort exit abs labs "
+    "fmax floorf floor fmodf fmod copysignf copysign fabsf fabs printf assert main memcpy memset malloc free abort exit abs labs "
     "llabs NULL INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN "
     "USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT EOF errno stdin stdout stderr EXIT_SUCCESS "
     "EXIT_FAILURE RAND_MAX INFINITY NAN size_t clock linux unix";
@@ -47,7 +47,7 @@ const char cu_c_helpers[] =
 static const char reserved_in_c[] =
     "restrict inline _Bool _Complex _Imaginary _Atomic _Generic _Noreturn _Static_assert _Thread_local _Alignas _Alignof "
     "stream hdsrt_status hdsrt_stream hdsrt_tensor hdsrt_extents hdsrt_launch hdsrt_fail floor floorf fmod "
-    "fmodf printf malloc calloc free memcpy int8_t int16_t int32_t int64_t uint8_t "
+    "fmodf copysign copysignf printf malloc calloc free memcpy int8_t int16_t int32_t int64_t uint8_t "
     "uint16_t uint32_t uint64_t size_t ptrdiff_t intptr_t uintptr_t NULL INFINITY NAN HUGE_VAL EOF errno stdin stdout "
     "stderr assert offsetof complex imaginary I linux unix INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX "
     "LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT "

@@ -276,19 +276,17 @@ static cu_text wide_float(cu *cx, const ir_expr *e, dtype t)
     bool is_f32 = t == DT_F32;
     if (e->op == IR_OP_MIN || e->op == IR_OP_MAX)
         return cx->dialect->float_minmax(cx, e, t);
-    if (e->op == IR_OP_FLOORMOD) {
-        cu_use_of(cx, t, "floormod", e->span);
+    if (e->op == IR_OP_FLOORDIV || e->op == IR_OP_FLOORMOD) {
+        bool divides = e->op == IR_OP_FLOORDIV;
+        cu_use_of(cx, t, divides ? "floordiv" : "floormod", e->span);
+        cx->dialect->use_header(cx, "math.h");
         const char *overload = cx->dialect->has_overloads ? "" : is_f32 ? "_f32" : "_f64";
-        return cu_primary(cx, t, "floor_mod%s(%s)", overload, two_args(cx, e));
+        return cu_primary(cx, t, "floor_%s%s(%s)", divides ? "div" : "mod", overload, two_args(cx, e));
     }
     cu_text a, b;
     operands(cx, e->args[0], e->args[1], t, &a, &b);
     bool compares = ir_op_properties(e->op) & IR_COMPARE;
-    cu_text r = infix(cx, e->op, a, b, compares ? DT_BOOL : t);
-    if (e->op != IR_OP_FLOORDIV)
-        return r;
-    cx->dialect->use_header(cx, "math.h");
-    return cu_primary(cx, t, "%s(%s)", is_f32 ? "floorf" : "floor", r.s);
+    return infix(cx, e->op, a, b, compares ? DT_BOOL : t);
 }
 
 static cu_text narrow_float(cu *cx, const ir_expr *e, dtype t)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "base/floored.h"
 
 bool ir_const_float(const ir_expr *e, double *out)
 {
@@ -160,11 +161,6 @@ static ir_expr *real(ir_module *m, ir_expr *e, double value)
     return isnan(value) ? e : at_place(ir_float(m, e->type->scalar, value), e);
 }
 
-static double rounded(dtype t, double value)
-{
-    return t == DT_F64 ? value : dt_to_double(t, dt_from_double(t, value));
-}
-
 static ir_expr *float_arithmetic(ir_module *m, ir_expr *e, double a, double b)
 {
     dtype t = e->type->scalar;
@@ -177,9 +173,11 @@ static ir_expr *float_arithmetic(ir_module *m, ir_expr *e, double a, double b)
         return real(m, e, a - b);
     case IR_OP_MUL:
         return real(m, e, a * b);
-    case IR_OP_FLOORDIV:
-        // The quotient of narrow floats is an f32's, rounded down, then to the type.
-        return b == 0 ? e : real(m, e, floor(rounded(t == DT_F64 ? t : DT_F32, a / b)));
+    case IR_OP_FLOORDIV: // narrow floats are calculated with in f32, and rounded to their type
+        return b == 0 ? e
+                      : real(m, e, t == DT_F64 ? floored_quotient_f64(a, b) : floored_quotient_f32((float)a, (float)b));
+    case IR_OP_FLOORMOD:
+        return b == 0 ? e : real(m, e, t == DT_F64 ? floored_rest_f64(a, b) : floored_rest_f32((float)a, (float)b));
     default:
         return b == 0 ? e : real(m, e, a / b);
     }
@@ -203,6 +201,7 @@ static ir_expr *floats(ir_module *m, ir_expr *e, double a, double b)
     case IR_OP_MUL:
     case IR_OP_DIV:
     case IR_OP_FLOORDIV:
+    case IR_OP_FLOORMOD:
         return float_arithmetic(m, e, a, b);
     case IR_OP_MIN:
     case IR_OP_MAX:

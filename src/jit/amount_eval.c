@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/checked.h"
+#include "base/floored.h"
 #include "jit/amount_priv.h"
 
 const char *jit_trouble_text(jit_trouble trouble)
@@ -135,15 +136,12 @@ static jit_trouble with_integers(jit_op_code code, int64_t a, int64_t b, jit_val
     return fits ? JIT_FINE : JIT_OVERFLOW;
 }
 
-// The remainder has the sign of b, as Python's has.
 static jit_trouble divide_reals(jit_op_code code, double a, double b, jit_value *out)
 {
     if (b == 0)
         return JIT_ZERO_DIVISION;
-    double rest = fmod(a, b);
-    if (rest != 0 && (rest < 0) != (b < 0))
-        rest += b;
-    *out = real(code == JIT_OP_MOD ? rest : code == JIT_OP_DIV ? a / b : round((a - rest) / b));
+    bool floors = code == JIT_OP_FLOORDIV;
+    *out = real(floors ? floored_quotient_f64(a, b) : code == JIT_OP_MOD ? floored_rest_f64(a, b) : a / b);
     return JIT_FINE;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/floored.h"
 #include "sim/field_priv.h"
 #include "sim/machine.h"
 
@@ -98,13 +99,15 @@ static void read_operand(const sim_warp *w, dtype type, uint32_t cell, operand *
 
 typedef enum kind { ADD, SUB, MUL, DIV, NEG, MIN, MAX, FLOORDIV, FLOORMOD } kind;
 
-static sim_field floor_mod(sim_field a, double x, sim_field b, double y)
+// The quotient is the float's own; narrow floats are calculated with in f32.
+static double floored(dtype type, double x, double y)
 {
-    return sim_field_sub(a, sim_field_mul(b, sim_field_of_float(floor(x / y))));
+    return type == DT_F64 ? floored_quotient_f64(x, y) : (double)floored_quotient_f32((float)x, (float)y);
 }
 
-static sim_field compute(kind k, sim_field a, double x, sim_field b, double y)
+static sim_field compute(dtype type, kind k, sim_field a, double x, sim_field b, double y)
 {
+    double whole = k == FLOORDIV || k == FLOORMOD ? floored(type, x, y) : 0;
     switch (k) {
     case ADD: return sim_field_settle(sim_field_add(a, b), x + y);
     case SUB: return sim_field_settle(sim_field_sub(a, b), x - y);
@@ -113,8 +116,9 @@ static sim_field compute(kind k, sim_field a, double x, sim_field b, double y)
     case NEG: return sim_field_neg(a);
     case MIN: return sim_field_min(a, x, b, y);
     case MAX: return sim_field_max(a, x, b, y);
-    case FLOORDIV: return sim_field_of_float(floor(x / y));
-    case FLOORMOD: return sim_field_settle(floor_mod(a, x, b, y), x - y * floor(x / y));
+    case FLOORDIV: return sim_field_of_float(whole);
+    case FLOORMOD:
+        return sim_field_settle(sim_field_sub(a, sim_field_mul(b, sim_field_of_float(whole))), x - y * whole);
     }
     return SIM_FIELD_NOTHING;
 }
@@ -128,7 +132,7 @@ static void arithmetic(sim_warp *w, const sim_op *op, dtype type, kind k)
     else
         b = a;
     SIM_EACH(lane, w->active)
-        set(w, op->dst, lane, compute(k, a.f[lane], a.x[lane], b.f[lane], b.x[lane]));
+        set(w, op->dst, lane, compute(type, k, a.f[lane], a.x[lane], b.f[lane], b.x[lane]));
 }
 
 // Complex numbers: the real part belongs to the first cell, the imaginary part to the second.

@@ -133,10 +133,10 @@ static __device__ __forceinline__ bf16 max(bf16 a, bf16 b)
     return to_bf16(fmaxf(to_float(a), to_float(b)));
 }
 
-//: bf16.floordiv needs bf16 bf16.to_float bf16.from_float
+//: bf16.floordiv needs bf16 bf16.to_float bf16.from_float float.floordiv
 static __device__ __forceinline__ bf16 floor_div(bf16 a, bf16 b)
 {
-    return to_bf16(floorf(to_float(a) / to_float(b)));
+    return to_bf16(floor_div(to_float(a), to_float(b)));
 }
 
 //: bf16.floormod needs bf16 bf16.to_float bf16.from_float float.floormod

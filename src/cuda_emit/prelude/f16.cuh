@@ -127,10 +127,10 @@ static __device__ __forceinline__ f16 max(f16 a, f16 b)
     return to_f16(fmaxf(to_float(a), to_float(b)));
 }
 
-//: f16.floordiv needs f16 f16.to_float f16.from_float
+//: f16.floordiv needs f16 f16.to_float f16.from_float float.floordiv
 static __device__ __forceinline__ f16 floor_div(f16 a, f16 b)
 {
-    return to_f16(floorf(to_float(a) / to_float(b)));
+    return to_f16(floor_div(to_float(a), to_float(b)));
 }
 
 //: f16.floormod needs f16 f16.to_float f16.from_float float.floormod

@@ -120,10 +120,10 @@ static __device__ __forceinline__ f8e4m3 max(f8e4m3 a, f8e4m3 b)
     return to_f8e4m3(fmaxf(to_float(a), to_float(b)));
 }
 
-//: f8e4m3.floordiv needs f8e4m3 f8e4m3.to_float f8e4m3.from_float
+//: f8e4m3.floordiv needs f8e4m3 f8e4m3.to_float f8e4m3.from_float float.floordiv
 static __device__ __forceinline__ f8e4m3 floor_div(f8e4m3 a, f8e4m3 b)
 {
-    return to_f8e4m3(floorf(to_float(a) / to_float(b)));
+    return to_f8e4m3(floor_div(to_float(a), to_float(b)));
 }
 
 //: f8e4m3.floormod needs f8e4m3 f8e4m3.to_float f8e4m3.from_float float.floormod
@@ -283,10 +283,10 @@ static __device__ __forceinline__ f8e5m2 max(f8e5m2 a, f8e5m2 b)
     return to_f8e5m2(fmaxf(to_float(a), to_float(b)));
 }
 
-//: f8e5m2.floordiv needs f8e5m2 f8e5m2.to_float f8e5m2.from_float
+//: f8e5m2.floordiv needs f8e5m2 f8e5m2.to_float f8e5m2.from_float float.floordiv
 static __device__ __forceinline__ f8e5m2 floor_div(f8e5m2 a, f8e5m2 b)
 {
-    return to_f8e5m2(floorf(to_float(a) / to_float(b)));
+    return to_f8e5m2(floor_div(to_float(a), to_float(b)));
 }
 
 //: f8e5m2.floormod needs f8e5m2 f8e5m2.to_float f8e5m2.from_float float.floormod

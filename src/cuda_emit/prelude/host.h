@@ -36,18 +36,56 @@ static int64_t floor_mod_i64(int64_t a, int64_t b)
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+//: float.floordiv
+// The quotient rounded down. It is found from the exact remainder, since a / b may round up to the next integer.
+static float floor_div_f32(float a, float b)
+{
+    if (b == 0.0f)
+        return a / b;
+    float rest = fmodf(a, b);
+    float quotient = (a - rest) / b;
+    if (rest != 0.0f && (rest < 0.0f) != (b < 0.0f))
+        quotient -= 1.0f;
+    if (quotient == 0.0f)
+        return copysignf(0.0f, a / b);
+    float whole = floorf(quotient);
+    return quotient - whole > 0.5f ? whole + 1.0f : whole;
+}
+
 //: float.floormod
+// The remainder that goes with the quotient rounded down: it has the sign of b, also where it is 0.
 static float floor_mod_f32(float a, float b)
 {
     float rest = fmodf(a, b);
-    return rest != 0.0f && (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+    if (rest == 0.0f)
+        return copysignf(0.0f, b);
+    return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+}
+
+//: double.floordiv
+// The quotient rounded down. It is found from the exact remainder, since a / b may round up to the next integer.
+static double floor_div_f64(double a, double b)
+{
+    if (b == 0.0)
+        return a / b;
+    double rest = fmod(a, b);
+    double quotient = (a - rest) / b;
+    if (rest != 0.0 && (rest < 0.0) != (b < 0.0))
+        quotient -= 1.0;
+    if (quotient == 0.0)
+        return copysign(0.0, a / b);
+    double whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1.0 : whole;
 }
 
 //: double.floormod
+// The remainder that goes with the quotient rounded down: it has the sign of b, also where it is 0.
 static double floor_mod_f64(double a, double b)
 {
     double rest = fmod(a, b);
-    return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+    if (rest == 0.0)
+        return copysign(0.0, b);
+    return (rest < 0.0) != (b < 0.0) ? rest + b : rest;
 }
 
 //: quotient

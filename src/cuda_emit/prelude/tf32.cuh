@@ -89,10 +89,10 @@ static __device__ __forceinline__ tf32 max(tf32 a, tf32 b)
     return to_tf32(fmaxf(to_float(a), to_float(b)));
 }
 
-//: tf32.floordiv needs tf32 tf32.to_float tf32.from_float
+//: tf32.floordiv needs tf32 tf32.to_float tf32.from_float float.floordiv
 static __device__ __forceinline__ tf32 floor_div(tf32 a, tf32 b)
 {
-    return to_tf32(floorf(to_float(a) / to_float(b)));
+    return to_tf32(floor_div(to_float(a), to_float(b)));
 }
 
 //: tf32.floormod needs tf32 tf32.to_float tf32.from_float float.floormod

@@ -172,12 +172,16 @@ static void test_left_alone(void **state)
     expect_unfolded(&w, op2(&w, IR_OP_SHL, ir_int(m, DT_I32, 1), ir_int(m, DT_I32, 32)));
     expect_unfolded(&w, op2(&w, IR_OP_SUB, ir_float(m, DT_F32, INFINITY), ir_float(m, DT_F32, INFINITY)));
     expect_unfolded(&w, op2(&w, IR_OP_MIN, ir_float(m, DT_F32, 0.0), ir_float(m, DT_F32, -0.0)));
-    expect_unfolded(&w, op2(&w, IR_OP_FLOORMOD, ir_float(m, DT_F32, 5.0), ir_float(m, DT_F32, 3.0)));
+    expect_unfolded(&w, op2(&w, IR_OP_FLOORMOD, ir_float(m, DT_F32, 5.0), ir_float(m, DT_F32, 0.0)));
     expect_unfolded(&w, op2(&w, IR_OP_ADD, ir_float(m, DT_F8E4M3, 1.0), ir_float(m, DT_F8E4M3, 1.0)));
     // wrapping: u8 and narrow rounding: f16
     assert_int_equal(ir_fold(m, op2(&w, IR_OP_ADD, ir_int(m, DT_U8, 255), ir_int(m, DT_U8, 2)))->u.i, 1);
     ir_expr *sum = ir_fold(m, op2(&w, IR_OP_ADD, ir_float(m, DT_F16, 2048), ir_float(m, DT_F16, 1)));
     assert_true(sum->u.f == 2048.0);
+    // floor(a / b) of the exact quotient: 1 / 0.1f rounds to 10
+    ir_expr *tenth = ir_float(m, DT_F32, 0.1);
+    assert_true(ir_fold(m, op2(&w, IR_OP_FLOORDIV, ir_float(m, DT_F32, 1.0), tenth))->u.f == 9.0);
+    assert_true(ir_fold(m, op2(&w, IR_OP_FLOORMOD, ir_float(m, DT_F32, -1.0), ir_float(m, DT_F32, 3.0)))->u.f == 2.0);
     close_world(&w);
 }
 

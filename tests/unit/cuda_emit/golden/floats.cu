@@ -1,13 +1,49 @@
+// The quotient rounded down. It is found from the exact remainder, since a / b may round up to the next integer.
+static __host__ __device__ __forceinline__ float floor_div(float a, float b)
+{
+    if (b == 0.0f)
+        return a / b;
+    float rest = fmodf(a, b);
+    float quotient = (a - rest) / b;
+    if (rest != 0.0f && (rest < 0.0f) != (b < 0.0f))
+        quotient -= 1.0f;
+    if (quotient == 0.0f)
+        return copysignf(0.0f, a / b);
+    float whole = floorf(quotient);
+    return quotient - whole > 0.5f ? whole + 1.0f : whole;
+}
+
+// The remainder that goes with the quotient rounded down: it has the sign of b, also where it is 0.
 static __host__ __device__ __forceinline__ float floor_mod(float a, float b)
 {
     float rest = fmodf(a, b);
-    return rest != 0.0f && (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+    if (rest == 0.0f)
+        return copysignf(0.0f, b);
+    return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
 }
 
+// The quotient rounded down. It is found from the exact remainder, since a / b may round up to the next integer.
+static __host__ __device__ __forceinline__ double floor_div(double a, double b)
+{
+    if (b == 0.0)
+        return a / b;
+    double rest = fmod(a, b);
+    double quotient = (a - rest) / b;
+    if (rest != 0.0 && (rest < 0.0) != (b < 0.0))
+        quotient -= 1.0;
+    if (quotient == 0.0)
+        return copysign(0.0, a / b);
+    double whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1.0 : whole;
+}
+
+// The remainder that goes with the quotient rounded down: it has the sign of b, also where it is 0.
 static __host__ __device__ __forceinline__ double floor_mod(double a, double b)
 {
     double rest = fmod(a, b);
-    return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+    if (rest == 0.0)
+        return copysign(0.0, b);
+    return (rest < 0.0) != (b < 0.0) ? rest + b : rest;
 }
 
 // The same bits as another type of the same size.
@@ -33,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(32) singles(
     x[3] = n * a + n * (float)k;
     x[4] = fminf(a, (float)n);
     x[5] = fmaxf(a, fmaxf(b, 0.1f));
-    x[6] = floorf(a / b);
+    x[6] = floor_div(a, b);
     x[7] = floor_mod(a, b);
     x[8] = 1e-45f + 3.4028235e38f + 16777216.0f + 1e10f + 1.1754944e-38f;
     x[9] = __int_as_float(0x7f800000) + __int_as_float(0xff800000) + __int_as_float(0x7fc00000);
@@ -52,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(32) doubles(
     x[0] = a + b;
     x[1] = b * (double)n;
     x[2] = 0.1 + 1e300 + __longlong_as_double(0x7ff0000000000000LL);
-    x[3] = floor(fmin(a, (double)b) / 2.0);
+    x[3] = floor_div(fmin(a, (double)b), 2.0);
     x[4] = floor_mod(a, 3.0);
     x[5] = (float)a;
     x[6] = (int)a + (double)(long long)b + (unsigned char)b;

@@ -1,7 +1,25 @@
+// The quotient rounded down. It is found from the exact remainder, since a / b may round up to the next integer.
+static __host__ __device__ __forceinline__ float floor_div(float a, float b)
+{
+    if (b == 0.0f)
+        return a / b;
+    float rest = fmodf(a, b);
+    float quotient = (a - rest) / b;
+    if (rest != 0.0f && (rest < 0.0f) != (b < 0.0f))
+        quotient -= 1.0f;
+    if (quotient == 0.0f)
+        return copysignf(0.0f, a / b);
+    float whole = floorf(quotient);
+    return quotient - whole > 0.5f ? whole + 1.0f : whole;
+}
+
+// The remainder that goes with the quotient rounded down: it has the sign of b, also where it is 0.
 static __host__ __device__ __forceinline__ float floor_mod(float a, float b)
 {
     float rest = fmodf(a, b);
-    return rest != 0.0f && (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+    if (rest == 0.0f)
+        return copysignf(0.0f, b);
+    return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
 }
 
 // The same bits as another type of the same size.
@@ -138,7 +156,7 @@ static __device__ __forceinline__ f16 max(f16 a, f16 b)
 
 static __device__ __forceinline__ f16 floor_div(f16 a, f16 b)
 {
-    return to_f16(floorf(to_float(a) / to_float(b)));
+    return to_f16(floor_div(to_float(a), to_float(b)));
 }
 
 static __device__ __forceinline__ f16 floor_mod(f16 a, f16 b)
@@ -254,7 +272,7 @@ static __device__ __forceinline__ bf16 max(bf16 a, bf16 b)
 
 static __device__ __forceinline__ bf16 floor_div(bf16 a, bf16 b)
 {
-    return to_bf16(floorf(to_float(a) / to_float(b)));
+    return to_bf16(floor_div(to_float(a), to_float(b)));
 }
 
 static __device__ __forceinline__ bf16 floor_mod(bf16 a, bf16 b)
