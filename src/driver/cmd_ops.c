@@ -148,6 +148,8 @@ static int read_file(request *r, const char *path, listing *out)
     pl_operators *q = ARENA_NEW(a, pl_operators);
     pl_options *options = arena_dup(a, &r->shared.options, sizeof r->shared.options);
     options->input = path;
+    options->entries = r->names.at; // these are looked at closely: whether their axes may be collapsed
+    options->entry_count = (int)r->names.len;
     options->include_folders = r->shared.include_folders.at;
     options->include_count = (int)r->shared.include_folders.len;
     pl_status status = pl_list_operators(q, options, &cmd_oom);

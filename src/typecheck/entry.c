@@ -131,6 +131,43 @@ static tc_value unknown_entry(tc *tx, const char *name, src_span span)
     return tc_poison();
 }
 
+// "halved_f64", "norm_without_b_f16": whether the name ends in a type, as those of operators' entries do.
+static bool ends_in_type(const char *text)
+{
+    dtype type;
+    const char *last = strrchr(text, '_');
+    return last && dt_find(str_of(last + 1), &type);
+}
+
+static void help_with_types(const tc_operator *o, diag *d, str_buf *out)
+{
+    for (size_t i = 0; i < o->types.len; i++) {
+        const tc_operator_type *t = &o->types.at[i];
+        if (t->has_default)
+            continue;
+        str_addf(out, "%s'%s' is", out->len ? "; " : "", t->name);
+        for (size_t k = 0; k < t->choices.len; k++)
+            str_addf(out, "%s %s", k ? "," : "", dt_name(t->choices.at[k]));
+        str_adds(out, t->is_any ? " or another type" : "");
+    }
+    diag_help(d, "%s; of f16, bf16 and f32 there are entries, of other types by -D %s=f64", str_text(out),
+              o->types.at[0].name);
+}
+
+// What 'hdsc ops' knows of an operator that has no such entry.
+static tc_value no_entry_of_operator(tc *tx, const tc_operator *o, const char *text, src_span span)
+{
+    diag *d = tc_error(tx, HDS0340, span, o->name, text);
+    str_buf out;
+    str_buf_init(&out, tx->arena);
+    if (o->why_not)
+        diag_help(d, "%s", o->why_not);
+    else
+        help_with_types(o, d, &out);
+    diag_help(d, "'hdsc ops %s %s' shows its signature", tx->main->file->name, o->name);
+    return tc_poison();
+}
+
 static tc_value entry_by_text(tc *tx, const char *text)
 {
     src_file *file = src_add(tx->diags->sources, "<--entry>", str_of(arena_strdup(tx->arena, text)));
@@ -139,26 +176,26 @@ static tc_value entry_by_text(tc *tx, const char *text)
     if (!e)
         return tc_poison();
     sym name = e->kind == AST_NAME ? ((const ast_name *)e)->name : NULL;
-    if (name && !tc_scope_find(tx->main->scope, name, NULL))
+    const tc_operator *o = name ? tc_operator_of_entry(tx, name->text) : NULL;
+    bool is_bound = name && tc_scope_find(tx->main->scope, name, NULL);
+    if (o && ((!is_bound && ends_in_type(name->text)) || (o->why_not && strcmp(o->name, name->text) == 0)))
+        return no_entry_of_operator(tx, o, name->text, e->span);
+    if (name && !is_bound)
         return unknown_entry(tx, name->text, e->span);
     tc_value v = tc_eval_annotation(tx, e, tx->main->scope);
     if (v.kind == TC_FUNCTION && v.function->decl)
         return v;
     if (tc_is_poison(v))
         return v;
-    const char *why = name ? tc_why_no_entry(tx, name->text) : NULL;
-    diag *d = tc_error(tx, HDS0234, e->span, text, why ? "an operator without an entry" : tc_describe(tx, v));
-    if (why)
-        diag_help(d, "%s", why);
-    return tc_poison();
+    return TC_ERR(tx, HDS0234, e->span, text, tc_describe(tx, v));
 }
 
 // A function that is compiled because the file, or --entry, offers it.
 typedef struct entry {
     tc_function *function;
-    const char *name;  // that it is bound to; NULL: its own
-    src_span where;    // of that name, for notes; nowhere for the function itself
-    bool is_generic;   // instances of it are entries, too
+    const char *name; // that it is bound to; NULL: its own
+    src_span where;   // of that name, for notes; nowhere for the function itself
+    bool is_generic;  // instances of it are entries, too
 } entry;
 
 typedef VEC(entry) entry_list;
@@ -237,7 +274,7 @@ static bool add_operator(tc *tx, const char *name, entry_list *entries)
     for (size_t i = 0; i < tx->main->scope->list.len; i++) {
         const tc_binding *b = tx->main->scope->list.at[i];
         tc_function *f = !b->lazy_module && b->value.kind == TC_FUNCTION ? b->value.function : NULL;
-        if (f && f->operator && !f->is_strided && strcmp(f->operator->name, name) == 0)
+        if (f && f->operator&& !f->is_strided && strcmp(f->operator->name, name) == 0)
             VEC_PUSH(tx->arena, entries, ((entry){.function = f}));
     }
     return entries->len > before;

@@ -57,6 +57,6 @@ ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bo
 // operators.c
 // Binds entries of the main file's operators in its scope: softmax_f16, ….
 void tc_offer_operators(tc *tx);
-// Why the main file's operator of that name has no entry, as the end of a sentence; NULL: it has, or is no operator.
-const char *tc_why_no_entry(tc *tx, const char *name);
+// The main file's operator that the text is, or has the name of an entry of, as softmax_f16; with why it is no entry. NULL: none.
+const tc_operator *tc_operator_of_entry(tc *tx, const char *text);
 void tc_name_operator(ir_func *func, const tc_function *f); // marks the function of such an entry

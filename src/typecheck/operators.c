@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "typecheck/kernel_priv.h"
+#include "typecheck/operators_priv.h"
 
 static str text_at(const tc_module *m, src_span span)
 {
@@ -288,19 +288,9 @@ static tc_operator *describe(tc *tx, const tc_binding *b)
 
 // ---- the text of an entry ---------------------------------------------------------------------------------------
 
-typedef struct writer {
-    tc *tx;
-    tc_operator *op;
-    str_buf out;
-    int ranks[TM_MAX_RANK];     // by variadic parameter: how many axes stand for it
-    bool is_given[TM_MAX_RANK]; // whether -D says how many, and is no extent
-    bool is_strided;            // of operators by element: tensors with any strides
-    unsigned left_out;          // bit k: the k-th of the operands that may be left out is
-} writer;
-
 enum { STRIDED_RANK = 4 };
 
-static const char *choice_text(tc *tx, const tc_operator_param *p)
+const char *tc_choice_text(tc *tx, const tc_operator_param *p)
 {
     const char *text = p->default_value;
     defined_text(tx, p->name, &text);
@@ -321,7 +311,7 @@ static bool is_operand(const writer *w, const tc_operator_param *p)
 }
 
 // "S", or of several "S1".
-static const char *axis_name(const writer *w, size_t variadic, int axis)
+const char *tc_axis_name(const writer *w, size_t variadic, int axis)
 {
     const char *name = w->op->joined.at[variadic];
     return w->ranks[variadic] > 1 || w->is_given[variadic] ? arena_printf(w->tx->arena, "%s%d", name, axis) : name;
@@ -330,7 +320,7 @@ static const char *axis_name(const writer *w, size_t variadic, int axis)
 static void add_axes(writer *w, size_t variadic, str_buf *out)
 {
     for (int i = 0; i < w->ranks[variadic]; i++)
-        str_addf(out, "%s%s", i ? ", " : "", axis_name(w, variadic, i));
+        str_addf(out, "%s%s", i ? ", " : "", tc_axis_name(w, variadic, i));
 }
 
 // The word at [at] in terms of the entry: [is_starred] if a star stands before it, which is left out then.
@@ -348,8 +338,8 @@ static bool add_word(writer *w, str word, bool is_starred, str_buf *out)
     }
     for (size_t i = 0; i < w->op->params.len; i++) {
         const tc_operator_param *p = &w->op->params.at[i];
-        if (p->kind == TC_PARAM_CHOICE && str_equal(word, str_of(p->name)) && choice_text(w->tx, p)) {
-            str_addf(out, "(%s)", choice_text(w->tx, p));
+        if (p->kind == TC_PARAM_CHOICE && str_equal(word, str_of(p->name)) && tc_choice_text(w->tx, p)) {
+            str_addf(out, "(%s)", tc_choice_text(w->tx, p));
             return true;
         }
     }
@@ -365,7 +355,7 @@ static size_t word_length(const char *text)
 }
 
 // A type as the operator's author wrote it, with the entry's axes.
-static const char *type_in_entry(writer *w, const char *type)
+const char *tc_type_in_entry(writer *w, const char *type)
 {
     str_buf out;
     str_buf_init(&out, w->tx->arena);
@@ -384,12 +374,12 @@ static const char *type_in_entry(writer *w, const char *type)
     return str_text(&out);
 }
 
-static const char *result_name(writer *w, size_t i)
+const char *tc_result_name(writer *w, size_t i)
 {
     return w->op->results.len == 1 ? "out" : arena_printf(w->tx->arena, "out%zu", i);
 }
 
-static const char *separated(bool *any)
+const char *tc_separated(bool *any)
 {
     const char *text = *any ? ", " : "";
     *any = true;
@@ -399,7 +389,7 @@ static const char *separated(bool *any)
 static void write_stride_params(writer *w, const char *name, bool *any)
 {
     for (int i = 0; i < STRIDED_RANK; i++)
-        str_addf(&w->out, "%s%s_%d: at_least(0, i64)", separated(any), name, i);
+        str_addf(&w->out, "%s%s_%d: at_least(0, i64)", tc_separated(any), name, i);
 }
 
 // The bound of axes that stand for any number of them. Where tensors have no others, one may be all there is of a tensor, and has
@@ -418,24 +408,24 @@ static void write_type_params(writer *w)
     str_addc(&w->out, '[');
     for (size_t i = 0; i < w->op->types.len; i++)
         if (!w->op->types.at[i].has_default)
-            str_addf(&w->out, "%s%s: dtype", separated(&any), w->op->types.at[i].name);
+            str_addf(&w->out, "%s%s: dtype", tc_separated(&any), w->op->types.at[i].name);
     for (size_t i = 0; i < w->op->joined.len; i++)
         for (int k = 0; k < w->ranks[i]; k++)
-            str_addf(&w->out, "%s%s: %s", separated(&any), axis_name(w, i, k), axis_bound(w));
+            str_addf(&w->out, "%s%s: %s", tc_separated(&any), tc_axis_name(w, i, k), axis_bound(w));
     for (size_t i = 0; i < w->op->sizes.len; i++)
-        str_addf(&w->out, "%s%s", separated(&any), type_in_entry(w, w->op->sizes.at[i]));
+        str_addf(&w->out, "%s%s", tc_separated(&any), tc_type_in_entry(w, w->op->sizes.at[i]));
     for (size_t i = 0; w->is_strided && i < w->op->params.len; i++)
         if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
             write_stride_params(w, w->op->params.at[i].name, &any);
     if (w->is_strided)
-        write_stride_params(w, result_name(w, 0), &any);
+        write_stride_params(w, tc_result_name(w, 0), &any);
     str_addc(&w->out, ']');
 }
 
 // "x: T[S]", or with strides of its own "x: strided(T[S0, S1], [x_0, x_1])".
 static void write_tensor(writer *w, const char *name, const char *type, bool *any)
 {
-    str_addf(&w->out, w->is_strided ? "%s%s: strided(%s, [" : "%s%s: %s", separated(any), name, type_in_entry(w, type));
+    str_addf(&w->out, w->is_strided ? "%s%s: strided(%s, [" : "%s%s: %s", tc_separated(any), name, tc_type_in_entry(w, type));
     for (int i = 0; w->is_strided && i < STRIDED_RANK; i++)
         str_addf(&w->out, "%s%s_%d", i ? ", " : "", name, i);
     str_adds(&w->out, w->is_strided ? "])" : "");
@@ -449,11 +439,24 @@ static void write_params(writer *w)
         if (is_operand(w, &w->op->params.at[i]))
             write_tensor(w, w->op->params.at[i].name, w->op->params.at[i].type, &any);
     for (size_t i = 0; i < w->op->results.len; i++)
-        write_tensor(w, result_name(w, i), w->op->results.at[i], &any);
+        write_tensor(w, tc_result_name(w, i), w->op->results.at[i], &any);
     for (size_t i = 0; i < w->op->params.len; i++)
         if (w->op->params.at[i].kind == TC_PARAM_NUMBER)
-            str_addf(&w->out, "%s%s: %s", separated(&any), w->op->params.at[i].name, w->op->params.at[i].type);
+            str_addf(&w->out, "%s%s: %s", tc_separated(&any), w->op->params.at[i].name, w->op->params.at[i].type);
     str_adds(&w->out, "):\n");
+}
+
+bool tc_write_named(writer *w, bool *any)
+{
+    for (size_t i = 0; i < w->op->params.len; i++) {
+        const tc_operator_param *p = &w->op->params.at[i];
+        const char *value = p->kind == TC_PARAM_NUMBER ? p->name : p->kind == TC_PARAM_CHOICE ? tc_choice_text(w->tx, p) : NULL;
+        if (p->kind == TC_PARAM_CHOICE && !value)
+            return false;
+        if (value && strcmp(value, "None") != 0)
+            str_addf(&w->out, "%s%s=%s", tc_separated(any), p->name, value);
+    }
+    return true;
 }
 
 static bool write_launch(writer *w)
@@ -462,22 +465,15 @@ static bool write_launch(writer *w)
     str_adds(&w->out, "    attrs.func_kind = 'public'\n    the_operator.launch(");
     for (size_t i = 0; i < w->op->params.len; i++)
         if (w->op->params.at[i].kind == TC_PARAM_TENSOR)
-            str_addf(&w->out, "%s%s", separated(&any),
+            str_addf(&w->out, "%s%s", tc_separated(&any),
                      is_left_out(w, &w->op->params.at[i]) ? "None" : w->op->params.at[i].name);
-    str_addf(&w->out, "%sinto=%s", separated(&any), w->op->results.len > 1 ? "(" : "");
+    str_addf(&w->out, "%sinto=%s", tc_separated(&any), w->op->results.len > 1 ? "(" : "");
     for (size_t i = 0; i < w->op->results.len; i++)
-        str_addf(&w->out, "%s%s", i ? ", " : "", result_name(w, i));
+        str_addf(&w->out, "%s%s", i ? ", " : "", tc_result_name(w, i));
     str_adds(&w->out, w->op->results.len > 1 ? ")" : "");
-    for (size_t i = 0; i < w->op->params.len; i++) {
-        const tc_operator_param *p = &w->op->params.at[i];
-        const char *value = p->kind == TC_PARAM_NUMBER ? p->name : p->kind == TC_PARAM_CHOICE ? choice_text(w->tx, p) : NULL;
-        if (p->kind == TC_PARAM_CHOICE && !value)
-            return false;
-        if (value && strcmp(value, "None") != 0)
-            str_addf(&w->out, ", %s=%s", p->name, value);
-    }
+    bool ok = tc_write_named(w, &any);
     str_adds(&w->out, ")\n");
-    return true;
+    return ok;
 }
 
 // -D S=4 gives the entries of operators that are not by element so many axes instead; 0: there is none.
@@ -498,46 +494,75 @@ static int given_rank(tc *tx, const char *name)
 static void choose_ranks(writer *w)
 {
     const char *axis = NULL, *count = NULL;
-    if (w->is_strided) {
-        w->ranks[0] = STRIDED_RANK;
-        return;
-    }
     for (size_t i = 0; i < w->op->params.len; i++) {
         const tc_operator_param *p = &w->op->params.at[i];
         bool is_axis = strcmp(p->name, "axis") == 0 || strcmp(p->name, "dim") == 0 || strcmp(p->name, "dims") == 0;
         if (p->kind == TC_PARAM_CHOICE && is_axis)
-            axis = choice_text(w->tx, p);
+            axis = tc_choice_text(w->tx, p);
         if (p->kind == TC_PARAM_CHOICE && strcmp(p->name, "axes") == 0)
-            count = choice_text(w->tx, p);
+            count = tc_choice_text(w->tx, p);
     }
     bool is_last = count || (axis && strcmp(axis, "-1") == 0), is_numbered = axis && isdigit((unsigned char)*axis);
     int rank = count ? atoi(count) + 1 : is_last ? 2 : is_numbered ? atoi(axis) + 2 : 1;
-    w->op->joined_axes.len = 0;
     for (size_t i = 0; i < w->op->joined.len; i++) {
         int given = given_rank(w->tx, w->op->joined.at[i]);
         bool is_joined = !given || w->op->is_by_element;
         w->is_given[i] = given > 0;
         w->ranks[i] = is_joined ? rank : given;
-        VEC_PUSH(w->tx->arena, &w->op->joined_axes, is_joined ? axis_name(w, i, is_last ? 0 : rank - 1) : "");
+        w->joined[i] = !is_joined ? -1 : is_last ? 0 : rank - 1;
     }
+}
+
+// Axes of an entry for `*S`, of which one stands for any number of them: ranks and that one.
+static const struct layout {
+    int rank, joined;
+} layouts[] = {{1, 0}, {2, 0}, {2, 1}, {3, 0}, {3, 2}, {3, 1}};
+
+static tc_collapse try_layout(writer *w, tc_value v, const struct layout *layout)
+{
+    for (size_t i = 0; i < w->op->joined.len; i++)
+        if (w->joined[i] >= 0) {
+            w->ranks[i] = layout->rank;
+            w->joined[i] = layout->joined;
+        }
+    return tc_may_collapse(w, v);
+}
+
+// A definition may use the axes of `*S` apart, as `softmax(x)` does with the last one. Then that one is an axis of the entry, beside
+// one for all others; see Note [collapsed axes]. False: no entry is right for any number of axes.
+static bool choose_layout(writer *w, tc_value v)
+{
+    const writer usual = *w;
+    bool any = false;
+    for (size_t i = 0; i < w->op->joined.len; i++)
+        any |= w->joined[i] >= 0;
+    tc_collapse found = any && !w->op->is_by_element ? tc_may_collapse(w, v) : TC_COLLAPSE_YES;
+    bool is_wrong = found == TC_COLLAPSE_NO;
+    for (size_t i = 0; found != TC_COLLAPSE_YES && i < sizeof layouts / sizeof *layouts; i++) {
+        found = try_layout(w, v, &layouts[i]);
+        is_wrong |= found == TC_COLLAPSE_NO;
+    }
+    if (found != TC_COLLAPSE_YES)
+        *w = usual;
+    return found == TC_COLLAPSE_YES || !is_wrong;
+}
+
+// The names of the axes that stand for any number of them, as tc_name_operator looks for them.
+static void name_joined_axes(writer *w)
+{
+    w->op->joined_axes.len = 0;
+    for (size_t i = 0; i < w->op->joined.len; i++)
+        VEC_PUSH(w->tx->arena, &w->op->joined_axes, w->joined[i] >= 0 ? tc_axis_name(w, i, w->joined[i]) : "");
 }
 
 // ---- entries ----------------------------------------------------------------------------------------------------
 
-// The function without its types; NULL after errors.
-static tc_function *make_template(tc *tx, tc_operator *o, tc_value v, tc_module *m, bool is_strided, unsigned left_out)
+tc_function *tc_function_of_text(writer *w, tc_value v, tc_module *m, const char *name, const tc_value *helper)
 {
-    writer w = {.tx = tx, .op = o, .is_strided = is_strided, .left_out = left_out};
-    str_buf_init(&w.out, tx->arena);
-    choose_ranks(&w);
-    const char *name = arena_printf(tx->arena, "%s_entry", o->name);
-    str_addf(&w.out, "@hidet.script\ndef %s", name);
-    write_type_params(&w);
-    write_params(&w);
-    if (!write_launch(&w))
-        return NULL;
+    tc *tx = w->tx;
+    tc_operator *o = w->op;
     src_file *file = src_add(tx->diags->sources, arena_printf(tx->arena, "<operator %s>", o->name),
-                             (str){str_text(&w.out), w.out.len});
+                             (str){str_text(&w->out), w->out.len});
     if (!file)
         return NULL;
     file->author = o->span;
@@ -548,6 +573,8 @@ static tc_function *make_template(tc *tx, tc_operator *o, tc_value v, tc_module 
     tc_frame frame = {.scope = tc_scope_new(tx, m->scope, m, TC_SCOPE_MODULE), .compile_time = true}, *saved = tx->frame;
     tx->frame = &frame;
     tc_scope_bind(tx, frame.scope, sym_of(tx->syms, "the_operator"), v, o->span);
+    if (helper)
+        tc_scope_bind(tx, frame.scope, sym_of(tx->syms, "the_helper"), *helper, o->span);
     tc_exec_list(tx, &ast->body);
     tx->frame = saved;
     tc_binding *b = tc_scope_find_here(frame.scope, sym_of(tx->syms, name));
@@ -556,9 +583,30 @@ static tc_function *make_template(tc *tx, tc_operator *o, tc_value v, tc_module 
     ast_function *decl = (ast_function *)b->value.function->decl;
     decl->doc = o->doc;
     decl->name_span = o->span;
-    b->value.function->operator = o;
-    b->value.function->is_strided = is_strided;
     return b->value.function;
+}
+
+// The function without its types; NULL after errors.
+static tc_function *make_template(const writer *layout, tc_value v, tc_module *m, bool is_strided, unsigned left_out)
+{
+    writer w = *layout;
+    w.is_strided = is_strided;
+    w.left_out = left_out;
+    str_buf_init(&w.out, w.tx->arena);
+    if (is_strided)
+        w.ranks[0] = STRIDED_RANK;
+    const char *name = arena_printf(w.tx->arena, "%s_entry", w.op->name);
+    str_addf(&w.out, "@hidet.script\ndef %s", name);
+    write_type_params(&w);
+    write_params(&w);
+    if (!write_launch(&w))
+        return NULL;
+    tc_function *f = tc_function_of_text(&w, v, m, name, NULL);
+    if (!f)
+        return NULL;
+    f->operator = w.op;
+    f->is_strided = is_strided;
+    return f;
 }
 
 static bool has_type(const tc_value *list, dtype scalar)
@@ -674,22 +722,57 @@ static bool may_lack(tc *tx, tc_operator *o, unsigned left_out)
     return ok;
 }
 
+// Whether an entry of the operator may be asked for: others are not looked at closely, which takes time.
+static bool is_wanted(const tc *tx, const tc_operator *o)
+{
+    bool is = !tx->options->entry_count;
+    for (int i = 0; i < tx->options->entry_count; i++)
+        is |= strncmp(tx->options->entries[i], o->name, strlen(o->name)) == 0;
+    return is;
+}
+
+static const char *many_axes(tc *tx, const tc_operator *o)
+{
+    str_buf out;
+    str_buf_init(&out, tx->arena);
+    str_adds(&out, "what it computes depends on the number of axes: say how many by");
+    for (size_t i = 0; i < o->joined.len; i++)
+        str_addf(&out, " -D %s=2", o->joined.at[i]);
+    return str_text(&out);
+}
+
+// The axes of the operator's entries; false, and why, if there are none that are right.
+static bool lay_out(tc *tx, tc_operator *o, tc_value v, writer *w)
+{
+    *w = (writer){.tx = tx, .op = o};
+    choose_ranks(w);
+    if (is_wanted(tx, o) && !choose_layout(w, v)) {
+        o->why_not = many_axes(tx, o);
+        return false;
+    }
+    name_joined_axes(w);
+    return true;
+}
+
 // All that may be left out, where it may be and no operator of the author's has the name.
 static void offer(tc *tx, tc_operator *o, tc_value v)
 {
     tc_function *f = NULL;
     unsigned optional = 0;
+    writer w;
+    if (!lay_out(tx, o, v, &w))
+        return;
     for (size_t i = 0; i < o->params.len; i++)
         optional += o->params.at[i].is_optional;
     for (unsigned left_out = 0; left_out < 1u << optional; left_out++) {
         const char *name = name_without(tx, o, left_out);
         if (left_out && (!may_lack(tx, o, left_out) || tc_scope_find_here(tx->main->scope, sym_of(tx->syms, name))))
             continue;
-        f = make_template(tx, o, v, tx->main, false, left_out);
+        f = make_template(&w, v, tx->main, false, left_out);
         if (f)
             bind_entries(tx, o, f, name, "", 0);
     }
-    f = f && o->is_by_element ? make_template(tx, o, v, tx->main, true, 0) : NULL;
+    f = f && o->is_by_element ? make_template(&w, v, tx->main, true, 0) : NULL;
     if (f)
         bind_entries(tx, o, f, arena_printf(tx->arena, "%s_strided", o->name), "", 0);
 }
@@ -705,11 +788,27 @@ void tc_offer_operators(tc *tx)
     }
 }
 
-const char *tc_why_no_entry(tc *tx, const char *name)
+// What is known of the operator, with why it is no entry; NULL: there is none.
+static tc_operator *describe_entry(tc *tx, const tc_binding *b)
 {
-    const tc_binding *b = tc_scope_find_here(tx->main->scope, sym_of(tx->syms, name));
-    const tc_operator *o = b && is_of_module(tx, b, tx->main) ? describe(tx, b) : NULL;
-    return o ? o->why_not : NULL;
+    writer w;
+    tc_operator *o = b && is_of_module(tx, b, tx->main) ? describe(tx, b) : NULL;
+    if (o && !o->why_not && tx->options->entry_count)
+        lay_out(tx, o, b->value, &w);
+    return o;
+}
+
+const tc_operator *tc_operator_of_entry(tc *tx, const char *text)
+{
+    const tc_binding *found = NULL;
+    for (size_t i = 0; i < tx->main->scope->list.len; i++) {
+        const tc_binding *b = tx->main->scope->list.at[i];
+        size_t len = b->name->len;
+        bool is_it = strncmp(text, b->name->text, len) == 0 && (!text[len] || text[len] == '_');
+        if (is_it && is_of_module(tx, b, tx->main) && (!found || len > found->name->len))
+            found = b;
+    }
+    return describe_entry(tx, found);
 }
 
 // The number, from 1, of the variadic parameter that the extent stands for; 0: none.
@@ -774,7 +873,7 @@ bool tc_list_operators(arena *a, sym_table *syms, diag_context *diags, src_file 
     tx->frame = &frame;
     for (size_t i = 0; i < tx->main->scope->list.len; i++) {
         const tc_binding *b = tx->main->scope->list.at[i];
-        tc_operator *o = is_of_module(tx, b, tx->main) ? describe(tx, b) : NULL;
+        tc_operator *o = describe_entry(tx, b);
         if (o)
             VEC_PUSH(a, out, o);
     }
