@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "driver/run.h"
+#include "tensor/npy.h"
 #include "sim/profile.h"
 
 enum {
@@ -451,9 +452,39 @@ static int exit_code(const run_state *r)
     return CMD_INTERNAL;
 }
 
+// The element type that a word says, or that the file it names has; DT_NONE: neither.
+static dtype type_of_word(arena *a, const run_word *w)
+{
+    ten_spec spec = {0};
+    ten_tensor file = {0};
+    if (ten_spec_parse(a, w->value, &spec) || spec.source == TEN_NUMBER)
+        return DT_NONE;
+    if (spec.source != TEN_FILE)
+        return spec.type;
+    src_map sources;
+    diag_context unheard;
+    src_map_init(&sources, a);
+    diag_init(&unheard, a, &sources);
+    unheard.muted = true;
+    return ten_npy_read(a, &unheard, spec.path, DT_NONE, DT_NONE, w->name, &file) ? file.type : DT_NONE;
+}
+
+static void find_operand_types(run_request *q)
+{
+    VEC(tc_operand_type) types = {0};
+    for (size_t i = 0; i < q->words.len; i++) {
+        dtype type = type_of_word(&q->shared.memory, &q->words.at[i]);
+        if (type != DT_NONE)
+            VEC_PUSH(&q->shared.memory, &types, ((tc_operand_type){q->words.at[i].name, type}));
+    }
+    q->shared.options.operand_types = types.at;
+    q->shared.options.operand_count = (int)types.len;
+}
+
 static int run(run_request *q)
 {
     run_state r = {.request = q};
+    find_operand_types(q);
     pl_unit_init(&r.unit, &q->shared.options, q->shared.options.archs[0], pl_now_us());
     pl_unit_run_deep(&r.unit, body);
     r.unit.memory.oom = &cmd_oom;

@@ -68,8 +68,17 @@ typedef struct run_argument {
     ten_tensor tensor;      // type, rank, shape; the data in simulated memory, or of a strided one a copy of it
     const int64_t *strides; // of a strided one, by axis; NULL: row by row without gaps
     bool has_shape;
-    const ten_tensor *file; // of @FILE
+    const ten_tensor *file; // of @FILE, or of an operand that is broadcast
 } run_argument;
+
+enum { RUN_MOST_GROUPS = 8 };
+
+// The axes of arrays that one axis of an operator's entry stands for.
+typedef struct run_axes {
+    int rank;
+    int64_t extents[TEN_MAX_RANK];
+    const char *by;  // the argument that says so; NULL: none does
+} run_axes;
 
 // A file of --expect, read.
 typedef struct run_reference {
@@ -83,6 +92,7 @@ typedef struct run_state {
     run_request *request;
     const ir_func *entry;
     VEC(run_argument) arguments;
+    run_axes groups[RUN_MOST_GROUPS];  // by ir_var.join_group
     sim *device;
     const sim_program *program;
     run_reference *references;  // in order of the expectations
@@ -106,12 +116,21 @@ bool cmd_run_choose_entry(run_state *r);
 // The parameter of that name; NULL: it has none.
 const ir_var *cmd_run_parameter(const ir_func *f, const char *name);
 
+// ---- run_axes.c ---------------------------------------------------------------------------------------------------
+
+// Arrays that an operator's entry is given get the axes that it has. False after reporting.
+bool cmd_run_collapse(run_state *r);
+// Its tensors get the axes that they have for the user.
+void cmd_run_expand(run_state *r);
+
 // ---- run_bind.c ---------------------------------------------------------------------------------------------------
 
 // Reads the words into the entry's arguments: types, shapes and sizes, checked against each other. False after reporting.
 bool cmd_run_bind(run_state *r);
 // Puts the tensors into simulated memory. False after reporting.
 bool cmd_run_fill(run_state *r);
+// Reports that the tensor cannot be filled as its word says. False.
+bool cmd_run_cannot_fill(run_state *r, const run_argument *a, const char *why);
 // Reports that simulated memory does not hold the tensor. False.
 bool cmd_run_no_room(run_state *r, const run_argument *a);
 // Of a strided tensor, what simulated memory holds becomes its data.

@@ -210,6 +210,8 @@ static bool check_facts(run_state *r, const run_argument *a, int64_t value)
 static bool take_scalar(run_state *r, run_argument *a)
 {
     dtype type = a->tensor.type;
+    if (!a->spec && a->var->default_text && !ten_number_parse(&r->unit.memory, a->var->default_text, type, &a->value))
+        a->is_known = true;
     if (!a->spec)
         return true;
     if (a->spec->source != TEN_NUMBER)
@@ -331,7 +333,7 @@ static bool check_type(run_state *r, const run_argument *a)
 }
 
 // Dimensions that are a size alone say how large it is.
-static bool learn_sizes(run_state *r, const run_argument *a)
+static bool learn_sizes(run_state *r, run_argument *a)
 {
     const ir_tensor *t = a->var->tensor;
     if (!a->has_shape || !t)
@@ -460,7 +462,7 @@ static bool take_tensor(run_state *r, run_argument *a)
         const char *text = a->spec->text;
         return bad_value(r, a, text, arena_printf(&r->unit.memory, "it is a tensor: full(%s) fills one", text));
     }
-    return check_type(r, a) && take_own_shape(r, a) && learn_sizes(r, a);
+    return check_type(r, a) && take_own_shape(r, a);
 }
 
 // What is only read must be given; what is also written may be empty, which the simulator then watches.
@@ -479,8 +481,12 @@ bool cmd_run_bind(run_state *r)
         if (!take_word(r, &r->request->words.at[i]))
             return false;
     }
-    return each_tensor(r, false, take_scalar) && each_tensor(r, true, take_tensor) && each_tensor(r, true, is_there) &&
-           each_tensor(r, true, learn_strides) && each_tensor(r, false, is_there) && each_tensor(r, true, finish_shape);
+    bool ok = each_tensor(r, false, take_scalar) && each_tensor(r, true, take_tensor) && cmd_run_collapse(r) &&
+              each_tensor(r, true, learn_sizes) && each_tensor(r, true, is_there) && each_tensor(r, true, learn_strides) &&
+              each_tensor(r, false, is_there) && each_tensor(r, true, finish_shape);
+    if (ok)
+        cmd_run_expand(r);
+    return ok;
 }
 
 // ---- memory -----------------------------------------------------------------------------------------------------
@@ -533,6 +539,12 @@ static void store_strided(run_state *r, const run_argument *a)
     }
 }
 
+bool cmd_run_cannot_fill(run_state *r, const run_argument *a, const char *why)
+{
+    return wrong_word(r, arena_printf(&r->unit.memory, "%s=%s", a->name, a->spec->text),
+                      arena_printf(&r->unit.memory, "cannot be: %s", why));
+}
+
 static bool fill_tensor(run_state *r, run_argument *a)
 {
     ten_tensor *t = &a->tensor;
@@ -548,10 +560,9 @@ static bool fill_tensor(run_state *r, run_argument *a)
         return true;
     if (a->file)
         memcpy(t->data, a->file->data, (size_t)t->bytes);
-    const char *why = ten_fill(&r->unit.memory, a->spec, r->request->seed + position, t);
+    const char *why = a->file ? NULL : ten_fill(&r->unit.memory, a->spec, r->request->seed + position, t);
     if (why)
-        return wrong_word(r, arena_printf(&r->unit.memory, "%s=%s", a->name, a->spec->text),
-                          arena_printf(&r->unit.memory, "cannot be: %s", why));
+        return cmd_run_cannot_fill(r, a, why);
     if (a->strides)
         store_strided(r, a);
     else

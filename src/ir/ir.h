@@ -88,6 +88,7 @@ struct ir_var {
     int joined;        // of an operator's operand: 1 + the axis that stands for any number of them; 0: none
     int join_group;    // operands of one group have the same extents there; from 1
     bool is_result;    // of an operator's entry: what it gives
+    const char *default_text; // of a number of an operator's entry: the default, as its author wrote it; NULL: none
     ir_tensor_map *map; // of TENSOR_MAP type: what it describes; else NULL
     // Facts about an integer's value, from the declaration (assume(), loop bounds, T % 8 == 0): inclusive bounds and a
     // known divisor. Unknown: the type's own range and 1.
@@ -337,6 +338,7 @@ struct ir_func {
     const char *doc;       // docstring or NULL
     const char *operator;  // the operator that this entry launches for some types; NULL: none
     const char *operator_types; // which those are: "f16"
+    bool is_elementwise;   // such an entry whose operands are broadcast
     bool is_strided;       // such an entry for tensors with any strides, whose extents all are those of the result
     ir_func_kind kind;
     bool is_public;        // an entry of the output

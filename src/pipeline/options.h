@@ -39,6 +39,8 @@ typedef struct pl_options {
     int define_count;
     const char *const *entries;
     int entry_count;
+    const tc_operand_type *operand_types; // hdsc run
+    int operand_count;
     const char *const *include_folders;
     int include_count;
     const char *stdlib_folder;  // NULL: the library built into the program

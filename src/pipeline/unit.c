@@ -81,6 +81,8 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .define_count = o->define_count,
         .entries = o->entries,
         .entry_count = o->entry_count,
+        .operand_types = o->operand_types,
+        .operand_count = o->operand_count,
         .arch = u->arch,
         .step_budget = o->step_budget,
         .find_module = pl_find_module,

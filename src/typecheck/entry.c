@@ -40,6 +40,14 @@ bool tc_check_defines(tc *tx)
     return ok;
 }
 
+dtype tc_operand_type_of(const tc *tx, const char *name)
+{
+    for (int i = 0; i < tx->options->operand_count; i++)
+        if (strcmp(tx->options->operand_types[i].name, name) == 0)
+            return tx->options->operand_types[i].type;
+    return DT_NONE;
+}
+
 // ---- entries -----------------------------------------------------------------------------------------------------
 
 static ir_func *build_entry(tc *tx, tc_function *f, const char *name, ir_func_kind kind, src_span where)
@@ -70,6 +78,45 @@ static const ast_type_param *open_param(tc *tx, const tc_function *f)
             return p;
     }
     return NULL;
+}
+
+static bool is_name(const ast_expr *e, sym name)
+{
+    return e && e->kind == AST_NAME && ((const ast_name *)e)->name == name;
+}
+
+// The type that an array of the run gives to a parameter x: T[…], or x: ~T; DT_NONE: none does.
+static dtype type_from_arrays(tc *tx, const tc_function *f, sym type_param)
+{
+    dtype found = DT_NONE;
+    for (size_t i = 0; i < f->decl->params.len && found == DT_NONE; i++) {
+        const ast_param *p = &f->decl->params.at[i];
+        const ast_expr *e = p->annotation;
+        const ast_expr *elem = !e                         ? NULL
+                               : e->kind == AST_SUBSCRIPT ? ((const ast_subscript *)e)->value
+                               : e->kind == AST_UNARY     ? ((const ast_unary *)e)->operand
+                                                          : NULL;
+        if (is_name(elem, type_param))
+            found = tc_operand_type_of(tx, p->name->text);
+    }
+    return found;
+}
+
+// The function with the type parameters bound that only the arrays of a run tell.
+static tc_function *with_types_of_arrays(tc *tx, tc_function *f)
+{
+    const ast_type_param *p;
+    while (tx->options->operand_count && !f->operator&&(p = open_param(tx, f)) != NULL) {
+        dtype found = type_from_arrays(tx, f, p->name);
+        if (found == DT_NONE)
+            return f;
+        tc_value type = tc_type(ir_scalar(tx->ir, found)), bound = {.kind = TC_FUNCTION, .function = f};
+        bound = tc_function_brackets(tx, bound, &type, &p->name, 1, f->decl->name_span);
+        if (bound.kind != TC_FUNCTION)
+            return f;
+        f = bound.function;
+    }
+    return f;
 }
 
 // [where]: the name that an instance is bound to, for notes; nowhere for the function itself.
@@ -290,7 +337,7 @@ static bool chosen_entries(tc *tx)
         tc_value v = entry_by_text(tx, tx->options->entries[i]);
         ok &= v.kind == TC_FUNCTION;
         if (v.kind == TC_FUNCTION)
-            VEC_PUSH(tx->arena, &entries, ((entry){.function = v.function}));
+            VEC_PUSH(tx->arena, &entries, ((entry){.function = with_types_of_arrays(tx, v.function)}));
     }
     return compile_all(tx, &entries) && ok;
 }
@@ -318,6 +365,8 @@ bool tc_compile_entries(tc *tx)
         tc_function_classify(tx, f);
         if (f->facts->is_test || f->facts->is_instruction)
             continue;
+        if (f->facts->is_kernel || f->facts->is_host)
+            f = with_types_of_arrays(tx, f);
         if (f->facts->is_kernel && open_param(tx, f)) {
             VEC_PUSH(tx->arena, &open, f);
             continue;

@@ -54,6 +54,10 @@ tc_scope *tc_entry_scope(tc *tx, tc_function *f, bool *bound);
 ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name,
                          tc_captures *captures, ir_func_kind kind, tc_builder *k, src_span call_span);
 
+// entry.c
+// What -D or an array of the run says that the parameter [name] has as element type; DT_NONE: nothing.
+dtype tc_operand_type_of(const tc *tx, const char *name);
+
 // operators.c
 // Binds entries of the main file's operators in its scope: softmax_f16, ….
 void tc_offer_operators(tc *tx);

@@ -453,7 +453,8 @@ bool tc_write_named(writer *w, bool *any)
         const char *value = p->kind == TC_PARAM_NUMBER ? p->name : p->kind == TC_PARAM_CHOICE ? tc_choice_text(w->tx, p) : NULL;
         if (p->kind == TC_PARAM_CHOICE && !value)
             return false;
-        if (value && strcmp(value, "None") != 0)
+        bool is_default = value && p->default_value && strcmp(value, "None") == 0 && strcmp(p->default_value, "None") == 0;
+        if (value && !is_default)
             str_addf(&w->out, "%s%s=%s", tc_separated(any), p->name, value);
     }
     return true;
@@ -613,18 +614,38 @@ static bool has_type(const tc_value *list, dtype scalar)
 {
     if (list->kind == TC_TYPE)
         return list->type->kind == IR_SCALAR && list->type->scalar == scalar;
+    if (list->kind == TC_KIND) // what 'hdsc ops' prints, which is Python's name
+        return list->kind_name == TC_KIND_BOOL && scalar == DT_BOOL;
     for (size_t i = 0; list->kind == TC_TUPLE && i < list->list->len; i++)
         if (has_type(&list->list->at[i], scalar))
             return true;
     return false;
 }
 
-// The types that entries are made for: what -D says, else the usual ones, else all.
-static tc_operator_type wanted_types(tc *tx, const tc_operator_type *t)
+// What the arrays of a run are, for a type parameter.
+static dtype type_of_operands(tc *tx, const tc_operator *o, const char *name)
+{
+    dtype found = DT_NONE;
+    size_t len = strlen(name);
+    for (size_t i = 0; i < o->params.len && found == DT_NONE; i++) {
+        const char *type = o->params.at[i].type;
+        if (o->params.at[i].kind == TC_PARAM_TENSOR && type && strncmp(type, name, len) == 0 && type[len] == '[')
+            found = tc_operand_type_of(tx, o->params.at[i].name);
+    }
+    return found;
+}
+
+// The types that entries are made for: what -D says, or the arrays of a run, else the usual ones, else all.
+static tc_operator_type wanted_types(tc *tx, const tc_operator *o, const tc_operator_type *t)
 {
     tc_operator_type usual = {.name = t->name}, wanted = usual;
     tc_value given;
     bool is_given = tc_defined(tx, sym_of(tx->syms, t->name), &given);
+    dtype of_operands = is_given ? DT_NONE : type_of_operands(tx, o, t->name);
+    if (of_operands != DT_NONE) {
+        given = tc_type(ir_scalar(tx->ir, of_operands));
+        is_given = true;
+    }
     add_usual_types(tx, &usual);
     for (int i = 0; i < DT__COUNT; i++) {
         bool may_be = t->is_any, is_usual = false;
@@ -653,7 +674,7 @@ static void bind_entries(tc *tx, tc_operator *o, tc_function *f, const char *nam
         bind_entries(tx, o, f, name, chosen, at + 1);
         return;
     }
-    tc_operator_type types = wanted_types(tx, &o->types.at[at]);
+    tc_operator_type types = wanted_types(tx, o, &o->types.at[at]);
     for (size_t i = 0; i < types.choices.len; i++) {
         tc_value type = {.kind = TC_TYPE, .type = ir_scalar(tx->ir, types.choices.at[i])};
         tc_value next = {.kind = TC_FUNCTION, .function = f};
@@ -846,6 +867,17 @@ static void mark_results(ir_func *func, size_t results)
     }
 }
 
+// What hdsc run takes where nothing is said.
+static void mark_defaults(ir_func *func, const tc_operator *o)
+{
+    for (size_t i = 0; i < func->params.len; i++)
+        for (size_t k = 0; k < o->params.len; k++) {
+            const tc_operator_param *p = &o->params.at[k];
+            if (p->kind == TC_PARAM_NUMBER && strcmp(func->params.at[i]->name, p->name) == 0)
+                func->params.at[i]->default_text = p->default_value;
+        }
+}
+
 void tc_name_operator(ir_func *func, const tc_function *f)
 {
     if (!f->operator)
@@ -854,6 +886,8 @@ void tc_name_operator(ir_func *func, const tc_function *f)
     func->operator_types = f->operator_types;
     func->title = func->name;
     func->is_strided = f->is_strided;
+    func->is_elementwise = f->operator->is_by_element && !f->is_strided;
+    mark_defaults(func, f->operator);
     mark_results(func, f->operator->results.len);
     for (size_t i = 0; !f->is_strided && i < func->params.len; i++)
         if (func->params.at[i]->tensor)

@@ -16,6 +16,12 @@ typedef struct tc_define {
     const char *value;
 } tc_define;
 
+// The element type of an array that a run gives to a parameter: type parameters that nothing else fixes are inferred from it.
+typedef struct tc_operand_type {
+    const char *name;
+    dtype type;
+} tc_operand_type;
+
 // Finds the text of an imported module and adds it to the source map. [path]: dotted name ("hidet.lang.cuda",
 // "layers.gelu"); [level]: leading dots of a relative import; [importer]: the importing file. Returns NULL if there is
 // none; then
@@ -29,6 +35,8 @@ typedef struct tc_options {
     const char *const
         *entries; // names or instantiations, "matmul" or "matmul[f16, 128]"; none: every entry of the file
     int entry_count;
+    const tc_operand_type *operand_types;
+    int operand_count;
     const arch *arch;
     int64_t step_budget; // compile-time steps; 0: the default of 10 million
     tc_find_module *find_module;
