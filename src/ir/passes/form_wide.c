@@ -406,7 +406,7 @@ bool ir_pass_form_wide(ir_pass_context *px)
         return true;
     for (size_t i = 0; i < px->module->funcs.len; i++) {
         ir_func *func = px->module->funcs.at[i];
-        if (!ir_find(&func->body, is_candidate))
+        if (func->kind == IR_HOST_FUNC || !ir_find(&func->body, is_candidate)) // the host has no registers to copy to
             continue;
         arena_mark mark = arena_mark_get(px->scratch); // what one function needs is gone with it
         forming f = {.px = px, .env = ir_env_new(px->module, func, px->scratch)};
