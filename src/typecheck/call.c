@@ -2,6 +2,7 @@
 // compiling, dissolved in the caller, or a call of a CUDA function of its own.
 #include "typecheck/place.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { DEEPEST_CALLS = 200 };
@@ -440,40 +441,75 @@ static void bind_param(matching *m, const ast_param *p, tc_value v, bool is_by_r
     tc_scope_bind(tx, m->scope, p->name, v, p->span);
 }
 
+// Whether the text of an annotation has the name as a word.
+static bool mentions(const tc_function *f, const ast_expr *annotation, sym name)
+{
+    src_span span = annotation->span;
+    str text = {f->module->file->text.at + (span.begin - f->module->file->base), span.end - span.begin}, word = sym_str(name);
+    for (size_t at = 0; at + word.len <= text.len; at++) {
+        bool begins = at == 0 || !(isalnum((unsigned char)text.at[at - 1]) || text.at[at - 1] == '_');
+        const char *end = text.at + at + word.len;
+        bool ends = at + word.len == text.len || !(isalnum((unsigned char)*end) || *end == '_');
+        if (begins && ends && memcmp(text.at + at, word.at, word.len) == 0)
+            return true;
+    }
+    return false;
+}
+
+// The positional arguments that no parameter before this one takes.
+static void bind_rest(matching *m, const ast_param *p, size_t positional)
+{
+    tc_value rest = tc_list_new(m->tx, TC_TUPLE, NULL, 0);
+    size_t seen = 0, end = 0;
+    for (size_t a = 0; a < m->args->list.len; a++)
+        end += !m->args->list.at[a].name;
+    end -= (size_t)m->taken_last;
+    for (size_t a = 0; a < m->args->list.len; a++)
+        if (!m->args->list.at[a].name && seen++ >= positional && seen <= end)
+            tc_list_push(m->tx, rest.list, tc_freeze(m->tx, m->args->list.at[a].value, p->span));
+    if (p->name)
+        tc_scope_bind(m->tx, m->scope, p->name, rest, p->span);
+}
+
+static void bind_named_rest(matching *m, const ast_param *p)
+{
+    tc_value rest = tc_dict_new(m->tx);
+    for (size_t a = 0; a < m->args->list.len; a++)
+        if (m->args->list.at[a].name && !m->taken[a])
+            tc_dict_put(m->tx, rest.dict, tc_str(sym_str(m->args->list.at[a].name)), m->args->list.at[a].value);
+    tc_scope_bind(m->tx, m->scope, p->name, rest, p->span);
+}
+
+// Parameter [i], after those behind it that its annotation names: `target: I[*without(S, axis)], axis: int = -1`.
+static bool bind_plain(matching *m, size_t i, bool *bound)
+{
+    const ast_params *params = params_of(m->f);
+    const ast_param *p = &params->at[i];
+    bool ok = true;
+    bound[i] = true;
+    for (size_t k = i + 1; p->annotation && m->f->decl && k < params->len; k++)
+        if (!bound[k] && params->at[k].kind == AST_PARAM_PLAIN && mentions(m->f, p->annotation, params->at[k].name))
+            ok &= bind_plain(m, k, bound);
+    tc_value v = param_value(m, p, m->arg_of[i]);
+    if (!tc_is_poison(v))
+        bind_param(m, p, v, tc_is_reference(m->f, p));
+    return ok && !tc_is_poison(v);
+}
+
 static bool bind_params(matching *m, size_t skip)
 {
-    tc *tx = m->tx;
     const ast_params *params = params_of(m->f);
-    bool ok = true;
+    bool ok = true, *bound = ARENA_ARRAY(m->tx->arena, bool, params->len);
     for (size_t i = skip; i < params->len; i++) {
         const ast_param *p = &params->at[i];
-        if (p->kind == AST_PARAM_STAR) {
-            tc_value rest = tc_list_new(tx, TC_TUPLE, NULL, 0);
-            size_t positional = i - skip, seen = 0, end = 0;
-            for (size_t a = 0; a < m->args->list.len; a++)
-                end += !m->args->list.at[a].name;
-            end -= (size_t)m->taken_last;
-            for (size_t a = 0; a < m->args->list.len; a++)
-                if (!m->args->list.at[a].name && seen++ >= positional && seen <= end)
-                    tc_list_push(tx, rest.list, tc_freeze(tx, m->args->list.at[a].value, p->span));
-            if (p->name)
-                tc_scope_bind(tx, m->scope, p->name, rest, p->span);
-            continue;
-        }
-        if (p->kind == AST_PARAM_DOUBLE_STAR) {
-            tc_value rest = tc_dict_new(tx);
-            for (size_t a = 0; a < m->args->list.len; a++)
-                if (m->args->list.at[a].name && !m->taken[a])
-                    tc_dict_put(tx, rest.dict, tc_str(sym_str(m->args->list.at[a].name)), m->args->list.at[a].value);
-            tc_scope_bind(tx, m->scope, p->name, rest, p->span);
-            continue;
-        }
-        tc_value v = param_value(m, p, m->arg_of[i]);
-        ok &= !tc_is_poison(v);
-        if (!tc_is_poison(v))
-            bind_param(m, p, v, tc_is_reference(m->f, p));
+        if (p->kind == AST_PARAM_STAR)
+            bind_rest(m, p, i - skip);
+        else if (p->kind == AST_PARAM_DOUBLE_STAR)
+            bind_named_rest(m, p);
+        else if (!bound[i])
+            ok &= bind_plain(m, i, bound);
     }
-    return ok && !tx->needs_run_time;
+    return ok && !m->tx->needs_run_time;
 }
 
 // ---- running a body in the caller's code -------------------------------------------------------------------------
