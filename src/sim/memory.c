@@ -12,6 +12,9 @@ sim_memory *sim_memory_new(arena *a, int64_t limit)
     m->next_serial = 1;
     pthread_mutex_init(&m->lock, NULL);
     arena_init(&m->remote_arena, a->oom);
+    m->shards = ARENA_ARRAY(a, sim_shard, SIM_SHARDS);
+    for (int i = 0; i < SIM_SHARDS; i++)
+        arena_init(&m->shards[i].arena, a->oom);
     VEC_PUSH(a, &m->table, (sim_allocation){0});
     return m;
 }
@@ -21,9 +24,14 @@ static size_t cell_bytes(const sim_shadow *s)
     return s->count * sizeof(uint32_t);
 }
 
+static size_t access_bytes(const sim_shadow *s)
+{
+    return s->count * sizeof(uint64_t);
+}
+
 static int64_t shadow_bytes(const sim_shadow *s)
 {
-    return (int64_t)((s->write ? cell_bytes(s) : 0) + (s->read ? cell_bytes(s) : 0));
+    return (int64_t)((s->write ? cell_bytes(s) : 0) + (s->access ? access_bytes(s) : 0) + (s->copies ? cell_bytes(s) : 0));
 }
 
 static void free_pages(sim_memory *m, sim_allocation *of)
@@ -32,7 +40,8 @@ static void free_pages(sim_memory *m, sim_allocation *of)
     m->shadow_used -= shadow_bytes(&of->shadow);
     sim_pages_unmap(of->bytes, (size_t)of->size);
     sim_pages_unmap(of->shadow.write, cell_bytes(&of->shadow));
-    sim_pages_unmap(of->shadow.read, cell_bytes(&of->shadow));
+    sim_pages_unmap(of->shadow.access, access_bytes(&of->shadow));
+    sim_pages_unmap(of->shadow.copies, cell_bytes(&of->shadow));
     sim_pages_unmap(of->field, (size_t)of->size * sizeof(sim_field));
     of->bytes = NULL;
     of->field = NULL;
@@ -48,6 +57,8 @@ void sim_memory_free(sim_memory *m)
     sim_pages_unmap(m->notes, SIM_GLOBAL_SERIALS * sizeof(sim_note));
     sim_pages_unmap(m->chunk_blocks, SIM_GLOBAL_SERIALS / SIM_CHUNK * sizeof(int64_t));
     arena_free(&m->remote_arena);
+    for (int i = 0; i < SIM_SHARDS; i++)
+        arena_free(&m->shards[i].arena);
     pthread_mutex_destroy(&m->lock);
     m->table.len = 0;
     m->notes = NULL;
@@ -67,8 +78,8 @@ static bool map_shadow(sim_shadow *s, int64_t bytes, int elem_bytes)
     s->shift = (uint8_t)granule_shift(elem_bytes);
     s->count = ((uint64_t)bytes + ((uint64_t)1 << s->shift) - 1) >> s->shift;
     s->write = sim_pages_map(cell_bytes(s));
-    s->read = s->shift ? sim_pages_map(cell_bytes(s)) : NULL;
-    return s->write && (s->read || !s->shift);
+    s->access = sim_pages_map(access_bytes(s));
+    return s->write && s->access;
 }
 
 // A number that was never used, while there are some; then those of freed allocations, oldest first. 0: all are in use.

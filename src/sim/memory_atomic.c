@@ -146,11 +146,8 @@ static void check_source(sim_touch *t, uint32_t lane, int bytes, uint32_t starte
 {
     uint64_t end = (t->offset[lane] + (uint64_t)bytes - 1) >> t->shadow->shift;
     for (uint64_t i = t->offset[lane] >> t->shadow->shift; i <= end; i++) {
-        uint32_t cell = __atomic_load_n(&t->shadow->write[i], __ATOMIC_RELAXED);
-        if (!(cell & SIM_CELL_WRITTEN) || (cell & SIM_CELL_SERIAL) <= started)
-            continue;
-        sim_party writer = sim_order_party(t, cell);
-        if (writer.block == t->w->block->index && (sim_note_kind(&writer.note) & SIM_NOTE_WRITE)) {
+        sim_party writer;
+        if (sim_shadow_written_since(t, i, started, &writer)) {
             sim_report_source(t, lane, &writer);
             return;
         }

@@ -25,9 +25,9 @@
 
 enum { SIM_NOTE_WRITE = 1, SIM_NOTE_ATOMIC = 2 };
 
-// What a serial stands for: accesses of one warp at one place by the same lanes, between two of its synchronisations.
+// What a serial stands for: accesses of one warp at one place between two of its synchronisations.
 typedef struct sim_note {
-    uint32_t site, lanes;
+    uint32_t site;
     uint32_t local;  // serial in its block, by which it is ordered
     uint32_t who;    // warp, 1 + rank of a thread of another block << 8, SIM_NOTE_ bits << 16, reach << 24
 } sim_note;
@@ -54,6 +54,13 @@ typedef struct sim_guest {
 
 // ---- memory ----------------------------------------------------------------------------------------------------------
 
+// Locks for the cells of global memory, by address; and where these have their lists.
+typedef struct sim_shard {
+    int lock;  // atomic
+    arena arena;
+    sim_entries entries;
+} sim_shard;
+
 typedef struct sim_allocation {
     uint8_t *bytes;  // NULL: freed
     int64_t size;
@@ -68,6 +75,8 @@ enum {
     SIM_ALLOCATION_BITS = 17,
     SIM_CHUNK = 32,                    // serials of global memory that a block takes at once
     SIM_GLOBAL_SERIALS = 1 << 22,      // that are given out before cells of global memory are cleared
+    SIM_SHARDS = 256,
+    SIM_NO_SHARD = SIM_SHARDS,
 };
 
 struct sim_memory {
@@ -87,6 +96,7 @@ struct sim_memory {
     int recording;              // blocks that run and have recorded
     sim_note *notes;            // by serial of global memory; pages
     int64_t *chunk_blocks;      // by serial / SIM_CHUNK: the block that took it; pages
+    sim_shard *shards;          // SIM_SHARDS
     uint32_t shared_shift;      // atomic: the smallest granule of shared memory that its blocks have used
     arena remote_arena;         // what blocks know of each other, and through which addresses (race_remote.c)
     map locations;
@@ -129,6 +139,9 @@ typedef struct sim_touch {
     uint32_t mine;             // serial of cells that the touch leaves; 0 without races
     uint32_t known;            // cells up to this serial are ordered before it,
     uint32_t own_begin, own_end; // and those in [own_begin, own_end)
+    uint32_t warp_known;       // SHARED: what the warp itself did up to here is known to all its lanes
+    uint64_t *cells;           // the access cells that the touch enters; only with races
+    uint32_t held_first, held_last; // shards that are locked
     bool any_unwritten;
     uint64_t offset[SIM_LANES];
     uint64_t unwritten[SIM_LANES];  // a bit for each byte of the lane; only with any_unwritten
@@ -166,6 +179,16 @@ void sim_fields_load(sim_touch *t, uint32_t lane, uint32_t cell, int bytes, int 
 void sim_fields_store(sim_touch *t, uint32_t lane, uint32_t cell, int bytes, int count);
 void sim_fields_move(sim_warp *w, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present);
 
+// ---- cells (shadow.c, race_serial.c) ---------------------------------------------------------------------------------
+
+sim_shard *sim_shard_of(sim_memory *m, const uint32_t *cell);
+// Locks the cells of [count] granules of global memory from [first] on, at most 4096, instead of those that the touch
+// had locked before; a touch that races in global memory looks at cells only between these two.
+void sim_hold(sim_touch *t, uint64_t first, uint64_t count);
+void sim_let_go(sim_touch *t);
+// There is room for the sites of copies on their way.
+void sim_copies_begin(sim_touch *t);
+
 // ---- words (memory_text.c) -------------------------------------------------------------------------------------------
 
 void sim_report_outside(sim_touch *t, uint32_t lane);
@@ -185,11 +208,8 @@ void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site);
 void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t offset, uint32_t write_site, int thread,
                          int64_t block, const char *reader);
 void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why);
-// [rest]: not [other] itself races, but one that read together with it and is not known by name: another lane of the
-// warp, a thread of another warp or of another block. [value]: what a write writes, NULL: unknown.
-typedef enum sim_rest { SIM_REST_NONE, SIM_REST_WARP, SIM_REST_OTHERS, SIM_REST_BLOCKS } sim_rest;
-void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_party *other, sim_rest rest,
-                     const uint8_t *value);
+// The access of the lane to a granule races with that of [other]. [value]: what a write writes, NULL: unknown.
+void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_party *other, const uint8_t *value);
 
 // ---- order (race.c) --------------------------------------------------------------------------------------------------
 
@@ -290,8 +310,6 @@ void sim_knowledge_of_lane(const sim_warp *w, uint32_t lane, uint32_t self, uint
 bool sim_order_knows(const sim_warp *w, uint32_t lane, const sim_party *other);
 // Whether the lane knows that the block has begun, which is all that whoever comes from there tells.
 bool sim_order_knows_begin(sim_warp *w, uint32_t lane, const sim_block *b);
-// Whether lanes of the warp cannot know anything of each other that they did behind serial [since] of the block.
-bool sim_order_met_nobody(const sim_warp *w, uint32_t since);
 // An atomic access takes, before it is looked at, what others have left at the address, and if it writes, leaves behind
 // what the lane knows, itself included. Addresses in shared and global memory.
 void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach);

@@ -484,7 +484,7 @@ static bool is_same_line(const sim_touch *t, uint32_t a, uint32_t b)
            p->sites.at[a].func == p->sites.at[b].func;
 }
 
-static const char *race_help(const sim_touch *t, const side *a, const side *b, sim_rest rest, bool has_bits)
+static const char *race_help(const sim_touch *t, const side *a, const side *b, bool has_bits)
 {
     if (has_bits)
         return "elements of less than a byte share it, and a store rewrites all of it: let one thread store them";
@@ -493,10 +493,10 @@ static const char *race_help(const sim_touch *t, const side *a, const side *b, s
     if (is_update)
         return "if all of them add to it, let atomic.add or atomic.red_add do it, or a reduction; if not, give each "
                "its own";
-    if (t->target == SIM_IN_SHARED && (a->who.block != b->who.block || rest == SIM_REST_BLOCKS))
+    if (t->target == SIM_IN_SHARED && a->who.block != b->who.block)
         return "let the blocks of the cluster meet between the two (cluster_sync()), or hand over through an mbarrier "
                "(arrive_at_release and wait_cluster)";
-    if (a->who.block != b->who.block || rest == SIM_REST_BLOCKS)
+    if (a->who.block != b->who.block)
         return "blocks run in any order: use atomics, or a launch for each of the two";
     if (a->who.site == b->who.site && (a->kind & b->kind & SIM_NOTE_WRITE))
         return "several threads write different values there: let one of them do it, or give each its own element";
@@ -505,24 +505,13 @@ static const char *race_help(const sim_touch *t, const side *a, const side *b, s
     return "insert syncthreads() between the two";
 }
 
-static void print_side(const sim_touch *t, const side *s, sim_rest rest, bool with_block, str_buf *out)
+static const char *race_text(const sim_touch *t, const side *a, const side *b, const char *element)
 {
-    if (s->who.thread >= 0)
-        sim_thread_print(t->w->block->launch, &s->who, with_block, out);
-    else if (rest == SIM_REST_WARP)
-        str_adds(out, "another thread of the warp");
-    else
-        str_adds(out, rest == SIM_REST_OTHERS ? "a thread of another warp" : "a thread of another block");
-}
-
-static const char *race_text(const sim_touch *t, const side *a, const side *b, sim_rest rest, const char *element)
-{
-    bool between_blocks = a->who.block != b->who.block || rest == SIM_REST_BLOCKS;
     str_buf out;
     str_buf_init(&out, scratch_of(t));
-    print_side(t, a, rest, true, &out);
+    sim_thread_print(t->w->block->launch, &a->who, true, &out);
     str_addf(&out, " %s %s while ", verb(a->kind), element);
-    print_side(t, b, rest, between_blocks || a->who.thread < 0, &out);
+    sim_thread_print(t->w->block->launch, &b->who, a->who.block != b->who.block, &out);
     str_addf(&out, " %s it", verb(b->kind));
     return str_text(&out);
 }
@@ -537,8 +526,7 @@ static const char *other_text(const sim_touch *t, const side *s)
     return str_text(&out);
 }
 
-void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_party *other, sim_rest rest,
-                     const uint8_t *value)
+void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_party *other, const uint8_t *value)
 {
     diag_code code = t->target == SIM_IN_SHARED ? HDS0605 : HDS0606;
     int warp = sim_note_warp(&other->note);
@@ -546,10 +534,6 @@ void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_pa
          theirs = {.kind = sim_note_kind(&other->note)};
     theirs.who = (sim_actor){other->note.site, other->block, warp * SIM_LANES + (int)other->lane, warp};
     theirs.begin = begin_of(t, other->note.site);
-    if (rest != SIM_REST_NONE)
-        theirs.who.thread = -1;
-    if (rest == SIM_REST_OTHERS || rest == SIM_REST_BLOCKS)
-        theirs.who.warp = -1;
     bool swapped = is_swapped(&mine, &theirs), same_place = mine.who.site == theirs.who.site;
     const side *first = swapped ? &theirs : &mine, *second = swapped ? &mine : &theirs;
     uint32_t second_site = same_place ? 0 : second->who.site;
@@ -562,7 +546,7 @@ void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_pa
     theirs.value = value_in(t, lane, granule, now);
     mine.value = t->kind & SIM_NOTE_WRITE ? value_in(t, lane, granule, value) : NULL;
     sim_finding f = {.code = code, .who = first->who, .other = {0, -1, -1, -1}};
-    f.args[0] = race_text(t, first, second, rest, named(t, at > t->offset[lane] ? at : t->offset[lane]));
+    f.args[0] = race_text(t, first, second, named(t, at > t->offset[lane] ? at : t->offset[lane]));
     if (first->value)
         f.under = arena_printf(scratch_of(t), "%s %s", first->kind & SIM_NOTE_WRITE ? "writes" : "reads", first->value);
     if (!same_place) {
@@ -572,7 +556,7 @@ void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_pa
         f.notes[0] = arena_printf(scratch_of(t), "the other %s %s", second->kind & SIM_NOTE_WRITE ? "writes" : "reads",
                                   second->value);
     }
-    f.help = race_help(t, &mine, &theirs, rest, t->access && t->access->bits);
+    f.help = race_help(t, &mine, &theirs, t->access && t->access->bits);
     tell(t, &f);
     arena_reset(scratch_of(t), mark);
 }

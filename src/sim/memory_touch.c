@@ -15,6 +15,7 @@ void sim_touch_open(sim_touch *t, sim_warp *w, const sim_access *access, uint32_
     t->align = align;
     t->kind = kind;
     t->reach = SIM_CTA;
+    t->held_first = t->held_last = SIM_NO_SHARD;
     t->checks = !t->device->options.no_checks;
 }
 

@@ -53,6 +53,8 @@ static void forget_notes(sim_block *b)
     struct sim_order *o = b->order;
     o->known = o->met = o->log_start = o->serial;
     o->log_count = 0;
+    if (b->shadow)
+        sim_shadow_settle(b->shadow, o->serial - o->origin);
 }
 
 void sim_order_block_barrier(sim_block *b)
@@ -307,12 +309,6 @@ static bool knows_remotely(const sim_warp *w, uint32_t lane, const sim_party *ot
         knows = sim_remote_knows(m, sources[i], other->block, thread, serial);
     pthread_mutex_unlock(&m->lock);
     return knows;
-}
-
-bool sim_order_met_nobody(const sim_warp *w, uint32_t since)
-{
-    const struct sim_clock *c = w->clock;
-    return w->block->order->is_plain && since > c->base && !(c->more && c->more->lanes);
 }
 
 bool sim_order_knows(const sim_warp *w, uint32_t lane, const sim_party *other)

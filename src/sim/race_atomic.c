@@ -137,21 +137,31 @@ void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, s
         take_from_blocks(w, lane, address, acquires);
 }
 
+// What a relaxed write of the lane hands over: what it did before its fence, and where nothing came between the two, the
+// write itself, so that a counter that was counted up may be reset by whoever comes last.
+static uint32_t fenced(const sim_warp *w, uint32_t lane, bool between_blocks)
+{
+    const struct sim_clock *c = w->clock;
+    uint32_t fence = c->more ? c->more->fence[between_blocks][lane] : 0, between = 0;
+    for (int i = 0; fence && i < SIM_MEMOS; i++)
+        between += c->memos[i].local > fence && (c->memos[i].lanes >> lane & 1);
+    return fence && between <= 1 ? w->block->order->serial : fence;
+}
+
 void sim_order_give(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach)
 {
     struct sim_order *o = w->block->order;
-    const sim_lanes *more = w->clock->more;
     bool releases = sem == SIM_RELEASE || sem == SIM_ACQ_REL;
     if (!o->tracks)
         return;
-    uint32_t in_block = releases ? o->serial : more ? more->fence[0][lane] : 0;
-    uint32_t in_blocks = releases ? o->serial : more ? more->fence[1][lane] : 0;
+    uint32_t in_block = releases ? o->serial : fenced(w, lane, false);
+    uint32_t in_blocks = releases ? o->serial : fenced(w, lane, true);
     address = name_of(w, address);
     if (in_block)
         give_to_block(w, lane, address, in_block);
     if (in_blocks && reaches_blocks(w, address, reach))
         give_to_blocks(w, lane, address, in_blocks);
-    if (releases)
+    if (releases || in_block == o->serial)
         w->clock->epoch = o->serial;
     if (in_block)
         o->is_plain = false;

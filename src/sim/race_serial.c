@@ -11,15 +11,13 @@ enum { LOG_LIMIT = 1 << 22 }; // notes of a block between two barriers
 static void note_put(sim_note *to, const sim_note *n)
 {
     __atomic_store_n(&to->site, n->site, __ATOMIC_RELAXED);
-    __atomic_store_n(&to->lanes, n->lanes, __ATOMIC_RELAXED);
     __atomic_store_n(&to->local, n->local, __ATOMIC_RELAXED);
     __atomic_store_n(&to->who, n->who, __ATOMIC_RELAXED);
 }
 
 static sim_note note_get(const sim_note *n)
 {
-    return (sim_note){__atomic_load_n(&n->site, __ATOMIC_RELAXED), __atomic_load_n(&n->lanes, __ATOMIC_RELAXED),
-                      __atomic_load_n(&n->local, __ATOMIC_RELAXED), __atomic_load_n(&n->who, __ATOMIC_RELAXED)};
+    return (sim_note){__atomic_load_n(&n->site, __ATOMIC_RELAXED), __atomic_load_n(&n->local, __ATOMIC_RELAXED), __atomic_load_n(&n->who, __ATOMIC_RELAXED)};
 }
 
 // The block's notes have become too many, or the serials too large for cells: shared memory forgets its accesses.
@@ -45,7 +43,7 @@ static sim_note *log_next(sim_block *b)
     return &o->log[o->log_count++];
 }
 
-// The note of accesses of these lanes at this place since the warp's last synchronisation.
+// The note of accesses of the warp at this place since its last synchronisation.
 static sim_memo *memo_of(sim_touch *t)
 {
     sim_warp *w = t->w;
@@ -54,15 +52,30 @@ static sim_memo *memo_of(sim_touch *t)
     uint32_t kind = t->kind | (uint32_t)t->reach << 8;
     sim_memo *memo = &c->memos[(t->site * 2 + (t->kind & 1)) % SIM_MEMOS];
     bool is_current = memo->local > c->epoch && memo->local > o->base && memo->local > o->log_start;
-    if (is_current && memo->site == t->site && memo->lanes == t->lanes && memo->kind == kind)
+    if (is_current && memo->site == t->site && memo->kind == kind) {
+        memo->lanes |= t->lanes;
         return memo;
+    }
     if (o->serial == UINT32_MAX)
         return NULL;
     sim_note *note = log_next(w->block);
     uint32_t who = (uint32_t)w->index | t->kind << 16 | (uint32_t)t->reach << 24;
-    *note = (sim_note){t->site, t->lanes, ++o->serial, who};
+    *note = (sim_note){t->site, ++o->serial, who};
     *memo = (sim_memo){t->site, t->lanes, kind, o->serial, 0};
     return memo;
+}
+
+// All cells with lists are older than the launch.
+static void forget_lists(sim_memory *m)
+{
+    for (int i = 0; i < SIM_SHARDS; i++) {
+        sim_shard *s = &m->shards[i];
+        if (s->entries.cap) {
+            arena_free(&s->arena);
+            arena_init(&s->arena, m->arena->oom);
+        }
+        s->entries = (sim_entries){.arena = &s->arena, .base = m->launch_base};
+    }
 }
 
 // All allocations forget who accessed them, and serials begin again. The caller holds the lock, and no block but its
@@ -76,6 +89,7 @@ static void clear_global(sim_memory *m)
     m->launch_base = 0;
     m->is_exhausted = false;
     __atomic_store_n(&m->next_serial, SIM_CHUNK, __ATOMIC_RELAXED);
+    forget_lists(m);
 }
 
 // Serials have run out: the block goes on with new ones if it is alone, else it records nothing more.
@@ -125,8 +139,20 @@ static uint32_t global_serial(sim_touch *t, sim_memo *memo)
         return 0;
     uint32_t who = (uint32_t)t->w->index | t->kind << 16 | (uint32_t)t->reach << 24;
     memo->global = o->chunk_next++;
-    note_put(&b->launch->device->memory->notes[memo->global], &(sim_note){t->site, t->lanes, memo->local, who});
+    note_put(&b->launch->device->memory->notes[memo->global], &(sim_note){t->site, memo->local, who});
     return memo->global;
+}
+
+static void count_shadow(sim_block *b, int64_t bytes)
+{
+    sim_memory *m = b->launch->device->memory;
+    pthread_mutex_lock(&m->lock);
+    b->order->shadow_bytes += bytes;
+    m->shadow_used += bytes;
+    m->shadow_peak = m->shadow_used > m->shadow_peak ? m->shadow_used : m->shadow_peak;
+    m->shared_used += b->order->shadow_bytes == bytes ? b->shared_bytes : 0; // not when it is made anew
+    m->shared_peak = m->shared_used > m->shared_peak ? m->shared_used : m->shared_peak;
+    pthread_mutex_unlock(&m->lock);
 }
 
 static void remember_guest(sim_touch *t, const sim_memo *memo)
@@ -161,7 +187,7 @@ static bool guest_serial(sim_touch *t, const sim_memo *memo)
         return false;
     sim_note *note = log_next(t->owner);
     uint32_t guest = (uint32_t)t->w->index | (uint32_t)(t->w->block->rank + 1) << 8;
-    *note = (sim_note){t->site, t->lanes, memo->local, guest | t->kind << 16 | (uint32_t)t->reach << 24};
+    *note = (sim_note){t->site, memo->local, guest | t->kind << 16 | (uint32_t)t->reach << 24};
     there->serial++;
     t->mine = there->serial - there->origin;
     t->known = there->met > there->origin ? there->met - there->origin : 0;
@@ -169,24 +195,61 @@ static bool guest_serial(sim_touch *t, const sim_memo *memo)
     return true;
 }
 
+// The access cells of the warp in the shared memory that it touches.
+static uint64_t *cells_of_warp(sim_touch *t)
+{
+    sim_shadow *s = t->shadow;
+    int k = t->w->block->rank * t->w->block->warp_count + t->w->index;
+    if (!s->by_warp[k]) {
+        s->by_warp[k] = ARENA_ARRAY(t->owner->arena, uint64_t, s->count);
+        count_shadow(t->owner, (int64_t)(s->count * sizeof(uint64_t)));
+    }
+    return s->by_warp[k];
+}
+
+void sim_copies_begin(sim_touch *t)
+{
+    sim_memory *m = t->device->memory;
+    sim_shadow *s = t->shadow;
+    if (__atomic_load_n(&s->copies, __ATOMIC_ACQUIRE))
+        return;
+    if (t->target == SIM_IN_SHARED) {
+        s->copies = ARENA_ARRAY(t->owner->arena, uint32_t, s->count);
+        count_shadow(t->owner, (int64_t)(s->count * sizeof(uint32_t)));
+        return;
+    }
+    pthread_mutex_lock(&m->lock);
+    if (!s->copies) {
+        uint32_t *made = sim_pages_map(s->count * sizeof *made);
+        m->shadow_used += made ? (int64_t)(s->count * sizeof *made) : 0;
+        m->shadow_peak = m->shadow_used > m->shadow_peak ? m->shadow_used : m->shadow_peak;
+        __atomic_store_n(&s->copies, made, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
 void sim_order_touch(sim_touch *t)
 {
     const sim_block *b = t->w->block;
     const struct sim_order *o = b->order;
-    t->mine = t->own_begin = t->own_end = 0;
+    t->mine = t->own_begin = t->own_end = t->warp_known = 0;
     t->known = SIM_LAST_SERIAL;
     if (!o->tracks || (t->target == SIM_IN_GLOBAL && !o->records))
         return;
     sim_memo *memo = memo_of(t);
     if (!memo)
         return;
+    if (t->target == SIM_IN_SHARED)
+        t->cells = cells_of_warp(t);
     if (t->target == SIM_IN_SHARED && t->owner != b) {
         if (!guest_serial(t, memo))
             return;
     } else if (t->target == SIM_IN_SHARED) {
         t->mine = memo->local - o->origin;
         t->known = o->known > o->origin ? o->known - o->origin : 0;
+        t->warp_known = t->w->clock->base > o->origin ? t->w->clock->base - o->origin : 0;
     } else {
+        t->cells = t->shadow->access;
         t->mine = global_serial(t, memo);
         if (!t->mine)
             return;
@@ -234,37 +297,23 @@ static void paint_red(const sim_block *b, sim_shadow *s)
     }
 }
 
-static void count_shadow(sim_block *b, int64_t bytes)
+// Cells for granules of that size, all empty.
+static sim_shadow new_shadow(const sim_block *b, int shift)
 {
-    sim_memory *m = b->launch->device->memory;
-    pthread_mutex_lock(&m->lock);
-    b->order->shadow_bytes += bytes;
-    m->shadow_used += bytes;
-    m->shadow_peak = m->shadow_used > m->shadow_peak ? m->shadow_used : m->shadow_peak;
-    m->shared_used += b->order->shadow_bytes == bytes ? b->shared_bytes : 0; // not when it is made anew
-    m->shared_peak = m->shared_used > m->shared_peak ? m->shared_used : m->shared_peak;
-    pthread_mutex_unlock(&m->lock);
+    sim_shadow s = {.shift = (uint8_t)shift, .warps = sim_cluster_count(b) * b->warp_count};
+    s.count = ((uint64_t)b->shared_bytes + ((uint64_t)1 << shift) - 1) >> shift;
+    s.write = ARENA_ARRAY(b->arena, uint32_t, s.count);
+    s.by_warp = ARENA_ARRAY(b->arena, uint64_t *, s.warps);
+    s.entries.arena = b->arena;
+    paint_red(b, &s);
+    return s;
 }
 
 static void make_shadow(sim_block *b, int shift)
 {
-    sim_shadow *s = b->shadow ? b->shadow : ARENA_NEW(b->arena, sim_shadow);
-    s->shift = (uint8_t)shift;
-    s->count = ((uint64_t)b->shared_bytes + ((uint64_t)1 << shift) - 1) >> shift;
-    s->write = ARENA_ARRAY(b->arena, uint32_t, s->count);
-    s->read = shift ? ARENA_ARRAY(b->arena, uint32_t, s->count) : NULL;
-    paint_red(b, s);
-    b->shadow = s;
-    count_shadow(b, (int64_t)(s->count * sizeof(uint32_t) * (shift ? 2 : 1)));
-}
-
-// The single cell of a byte that had two: the write, unless only the readers can still matter.
-static uint32_t merged(const struct sim_order *o, uint32_t write, uint32_t read)
-{
-    uint32_t known = o->known > o->origin ? o->known - o->origin : 0, state = SIM_CELL_WRITTEN | SIM_CELL_PENDING;
-    if ((write & SIM_CELL_SERIAL) > known || (read & SIM_CELL_SERIAL) <= known || (write & SIM_CELL_PENDING))
-        return write & ~SIM_CELL_WRITE_PART;
-    return (write & state) | (read & ~(SIM_CELL_MANY | SIM_CELL_READ_PART));
+    b->shadow = ARENA_NEW(b->arena, sim_shadow);
+    *b->shadow = new_shadow(b, shift);
+    count_shadow(b, (int64_t)(b->shadow->count * sizeof(uint32_t)));
 }
 
 void sim_order_refine(sim_block *b, uint64_t low)
@@ -273,17 +322,16 @@ void sim_order_refine(sim_block *b, uint64_t low)
     int shift = low ? __builtin_ctzll(low) : 0;
     if (!b->shadow || shift >= b->shadow->shift)
         return;
-    sim_shadow old = *b->shadow;
-    make_shadow(b, shift);
-    for (uint64_t i = 0; i < b->shadow->count; i++) {
-        uint64_t from = i >> (old.shift - shift);
-        uint32_t write = old.write[from];
-        if ((write & SIM_CELL_SERIAL) == SIM_CELL_RED || b->shadow->write[i])
-            continue;
-        b->shadow->write[i] = shift ? write : merged(b->order, write, old.read[from]);
-        if (shift)
-            b->shadow->read[i] = old.read[from];
+    sim_shadow fine = new_shadow(b, shift);
+    int64_t bytes = (int64_t)(fine.count * sizeof(uint32_t));
+    for (int k = 0; k < fine.warps; k++) {
+        fine.by_warp[k] = b->shadow->by_warp[k] ? ARENA_ARRAY(b->arena, uint64_t, fine.count) : NULL;
+        bytes += fine.by_warp[k] ? (int64_t)(fine.count * sizeof(uint64_t)) : 0;
     }
+    fine.copies = b->shadow->copies ? ARENA_ARRAY(b->arena, uint32_t, fine.count) : NULL;
+    sim_shadow_split(b->shadow, &fine);
+    *b->shadow = fine;
+    count_shadow(b, bytes);
     if ((uint32_t)shift < __atomic_load_n(&m->shared_shift, __ATOMIC_RELAXED))
         __atomic_store_n(&m->shared_shift, (uint32_t)shift, __ATOMIC_RELAXED);
 }
@@ -314,6 +362,7 @@ static void begin_launch(sim_memory *m, const sim_launch *l)
     if (m->is_exhausted || m->next_serial > SIM_GLOBAL_SERIALS / 2)
         clear_global(m);
     m->launch_base = m->next_serial - 1;
+    forget_lists(m);
     sim_remote_begin(m, l->block_count);
 }
 

@@ -269,7 +269,7 @@ static void allocations(void **state)
     int64_t simulated, shadow;
     sim_memory_use(s.device, &simulated, &shadow);
     assert_in_range(simulated, 8000, 9000);
-    assert_true(shadow <= 4 * (simulated + 64));
+    assert_true(shadow <= 12 * (simulated + 64));
     world_close(&s);
 }
 

@@ -51,6 +51,7 @@ static inline void world_start_warp(world *s, sim_block *b, int index)
 static inline void world_launch(world *s, int blocks, int warps, int shared)
 {
     s->block_count = blocks;
+    s->code.talks_between_blocks = true;
     s->launch = (sim_launch){.device = s->device, .program = &s->program, .code = &s->code, .block_count = blocks};
     s->launch.number = ++s->device->launches;
     for (int i = 0; i < 3; i++)

@@ -1,0 +1,46 @@
+// What the two halves of the shadow state share: shadow.c looks at many cells at once, shadow_access.c closely at one.
+#pragma once
+
+#include "sim/memory_priv.h"
+
+static inline uint32_t sim_cell_get(const uint32_t *cell)
+{
+    return __atomic_load_n(cell, __ATOMIC_RELAXED);
+}
+static inline void sim_cell_set(uint32_t *cell, uint32_t value)
+{
+    __atomic_store_n(cell, value, __ATOMIC_RELAXED);
+}
+static inline uint64_t sim_access_get(const uint64_t *cell)
+{
+    return __atomic_load_n(cell, __ATOMIC_RELAXED);
+}
+static inline void sim_access_set(uint64_t *cell, uint64_t value)
+{
+    __atomic_store_n(cell, value, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t sim_access_of(uint32_t low, uint32_t lanes)
+{
+    return low | (uint64_t)lanes << SIM_ACCESS_LANES;
+}
+
+// Whether an access of that serial is ordered before all that the block does now, as far as a glance tells.
+static inline bool sim_is_old(const sim_touch *t, uint32_t serial)
+{
+    return serial <= t->known || serial - t->own_begin < t->own_end - t->own_begin;
+}
+
+// Bits of the bytes of the lane that lie in granule [i].
+uint64_t sim_bytes_in(const sim_touch *t, uint32_t lane, uint64_t i);
+// The last plain write of a granule, which is not old, against this access. True: it is a write of the same value that
+// nothing orders.
+bool sim_against_write(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell, const uint8_t *value, bool is_part);
+// The accesses in all access cells of a granule against this one; the same result.
+bool sim_against_accesses(sim_touch *t, uint32_t lane, uint64_t i, const uint8_t *value, bool is_part);
+// Enters an access of [lanes] in the warp's cell of the granule. [flags]: SPECIAL, PART.
+void sim_access_enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flags);
+// Whether nothing in the access cells of the granule is newer than what everybody knows.
+bool sim_accesses_are_old(const sim_touch *t, uint64_t i);
+// All access cells of a granule become empty.
+void sim_accesses_drop(sim_touch *t, uint64_t i);
