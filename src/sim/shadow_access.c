@@ -3,7 +3,7 @@
 #include "sim/shadow_priv.h"
 
 // In kernels whose clusters synchronise with each other, more are not kept for a granule of global memory.
-enum { MOST_ENTRIES = 24 };
+enum { MOST_ENTRIES = 64 };
 
 // ---- lists -----------------------------------------------------------------------------------------------------------
 
