@@ -110,9 +110,9 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
     if (op == AST_OP_ADD && is_sequence(a) && a.kind == b.kind)
         return concat(tx, a, b);
     if (op == AST_OP_MUL && is_sequence(a) && (b.kind == TC_INT || b.kind == TC_BOOL))
-        return repeat_sequence(tx, a, to_int(b), span);
+        return repeat_sequence(tx, a, tc_to_int(b), span);
     if (op == AST_OP_MUL && is_sequence(b) && (a.kind == TC_INT || a.kind == TC_BOOL))
-        return repeat_sequence(tx, b, to_int(a), span);
+        return repeat_sequence(tx, b, tc_to_int(a), span);
     if (op == AST_OP_MUL && a.kind == b.kind && (a.kind == TC_MAP || a.kind == TC_LAYOUT))
         return compose(tx, a, b, span);
     if (op == AST_OP_ADD && a.kind == TC_LAYOUT && b.kind == TC_LAYOUT)
@@ -587,7 +587,7 @@ static bool is_in_range(const tc_range *r, tc_value item)
     bool is_whole = item.kind == TC_FLOAT && item.f == floor(item.f) && fabs(item.f) <= (double)((int64_t)1 << EXACT);
     if (item.kind != TC_INT && item.kind != TC_BOOL && !is_whole)
         return false;
-    tc_int i = is_whole ? (tc_int)item.f : to_int(item);
+    tc_int i = is_whole ? (tc_int)item.f : tc_to_int(item);
     bool inside = r->step > 0 ? i >= r->start && i < r->stop : i <= r->start && i > r->stop;
     return inside && !__builtin_sub_overflow(i, r->start, &distance) && (r->step == -1 || distance % r->step == 0);
 }
