@@ -17,6 +17,7 @@ PREFIXES = {
     "typecheck": ("tc_",),
     "cuda_emit": ("cu_",),
     "toolchain": ("tool_",),
+    "remarks": ("remark_",),
     "pipeline": ("pl_",),
     "tensor": ("ten_",),
     "device": ("dev_",),

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "pipeline/keep.h"
-#include "pipeline/remarks.h"
+#include "remarks/remarks.h"
 #include "pipeline/usage.h"
 #include "toolchain/log.h"
 #include "toolchain/nvrtc.h"
@@ -11,6 +11,21 @@
 bool pl_wants_cubin(const pl_options *o)
 {
     return o->emit >= PL_CUBIN || o->resource_usage;
+}
+
+remark_unit pl_remark_unit(pl_unit *u)
+{
+    return (remark_unit){
+        .memory = &u->memory,
+        .diags = &u->diags,
+        .sources = &u->sources,
+        .module = u->module,
+        .arch = u->arch,
+        .kernels = &u->kernels,
+        .nvrtc_options = u->options->nvrtc_options,
+        .nvrtc_option_count = u->options->nvrtc_option_count,
+        .runs_ptxas = pl_wants_cubin(u->options),
+    };
 }
 
 static const tool_nvrtc *open_nvrtc(pl_unit *u)
@@ -56,10 +71,11 @@ bool pl_has_author_texts(const ir_module *m)
 static bool report(pl_unit *u, const tool_result *result)
 {
     tool_log log;
-    pl_facts_list facts;
-    pl_kernel_facts_of(u, &facts);
+    const remark_unit unit = pl_remark_unit(u);
+    remark_facts_list facts;
+    remark_facts_of(&unit, &facts);
     tool_log_parse(&u->memory, result->log, result->ptx, &log);
-    bool is_authors = pl_remarks_of_log(u, &facts, &log) > 0 || pl_has_author_texts(u->module);
+    bool is_authors = remark_on_log(&unit, &facts, &log) > 0 || pl_has_author_texts(u->module);
     if (tool_nvrtc_report(&u->diags, result, &log))
         return true;
     u->status = !is_authors || result->status == TOOL_FAILED ? PL_INTERNAL : PL_ERRORS;
@@ -146,9 +162,10 @@ bool pl_assemble(pl_unit *u)
     if (!find_or_compile(u, &options, &result))
         return false;
     u->code = (pl_code){.ptx = result.ptx, .cubin = result.cubin};
-    pl_facts_list facts;
-    pl_kernel_facts_of(u, &facts);
-    pl_remarks_of_ptx(u, &facts, result.ptx);
+    const remark_unit unit = pl_remark_unit(u);
+    remark_facts_list facts;
+    remark_facts_of(&unit, &facts);
+    remark_on_ptx(&unit, &facts, result.ptx);
     if (options.cubin)
         pl_usage(u, &facts, result.log);
     return true;

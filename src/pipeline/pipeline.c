@@ -8,7 +8,7 @@
 // after errors, and not when what was asked for is made.
 
 #include "pipeline/interface.h"
-#include "pipeline/remarks.h"
+#include "remarks/remarks.h"
 
 #include <string.h>
 
@@ -153,7 +153,8 @@ static bool output_ir(pl_unit *u)
 // What the assembler would only ignore, or do slowly.
 static bool remark(pl_unit *u)
 {
-    pl_remarks_early(u);
+    const remark_unit unit = pl_remark_unit(u);
+    remark_early(&unit);
     return !u->diags.shown_errors;
 }
 

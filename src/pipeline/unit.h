@@ -9,6 +9,7 @@
 #include "pipeline/modules.h"
 #include "pipeline/options.h"
 #include "pipeline/times.h"
+#include "remarks/kernel_facts.h"
 #include "toolchain/cubin.h"
 
 // In order of gravity. The exit code of the program follows from it.
@@ -83,6 +84,7 @@ const char *pl_unit_flags(pl_unit *u);
 void pl_compile(pl_unit *u);
 bool pl_emit(pl_unit *u);
 bool pl_assemble(pl_unit *u);
+remark_unit pl_remark_unit(pl_unit *u);  // for remarks/remarks.h
 // Whether machine code is asked for, so that ptxas runs.
 bool pl_wants_cubin(const pl_options *o);
 // Whether the author wrote ptx(…) or cuda(…) texts, which go into the CUDA text as they stand.

@@ -102,20 +102,20 @@ static int64_t spilled_bytes(pl_unit *u, const tool_usage *usage)
 }
 
 // The schedule of a built-in kernel is not the author's to change; --resource-usage has its spills.
-static bool is_builtin(pl_unit *u, const pl_kernel_facts *k)
+static bool is_builtin(pl_unit *u, const remark_facts *k)
 {
     const src_file *file = src_file_at(&u->sources, k->info->func->span.begin);
     return file && file->is_builtin;
 }
 
-static void warn_of_spills(pl_unit *u, const pl_kernel_facts *k, const tool_usage *usage)
+static void warn_of_spills(pl_unit *u, const remark_facts *k, const tool_usage *usage)
 {
     enum { MANY_BYTES = 64 };
     if (usage->spill_store_bytes <= 0 || is_builtin(u, k))
         return;
-    diag *d = diag_report(&u->diags, HDS0076, k->info->func->span, pl_kernel_title(k),
+    diag *d = diag_report(&u->diags, HDS0076, k->info->func->span, remark_kernel_title(k),
                           (long long)spilled_bytes(u, usage), u->arch->name);
-    const pl_array *largest = pl_largest_array(k);
+    const remark_array *largest = remark_largest_array(k);
     if (largest && largest->bytes >= MANY_BYTES)
         diag_label(d, largest->var->span, "'%s' takes %lld registers", largest->var->name,
                    (long long)((largest->bytes + 3) / 4));
@@ -123,7 +123,7 @@ static void warn_of_spills(pl_unit *u, const pl_kernel_facts *k, const tool_usag
               usage->registers);
 }
 
-void pl_usage(pl_unit *u, const pl_facts_list *facts, str log)
+void pl_usage(pl_unit *u, const remark_facts_list *facts, str log)
 {
     tool_usage_list list = {0};
     if (!tool_cubin_usage(&u->memory, u->code.cubin.at, u->code.cubin.len, &list))

@@ -1,11 +1,12 @@
 // What the kernels of a unit cost, and how many blocks of them fit on a multiprocessor.
 #pragma once
 
-#include "pipeline/kernel_facts.h"
+#include "pipeline/unit.h"
+#include "remarks/kernel_facts.h"
 
 // From the cubin and ptxas' log: warns of kernels that spill registers, and with --resource-usage makes the table. The
 // numbers stay in [u->costs], for manifests.
-void pl_usage(pl_unit *u, const pl_facts_list *facts, str log);
+void pl_usage(pl_unit *u, const remark_facts_list *facts, str log);
 
 typedef struct pl_occupancy {
     int blocks;         // per multiprocessor; 0: the kernel does not fit at all

@@ -1,10 +1,10 @@
-#include "pipeline/kernel_facts.h"
+#include "remarks/kernel_facts.h"
 
 #include <string.h>
 
 typedef struct search {
-    pl_unit *unit;
-    pl_kernel_facts *facts;
+    const remark_unit *unit;
+    remark_facts *facts;
     map seen;    // device functions
     map indices; // arrays: ir_var* -> position in facts->arrays + 1
     map loops;   // variables of loops with constant bounds
@@ -14,20 +14,20 @@ typedef struct search {
 
 static void note_stmt(void *user, ir_stmt *s);
 
-static void note_spot(const search *s, pl_spot *spot)
+static void note_spot(const search *s, remark_spot *spot)
 {
     if (!spot->span.begin)
-        *spot = (pl_spot){s->stmt->span, s->stmt->origin};
+        *spot = (remark_spot){s->stmt->span, s->stmt->origin};
 }
 
 // ---- indices ----------------------------------------------------------------------------------------------------
 
 typedef struct index_walk {
     search *search;
-    pl_index worst;
+    remark_index worst;
 } index_walk;
 
-static void raise(index_walk *w, pl_index to)
+static void raise(index_walk *w, remark_index to)
 {
     if (to > w->worst)
         w->worst = to;
@@ -42,9 +42,9 @@ static void index_node(void *user, ir_expr *e)
         if (value)
             ir_walk_expr(w->search->unit->module, value, index_node, w);
         else
-            raise(w, is_loop ? PL_INDEX_OF_LOOP : PL_INDEX_AT_RUN_TIME);
+            raise(w, is_loop ? REMARK_INDEX_OF_LOOP : REMARK_INDEX_AT_RUN_TIME);
     } else if (!(ir_op_properties(e->op) & IR_PURE)) {
-        raise(w, PL_INDEX_AT_RUN_TIME);
+        raise(w, REMARK_INDEX_AT_RUN_TIME);
     }
 }
 
@@ -57,7 +57,7 @@ static void note_index(search *s, const ir_var *var, ir_expr **args, int count, 
     if (!at || w.worst <= s->facts->arrays.at[at - 1].index)
         return;
     s->facts->arrays.at[at - 1].index = w.worst;
-    s->facts->arrays.at[at - 1].access = (pl_spot){span.begin ? span : s->stmt->span, s->stmt->origin};
+    s->facts->arrays.at[at - 1].access = (remark_spot){span.begin ? span : s->stmt->span, s->stmt->origin};
 }
 
 // ---- statements -------------------------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ static void note_array(search *s, const ir_var *var)
     const ir_tensor *t = var->tensor;
     if (!t || (t->space != IR_REGISTER && t->space != IR_LOCAL) || t->storage_elems <= 0)
         return;
-    pl_array array = {.var = var, .bytes = t->storage_elems * ir_type_bytes(t->elem)};
-    VEC_PUSH(&s->unit->memory, &s->facts->arrays, array);
+    remark_array array = {.var = var, .bytes = t->storage_elems * ir_type_bytes(t->elem)};
+    VEC_PUSH(s->unit->memory, &s->facts->arrays, array);
     map_put_ptr(&s->indices, var, (void *)(uintptr_t)s->facts->arrays.len);
 }
 
@@ -127,32 +127,32 @@ static void note_stmt(void *user, ir_stmt *stmt)
     ir_walk_stmt_exprs(s->unit->module, stmt, note_expr, s);
 }
 
-void pl_kernel_facts_of(pl_unit *u, pl_facts_list *out)
+void remark_facts_of(const remark_unit *u, remark_facts_list *out)
 {
-    *out = (pl_facts_list){0};
-    for (size_t i = 0; i < u->kernels.len; i++) {
-        pl_kernel_facts facts = {.info = &u->kernels.at[i]};
+    *out = (remark_facts_list){0};
+    for (size_t i = 0; i < u->kernels->len; i++) {
+        remark_facts facts = {.info = &u->kernels->at[i]};
         search s = {.unit = u, .facts = &facts};
-        map_init(&s.seen, &u->memory);
-        map_init(&s.indices, &u->memory);
-        map_init(&s.loops, &u->memory);
-        map_init(&s.values, &u->memory);
+        map_init(&s.seen, u->memory);
+        map_init(&s.indices, u->memory);
+        map_init(&s.loops, u->memory);
+        map_init(&s.values, u->memory);
         ir_walk((ir_block *)&facts.info->func->body, note_stmt, &s);
-        VEC_PUSH(&u->memory, out, facts);
+        VEC_PUSH(u->memory, out, facts);
     }
 }
 
 // ---- questions --------------------------------------------------------------------------------------------------
 
-const char *pl_kernel_title(const pl_kernel_facts *facts)
+const char *remark_kernel_title(const remark_facts *facts)
 {
     const ir_func *f = facts->info->func;
     return f->title ? f->title : f->name;
 }
 
-const pl_array *pl_largest_array(const pl_kernel_facts *facts)
+const remark_array *remark_largest_array(const remark_facts *facts)
 {
-    const pl_array *largest = NULL;
+    const remark_array *largest = NULL;
     for (size_t i = 0; i < facts->arrays.len; i++) {
         if (!largest || facts->arrays.at[i].bytes > largest->bytes)
             largest = &facts->arrays.at[i];
@@ -164,7 +164,7 @@ typedef struct line_search {
     const src_map *sources;
     const src_file *file;
     uint32_t line;
-    pl_spot found;
+    remark_spot found;
 } line_search;
 
 static void see_line(void *user, ir_stmt *s)
@@ -172,12 +172,12 @@ static void see_line(void *user, ir_stmt *s)
     line_search *at = user;
     src_place place = src_place_of(at->sources, s->span.begin);
     if (!at->found.span.begin && place.file == at->file && place.line == at->line)
-        at->found = (pl_spot){s->span, s->origin};
+        at->found = (remark_spot){s->span, s->origin};
 }
 
-pl_spot pl_statement_at(pl_unit *u, const pl_kernel_facts *facts, const src_file *file, uint32_t line)
+remark_spot remark_statement_at(const remark_unit *u, const remark_facts *facts, const src_file *file, uint32_t line)
 {
-    line_search at = {.sources = &u->sources, .file = file, .line = line};
+    line_search at = {.sources = u->sources, .file = file, .line = line};
     ir_walk((ir_block *)&facts->info->func->body, see_line, &at);
     return at.found;
 }

@@ -1,9 +1,8 @@
-#include "pipeline/remarks.h"
+#include "remarks/remarks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/usage.h"
 #include "toolchain/cubin.h"
 
 // Note [what ptxas says of wgmma]
@@ -11,7 +10,7 @@
 // else touches them, it makes the program right by waiting after each instruction, two to three times slower, and says
 // so in a remark of the log. The remark names a function at most; waits and fences that it adds name lines of the PTX.
 
-static const pl_kernel_facts *kernel_of(const pl_facts_list *facts, const char *symbol)
+static const remark_facts *kernel_of(const remark_facts_list *facts, const char *symbol)
 {
     for (size_t i = 0; symbol && i < facts->len; i++) {
         if (strcmp(facts->at[i].info->symbol, symbol) == 0)
@@ -20,17 +19,17 @@ static const pl_kernel_facts *kernel_of(const pl_facts_list *facts, const char *
     return NULL;
 }
 
-static bool is_there(pl_spot spot)
+static bool is_there(remark_spot spot)
 {
     return spot.span.begin != 0;
 }
 
 // ---- wgmma beside messages --------------------------------------------------------------------------------------
 
-static void warn_of_message(pl_unit *u, const pl_kernel_facts *k)
+static void warn_of_message(const remark_unit *u, const remark_facts *k)
 {
     diag *d =
-        diag_report(&u->diags, HDS0805, k->message.span, k->is_assertion ? "assertion" : "output", pl_kernel_title(k));
+        diag_report(u->diags, HDS0805, k->message.span, k->is_assertion ? "assertion" : "output", remark_kernel_title(k));
     diag_label(d, k->wgmma.span, "the first of them");
     diag_help(d,
               "it becomes a call, across which the tensor cores cannot keep accumulators; use it while searching for "
@@ -38,11 +37,11 @@ static void warn_of_message(pl_unit *u, const pl_kernel_facts *k)
     ir_note_sites(u->module, d, k->message.origin);
 }
 
-static bool warn_of_messages(pl_unit *u, const pl_facts_list *facts)
+static bool warn_of_messages(const remark_unit *u, const remark_facts_list *facts)
 {
     bool found = false;
     for (size_t i = 0; i < facts->len; i++) {
-        const pl_kernel_facts *k = &facts->at[i];
+        const remark_facts *k = &facts->at[i];
         if (!is_there(k->wgmma) || !is_there(k->message))
             continue;
         warn_of_message(u, k);
@@ -53,9 +52,9 @@ static bool warn_of_messages(pl_unit *u, const pl_facts_list *facts)
 
 // ---- register shares --------------------------------------------------------------------------------------------
 
-static void warn_of_ignored_share(pl_unit *u, const pl_kernel_facts *k)
+static void warn_of_ignored_share(const remark_unit *u, const remark_facts *k)
 {
-    diag *d = diag_report(&u->diags, HDS0803, k->register_share.span, pl_kernel_title(k));
+    diag *d = diag_report(u->diags, HDS0803, k->register_share.span, remark_kernel_title(k));
     diag_help(d,
               "the registers that a thread starts with follow from the threads of the block: give attrs.cuda.block_dim "
               "values that are known while compiling");
@@ -63,7 +62,7 @@ static void warn_of_ignored_share(pl_unit *u, const pl_kernel_facts *k)
 }
 
 // The options of NVRTC may limit registers, which also tells ptxas what threads start with.
-static bool limits_registers(const pl_options *o)
+static bool limits_registers(const remark_unit *o)
 {
     for (int i = 0; i < o->nvrtc_option_count; i++) {
         if (strstr(o->nvrtc_options[i], "maxrregcount") || strstr(o->nvrtc_options[i], "ptxas") ||
@@ -73,36 +72,36 @@ static bool limits_registers(const pl_options *o)
     return false;
 }
 
-static void warn_of_unknown_shares(pl_unit *u, const pl_facts_list *facts)
+static void warn_of_unknown_shares(const remark_unit *u, const remark_facts_list *facts)
 {
     for (size_t i = 0; i < facts->len; i++) {
-        const pl_kernel_facts *k = &facts->at[i];
+        const remark_facts *k = &facts->at[i];
         if (is_there(k->register_share) && !k->info->max_threads)
             warn_of_ignored_share(u, k);
     }
 }
 
 // ptxas does not say in which kernel: in those without bounds, or else in any that asks for a share.
-static void say_ignored_share(pl_unit *u, const pl_facts_list *facts)
+static void say_ignored_share(const remark_unit *u, const remark_facts_list *facts)
 {
     bool has_unknown = false;
     for (size_t i = 0; i < facts->len; i++)
         has_unknown |= is_there(facts->at[i].register_share) && !facts->at[i].info->max_threads;
     for (size_t i = 0; i < facts->len; i++) {
-        const pl_kernel_facts *k = &facts->at[i];
+        const remark_facts *k = &facts->at[i];
         if (is_there(k->register_share) && (!has_unknown || !k->info->max_threads))
             warn_of_ignored_share(u, k);
     }
 }
 
-void pl_remarks_early(pl_unit *u)
+void remark_early(const remark_unit *u)
 {
-    pl_facts_list facts;
-    pl_kernel_facts_of(u, &facts);
-    if (!limits_registers(u->options))
+    remark_facts_list facts;
+    remark_facts_of(u, &facts);
+    if (!limits_registers(u))
         warn_of_unknown_shares(u, &facts);
     // Where machine code is made, ptxas knows better: the message may be in a part that nobody reaches.
-    if (!pl_wants_cubin(u->options))
+    if (!u->runs_ptxas)
         warn_of_messages(u, &facts);
 }
 
@@ -121,14 +120,14 @@ static src_span span_or(src_span span, src_span otherwise)
 }
 
 // The statement that a record with a place is about.
-static pl_spot spot_of(pl_unit *u, const pl_kernel_facts *k, const tool_log_record *r)
+static remark_spot spot_of(const remark_unit *u, const remark_facts *k, const tool_log_record *r)
 {
-    const src_file *file = r->file ? tool_source_of(&u->sources, r->file) : NULL;
-    pl_spot spot = {{0, 0}, 0};
+    const src_file *file = r->file ? tool_source_of(u->sources, r->file) : NULL;
+    remark_spot spot = {{0, 0}, 0};
     if (k && file)
-        spot = pl_statement_at(u, k, file, r->line);
+        spot = remark_statement_at(u, k, file, r->line);
     if (!is_there(spot))
-        spot.span = tool_log_span(&u->diags, r);
+        spot.span = tool_log_span(u->diags, r);
     return spot;
 }
 
@@ -170,9 +169,9 @@ static const char *reason_of(const tool_log *log, const tool_log_record *r)
     return "there are too few registers for their accumulators";
 }
 
-static void advise(diag *d, const tool_log *log, const pl_kernel_facts *k, const tool_log_record *r)
+static void advise(diag *d, const tool_log *log, const remark_facts *k, const tool_log_record *r)
 {
-    const pl_array *largest = pl_largest_array(k);
+    const remark_array *largest = remark_largest_array(k);
     bool lacks_fence = has_record(log, PTXAS_WGMMA_FENCE_ADDED, r->function);
     if (r->number == PTXAS_WGMMA_CALL)
         diag_help(d, "keep calls, output and assertions out of kernels with wgmma");
@@ -186,7 +185,7 @@ static void advise(diag *d, const tool_log *log, const pl_kernel_facts *k, const
 }
 
 // Where ptxas added something in this kernel, as labels: a few places say enough.
-static void label_places(pl_unit *u, const pl_kernel_facts *k, diag *d, const tool_log *log, int number,
+static void label_places(const remark_unit *u, const remark_facts *k, diag *d, const tool_log *log, int number,
                          const char *word)
 {
     enum { MOST_LABELS = 3 };
@@ -205,9 +204,9 @@ static void label_places(pl_unit *u, const pl_kernel_facts *k, diag *d, const to
     }
 }
 
-static void say_serialised(pl_unit *u, const pl_facts_list *facts, const tool_log *log, const tool_log_record *r)
+static void say_serialised(const remark_unit *u, const remark_facts_list *facts, const tool_log *log, const tool_log_record *r)
 {
-    const pl_kernel_facts *k = kernel_of(facts, r->function);
+    const remark_facts *k = kernel_of(facts, r->function);
     // A failed assertion is a function of its own, which belongs to no kernel.
     bool is_call = r->number == PTXAS_WGMMA_CALL;
     if (is_call && k && is_there(k->wgmma) && is_there(k->message)) {
@@ -217,10 +216,10 @@ static void say_serialised(pl_unit *u, const pl_facts_list *facts, const tool_lo
     if (is_call && !k && warn_of_messages(u, facts))
         return;
     if (!k) {
-        diag_report(&u->diags, HDS0800, (src_span){0, 0}, r->function, reason_of(log, r));
+        diag_report(u->diags, HDS0800, (src_span){0, 0}, r->function, reason_of(log, r));
         return;
     }
-    diag *d = diag_report(&u->diags, HDS0800, span_or(k->wgmma.span, k->info->func->span), pl_kernel_title(k),
+    diag *d = diag_report(u->diags, HDS0800, span_or(k->wgmma.span, k->info->func->span), remark_kernel_title(k),
                           reason_of(log, r));
     label_places(u, k, d, log, PTXAS_WGMMA_WAIT_ADDED, "ptxas adds a wait before this");
     label_places(u, k, d, log, PTXAS_WGMMA_FENCE_ADDED, "ptxas adds a fence before this");
@@ -238,16 +237,16 @@ static bool is_first(const tool_log *log, const tool_log_record *r)
 }
 
 // A wait or a fence in a kernel whose instructions are not serialised for it: the first of each, with others as labels.
-static void say_added(pl_unit *u, const pl_facts_list *facts, const tool_log *log, const tool_log_record *r)
+static void say_added(const remark_unit *u, const remark_facts_list *facts, const tool_log *log, const tool_log_record *r)
 {
     if (!r->function || is_serialised(log, r->function) || !is_first(log, r))
         return;
-    const pl_kernel_facts *k = kernel_of(facts, r->function);
-    pl_spot spot = spot_of(u, k, r);
+    const remark_facts *k = kernel_of(facts, r->function);
+    remark_spot spot = spot_of(u, k, r);
     bool is_wait = r->number == PTXAS_WGMMA_WAIT_ADDED;
-    const char *name = k ? pl_kernel_title(k) : r->function;
+    const char *name = k ? remark_kernel_title(k) : r->function;
     diag *d =
-        diag_report(&u->diags, is_wait ? HDS0801 : HDS0802, span_or(spot.span, k ? k->wgmma.span : spot.span), name);
+        diag_report(u->diags, is_wait ? HDS0801 : HDS0802, span_or(spot.span, k ? k->wgmma.span : spot.span), name);
     if (k)
         label_places(u, k, d, log, r->number, "and before this");
     diag_help(
@@ -257,14 +256,14 @@ static void say_added(pl_unit *u, const pl_facts_list *facts, const tool_log *lo
     ir_note_sites(u->module, d, spot.origin);
 }
 
-static void say_too_few_registers(pl_unit *u, const pl_facts_list *facts, const tool_log_record *r)
+static void say_too_few_registers(const remark_unit *u, const remark_facts_list *facts, const tool_log_record *r)
 {
-    const pl_kernel_facts *k = kernel_of(facts, r->function);
-    pl_spot spot = spot_of(u, k, r);
+    const remark_facts *k = kernel_of(facts, r->function);
+    remark_spot spot = spot_of(u, k, r);
     long has = number_behind(r->text, "registers ("), needs = number_behind(r->text, "target of ");
     src_span kernel = k ? k->info->func->span : spot.span;
     diag *d =
-        diag_report(&u->diags, HDS0804, span_or(spot.span, kernel), k ? pl_kernel_title(k) : r->function, needs, has);
+        diag_report(u->diags, HDS0804, span_or(spot.span, kernel), k ? remark_kernel_title(k) : r->function, needs, has);
     if (k && k->info->max_threads)
         diag_help(
             d,
@@ -276,14 +275,14 @@ static void say_too_few_registers(pl_unit *u, const pl_facts_list *facts, const 
     ir_note_sites(u->module, d, spot.origin);
 }
 
-static void say_too_high_share(pl_unit *u, const tool_log_record *r)
+static void say_too_high_share(const remark_unit *u, const tool_log_record *r)
 {
     long wish = number_behind(r->text, "register count ("), has = number_behind(r->text, "in the program (");
-    diag *d = diag_report(&u->diags, HDS0807, tool_log_span(&u->diags, r), wish, has);
+    diag *d = diag_report(u->diags, HDS0807, tool_log_span(u->diags, r), wish, has);
     diag_help(d, "setmaxnreg_dec takes fewer registers than that; setmaxnreg_inc takes more");
 }
 
-int pl_remarks_of_log(pl_unit *u, const pl_facts_list *facts, tool_log *log)
+int remark_on_log(const remark_unit *u, const remark_facts_list *facts, tool_log *log)
 {
     int errors = 0;
     for (size_t i = 0; i < log->records.len; i++) {
@@ -321,12 +320,12 @@ int pl_remarks_of_log(pl_unit *u, const pl_facts_list *facts, tool_log *log)
 // ---- from the PTX -----------------------------------------------------------------------------------------------
 
 // The largest array with the worst index that may be among [bytes] of local memory; NULL: none of them.
-static const pl_array *next_array(const pl_kernel_facts *k, int64_t bytes, const bool *said)
+static const remark_array *next_array(const remark_facts *k, int64_t bytes, const bool *said)
 {
-    const pl_array *next = NULL;
+    const remark_array *next = NULL;
     for (size_t i = 0; i < k->arrays.len; i++) {
-        const pl_array *at = &k->arrays.at[i];
-        if (said[i] || at->index == PL_INDEX_KNOWN || at->bytes > bytes)
+        const remark_array *at = &k->arrays.at[i];
+        if (said[i] || at->index == REMARK_INDEX_KNOWN || at->bytes > bytes)
             continue;
         if (!next || at->index > next->index || (at->index == next->index && at->bytes > next->bytes))
             next = at;
@@ -334,23 +333,23 @@ static const pl_array *next_array(const pl_kernel_facts *k, int64_t bytes, const
     return next;
 }
 
-static void warn_of_array(pl_unit *u, const pl_array *array)
+static void warn_of_array(const remark_unit *u, const remark_array *array)
 {
-    diag *d = diag_report(&u->diags, HDS0806, array->access.span, array->var->name, (long long)array->bytes);
-    diag_under(d, array->index == PL_INDEX_OF_LOOP ? "an index of a loop that is not unrolled"
+    diag *d = diag_report(u->diags, HDS0806, array->access.span, array->var->name, (long long)array->bytes);
+    diag_under(d, array->index == REMARK_INDEX_OF_LOOP ? "an index of a loop that is not unrolled"
                                                    : "an index that is known at run time only");
     diag_help(d, "registers have no numbers at run time: unroll the loop (static_range), or keep the values in shared "
                  "memory");
     ir_note_sites(u->module, d, array->access.origin);
 }
 
-void pl_remarks_of_ptx(pl_unit *u, const pl_facts_list *facts, str ptx)
+void remark_on_ptx(const remark_unit *u, const remark_facts_list *facts, str ptx)
 {
     for (size_t i = 0; i < facts->len; i++) {
-        const pl_kernel_facts *k = &facts->at[i];
+        const remark_facts *k = &facts->at[i];
         int64_t bytes = tool_ptx_local_bytes(ptx, k->info->symbol) - k->output_bytes;
-        bool *said = ARENA_ARRAY(&u->memory, bool, k->arrays.len + 1);
-        const pl_array *array;
+        bool *said = ARENA_ARRAY(u->memory, bool, k->arrays.len + 1);
+        const remark_array *array;
         while (bytes > 0 && (array = next_array(k, bytes, said))) {
             warn_of_array(u, array);
             said[array - k->arrays.at] = true;
