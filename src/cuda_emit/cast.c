@@ -9,8 +9,7 @@ static bool is_builtin(dtype t)
 
 cu_text cu_written(cu *cx, dtype to, cu_text t)
 {
-    cu_text cast = cu_text_of(cx, to, CU_UNARY, "(%s)%s", cu_scalar_name(cx, to),
-                              cu_paren(cx, t, CU_UNARY));
+    cu_text cast = cu_text_of(cx, to, CU_UNARY, "(%s)%s", cu_scalar_name(cx, to), cu_paren(cx, t, CU_UNARY));
     bool widens = dt_is_int(t.ctype) && dt_bits(to) > dt_bits(t.ctype);
     bool fits = widens || ((t.most || t.literal) && t.most <= dt_max_bits(to));
     cast.nonneg = t.nonneg && !t.dirty && fits && to != DT_U64;

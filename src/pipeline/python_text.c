@@ -37,8 +37,8 @@ typedef struct writer {
 static void write_at(writer *w, const ir_expr *e, prec least);
 
 static const spelling spellings[IR_OP__COUNT] = {
-#define IR_OP(op, mnemonic, n, properties, c, c_prec, python, python_prec, doc) \
-    {python, PREC_##python_prec, !((properties) & IR_COMPARE)},
+#define IR_OP(op, mnemonic, n, properties, c, c_prec, python, python_prec, doc)                                        \
+    {python, PREC_##python_prec, !((properties)&IR_COMPARE)},
 #include "ir/ir_ops.def"
 #undef IR_OP
 };

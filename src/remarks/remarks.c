@@ -28,8 +28,8 @@ static bool is_there(remark_spot spot)
 
 static void warn_of_message(const remark_unit *u, const remark_facts *k)
 {
-    diag *d =
-        diag_report(u->diags, HDS0805, k->message.span, k->is_assertion ? "assertion" : "output", remark_kernel_title(k));
+    diag *d = diag_report(u->diags, HDS0805, k->message.span, k->is_assertion ? "assertion" : "output",
+                          remark_kernel_title(k));
     diag_label(d, k->wgmma.span, "the first of them");
     diag_help(d,
               "it becomes a call, across which the tensor cores cannot keep accumulators; use it while searching for "
@@ -204,7 +204,8 @@ static void label_places(const remark_unit *u, const remark_facts *k, diag *d, c
     }
 }
 
-static void say_serialised(const remark_unit *u, const remark_facts_list *facts, const tool_log *log, const tool_log_record *r)
+static void say_serialised(const remark_unit *u, const remark_facts_list *facts, const tool_log *log,
+                           const tool_log_record *r)
 {
     const remark_facts *k = kernel_of(facts, r->function);
     // A failed assertion is a function of its own, which belongs to no kernel.
@@ -237,7 +238,8 @@ static bool is_first(const tool_log *log, const tool_log_record *r)
 }
 
 // A wait or a fence in a kernel whose instructions are not serialised for it: the first of each, with others as labels.
-static void say_added(const remark_unit *u, const remark_facts_list *facts, const tool_log *log, const tool_log_record *r)
+static void say_added(const remark_unit *u, const remark_facts_list *facts, const tool_log *log,
+                      const tool_log_record *r)
 {
     if (!r->function || is_serialised(log, r->function) || !is_first(log, r))
         return;
@@ -262,8 +264,8 @@ static void say_too_few_registers(const remark_unit *u, const remark_facts_list 
     remark_spot spot = spot_of(u, k, r);
     long has = number_behind(r->text, "registers ("), needs = number_behind(r->text, "target of ");
     src_span kernel = k ? k->info->func->span : spot.span;
-    diag *d =
-        diag_report(u->diags, HDS0804, span_or(spot.span, kernel), k ? remark_kernel_title(k) : r->function, needs, has);
+    diag *d = diag_report(u->diags, HDS0804, span_or(spot.span, kernel), k ? remark_kernel_title(k) : r->function,
+                          needs, has);
     if (k && k->info->max_threads)
         diag_help(
             d,
@@ -337,7 +339,7 @@ static void warn_of_array(const remark_unit *u, const remark_array *array)
 {
     diag *d = diag_report(u->diags, HDS0806, array->access.span, array->var->name, (long long)array->bytes);
     diag_under(d, array->index == REMARK_INDEX_OF_LOOP ? "an index of a loop that is not unrolled"
-                                                   : "an index that is known at run time only");
+                                                       : "an index that is known at run time only");
     diag_help(d, "registers have no numbers at run time: unroll the loop (static_range), or keep the values in shared "
                  "memory");
     ir_note_sites(u->module, d, array->access.origin);
