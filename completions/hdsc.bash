@@ -46,7 +46,7 @@ _hdsc() {
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --arch= --device= --expect= --rtol= --atol= --profile --profile=json -v
                     --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
-                    --print-ir --print-bytecode --diagnostics= --color= -W --stdlib= --nvrtc= --help" -- "$word"))
+                    --print-ir --print-bytecode --verify-ir --diagnostics= --color= -W --stdlib= --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             elif [[ $word == *@* || $word == *out:* ]]; then
@@ -55,14 +55,14 @@ _hdsc() {
             fi ;;
         test)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --junit= -D -I -W --arch= --stdlib=
+                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --verify-ir --junit= -D -I -W --arch= --stdlib=
                     --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
         prove)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--against= --entry= --arg= --outputs= --seeds= --seed= --budget= --level= -D -I -W --arch= --stdlib=
+                COMPREPLY=($(compgen -W "--against= --entry= --arg= --outputs= --seeds= --seed= --budget= --level= --verify-ir -D -I -W --arch= --stdlib=
                     --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return

@@ -55,18 +55,18 @@ case ${words[2]} in
         '--schedule=[order of warps and blocks]:N:' '-j[threads]:N:' '--budget=[most warp instructions]:N:' '--gpu-timeout=[most seconds of a kernel]:N:' \
         '--trap-nan[where NaN comes from]' '--no-races[no data races]' '--no-checks[no checks]' \
         '--trace=[print what a thread does]:block=B thread=T:' '*--break=[print variables at a line]:FILE\:LINE:' \
-        '*--print=[these variables]:names:' '--level=[IR that is run]:level:_hdsc_list passes hir low' \
+        '*--print=[these variables]:names:' '--level=[IR that is run]:level:_hdsc_list passes hir low' '--verify-ir[check the IR after each pass]' \
         '--print-ir[print the IR]' '--print-bytecode[print the bytecode]' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
     test) _arguments '*-k[tests whose name contains this]:text:' '-j[this many at a time]:N:' '-x[stop at a failure]' \
         '--list[list the tests]' '--device=[where kernels run]:device:(sim cuda)' '--seed=[order of warps and blocks]:N:' '--trap-nan[where NaN comes from]' '--budget=[most warp instructions]:N:' \
         '--gpu-timeout=[most seconds of a kernel]:N:' \
-        '--level=[IR that is run]:level:_hdsc_list passes hir low' '--junit=[JUnit XML]:file:_files' '-v[a line for each]' \
+        '--level=[IR that is run]:level:_hdsc_list passes hir low' '--verify-ir[check the IR after each pass]' '--junit=[JUnit XML]:file:_files' '-v[a line for each]' \
         '*-D[set a constant]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
     prove) _arguments '--against=[what says what is right]:file:_files -g "*.hds"' '--entry=[entry of the file]:name:' \
         '*--arg=[value of a parameter]:NAME=VALUE:' '--outputs=[tensors to compare]:names:' \
         '--seeds=[sets of random inputs]:N:' '--seed=[the first of them]:N:' '--budget=[most warp instructions]:N:' \
-        '--level=[IR that is run]:level:_hdsc_list passes hir low' '*-D[set a constant or size]:NAME=VALUE:' \
+        '--level=[IR that is run]:level:_hdsc_list passes hir low' '--verify-ir[check the IR after each pass]' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
     cache) _arguments '2:what to do:(ls why verify gc clear where)' '--cache-dir=[folder of the cache]:folder:_files -/' \
         '--json[ls as JSON]' '--limit=[size for gc]:size:' '--remove[remove what is damaged]' '*:file:_files -g "*.hds"' ;;

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "driver/cmd.h"
 #include "driver/depfile.h"
+#include "driver/options.h"
 #include "ir/pass.h"
 #include "tensor/spec.h"
 
@@ -30,7 +31,7 @@ static const struct argp_option table[] = {
     {"entry", CMD_KEY_ENTRY, "NAME", 0,
      "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: the whole file)", 1},
     {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
-    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
+    CMD_IMPORT_OPTION(1),
 
     {NULL, 0, NULL, 0, "Builds:", 2},
     {"jobs", 'j', "N", 0, "compile N inputs at a time (default: one for each core)", 2},
@@ -56,20 +57,20 @@ static const struct argp_option table[] = {
     {"time-trace", CMD_KEY_TIME_TRACE, "FILE", 0, "the same as a trace for chrome://tracing or Perfetto", 4},
 
     {NULL, 0, NULL, 0, "The CUDA compiler:", 5},
-    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 5},
+    CMD_NVRTC_OPTION("", 5),
     {"nvrtc-option", CMD_KEY_NVRTC_OPTION, "OPTION", 0, "pass OPTION on to NVRTC; repeatable", 5},
     {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "ask NVRTC again for what it made before, and keep nothing ('hdsc help cache')", 5},
-    {"cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "keep what NVRTC makes in DIR (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", 5},
+    CMD_CACHE_OPTION(5),
     {"no-line", CMD_KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 5},
 
     {NULL, 0, NULL, 0, "For work on the compiler:", 6},
     {"dump", CMD_KEY_DUMP, "STAGE", 0,
      "print tokens, ast, hir, cu, the IR after a pass, or all; then only -o writes output", 6},
     {"passes", CMD_KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 6},
-    {"verify-ir", CMD_KEY_VERIFY, NULL, 0, "check the IR after each pass", 6},
-    {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 6},
-    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 6},
-    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 6},
+    CMD_VERIFY_OPTION(6),
+    CMD_STEP_BUDGET_OPTION(6),
+    CMD_STDLIB_OPTION(6),
+    CMD_MEMORY_LIMIT_OPTION(6),
     {"list", CMD_KEY_LIST, "WHAT", OPTION_HIDDEN, NULL, 6},
     {0},
 };

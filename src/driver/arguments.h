@@ -19,15 +19,10 @@ enum {
     CMD_KEY_EMIT = 1000, CMD_KEY_ARCH, CMD_KEY_ENTRY, CMD_KEY_DUMP, CMD_KEY_PASSES, CMD_KEY_VERIFY, CMD_KEY_DIAGNOSTICS,
     CMD_KEY_COLOR, CMD_KEY_ERROR_LIMIT, CMD_KEY_RESOURCE_USAGE, CMD_KEY_TIME_REPORT, CMD_KEY_TIME_TRACE, CMD_KEY_NVRTC,
     CMD_KEY_NVRTC_OPTION, CMD_KEY_LINEINFO, CMD_KEY_NO_LINE, CMD_KEY_STEP_BUDGET, CMD_KEY_STDLIB, CMD_KEY_MEMORY_LIMIT,
-    CMD_KEY_LIST, CMD_KEY_NO_CACHE, CMD_KEY_CACHE_DIR, CMD_KEY_PREFIX, CMD_KEY_CC, CMD_KEY_MANIFEST, CMD_KEY_OWN = 2000
+    CMD_KEY_LIST, CMD_KEY_NO_CACHE, CMD_KEY_CACHE_DIR, CMD_KEY_PREFIX, CMD_KEY_CC, CMD_KEY_MANIFEST,
+    CMD_KEY_SEED, CMD_KEY_BUDGET, CMD_KEY_TRAP_NAN, CMD_KEY_LEVEL, CMD_KEY_GPU_TIMEOUT, CMD_KEY_METHOD, CMD_KEY_SAMPLES,
+    CMD_KEY_MIN_TIME, CMD_KEY_WARM_UP, CMD_KEY_GRAPH, CMD_KEY_OWN = 2000
 };
-
-// Rows of an argp table that every command has which compiles: how messages come. [group]: of the help text.
-#define CMD_MESSAGE_OPTIONS(group)                                                                                     \
-    {NULL, 0, NULL, 0, "Messages:", group},                                                                            \
-    {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", group},      \
-    {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", group},                                               \
-    {NULL, 'W', "GROUP", 0, "show warnings of GROUP; -Wno-GROUP hides them; -Werror makes all of them errors", group}
 
 // What the options that begin with -M ask for, as those of C compilers do.
 typedef struct cmd_depfile {

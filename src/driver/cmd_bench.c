@@ -6,31 +6,28 @@
 
 #include "base/file.h"
 #include "driver/bench.h"
+#include "driver/options.h"
 #include "pipeline/files.h"
 
 enum {
-    KEY_SEED = CMD_KEY_OWN, KEY_METHOD, KEY_MIN_TIME, KEY_WARM_UP, KEY_SAMPLES, KEY_GRAPH, KEY_BYTES, KEY_FLOPS, KEY_PEAK,
-    KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW, KEY_GPU_TIMEOUT
+    KEY_BYTES = CMD_KEY_OWN, KEY_FLOPS, KEY_PEAK, KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW
 };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
     {"entry", CMD_KEY_ENTRY, "NAME", 0, "this kernel, operator, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
-    {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1},
-    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
-    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: the GPU's own)", 1},
-    {"seed", KEY_SEED, "N", 0, "of random inputs (default: 0)", 1},
+    CMD_DEFINE_OPTION("a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1),
+    CMD_IMPORT_OPTION(1),
+    CMD_ARCH_OPTION("the GPU's own", 1),
+    CMD_SEED_OPTION("of random inputs (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
-    {"method", KEY_METHOD, "NAME", 0,
+    CMD_METHOD_OPTION(
      "rotate: launches in a row over so many copies of the tensors that no cache holds them (the default); flush: one at a "
      "time, each behind a write of twice the L2 cache",
-     2},
-    {"graph", KEY_GRAPH, NULL, 0, "launch in CUDA graphs: for kernels that are shorter than their launch", 2},
-    {"samples", KEY_SAMPLES, "N", 0, "take at least N samples of each row (default: 25)", 2},
-    {"min-time", KEY_MIN_TIME, "SECONDS", 0, "and measure each row for so long (default: 0.3)", 2},
-    {"warm-up", KEY_WARM_UP, "SECONDS", 0, "run it for so long before (default: 0.1)", 2},
-    {"gpu-timeout", KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that a sample may take on the GPU (default: 60)", 2},
+     2),
+    CMD_GRAPH_OPTION(": for kernels that are shorter than their launch", 2),
+    CMD_MEASURE_OPTIONS("row", "each row", "it", 2),
 
     {NULL, 0, NULL, 0, "What it is held against:", 3},
     {"bytes", KEY_BYTES, "EXPR", 0,
@@ -45,8 +42,8 @@ static const struct argp_option table[] = {
     {"fail-below", KEY_FAIL_BELOW, "RATIO", 0, "with --compare: exit code 1 if a row is slower than RATIO times before", 4},
 
     CMD_MESSAGE_OPTIONS(5),
-    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 5},
-    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 5},
+    CMD_NVRTC_OPTION("", 5),
+    CMD_MEMORY_LIMIT_OPTION(5),
     {0},
 };
 
@@ -104,16 +101,9 @@ static void set_peak(struct argp_state *state, const char *name)
 
 static error_t take_own(int key, char *arg, struct argp_state *state)
 {
-    static const char *const methods[] = {"rotate", "flush", NULL}, *const yardsticks[] = {"none", "copy", NULL};
+    static const char *const yardsticks[] = {"none", "copy", NULL};
     bench_request *q = state->input;
     switch (key) {
-    case KEY_SEED: q->run.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
-    case KEY_METHOD: q->measure.method = (ms_method)cmd_choose(state, "--method", arg, methods); break;
-    case KEY_MIN_TIME: q->measure.min_seconds = cmd_amount(state, "--min-time", arg); break;
-    case KEY_WARM_UP: q->measure.warm_up_seconds = cmd_amount(state, "--warm-up", arg); break;
-    case KEY_SAMPLES: q->measure.samples = cmd_count(state, "--samples", arg, 1); break;
-    case KEY_GPU_TIMEOUT: q->measure.gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
-    case KEY_GRAPH: q->measure.graph = true; break;
     case KEY_BYTES: q->measure.bytes = arg; break;
     case KEY_FLOPS: q->measure.flops = arg; break;
     case KEY_PEAK: set_peak(state, arg); break;
@@ -128,9 +118,10 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case CMD_KEY_ARCH:
         q->run.has_arch = true;
         return ARGP_ERR_UNKNOWN;
+    case CMD_KEY_SEED: return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->run.seed});
     case ARGP_KEY_ARG: take_argument(state, arg); break;
     case ARGP_KEY_END: check_arguments(state); break;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return cmd_take_measuring(key, arg, state, &q->measure);
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "driver/cmd.h"
+#include "driver/options.h"
 #include "pipeline/evaluate.h"
 
 enum { KEY_JSON = CMD_KEY_OWN, KEY_MARKDOWN, KEY_FOLDER };

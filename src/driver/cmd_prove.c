@@ -5,17 +5,18 @@
 
 #include "base/file.h"
 #include "driver/cmd.h"
+#include "driver/options.h"
 #include "pipeline/unit.h"
 #include "prove/prove.h"
 
-enum { KEY_AGAINST = CMD_KEY_OWN, KEY_SEEDS, KEY_SEED, KEY_VALUE, KEY_OUTPUTS, KEY_LEVEL, KEY_BUDGET };
+enum { KEY_AGAINST = CMD_KEY_OWN, KEY_SEEDS, KEY_VALUE, KEY_OUTPUTS };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is compared:", 1},
     {"against", KEY_AGAINST, "FILE:ENTRY", 0,
      "the kernel or host function that says what is right; ':ENTRY' is one of the same file", 1},
     {"entry", CMD_KEY_ENTRY, "NAME", 0, "the kernel to prove, as in 'relu' or 'relu[f16, 1024]'; the same as behind the colon", 1},
-    {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter, of the one or both that have it", 1},
+    CMD_DEFINE_OPTION("a module constant or a type parameter, of the one or both that have it", 1),
     {"arg", KEY_VALUE, "NAME=VALUE", 0,
      "value of a scalar or of a size that is left open, or the range of a tensor's elements, as in x=0.1..2; "
      "repeatable (default: random)",
@@ -24,13 +25,12 @@ static const struct argp_option table[] = {
 
     {NULL, 0, NULL, 0, "How:", 2},
     {"seeds", KEY_SEEDS, "N", 0, "with N sets of random inputs (default: 3)", 2},
-    {"seed", KEY_SEED, "N", 0, "begin with set N (default: 1)", 2},
-    {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", 2},
-    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: sm_80)", 2},
-    {"level", KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before, low: after all of them", 2},
-    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 2},
-    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 2},
-    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 2},
+    CMD_SEED_OPTION("begin with set N (default: 1)", 2),
+    CMD_BUDGET_OPTION(2),
+    CMD_ARCH_OPTION("sm_80", 2),
+    CMD_LEVEL_OPTION(2),
+    CMD_IMPORT_OPTION(2),
+    CMD_COMPILER_OPTIONS(2),
 
     CMD_MESSAGE_OPTIONS(3),
     {0},
@@ -74,13 +74,6 @@ static void add_outputs(request *r, const char *list)
     }
 }
 
-static void set_level(struct argp_state *state, request *r, const char *name)
-{
-    if (!pl_level_find(name))
-        argp_error(state, "unknown level '%s'; expected hir, low or a pass", name);
-    r->options.level = name;
-}
-
 static void check(struct argp_state *state, request *r)
 {
     if (r->shared.inputs.len != 1)
@@ -97,16 +90,14 @@ static void check(struct argp_state *state, request *r)
 static error_t take_own(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
+    const cmd_running to = {.seed = &r->options.seed, .budget = &r->options.budget, .level = &r->options.level};
     switch (key) {
     case KEY_AGAINST: r->options.against = arg; break;
     case KEY_VALUE: add_value(state, r, arg); break;
     case KEY_OUTPUTS: add_outputs(r, arg); break;
     case KEY_SEEDS: r->options.seeds = cmd_count(state, "--seeds", arg, 1); break;
-    case KEY_SEED: r->options.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
-    case KEY_BUDGET: r->options.budget = cmd_number(state, "--budget", arg, 1); break;
-    case KEY_LEVEL: set_level(state, r, arg); break;
     case ARGP_KEY_END: check(state, r); break;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return cmd_take_running(key, arg, state, &to);
     }
     return 0;
 }

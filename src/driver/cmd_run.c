@@ -6,22 +6,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver/options.h"
 #include "driver/run.h"
 #include "tensor/npy.h"
 #include "sim/profile.h"
 
 enum {
-    KEY_SEED = CMD_KEY_OWN, KEY_SCHEDULE, KEY_PROFILE, KEY_TRAP_NAN, KEY_NO_CHECKS, KEY_NO_RACES, KEY_BUDGET, KEY_LEVEL,
-    KEY_GPU_TIMEOUT,
-    KEY_TRACE, KEY_BREAK, KEY_PRINT, KEY_DEVICE, KEY_EXPECT, KEY_ATOL, KEY_RTOL, KEY_PRINT_IR, KEY_PRINT_BYTECODE
+    KEY_SCHEDULE = CMD_KEY_OWN, KEY_PROFILE, KEY_NO_CHECKS, KEY_NO_RACES, KEY_TRACE, KEY_BREAK, KEY_PRINT, KEY_DEVICE,
+    KEY_EXPECT, KEY_ATOL, KEY_RTOL, KEY_PRINT_IR, KEY_PRINT_BYTECODE
 };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What runs:", 1},
     {"entry", CMD_KEY_ENTRY, "NAME", 0, "this kernel, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
-    {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1},
-    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
-    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: sm_80, on a GPU its own)", 1},
+    CMD_DEFINE_OPTION("a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1),
+    CMD_IMPORT_OPTION(1),
+    CMD_ARCH_OPTION("sm_80, on a GPU its own", 1),
     {"device", KEY_DEVICE, "NAME", 0, "sim: the simulator (the default); cuda: the GPU of this machine", 1},
 
     {NULL, 0, NULL, 0, "What comes out:", 2},
@@ -33,12 +33,12 @@ static const struct argp_option table[] = {
     {"verbose", 'v', NULL, 0, "a line about what ran and how fast", 2},
 
     {NULL, 0, NULL, 0, "How it runs:", 3},
-    {"seed", KEY_SEED, "N", 0, "of random inputs (default: 0)", 3},
+    CMD_SEED_OPTION("of random inputs (default: 0)", 3),
     {"schedule", KEY_SCHEDULE, "N", 0, "the order in which warps and blocks take turns (default: 0, one after the other)", 3},
     {NULL, 'j', "N", 0, "threads for blocks that do not talk to each other (default: one for each core)", 3},
-    {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", 3},
-    {"gpu-timeout", KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that a kernel may take on the GPU (default: 60)", 3},
-    {"trap-nan", KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity comes from", 3},
+    CMD_BUDGET_OPTION(3),
+    CMD_GPU_TIMEOUT_OPTION("a kernel", 3),
+    CMD_TRAP_NAN_OPTION(3),
     {"no-races", KEY_NO_RACES, NULL, 0, "do not look for data races", 3},
     {"no-checks", KEY_NO_CHECKS, NULL, 0, "no checks at all: the fastest", 3},
 
@@ -51,15 +51,11 @@ static const struct argp_option table[] = {
     CMD_MESSAGE_OPTIONS(5),
 
     {NULL, 0, NULL, 0, "For work on the compiler:", 6},
-    {"level", KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before any, low: after all", 6},
+    CMD_LEVEL_OPTION(6),
     {"print-ir", KEY_PRINT_IR, NULL, 0, "print that IR and run nothing", 6},
     {"print-bytecode", KEY_PRINT_BYTECODE, NULL, 0, "print what the simulator makes of it and run nothing", 6},
-    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 6},
-    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use with --device=cuda, or the folder it is in", 6},
-    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "with --device=cuda: ask NVRTC again for what it made before, and keep nothing", 6},
-    {"cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "keep what NVRTC makes in DIR (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", 6},
-    {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 6},
-    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 6},
+    CMD_COMPILER_OPTIONS(6),
+    CMD_DEVICE_COMPILER_OPTIONS(6),
     {0},
 };
 
@@ -168,14 +164,6 @@ static void take_thread(struct argp_state *state, const char *first)
         q->trace = text;
 }
 
-static void set_level(struct argp_state *state, const char *name)
-{
-    run_request *q = state->input;
-    if (!pl_level_find(name))
-        argp_error(state, "unknown pass '%s'; expected hir, low or a pass, such as lower-guards", name);
-    q->level = name;
-}
-
 size_t cmd_run_name_length(const char *word)
 {
     size_t len = strcspn(word, "=");
@@ -206,19 +194,15 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
 {
     static const char *const devices[] = {"sim", "cuda", NULL}, *const formats[] = {"text", "json", NULL};
     run_request *q = state->input;
+    const cmd_running to = {&q->seed, &q->budget, &q->gpu_seconds, &q->trap_nan, &q->level};
     switch (key) {
     case 'j': q->workers = cmd_count(state, "-j", arg, 1); break;
-    case KEY_SEED: q->seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
     case KEY_SCHEDULE: q->schedule = (uint64_t)cmd_number(state, "--schedule", arg, 0); break;
     case KEY_PROFILE:
         q->profile = arg && cmd_choose(state, "--profile", arg, formats) ? RUN_PROFILE_JSON : RUN_PROFILE_TEXT;
         break;
-    case KEY_TRAP_NAN: q->trap_nan = true; break;
     case KEY_NO_CHECKS: q->no_checks = true; break;
     case KEY_NO_RACES: q->no_races = true; break;
-    case KEY_GPU_TIMEOUT: q->gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
-    case KEY_BUDGET: q->budget = cmd_number(state, "--budget", arg, 1); break;
-    case KEY_LEVEL: set_level(state, arg); break;
     case KEY_TRACE:
         q->traces = true;
         take_thread(state, arg);
@@ -250,7 +234,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
         if (q->watched.len && !q->breaks.len)
             argp_error(state, "--print chooses what --break shows, and there is no --break");
         break;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return cmd_take_running(key, arg, state, &to);
     }
     return 0;
 }

@@ -8,12 +8,13 @@
 #include "driver/cmd.h"
 #include "driver/devices.h"
 #include "driver/interrupt.h"
+#include "driver/options.h"
 #include "pipeline/files.h"
 #include "pipeline/job.h"
 #include "pipeline/unit.h"
 #include "testing/testing.h"
 
-enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_SEED, KEY_TRAP_NAN, KEY_BUDGET, KEY_GPU_TIMEOUT, KEY_LIST_TESTS, KEY_LEVEL };
+enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_LIST_TESTS };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Which tests:", 1},
@@ -24,20 +25,16 @@ static const struct argp_option table[] = {
     {NULL, 'j', "N", 0, "several at a time (default: one for each core)", 2},
     {NULL, 'x', NULL, 0, "stop after the first that fails", 2},
     {"device", KEY_DEVICE, "NAME", 0, "where kernels run: sim, the simulator (the default), or cuda, the GPU of this machine", 2},
-    {"seed", KEY_SEED, "N", 0, "the order in which warps and blocks take turns (default: 0, one after the other)", 2},
-    {"budget", KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", 2},
-    {"gpu-timeout", KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that a kernel may take on the GPU (default: 60)", 2},
-    {"trap-nan", KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity comes from", 2},
-    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: sm_80); a test may ask for a newer one", 2},
-    {"level", KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before, low: after all of them", 2},
-    {NULL, 'D', "NAME=VALUE", 0, "set a module constant", 2},
-    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 2},
-    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 2},
-    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use with --device=cuda, or the folder it is in", 2},
-    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "with --device=cuda: ask NVRTC again for what it made before, and keep nothing", 2},
-    {"cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "keep what NVRTC makes in DIR (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", 2},
-    {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", 2},
-    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 2},
+    CMD_SEED_OPTION("the order in which warps and blocks take turns (default: 0, one after the other)", 2),
+    CMD_BUDGET_OPTION(2),
+    CMD_GPU_TIMEOUT_OPTION("a kernel", 2),
+    CMD_TRAP_NAN_OPTION(2),
+    CMD_ARCH_OPTION("sm_80; a test may ask for a newer one", 2),
+    CMD_LEVEL_OPTION(2),
+    CMD_DEFINE_OPTION("a module constant", 2),
+    CMD_IMPORT_OPTION(2),
+    CMD_COMPILER_OPTIONS(2),
+    CMD_DEVICE_COMPILER_OPTIONS(2),
 
     {NULL, 0, NULL, 0, "Results:", 3},
     {NULL, 'v', NULL, 0, "a line for each test, and what tests print", 3},
@@ -88,29 +85,19 @@ static void set_device(struct argp_state *state, request *r, const char *name)
     argp_error(state, "there is no device '%s'", name);
 }
 
-static void set_level(struct argp_state *state, request *r, const char *name)
-{
-    if (!pl_level_find(name))
-        argp_error(state, "unknown level '%s'; expected hir, low or a pass", name);
-    r->options.level = name;
-}
-
 static error_t take_own(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
+    test_options *o = &r->options;
+    const cmd_running to = {&o->seed, &o->budget, &r->gpu_seconds, &o->trap_nan, &o->level};
     switch (key) {
     case 'k': VEC_PUSH(&r->shared.memory, &r->filters, arg); break;
     case 'j': r->options.jobs = cmd_count(state, "-j", arg, 1); break;
     case 'x': r->options.stop_at_failure = true; break;
     case KEY_DEVICE: set_device(state, r, arg); break;
     case KEY_JUNIT: r->junit = arg; break;
-    case KEY_BUDGET: r->options.budget = cmd_number(state, "--budget", arg, 1); break;
-    case KEY_GPU_TIMEOUT: r->gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
-    case KEY_TRAP_NAN: r->options.trap_nan = true; break;
-    case KEY_SEED: r->options.seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
     case KEY_LIST_TESTS: r->list = true; break;
-    case KEY_LEVEL: set_level(state, r, arg); break;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return cmd_take_running(key, arg, state, &to);
     }
     return 0;
 }

@@ -5,13 +5,13 @@
 // own and measured against each other. What is found goes to the table as soon as it is there.
 #include <string.h>
 
+#include "driver/options.h"
 #include "driver/tune.h"
 #include "driver/workers.h"
 #include "pipeline/files.h"
 
 enum {
-    KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK, KEY_SEED, KEY_METHOD, KEY_MIN_TIME, KEY_WARM_UP,
-    KEY_SAMPLES, KEY_GRAPH, KEY_GPU_TIMEOUT
+    KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK
 };
 
 static const struct argp_option table[] = {
@@ -21,20 +21,18 @@ static const struct argp_option table[] = {
     {"candidates", KEY_CANDIDATES, "N", 0, "with --space=1: so many (default: 6)", 1},
     {"shapes", KEY_SHAPES, "FILE", 0, "take sizes from FILE: NAME=VALUE words, a set of them a line", 1},
     {"again", KEY_AGAIN, NULL, 0, "measure also what the table has already", 1},
-    {NULL, 'D', "NAME=VALUE", 0, "set a module constant of the file", 1},
-    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
-    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: the GPU's own)", 1},
-    {"seed", KEY_SEED, "N", 0, "of random inputs and of the order of measuring (default: 0)", 1},
+    CMD_DEFINE_OPTION("a module constant of the file", 1),
+    CMD_IMPORT_OPTION(1),
+    CMD_ARCH_OPTION("the GPU's own", 1),
+    CMD_SEED_OPTION("of random inputs and of the order of measuring (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
-    {"method", KEY_METHOD, "NAME", 0,
+    CMD_METHOD_OPTION(
      "flush: a launch at a time, each behind a write of twice the L2 cache (the default); rotate: launches in a row over so many "
-     "copies of the tensors that no cache holds them", 2},
-    {"graph", KEY_GRAPH, NULL, 0, "launch in CUDA graphs, with --method=rotate", 2},
-    {"samples", KEY_SAMPLES, "N", 0, "take at least N samples of each candidate (default: 25)", 2},
-    {"min-time", KEY_MIN_TIME, "SECONDS", 0, "and measure each set of sizes for so long (default: 0.3)", 2},
-    {"warm-up", KEY_WARM_UP, "SECONDS", 0, "run its candidates for so long before (default: 0.1)", 2},
-    {"gpu-timeout", KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that a sample may take on the GPU (default: 60)", 2},
+     "copies of the tensors that no cache holds them",
+     2),
+    CMD_GRAPH_OPTION(", with --method=rotate", 2),
+    CMD_MEASURE_OPTIONS("candidate", "each set of sizes", "its candidates", 2),
     {"jobs", 'j', "N", 0, "compile N candidates at a time (default: one for each core but one)", 2},
 
     {NULL, 0, NULL, 0, "Results:", 3},
@@ -43,8 +41,8 @@ static const struct argp_option table[] = {
     {"verbose", 'v', NULL, 0, "show each candidate", 3},
 
     CMD_MESSAGE_OPTIONS(4),
-    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use, or the folder it is in", 4},
-    {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 4},
+    CMD_NVRTC_OPTION("", 4),
+    CMD_MEMORY_LIMIT_OPTION(4),
     {0},
 };
 
@@ -125,7 +123,7 @@ static void check_arguments(struct argp_state *state)
 
 static error_t take_own(int key, char *arg, struct argp_state *state)
 {
-    static const char *const methods[] = {"rotate", "flush", NULL}, *const spaces[] = {"0", "1", "2", NULL};
+    static const char *const spaces[] = {"0", "1", "2", NULL};
     tune_request *q = state->input;
     switch (key) {
     case KEY_SPACE: q->space = cmd_choose(state, "--space", arg, spaces); break;
@@ -133,19 +131,13 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_SHAPES: q->shapes = arg; break;
     case KEY_AGAIN: q->again = true; break;
     case KEY_CHECK: q->check = arg; break;
-    case KEY_SEED: q->seed = (uint64_t)cmd_number(state, "--seed", arg, 0); break;
-    case KEY_METHOD: q->measure.method = (ms_method)cmd_choose(state, "--method", arg, methods); break;
-    case KEY_MIN_TIME: q->measure.min_seconds = cmd_amount(state, "--min-time", arg); break;
-    case KEY_WARM_UP: q->measure.warm_up_seconds = cmd_amount(state, "--warm-up", arg); break;
-    case KEY_SAMPLES: q->measure.samples = cmd_count(state, "--samples", arg, 1); break;
-    case KEY_GPU_TIMEOUT: q->measure.gpu_seconds = cmd_number(state, "--gpu-timeout", arg, 1); break;
-    case KEY_GRAPH: q->measure.graph = true; break;
     case CMD_KEY_ARCH:
         q->has_arch = true;
         return ARGP_ERR_UNKNOWN;
+    case CMD_KEY_SEED: return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->seed});
     case ARGP_KEY_ARG: take_argument(state, arg); break;
     case ARGP_KEY_END: check_arguments(state); break;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return cmd_take_measuring(key, arg, state, &q->measure);
     }
     return 0;
 }
