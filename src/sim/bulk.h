@@ -1,10 +1,7 @@
 // What the copy engine and wgmma have to do with shared memory: tiles that they may still read, and writes that they may
 // not see yet.
 //
-// Both read shared memory through the async proxy. What threads wrote there (through the generic proxy) they see
-// behind a fence.proxy.async that stands between the write and the copy: one by the thread that wrote, or one by the
-// thread that copies, behind the barrier through which it knows of the write (PTX ISA 8, "proxies", and the CUDA C++
-// Programming Guide on asynchronous copies). Which of several threads wrote last is kept for each word of 4 bytes.
+// Both use shared memory through the async proxy: see proxy.h.
 #pragma once
 
 #include "sim/machine.h"
@@ -23,9 +20,10 @@ void sim_bulk_lend_pieces(sim_block *b, uint32_t site, const uint32_t *pieces, i
 void sim_bulk_take_back_pieces(sim_block *b, const uint32_t *pieces, int count);
 // The lanes execute fence.proxy.async.
 void sim_bulk_fence(sim_warp *w, uint32_t lanes);
-// All threads of the block have met.
-void sim_bulk_barrier(sim_block *b);
 // The engine itself wrote these bytes of the block.
 void sim_bulk_written(sim_block *b, uint64_t address, int bytes);
 // It is about to read them for the lane: HDS0625 unless it sees what was written. [reader]: "the copy engine", "wgmma".
 void sim_bulk_check_fences(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, const char *reader);
+// It is about to write them for the lane, in whatever block: HDS0655 if somebody may still be reading them, HDS0656 if
+// it does not see what was written.
+void sim_bulk_check_refill(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes);

@@ -59,3 +59,6 @@ static inline void sim_select_poison(sim_warp *w, const sim_op *op, uint32_t i, 
     if (from_b | from_c | cond)
         w->why[op->dst + i] = cond ? w->why[op->a] : from_b ? w->why[op->b + i] : w->why[op->c + i];
 }
+
+// uses.c: the operation is about to be executed; only where the warp has [uses].
+void sim_track_uses(sim_warp *w, const sim_op *op);

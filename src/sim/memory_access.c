@@ -458,6 +458,7 @@ void sim_look_bytes(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *a
 {
     sim_touch t;
     sim_touch_open(&t, w, NULL, site, mask, address, 16, 16, 0);
+    t.is_async = true;
     sim_count_access(w, site, mask, address, 16);
     while (sim_touch_next(&t)) {
         if (t.checks && t.target != SIM_IN_LOCAL)
@@ -477,6 +478,7 @@ void sim_enter_reads(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *
 {
     sim_touch t;
     sim_touch_open(&t, w, NULL, site, mask, address, 16, 16, 0);
+    t.is_async = true;
     while (sim_touch_next(&t)) {
         if (t.checks && t.races && t.target != SIM_IN_LOCAL)
             sim_shadow_enter(&t);

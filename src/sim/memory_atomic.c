@@ -127,6 +127,7 @@ void sim_async_start(sim_warp *w, sim_async_piece *p)
     if (p->present > 0) {
         spread(at, p->from);
         sim_touch_open(&t, w, NULL, p->site, (uint32_t)1 << p->lane, at, p->present, p->align, 0);
+        t.is_async = p->is_engine;
         if (sim_touch_next(&t)) {
             unwritten_of(&t, p->lane);
             p->started = t.target == SIM_IN_GLOBAL ? t.mine : 0;
@@ -164,6 +165,7 @@ static uint64_t fetch(sim_warp *w, const sim_async_piece *p, uint8_t *bytes)
         return 0;
     spread(at, p->from);
     sim_touch_open(&t, w, NULL, p->site, (uint32_t)1 << lane, at, p->present, 1, 0);
+    t.is_async = true;
     if (!sim_touch_next(&t))
         return 0;
     sim_bytes_get(bytes, sim_touch_at(&t, lane), p->present, p->present);

@@ -1,23 +1,8 @@
-// What the copy engine and wgmma may still read of shared memory, and what they do not see yet (bulk.h).
-//
-// Time is a number that fences and barriers of the block move on. A word of shared memory keeps when and by whom it was
-// written last; a thread keeps when it fenced, and up to when it knew the writes of others then.
+// Tiles of shared memory that the async proxy may still read (bulk.h).
 #include "sim/bulk.h"
 
 #include "sim/memory_priv.h"
-
-typedef struct stamp {
-    uint32_t time; // 0: nobody has written
-    uint32_t site;
-    int32_t thread;
-    uint32_t guest_time;          // of a thread of another block: in that block's time, and
-    const struct sim_bulk *guest; // what that is; NULL: a thread of the block itself
-    int64_t block;
-} stamp;
-
-typedef struct fence {
-    uint32_t own, others; // writes up to here are fenced: the thread's own, those of others
-} fence;
+#include "sim/proxy.h"
 
 typedef struct loan {
     uint32_t first, count; // pieces; none: it has ended
@@ -29,27 +14,26 @@ typedef struct lent {
 } lent;
 
 struct sim_bulk {
-    uint32_t time, barrier; // now; of the last barrier of the block
-    stamp *words;
-    uint64_t word_count;
-    fence *fences; // by thread
+    struct sim_proxy *proxy;
     VEC(loan) loans;   // of bytes that follow each other; those that have ended make room for others
     lent *pieces;
     uint64_t piece_count;
     size_t open;       // loans that have not ended
 };
 
-enum { WORD_SHIFT = 2, PIECE_SHIFT = 4 };
+enum { PIECE_SHIFT = 4 };
 
 void sim_bulk_start(sim_block *b)
 {
     struct sim_bulk *k = b->order->bulk = ARENA_NEW(b->arena, struct sim_bulk);
-    k->time = 1;
-    k->word_count = (uint64_t)(b->shared_bytes + 3) >> WORD_SHIFT;
-    k->words = ARENA_ARRAY(b->arena, stamp, k->word_count + 1);
-    k->fences = ARENA_ARRAY(b->arena, fence, sim_threads_of(b));
+    k->proxy = sim_proxy_new(b);
     k->piece_count = (uint64_t)(b->shared_bytes + 15) >> PIECE_SHIFT;
     k->pieces = ARENA_ARRAY(b->arena, lent, k->piece_count + 1);
+}
+
+struct sim_proxy *sim_bulk_proxy(const sim_block *b)
+{
+    return b->order->bulk ? b->order->bulk->proxy : NULL;
 }
 
 // ---- tiles that are read -------------------------------------------------------------------------------------------
@@ -131,69 +115,10 @@ static void check_loans(sim_touch *t, const struct sim_bulk *k, uint32_t lane)
     }
 }
 
-// ---- who wrote, and who fenced -------------------------------------------------------------------------------------
-
-void sim_bulk_note_write(sim_touch *t)
+// The lanes write to shared memory of a block whose tiles may be lent.
+void sim_bulk_check_loans(sim_touch *t)
 {
-    struct sim_bulk *k = t->owner->order->bulk;
-    const struct sim_bulk *mine = t->w->block->order->bulk;
-    bool is_guest = t->owner != t->w->block;
-    SIM_EACH(lane, t->lanes) {
-        if (k->open)
-            check_loans(t, k, lane);
-        if (t->w->clock->is_engine)
-            continue;  // it came through the async proxy itself
-        uint64_t last = (t->offset[lane] + (uint64_t)t->bytes - 1) >> WORD_SHIFT;
-        for (uint64_t i = t->offset[lane] >> WORD_SHIFT; i <= last && i < k->word_count; i++)
-            k->words[i] = (stamp){k->time, t->site, sim_thread(t->w, lane), is_guest ? mine->time : 0,
-                                  is_guest ? mine : NULL, t->w->block->index};
-    }
-}
-
-void sim_bulk_written(sim_block *b, uint64_t address, int bytes)
-{
-    struct sim_bulk *k = b->order->bulk;
-    uint64_t offset = address & SIM_SHARED_MASK, last = (offset + (uint64_t)bytes - 1) >> WORD_SHIFT;
-    for (uint64_t i = offset >> WORD_SHIFT; k && i <= last && i < k->word_count; i++)
-        k->words[i] = (stamp){0};
-}
-
-void sim_bulk_barrier(sim_block *b)
-{
-    if (b->order->bulk)
-        b->order->bulk->barrier = b->order->bulk->time++;
-}
-
-// What a thread has learned otherwise than by barriers of the block is taken to be everything.
-void sim_bulk_fence(sim_warp *w, uint32_t lanes)
-{
-    struct sim_bulk *k = w->block->order->bulk;
-    if (!k)
-        return;
-    SIM_EACH(lane, lanes)
-        k->fences[sim_thread(w, lane)] = (fence){k->time, w->block->order->is_plain ? k->barrier : k->time};
-    k->time++;
-}
-
-static bool is_fenced(const struct sim_bulk *k, const stamp *s, int thread)
-{
-    const fence *writer = s->guest ? &s->guest->fences[s->thread] : &k->fences[s->thread];
-    if (!s->time || (s->guest ? s->guest_time : s->time) <= writer->own || s->time <= k->fences[thread].others)
-        return true;
-    if (s->guest)
-        return false;
-    return s->thread / SIM_LANES == thread / SIM_LANES && s->time <= k->fences[thread].own;
-}
-
-void sim_bulk_check_fences(sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, const char *reader)
-{
-    const struct sim_bulk *k = w->block->order->bulk;
-    uint64_t offset = address & SIM_SHARED_MASK, last = (offset + (uint64_t)bytes - 1) >> WORD_SHIFT;
-    for (uint64_t i = offset >> WORD_SHIFT; k && i <= last && i < k->word_count; i++) {
-        const stamp *s = &k->words[i];
-        if (is_fenced(k, s, sim_thread(w, lane)))
-            continue;
-        sim_report_unfenced(w, site, lane, i << WORD_SHIFT, s->site, s->thread, s->block, reader);
-        return;
-    }
+    const struct sim_bulk *k = t->owner->order->bulk;
+    SIM_EACH(lane, k->open ? t->lanes : 0)
+        check_loans(t, k, lane);
 }

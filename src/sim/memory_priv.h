@@ -125,6 +125,7 @@ typedef struct sim_touch {
     uint32_t kind;             // SIM_NOTE_ bits
     sim_reach reach;
     bool checks;               // initialisation and races are looked at
+    bool is_async;             // through the async proxy
 
     uint32_t lanes;
     sim_target target;
@@ -207,6 +208,9 @@ void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site);
 // [reader] reads, for the lane, what [thread] of [block] wrote at [write_site] and did not fence.
 void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t offset, uint32_t write_site, int thread,
                          int64_t block, const char *reader);
+// [copy] by the lane overwrites in [home] what [thread] of [block] wrote, or read, at [other_site] and did not fence.
+void sim_report_refilled(sim_warp *copy, sim_block *home, uint32_t site, uint32_t lane, uint64_t offset,
+                         uint32_t other_site, int thread, int64_t block, bool wrote);
 void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why);
 // The access of the lane to a granule races with that of [other]. [value]: what a write writes, NULL: unknown.
 void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_party *other, const uint8_t *value);
@@ -291,6 +295,8 @@ struct sim_clock {
 // Shared memory is about to be accessed at offsets and widths whose lowest bit set in [low] is that of: smaller than the
 // granules, they become that small.
 void sim_order_refine(sim_block *b, uint64_t low);
+// A serial of its own, between what the block has done and what it does next.
+uint32_t sim_order_tick(sim_block *b);
 // Serials for a touch: fills in races, mine, known, own_begin, own_end.
 void sim_order_touch(sim_touch *t);
 // The party behind a cell that the touch met, whose serial is not ordered at a glance.
@@ -318,7 +324,6 @@ void sim_order_give(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, s
 // ---- the copy engine (memory_bulk.c; bulk.h has the rest) ------------------------------------------------------------
 
 void sim_bulk_start(sim_block *b);          // a block of a kernel that uses it begins
-void sim_bulk_note_write(sim_touch *t);     // lanes write to shared memory; only where the block has [bulk]
 
 // ---- what blocks know of each other (race_remote.c) ------------------------------------------------------------------
 //

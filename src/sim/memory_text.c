@@ -410,6 +410,31 @@ void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t off
     arena_reset(scratch_of(&t), mark);
 }
 
+void sim_report_refilled(sim_warp *copy, sim_block *home, uint32_t site, uint32_t lane, uint64_t offset,
+                         uint32_t other_site, int thread, int64_t block, bool wrote)
+{
+    sim_touch t = {.w = copy, .device = sim_device_of(copy), .site = site, .target = SIM_IN_SHARED, .owner = home};
+    sim_finding f;
+    if (!begin(&t, lane, wrote ? HDS0656 : HDS0655, other_site, &f))
+        return;
+    str_buf starter, other;
+    arena_mark mark = arena_mark_get(scratch_of(&t));
+    str_buf_init(&starter, scratch_of(&t));
+    str_buf_init(&other, scratch_of(&t));
+    f.other = (sim_actor){other_site, block, thread, thread / SIM_LANES};
+    sim_thread_print(copy->block->launch, &f.who, true, &starter);
+    sim_thread_print(copy->block->launch, &f.other, block != copy->block->index, &other);
+    f.args[0] = str_text(&starter);
+    f.args[1] = named(&t, offset);
+    f.args[2] = str_text(&other);
+    f.other_text = wrote ? "it was written here" : "it was read here";
+    f.help = wrote ? "call fence_proxy_async() in each thread that wrote, then a barrier, then start the copy"
+                   : "call fence_proxy_async() in each thread that has read, before the barrier or arrival that releases the "
+                     "slot; or release it behind the first use of the values (a store, a shuffle, a reduction)";
+    tell(&t, &f);
+    arena_reset(scratch_of(&t), mark);
+}
+
 void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer)
 {
     sim_launch *l = t->w->block->launch;

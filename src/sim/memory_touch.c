@@ -1,5 +1,6 @@
 // Which allocation the lanes of a warp touch, whether they may, and where its bytes are.
 #include "sim/memory_priv.h"
+#include "sim/proxy.h"
 
 void sim_touch_open(sim_touch *t, sim_warp *w, const sim_access *access, uint32_t site, uint32_t mask,
                     const uint64_t *address, int bytes, int align, uint32_t kind)
@@ -15,6 +16,7 @@ void sim_touch_open(sim_touch *t, sim_warp *w, const sim_access *access, uint32_
     t->align = align;
     t->kind = kind;
     t->reach = SIM_CTA;
+    t->is_async = false;
     t->held_first = t->held_last = SIM_NO_SHARD;
     t->checks = !t->device->options.no_checks;
 }
@@ -178,11 +180,14 @@ static void describe(sim_touch *t)
     t->races = false;
     if (!t->checks || !t->shadow || !t->shadow->write)
         return;
-    if (t->target == SIM_IN_SHARED && (t->kind & SIM_NOTE_WRITE) && t->owner->order->bulk)
-        sim_bulk_note_write(t);
     if (t->target == SIM_IN_SHARED)
         sim_order_refine(t->owner, low);
     sim_order_touch(t);
+    if (t->target == SIM_IN_SHARED && t->owner->order->bulk) {
+        if (t->kind & SIM_NOTE_WRITE)
+            sim_bulk_check_loans(t);
+        sim_proxy_note(t);
+    }
 }
 
 bool sim_touch_next(sim_touch *t)

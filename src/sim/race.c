@@ -12,7 +12,6 @@
 // over by a relaxed write behind a fence is what it did before the fence, but what it learned of others up to the
 // write; and a barrier of the block counts as the fence behind a relaxed read, as in the reduction of the CUDA samples
 // ("threadFenceReduction").
-#include "sim/bulk.h"
 #include "sim/memory_priv.h"
 
 // ---- barriers ------------------------------------------------------------------------------------------------------
@@ -60,7 +59,6 @@ static void forget_notes(sim_block *b)
 void sim_order_block_barrier(sim_block *b)
 {
     struct sim_order *o = b->order;
-    sim_bulk_barrier(b);
     o->base = o->serial;
     if (sim_cluster_count(b) == 1)
         forget_notes(b);

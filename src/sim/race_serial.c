@@ -43,6 +43,12 @@ static sim_note *log_next(sim_block *b)
     return &o->log[o->log_count++];
 }
 
+uint32_t sim_order_tick(sim_block *b)
+{
+    *log_next(b) = (sim_note){0};
+    return ++b->order->serial;
+}
+
 // The note of accesses of the warp at this place since its last synchronisation.
 static sim_memo *memo_of(sim_touch *t)
 {

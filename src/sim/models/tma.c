@@ -184,6 +184,8 @@ static void start_piece(copy *c, sim_async_piece *piece)
 {
     if (!c->is_load || (piece->from & SIM_TAG_MASK) == SIM_TAG_SHARED)
         sim_bulk_check_fences(c->warp, c->site, c->lane, piece->from, piece->bytes, "the copy engine");
+    if ((piece->to & SIM_TAG_MASK) == SIM_TAG_SHARED)
+        sim_bulk_check_refill(c->warp, c->site, c->lane, piece->to, piece->bytes);
     if (c->operation)
         start_combining(c, piece);
     else
