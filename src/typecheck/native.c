@@ -845,8 +845,7 @@ void tc_natives_install(tc *tx)
         tc_namespace ns;
     } namespaces[] = {{"attrs", TC_NS_ATTRS},   {"attr", TC_NS_ATTR},     {"meta", TC_NS_META},
                       {"hidet", TC_NS_HIDET},   {"threadIdx", TC_NS_TID}, {"blockIdx", TC_NS_BID},
-                      {"blockDim", TC_NS_BDIM}, {"gridDim", TC_NS_GDIM},
-                      {"this_cluster", TC_NS_CLUSTER}};
+                      {"blockDim", TC_NS_BDIM}, {"gridDim", TC_NS_GDIM},  {"this_cluster", TC_NS_CLUSTER}};
     for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
         install(tx, namespaces[i].name, (tc_value){.kind = TC_NAMESPACE, .ns = namespaces[i].ns});
     install(tx, "inf", tc_float(INFINITY));

@@ -1,5 +1,5 @@
-// asm(template, outputs=[…], output_inputs=[…], inputs=[…]): inline PTX as Hidet has it. It becomes an instruction whose
-// operands are %0, %1, … in the order outputs, output_inputs, inputs. A single output is its result; others are
+// asm(template, outputs=[…], output_inputs=[…], inputs=[…]): inline PTX as Hidet has it. It becomes an instruction
+// whose operands are %0, %1, … in the order outputs, output_inputs, inputs. A single output is its result; others are
 // registers that it updates.
 #include "typecheck/native.h"
 #include "typecheck/place.h"
@@ -10,8 +10,8 @@
 enum { TEMPLATE, OUTPUTS, OUTPUT_INPUTS, INPUTS, IS_VOLATILE, MEMORY_FENCE, MAX_OPERANDS = 512 };
 
 typedef struct asm_operand {
-    tc_value value;   // what the caller gave
-    tc_value in_place; // updated operands: the register tensor that holds it meanwhile
+    tc_value value;     // what the caller gave
+    tc_value in_place;  // updated operands: the register tensor that holds it meanwhile
     const char *pasted; // known integers: their digits
     ir_expr *e;
     int role; // OUTPUTS, OUTPUT_INPUTS, INPUTS
@@ -68,7 +68,8 @@ static bool hold(asm_builder *b, asm_operand *o)
     }
     tc_tensor_type t = {.elem = type, .space = IR_REGISTER, .rank = 1, .shape = {tc_of_int(1)}};
     tc_value zero = dt_is_float(type->scalar) ? tc_float(0) : tc_of_int(0);
-    o->in_place = tc_tensor_declare(tx, "operand", &t, IR_VAR_LOCAL, o->role == OUTPUTS ? zero : o->value, 0, NULL, b->span);
+    o->in_place =
+        tc_tensor_declare(tx, "operand", &t, IR_VAR_LOCAL, o->role == OUTPUTS ? zero : o->value, 0, NULL, b->span);
     int count;
     o->e = o->in_place.kind == TC_TENSOR ? tc_tensor_tile(tx, o->in_place.tensor, &count, b->span) : NULL;
     return o->e != NULL;
@@ -110,7 +111,7 @@ static const char *text_of(asm_builder *b, str template)
                 return NULL;
             }
             const asm_operand *o = &b->all.at[index];
-            str_adds(&out, o->pasted                                ? o->pasted
+            str_adds(&out, o->pasted                             ? o->pasted
                            : b->has_result && o->role == OUTPUTS ? "{result}"
                                                                  : arena_printf(b->tx->arena, "{o%zu}", index));
         } else {
@@ -128,7 +129,9 @@ static bool is_true(tc_args *args, const char *params, int index)
 
 static int effects_of(const asm_builder *b, tc_args *args, const char *params)
 {
-    enum { ALL_MEMORY = IR_EFFECT_READS_GLOBAL | IR_EFFECT_READS_SHARED | IR_EFFECT_WRITES_GLOBAL | IR_EFFECT_WRITES_SHARED };
+    enum {
+        ALL_MEMORY = IR_EFFECT_READS_GLOBAL | IR_EFFECT_READS_SHARED | IR_EFFECT_WRITES_GLOBAL | IR_EFFECT_WRITES_SHARED
+    };
     int effects = is_true(args, params, MEMORY_FENCE) ? IR_EFFECT_FENCE | IR_EFFECT_VOLATILE : 0;
     bool writes_registers = false, has_address = false;
     for (size_t i = 0; i < b->all.len; i++) {

@@ -58,7 +58,8 @@ static bool type_from(tc *tx, const tensor_args *a, ir_space space, tc_tensor_ty
     }
     dtype named;
     tensor_args by_name = *a;
-    if (a->dtype.kind == TC_STR && a->shape.kind != TC_STR && dt_find(a->dtype.s, &named)) { // shared_tensor("float16", …)
+    if (a->dtype.kind == TC_STR && a->shape.kind != TC_STR &&
+        dt_find(a->dtype.s, &named)) { // shared_tensor("float16", …)
         by_name.dtype = tc_type(ir_scalar(tx->ir, named));
         a = &by_name;
     }
@@ -191,8 +192,8 @@ static tc_value make_tensor(tc *tx, const tc_native *self, tc_args *args)
     return v;
 }
 
-// On the host, what is known of the address of a tensor holds for one made of it; of other pointers, what elements need.
-// In kernels, accesses are not joined where tensors may be the same memory.
+// On the host, what is known of the address of a tensor holds for one made of it; of other pointers, what elements
+// need. In kernels, accesses are not joined where tensors may be the same memory.
 static int pointer_align(tc *tx, const ir_expr *p, const ir_type *elem)
 {
     int least = (int)ir_type_bytes(elem);
@@ -251,8 +252,8 @@ static tc_value pointer_view(tc *tx, const tc_native *self, tc_args *args)
     return tc_pointer_view(tx, p, &t, args->span);
 }
 
-// tensor_pointer(dtype, shape, layout, init): with init, the view as_tensor_pointer makes; else the type of such a view,
-// for a parameter, or for a name that is given a pointer later.
+// tensor_pointer(dtype, shape, layout, init): with init, the view as_tensor_pointer makes; else the type of such a
+// view, for a parameter, or for a name that is given a pointer later.
 static tc_value tensor_pointer(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value init = or_none(tc_arg_get(args, self->params, 3));
@@ -268,15 +269,16 @@ static tc_value tensor_pointer(tc *tx, const tc_native *self, tc_args *args)
     return (tc_value){.kind = TC_TENSOR_TYPE, .tensor_type = t};
 }
 
-// dynamic_shared_memory(byte_offset, dtype): the bytes that attrs.cuda.dynamic_smem_bytes asks for are one shared tensor
-// of the kernel, declared where the attribute is assigned.
+// dynamic_shared_memory(byte_offset, dtype): the bytes that attrs.cuda.dynamic_smem_bytes asks for are one shared
+// tensor of the kernel, declared where the attribute is assigned.
 static tc_value dynamic_bytes(tc *tx, src_span span)
 {
     tc_dynamic_smem *d = &tx->dynamic_smem;
     int64_t bytes;
     if (d->func != tx->func || !ir_const_int(d->bytes, &bytes)) {
-        diag *e = tc_error(tx, HDS0334, span, d->func != tx->func ? "the kernel has not said how much there is"
-                                                                : "its size is not known while compiling");
+        diag *e = tc_error(tx, HDS0334, span,
+                           d->func != tx->func ? "the kernel has not said how much there is"
+                                               : "its size is not known while compiling");
         diag_help(e, "assign attrs.cuda.dynamic_smem_bytes a known number, ahead of this; shared_tensor(dtype, shape) "
                      "needs no number");
         return tc_poison();
@@ -286,7 +288,8 @@ static tc_value dynamic_bytes(tc *tx, src_span span)
     tc_tensor_type t = {.elem = ir_scalar(tx->ir, DT_U8), .space = IR_SHARED, .rank = 1, .shape = {tc_of_int(bytes)}};
     ir_block *here = tx->block;
     tx->block = d->block;
-    tc_value v = tc_tensor_declare(tx, "dynamic_smem", &t, IR_VAR_LOCAL, tc_none(), bytes >= 1024 ? 1024 : 16, NULL, span);
+    tc_value v =
+        tc_tensor_declare(tx, "dynamic_smem", &t, IR_VAR_LOCAL, tc_none(), bytes >= 1024 ? 1024 : 16, NULL, span);
     tx->block = here;
     if (v.kind != TC_TENSOR)
         return v;

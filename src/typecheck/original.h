@@ -5,7 +5,7 @@
 typedef struct tc_original {
     const char *module; // where authors import it from
     const char *name;
-    const char *home;          // the module of the library that defines it; NULL: it does not exist here
+    const char *home;           // the module of the library that defines it; NULL: it does not exist here
     const char *what, *instead; // without [home]: what it is in Hidet, and what to use here
 } tc_original;
 

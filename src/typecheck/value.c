@@ -621,9 +621,10 @@ static void repr(tc *tx, tc_value v, bool calls, str_buf *out)
         break;
     case TC_NAMESPACE: {
         static const char *const names[] = {
-            [TC_NS_ATTRS] = "attrs",  [TC_NS_ATTRS_CUDA] = "attrs.cuda", [TC_NS_ATTR] = "attr",
-            [TC_NS_META] = "meta",    [TC_NS_HIDET] = "hidet", [TC_NS_CLUSTER] = "this_cluster",           [TC_NS_TID] = "threadIdx",
-            [TC_NS_BID] = "blockIdx", [TC_NS_BDIM] = "blockDim",         [TC_NS_GDIM] = "gridDim"};
+            [TC_NS_ATTRS] = "attrs",   [TC_NS_ATTRS_CUDA] = "attrs.cuda", [TC_NS_ATTR] = "attr",
+            [TC_NS_META] = "meta",     [TC_NS_HIDET] = "hidet",           [TC_NS_CLUSTER] = "this_cluster",
+            [TC_NS_TID] = "threadIdx", [TC_NS_BID] = "blockIdx",          [TC_NS_BDIM] = "blockDim",
+            [TC_NS_GDIM] = "gridDim"};
         str_addf(out, "'%s'", names[v.ns]);
         break;
     }

@@ -13,7 +13,7 @@ static const sim_model_table tables[] = {
     {"hidet.lang.mbarrier", sim_models_mbarrier}, {"hidet.lang.testing", sim_models_testing},
     {"hidet.lang.tma", sim_models_tma},           {"hidet.lang.wgmma", sim_models_wgmma},
     {"hidet.lang.cuda", sim_models_group},        {"hidet.lang.cluster", sim_models_cluster},
-    {"hidet.lang.cluster", sim_models_mbarrier_at},
+    {"hidet.lang.cluster", sim_models_mbarrier_at}, {"hidet.lang", sim_models_asm},
 };
 
 const sim_model *sim_model_find(const char *module, const char *name)

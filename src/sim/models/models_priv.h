@@ -12,6 +12,7 @@
 
 // ---- tables, one or two a file (models.c lists them) -------------------------------------------------------------
 
+extern const sim_model sim_models_asm[];     // hidet.lang
 extern const sim_model sim_models_barrier[]; // hidet.lang.cuda
 extern const sim_model sim_models_misc[];    // hidet.lang.cuda
 extern const sim_model sim_models_mask[];    // hidet.lang.cuda
