@@ -458,11 +458,24 @@ static tc_value run_print(tc *tx, const tc_native *self, tc_args *args)
 
 // ---- conversions -------------------------------------------------------------------------------------------------
 
+// view(pointer, T[shape]): as_tensor_pointer(pointer, T, shape); of a tensor, from its first element on.
+static tc_value view_with_shape(tc *tx, tc_value v, const tc_tensor_type *type, src_span span)
+{
+    bool is_pointer = v.kind == TC_RT && v.rt->type->kind == IR_POINTER;
+    if (!is_pointer && v.kind != TC_TENSOR)
+        return TC_ERR(tx, HDS0273, span, tc_describe(tx, v));
+    if (tc_wants_run_time(tx))
+        return tc_poison();
+    if (v.kind == TC_TENSOR)
+        v = tc_tensor_address(tx, v.tensor, NULL, 0, span);
+    return tc_is_poison(v) ? v : tc_pointer_view(tx, v, type, span);
+}
+
 static tc_value run_cast(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value v = *tc_arg_get(args, self->params, 0), t = *tc_arg_get(args, self->params, 1);
-    if (t.kind == TC_TENSOR_TYPE && self->data) // view(pointer, T[shape])
-        return TC_ERR(tx, HDS0273, args->span);
+    if (t.kind == TC_TENSOR_TYPE && self->data)
+        return view_with_shape(tx, v, t.tensor_type, args->span);
     if (t.kind != TC_TYPE)
         return TC_ERR(tx, HDS0184, args->span, "the type", "type", tc_describe(tx, t));
     if (!self->data) {
