@@ -67,6 +67,22 @@ static void cycle_error(tc *tx, const tc_module *m, src_span span)
     }
 }
 
+// A module that nobody has; one of Hidet's own is told as such.
+static void not_found(tc *tx, const char *path, int level, const char *looked, src_span span)
+{
+    bool in_lang = strncmp(path, "hidet.lang.", 11) == 0;
+    const tc_original *o = in_lang ? tc_original_find("hidet.lang", path + 11) : NULL;
+    bool in_hidet = !level && strncmp(path, "hidet.", 6) == 0 && !in_lang && strcmp(path, "hidet.lang") != 0;
+    if (o || in_hidet) {
+        diag *d = tc_error(tx, HDS0330, span, path, o ? o->what : "a module of Hidet's compiler");
+        diag_help(d, "%s", o ? o->instead : "what kernels use is in hidet.lang and hidet.lang.cuda");
+        return;
+    }
+    diag *d = tc_error(tx, HDS0251, span, path);
+    if (looked)
+        diag_help(d, "looked in %s", looked);
+}
+
 tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *importer, src_span span)
 {
     if (!level) {
@@ -81,9 +97,7 @@ tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *import
                                                                          importer ? importer->file : NULL, &looked)
                                               : NULL;
     if (!file && !is_native_module(path)) {
-        diag *d = tc_error(tx, HDS0251, span, path);
-        if (looked)
-            diag_help(d, "looked in %s", looked);
+        not_found(tx, path, level, looked, span);
         return NULL;
     }
     tc_module *m = file ? map_get_ptr(&tx->file_modules, file) : NULL;
@@ -142,6 +156,15 @@ static tc_value original_attribute(tc *tx, const tc_module *m, sym name, src_spa
     return tc_poison();
 }
 
+static const char *suggest_original(tc *tx, const tc_module *m, sym name)
+{
+    VEC(const char *) names = {0};
+    for (const tc_original *o = NULL; (o = tc_original_next(m->path, o));)
+        VEC_PUSH(tx->arena, &names, o->name);
+    VEC_PUSH(tx->arena, &names, NULL);
+    return tc_suggest(tx, names.at, sym_str(name));
+}
+
 tc_value tc_module_attribute(tc *tx, tc_module *m, sym name, src_span span, tc_module *from)
 {
     if (is_native_module(m->path)) {
@@ -168,6 +191,7 @@ tc_value tc_module_attribute(tc *tx, tc_module *m, sym name, src_span span, tc_m
     tc_scope here = *m->scope;
     here.parent = NULL;
     const char *close = tc_scope_suggest(&here, sym_str(name));
+    close = close ? close : suggest_original(tx, m, name);
     if (close)
         diag_help(d, "did you mean '%s'?", close);
     return tc_poison();

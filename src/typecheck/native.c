@@ -819,6 +819,7 @@ static void install_types(tc *tx)
     install(tx, "references", (tc_value){.kind = TC_REFERENCE});
     install(tx, "void", tc_type(ir_void(tx->ir)));
     install(tx, "void_p", tc_type(ir_pointer(tx->ir, ir_void(tx->ir), IR_GENERIC)));
+    install(tx, "void_pointer", tc_type(ir_pointer(tx->ir, ir_void(tx->ir), IR_GENERIC)));
     install(tx, "byte_p", tc_type(ir_pointer(tx->ir, ir_scalar(tx->ir, DT_U8), IR_GENERIC)));
 }
 

@@ -516,6 +516,14 @@ static tc_value conform_items(tc *tx, tc_value v, tc_value annotation, const cha
     return result;
 }
 
+// Nothing is converted on the way: what is written goes to the variable or the element itself.
+static tc_value conform_reference(tc *tx, tc_value v, const ir_type *type, const char *what, src_span span)
+{
+    if (!type || (v.kind == TC_RT && v.rt->type == type))
+        return v;
+    return TC_ERR(tx, HDS0184, span, what, tc_text(tx, tc_type(type)), tc_describe(tx, v));
+}
+
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span)
 {
     if (tc_is_poison(v) || tc_is_poison(annotation))
@@ -541,6 +549,8 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
         ir_expr *e = tc_convert(tx, v, annotation.type, span, what);
         return e ? tc_rt(e) : tc_poison();
     }
+    case TC_REFERENCE:
+        return conform_reference(tx, v, annotation.type, what, span);
     case TC_TENSOR_TYPE:
         return conform_tensor(tx, v, annotation.tensor_type, what, span);
     case TC_CLASS:
