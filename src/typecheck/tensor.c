@@ -360,6 +360,14 @@ bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v
     return true;
 }
 
+// Narrow elements behind a pointer are read as registers of 32 bits by instructions and by views of another type.
+static void align_registers(ir_tensor *t)
+{
+    bool is_narrow = t->elem->kind == IR_SCALAR && dt_bits(t->elem->scalar) < 32;
+    if (t->space == IR_REGISTER && is_narrow && t->align_bytes < 16)
+        t->align_bytes = 16;
+}
+
 tc_value tc_tensor_address(tc *tx, tc_tensor *t, tc_value *idx, size_t len, src_span span)
 {
     if (tc_wants_run_time(tx))
@@ -367,6 +375,7 @@ tc_value tc_tensor_address(tc *tx, tc_tensor *t, tc_value *idx, size_t len, src_
     if (t->map)
         return TC_ERR(tx, HDS0194, span, t->base->name);
     ir_expr **base = base_indices(tx, t, idx, len, true, span);
+    align_registers(t->base->tensor);
     return base ? tc_rt(ir_addr(tx->ir, t->base, base, t->base->tensor->rank, span)) : tc_poison();
 }
 
