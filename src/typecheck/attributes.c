@@ -190,7 +190,7 @@ static bool set_attribute(tc *tx, tc_attr id, const char *name, tc_value v, src_
             diag_help(d, "compute it from the parameters and sizes of the kernel");
         }
         if (e && ok && tx->block)
-            tx->dynamic_smem = (tc_dynamic_smem){f, f->dynamic_smem_bytes, tx->block, tx->block->stmts.len, NULL};
+            tx->dynamic_smem = (tc_dynamic_smem){f, f->dynamic_smem_bytes, tx->block, tx->block->stmts.len, NULL, NULL};
         return e && ok;
     }
     case TC_ATTR_MIN_BLOCKS:

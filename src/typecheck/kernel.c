@@ -373,6 +373,7 @@ bool tc_run_own_body(tc_builder *k, const ir_type *result, tc_frame *caller, src
     tx->frame = &frame;
     int before = tx->diags->error_count;
     tc_flow flow = tc_exec_list(tx, &k->f->decl->body);
+    tc_place_dynamic_smem(tx);
     tx->frame = saved;
     if (flow == TC_NEXT && result && result->kind != IR_VOID && tx->diags->error_count == before)
         tc_missing_return(tx, k->f);

@@ -203,6 +203,11 @@ static tc_value emit(asm_builder *b, const ir_intrin *in)
     return write_back(b) ? tc_none() : tc_poison();
 }
 
+static bool fits_result(const ir_type *type)
+{
+    return type->kind == IR_SCALAR || (type->kind == IR_VECTOR && ir_type_bytes(type) == 4); // f16x2 is one register
+}
+
 tc_value tc_native_asm(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value template = *tc_arg_get(args, self->params, TEMPLATE);
@@ -216,7 +221,7 @@ tc_value tc_native_asm(tc *tx, const tc_native *self, tc_args *args)
     if (!add_group(&b, args, self->params, OUTPUTS) || !add_group(&b, args, self->params, OUTPUT_INPUTS))
         return tc_poison();
     b.has_result = b.all.len == 1 && b.all.at[0].role == OUTPUTS && b.all.at[0].value.kind == TC_RT &&
-                   b.all.at[0].value.rt->type->kind == IR_SCALAR;
+                   fits_result(b.all.at[0].value.rt->type);
     if (!add_group(&b, args, self->params, INPUTS) || !prepare(&b))
         return tc_poison();
     const char *text = text_of(&b, template.s);

@@ -286,19 +286,29 @@ static tc_value dynamic_bytes(tc *tx, src_span span)
     if (d->tensor)
         return (tc_value){.kind = TC_TENSOR, .tensor = d->tensor};
     tc_tensor_type t = {.elem = ir_scalar(tx->ir, DT_U8), .space = IR_SHARED, .rank = 1, .shape = {tc_of_int(bytes)}};
-    ir_block *here = tx->block;
-    tx->block = d->block;
+    ir_block *here = tx->block, own = {0};
+    tx->block = &own;
     tc_value v =
         tc_tensor_declare(tx, "dynamic_smem", &t, IR_VAR_LOCAL, tc_none(), bytes >= 1024 ? 1024 : 16, NULL, span);
     tx->block = here;
     if (v.kind != TC_TENSOR)
         return v;
-    ir_stmt **at = d->block->stmts.at, *alloc = at[d->block->stmts.len - 1];
-    memmove(at + d->position + 1, at + d->position, (d->block->stmts.len - 1 - d->position) * sizeof *at);
-    at[d->position] = alloc;
+    d->alloc = own.stmts.at[0];
     tx->func->dynamic_smem_bytes = NULL; // the tensor is all of it
     d->tensor = v.tensor;
     return v;
+}
+
+void tc_place_dynamic_smem(tc *tx)
+{
+    tc_dynamic_smem *d = &tx->dynamic_smem;
+    if (d->func != tx->func || !d->alloc)
+        return;
+    VEC_PUSH(tx->arena, &d->block->stmts, d->alloc);
+    ir_stmt **at = d->block->stmts.at;
+    memmove(at + d->position + 1, at + d->position, (d->block->stmts.len - 1 - d->position) * sizeof *at);
+    at[d->position] = d->alloc;
+    d->alloc = NULL;
 }
 
 static tc_value dynamic_shared_memory(tc *tx, const tc_native *self, tc_args *args)

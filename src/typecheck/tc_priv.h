@@ -388,6 +388,7 @@ typedef struct tc_dynamic_smem {
     ir_block *block; // the attribute is assigned here …
     size_t position; // … behind so many statements
     tc_tensor *tensor; // NULL: nobody has asked for its address
+    ir_stmt *alloc;    // its declaration, which is put in place when the body is written
 } tc_dynamic_smem;
 
 struct tc {
@@ -709,7 +710,8 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
 tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span);
 tc_value tc_kind_subscript(tc *tx, tc_value kind, tc_value *items, size_t len, src_span span);
 const ir_type *tc_value_type(tc_value v); // of RT; NULL otherwise
-// native_gpu.c: the memory behind a pointer as a tensor of that type
+// native_gpu.c: at the end of a kernel's body; the memory behind a pointer as a tensor of that type
+void tc_place_dynamic_smem(tc *tx);
 tc_value tc_pointer_view(tc *tx, tc_value p, const tc_tensor_type *type, src_span span);
 
 // tensor.c
