@@ -182,6 +182,21 @@ static tc_value strided_local(tc *tx, const tc_tensor_type *type, src_span span)
     return TC_ERR(tx, HDS0782, span, tc_describe(tx, v));
 }
 
+// Tensors of single threads are in registers and local memory, of which a thread has 512 KiB (CUDA C++ Programming Guide,
+// "Technical Specifications per Compute Capability").
+static bool fits_a_thread(tc *tx, const ir_tensor *t, src_span span)
+{
+    enum { MOST_BYTES = 512 << 10 };
+    bool is_private = t->space == IR_REGISTER || t->space == IR_LOCAL;
+    int64_t bytes = t->elem->kind == IR_SCALAR ? t->storage_elems * dt_bits(t->elem->scalar) / 8
+                                               : t->storage_elems * ir_type_bytes(t->elem);
+    if (!is_private || bytes <= MOST_BYTES)
+        return true;
+    diag *d = tc_error(tx, HDS0306, span, (long long)bytes, (int)MOST_BYTES);
+    diag_help(d, "spread it over the threads with a mapping, or use shared or global memory");
+    return false;
+}
+
 tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type, ir_var_kind kind, tc_value init,
                            int align, ir_expr *worker, src_span span)
 {
@@ -208,6 +223,8 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
         info->align_bytes = 16;
     if (needs_storage && info->storage_elems > ((int64_t)1 << 40))
         return TC_ERR(tx, HDS0182, span, arena_printf(tx->arena, "%lld elements", (long long)info->storage_elems));
+    if (needs_storage && !fits_a_thread(tx, info, span))
+        return tc_poison();
     ir_var *v = ir_tensor_var(tx->ir, kind, name, info, span);
     tc_value value = tc_tensor_of_var(tx, v);
     if (!needs_storage)

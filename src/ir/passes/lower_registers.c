@@ -358,7 +358,7 @@ static void make_flat(lowering *l, ir_tensor *t)
     int64_t elements = t->map ? t->map->tasks_per_worker : t->layout->size;
     t->rank = 1;
     t->shape = ARENA_ARRAY(l->module->arena, ir_expr *, 1);
-    t->shape[0] = ir_int(l->module, DT_I32, elements);
+    t->shape[0] = ir_int(l->module, elements > INT32_MAX ? DT_I64 : DT_I32, elements);
     t->layout = tm_layout_row_major(l->module->arena, 1, &elements, &why);
     t->map = NULL;
     t->worker = NULL;
