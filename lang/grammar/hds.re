@@ -2,7 +2,7 @@
 //
 // One function per context: ordinary tokens, the inside of a string, the text of an f-string. None of them knows what
 // came before; layout.c calls them and keeps the books. Reading stops at [limit]: YYPEEK yields 0 there, and re2c's
-// end-of-input rule `$` tells that 0 from a NUL byte in the file. Bytes from 0x80 on are letters: the file has been
+// end-of-input rule `$` tells that 0 from a NUL byte in the file. Bytes from 0x80 on count as letters: the file has been
 // checked to be UTF-8 (bytes.c), and a Unicode letter class would make ten thousand lines of this.
 #include "frontend/lex.h"
 
@@ -69,7 +69,7 @@ static const struct {
     {"\xe2\x80\xa6", "U+2026, an ellipsis", "..."},
 };
 
-// A word with bytes beyond ASCII: a name, unless one of the lookalikes hides in it.
+// A word with bytes beyond ASCII is no name.
 static uint32_t check_name(lex_state *s)
 {
     for (const char *at = s->start; at < s->cursor; at++) {
@@ -85,7 +85,10 @@ static uint32_t check_name(lex_state *s)
             return LEX_ERROR;
         }
     }
-    return LEX_NAME;
+    diag *d = lex_report(s, HDS0031, lex_span(s, s->start, s->cursor), (int)(s->cursor - s->start), s->start);
+    if (d)
+        diag_help(d, "they are made of the letters a to z and A to Z, digits and '_'; texts and comments may hold anything");
+    return LEX_ERROR;
 }
 
 static bool is_operator_word(const char *at, size_t len)

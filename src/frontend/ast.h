@@ -226,8 +226,8 @@ typedef struct ast_name {
 
 typedef struct ast_int {
     ast_node node;
-    uint64_t value;  // magnitude
-    bool too_large;  // does not fit into 64 bits; reported when used
+    unsigned __int128 value; // magnitude
+    bool too_large;          // has more than 127 bits; reported when used
 } ast_int;
 
 typedef struct ast_float {

@@ -388,6 +388,8 @@ static void add_int(printer *p, const ast_int *n)
 {
     if (n->too_large)
         str_adds(p->out, " too-large");
+    else if (n->value >> 64)
+        str_addf(p->out, " 0x%llx%016llx", (unsigned long long)(n->value >> 64), (unsigned long long)n->value);
     else
         str_addf(p->out, " %llu", (unsigned long long)n->value);
 }

@@ -31,10 +31,11 @@ parse_expr parse_int(parse_state *ps, lex_token token)
         unsigned digit = digit_value(text.at[i]);
         if (digit >= base)
             continue;
-        uint64_t scaled;
-        node->too_large |= __builtin_mul_overflow(node->value, (uint64_t)base, &scaled);
-        node->too_large |= __builtin_add_overflow(scaled, (uint64_t)digit, &node->value);
+        unsigned __int128 scaled;
+        node->too_large |= __builtin_mul_overflow(node->value, (unsigned __int128)base, &scaled);
+        node->too_large |= __builtin_add_overflow(scaled, (unsigned __int128)digit, &node->value);
     }
+    node->too_large |= node->value >> 127 != 0;
     return parse_bare(&node->node);
 }
 

@@ -32,8 +32,14 @@ void parse_grow(parse_state *ps, ast_node *node, uint32_t children)
     node->height = children + 1;
     if (node->height <= AST_MAX_HEIGHT || ps->fatal)
         return;
-    diag *d = parse_report(ps, HDS0014, (src_span){node->span.end - 1, node->span.end}, "expressions");
-    diag_help(d, "at most %d levels are allowed; split the expression or statement", AST_MAX_HEIGHT);
+    const char *what = node->kind == AST_IF       ? "the branches of this 'if'"
+                       : node->kind == AST_BINARY ? "the operators of this expression"
+                                                  : "expressions";
+    diag *d = parse_report(ps, HDS0014, (src_span){node->span.end - 1, node->span.end}, what);
+    const char *how = node->kind == AST_IF       ? "look the value up in a dict"
+                      : node->kind == AST_BINARY ? "add up in several statements, or with sum(…)"
+                                                 : "split the expression";
+    diag_help(d, "at most %d levels are allowed: %s", AST_MAX_HEIGHT, how);
     ps->fatal = true;
 }
 

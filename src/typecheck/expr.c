@@ -115,7 +115,7 @@ static tc_value eval_int(tc *tx, const ast_int *e)
 {
     if (e->too_large)
         return TC_ERR(tx, HDS0120, e->node.span);
-    return tc_of_int((tc_int)e->value);
+    return tc_of_int((tc_int)e->value); // at most 127 bits
 }
 
 static tc_value eval_fstring(tc *tx, const ast_fstring *e)
@@ -1040,6 +1040,8 @@ tc_value tc_eval(tc *tx, const ast_expr *e)
     tc_value v = tx->aborted ? tc_poison() : eval_node(tx, e);
     tx->place = e->span;
     tx->eval_depth--;
+    if (tc_depth(v) > TC_MAX_DEPTH)
+        return tc_too_deep(tx, e->span);
     if (tc_weight(v) > MAX_ITEMS || (v.kind == TC_STR && v.s.len > MAX_TEXT))
         return TC_ERR(tx, HDS0123, e->span);
     return v;

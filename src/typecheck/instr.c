@@ -297,6 +297,19 @@ static bool add_updated(instr_builder *b)
     return ok;
 }
 
+// {name without a closing brace in the rest of the text: reported. Other braces are those of PTX and C++.
+static bool is_unclosed(instr_builder *b, const char *at, const char *end)
+{
+    int len = 0;
+    while (at + len < end && (isalnum((unsigned char)at[len]) || at[len] == '_'))
+        len++;
+    if (!len || isdigit((unsigned char)*at) || memchr(at, '}', (size_t)(end - at)))
+        return false;
+    diag *d = tc_error(b->tx, HDS0308, b->span, len, at);
+    diag_help(d, "write '{%.*s}', or '{{' for a brace", len, at);
+    return true;
+}
+
 static bool fill_holes(instr_builder *b, str text)
 {
     const char *at = text.at, *end = text.at + text.len;
@@ -313,6 +326,8 @@ static bool fill_holes(instr_builder *b, str text)
             at = after;
             continue;
         }
+        if (*at == '{' && is_unclosed(b, at + 1, end))
+            return false;
         str_addc(&b->text, *at++);
     }
     return ok;

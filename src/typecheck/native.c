@@ -659,6 +659,8 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
             ir_expr *e = tc_cast(tx, v, ir_scalar(tx->ir, DT_I32), args->span);
             return e ? tc_rt(e) : tc_poison();
         }
+        if (v.kind == TC_FLOAT && !isfinite(v.f))
+            return TC_ERR(tx, HDS0307, args->span, tc_describe(tx, v));
         if (v.kind == TC_FLOAT)
             return fabs(v.f) < 1e38 ? tc_of_int((tc_int)trunc(v.f)) : TC_ERR(tx, HDS0120, args->span);
         if (v.kind == TC_STR)

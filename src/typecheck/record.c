@@ -239,6 +239,8 @@ static bool fill_fields(construction *k, tc_record *r)
         src_span span = at >= 0 ? k->args->list.at[at].span : k->args->span;
         r->fields[i] = field_value(k, f, at >= 0 ? k->args->list.at[at].value : tc_none(), at >= 0, span);
         ok &= !tc_is_poison(r->fields[i]);
+        int depth = tc_depth(r->fields[i]);
+        r->depth = depth > r->depth ? depth : r->depth;
         tc_name_temporary(r->fields[i], f->name);
         tc_scope_bind(k->tx, k->scope, f->name, r->fields[i], f->span);
     }
@@ -307,6 +309,7 @@ tc_value tc_record_copy(tc *tx, tc_value v, src_span span)
     r->class = from->class;
     r->env = from->env;
     r->elem = from->elem;
+    r->depth = from->depth;
     r->fields = ARENA_ARRAY(tx->arena, tc_value, from->class->field_count + 1);
     for (int i = 0; i < from->class->field_count; i++) {
         tc_value f = from->fields[i];
@@ -325,7 +328,7 @@ tc_value tc_record_copy(tc *tx, tc_value v, src_span span)
     return (tc_value){.kind = TC_RECORD, .record = r};
 }
 
-static bool store_field(tc *tx, tc_value *field, sym name, tc_value v, src_span span)
+static bool store_field(tc *tx, tc_record *record, tc_value *field, sym name, tc_value v, src_span span)
 {
     if (field->kind == TC_RT && field->rt->op == IR_OP_VAR) {
         ir_expr *e = tc_convert(tx, v, field->rt->type, span, name->text);
@@ -339,6 +342,8 @@ static bool store_field(tc *tx, tc_value *field, sym name, tc_value v, src_span 
     if (field->kind == TC_TENSOR)
         return tc_tensor_assign(tx, field->tensor, v, span);
     if (tx->frame->compile_time || field->kind == TC_NONE || !tx->block) {
+        if (!tc_may_hold(tx, (tc_value){.kind = TC_RECORD, .record = record}, v, span))
+            return false;
         tc_remember(tx, field);
         *field = v;
         return true;
@@ -356,7 +361,7 @@ bool tc_record_store_all(tc *tx, tc_record *to, tc_record *from, src_span span)
     tc_value frozen = tc_record_copy(tx, (tc_value){.kind = TC_RECORD, .record = from}, span);
     bool ok = true;
     for (int i = 0; i < to->class->field_count; i++)
-        ok &= store_field(tx, &to->fields[i], to->class->fields[i].name, frozen.record->fields[i], span);
+        ok &= store_field(tx, to, &to->fields[i], to->class->fields[i].name, frozen.record->fields[i], span);
     return ok;
 }
 
@@ -373,7 +378,7 @@ bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span
             diag_help(d, "did you mean '%s'?", close);
         return false;
     }
-    return store_field(tx, field, name, v, span);
+    return store_field(tx, rec.record, field, name, v, span);
 }
 
 tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found)

@@ -68,6 +68,8 @@ typedef struct tc_list {
     size_t len, cap;
     int region;     // in which it was made; 0 also where it does not matter
     int attempt;    // the compile-time attempt that made it or has remembered how it was; 0: none
+    int depth;      // of items in each other, 1 without any; parts that change later are not counted
+    int level;      // how deep it may lie in containers that were changed to hold it
     int64_t weight; // items, those of items included: data that share parts are small, but not for who walks them
 } tc_list;
 
@@ -273,6 +275,7 @@ struct tc_record {
     tc_class *class;
     tc_value *fields;    // RT fields: VAR of the field's own variable
     const tc_env *env;   // in force where it was made, and so in its methods; NULL: that of the call
+    int depth, level;    // as those of lists
     const ir_type *elem; // of a record that stands for a tensor: the type of its elements, if an annotation has said it
 };
 
@@ -507,6 +510,9 @@ bool tc_may_change(tc *tx, tc_value container, src_span span); // false, and an 
 // False, and an error: the container would be a part of itself.
 bool tc_may_hold(tc *tx, tc_value container, tc_value item, src_span span);
 int64_t tc_weight(tc_value v);
+int tc_depth(tc_value v);
+tc_value tc_too_deep(tc *tx, src_span span); // reports it and ends the compilation
+enum { TC_MAX_DEPTH = 1000 }; // of data in each other: they are walked recursively
 tc_value *tc_dict_find(tc *tx, tc_dict *d, tc_value key); // NULL also after an error
 void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value);
 bool tc_is_compile_time(tc_value v);               // no run-time part anywhere

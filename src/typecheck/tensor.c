@@ -117,6 +117,12 @@ static const tm_layout *static_layout(tc *tx, const tc_tensor_type *type, const 
 {
     if (type->layout)
         return type->layout;
+    for (int i = 0; i < type->rank; i++)
+        if (shape[i] == 0) {
+            diag *d = tc_error(tx, HDS0182, span, "0");
+            diag_help(d, "an extent that is known is at least 1; one that may be 0 is a size of the run: def f[n: int](x: f32[n])");
+            return NULL;
+        }
     tm_reason why = TM_OK;
     const tm_layout *l = tm_layout_row_major(tx->arena, type->rank, shape, &why);
     if (!l)

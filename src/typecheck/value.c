@@ -9,6 +9,13 @@
 const char *const tc_kind_texts[] = {"int",     "float",    "bool",  "str",  "dtype", "type", "layout",
                                      "mapping", "function", "tuple", "list", "dict",  "set",  "object"};
 
+static void add_measures(tc_list *list, tc_value item)
+{
+    int depth = tc_depth(item);
+    list->weight += tc_weight(item);
+    list->depth = depth > list->depth ? depth : list->depth;
+}
+
 tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
 {
     tc_list *list = ARENA_NEW(tx->arena, tc_list);
@@ -19,8 +26,20 @@ tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
         list->len = list->cap = len;
     }
     for (size_t i = 0; i < len; i++)
-        list->weight += tc_weight(items[i]);
+        add_measures(list, items[i]);
     return (tc_value){.kind = kind, .list = list};
+}
+
+int tc_depth(tc_value v)
+{
+    int depth = 0;
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST || v.kind == TC_SET)
+        depth = v.list->depth;
+    else if (v.kind == TC_DICT)
+        depth = v.dict->keys.depth > v.dict->values.depth ? v.dict->keys.depth : v.dict->values.depth;
+    else if (v.kind == TC_RECORD)
+        depth = v.record->depth;
+    return depth + 1;
 }
 
 int64_t tc_weight(tc_value v)
@@ -36,7 +55,7 @@ int64_t tc_weight(tc_value v)
 
 void tc_list_push(tc *tx, tc_list *list, tc_value v)
 {
-    list->weight += tc_weight(v);
+    add_measures(list, v);
     VEC_PUSH(tx->arena, list, v);
 }
 
@@ -91,32 +110,68 @@ static bool is_open(tc *tx, tc_value container, src_span span)
     return false;
 }
 
-static bool is_part(tc_value container, tc_value of);
+// A walk through what is to become a part of [container], which may not be found in there. Its parts learn how deep they will lie.
+typedef struct inclusion {
+    tc_value container;
+    int deepest;
+} inclusion;
 
-static bool is_item(tc_value container, const tc_list *items)
+static bool is_part(inclusion *in, tc_value of, int level);
+
+static bool is_item(inclusion *in, const tc_list *items, int level)
 {
     for (size_t i = 0; i < items->len; i++)
-        if (is_part(container, items->at[i]))
+        if (is_part(in, items->at[i], level))
             return true;
     return false;
 }
 
-static bool is_part(tc_value container, tc_value of)
+static bool is_part(inclusion *in, tc_value of, int level)
 {
-    if (of.kind == TC_DICT)
-        return (container.kind == TC_DICT && container.dict == of.dict) || is_item(container, &of.dict->keys) ||
-               is_item(container, &of.dict->values);
+    in->deepest = level > in->deepest ? level : in->deepest;
+    if (level > TC_MAX_DEPTH)
+        return false;
+    if (of.kind == TC_RECORD) {
+        if (in->container.kind == TC_RECORD && in->container.record == of.record)
+            return true;
+        of.record->level = level > of.record->level ? level : of.record->level;
+        tc_list fields = {.at = of.record->fields, .len = (size_t)of.record->class->field_count};
+        return is_item(in, &fields, level + 1);
+    }
+    if (of.kind == TC_DICT) {
+        tc_dict *d = of.dict;
+        d->keys.level = level > d->keys.level ? level : d->keys.level;
+        return (in->container.kind == TC_DICT && in->container.dict == d) || is_item(in, &d->keys, level + 1) ||
+               is_item(in, &d->values, level + 1);
+    }
     if (of.kind != TC_TUPLE && of.kind != TC_LIST && of.kind != TC_SET)
         return false;
-    return (container.kind == of.kind && container.list == of.list) || is_item(container, of.list);
+    of.list->level = level > of.list->level ? level : of.list->level;
+    return (in->container.kind == of.kind && in->container.list == of.list) || is_item(in, of.list, level + 1);
 }
 
 bool tc_may_hold(tc *tx, tc_value container, tc_value item, src_span span)
 {
-    if (!is_part(container, item))
+    inclusion in = {.container = container};
+    int level = container.kind == TC_DICT     ? container.dict->keys.level
+                : container.kind == TC_RECORD ? container.record->level
+                                              : container.list->level;
+    if (is_part(&in, item, level + 1)) {
+        bool is_record = container.kind == TC_RECORD;
+        tc_error(tx, HDS0239, span, tc_describe(tx, is_record ? container : (tc_value){.kind = container.kind}));
+        return false;
+    }
+    if (in.deepest <= TC_MAX_DEPTH)
         return true;
-    tc_error(tx, HDS0239, span, tc_describe(tx, (tc_value){.kind = container.kind}));
+    tc_too_deep(tx, span);
     return false;
+}
+
+tc_value tc_too_deep(tc *tx, src_span span)
+{
+    tc_error(tx, HDS0309, span, (int)TC_MAX_DEPTH);
+    tx->aborted = true;
+    return tc_poison();
 }
 
 bool tc_may_change(tc *tx, tc_value container, src_span span)
