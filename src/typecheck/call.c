@@ -445,7 +445,8 @@ static void bind_param(matching *m, const ast_param *p, tc_value v, bool is_by_r
 static bool mentions(const tc_function *f, const ast_expr *annotation, sym name)
 {
     src_span span = annotation->span;
-    str text = {f->module->file->text.at + (span.begin - f->module->file->base), span.end - span.begin}, word = sym_str(name);
+    str text = {f->module->file->text.at + (span.begin - f->module->file->base), span.end - span.begin},
+        word = sym_str(name);
     for (size_t at = 0; at + word.len <= text.len; at++) {
         bool begins = at == 0 || !(isalnum((unsigned char)text.at[at - 1]) || text.at[at - 1] == '_');
         const char *end = text.at + at + word.len;
