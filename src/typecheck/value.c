@@ -132,7 +132,10 @@ static bool is_part(inclusion *in, tc_value of, int level)
     if (level > TC_MAX_DEPTH)
         return false;
     if (of.kind == TC_RECORD) {
-        if (in->container.kind == TC_RECORD && in->container.record == of.record)
+        // A list may have records that refer back to it, as a schedule's nodes do.
+        if (in->container.kind != TC_RECORD)
+            return false;
+        if (in->container.record == of.record)
             return true;
         of.record->level = level > of.record->level ? level : of.record->level;
         tc_list fields = {.at = of.record->fields, .len = (size_t)of.record->class->field_count};
