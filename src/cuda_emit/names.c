@@ -30,13 +30,16 @@ static const char reserved[] =
     "USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT EOF errno stdin stdout stderr EXIT_SUCCESS "
     "EXIT_FAILURE RAND_MAX INFINITY NAN size_t clock linux unix";
 
-// Library functions that a function of this name would clash with; local variables may have their names.
+// Functions, types and variables that a function of this name would clash with, in what NVRTC 13.0 declares by itself and in C
+// libraries; local variables may have their names. Mathematical functions stand for their forms with 'f' too.
 static const char reserved_for_functions[] =
-    "acos acosf acosh asin asinf asinh atan atan2 atanf atanh cbrt ceil ceilf copysign cos cosf cosh cospi div "
-    "erf erfc erff exp exp2 exp10 expf expm1 fdim fma fmaf frexp hypot ilogb index isfinite isinf isnan j0 j1 jn "
-    "ldexp lgamma log log10 log1p log2 logb logf modf nan nearbyint norm pow powf remainder rint round rsqrt "
-    "scalbn signbit sin sincos sinf sinh sinpi sqrt sqrtf tan tanf tanh tgamma time trunc y0 y1 yn select read "
-    "write open close send wait sleep copy signal remove rename system qsort rand";
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 div erf erfc erfcinv "
+    "erfcx erfinv exp exp2 exp10 expm1 fdim fdivide fma frexp hypot ilogb index isfinite isinf isnan j0 j1 jn ldexp lgamma llmax "
+    "llmin llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter norm norm3d norm4d normcdf "
+    "normcdfinv pow rcbrt remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt scalbln scalbn signbit sin sincos "
+    "sincospi sinh sinpi sqrt tan tanh tgamma time trunc ullmax ullmin umax umin y0 y1 yn select read write open close send wait "
+    "sleep copy signal remove rename system qsort rand clock64 clock_t std va_arg va_copy va_end va_list va_start ptrdiff_t "
+    "libraryPropertyType MAJOR_VERSION MINOR_VERSION PATCH_LEVEL";
 
 const char cu_c_helpers[] =
     "floor_div_i32 floor_div_i64 floor_mod_i32 floor_mod_i64 floor_mod_f32 floor_mod_f64 min_i32 min_u32 min_i64 min_u64 "
@@ -106,11 +109,21 @@ static bool is_visible(const cu *cx, const char *name)
     return map_get(&cx->names, name, strlen(name)) != NULL;
 }
 
+// Names that compilers keep for themselves: predefined macros, keywords and built-in functions look like __this or _That.
+static bool belongs_to_compiler(const char *name)
+{
+    return name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]));
+}
+
 // A C identifier that looks like [wish]: runs of other characters become one underscore.
 static const char *identifier(cu *cx, const char *wish)
 {
     str_buf out;
     str_buf_init(&out, cx->a);
+    if (belongs_to_compiler(wish))
+        wish += strspn(wish, "_");
+    if (!*wish)
+        wish = "_";
     if (isdigit((unsigned char)wish[0]))
         str_addc(&out, '_');
     for (const char *at = wish; *at; at++) {
@@ -143,14 +156,63 @@ static intptr_t first_number(const cu *cx, const char *base, size_t len)
     return number ? number : 1;
 }
 
-static const char *unique(cu *cx, const char *wish, const char *also_reserved)
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+// Families of macros of CUDA: cudaStreamDefault, CUDART_VERSION, NV_IF_TARGET.
+static bool is_cuda_macro(const char *name)
+{
+    bool is_runtime = begins(name, "cuda") && isupper((unsigned char)name[4]);
+    return is_runtime || begins(name, "CUDA") || begins(name, "CU_") || begins(name, "NV_");
+}
+
+// float3, double4_16a
+static bool is_vector_type(const char *name)
+{
+    static const char *const elements[] = {"char", "short", "int", "longlong", "long", "float", "double"};
+    name += *name == 'u';
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        if (begins(name, elements[i]) && strchr("1234", name[strlen(elements[i])]) && name[strlen(elements[i])])
+            return true;
+    return false;
+}
+
+// Names of CUDA that come in families, or with an 'f' for float: no function can have them.
+static bool is_cuda_function(const char *name)
+{
+    bool is_texture = begins(name, "tex") || begins(name, "surf");
+    char after = name[begins(name, "surf") ? 4 : 3];
+    if (is_texture && (isupper((unsigned char)after) || isdigit((unsigned char)after)))
+        return true;
+    if (begins(name, "atomic") && isupper((unsigned char)name[6]))
+        return true;
+    char plain[32];
+    size_t len = strlen(name);
+    if (len > 1 && len < sizeof plain && name[len - 1] == 'f') {
+        memcpy(plain, name, len - 1);
+        plain[len - 1] = '\0';
+        if (cu_is_word(reserved_for_functions, plain))
+            return true;
+    }
+    return begins(name, "texture") || begins(name, "surface") || begins(name, "CUuuid") || is_vector_type(name) ||
+           cu_is_word(reserved_for_functions, name);
+}
+
+static bool is_reserved(const cu *cx, const char *name, bool is_function)
+{
+    return (!cx->c && is_cuda_macro(name)) || (is_function && is_cuda_function(name));
+}
+
+static const char *unique(cu *cx, const char *wish, bool is_function)
 {
     const char *base = identifier(cx, wish), *name = base;
     size_t len = strlen(base);
-    intptr_t number = *also_reserved ? 1 : first_number(cx, base, len);
-    while (is_visible(cx, name) || cu_is_word(also_reserved, name))
+    intptr_t number = is_function ? 1 : first_number(cx, base, len);
+    while (is_visible(cx, name) || is_reserved(cx, name, is_function))
         name = arena_printf(cx->a, "%s_%ld", base, (long)number++);
-    if (name != base && !*also_reserved)
+    if (name != base && !is_function)
         map_put(&cx->numbers, base, len, (void *)number);
     map_put(&cx->names, name, strlen(name), visible);
     return name;
@@ -171,14 +233,14 @@ static void free_number(cu *cx, const char *name)
 
 const char *cu_name_new(cu *cx, const char *wish)
 {
-    const char *name = unique(cx, wish, "");
+    const char *name = unique(cx, wish, false);
     VEC_PUSH(cx->a, &cx->scope, name);
     return name;
 }
 
 const char *cu_name_global(cu *cx, const char *wish)
 {
-    return unique(cx, wish, reserved_for_functions);
+    return unique(cx, wish, true);
 }
 
 size_t cu_scope_begin(cu *cx)
