@@ -140,6 +140,20 @@ static const char *type_by_default(const ast_expr *e)
     return e->kind == AST_FLOAT ? "f32" : NULL;
 }
 
+// -D low=f32: a parameter that is a choice made while compiling becomes a number of the run, of this type. NULL: it does not.
+static const char *number_by_define(tc *tx, const tc_function *f, const ast_param *p)
+{
+    const ast_expr *type = p->annotation;
+    const char *text = NULL;
+    if (p->kind != AST_PARAM_PLAIN || (type && type->kind != AST_NAME) || !defined_text(tx, p->name->text, &text))
+        return NULL;
+    tc_value v = type ? tc_eval_annotation(tx, type, f->closure) : tc_none();
+    if (type && (v.kind != TC_KIND || v.kind_name == TC_KIND_DTYPE || v.kind_name == TC_KIND_TYPE))
+        return NULL;
+    bool is_type = tc_defined(tx, p->name, &v) && v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
+    return is_type ? text : NULL;
+}
+
 static void add_param(tc *tx, tc_operator *o, const tc_function *f, const ast_param *p)
 {
     const ast_expr *type = p->annotation, *value = p->default_value;
@@ -149,7 +163,12 @@ static void add_param(tc *tx, tc_operator *o, const tc_function *f, const ast_pa
         .default_value = value ? copy_at(tx, f->module, value->span) : NULL,
         .kind = TC_PARAM_CHOICE,
     };
-    if (p->kind != AST_PARAM_PLAIN) {
+    const char *number = number_by_define(tx, f, p);
+    if (number) {
+        param.kind = TC_PARAM_NUMBER;
+        param.type = number;
+        param.default_value = value && value->kind != AST_NONE ? param.default_value : NULL;
+    } else if (p->kind != AST_PARAM_PLAIN) {
         if (!o->why_not)
             o->why_not = "it takes any number of operands";
         param.kind = TC_PARAM_TENSOR;
