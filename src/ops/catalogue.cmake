@@ -87,7 +87,7 @@ set(operators_topk bottomk kthvalue topk)
 
 set(parts_indexing indexing gather masks)
 set(file_masks library/indexing_entries)
-set(operators_masks masked_fill)
+set(operators_masks masked_fill where)
 set(options_masks "-DT=(f16, bf16, f32, i64)")
 # Matrices: an index may have fewer rows than what it is for, so that axes are none that could be joined.
 set(options_gather -Ddim=1 -DS=2 -DR=2 -DQ=2)

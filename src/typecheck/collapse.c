@@ -4,12 +4,13 @@
 #include <string.h>
 
 // Extents of the axis that is looked at, and tried in turn for all others: some definitions take multiples of a number.
-enum { COLLAPSED = 6 };
+enum { COLLAPSED = 6, ALL_GROUPS = -1 };
 static const int known_extents[] = {4, 32, 8, 2, 1, 3, 5, 7, 64};
 
 static bool is_looked_at(const writer *w, size_t variadic, int axis)
 {
-    return w->collapsing == (int)variadic && w->joined[variadic] == axis;
+    bool is_looked_at = w->collapsing == (int)variadic || w->collapsing == ALL_GROUPS;
+    return is_looked_at && w->joined[variadic] == axis;
 }
 
 // "N: at_least(0)" as "N: int = 4"; what has a default keeps it.
@@ -55,18 +56,31 @@ static void write_params(writer *w)
     str_adds(&w->out, "):\n    attrs.cuda.grid_dim = 1\n    attrs.cuda.block_dim = 1\n");
 }
 
-// What a tensor's axes are known by: the number of the collapsed one, or none.
-typedef VEC(int) axis_list;
+// Of each tensor: the number of the collapsed axis, or -1, and the variadic parameter that it stands for.
+typedef struct tensor_axis {
+    int axis, variadic;
+} tensor_axis;
+typedef VEC(tensor_axis) axis_list;
 
-static void write_axes(writer *w, const axis_list *axes, size_t from, size_t count)
+// What stands in place of the collapsed axes: of the first variadic parameter, and of others.
+typedef struct extents {
+    const char *first, *others;
+} extents;
+
+static void write_axes(writer *w, const axis_list *axes, size_t from, size_t count, const extents *e)
 {
     str_addc(&w->out, '(');
-    for (size_t i = from; i < from + count; i++)
-        str_adds(&w->out, axes->at[i] < 0 ? "None, " : arena_printf(w->tx->arena, "%d, ", axes->at[i]));
+    for (size_t i = from; i < from + count; i++) {
+        const tensor_axis *t = &axes->at[i];
+        if (t->axis < 0)
+            str_adds(&w->out, "None, ");
+        else
+            str_addf(&w->out, "(%d, %s), ", t->axis, t->variadic ? e->others : e->first);
+    }
     str_adds(&w->out, "), ");
 }
 
-static bool write_call(writer *w, const axis_list *axes, const char *extents)
+static bool write_call(writer *w, const axis_list *axes, const extents *e)
 {
     size_t operands = 0;
     bool any = false;
@@ -80,9 +94,9 @@ static bool write_call(writer *w, const axis_list *axes, const char *extents)
     for (size_t i = 0; i < w->op->results.len; i++)
         str_addf(&w->out, "%s, ", tc_result_name(w, i));
     str_adds(&w->out, "), ");
-    write_axes(w, axes, 0, operands);
-    write_axes(w, axes, operands, w->op->results.len);
-    str_addf(&w->out, "%s, %s, dict(", extents, w->is_numbered ? "True" : "False");
+    write_axes(w, axes, 0, operands, e);
+    write_axes(w, axes, operands, w->op->results.len, e);
+    str_addf(&w->out, "%s, dict(", w->is_numbered ? "True" : "False");
     bool ok = tc_write_named(w, &any);
     str_adds(&w->out, "))\n");
     return ok;
@@ -105,7 +119,7 @@ static tc_function *with_types(tc *tx, const tc_operator *o, tc_function *f)
 
 // A kernel with known extents that computes elements of the results, or (axes NULL) has its parameters alone; NULL if
 // that is not possible. It is no part of the output.
-static ir_func *build(const writer *entry, tc_value v, const axis_list *axes, const char *extents)
+static ir_func *build(const writer *entry, tc_value v, const axis_list *axes, const extents *e)
 {
     writer w = *entry;
     tc *tx = w.tx;
@@ -114,7 +128,7 @@ static ir_func *build(const writer *entry, tc_value v, const axis_list *axes, co
     str_addf(&w.out, "@hidet.script\ndef %s", name);
     write_type_params(&w);
     write_params(&w);
-    if (axes && !write_call(&w, axes, extents))
+    if (axes && !write_call(&w, axes, e))
         return NULL;
     tc_value helper = tc_library(tx, "hidet.lang.collapse", "write_elements", w.op->span);
     tc_function *f = tc_function_of_text(&w, v, tx->main, name, &helper);
@@ -131,8 +145,26 @@ static ir_func *build(const writer *entry, tc_value v, const axis_list *axes, co
     return made;
 }
 
+// The type of tensor number [i] as the author wrote it: operands, then results.
+static const char *type_of(const tc_operator *o, size_t i)
+{
+    for (size_t k = 0; k < o->params.len; k++)
+        if (o->params.at[k].kind == TC_PARAM_TENSOR && i-- == 0)
+            return o->params.at[k].type;
+    return o->results.at[i];
+}
+
+// The first variadic parameter that is looked at and stands in the type.
+static int variadic_of(const writer *w, const char *type)
+{
+    for (size_t i = 0; i < w->op->joined.len; i++)
+        if (is_looked_at(w, i, w->joined[i]) && tc_has_word(type, str_of(w->op->joined.at[i])))
+            return (int)i;
+    return 0;
+}
+
 // The axis of each tensor that has the extent; tensors with two of them have it nowhere, as in entries.
-static void find_axes(tc *tx, const ir_func *f, axis_list *axes)
+static void find_axes(const writer *w, const ir_func *f, axis_list *axes)
 {
     for (size_t i = 0; i < f->params.len; i++) {
         const ir_tensor *t = f->params.at[i]->tensor;
@@ -143,8 +175,10 @@ static void find_axes(tc *tx, const ir_func *f, axis_list *axes)
                 last = axis;
                 found++;
             }
-        if (t)
-            VEC_PUSH(tx->arena, axes, found == 1 ? last : -1);
+        if (!t)
+            continue;
+        tensor_axis of = {found == 1 ? last : -1, variadic_of(w, type_of(w->op, axes->len))};
+        VEC_PUSH(w->tx->arena, axes, of);
     }
 }
 
@@ -167,13 +201,23 @@ static const char *text_of(tc *tx, ir_func *f)
     return body ? body : str_text(&out);
 }
 
+// Two ways to lay out what a collapsed axis stands for, and how many elements it has.
+typedef struct comparison {
+    int collapsed;
+    extents one, more;
+} comparison;
+
 static tc_collapse compare(writer *w, tc_value v, const axis_list *axes)
 {
-    static const char *const extents[][2] = {{"(6,)", "(2, 3)"}, {"(1,)", "()"}};
-    bool is_scalar_too = w->ranks[w->collapsing] > 1;
-    for (int i = 0; i < 1 + is_scalar_too; i++) {
-        w->collapsed = i ? 1 : COLLAPSED;
-        ir_func *one = build(w, v, axes, extents[i][0]), *more = one ? build(w, v, axes, extents[i][1]) : NULL;
+    // Axes of two variadic parameters that meet have no such extents. The last one: there may be no axes at all.
+    static const comparison all[] = {{COLLAPSED, {"(6,)", "(6,)"}, {"(2, 3)", "(2, 3)"}},
+                                     {COLLAPSED, {"(6,)", "(6,)"}, {"(2, 3)", "(3, 2)"}},
+                                     {1, {"(1,)", "(1,)"}, {"()", "()"}}};
+    bool is_alone = w->collapsing != ALL_GROUPS;
+    int last = is_alone && w->ranks[w->collapsing] > 1 ? 2 : is_alone ? 0 : 1;
+    for (int i = is_alone ? 0 : 1; i <= last; i += is_alone ? 2 : 1) {
+        w->collapsed = all[i].collapsed;
+        ir_func *one = build(w, v, axes, &all[i].one), *more = one ? build(w, v, axes, &all[i].more) : NULL;
         if (!one)
             return TC_COLLAPSE_UNKNOWN;
         if (!more || strcmp(text_of(w->tx, one), text_of(w->tx, more)) != 0)
@@ -192,18 +236,18 @@ static bool has_numbers(const tc_operator *o)
 }
 
 // The same with extents that the definition takes, if there are.
-static tc_collapse look_at(const writer *entry, tc_value v, size_t variadic)
+static tc_collapse look_at(const writer *entry, tc_value v, int variadic)
 {
     for (size_t i = 0; i < sizeof known_extents / sizeof *known_extents; i++) {
         writer w = *entry;
         axis_list axes = {0};
-        w.collapsing = (int)variadic;
+        w.collapsing = variadic;
         w.known = known_extents[i];
         w.collapsed = COLLAPSED;
         const ir_func *shell = build(&w, v, NULL, NULL);
         if (!shell)
             continue;
-        find_axes(w.tx, shell, &axes);
+        find_axes(&w, shell, &axes);
         tc_collapse found = compare(&w, v, &axes);
         w.is_numbered = true;
         if (found == TC_COLLAPSE_NO && has_numbers(w.op))
@@ -219,11 +263,16 @@ tc_collapse tc_may_collapse(const writer *entry, tc_value v)
     tc *tx = entry->tx;
     bool muted = tx->diags->muted, aborted = tx->aborted;
     int errors = tx->diags->error_count;
+    int count = 0;
     tc_collapse answer = TC_COLLAPSE_YES;
     tx->diags->muted = true;
     for (size_t i = 0; answer == TC_COLLAPSE_YES && i < entry->op->joined.len; i++)
-        if (entry->joined[i] >= 0)
-            answer = look_at(entry, v, i);
+        if (entry->joined[i] >= 0) {
+            answer = look_at(entry, v, (int)i);
+            count++;
+        }
+    if (answer == TC_COLLAPSE_YES && count > 1)
+        answer = look_at(entry, v, ALL_GROUPS);
     tx->diags->muted = muted;
     tx->diags->error_count = errors;
     tx->aborted = aborted;

@@ -729,7 +729,7 @@ static const char *name_without(tc *tx, const tc_operator *o, unsigned left_out)
     return str_text(&out);
 }
 
-static bool has_word(const char *text, str word)
+bool tc_has_word(const char *text, str word)
 {
     for (size_t len = 0; *text; text += len ? len : 1) {
         len = word_length(text);
@@ -743,7 +743,7 @@ static bool has_word(const char *text, str word)
 static bool is_told(const writer *w, const char *name)
 {
     for (size_t i = 0; i < w->op->params.len; i++)
-        if (is_operand(w, &w->op->params.at[i]) && has_word(w->op->params.at[i].type, (str){name, word_length(name)}))
+        if (is_operand(w, &w->op->params.at[i]) && tc_has_word(w->op->params.at[i].type, (str){name, word_length(name)}))
             return true;
     return false;
 }

@@ -26,6 +26,8 @@ const char *tc_type_in_entry(writer *w, const char *type);
 const char *tc_choice_text(tc *tx, const tc_operator_param *p);
 const char *tc_separated(bool *any);
 const char *tc_result_name(writer *w, size_t i);
+// Whether the identifier stands in the text.
+bool tc_has_word(const char *text, str word);
 // "axis=0, eps=eps": the parameters of the definition that are no tensors. False: one has no value.
 bool tc_write_named(writer *w, bool *any);
 // The function that the text defines, in a scope of [m] where `the_operator` and [helper] (NULL: none) have their

@@ -274,6 +274,14 @@ def case_masked_fill(rng):
     return "library/indexing_entries", "masked_fill", [], given, dict(out=made(x.shape, lambda i: value if mask.at(i) else x.at(i)))
 
 
+def case_where(rng):
+    x, y = [drawn(rng, shape) for shape in [shape_of(rng)] * 2]
+    condition = drawn(rng, x.shape, "bool", 0, 2)
+    given = dict(condition=condition, x=x, y=y)
+    wanted = made(x.shape, lambda i: x.at(i) if condition.at(i) else y.at(i))
+    return "library/indexing_entries", "where", [], given, dict(out=wanted)
+
+
 def case_gate(rng):
     x = drawn(rng, [*shape_of(rng, 0, 3), rng.choice([2, 6, 8])])
     half = x.shape[-1] // 2
