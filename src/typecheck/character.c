@@ -16,6 +16,14 @@ size_t tc_char_len(str s)
     return len;
 }
 
+size_t tc_last_char_len(str s)
+{
+    size_t at = s.len - 1;
+    while (at > 0 && s.len - at < 4 && ((unsigned char)s.at[at] & 0xC0) == 0x80)
+        at--;
+    return s.len - at;
+}
+
 size_t tc_text_len(str s)
 {
     size_t count = 0;
@@ -75,7 +83,7 @@ static const uint32_t runs[] = {
 
 enum { CLASS_BITS = 11 };
 
-bool tc_char_is(int code, character_class class)
+static size_t run_of(int code)
 {
     size_t low = 0, high = sizeof runs / sizeof *runs;
     while (high - low > 1) {
@@ -85,19 +93,47 @@ bool tc_char_is(int code, character_class class)
         else
             high = middle;
     }
-    return runs[low] >> class & 1;
+    return low;
+}
+
+bool tc_char_is(int code, character_class class)
+{
+    return runs[run_of(code)] >> class & 1;
+}
+
+// Decimal digits stand in rows that begin with a zero.
+static int decimal_digit(int code)
+{
+    size_t run = run_of(code);
+    bool is_digit = runs[run] >> CHARACTER_DECIMAL & 1;
+    return is_digit ? (code - (int)(runs[run] >> CLASS_BITS)) % 10 : -1;
+}
+
+str tc_numeral(arena *a, str s)
+{
+    str_buf plain;
+    str_buf_init(&plain, a);
+    for (size_t len; (len = tc_space_at(s, false)) > 0;)
+        s = (str){s.at + len, s.len - len};
+    for (size_t len; (len = tc_space_at(s, true)) > 0;)
+        s.len -= len;
+    for (size_t i = 0, len; i < s.len; i += len) {
+        str one = {s.at + i, s.len - i};
+        int digit = decimal_digit(tc_char_code(one));
+        len = tc_char_len(one);
+        if (digit >= 0)
+            str_addc(&plain, (char)('0' + digit));
+        else
+            str_add(&plain, (str){one.at, len});
+    }
+    return (str){str_text(&plain), plain.len};
 }
 
 size_t tc_space_at(str s, bool at_end)
 {
-    size_t at = 0;
+    size_t at = at_end && s.len ? s.len - tc_last_char_len(s) : 0;
     if (!s.len)
         return 0;
-    if (at_end) {
-        at = s.len - 1;
-        while (at > 0 && ((unsigned char)s.at[at] & 0xC0) == 0x80)
-            at--;
-    }
     str one = {s.at + at, s.len - at};
     return tc_char_is(tc_char_code(one), CHARACTER_SPACE) ? tc_char_len(one) : 0;
 }

@@ -1,5 +1,6 @@
 // The outermost scope (types, kinds, namespaces, built-in functions), attributes of values, and methods of built-in
 // kinds.
+#include "typecheck/character.h"
 #include "typecheck/native.h"
 
 #include <math.h>
@@ -336,7 +337,7 @@ static tc_value rt_attribute(tc *tx, tc_value v, str n, src_span span, bool *fou
     return tc_poison();
 }
 
-static const char *const int_methods[] = {"bit_length", NULL};
+static const char *const int_methods[] = {"bit_length", "is_integer", NULL};
 static const char *const float_methods[] = {"is_integer", NULL};
 static const char *const map_methods[] = {"on",      "map",     "single_task_of", "shared_steps", "projection",
                                           "without", "permute", "spatial",        "repeat",       NULL};
@@ -534,15 +535,6 @@ bool tc_has_attribute(tc *tx, tc_value v, sym name)
 
 // ---- methods -----------------------------------------------------------------------------------------------------
 
-static str trimmed(str s)
-{
-    while (s.len && strchr(" \t\n\r\f\v", s.at[0]))
-        s = (str){s.at + 1, s.len - 1};
-    while (s.len && strchr(" \t\n\r\f\v", s.at[s.len - 1]))
-        s.len--;
-    return s;
-}
-
 // The value of a digit in bases up to 36; 99: it is none.
 static int digit_of(char c)
 {
@@ -564,7 +556,7 @@ static tc_value int_of_text(tc *tx, str s, tc_args *args)
     if (args->list.len > 1 && (!tc_as_int64(args->list.at[1].value, &base) || base < 0 || base == 1 || base > 36))
         return TC_ERR(tx, HDS0184, args->list.at[1].span, "the base", "0 or 2 to 36",
                       tc_describe(tx, args->list.at[1].value));
-    s = trimmed(s);
+    s = tc_numeral(tx->arena, s);
     bool negative = s.len && s.at[0] == '-';
     if (s.len && (s.at[0] == '-' || s.at[0] == '+'))
         s = (str){s.at + 1, s.len - 1};
@@ -619,7 +611,7 @@ static bool is_decimal(str s)
 
 static tc_value float_of_text(tc *tx, str s, tc_args *args)
 {
-    s = trimmed(s);
+    s = tc_numeral(tx->arena, s);
     str_buf plain;
     str_buf_init(&plain, tx->arena);
     for (size_t i = 0; i < s.len; i++) {
@@ -770,6 +762,8 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)
         break;
     case TC_INT:
     case TC_BOOL: {
+        if (str_equal(n, STR("is_integer")))
+            return tc_bool(true);
         tc_int v = self.kind == TC_BOOL ? (tc_int)self.b : self.i, bits = 0;
         for (unsigned __int128 rest = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v; rest; rest >>= 1)
             bits++;

@@ -382,3 +382,38 @@ tc_value tc_data_method(tc *tx, tc_value self, sym name, tc_args *args, bool *fo
     call c = {tx, self, is_dict ? NULL : self.list, is_dict ? self.dict : NULL, args, m};
     return m->run(&c);
 }
+
+// ---- assignments in place ----------------------------------------------------------------------------------------
+
+static void call_method(tc *tx, tc_value self, const char *name, tc_value v, src_span span)
+{
+    tc_args args = {.span = span};
+    bool found;
+    VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, v, span}));
+    tc_data_method(tx, self, sym_of(tx->syms, name), &args, &found);
+}
+
+bool tc_data_in_place(tc *tx, ast_op op, tc_value old, tc_value v, src_span span)
+{
+    bool is_set = old.kind == TC_SET && v.kind == TC_SET && op >= AST_OP_AND && op <= AST_OP_XOR;
+    is_set |= old.kind == TC_SET && v.kind == TC_SET && op == AST_OP_SUB;
+    bool repeats = old.kind == TC_LIST && op == AST_OP_MUL && v.kind == TC_INT;
+    if (old.kind == TC_LIST && op == AST_OP_ADD && v.kind != TC_RECORD && v.kind != TC_TENSOR) {
+        call_method(tx, old, "extend", v, span);
+        return true;
+    }
+    if (old.kind == TC_DICT && op == AST_OP_OR) {
+        call_method(tx, old, "update", v, span);
+        return true;
+    }
+    if (!is_set && !repeats)
+        return false;
+    tc_value r = tc_binary(tx, op, old, v, span);
+    if (r.kind != old.kind || !tc_may_change(tx, old, span))
+        return true;
+    old.list->len = 0;
+    old.list->weight = 0;
+    for (size_t i = 0; i < r.list->len; i++)
+        tc_list_push(tx, old.list, r.list->at[i]);
+    return true;
+}

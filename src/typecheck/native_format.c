@@ -14,6 +14,7 @@ typedef struct spec {
     str fill;
     char align, sign, grouping, type; // 0: not given
     bool no_negative_zero;            // z: a number that is rounded to -0 loses its sign
+    bool zeros; // 0 and no alignment: of numbers, the zeros come behind the sign
     bool alternate;
     int width, precision; // precision -1: not given
 } spec;
@@ -58,8 +59,7 @@ static bool parse_spec(str s, spec *out)
     }
     if (i < s.len && s.at[i] == '0' && !fill_given) {
         out->fill = STR("0");
-        if (!out->align)
-            out->align = '=';
+        out->zeros = !out->align;
         i++;
     }
     bool has_width = i < s.len && isdigit((unsigned char)s.at[i]);
@@ -249,8 +249,11 @@ static tc_value aligned(tc *tx, str prefix, str body, const spec *f, char fallba
 }
 
 // A number: [prefix] is its sign and 0x, [text] its digits and what follows them.
-static tc_value number_text(tc *tx, str prefix, str text, const spec *f, int group)
+static tc_value number_text(tc *tx, str prefix, str text, const spec *given, int group)
 {
+    spec own = *given, *f = &own;
+    if (f->zeros)
+        f->align = '=';
     size_t whole = 0;
     while (whole < text.len && isxdigit((unsigned char)text.at[whole]) &&
            (group == 4 || isdigit((unsigned char)text.at[whole])))

@@ -390,8 +390,17 @@ static double round_float(double v, int64_t digits)
         snprintf(text, sizeof text, "%.*f", (int)digits, v);
         return strtod(text, NULL);
     }
-    double unit = pow(10, (double)-digits);
-    return isfinite(unit) ? nearbyint(v / unit) * unit : copysign(0, v);
+    // So many significant digits are left of those in front of the point; with none, it is 0 or the next power of ten.
+    int64_t left = snprintf(text, sizeof text, "%.0f", trunc(fabs(v))) + digits;
+    if (left > 0) {
+        snprintf(text, sizeof text, "%.*e", (int)left - 1, v);
+        return strtod(text, NULL);
+    }
+    snprintf(text, sizeof text, "5e%d", (int)-digits - 1);
+    if (left < 0 || fabs(v) <= strtod(text, NULL))
+        return copysign(0, v);
+    snprintf(text, sizeof text, "1e%d", (int)-digits);
+    return copysign(strtod(text, NULL), v);
 }
 
 static tc_value run_round(tc *tx, const tc_native *self, tc_args *args)

@@ -122,7 +122,7 @@ static str range_arg(call *c, int i, size_t *skipped)
             bounds[k] = bounds[k] + len < 0 ? 0 : bounds[k] + len;
     }
     *skipped = (size_t)bounds[0];
-    if (bounds[0] > len) {
+    if (bounds[0] > len || bounds[0] > bounds[1]) {
         *skipped = SIZE_MAX;
         return STR("");
     }
@@ -160,9 +160,7 @@ static tc_value run_strip(call *c)
         s = (str){s.at + len, s.len - len};
     }
     while ((c->m->data & 2) && s.len) {
-        size_t at = s.len - 1;
-        while (at > 0 && ((unsigned char)s.at[at] & 0xC0) == 0x80)
-            at--;
+        size_t at = s.len - tc_last_char_len(s);
         if (!stripped((str){s.at + at, s.len - at}, set))
             break;
         s.len = at;
@@ -194,7 +192,7 @@ static str word_of(str s, bool at_end)
         str rest = at_end ? (str){s.at, s.len - len} : (str){s.at + len, s.len - len};
         if (tc_space_at(rest, at_end))
             break;
-        len++;
+        len += at_end ? tc_last_char_len(rest) : tc_char_len(rest);
     }
     return at_end ? (str){s.at + s.len - len, len} : (str){s.at, len};
 }
@@ -251,7 +249,7 @@ static tc_value run_splitlines(call *c)
     for (str s = c->s; s.len;) {
         size_t len = 0, mark = 0;
         while (len < s.len && !(mark = tc_line_end_at((str){s.at + len, s.len - len})))
-            len++;
+            len += tc_char_len((str){s.at + len, s.len - len});
         size_t end = len + mark;
         tc_list_push(c->tx, r.list, tc_str((str){s.at, keep_ends ? end : len}));
         s = (str){s.at + end, s.len - end};

@@ -27,8 +27,13 @@ static tc_value repeat_sequence(tc *tx, tc_value seq, tc_int times, src_span spa
 
 static tc_value concat(tc *tx, tc_value a, tc_value b)
 {
-    if (a.kind == TC_STR)
-        return tc_str(str_of(arena_printf(tx->arena, "%.*s%.*s", (int)a.s.len, a.s.at, (int)b.s.len, b.s.at)));
+    if (a.kind == TC_STR) {
+        str_buf both;
+        str_buf_init(&both, tx->arena);
+        str_add(&both, a.s);
+        str_add(&both, b.s);
+        return tc_str((str){str_text(&both), both.len});
+    }
     tc_value r = tc_list_new(tx, a.kind, a.list->at, a.list->len);
     for (size_t i = 0; i < b.list->len; i++)
         tc_list_push(tx, r.list, b.list->at[i]);

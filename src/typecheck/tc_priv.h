@@ -637,6 +637,8 @@ tc_flow tc_exec_list(tc *tx, const ast_list *list);
 tc_flow tc_exec(tc *tx, const ast_stmt *s);
 bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_bind_local(tc *tx, sym name, tc_value v, src_span span);
+// `old op= v` of lists, dicts and sets, which change in place; false: they do not in this way.
+bool tc_data_in_place(tc *tx, ast_op op, tc_value old, tc_value v, src_span span);
 // The items that a loop which runs while compiling visits: walk.c.
 typedef struct tc_walk {
     tc_value of;

@@ -3,15 +3,28 @@
 Every expression of the tables below, and every combination that the generators make, is printed by hdsc (print at module
 level is a note HDS0290) and by the Python that runs this script. Where Python raises an exception, hdsc must report an
 error on that line. The programs further down are compared by all that they print.
+
+Random programs (python_programs.py) are compared with Python 3.13, which the language follows. Where there is none, the
+answers to the first 600 are in python_answers.json, made by
+
+    python3.13 check_python_agreement.py --answers 0 600 > python_answers.json
+
+and `--seed N --count N` compares any others: `check_python_agreement.py build/release/bin/hdsc --seed 5000 --count 20000`.
 """
 
+import argparse
 import contextlib
 import io
 import itertools
+import json
 import pathlib
+import shutil
+import subprocess
 import sys
+import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+import python_programs  # noqa: E402
 from compiler import finish, run  # noqa: E402
 
 EXPRESSIONS = r"""
@@ -1029,14 +1042,93 @@ def table():
             e = None
 
 
+# ---- random programs ---------------------------------------------------------------------------------------------------
+
+STORED = pathlib.Path(__file__).with_name("python_answers.json")
+BATCH = 100
+OLDEST = (3, 13)  # the Python that the language follows; 3.11 adds floats without compensation, for instance
+
+
+def answers_here(seeds):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {seed: python_programs.answer(python_programs.program(seed)) for seed in seeds}
+
+
+def newer_python():
+    """A Python that is new enough to be asked, or None."""
+    for name in ("python3.13", "python3.14"):
+        found = shutil.which(name)
+        if found and subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return found
+    return None
+
+
+def answers(seeds):
+    """What Python 3.13 makes of the programs: asked, where there is one, and else as it was stored."""
+    if sys.version_info >= OLDEST:
+        return answers_here(seeds)
+    python = newer_python()
+    if python:
+        command = [python, __file__, "--answers", str(seeds[0]), str(len(seeds))]
+        text = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    else:
+        text = STORED.read_text(encoding="utf-8")
+    stored = {int(seed): answer for seed, answer in json.loads(text).items()}
+    if not set(seeds) <= set(stored):
+        sys.exit("these programs need Python 3.13: only the answers to the first ones are stored")
+    return {seed: stored[seed] for seed in seeds}
+
+
+def differs(wanted, raises, found):
+    """Notes are sorted by place, which is one; what follows an error is no longer compared."""
+    shown = [line for d in found if d["code"] == "HDS0290" for line in d["message"].split("\n")]
+    errors = [d for d in found if d["severity"] == "error"]
+    if bool(errors) != raises:
+        return f"Python {'raises' if raises else 'does not raise'}, hdsc reports {errors[:1]}"
+    compared = shown[: len(wanted)] if raises else shown
+    first = next((i for i, (a, b) in enumerate(zip(compared, wanted)) if a != b), min(len(compared), len(wanted)))
+    return None if compared == wanted else f"Python prints {wanted[first : first + 1]}, hdsc {compared[first : first + 1]}"
+
+
+def compare_programs(hdsc, seeds, known):
+    lines, places = [], []
+    for seed in seeds:
+        text = python_programs.program(seed).split("\n")
+        places.append((seed, len(lines) + 1, len(lines) + len(text)))
+        lines += text if known[seed] else [""] * len(text)
+    result = run(hdsc, "\n".join(lines) + "\n", ["-Wno-empty", "--error-limit=0"])
+    for seed, first, last in places:
+        if known[seed]:
+            wanted, raises = known[seed]
+            difference = differs(wanted, raises, [d for d in result.diagnostics if first <= d["line"] <= last])
+            if difference:
+                yield f"program {seed}: {difference}\n{python_programs.program(seed)}"
+
+
 def main():
-    hdsc = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("hdsc", nargs="?")
+    parser.add_argument("--seed", type=int, default=0, help="of the first random program")
+    parser.add_argument("--count", type=int, default=600, help="of random programs")
+    parser.add_argument("--answers", type=int, nargs=2, metavar=("SEED", "COUNT"), help="print what this Python makes of them")
+    options = parser.parse_args()
+    if options.answers:
+        first, count = options.answers
+        rows = [f'"{seed}":{json.dumps(a, separators=(",", ":"))}' for seed, a in answers_here(range(first, first + count)).items()]
+        print("{" + ",\n".join(rows) + "}")
+        return
+    hdsc = options.hdsc
     expressions = [*table(), *dict.fromkeys(generated())]
     problems = list(compare_expressions(hdsc, expressions))
     programs = [p.strip("\n") + "\n" for p in PROGRAMS.split("---\n")]
     for program in programs:
         problems += compare_program(hdsc, program)
-    sys.exit(finish(problems, len(expressions) + len(programs) - len(problems)))
+    seeds = range(options.seed, options.seed + options.count)
+    known = answers(seeds)
+    for first in range(0, len(seeds), BATCH):
+        problems += compare_programs(hdsc, seeds[first : first + BATCH], known)
+    sys.exit(finish(problems, len(expressions) + len(programs) + len(seeds) - len(problems)))
 
 
 if __name__ == "__main__":
