@@ -164,7 +164,7 @@ static ir_expr *real(ir_module *m, ir_expr *e, double value)
 static ir_expr *float_arithmetic(ir_module *m, ir_expr *e, double a, double b)
 {
     dtype t = e->type->scalar;
-    if (!computes_in_double(t))
+    if (!computes_in_double(t) || m->keeps_floats)
         return e;
     switch (e->op) {
     case IR_OP_ADD:

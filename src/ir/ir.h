@@ -373,6 +373,7 @@ struct ir_module {
     const ir_type *scalar_types[DT__COUNT];  // the fast way to the commonest types
     struct ir_memo *memos; // idle tables of the walkers (walk.c)
     bool is_low;           // the lowering passes have run
+    bool keeps_floats;     // arithmetic of float constants is not folded: its rounding would hide what they stand for
 };
 
 ir_module *ir_module_new(arena *a, sym_table *syms, diag_context *diags, const arch *target, const char *name);

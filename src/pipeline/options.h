@@ -45,6 +45,7 @@ typedef struct pl_options {
     int include_count;
     const char *stdlib_folder;  // NULL: the library built into the program
     int64_t step_budget;        // 0: the default
+    bool keeps_floats;          // arithmetic of float constants is left to the run (hdsc prove)
 
     // The compiler
     const char *dump;           // NULL, "all", "tokens", "ast", "hir", "cu" or a pass

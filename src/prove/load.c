@@ -215,6 +215,7 @@ bool prove_load(prove *p, int number)
     split(p, side, number == 0 ? o->fast : o->against);
     side->level = o->level ? o->level : PL_SIMULATED_LEVEL;
     side->options = *o->compile;
+    side->options.keeps_floats = true;
     take_keywords(p, side);
     side->options.input = side->path;
     side->options.entries = &side->entry;

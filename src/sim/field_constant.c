@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "sim/field_priv.h"
 
@@ -75,6 +76,31 @@ static bool find_fraction(double x, double tolerance, double limit, fraction *ou
     return false;
 }
 
+enum { DECIMAL_DIGITS_LIMIT = 1000, DECIMAL_EXPONENT_LIMIT = 40 };
+
+static sim_field power_of_ten(int n)
+{
+    sim_field result = of_integer(1);
+    for (; n > 0; n--)
+        result = sim_field_mul(result, of_integer(10));
+    return result;
+}
+
+// Up to three digits and a power of ten: 1e-10, 2.5e-13, 4e12.
+static bool find_decimal(double x, double tolerance, sim_field *out)
+{
+    int exponent = 2 - (int)floor(log10(x)); // digits are in front of the point of x · 10^exponent
+    if (abs(exponent) > DECIMAL_EXPONENT_LIMIT)
+        return false;
+    double digits = rint(exponent > 0 ? x * pow(10, exponent) : x / pow(10, -exponent));
+    double decimal = exponent > 0 ? digits / pow(10, exponent) : digits * pow(10, -exponent);
+    if (digits < 1 || digits > DECIMAL_DIGITS_LIMIT || !is_near(x, decimal, tolerance))
+        return false;
+    sim_field power = power_of_ten(abs(exponent)), n = of_integer((uint64_t)digits);
+    *out = exponent > 0 ? sim_field_div(n, power) : sim_field_mul(n, power);
+    return true;
+}
+
 static sim_field of_fraction(fraction f)
 {
     return sim_field_div(of_integer(f.over), of_integer(f.under));
@@ -140,6 +166,8 @@ static bool recognise(double x, sim_field *out)
         *out = of_fraction(f);
         return true;
     }
+    if (find_decimal(x, tolerance, out))
+        return true;
     return find_root(x, 2 * tolerance, FRACTION_LIMIT / 64, of_integer(1), out) || find_constant(x, 3 * tolerance, out);
 }
 
@@ -153,7 +181,10 @@ static sim_field of_positive(double x)
     m >>= zeros;
     e += zeros - 53;
     sim_field value;
-    if (e < 0 && m >> EXACT_BITS && recognise(x, &value))
+    bool is_rounded = m >> EXACT_BITS;
+    if (e < 0 && is_rounded && recognise(x, &value))
+        return value;
+    if (e > 0 && is_rounded && find_decimal(x, (double)(float)x == x ? 0x1p-24 : 0x1p-53, &value))
         return value;
     value = of_integer(m);
     return e ? sim_field_mul(value, power_of_two(e)) : value;
