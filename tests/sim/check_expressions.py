@@ -72,10 +72,14 @@ class Maker:
 
     def value(self, kind):
         if kind in FLOATS:
-            x = self.pick([0.0, 1.0, -1.0, 0.1, 0.5, 2.5, -3.0, 7.0, 100.0, 1e-3, self.rng.random() * 200 - 100, self.below(50) - 25.0])
+            x = self.pick(
+                [0.0, 1.0, -1.0, 0.1, 0.5, 2.5, -3.0, 7.0, 100.0, 1e-3, self.rng.random() * 200 - 100, self.below(50) - 25.0]
+            )
             return rounded(kind, x)
         low, high = bounds(kind)
-        return self.pick([low, high, low + 1, high - 1, 0, 1, 2, 7, max(low, -3), low + int(self.rng.random() * (high - low)), self.below(100)])
+        return self.pick(
+            [low, high, low + 1, high - 1, 0, 1, 2, 7, max(low, -3), low + int(self.rng.random() * (high - low)), self.below(100)]
+        )
 
     def operand(self, kind):
         self.operands.append((kind, self.value(kind)))
@@ -114,9 +118,20 @@ class Maker:
         if how == 3:
             return f"(~({a} | 0))", x ^ (2**bits - 1) if kind[0] == "u" else ~x
         b, y = self.make(kind, d)
-        op, z = self.pick([("&", x & y), ("|", x | y), ("^", x ^ y), ("min", min(x, y)), ("max", max(x, y)), ("+", self.fits(kind, x + y)),
-                           ("-", self.fits(kind, x - y)), ("*", self.fits(kind, x * y)), ("//", y and self.fits(kind, x // y)),
-                           ("%", y and x % y if not (y == -1) else None)])
+        op, z = self.pick(
+            [
+                ("&", x & y),
+                ("|", x | y),
+                ("^", x ^ y),
+                ("min", min(x, y)),
+                ("max", max(x, y)),
+                ("+", self.fits(kind, x + y)),
+                ("-", self.fits(kind, x - y)),
+                ("*", self.fits(kind, x * y)),
+                ("//", y and self.fits(kind, x // y)),
+                ("%", y and x % y if not (y == -1) else None),
+            ]
+        )
         if z is None or (op in ("//", "%") and y == 0):
             return a, x
         return (f"{op}({a}, {b})" if op in ("min", "max") else f"({a} {op} {b})"), z
@@ -132,7 +147,12 @@ class Maker:
             a, x = self.make(kind, d)
             return f"(-{a})", -x
         (a, x), (b, y) = self.make(kind, d), self.make(kind, d)
-        if not (math.isfinite(x) and math.isfinite(y)) or max(abs(x), abs(y)) > 1e4 or (y and abs(y) < 1e-4) or (x and abs(x) < 1e-4):
+        if (
+            not (math.isfinite(x) and math.isfinite(y))
+            or max(abs(x), abs(y)) > 1e4
+            or (y and abs(y) < 1e-4)
+            or (x and abs(x) < 1e-4)
+        ):
             return a, x  # doubles round sums and products of the others once
         op = self.pick(["+", "-", "*", "/", "//", "%", "min", "max"])
         if op in ("/", "//", "%") and y == 0 or (op in ("min", "max") and x == y):
@@ -164,8 +184,17 @@ def program(seed):
     """A kernel and its test."""
     maker, kind, text, value = made(seed)
     params = [f"a{i}: {k}[1]" for i, (k, _) in enumerate(maker.operands)]
-    lines = ["@hidet.script", f"def k{seed}({', '.join(params)}, result: {kind}[1]):", "    attrs.cuda.grid_dim = 1", "    attrs.cuda.block_dim = 1",
-             f"    result[0] = {text}", "", "", "@test", f"def t{seed}():"]
+    lines = [
+        "@hidet.script",
+        f"def k{seed}({', '.join(params)}, result: {kind}[1]):",
+        "    attrs.cuda.grid_dim = 1",
+        "    attrs.cuda.block_dim = 1",
+        f"    result[0] = {text}",
+        "",
+        "",
+        "@test",
+        f"def t{seed}():",
+    ]
     for i, (k, v) in enumerate(maker.operands):
         lines += [f"    a{i} = zeros({k}, [1])", f"    a{i}[0] = {literal(k, v)}"]
     names = "".join(f"a{i}, " for i in range(len(maker.operands)))
@@ -188,8 +217,18 @@ SHIM = """#include <limits.h>
 #define PAIR(T) static inline T min(T a, T b) { return b < a ? b : a; } static inline T max(T a, T b) { return a < b ? b : a; }
 PAIR(int) PAIR(unsigned int) PAIR(long long) PAIR(unsigned long long)
 """
-CTYPES = {"i8": "signed char", "u8": "unsigned char", "i16": "short", "u16": "unsigned short", "i32": "int", "u32": "unsigned int",
-          "i64": "long long", "u64": "unsigned long long", "f32": "float", "f64": "double"}
+CTYPES = {
+    "i8": "signed char",
+    "u8": "unsigned char",
+    "i16": "short",
+    "u16": "unsigned short",
+    "i32": "int",
+    "u32": "unsigned int",
+    "i64": "long long",
+    "u64": "unsigned long long",
+    "f32": "float",
+    "f64": "double",
+}
 
 
 def c_literal(kind, value):
@@ -207,9 +246,12 @@ def compare_as_cpp(hdsc, compiler, seeds):
     calls = []
     for seed, maker, kind, _, value in chosen:
         args = [f"&a{i}" for i in range(len(maker.operands))]
-        calls.append("{" + " ".join(f"{CTYPES[k]} a{i} = {c_literal(k, v)};" for i, (k, v) in enumerate(maker.operands)) +
-                     f" {CTYPES[kind]} r, w = {c_literal(kind, value)}; k{seed}({', '.join([*args, '&r'])}); "
-                     f'if (!(r == w || (r != r && w != w))) printf("{seed}\\n"); }}')
+        calls.append(
+            "{"
+            + " ".join(f"{CTYPES[k]} a{i} = {c_literal(k, v)};" for i, (k, v) in enumerate(maker.operands))
+            + f" {CTYPES[kind]} r, w = {c_literal(kind, value)}; k{seed}({', '.join([*args, '&r'])}); "
+            f'if (!(r == w || (r != r && w != w))) printf("{seed}\\n"); }}'
+        )
     with tempfile.TemporaryDirectory() as folder:
         source, text = pathlib.Path(folder, "k.hds"), pathlib.Path(folder, "k.cu")
         source.write_text(HEAD + "".join(program(s[0]).split("@test")[0] for s in chosen), encoding="utf-8")
@@ -218,12 +260,18 @@ def compare_as_cpp(hdsc, compiler, seeds):
         whole = pathlib.Path(folder, "k.cpp")
         whole.write_text(SHIM + "\n".join(lines) + "\nint main()\n{\n" + "\n".join(calls) + "\n}\n", encoding="utf-8")
         program_path = pathlib.Path(folder, "k")
-        subprocess.run([compiler, "-w", "-O1", "-fwrapv", "-ffp-contract=off", "-D__restrict__=", whole, "-o", program_path], check=True)
+        subprocess.run(
+            [compiler, "-w", "-O1", "-fwrapv", "-ffp-contract=off", "-D__restrict__=", whole, "-o", program_path], check=True
+        )
         wrong = subprocess.run([program_path], check=True, capture_output=True, text=True).stdout.split()
     return [f"seed {seed}: the emitted text gives another value\n{program(int(seed))}" for seed in wrong], len(chosen)
 
 
-HEAD = "from hidet.lang import attrs, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64\nfrom hidet.lang.testing import test, zeros\n\n\n"
+HEAD = """from hidet.lang import attrs, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from hidet.lang.testing import test, zeros
+
+
+"""
 
 
 def main():

@@ -608,16 +608,125 @@ f"{1e-7}"
 
 INTS = [-7, -2, -1, 0, 1, 2, 3, 7, 2**31, -(2**63)]
 FLOATS = [-7.5, -2.0, -0.5, 0.0, 0.5, 1.0, 2.5, 3.0, 1e20]
-INT_SPECS = ["", "5", "<5", ">5", "^5", "=5", "05", "+", "+5", " ", "-", "d", "5d", "x", "X", "#x", "#X", "#010x", "o", "#o",
-             "b", "#b", "08b", ",", "_", "_x", "_b", "012,", ",d", "*^9", "0>5", "0<5", "c", "n", "e", ".2f", "10.3e", "g", "%",
-             "+.1f", "s", ".2", "z", "5,d", "015,d", "#o", "=+7", "x<5x", ".0f", "5.1%"]
-FLOAT_SPECS = ["", "5", "<8", ">8", "^8", "=8", "08", "+", " ", "f", ".2f", "8.3f", "08.3f", "+.3f", ".0f", "e", ".2e", "E", "g", ".3g",
-               "G", "%", ".1%", ".3", ".1", ",", ",.2f", "_.2f", "012,.1f", "*^12.2f", "d", "x", "s", ".10g", "#.3g", "#.0f", "+08.2f",
-               "n", ".15g", ".17g", ".0e", "_"]
+INT_SPECS = [
+    "",
+    "5",
+    "<5",
+    ">5",
+    "^5",
+    "=5",
+    "05",
+    "+",
+    "+5",
+    " ",
+    "-",
+    "d",
+    "5d",
+    "x",
+    "X",
+    "#x",
+    "#X",
+    "#010x",
+    "o",
+    "#o",
+    "b",
+    "#b",
+    "08b",
+    ",",
+    "_",
+    "_x",
+    "_b",
+    "012,",
+    ",d",
+    "*^9",
+    "0>5",
+    "0<5",
+    "c",
+    "n",
+    "e",
+    ".2f",
+    "10.3e",
+    "g",
+    "%",
+    "+.1f",
+    "s",
+    ".2",
+    "z",
+    "5,d",
+    "015,d",
+    "#o",
+    "=+7",
+    "x<5x",
+    ".0f",
+    "5.1%",
+]
+FLOAT_SPECS = [
+    "",
+    "5",
+    "<8",
+    ">8",
+    "^8",
+    "=8",
+    "08",
+    "+",
+    " ",
+    "f",
+    ".2f",
+    "8.3f",
+    "08.3f",
+    "+.3f",
+    ".0f",
+    "e",
+    ".2e",
+    "E",
+    "g",
+    ".3g",
+    "G",
+    "%",
+    ".1%",
+    ".3",
+    ".1",
+    ",",
+    ",.2f",
+    "_.2f",
+    "012,.1f",
+    "*^12.2f",
+    "d",
+    "x",
+    "s",
+    ".10g",
+    "#.3g",
+    "#.0f",
+    "+08.2f",
+    "n",
+    ".15g",
+    ".17g",
+    ".0e",
+    "_",
+]
 STR_SPECS = ["", "5", "<5", ">5", "^5", "*^6", ".2", "5.2", ">5.1", "s", "5s", "=5", "d", "+", ",", "*<3s"]
-SPEC_VALUES = {"int": [0, 1, -1, 42, -42, 255, 1234567, 2**62, True], "float": [0.0, -0.0, 1.0, -1.5, 3.14159265, 1234567.891,
-               1e20, 1.5e-7, 2.5, 0.1, 123456789.0, float("inf"), float("-inf"), float("nan"), 1e16, 99999.5],
-               "str": ["", "a", "abc", "hello!"]}
+SPEC_VALUES = {
+    "int": [0, 1, -1, 42, -42, 255, 1234567, 2**62, True],
+    "float": [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        3.14159265,
+        1234567.891,
+        1e20,
+        1.5e-7,
+        2.5,
+        0.1,
+        123456789.0,
+        float("inf"),
+        float("-inf"),
+        float("nan"),
+        1e16,
+        99999.5,
+    ],
+    "str": ["", "a", "abc", "hello!"],
+}
 
 
 def literal(value):
@@ -643,13 +752,28 @@ def generated():
         yield f"'abcde'[{bounds}]"
         if step is not None and start is not None and stop is not None:
             yield f"list(range({start}, {stop}, {step}))"
-    for value in (0.1, 1 / 3, 1e15, 1e16, 1e17, 123456.789, 5e-324, 1.7976931348623157e308, 1e-4, 1e-5, 2**53 + 0.0, 100.0, 1e21, 1e5):
+    for value in (
+        0.1,
+        1 / 3,
+        1e15,
+        1e16,
+        1e17,
+        123456.789,
+        5e-324,
+        1.7976931348623157e308,
+        1e-4,
+        1e-5,
+        2**53 + 0.0,
+        100.0,
+        1e21,
+        1e5,
+    ):
         yield f"repr({value!r})"
         yield f"repr(-{value!r})"
         yield f"round({value!r}, 2)"
 
 
-PROGRAMS = r'''
+PROGRAMS = r"""
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 print(fib(15))
@@ -986,7 +1110,7 @@ print([i for i in range(3)], i)
 def kw(*, a=1, b):
     return a - b
 print(kw(b=5), kw(a=2, b=1))
-'''
+"""
 
 
 def python_value(expression):
@@ -1115,7 +1239,9 @@ def main():
     options = parser.parse_args()
     if options.answers:
         first, count = options.answers
-        rows = [f'"{seed}":{json.dumps(a, separators=(",", ":"))}' for seed, a in answers_here(range(first, first + count)).items()]
+        rows = [
+            f'"{seed}":{json.dumps(a, separators=(",", ":"))}' for seed, a in answers_here(range(first, first + count)).items()
+        ]
         print("{" + ",\n".join(rows) + "}")
         return
     hdsc = options.hdsc

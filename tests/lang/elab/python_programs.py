@@ -12,23 +12,181 @@ import random
 
 LARGEST = 2**127 - 1  # of the integers of the language
 
-INTS = [0, 1, 2, 3, 5, 7, 8, 10, 13, 31, 64, 100, 255, 1000, 65536, 2**31 - 1, 2**31, 2**53, 2**53 + 1, 2**54 + 3, 10**17 + 1,
-        2**62 + 5, 2**63 - 1]
-FLOATS = ["0.0", "0.1", "0.2", "0.25", "0.3", "0.5", "0.7", "1.0", "1.5", "2.0", "2.5", "3.0", "7.0", "10.0", "100.5", "1e-5", "1e-7",
-          "1e5", "1e15", "1e16", "123456.789", "9007199254740993.0", "1e22", "1e23", "1e100", "1e300", "5e-324",
-          "float('inf')", "float('nan')", "2.675", "1e-300"]
+INTS = [
+    0,
+    1,
+    2,
+    3,
+    5,
+    7,
+    8,
+    10,
+    13,
+    31,
+    64,
+    100,
+    255,
+    1000,
+    65536,
+    2**31 - 1,
+    2**31,
+    2**53,
+    2**53 + 1,
+    2**54 + 3,
+    10**17 + 1,
+    2**62 + 5,
+    2**63 - 1,
+]
+FLOATS = [
+    "0.0",
+    "0.1",
+    "0.2",
+    "0.25",
+    "0.3",
+    "0.5",
+    "0.7",
+    "1.0",
+    "1.5",
+    "2.0",
+    "2.5",
+    "3.0",
+    "7.0",
+    "10.0",
+    "100.5",
+    "1e-5",
+    "1e-7",
+    "1e5",
+    "1e15",
+    "1e16",
+    "123456.789",
+    "9007199254740993.0",
+    "1e22",
+    "1e23",
+    "1e100",
+    "1e300",
+    "5e-324",
+    "float('inf')",
+    "float('nan')",
+    "2.675",
+    "1e-300",
+]
 CHARS = ["a", "b", "c", "x", "A", "Z", "0", "7", "_", " ", "-", ".", ",", "é", "ß", "Ω", "½", "²", "٣", "中", "😀"]
-ODD_CHARS = ["\\n", "\\t", "\\r\\n", "\\x0b", "\\x1c", "\\x85", "\\u2028", "\\xa0", "\\u200b", "\\u3000", "\\x00", "\\x7f", "'", "\\\\", "{{", "ǅ"]
+ODD_CHARS = [
+    "\\n",
+    "\\t",
+    "\\r\\n",
+    "\\x0b",
+    "\\x1c",
+    "\\x85",
+    "\\u2028",
+    "\\xa0",
+    "\\u200b",
+    "\\u3000",
+    "\\x00",
+    "\\x7f",
+    "'",
+    "\\\\",
+    "{{",
+    "ǅ",
+]
 NUMERALS = ["'42'", "' -7 '", "'1_000'", "'+0'", "'007'", "'123456789012345678901'", "'ff'", "'Z'"]
-INT_SPECS = ["", "5", "<6", ">6", "^7", "*^9", "=8", "08", "+", " ", "-", ".0f", ".2f", "e", "%", ",", "_", "x", "#x", "X", "o", "b", "#b",
-             "08b", "d", "5d", "_x", "n", "é>7", "0<7", "z.1f", "#o", "_b", "015,", "g", "#012x", "+d"]
-FLOAT_SPECS = ["", "5", "<8", ">8", "^9", "*^12", "=10", "08", "+", " ", "-", ".0f", ".2f", "8.3f", "+.1e", "g", ".3g", "e", "%", ".1%", ",", "_",
-               ",.2f", ".2", "10.3", "z", "z.1f", "z.0f", "+z.2f", "z.1%", "zg", "n", "é>7", "#.3g", "015,.1f", "0>7", "z.2e", "E", "G",
-               ".10g", ".17g", ".0%", "F", "#.0f", "_.3f"]
+INT_SPECS = [
+    "",
+    "5",
+    "<6",
+    ">6",
+    "^7",
+    "*^9",
+    "=8",
+    "08",
+    "+",
+    " ",
+    "-",
+    ".0f",
+    ".2f",
+    "e",
+    "%",
+    ",",
+    "_",
+    "x",
+    "#x",
+    "X",
+    "o",
+    "b",
+    "#b",
+    "08b",
+    "d",
+    "5d",
+    "_x",
+    "n",
+    "é>7",
+    "0<7",
+    "z.1f",
+    "#o",
+    "_b",
+    "015,",
+    "g",
+    "#012x",
+    "+d",
+]
+FLOAT_SPECS = [
+    "",
+    "5",
+    "<8",
+    ">8",
+    "^9",
+    "*^12",
+    "=10",
+    "08",
+    "+",
+    " ",
+    "-",
+    ".0f",
+    ".2f",
+    "8.3f",
+    "+.1e",
+    "g",
+    ".3g",
+    "e",
+    "%",
+    ".1%",
+    ",",
+    "_",
+    ",.2f",
+    ".2",
+    "10.3",
+    "z",
+    "z.1f",
+    "z.0f",
+    "+z.2f",
+    "z.1%",
+    "zg",
+    "n",
+    "é>7",
+    "#.3g",
+    "015,.1f",
+    "0>7",
+    "z.2e",
+    "E",
+    "G",
+    ".10g",
+    ".17g",
+    ".0%",
+    "F",
+    "#.0f",
+    "_.3f",
+]
 STR_SPECS = ["", "5", "<6", ">6", "^7", "*^9", "s", ".2", "5.1", "é>7", ">3s", "08"]
 
 # The compiler reports what is printed by place, and the same text once.
-SHOW = ["    shown = []", "", "    def show(*values):", "        shown.append(0)", "        print(len(shown), *map(repr, values))", ""]
+SHOW = [
+    "    shown = []",
+    "",
+    "    def show(*values):",
+    "        shown.append(0)",
+    "        print(len(shown), *map(repr, values))",
+    "",
+]
 
 # How strongly an operator binds; the higher, the more.
 TERNARY, OR, AND, NOT, COMPARE, BITOR, BITXOR, BITAND, SHIFT, SUM, PRODUCT, UNARY, POWER, ATOM = range(14)
@@ -86,7 +244,10 @@ class Maker:
             return f"{self.at(self.make(kind, depth - 1), OR)} if {condition} else {self.arg(kind, depth - 1)}", TERNARY
         if self.chance(3):
             op, binds = self.pick([("or", OR), ("and", AND)])
-            return f"{self.at(self.make(kind, depth - 1), binds + 1)} {op} {self.at(self.make(kind, depth - 1), binds + 1)}", binds
+            return (
+                f"{self.at(self.make(kind, depth - 1), binds + 1)} {op} {self.at(self.make(kind, depth - 1), binds + 1)}",
+                binds,
+            )
         return getattr(self, f"make_{kind}")(depth - 1)
 
     def plain_int(self):
@@ -101,7 +262,9 @@ class Maker:
         return self.pick(["True", "False"]), ATOM
 
     def plain_str(self):
-        text = "".join(self.pick(CHARS) if self.chance(88) else self.pick(ODD_CHARS).replace("{{", "{") for _ in range(self.below(7)))
+        text = "".join(
+            self.pick(CHARS) if self.chance(88) else self.pick(ODD_CHARS).replace("{{", "{") for _ in range(self.below(7))
+        )
         return '"' + text + '"', ATOM
 
     def plain_ints(self):
@@ -137,7 +300,9 @@ class Maker:
 
     def indexed(self, kind, d):
         item = '"q"' if kind == "str" else f"[{self.arg(self.items(kind), 0)}]"
-        return self.rarely(f"{self.atom(kind, d)}[{self.small()}]", f"({self.at(self.make(kind, d), SUM)} + {item})[{self.pick(['0', '-1'])}]")
+        return self.rarely(
+            f"{self.atom(kind, d)}[{self.small()}]", f"({self.at(self.make(kind, d), SUM)} + {item})[{self.pick(['0', '-1'])}]"
+        )
 
     def slice_of(self, text):
         part = lambda: "" if self.chance(40) else str(self.below(9) - 4)  # noqa: E731
@@ -145,12 +310,18 @@ class Maker:
         return f"{text}[{part()}:{part()}{step}]"
 
     def finite(self):
-        return self.pick(["", "-"]) + self.pick(["0.5", "1.5", "2.5", "2.4999", "7.99", "1e15", "4503599627370497.5", "0.0", "1e22", "123456.5"])
+        return self.pick(["", "-"]) + self.pick(
+            ["0.5", "1.5", "2.5", "2.4999", "7.99", "1e15", "4503599627370497.5", "0.0", "1e22", "123456.5"]
+        )
 
     def divisor(self, kind, d):
         """A number, seldom 0."""
         made = self.make(kind, d)
-        safe = self.pick(["3", "7", "-2", "10", "-13", "9007199254740993"]) if kind == "int" else self.pick(["0.1", "-0.3", "2.5", "7.0", "1e300"])
+        safe = (
+            self.pick(["3", "7", "-2", "10", "-13", "9007199254740993"])
+            if kind == "int"
+            else self.pick(["0.1", "-0.3", "2.5", "7.0", "1e300"])
+        )
         return self.rarely(self.at(made, UNARY), self.pick([safe, f"({self.at(made, OR + 1)} or {safe})"]))
 
     def divided(self, op, left, right, d):
@@ -159,8 +330,18 @@ class Maker:
     def make_int(self, d):
         choice = self.below(26)
         if choice < 8:
-            op, binds = self.pick([("+", SUM), ("-", SUM), ("*", PRODUCT), ("//", PRODUCT), ("%", PRODUCT), ("&", BITAND), ("|", BITOR),
-                                   ("^", BITXOR)])
+            op, binds = self.pick(
+                [
+                    ("+", SUM),
+                    ("-", SUM),
+                    ("*", PRODUCT),
+                    ("//", PRODUCT),
+                    ("%", PRODUCT),
+                    ("&", BITAND),
+                    ("|", BITOR),
+                    ("^", BITXOR),
+                ]
+            )
             if op in ("//", "%"):
                 return self.divided(op, "int", "int", d)
             return self.infix(op, binds, "int", self.pick(["int", "int", "int", "bool"]), d)
@@ -171,27 +352,40 @@ class Maker:
             return f"{self.at(self.make('int', d), SHIFT)} {self.pick(['<<', '>>'])} {self.below(40)}", SHIFT
         if choice == 10:
             return f"{self.atom('int', d)} ** {self.below(5)}", POWER
-        pool = [lambda: f"len({self.arg(self.pick(['str', 'ints', 'strs', 'dict', 'set', 'floats']), d)})",
-                lambda: f"int({self.rarely(self.arg('float', d), self.pick([self.finite(), self.arg('bool', d), self.arg('int', d)]))})",
-                lambda: f"round({self.rarely(self.arg('float', d), self.finite())})",
-                lambda: f"round({self.arg('int', d)}, {-self.below(4)})",
-                lambda: f"abs({self.arg('int', d)})",
-                lambda: f"{self.pick(['min', 'max'])}({self.arg('int', d)}, {self.arg('int', d)})",
-                lambda: f"{self.pick(['min', 'max'])}({self.arg('ints', d)}, default={self.small()})",
-                lambda: f"sum({self.arg('ints', d)})",
-                lambda: f"divmod({self.arg('int', d)}, {self.divisor('int', d)})[{self.below(2)}]",
-                lambda: f"pow({self.arg('int', d)}, {self.rarely(self.arg('int', d), self.pick(['5', '-1', '100', '2']))}, {self.divisor('int', d)})",
-                lambda: f"{self.atom('str', d)}.{self.rarely(self.pick(['index', 'rindex']), self.pick(['find', 'rfind', 'count']))}({self.arg('str', 0)})",
-                lambda: f"{self.atom('str', d)}.{self.pick(['find', 'rfind', 'count'])}({self.arg('str', 0)}, {self.small()}, {self.small()})",
-                lambda: f"{self.atom('ints', d)}.{self.rarely('index', 'count')}({self.arg('num', 0)})",
-                lambda: self.indexed("ints", d),
-                lambda: f"{self.atom('dict', d)}.get({self.arg('str', 0)}, {self.small()})",
-                lambda: f"({self.arg('int', d)}).bit_length()",
-                lambda: f"ord(({self.arg('str', 0)} or 'q')[:1])",
-                lambda: f"int({self.rarely(self.arg('str', 0), self.pick(NUMERALS))})",
-                lambda: f"int(str({self.arg('int', d)}))",
-                lambda: f"int({self.rarely(self.arg('str', 0), self.pick(NUMERALS))}, {self.pick([10, 16, 36])})",
-                lambda: f"{self.atom('pair', d)}[0]"]
+        pool = [
+            lambda: f"len({self.arg(self.pick(['str', 'ints', 'strs', 'dict', 'set', 'floats']), d)})",
+            lambda: (
+                f"int({self.rarely(self.arg('float', d), self.pick([self.finite(), self.arg('bool', d), self.arg('int', d)]))})"
+            ),
+            lambda: f"round({self.rarely(self.arg('float', d), self.finite())})",
+            lambda: f"round({self.arg('int', d)}, {-self.below(4)})",
+            lambda: f"abs({self.arg('int', d)})",
+            lambda: f"{self.pick(['min', 'max'])}({self.arg('int', d)}, {self.arg('int', d)})",
+            lambda: f"{self.pick(['min', 'max'])}({self.arg('ints', d)}, default={self.small()})",
+            lambda: f"sum({self.arg('ints', d)})",
+            lambda: f"divmod({self.arg('int', d)}, {self.divisor('int', d)})[{self.below(2)}]",
+            lambda: (
+                f"pow({self.arg('int', d)}, {self.rarely(self.arg('int', d), self.pick(['5', '-1', '100', '2']))}, "
+                f"{self.divisor('int', d)})"
+            ),
+            lambda: (
+                f"{self.atom('str', d)}.{self.rarely(self.pick(['index', 'rindex']), self.pick(['find', 'rfind', 'count']))}"
+                f"({self.arg('str', 0)})"
+            ),
+            lambda: (
+                f"{self.atom('str', d)}.{self.pick(['find', 'rfind', 'count'])}"
+                f"({self.arg('str', 0)}, {self.small()}, {self.small()})"
+            ),
+            lambda: f"{self.atom('ints', d)}.{self.rarely('index', 'count')}({self.arg('num', 0)})",
+            lambda: self.indexed("ints", d),
+            lambda: f"{self.atom('dict', d)}.get({self.arg('str', 0)}, {self.small()})",
+            lambda: f"({self.arg('int', d)}).bit_length()",
+            lambda: f"ord(({self.arg('str', 0)} or 'q')[:1])",
+            lambda: f"int({self.rarely(self.arg('str', 0), self.pick(NUMERALS))})",
+            lambda: f"int(str({self.arg('int', d)}))",
+            lambda: f"int({self.rarely(self.arg('str', 0), self.pick(NUMERALS))}, {self.pick([10, 16, 36])})",
+            lambda: f"{self.atom('pair', d)}[0]",
+        ]
         return self.pick(pool)(), ATOM
 
     def make_float(self, d):
@@ -211,18 +405,20 @@ class Maker:
             return f"{base} ** {self.rarely(self.at(self.make('float', d), UNARY), self.finite())}", POWER
         if choice == 11:
             return f"{self.atom('float', d)} ** {self.pick(['2', '3', '-1', '-2', '0', '10', '0.5'])}", POWER
-        pool = [lambda: f"float({self.arg(self.pick(['int', 'bool', 'float']), d)})",
-                lambda: f"round({self.arg('float', d)}, {self.below(8) - 3})",
-                lambda: f"abs({self.arg('float', d)})",
-                lambda: f"{self.pick(['min', 'max'])}({self.arg('float', d)}, {self.arg('num', d)})",
-                lambda: f"float(sum({self.arg('floats', d)}))",
-                lambda: f"float(sum({self.arg('floats', d)}, {self.arg('num', d)}))",
-                lambda: f"float(sum([{self.arg('num', d)}, {self.arg('num', d)}, {self.arg('float', d)}, {self.arg('num', d)}]))",
-                lambda: f"float(divmod({self.arg('num', d)}, {self.divisor('float', d)})[{self.below(2)}])",
-                lambda: self.indexed("floats", d),
-                lambda: f"float({self.rarely(self.plain_str()[0], self.pick(NUMERALS[:-2]))})",
-                lambda: f"float(repr({self.arg('float', d)}))",
-                lambda: f"pow({self.arg('float', d)}, {self.rarely(self.arg('num', d), self.pick(['2', '3', '-1', '0']))})"]
+        pool = [
+            lambda: f"float({self.arg(self.pick(['int', 'bool', 'float']), d)})",
+            lambda: f"round({self.arg('float', d)}, {self.below(8) - 3})",
+            lambda: f"abs({self.arg('float', d)})",
+            lambda: f"{self.pick(['min', 'max'])}({self.arg('float', d)}, {self.arg('num', d)})",
+            lambda: f"float(sum({self.arg('floats', d)}))",
+            lambda: f"float(sum({self.arg('floats', d)}, {self.arg('num', d)}))",
+            lambda: f"float(sum([{self.arg('num', d)}, {self.arg('num', d)}, {self.arg('float', d)}, {self.arg('num', d)}]))",
+            lambda: f"float(divmod({self.arg('num', d)}, {self.divisor('float', d)})[{self.below(2)}])",
+            lambda: self.indexed("floats", d),
+            lambda: f"float({self.rarely(self.plain_str()[0], self.pick(NUMERALS[:-2]))})",
+            lambda: f"float(repr({self.arg('float', d)}))",
+            lambda: f"pow({self.arg('float', d)}, {self.rarely(self.arg('num', d), self.pick(['2', '3', '-1', '0']))})",
+        ]
         return self.pick(pool)(), ATOM
 
     def make_bool(self, d):
@@ -237,27 +433,51 @@ class Maker:
             kind = self.pick(["str", "ints", "floats", "pair", "strs"])
             return f"{self.at(self.make(kind, d), BITOR)} {self.pick(compare)} {self.at(self.make(kind, d), BITOR)}", COMPARE
         if choice == 5:
-            kind, of = self.pick([("num", "ints"), ("num", "floats"), ("str", "strs"), ("str", "str"), ("str", "dict"), ("num", "set")])
-            return f"{self.at(self.make(kind, d), BITOR)} {self.pick(['in', 'not in'])} {self.at(self.make(of, d), BITOR)}", COMPARE
+            kind, of = self.pick(
+                [("num", "ints"), ("num", "floats"), ("str", "strs"), ("str", "str"), ("str", "dict"), ("num", "set")]
+            )
+            return (
+                f"{self.at(self.make(kind, d), BITOR)} {self.pick(['in', 'not in'])} {self.at(self.make(of, d), BITOR)}",
+                COMPARE,
+            )
         if choice == 6:
             return f"not {self.at(self.make(self.pick(['bool', 'any']), d), NOT)}", NOT
         if choice == 7:
             a, b = self.at(self.make("any", d), BITOR), self.at(self.make("any", d), BITOR)
             return f"{a} {self.pick(['==', '!='])} {b}", COMPARE
         if choice == 8:
-            return f"{self.at(self.make('int', d), BITOR)} in range({self.small()}, {self.below(20)}, {self.pick([1, 2, 3])})", COMPARE
+            return (
+                f"{self.at(self.make('int', d), BITOR)} in range({self.small()}, {self.below(20)}, {self.pick([1, 2, 3])})",
+                COMPARE,
+            )
         if choice == 9:
             op, binds = self.pick([("&", BITAND), ("|", BITOR), ("^", BITXOR)])
             return self.infix(op, binds, "bool", "bool", d)
-        tests = ["isdigit", "isalpha", "isalnum", "isupper", "islower", "isspace", "isdecimal", "isnumeric", "isidentifier", "isascii",
-                 "isprintable"]
-        pool = [lambda: f"{self.atom('str', d)}.{self.pick(tests)}()",
-                lambda: f"{self.atom('str', d)}.{self.pick(['startswith', 'endswith'])}({self.arg('str', 0)})",
-                lambda: f"{self.pick(['any', 'all'])}({self.arg(self.pick(['ints', 'strs', 'floats']), d)})",
-                lambda: f"{self.atom('float', d)}.is_integer()",
-                lambda: f"isinstance({self.arg('any', d)}, {self.pick(['int', 'float', 'str', 'bool', 'list', '(int, str)', 'dict', 'tuple'])})",
-                lambda: f"bool({self.arg('any', d)})",
-                lambda: f"{self.atom('set', d)}.{self.pick(['issubset', 'issuperset', 'isdisjoint'])}({self.arg('ints', d)})"]
+        tests = [
+            "isdigit",
+            "isalpha",
+            "isalnum",
+            "isupper",
+            "islower",
+            "isspace",
+            "isdecimal",
+            "isnumeric",
+            "isidentifier",
+            "isascii",
+            "isprintable",
+        ]
+        pool = [
+            lambda: f"{self.atom('str', d)}.{self.pick(tests)}()",
+            lambda: f"{self.atom('str', d)}.{self.pick(['startswith', 'endswith'])}({self.arg('str', 0)})",
+            lambda: f"{self.pick(['any', 'all'])}({self.arg(self.pick(['ints', 'strs', 'floats']), d)})",
+            lambda: f"{self.atom('float', d)}.is_integer()",
+            lambda: (
+                f"isinstance({self.arg('any', d)}, "
+                f"{self.pick(['int', 'float', 'str', 'bool', 'list', '(int, str)', 'dict', 'tuple'])})"
+            ),
+            lambda: f"bool({self.arg('any', d)})",
+            lambda: f"{self.atom('set', d)}.{self.pick(['issubset', 'issuperset', 'isdisjoint'])}({self.arg('ints', d)})",
+        ]
         return self.pick(pool)(), ATOM
 
     def make_str(self, d):
@@ -270,23 +490,32 @@ class Maker:
             return self.slice_of(self.atom("str", d)), ATOM
         if choice in (5, 6, 7):
             return self.fstring(d), ATOM
-        pool = [lambda: f"repr({self.arg('any', d)})",
-                lambda: f"str({self.arg(self.pick(['any', 'float', 'num', 'floats']), d)})",
-                lambda: f"{self.pick(['hex', 'oct', 'bin'])}({self.arg('int', d)})",
-                lambda: f"{self.atom('str', d)}.{self.pick(['strip', 'lstrip', 'rstrip'])}({self.pick(['', self.plain_str()[0]])})",
-                lambda: f"{self.atom('str', d)}.replace({self.arg('str', 0)}, {self.arg('str', 0)}{self.pick(['', ', 1', ', 0', ', -1'])})",
-                lambda: f"{self.atom('str', d)}.{self.pick(['removeprefix', 'removesuffix'])}({self.arg('str', 0)})",
-                lambda: f"{self.atom('str', d)}.{self.pick(['ljust', 'rjust', 'center'])}({self.below(12)}{self.pick(['', ', chr(42)'])})",
-                lambda: f"{self.atom('str', d)}.zfill({self.below(10)})",
-                lambda: f"{self.atom('str', 0)}.join({self.arg('strs', d)})",
-                lambda: f"{self.pick(['hELLO wORLD', 'it is 3x a', 'ABC def'])!r}.{self.pick(['upper', 'lower', 'title', 'capitalize', 'swapcase'])}()",
-                lambda: f"chr({self.pick([65, 97, 233, 8364, 128512])} + {self.below(5)})",
-                lambda: self.indexed("strs", d),
-                lambda: self.indexed("str", d),
-                lambda: f"{self.atom('pair', d)}[1]",
-                lambda: self.formatted(self.pick(["int", "float", "float", "str"]), d),
-                lambda: f"'{{!r:>{self.below(9)}}}|{{}}'.format({self.arg('any', d)}, {self.arg('num', d)})",
-                lambda: f"{self.pick(['min', 'max'])}({self.arg('strs', d)}, default='')"]
+        pool = [
+            lambda: f"repr({self.arg('any', d)})",
+            lambda: f"str({self.arg(self.pick(['any', 'float', 'num', 'floats']), d)})",
+            lambda: f"{self.pick(['hex', 'oct', 'bin'])}({self.arg('int', d)})",
+            lambda: f"{self.atom('str', d)}.{self.pick(['strip', 'lstrip', 'rstrip'])}({self.pick(['', self.plain_str()[0]])})",
+            lambda: (
+                f"{self.atom('str', d)}.replace({self.arg('str', 0)}, {self.arg('str', 0)}{self.pick(['', ', 1', ', 0', ', -1'])})"
+            ),
+            lambda: f"{self.atom('str', d)}.{self.pick(['removeprefix', 'removesuffix'])}({self.arg('str', 0)})",
+            lambda: (
+                f"{self.atom('str', d)}.{self.pick(['ljust', 'rjust', 'center'])}({self.below(12)}{self.pick(['', ', chr(42)'])})"
+            ),
+            lambda: f"{self.atom('str', d)}.zfill({self.below(10)})",
+            lambda: f"{self.atom('str', 0)}.join({self.arg('strs', d)})",
+            lambda: (
+                f"{self.pick(['hELLO wORLD', 'it is 3x a', 'ABC def'])!r}."
+                f"{self.pick(['upper', 'lower', 'title', 'capitalize', 'swapcase'])}()"
+            ),
+            lambda: f"chr({self.pick([65, 97, 233, 8364, 128512])} + {self.below(5)})",
+            lambda: self.indexed("strs", d),
+            lambda: self.indexed("str", d),
+            lambda: f"{self.atom('pair', d)}[1]",
+            lambda: self.formatted(self.pick(["int", "float", "float", "str"]), d),
+            lambda: f"'{{!r:>{self.below(9)}}}|{{}}'.format({self.arg('any', d)}, {self.arg('num', d)})",
+            lambda: f"{self.pick(['min', 'max'])}({self.arg('strs', d)}, default='')",
+        ]
         return self.pick(pool)(), ATOM
 
     def formatted(self, kind, d):
@@ -348,32 +577,38 @@ class Maker:
 
     def special_list(self, kind, d):
         if kind == "ints":
-            pool = [lambda: f"list(range({self.small()}, {self.small()}, {self.pick([1, 2, -1, -2, 3])}))",
-                    lambda: f"[a * b for a, b in zip({self.arg('ints', d)}, {self.arg('ints', d)})]",
-                    lambda: f"list(map(lambda q: q % 7, {self.arg('ints', d)}))",
-                    lambda: f"list(filter(lambda q: q > 1, {self.arg('ints', d)}))",
-                    lambda: f"list({self.atom('dict', d)}.values())",
-                    lambda: f"[i for i, _ in enumerate({self.arg('strs', d)}, {self.small()})]",
-                    lambda: f"sorted({self.arg('set', d)})",
-                    lambda: f"list(divmod({self.arg('int', d)}, {self.divisor('int', d)}))",
-                    lambda: f"list({{{self.arg('int', d)}: 0, {self.arg('num', d)}: 1}}.values())",
-                    lambda: f"list(map(len, {self.arg('strs', d)}))"]
+            pool = [
+                lambda: f"list(range({self.small()}, {self.small()}, {self.pick([1, 2, -1, -2, 3])}))",
+                lambda: f"[a * b for a, b in zip({self.arg('ints', d)}, {self.arg('ints', d)})]",
+                lambda: f"list(map(lambda q: q % 7, {self.arg('ints', d)}))",
+                lambda: f"list(filter(lambda q: q > 1, {self.arg('ints', d)}))",
+                lambda: f"list({self.atom('dict', d)}.values())",
+                lambda: f"[i for i, _ in enumerate({self.arg('strs', d)}, {self.small()})]",
+                lambda: f"sorted({self.arg('set', d)})",
+                lambda: f"list(divmod({self.arg('int', d)}, {self.divisor('int', d)}))",
+                lambda: f"list({{{self.arg('int', d)}: 0, {self.arg('num', d)}: 1}}.values())",
+                lambda: f"list(map(len, {self.arg('strs', d)}))",
+            ]
         elif kind == "floats":
-            pool = [lambda: f"[q / 3 for q in {self.at(self.make('ints', d), OR)}]",
-                    lambda: f"list(divmod({self.arg('float', d)}, {self.divisor('float', d)}))",
-                    lambda: f"list(map(float, {self.arg('ints', d)}))",
-                    lambda: f"[{self.plain_float()[0]}] * {self.below(11)}"]
+            pool = [
+                lambda: f"[q / 3 for q in {self.at(self.make('ints', d), OR)}]",
+                lambda: f"list(divmod({self.arg('float', d)}, {self.divisor('float', d)}))",
+                lambda: f"list(map(float, {self.arg('ints', d)}))",
+                lambda: f"[{self.plain_float()[0]}] * {self.below(11)}",
+            ]
         else:
             separator = lambda: self.pick(["", "None", '" "', '","', '"a"', '"-"', self.plain_str()[0]])  # noqa: E731
-            pool = [lambda: f"{self.atom('str', d)}.{self.pick(['split', 'rsplit'])}({separator()})",
-                    lambda: f"{self.atom('str', d)}.{self.pick(['split', 'rsplit'])}({separator() or 'None'}, {self.small()})",
-                    lambda: f"{self.atom('str', d)}.{self.pick(['split', 'rsplit'])}(maxsplit={self.small()})",
-                    lambda: f"{self.atom('str', d)}.splitlines({self.pick(['', 'True'])})",
-                    lambda: f"list({self.atom('str', d)}.{self.pick(['partition', 'rpartition'])}({self.arg('str', 0)}))",
-                    lambda: f"list({self.arg('str', d)})",
-                    lambda: f"list({self.atom('dict', d)})",
-                    lambda: f"list(map(repr, {self.arg(self.pick(['ints', 'floats']), d)}))",
-                    lambda: f"[k + str(n) for k, n in {self.atom('dict', d)}.items()]"]
+            pool = [
+                lambda: f"{self.atom('str', d)}.{self.pick(['split', 'rsplit'])}({separator()})",
+                lambda: f"{self.atom('str', d)}.{self.pick(['split', 'rsplit'])}({separator() or 'None'}, {self.small()})",
+                lambda: f"{self.atom('str', d)}.{self.pick(['split', 'rsplit'])}(maxsplit={self.small()})",
+                lambda: f"{self.atom('str', d)}.splitlines({self.pick(['', 'True'])})",
+                lambda: f"list({self.atom('str', d)}.{self.pick(['partition', 'rpartition'])}({self.arg('str', 0)}))",
+                lambda: f"list({self.arg('str', d)})",
+                lambda: f"list({self.atom('dict', d)})",
+                lambda: f"list(map(repr, {self.arg(self.pick(['ints', 'floats']), d)}))",
+                lambda: f"[k + str(n) for k, n in {self.atom('dict', d)}.items()]",
+            ]
         return self.pick(pool)()
 
     def make_ints(self, d):
@@ -438,7 +673,10 @@ class Maker:
         return self.line(depth, f"{name} {op}= {self.divisor(kind, 2) if op in ('/', '//', '%') else self.arg(kind, 2)}")
 
     def show(self, depth):
-        texts = [self.shown(*self.pick(self.names)) if self.names and self.chance(60) else self.arg("any", 2) for _ in range(1 + self.below(3))]
+        texts = [
+            self.shown(*self.pick(self.names)) if self.names and self.chance(60) else self.arg("any", 2)
+            for _ in range(1 + self.below(3))
+        ]
         self.line(depth, f"show({', '.join(f'repr({t})' if self.chance(30) else t for t in texts)})")
 
     def call_method(self, depth):
@@ -447,18 +685,39 @@ class Maker:
             return self.assign(depth)
         name, kind = self.pick(known)
         if kind == "dict":
-            return self.line(depth, self.pick([
-                f"{name}[{self.arg('str', 1)}] = {self.arg('int', 1)}", f"{name}.update({self.arg('dict', 1)})",
-                f"show({name}.pop({self.arg('str', 0)}, {self.small()}))", f"show({name}.setdefault({self.arg('str', 0)}, {self.small()}))"]))
+            return self.line(
+                depth,
+                self.pick(
+                    [
+                        f"{name}[{self.arg('str', 1)}] = {self.arg('int', 1)}",
+                        f"{name}.update({self.arg('dict', 1)})",
+                        f"show({name}.pop({self.arg('str', 0)}, {self.small()}))",
+                        f"show({name}.setdefault({self.arg('str', 0)}, {self.small()}))",
+                    ]
+                ),
+            )
         if kind == "set":
             return self.line(depth, f"{name}.{self.rarely('remove', self.pick(['add', 'discard']))}({self.arg('int', 1)})")
         item = self.arg(self.items(kind), 1)
-        return self.line(depth, self.pick([
-            f"{name}.append({item})", f"{name} += [{item}]", f"show({name}[-1:])", f"{name}.insert({self.small()}, {item})", f"{name}.extend({self.arg(kind, 1)})", f"{name}.reverse()",
-            f"{name}.sort()", f"{name}.sort(reverse=True)", self.rarely(f"show({name}.pop())", f"show({name} and {name}.pop())"),
-            self.rarely(f"{name}[{self.small()}] = {item}", f"{name}[len({name}):] or {name}.insert(1, {item})"),
-            self.rarely(f"{name}.remove({item})", f"{item} in {name} and {name}.remove({item})"),
-            f"{name}.sort(key=lambda q: str(q))"]))
+        return self.line(
+            depth,
+            self.pick(
+                [
+                    f"{name}.append({item})",
+                    f"{name} += [{item}]",
+                    f"show({name}[-1:])",
+                    f"{name}.insert({self.small()}, {item})",
+                    f"{name}.extend({self.arg(kind, 1)})",
+                    f"{name}.reverse()",
+                    f"{name}.sort()",
+                    f"{name}.sort(reverse=True)",
+                    self.rarely(f"show({name}.pop())", f"show({name} and {name}.pop())"),
+                    self.rarely(f"{name}[{self.small()}] = {item}", f"{name}[len({name}):] or {name}.insert(1, {item})"),
+                    self.rarely(f"{name}.remove({item})", f"{item} in {name} and {name}.remove({item})"),
+                    f"{name}.sort(key=lambda q: str(q))",
+                ]
+            ),
+        )
 
     def unpack(self, depth):
         a, b = self.fresh(), self.fresh()
@@ -511,7 +770,8 @@ class Maker:
             source = self.pick(dicts) if dicts else self.arg("dict", 1)
             other = self.fresh()
             pairs = self.chance(50)
-            self.line(depth, f"for {name}, {other} in {self.atom('dict', 1) if not dicts else source}.items():" if pairs else f"for {name} in {source}:")
+            of = source if dicts or not pairs else self.atom("dict", 1)
+            self.line(depth, f"for {name}, {other} in {of}.items():" if pairs else f"for {name} in {source}:")
             self.names.append((name, "str"))
             if pairs:  # items() is a list in the language, and does not mind changes
                 self.names = [(n, k) for n, k in self.names if k != "dict"] + [(other, "int")]
@@ -567,15 +827,42 @@ class Maker:
 
     def block(self, depth, count):
         for _ in range(count):
-            self.pick([self.assign, self.assign, self.augment, self.show, self.show, self.call_method, self.branch, self.loop, self.unpack,
-                       self.walrus])(depth)
+            self.pick(
+                [
+                    self.assign,
+                    self.assign,
+                    self.augment,
+                    self.show,
+                    self.show,
+                    self.call_method,
+                    self.branch,
+                    self.loop,
+                    self.unpack,
+                    self.walrus,
+                ]
+            )(depth)
 
     def program(self, name):
         self.line(0, f"def {name}():")
         self.lines += SHOW
         for _ in range(3 + self.below(5)):
-            self.pick([self.assign, self.assign, self.assign, self.augment, self.show, self.show, self.call_method, self.branch, self.loop,
-                       self.loop, self.unpack, self.function, self.walrus])(1)
+            self.pick(
+                [
+                    self.assign,
+                    self.assign,
+                    self.assign,
+                    self.augment,
+                    self.show,
+                    self.show,
+                    self.call_method,
+                    self.branch,
+                    self.loop,
+                    self.loop,
+                    self.unpack,
+                    self.function,
+                    self.walrus,
+                ]
+            )(1)
         shown = [self.shown(n, k) for n, k in self.names]
         self.line(1, f"show({', '.join(shown[-6:])})" if shown else "show(0)")
         return "\n".join(self.lines) + f"\n\n\n{name}()\n"
@@ -675,8 +962,14 @@ class Checks(ast.NodeTransformer):
 def answer(text):
     """What the program prints, line by line, and whether it ends with an exception; None if it is of no use."""
     code = compile(ast.fix_missing_locations(Checks().visit(ast.parse(text))), "program", "exec")
-    names = {"checked": checked, "checked_sort": checked_sort, "sorted": checked_sorted, "found_by_value": found_by_value,
-             "comparand": comparand, "step": Steps().step}
+    names = {
+        "checked": checked,
+        "checked_sort": checked_sort,
+        "sorted": checked_sorted,
+        "found_by_value": found_by_value,
+        "comparand": comparand,
+        "step": Steps().step,
+    }
     out, raised = io.StringIO(), False
     with contextlib.redirect_stdout(out):
         try:
