@@ -109,13 +109,21 @@ static int decimal_digit(int code)
     return is_digit ? (code - (int)(runs[run] >> CLASS_BITS)) % 10 : -1;
 }
 
+// The separators 0x1c to 0x1f are white space, but not around a number.
+static size_t numeral_space(str s, bool at_end)
+{
+    size_t len = tc_space_at(s, at_end);
+    char c = len ? s.at[at_end ? s.len - 1 : 0] : ' ';
+    return c >= 0x1c && c <= 0x1f ? 0 : len;
+}
+
 str tc_numeral(arena *a, str s)
 {
     str_buf plain;
     str_buf_init(&plain, a);
-    for (size_t len; (len = tc_space_at(s, false)) > 0;)
+    for (size_t len; (len = numeral_space(s, false)) > 0;)
         s = (str){s.at + len, s.len - len};
-    for (size_t len; (len = tc_space_at(s, true)) > 0;)
+    for (size_t len; (len = numeral_space(s, true)) > 0;)
         s.len -= len;
     for (size_t i = 0, len; i < s.len; i += len) {
         str one = {s.at + i, s.len - i};
