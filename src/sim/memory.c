@@ -31,7 +31,8 @@ static size_t access_bytes(const sim_shadow *s)
 
 static int64_t shadow_bytes(const sim_shadow *s)
 {
-    return (int64_t)((s->write ? cell_bytes(s) : 0) + (s->access ? access_bytes(s) : 0) + (s->copies ? cell_bytes(s) : 0));
+    return (int64_t)((s->write ? cell_bytes(s) : 0) + (s->access ? access_bytes(s) : 0) +
+                     (s->copies ? cell_bytes(s) : 0));
 }
 
 static void free_pages(sim_memory *m, sim_allocation *of)

@@ -15,10 +15,10 @@ typedef struct lent {
 
 struct sim_bulk {
     struct sim_proxy *proxy;
-    VEC(loan) loans;   // of bytes that follow each other; those that have ended make room for others
+    VEC(loan) loans; // of bytes that follow each other; those that have ended make room for others
     lent *pieces;
     uint64_t piece_count;
-    size_t open;       // loans that have not ended
+    size_t open; // loans that have not ended
 };
 
 enum { PIECE_SHIFT = 4 };

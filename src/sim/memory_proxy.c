@@ -1,5 +1,5 @@
-// What the async proxy sees of accesses through the generic proxy (proxy.h). Times are serials of the block whose thread
-// accesses or fences, so that what a copy knows of a fence is what race.c says.
+// What the async proxy sees of accesses through the generic proxy (proxy.h). Times are serials of the block whose
+// thread accesses or fences, so that what a copy knows of a fence is what race.c says.
 #include "sim/proxy.h"
 
 #include "sim/bulk.h"
@@ -21,18 +21,18 @@ enum { MOST_FENCES = 256 };
 typedef struct fences {
     uint32_t *at;
     uint32_t count, cap;
-    bool has_dropped;       // there were older ones
-    const uint32_t *knew;   // by thread of the block; NULL: it has not fenced
-    uint32_t *own;          // room for that, where lanes of the warp know different things
+    bool has_dropped;     // there were older ones
+    const uint32_t *knew; // by thread of the block; NULL: it has not fenced
+    uint32_t *own;        // room for that, where lanes of the warp know different things
 } fences;
 
 struct sim_proxy {
     written *words;
-    reads **by_warp;   // of the cluster; NULL: the warp has read nothing
+    reads **by_warp; // of the cluster; NULL: the warp has read nothing
     int warps;
-    uint64_t count;    // of words
-    fences *fences;    // by thread of the block
-    uint32_t **knew;   // by warp: what all its lanes knew
+    uint64_t count;  // of words
+    fences *fences;  // by thread of the block
+    uint32_t **knew; // by warp: what all its lanes knew
 };
 
 enum { WORD_SHIFT = 2 };
@@ -51,7 +51,8 @@ struct sim_proxy *sim_proxy_new(sim_block *b)
     return p;
 }
 
-// ---- fences ----------------------------------------------------------------------------------------------------------
+// ---- fences
+// ----------------------------------------------------------------------------------------------------------
 
 static void push_fence(sim_block *b, fences *f, uint32_t serial)
 {
@@ -145,7 +146,8 @@ static bool has_fenced(const sim_warp *w, uint32_t lane, const sim_block *block,
     return unknown || (fence && knows(w, lane, block, thread, fence));
 }
 
-// ---- accesses --------------------------------------------------------------------------------------------------------
+// ---- accesses
+// --------------------------------------------------------------------------------------------------------
 
 static void note_write(struct sim_proxy *p, const sim_touch *t, uint64_t word, uint32_t lane)
 {
@@ -214,7 +216,8 @@ void sim_bulk_written(sim_block *b, uint64_t address, int bytes)
         p->words[i] = (written){0};
 }
 
-// ---- checks ----------------------------------------------------------------------------------------------------------
+// ---- checks
+// ----------------------------------------------------------------------------------------------------------
 
 static bool is_fenced(const sim_warp *w, uint32_t lane, const written *s)
 {
@@ -263,7 +266,8 @@ static bool check_readers(sim_warp *w, uint32_t site, uint32_t lane, sim_block *
         const sim_warp *reader = &b->warps[k % home->warp_count];
         uint32_t peer = still_reading(w, lane, reader, r);
         if (peer < SIM_LANES) {
-            sim_report_refilled(w, home, site, lane, word << WORD_SHIFT, r->site, sim_thread(reader, peer), b->index, false);
+            sim_report_refilled(w, home, site, lane, word << WORD_SHIFT, r->site, sim_thread(reader, peer), b->index,
+                                false);
             return false;
         }
         *r = (reads){0};

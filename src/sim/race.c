@@ -299,8 +299,8 @@ static bool knows_remotely(const sim_warp *w, uint32_t lane, const sim_party *ot
     if (o->is_plain)
         return false;
     uint32_t serial = other->note.local;
-    const sim_remote *sources[] = {o->remote,  all ? all->remote : NULL, own ? own->remote : NULL,
-                                   o->done,    all ? all->done : NULL,   own ? own->done : NULL};
+    const sim_remote *sources[] = {o->remote, all ? all->remote : NULL, own ? own->remote : NULL,
+                                   o->done,   all ? all->done : NULL,   own ? own->done : NULL};
     bool knows = false;
     pthread_mutex_lock(&m->lock);
     for (int i = 0; i < (w->clock->is_engine ? 6 : 3) && !knows; i++)

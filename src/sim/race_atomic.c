@@ -137,8 +137,8 @@ void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, s
         take_from_blocks(w, lane, address, acquires);
 }
 
-// What a relaxed write of the lane hands over: what it did before its fence, and where nothing came between the two, the
-// write itself, so that a counter that was counted up may be reset by whoever comes last.
+// What a relaxed write of the lane hands over: what it did before its fence, and where nothing came between the two,
+// the write itself, so that a counter that was counted up may be reset by whoever comes last.
 static uint32_t fenced(const sim_warp *w, uint32_t lane, bool between_blocks)
 {
     const struct sim_clock *c = w->clock;

@@ -17,7 +17,8 @@ static void note_put(sim_note *to, const sim_note *n)
 
 static sim_note note_get(const sim_note *n)
 {
-    return (sim_note){__atomic_load_n(&n->site, __ATOMIC_RELAXED), __atomic_load_n(&n->local, __ATOMIC_RELAXED), __atomic_load_n(&n->who, __ATOMIC_RELAXED)};
+    return (sim_note){__atomic_load_n(&n->site, __ATOMIC_RELAXED), __atomic_load_n(&n->local, __ATOMIC_RELAXED),
+                      __atomic_load_n(&n->who, __ATOMIC_RELAXED)};
 }
 
 // The block's notes have become too many, or the serials too large for cells: shared memory forgets its accesses.

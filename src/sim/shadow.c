@@ -3,9 +3,10 @@
 
 #include "sim/shadow_priv.h"
 
-// ---- locks -----------------------------------------------------------------------------------------------------------
+// ---- locks
+// -----------------------------------------------------------------------------------------------------------
 
-enum { SHARD_SHIFT = 14 };  // bytes of write cells that share a lock
+enum { SHARD_SHIFT = 14 }; // bytes of write cells that share a lock
 
 static uint32_t shard_number(const uint32_t *cell)
 {
@@ -52,7 +53,8 @@ void sim_hold(sim_touch *t, uint64_t first, uint64_t count)
     t->held_last = high;
 }
 
-// ---- many write cells ------------------------------------------------------------------------------------------------
+// ---- many write cells
+// ------------------------------------------------------------------------------------------------
 
 // Whether ((cell & mask) ^ flip) is an old serial, for all of [count] cells. [flip]: a flag that has to be set; flags
 // in [mask] that are set too much make the value larger than any serial.
@@ -135,7 +137,8 @@ static void fill_row(uint32_t *cells, uint64_t each, uint32_t value)
         fill(cells + lane * each, each, value | lane << SIM_LANE_SHIFT);
 }
 
-// ---- many access cells -----------------------------------------------------------------------------------------------
+// ---- many access cells
+// -----------------------------------------------------------------------------------------------
 
 // Bit 0: the access of a cell goes for one by [lanes] without a closer look. Bit 1: it need not.
 static inline uint32_t glance(const sim_touch *t, uint64_t cell, uint32_t lanes)
@@ -438,7 +441,8 @@ static void write_granule(sim_touch *t, uint32_t lane, uint64_t i, bool is_part,
         return;
     if (t->races && !is_pending)
         joins = check_write(t, lane, i, cell, value, is_part);
-    bool is_written = poison ? (sim_bytes_in(t, lane, i) & ~poison) != 0 || (is_part && (cell & SIM_CELL_WRITTEN)) : true;
+    bool is_written =
+        poison ? (sim_bytes_in(t, lane, i) & ~poison) != 0 || (is_part && (cell & SIM_CELL_WRITTEN)) : true;
     uint32_t state = is_written ? SIM_CELL_WRITTEN : 0;
     if (joins) {
         sim_access_enter(t, i, (uint32_t)1 << lane, flags_of(t, is_part));

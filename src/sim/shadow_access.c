@@ -5,7 +5,8 @@
 // In kernels whose clusters synchronise with each other, more are not kept for a granule of global memory.
 enum { MOST_ENTRIES = 64 };
 
-// ---- lists -----------------------------------------------------------------------------------------------------------
+// ---- lists
+// -----------------------------------------------------------------------------------------------------------
 
 static sim_entries *entries_of(const sim_touch *t, uint64_t i)
 {
@@ -68,7 +69,8 @@ static void walk_next(walk *w)
         w->entry = w->all->at[w->entry.next];
 }
 
-// ---- order -----------------------------------------------------------------------------------------------------------
+// ---- order
+// -----------------------------------------------------------------------------------------------------------
 
 static bool is_same_warp(const sim_touch *t, const sim_party *other)
 {
@@ -201,7 +203,8 @@ void sim_accesses_drop(sim_touch *t, uint64_t i)
     }
 }
 
-// ---- entering --------------------------------------------------------------------------------------------------------
+// ---- entering
+// --------------------------------------------------------------------------------------------------------
 
 // The cluster of a block of the launch, in any numbering.
 static int64_t cluster_of(const sim_touch *t, int64_t block)
@@ -210,7 +213,8 @@ static int64_t cluster_of(const sim_touch *t, int64_t block)
     const int64_t *grid = l->shape.grid, *size = l->shape.cluster;
     if (sim_cluster_count(t->w->block) == 1)
         return block;
-    int64_t x = block % grid[0] / size[0], y = block / grid[0] % grid[1] / size[1], z = block / grid[0] / grid[1] / size[2];
+    int64_t x = block % grid[0] / size[0], y = block / grid[0] % grid[1] / size[1],
+            z = block / grid[0] / grid[1] / size[2];
     return (z * grid[1] + y) * grid[0] + x;
 }
 
@@ -218,8 +222,8 @@ static int64_t cluster_of(const sim_touch *t, int64_t block)
 typedef struct newcomer {
     sim_touch *t;
     uint32_t lanes, flags;
-    int64_t cluster;   // of the first plain read in the list; -1: none yet
-    bool is_settled;   // there is one of another cluster
+    int64_t cluster; // of the first plain read in the list; -1: none yet
+    bool is_settled; // there is one of another cluster
     uint32_t count, largest;
 } newcomer;
 
@@ -345,7 +349,8 @@ void sim_access_enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flags)
     }
 }
 
-// ---- all granules ----------------------------------------------------------------------------------------------------
+// ---- all granules
+// ----------------------------------------------------------------------------------------------------
 
 static bool writes_as_own(sim_touch *t, uint32_t serial, uint32_t since, sim_party *writer)
 {
@@ -366,7 +371,8 @@ bool sim_shadow_written_since(sim_touch *t, uint64_t i, uint32_t since, sim_part
         return false;
     sim_hold(t, i, 1);
     bool found = false;
-    for (walk w = walk_begin(entries_of(t, i), sim_access_get(&t->shadow->access[i])); w.is_there && !found; walk_next(&w)) {
+    for (walk w = walk_begin(entries_of(t, i), sim_access_get(&t->shadow->access[i])); w.is_there && !found;
+         walk_next(&w)) {
         found = writes_as_own(t, w.entry.serial & SIM_CELL_SERIAL, since, writer);
         writer->lane = (uint32_t)__builtin_ctz(w.entry.lanes);
     }

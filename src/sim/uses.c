@@ -8,13 +8,13 @@
 enum { LOADS = 64 };
 
 struct sim_uses {
-    uint64_t *from;          // by cell of the warp
+    uint64_t *from; // by cell of the warp
     uint32_t cells;
-    uint64_t under_way;      // loads whose values are not used yet
-    uint32_t load[LOADS];    // their numbers
-    uint32_t *done;          // by number: serial of the block; 0: not yet
+    uint64_t under_way;   // loads whose values are not used yet
+    uint32_t load[LOADS]; // their numbers
+    uint32_t *done;       // by number: serial of the block; 0: not yet
     uint32_t count, cap;
-    uint32_t open;           // the load that the operation under way is; 0: it is none
+    uint32_t open; // the load that the operation under way is; 0: it is none
     const sim_op *previous;
 };
 
@@ -48,7 +48,8 @@ uint32_t sim_uses_load(sim_warp *w)
     return u->open = ++u->count;
 }
 
-// ---- cells -----------------------------------------------------------------------------------------------------------
+// ---- cells
+// -----------------------------------------------------------------------------------------------------------
 
 static void reserve(sim_warp *w)
 {
@@ -74,7 +75,8 @@ static void set(uint64_t *from, uint32_t first, uint32_t count, uint64_t bits)
         from[first + i] = bits;
 }
 
-// ---- loads -----------------------------------------------------------------------------------------------------------
+// ---- loads
+// -----------------------------------------------------------------------------------------------------------
 
 static void used(sim_warp *w, uint64_t bits)
 {
@@ -113,10 +115,11 @@ static void close_load(sim_warp *w, uint64_t *from)
     for (uint32_t i = 0; i < count; i++)
         from[first + i] |= (uint64_t)1 << bit;
     if (!count)
-        used(w, (uint64_t)1 << bit);  // it has gone elsewhere: a copy
+        used(w, (uint64_t)1 << bit); // it has gone elsewhere: a copy
 }
 
-// ---- operations ------------------------------------------------------------------------------------------------------
+// ---- operations
+// ------------------------------------------------------------------------------------------------------
 
 static void run_model(sim_warp *w, uint64_t *from, const sim_use *use)
 {
@@ -165,9 +168,42 @@ static void run_slot(uint64_t *from, const sim_op *op)
         from[op->dst + i] |= bits;
 }
 
+static uint32_t cells_of(const sim_access *a)
+{
+    return (uint32_t)a->count * (a->bytes == 8 ? 2 : 1);
+}
+
+static void access_memory(sim_warp *w, uint64_t *from, const sim_op *op)
+{
+    const sim_access *a = &w->block->launch->program->accesses.at[op->c];
+    uint64_t address = from[op->a];
+    if (op->code == SIM_OP_LOAD)
+        set(from, op->dst, cells_of(a), 0);
+    used(w,
+         address | (op->code == SIM_OP_LOAD ? 0 : union_of(from, op->b, op->code == SIM_OP_STORE ? cells_of(a) : 1)));
+}
+
+// What leaves the registers of the function.
+static void leave(sim_warp *w, const uint64_t *from, const sim_op *op)
+{
+    if (op->code == SIM_OP_CALL)
+        used(w, union_of(from, op->b, op->c));
+    else if (op->code == SIM_OP_RETURN)
+        used(w, union_of(from, w->code->result_cell, (uint32_t)w->code->result_cells));
+    else
+        used(w, from[op->a]);
+}
+
+static void move_packed(uint64_t *from, const sim_op *op)
+{
+    if (op->code == SIM_OP_UNPACK)
+        set(from, op->dst, op->count, from[op->a]);
+    else
+        set(from, op->dst, op->c, union_of(from, op->a, (uint32_t)op->count * (op->b > 32 ? 2 : 1)));
+}
+
 static void run(sim_warp *w, uint64_t *from, const sim_op *op)
 {
-    const sim_program *p = w->block->launch->program;
     switch ((sim_opcode)op->code) {
     case SIM_OP_MOVE:
     case SIM_OP_ASSIGN:
@@ -189,43 +225,28 @@ static void run(sim_warp *w, uint64_t *from, const sim_op *op)
     case SIM_OP_GLOBAL_BASE:
         from[op->dst] = 0;
         return;
-    case SIM_OP_UNPACK:
-        set(from, op->dst, op->count, from[op->a]);
-        return;
     case SIM_OP_PACK:
-        set(from, op->dst, op->c, union_of(from, op->a, (uint32_t)op->count * (op->b > 32 ? 2 : 1)));
+    case SIM_OP_UNPACK:
+        move_packed(from, op);
         return;
     case SIM_OP_LOAD_SLOT:
     case SIM_OP_STORE_SLOT:
         run_slot(from, op);
         return;
-    case SIM_OP_LOAD: {
-        const sim_access *a = &p->accesses.at[op->c];
-        used(w, from[op->a]);
-        set(from, op->dst, (uint32_t)a->count * (a->bytes == 8 ? 2 : 1), 0);
-        return;
-    }
-    case SIM_OP_STORE: {
-        const sim_access *a = &p->accesses.at[op->c];
-        used(w, from[op->a] | union_of(from, op->b, (uint32_t)a->count * (a->bytes == 8 ? 2 : 1)));
-        return;
-    }
+    case SIM_OP_LOAD:
+    case SIM_OP_STORE:
     case SIM_OP_COPY:
-        used(w, from[op->a] | from[op->b]);
+        access_memory(w, from, op);
         return;
     case SIM_OP_IF:
     case SIM_OP_TEST:
     case SIM_OP_ASSERT:
-        used(w, from[op->a]);
-        return;
     case SIM_OP_CALL:
-        used(w, union_of(from, op->b, op->c));
-        return;
     case SIM_OP_RETURN:
-        used(w, union_of(from, w->code->result_cell, (uint32_t)w->code->result_cells));
+        leave(w, from, op);
         return;
     case SIM_OP_MODEL:
-        run_model(w, from, &p->uses.at[op->a]);
+        run_model(w, from, &w->block->launch->program->uses.at[op->a]);
         return;
     case SIM_OP_WITHIN:
     case SIM_OP_OWNER:
