@@ -70,6 +70,8 @@ struct sim_warp {
     bool watches_nan;             // options.trap_nan
     bool told_flight;             // a write to an accumulator in flight has been reported
     struct sim_clock *clock;      // what its lanes know of others (race.c)
+    const sim_op *begun;          // the operation under way, always
+    bool follows_uses;            // there are such loads:
     struct sim_uses *uses;        // loads of shared memory whose values were not used yet (uses.c); NULL: not followed
     struct sim_async *async;      // copies on their way (models/async.c)
     void *model_state[8];         // for models that keep something by warp

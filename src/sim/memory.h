@@ -10,8 +10,8 @@
 //
 // bbb: of elements of less than a byte, the first bit of the element in the byte; else 0.
 //
-// Shadow state costs at most 4 bytes for each simulated byte: of every element (of the allocation's element size) the
-// last write, and of elements of 2 bytes and more the last readers. See shadow.h for what the cells mean.
+// Shadow state costs 12 bytes for each element of global memory (of the allocation's element size), and lists where an
+// element has several accesses that nothing orders; in shared memory 4 bytes, and 8 for each warp. See shadow.h.
 #pragma once
 
 #include "sim/code.h"

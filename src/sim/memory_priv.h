@@ -185,8 +185,18 @@ void sim_fields_move(sim_warp *w, uint32_t lane, uint64_t to, uint64_t from, int
 sim_shard *sim_shard_of(sim_memory *m, const uint32_t *cell);
 // Locks the cells of [count] granules of global memory from [first] on, at most 4096, instead of those that the touch
 // had locked before; a touch that races in global memory looks at cells only between these two.
-void sim_hold(sim_touch *t, uint64_t first, uint64_t count);
-void sim_let_go(sim_touch *t);
+void sim_lock_cells(sim_touch *t, uint64_t first, uint64_t count);
+void sim_unlock_cells(sim_touch *t);
+static inline void sim_hold(sim_touch *t, uint64_t first, uint64_t count)
+{
+    if (t->target == SIM_IN_GLOBAL && t->races)
+        sim_lock_cells(t, first, count);
+}
+static inline void sim_let_go(sim_touch *t)
+{
+    if (t->held_first != SIM_NO_SHARD)
+        sim_unlock_cells(t);
+}
 // There is room for the sites of copies on their way.
 void sim_copies_begin(sim_touch *t);
 

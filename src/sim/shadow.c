@@ -26,21 +26,18 @@ static void take_lock(sim_shard *s)
     }
 }
 
-void sim_let_go(sim_touch *t)
+void sim_unlock_cells(sim_touch *t)
 {
     sim_memory *m = t->device->memory;
     if (t->held_last != t->held_first)
         __atomic_store_n(&m->shards[t->held_last].lock, 0, __ATOMIC_RELEASE);
-    if (t->held_first != SIM_NO_SHARD)
-        __atomic_store_n(&m->shards[t->held_first].lock, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&m->shards[t->held_first].lock, 0, __ATOMIC_RELEASE);
     t->held_first = t->held_last = SIM_NO_SHARD;
 }
 
-void sim_hold(sim_touch *t, uint64_t first, uint64_t count)
+void sim_lock_cells(sim_touch *t, uint64_t first, uint64_t count)
 {
     sim_memory *m = t->device->memory;
-    if (t->target != SIM_IN_GLOBAL || !t->races)
-        return;
     uint32_t a = shard_number(&t->shadow->write[first]), b = shard_number(&t->shadow->write[first + count - 1]);
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
     if (t->held_first == low && t->held_last == high)
@@ -166,6 +163,15 @@ static bool are_own_reads(const sim_touch *t, uint64_t first, uint64_t each)
         return false;
     sim_party party = sim_order_party(t, want);
     return party.block == t->w->block->index && sim_note_warp(&party.note) == t->w->index;
+}
+
+static inline void enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flags)
+{
+    uint32_t seen = flags ? 0 : glance(t, sim_access_get(&t->cells[i]), lanes);
+    if (seen & 1)
+        sim_access_set(&t->cells[i], sim_access_of(t->mine, lanes));
+    else if (!seen)
+        sim_access_enter(t, i, lanes, flags);
 }
 
 static bool enter_row(sim_touch *t, uint64_t first, uint64_t each)
@@ -308,7 +314,7 @@ static void read_lane(sim_touch *t, uint32_t lane)
     bool is_readable = all_readable(t, s.first, s.count);
     for (uint64_t i = s.first; (t->races || !is_readable) && i < s.first + s.count; i++) {
         if (is_readable || look_granule(t, lane, i, s.is_part))
-            sim_access_enter(t, i, (uint32_t)1 << lane, flags);
+            enter(t, i, (uint32_t)1 << lane, flags);
     }
 }
 
@@ -347,7 +353,7 @@ void sim_shadow_enter(sim_touch *t)
         sim_hold(t, s.first, s.count);
         for (uint64_t i = s.first; i < s.first + s.count; i++) {
             if (!(sim_cell_get(&t->shadow->write[i]) & SIM_CELL_PENDING))
-                sim_access_enter(t, i, (uint32_t)1 << lane, flags_of(t, s.is_part));
+                enter(t, i, (uint32_t)1 << lane, flags_of(t, s.is_part));
         }
     }
     sim_let_go(t);
@@ -368,7 +374,7 @@ static bool read_same(sim_touch *t, span s)
     if (!all_readable(t, s.first, s.count))
         return false;
     for (uint64_t i = s.first; t->races && i < s.first + s.count; i++)
-        sim_access_enter(t, i, t->lanes, flags_of(t, false));
+        enter(t, i, t->lanes, flags_of(t, false));
     return true;
 }
 
@@ -445,7 +451,7 @@ static void write_granule(sim_touch *t, uint32_t lane, uint64_t i, bool is_part,
         poison ? (sim_bytes_in(t, lane, i) & ~poison) != 0 || (is_part && (cell & SIM_CELL_WRITTEN)) : true;
     uint32_t state = is_written ? SIM_CELL_WRITTEN : 0;
     if (joins) {
-        sim_access_enter(t, i, (uint32_t)1 << lane, flags_of(t, is_part));
+        enter(t, i, (uint32_t)1 << lane, flags_of(t, is_part));
         sim_cell_set(at, (cell & ~SIM_CELL_WRITTEN) | SIM_CELL_MIXED | state);
         return;
     }

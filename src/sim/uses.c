@@ -14,8 +14,8 @@ struct sim_uses {
     uint32_t load[LOADS]; // their numbers
     uint32_t *done;       // by number: serial of the block; 0: not yet
     uint32_t count, cap;
-    uint32_t open; // the load that the operation under way is; 0: it is none
-    const sim_op *previous;
+    uint32_t open;        // the load that the operation under way is; 0: it is none
+    const sim_op *opened; // that
 };
 
 static const char *const reads_of[] = {
@@ -45,6 +45,8 @@ uint32_t sim_uses_load(sim_warp *w)
         memset(u->done + u->cap, 0, (cap - u->cap) * sizeof *u->done);
         u->cap = cap;
     }
+    u->opened = w->begun;
+    w->follows_uses = true;
     return u->open = ++u->count;
 }
 
@@ -95,14 +97,14 @@ static void close_load(sim_warp *w, uint64_t *from)
 {
     struct sim_uses *u = w->uses;
     const sim_program *p = w->block->launch->program;
-    const sim_op *op = u->previous;
+    const sim_op *op = u->opened;
     uint32_t load = u->open, bit = load % LOADS, first = 0, count = 0;
     u->open = 0;
-    if (op && op->code == SIM_OP_LOAD) {
+    if (op->code == SIM_OP_LOAD) {
         const sim_access *a = &p->accesses.at[op->c];
         first = op->dst;
         count = (uint32_t)a->count * (a->bytes == 8 ? 2 : 1);
-    } else if (op && op->code == SIM_OP_MODEL) {
+    } else if (op->code == SIM_OP_MODEL) {
         const sim_operand *r = &p->uses.at[op->a].result;
         first = r->cell;
         count = (uint32_t)r->count * r->cells;
@@ -261,12 +263,10 @@ static void run(sim_warp *w, uint64_t *from, const sim_op *op)
 void sim_track_uses(sim_warp *w, const sim_op *op)
 {
     struct sim_uses *u = w->uses;
-    if (u->open || u->under_way) {
-        reserve(w);
-        uint64_t *from = u->from + VEC_LAST(&w->frames).base;
-        if (u->open)
-            close_load(w, from);
-        run(w, from, op);
-    }
-    u->previous = op;
+    reserve(w);
+    uint64_t *from = u->from + VEC_LAST(&w->frames).base;
+    if (u->open)
+        close_load(w, from);
+    run(w, from, op);
+    w->follows_uses = u->under_way != 0;
 }
