@@ -109,7 +109,7 @@ HEAD = '''from reduction import max, mean
 
 from hidet.lang import compute, f32, i64, operator
 from hidet.lang import sum as sum_of
-from hidet.lang.partials import product
+from hidet.lang.partial_reduction import product
 from hidet.lang.plan import split
 
 
