@@ -178,9 +178,12 @@ static bool same_shape(tc *tx, tc_tensor *to, tc_tensor *from, src_span span)
     for (int d = 0; d < to->rank; d++) {
         int64_t difference;
         bool known = tc_known_difference(tx, to->shape[d], from->shape[d], &difference);
-        if (!known || difference)
-            return mismatch(tx, to, from, span,
-                            arena_printf(tx->arena, known ? "dimension %d differs" : "the extents of dimension %d are not known to be equal", d));
+        if (!known || difference) {
+            const char *why = arena_printf(tx->arena, "dimension %d differs", d);
+            if (!known)
+                why = arena_printf(tx->arena, "the extents of dimension %d are not known to be equal", d);
+            return mismatch(tx, to, from, span, why);
+        }
     }
     return true;
 }

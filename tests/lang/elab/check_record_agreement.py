@@ -7,7 +7,8 @@ within that function.
 
 What differs by design (lang/reference.md, "Records") is given to Python by its classes here: records of a class without __eq__
 cannot be compared, in-place methods may not return None, a length and items make a sequence, and __iter__ may return what
-`for` takes. __getitem__ is not given several indices, which are arguments of their own here. Records are values, so that no program changes one that has two names.
+`for` takes. __getitem__ is not given several indices, which are arguments of their own here. Records are values, so that no
+program changes one that has two names.
 
     check_record_agreement.py HDSC [--seed N] [--count PROGRAMS]
 """
@@ -176,10 +177,11 @@ class Program:
 
     def iteration(self):
         r = self.pick("a", "b", "c")
-        return self.pick(f"[i for i in {r}]", f"list({r})", f"tuple({r})", f"[*{r}, 1]", f"len(set({r}))", f"[(i, j) for i in {r} for j in {r}]",
+        return self.pick(f"[i for i in {r}]", f"list({r})", f"tuple({r})", f"[*{r}, 1]", f"len(set({r}))",
+                         f"[(i, j) for i in {r} for j in {r}]",
                          f"{{i: 1 for i in {r}}}", f"list(zip({r}, {r}))", f"list(enumerate({r}))", f"list(map(num, {r}))",
-                         f"max({r})", f"min({r})", f"sum({r}, 0)", f"sum(num(i) for i in {r})", f"any({r})", f"all({r})", f"num(*{r})", f"len({r})",
-                         f"sorted({r}, key=num)")
+                         f"max({r})", f"min({r})", f"sum({r}, 0)", f"sum(num(i) for i in {r})", f"any({r})", f"all({r})",
+                         f"num(*{r})", f"len({r})", f"sorted({r}, key=num)")
 
     def container(self):
         items, other = self.sequence(), self.sequence()
@@ -213,13 +215,16 @@ class Program:
             op = "+"
         other = self.any() if op != "**" else self.operand()
         return self.pick(
-            [f"{target} {op}= {other}"], [f"{target} {op}= {other}"], [f"{target} {op}= {other}", f"{target} {'-' if op == '%' else op}= {self.operand()}"],
+            [f"{target} {op}= {other}"], [f"{target} {op}= {other}"],
+            [f"{target} {op}= {other}", f"{target} {'-' if op == '%' else op}= {self.operand()}"],
             [f"xs[0], xs[1] = {self.pick('a', 'b', 'c')}"], ["xs[0], *rest = a", "xs.append(rest)"],
             [f"for i in {self.pick('a', 'b', 'c')}:", "    note(num(i))"],
             [f"if {self.pick('a', 'b', 'c')}:", "    note(1)", "else:", "    note(2)"],
             [f"with {self.pick('a', 'b', 'c')} as e:", "    note(num(e))"], [f"assert {self.pick('a', 'b', 'c')}"],
             [f"{self.pick('a', 'b')}[{self.random.randint(0, 3)}] = {self.any()}"],
-            [f"xs.remove({self.any()})"], ["while a:", "    note(0)", "    break"], [f"keys = {{{self.record()}: 0}}", f"keys[{self.record()}] = 1", f"keys[{self.record()}] += 2", "note(list(keys.values()))"])
+            [f"xs.remove({self.any()})"], ["while a:", "    note(0)", "    break"],
+            [f"keys = {{{self.record()}: 0}}", f"keys[{self.record()}] = 1", f"keys[{self.record()}] += 2",
+             "note(list(keys.values()))"])
 
     def add_test(self, number):
         first = len(self.lines) + 3
@@ -227,12 +232,13 @@ class Program:
         body = [f"a = {a}", f"b = {b}", f"c = {c}"]
         if self.chance(0.4):
             body += [f"c.n = {self.record()}", f"xs = [{self.record()}, {self.record()}]", f"d = {{'k': {self.record()}}}",
-                     f"t = ({self.record()}, 1)", *self.statements(), "r = [a.x, b.x, c.x, num(c.n), [num(i) for i in xs], len(d), num(d['k'])]",
+                     f"t = ({self.record()}, 1)", *self.statements(),
+                     "r = [a.x, b.x, c.x, num(c.n), [num(i) for i in xs], len(d), num(d['k'])]",
                      "r += [isinstance(a, R), isinstance(c.n, R), isinstance(xs[1], S)]"]
         else:
             body += [f"r = {self.expression()}"]
-        self.lines += ["", "", f"def test_{number}():", "    LOG.clear()", *(f"    {line}" for line in body), "    return str((r, LOG))", "", "",
-                       f"print(test_{number}())"]
+        self.lines += ["", "", f"def test_{number}():", "    LOG.clear()", *(f"    {line}" for line in body),
+                       "    return str((r, LOG))", "", "", f"print(test_{number}())"]
         self.spans.append((first, len(self.lines)))
 
     def text_of_it(self):
