@@ -148,6 +148,27 @@ static ire_value real(dtype t, double v)
     return (ire_value){.f = t == DT_F64 ? v : dt_to_double(t, dt_from_double(t, v))};
 }
 
+// As CPython's float_divmod does it, with each step rounded to f64 or f32.
+static double floored(ir_op op, dtype t, double a, double b)
+{
+    dtype step = t == DT_F64 ? t : DT_F32;
+    double rest = fmod(a, b), quotient = real(step, real(step, a - rest).f / b).f;
+    if (rest == 0) {
+        rest = copysign(0, b);
+    } else if ((b < 0) != (rest < 0)) {
+        rest = real(step, rest + b).f;
+        quotient = real(step, quotient - 1).f;
+    }
+    if (op == IR_OP_FLOORMOD)
+        return rest;
+    if (b == 0)
+        return a / b;
+    if (quotient == 0)
+        return copysign(0, a / b);
+    double whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
 static ire_value binary_float(ire *r, ir_op op, dtype t, double a, double b)
 {
     switch (op) {
@@ -159,12 +180,9 @@ static ire_value binary_float(ire *r, ir_op op, dtype t, double a, double b)
         return real(t, a * b);
     case IR_OP_DIV:
         return real(t, a / b);
-    case IR_OP_FLOORDIV: // the quotient is an f64's, or an f32's
-        return real(t, floor(real(t == DT_F64 ? t : DT_F32, a / b).f));
-    case IR_OP_FLOORMOD: {
-        double rest = fmod(a, b);
-        return real(t, rest != 0 && (rest < 0) != (b < 0) ? real(t == DT_F64 ? t : DT_F32, rest + b).f : rest);
-    }
+    case IR_OP_FLOORDIV:
+    case IR_OP_FLOORMOD:
+        return real(t, floored(op, t, a, b));
     case IR_OP_MIN:
         return real(t, isnan(a) ? b : isnan(b) || a < b || (a == b && signbit(a)) ? a : b);
     case IR_OP_MAX:

@@ -142,12 +142,12 @@ static void words_and_numbers(void **state)
         {"'''a\n", "error newline", "HDS0005"},
         {"gr\xc3\xb6\xc3\x9f"
          "e \xce\xb1\n",
-         "name name newline", ""},
+         "error error newline", "HDS0031 HDS0031"},
         {"a\xc2\xa0"
          "b\n",
          "error newline", "HDS0002"},
         {"a $ b\n", "name error name newline", "HDS0002"},
-        {"\xff\xfe\n", "name newline", "HDS0003"},
+        {"\xff\xfe\n", "error newline", "HDS0003 HDS0031"},
         {"a->b:=c...d.e!=f**=g//=h<<=i\n",
          "name -> name := name ellipsis name . name compare name aug-assign name aug-assign name aug-assign name "
          "newline",

@@ -136,7 +136,10 @@ static void numbers(void **state)
         assert_false(n->too_large);
         fixture_close(&f);
     }
-    assert_true(AST_AS(INT, int, expression(&f, "18446744073709551616"))->too_large);
+    ast_int *largest = AST_AS(INT, int, expression(&f, "170141183460469231731687303715884105727"));
+    assert_true(largest->value == ~(unsigned __int128)0 >> 1 && !largest->too_large);
+    fixture_close(&f);
+    assert_true(AST_AS(INT, int, expression(&f, "170141183460469231731687303715884105728"))->too_large);
     fixture_close(&f);
     assert_true(AST_AS(FLOAT, float, expression(&f, "1_0.5e-1"))->value == 1.05);
     fixture_close(&f);
