@@ -3,7 +3,6 @@
 option(HDS_OPS "Build libhdsops, the library of operators (needs NVRTC)" OFF)
 set(HDS_OPS_ARCHS "sm_80,sm_90a" CACHE STRING "What libhdsops is compiled for, besides Hopper's own kernels; sm_80 runs on sm_86 and sm_89")
 set(HDS_OPS_FP8_ARCHS "sm_89,sm_90a" CACHE STRING "The same of its products of fp8")
-set(ops_files activation arithmetic comparison creation detection functions indexing layout loss norm pooling quantize random
-    reduction resize scan selection softmax sort)
+include(${PROJECT_SOURCE_DIR}/src/ops/files.cmake)
 set(HDS_OPS_FILES "${ops_files}"
     CACHE STRING "The files of ops/ whose operators libhdsops has; all of them take some minutes")

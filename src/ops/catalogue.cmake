@@ -170,6 +170,7 @@ set(options_grid_sample_3d -DS=5 -DR=5)
 set(prefix_grid_sample_3d hds_3d_)
 # nonzero distinguishes axes, so that it would need a part for each number of axes.
 set(operators_selection masked_select unique)
+set(options_selection -DS=1 -DM=1)  # elements in row-major order: a tensor is passed as a vector
 set(operators_detection nms non_max_suppression)
 foreach(type ${floats})
     list(APPEND entries_detection batched_nms_${type}_i64)

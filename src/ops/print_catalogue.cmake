@@ -1,11 +1,9 @@
 # Prints what libhdsops has, a line for each part: its name, its file below ops/, the prefix of its C names, options and entries, with
 # "|" between. Usage: cmake -P print_catalogue.cmake
 cmake_minimum_required(VERSION 3.25)
-file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../../cmake/HdsOps.cmake text REGEX "^ *set.ops_files|^    scan ")
-string(REGEX MATCHALL "[a-z]+" files "${text}")
-list(REMOVE_ITEM files set ops files)
+include(${CMAKE_CURRENT_LIST_DIR}/files.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/catalogue.cmake)
-foreach(name ${files})
+foreach(name ${ops_files})
     ops_parts(${name})
     foreach(part ${parts})
         set(file ${name})

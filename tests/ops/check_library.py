@@ -10,7 +10,7 @@ from compiler import TOP, finish  # noqa: E402
 
 def made():
     """The headers, by the parts of the files that src/ops/catalogue.cmake lists."""
-    files = re.search(r"set\(ops_files ([^)]*)\)", (TOP / "cmake/HdsOps.cmake").read_text(encoding="utf-8"))
+    files = re.search(r"set\(ops_files ([^)]*)\)", (TOP / "src/ops/files.cmake").read_text(encoding="utf-8"))
     text = (TOP / "src/ops/catalogue.cmake").read_text(encoding="utf-8")
     parts = {name: words.split() for name, words in re.findall(r"set\(parts_(\w+) ([^)]*)\)", text)}
     return {part for name in files[1].split() for part in parts.get(name, [name])}
