@@ -24,12 +24,38 @@ static inline bool is_plain(sim_field a, sim_field b)
     return !((a.p | b.p) >> SIM_FIELD_BITS) && a.q != SIM_FIELD_DEGREE && b.q != SIM_FIELD_DEGREE;
 }
 
-static inline bool have_q(sim_field a, sim_field b)
+// Both have a part in F_q, without a sign.
+static inline bool have_plain_q(sim_field a, sim_field b)
 {
-    return !((a.q | b.q) >> SIM_FIELD_BITS);
+    return !((a.q | b.q) >> (SIM_FIELD_BITS - 1));
 }
 
 // ---- sums ----------------------------------------------------------------------------------------------------------
+
+// The parts in F_q of a sum, of a negative and of a product where one has a sign or is missing.
+static uint64_t add_signed(sim_field a, sim_field b)
+{
+    if (!sim_has_q(a) || !sim_has_q(b))
+        return SIM_FIELD_NONE;
+    return sim_q_add(sim_unsigned_q(a.q), sim_unsigned_q(b.q)) | ((a.q ^ b.q) & SIM_FIELD_SIGN);
+}
+
+static uint64_t negate_q(sim_field a)
+{
+    return sim_has_q(a) ? sim_q_neg(sim_unsigned_q(a.q)) | (a.q & SIM_FIELD_SIGN) : SIM_FIELD_NONE;
+}
+
+static uint64_t multiply_signed(uint64_t a, uint64_t b)
+{
+    uint64_t product = sim_q_mul(sim_unsigned_q(a), sim_unsigned_q(b));
+    bool one_is_signed = (a ^ b) & SIM_FIELD_SIGN;
+    return one_is_signed && sim_keeps_sign(a & SIM_FIELD_SIGN ? b : a) ? product | SIM_FIELD_SIGN : product;
+}
+
+static uint64_t divide_signed(uint64_t a, uint64_t b)
+{
+    return multiply_signed(a, sim_q_inverse(sim_unsigned_q(b)) | (b & SIM_FIELD_SIGN));
+}
 
 static sim_field add_marks(sim_field a, sim_field b)
 {
@@ -41,7 +67,7 @@ static sim_field add_marks(sim_field a, sim_field b)
 sim_field sim_field_add(sim_field a, sim_field b)
 {
     if (is_plain(a, b))
-        return (sim_field){sim_p_add(a.p, b.p), have_q(a, b) ? sim_q_add(a.q, b.q) : SIM_FIELD_NONE};
+        return (sim_field){sim_p_add(a.p, b.p), have_plain_q(a, b) ? sim_q_add(a.q, b.q) : add_signed(a, b)};
     if (a.p >= first_mark || b.p >= first_mark)
         return add_marks(a, b);
     return sim_degree_sum(a, b);
@@ -53,7 +79,7 @@ sim_field sim_field_neg(sim_field a)
         return mark(a.p == SIM_FIELD_PLUS_INF ? SIM_FIELD_MINUS_INF : SIM_FIELD_PLUS_INF);
     if (a.p >= first_mark || sim_is_degree(a))
         return a;
-    return (sim_field){sim_p_neg(a.p), a.q >> SIM_FIELD_BITS ? SIM_FIELD_NONE : sim_q_neg(a.q)};
+    return (sim_field){sim_p_neg(a.p), negate_q(a)};
 }
 
 sim_field sim_field_sub(sim_field a, sim_field b)
@@ -71,8 +97,10 @@ static bool is_zero(sim_field a)
 sim_field sim_field_mul(sim_field a, sim_field b)
 {
     if (is_plain(a, b)) {
-        if (have_q(a, b))
+        if (have_plain_q(a, b))
             return (sim_field){sim_p_mul(a.p, b.p), sim_q_mul(a.q, b.q)};
+        if (sim_has_q(a) && sim_has_q(b))
+            return (sim_field){sim_p_mul(a.p, b.p), multiply_signed(a.q, b.q)};
         // Nothing times the constant 0 depends on anything.
         return (sim_field){sim_p_mul(a.p, b.p), is_zero(a) || is_zero(b) ? 0 : SIM_FIELD_NONE};
     }
@@ -95,9 +123,8 @@ sim_field sim_field_div(sim_field a, sim_field b)
     }
     if (b.p == 0)
         return mark(SIM_FIELD_NAN);
-    bool with_q = have_q(a, b) && b.q != 0;
-    return (sim_field){sim_p_mul(a.p, sim_field_inverse(b.p)),
-                       with_q ? sim_q_mul(a.q, sim_q_inverse(b.q)) : SIM_FIELD_NONE};
+    bool with_q = sim_has_q(a) && sim_has_q(b) && sim_unsigned_q(b.q) != 0;
+    return (sim_field){sim_p_mul(a.p, sim_field_inverse(b.p)), with_q ? divide_signed(a.q, b.q) : SIM_FIELD_NONE};
 }
 
 uint64_t sim_field_times(uint64_t a, uint64_t b)

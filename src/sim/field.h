@@ -11,6 +11,10 @@
 // and of numbers made of those small primes it is the one that they have as integers. Both are just below a power of
 // two, which makes reducing cheap. Found by trying in that order; tests/unit/sim/field_numbers.c checks all of it.
 //
+// Logarithms go the other way: the part of log2(x) in F_q is the exponent that makes x, so that exp2(log2(x)) is x.
+// Powers of 2 are squares, which half of all x are not: for those it is the exponent of -x, marked with SIM_FIELD_SIGN.
+// Sums add the marks modulo 2, and an exponential with one is negative.
+//
 // Which laws hold is said in docs/prove.md and tested in tests/unit/sim/field_*.c. All functions here are pure.
 #pragma once
 
@@ -23,7 +27,7 @@ enum { SIM_FIELD_PARTS = 4 };
 
 typedef struct sim_field {
     uint64_t p;  // in [0, SIM_FIELD_P), or one of the marks below
-    uint64_t q;  // in [0, SIM_FIELD_Q), or SIM_FIELD_NONE
+    uint64_t q;  // in [0, SIM_FIELD_Q), perhaps with SIM_FIELD_SIGN, or SIM_FIELD_NONE
 } sim_field;
 
 #define SIM_FIELD_NONE UINT64_MAX          // no value was followed here: it is made from the float when it is needed
@@ -34,6 +38,7 @@ typedef struct sim_field {
 enum { SIM_FIELD_BITS = 62, SIM_FIELD_P_GAP = 392705, SIM_FIELD_Q_GAP = 196353 };
 #define SIM_FIELD_P (((uint64_t)1 << 62) - SIM_FIELD_P_GAP)
 #define SIM_FIELD_Q (((uint64_t)1 << 61) - SIM_FIELD_Q_GAP)
+#define SIM_FIELD_SIGN ((uint64_t)1 << 61)  // in q: the exponential of this value is the negative of 2^q
 
 // "Nothing was followed": the state of all cells and bytes nobody gave a field value. All its bytes are 0xff, so memset
 // makes arrays of it.
@@ -66,6 +71,14 @@ sim_field sim_field_settle(sim_field result, double x);
 // them). Suffixes and prefixes of precision are the caller's to strip. [x]: the float argument; [y]: the float that came
 // out. A name without a rule is an uninterpreted function: equal arguments give equal values, nothing else is known.
 sim_field sim_field_apply(const char *name, sim_field a, double x, double y);
+// The same for one lane after the other: lanes with the argument of the one before, as of a sum that all have, share
+// its result. [last]: of zeros at first; of one function.
+typedef struct sim_field_last {
+    bool is_set;
+    double x;
+    sim_field a, result;
+} sim_field_last;
+sim_field sim_field_apply_next(sim_field_last *last, const char *name, sim_field a, double x, double y);
 // The same for two arguments: "pow", "fmod", "atan2", "hypot", "copysign", …
 sim_field sim_field_apply2(const char *name, sim_field a, double x, sim_field b, double y, double result);
 

@@ -27,6 +27,25 @@ sim_field sim_field_log2_10(void)
     return sim_field_symbol(SYMBOL_LOG2_10);
 }
 
+static bool is_odd_integer(uint64_t q)
+{
+    uint64_t size = q < sim_q_neg(q) ? q : sim_q_neg(q);
+    return size >> 24 == 0 && size % 2;
+}
+
+static bool is_same_size(uint64_t a, uint64_t b)
+{
+    return a == b || a == sim_q_neg(b);
+}
+
+bool sim_keeps_sign(uint64_t q)
+{
+    uint64_t log2e = sim_field_log2e().q, log2_10 = sim_field_log2_10().q;
+    uint64_t of_e = sim_q_mul(q, log2e), of_10 = sim_q_mul(q, log2_10);
+    return is_odd_integer(q) || is_odd_integer(of_e) || is_odd_integer(of_10) || is_same_size(q, log2e) ||
+           is_same_size(q, log2_10) || is_same_size(of_e, log2_10) || is_same_size(of_10, log2e);
+}
+
 // ---- exact values --------------------------------------------------------------------------------------------------
 
 // 2^e: of negative exponents that of the inverse, (p + 1) / 2.

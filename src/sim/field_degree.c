@@ -57,11 +57,13 @@ sim_field sim_degree_inverse(sim_field a)
 }
 
 // A power or function value is one more variable; that two of them agree is as likely as that their arguments do.
+// Where a function in the exponent is a logarithm, the power is a quotient: exp(-log(s)) = 1/s.
 sim_field sim_degree_power(sim_field a)
 {
     sim_degree x = sim_field_degree_of(a);
     x.has_powers = true;
-    return pack(x, x, (uint64_t)x.over + x.under + 1, 0);
+    uint64_t degree = (uint64_t)x.over + x.under + 1;
+    return pack(x, x, degree, x.has_functions ? degree : 0);
 }
 
 sim_field sim_degree_function(sim_field a)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/field_log.h"
 #include "sim/field_priv.h"
 
 // Masks are often a large negative number where -inf is meant. Below this an exponential counts as 0, as its float does.
@@ -80,10 +81,11 @@ static sim_field exponential(sim_field a, sim_field factor, double x)
     if (sim_is_degree(a))
         return sim_degree_power(a);
     // An exponent that contains a power itself has no part in F_q: any function of it will do.
-    uint64_t exponent = a.q >> SIM_FIELD_BITS ? hash_of("exponent", a).q : sim_q_mul(a.q, factor.q);
-    if (exponent == 0)
+    uint64_t q = sim_has_q(a) ? a.q : hash_of("exponent", a).q, exponent = sim_q_mul(sim_unsigned_q(q), factor.q);
+    if (q == 0)
         return one;
-    return (sim_field){power_of_two(exponent), SIM_FIELD_NONE};
+    uint64_t power = power_of_two(exponent);
+    return (sim_field){q & SIM_FIELD_SIGN ? sim_p_neg(power) : power, SIM_FIELD_NONE};
 }
 
 static const double log2e = 1.4426950408889634, log2_10 = 3.3219280948873623;
@@ -98,7 +100,15 @@ static sim_field exp2_of(sim_field a, double x)
     return exponential(a, one, x);
 }
 
-// log2; log(1/x) = -log(x), and of powers of two as constants the number that it is.
+// In F_p a function with log(1/x) = -log(x), in F_q the exponent that makes a.
+static sim_field logarithm(sim_field a)
+{
+    uint64_t inverse = sim_field_inverse(a.p);
+    sim_field value = inverse < a.p ? sim_field_neg(hash_of("log", (sim_field){inverse, 0})) : hash_of("log", a);
+    return (sim_field){value.p, sim_field_discrete_log(a.p)};
+}
+
+// log2; of powers of two as constants the number that it is.
 static sim_field log2_of(sim_field a, double x)
 {
     if (a.p == 0)
@@ -108,8 +118,7 @@ static sim_field log2_of(sim_field a, double x)
     double y = log2(x);
     if (y == rint(y) && sim_field_of_float(x).p == a.p)
         return sim_field_of_float(y);
-    uint64_t inverse = sim_field_inverse(a.p);
-    return inverse < a.p ? sim_field_neg(hash_of("log", (sim_field){inverse, 0})) : hash_of("log", a);
+    return logarithm(a);
 }
 
 static sim_field log_of(sim_field a, double x)
@@ -158,7 +167,7 @@ sim_field sim_field_root(sim_field a)
     if (sim_is_degree(a))
         return sim_degree_function(a);
     return (sim_field){sim_field_power(a.p, (SIM_FIELD_P + 1) / 4),
-                       a.q >> SIM_FIELD_BITS ? SIM_FIELD_NONE : sim_q_power(a.q, (SIM_FIELD_Q + 1) / 4)};
+                       sim_has_q(a) ? sim_q_power(sim_unsigned_q(a.q), (SIM_FIELD_Q + 1) / 4) : SIM_FIELD_NONE};
 }
 
 static sim_field inverse(sim_field a)
@@ -295,6 +304,13 @@ sim_field sim_field_apply(const char *name, sim_field a, double x, double y)
     if (sim_field_is_mark(a) || isnan(y))
         return sim_field_of_float(y);
     return sim_field_settle(apply(name, a, x, y), y);
+}
+
+sim_field sim_field_apply_next(sim_field_last *last, const char *name, sim_field a, double x, double y)
+{
+    if (!last->is_set || last->a.p != a.p || last->a.q != a.q || last->x != x)
+        *last = (sim_field_last){true, x, a, sim_field_apply(name, a, x, y)};
+    return last->result;
 }
 
 static sim_field apply2(const char *name, sim_field a, double x, sim_field b, double y)

@@ -21,11 +21,17 @@ static inline uint64_t sim_q_add(uint64_t a, uint64_t b) { return a + b >= SIM_F
 static inline uint64_t sim_p_neg(uint64_t a) { return a ? SIM_FIELD_P - a : 0; }
 static inline uint64_t sim_q_neg(uint64_t a) { return a ? SIM_FIELD_Q - a : 0; }
 uint64_t sim_q_power(uint64_t base, uint64_t exponent);
+// Parts in F_q as they stand in a value: whether there is one, and the element without its sign.
+static inline bool sim_has_q(sim_field a) { return !(a.q >> SIM_FIELD_BITS); }
+static inline uint64_t sim_unsigned_q(uint64_t q) { return q & ~SIM_FIELD_SIGN; }
 static inline uint64_t sim_q_inverse(uint64_t a) { return sim_q_power(a, SIM_FIELD_Q - 2); }
 
 // field_constant.c. log2(e) and log2(10), as elements of both fields.
 sim_field sim_field_log2e(void);
 sim_field sim_field_log2_10(void);
+// Whether a logarithm times q keeps its sign: an odd integer, also times the factors between logarithms to the bases 2, e
+// and 10. Of all others it is dropped, as sqrt(-x) = sqrt(x) drops it.
+bool sim_keeps_sign(uint64_t q);
 // field_function.c. x^((p+1)/4) and x^((q+1)/4): multiplicative; of a square the root that is a square itself.
 sim_field sim_field_root(sim_field a);
 

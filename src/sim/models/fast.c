@@ -68,12 +68,14 @@ static sim_step run_approximation(sim_warp *w, const sim_use *use)
     const sim_operand *x = &use->operands[0], *r = &use->result;
     bool flushes = f->flushes && x->type != DT_F16;
     for (int i = 0; i < r->count; i++) {
+        sim_field_last last = {0};
         SIM_EACH(lane, w->active) {
             sim_field before = w->field ? sim_field_element(w, x, i, lane) : SIM_FIELD_NOTHING;
             float in = load_float(w, x, i, lane), y = f->f(flushes ? flush(in) : in);
             store_float(w, r, i, lane, flushes ? flush(y) : y);
             if (w->field)
-                sim_field_element_set(w, r, i, lane, sim_field_apply(f->field, before, (double)in, (double)y));
+                sim_field_element_set(
+                    w, r, i, lane, sim_field_apply_next(&last, f->field, before, (double)in, (double)y));
         }
         uint32_t cell = sim_element_cell(x, i);
         sim_poison_set(w, sim_element_cell(r, i), w->active, w->poison[cell], w->why[cell]);

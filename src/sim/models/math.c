@@ -123,10 +123,12 @@ static sim_step run_unary(sim_warp *w, const sim_use *use)
             before[lane] = sim_value_of(x->type, sim_element(w, x, 0, lane));
         }
     sim_poison_by_element(w, use, w->active);
+    sim_field_last last = {0};
     SIM_EACH(lane, w->active) {
         double y = use->bound[1] ? unary_f64(w, use, f, lane) : (double)unary_f32(w, use, f, lane);
         if (w->field)
-            sim_field_element_set(w, &use->result, 0, lane, sim_field_apply(f->name, fields[lane], before[lane], y));
+            sim_field_element_set(
+                w, &use->result, 0, lane, sim_field_apply_next(&last, f->name, fields[lane], before[lane], y));
     }
     return SIM_NEXT;
 }

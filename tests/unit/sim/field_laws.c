@@ -131,6 +131,35 @@ static void logarithms(void **state)
     assert_true(sim_field_apply("log", number(0), 0, -INFINITY).p == SIM_FIELD_MINUS_INF);
 }
 
+// Half of these values are no powers of 2, but negatives of one.
+static void powers_of_logarithms(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < POINTS; i++) {
+        sim_field a = sim_field_random(9, 0, i), s = sim_field_random(9, 1, i), t = sim_field_random(9, 2, i);
+        sim_field log_s = f("log", s), log_t = f("log", t), log2e = number(1.4426950408889634);
+        same(f("exp", log_s), s);
+        same(f("exp2", f("log2", s)), s);
+        same(f("exp10", f("log10", s)), s);
+        same(f("exp", sim_field_sub(a, log_s)), sim_field_div(f("exp", a), s));
+        same(f("exp", sim_field_add(sim_field_neg(log_t), log_s)), sim_field_div(s, t));
+        same(f("exp2", sim_field_mul(sim_field_sub(a, log_s), log2e)), sim_field_div(f("exp", a), s));
+        same(f("exp2", sim_field_sub(sim_field_mul(a, log2e), f("log2", s))), sim_field_div(f("exp", a), s));
+        same(f("exp", sim_field_mul(f("log2", s), number(0.6931471805599453))), s);
+        same(f("exp", sim_field_mul(f("log10", s), number(2.302585092994046))), s);
+        same(f("exp", sim_field_div(f("log2", s), log2e)), s);
+        same(f("exp", sim_field_mul(number(-3), log_s)), power(s, -3));
+        same(f("exp", sim_field_mul(number(2), log_s)), power(s, 2));
+        same(f("exp", sim_field_mul(number(0.5), log_s)), f("sqrt", s));
+        same(f("exp", f("log", sim_field_mul(s, t))), f("exp", sim_field_add(log_s, log_t)));
+        same(f("exp", f("log", sim_field_mul(f("exp", a), s))), f("exp", sim_field_add(a, log_s)));
+        different(f("exp", sim_field_add(a, log_s)), sim_field_div(f("exp", a), s));
+        different(f("exp", f("log2", s)), s);
+        different(f("exp", log_s), sim_field_neg(s));
+        different(f("exp", log_s), t);
+    }
+}
+
 static void uninterpreted(void **state)
 {
     (void)state;
@@ -213,6 +242,8 @@ static void degrees(void **state)
     assert_false(d.has_powers || d.has_functions);
     d = sim_field_degree_of(f("erf", f("exp", x)));
     assert_true(d.has_powers && d.has_functions);
+    d = sim_field_degree_of(f("exp", sim_field_neg(f("log", sim_field_mul(x, x)))));
+    assert_true(d.under >= 2);
     assert_int_equal(sim_field_degree_of(number(3)).over, 0);
     for (int i = 0; i < 40; i++)
         x = sim_field_mul(x, x);
@@ -225,7 +256,7 @@ int main(void)
         cmocka_unit_test(powers),     cmocka_unit_test(powers_of_powers),    cmocka_unit_test(sigmoid_and_tanh),
         cmocka_unit_test(roots),      cmocka_unit_test(powers_with_numbers), cmocka_unit_test(logarithms),
         cmocka_unit_test(uninterpreted), cmocka_unit_test(floats_decide),    cmocka_unit_test(infinities),
-        cmocka_unit_test(constants),  cmocka_unit_test(degrees),
+        cmocka_unit_test(constants),  cmocka_unit_test(degrees),             cmocka_unit_test(powers_of_logarithms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
