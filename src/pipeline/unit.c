@@ -181,6 +181,7 @@ static bool run_passes(pl_unit *u, const char *level)
 {
     if (strcmp(level, "hir") == 0 || u->module->is_low)
         return true;
+    u->module->keeps_floats = u->options->keeps_floats;
     ir_pass_options options = pl_unit_pass_options(u);
     options.stop_after = strcmp(level, "low") == 0 ? NULL : level;
     ir_pass_context px = passes_of(u, &options);
