@@ -4,13 +4,23 @@
 
 #include "cuda_emit/emit_priv.h"
 
+static void name_functions(cu *cx, bool kernels, bool reserved)
+{
+    for (size_t i = 0; i < cx->m->funcs.len; i++) {
+        const ir_func *f = cx->m->funcs.at[i];
+        if ((f->kind == IR_KERNEL) == kernels && (reserved || cu_name_is_free(cx, f->name)))
+            cu_func_name(cx, f);
+    }
+}
+
+// Kernels first: others look them up by name. Those that can keep their names come before those that cannot, so that
+// the name of a kernel is its own whatever else the file has.
 static void name_globals(cu *cx)
 {
-    // Kernels first: others look them up by name.
-    for (int kernels = 1; kernels >= 0; kernels--)
-        for (size_t i = 0; i < cx->m->funcs.len; i++)
-            if ((cx->m->funcs.at[i]->kind == IR_KERNEL) == kernels)
-                cu_func_name(cx, cx->m->funcs.at[i]);
+    for (int kernels = 1; kernels >= 0; kernels--) {
+        name_functions(cx, kernels, false);
+        name_functions(cx, kernels, true);
+    }
     for (size_t i = 0; i < cx->m->globals.len; i++)
         cu_name_table(cx, cx->m->globals.at[i], cx->m->global_values.at[i]);
 }

@@ -145,20 +145,26 @@ bool cu_reads_only(const ir_intrin *in, int operand);    // a pointer operand th
 
 // names.c
 void cu_names_init(cu *cx);                             // takes the words that the language of the text has for itself
-bool cu_is_word(const char *words, const char *name);   // one of [words], which blanks separate
 const char *cu_on_one_line(arena *a, const char *text);  // for a comment: blanks for line ends and control characters
-extern const char cu_c_helpers[];  // functions of prelude/host.h, by the names that they have
-extern const char *const cu_words_of_cuda[], *const cu_words_of_c[];  // that the languages and their preludes use
 void cu_name_reserve(cu *cx, str name);
 size_t cu_word_length(const char *at);                  // of the identifier or number that begins here
-bool cu_is_keyword(const char *name);                   // of C or C++
 const char *cu_name_new(cu *cx, const char *wish);      // unique among visible names; visible until the scope ends
 const char *cu_name_global(cu *cx, const char *wish);   // visible to the end
+bool cu_name_is_free(cu *cx, const char *name);         // for a function, which has this very name then
 size_t cu_scope_begin(cu *cx);
 void cu_scope_end(cu *cx, size_t mark);
 const char *cu_declare(cu *cx, const ir_var *v);        // names [v] and returns the name
 const char *cu_var_name(cu *cx, const ir_var *v);
 const char *cu_func_name(cu *cx, const ir_func *f);
+
+// reserved.c
+extern const char cu_c_helpers[];  // functions of prelude/host.h, by the names that they have
+extern const char *const cu_words_of_cuda[], *const cu_words_of_c[];  // that the languages and their preludes use
+bool cu_is_word(const char *words, const char *name);   // one of [words], which blanks separate
+bool cu_is_keyword(const char *name);                   // of C or C++
+bool cu_is_for_compiler(const char *name);              // __this, _That: C++ reserves them for predefined macros and built-in functions
+bool cu_is_of_family(const cu *cx, const char *name, bool is_function);  // reserved whatever follows: cudaStream_t, atomicAdd
+bool cu_is_reserved(const cu *cx, const char *name, bool is_function);  // beside the words above: local variables may have more names
 
 // lines.c
 void cu_line(cu *cx, src_span span);                    // before a statement: its first line counts as the source's
