@@ -2,7 +2,6 @@
 // compiling, dissolved in the caller, or a call of a CUDA function of its own.
 #include "typecheck/place.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { DEEPEST_CALLS = 200 };
@@ -441,22 +440,6 @@ static void bind_param(matching *m, const ast_param *p, tc_value v, bool is_by_r
     tc_scope_bind(tx, m->scope, p->name, v, p->span);
 }
 
-// Whether the text of an annotation has the name as a word.
-static bool mentions(const tc_function *f, const ast_expr *annotation, sym name)
-{
-    src_span span = annotation->span;
-    str text = {f->module->file->text.at + (span.begin - f->module->file->base), span.end - span.begin},
-        word = sym_str(name);
-    for (size_t at = 0; at + word.len <= text.len; at++) {
-        bool begins = at == 0 || !(isalnum((unsigned char)text.at[at - 1]) || text.at[at - 1] == '_');
-        const char *end = text.at + at + word.len;
-        bool ends = at + word.len == text.len || !(isalnum((unsigned char)*end) || *end == '_');
-        if (begins && ends && memcmp(text.at + at, word.at, word.len) == 0)
-            return true;
-    }
-    return false;
-}
-
 // The positional arguments that no parameter before this one takes.
 static void bind_rest(matching *m, const ast_param *p, size_t positional)
 {
@@ -489,7 +472,7 @@ static bool bind_plain(matching *m, size_t i, bool *bound)
     bool ok = true;
     bound[i] = true;
     for (size_t k = i + 1; p->annotation && m->f->decl && k < params->len; k++)
-        if (!bound[k] && params->at[k].kind == AST_PARAM_PLAIN && mentions(m->f, p->annotation, params->at[k].name))
+        if (!bound[k] && params->at[k].kind == AST_PARAM_PLAIN && tc_expr_mentions(p->annotation, params->at[k].name))
             ok &= bind_plain(m, k, bound);
     tc_value v = param_value(m, p, m->arg_of[i]);
     if (!tc_is_poison(v))

@@ -766,6 +766,7 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args);
 tc_value tc_record_copy(tc *tx, tc_value v, src_span span);
 bool tc_body_makes_functions(const ast_function *f);
 bool tc_body_changes(const tc_class *c, sym name, const ast_list *body);
+bool tc_expr_mentions(const ast_expr *e, sym name); // mentions.c
 tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found);
 tc_value *tc_record_field(tc_record *r, sym name, int *index);
 bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span span);
