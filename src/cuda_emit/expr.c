@@ -129,11 +129,13 @@ cu_text cu_expr(cu *cx, const ir_expr *e)
     if (properties & (IR_BINARY | IR_COMPARE | IR_LOGIC))
         return cu_binary(cx, e);
     switch (e->op) {
-    case IR_OP_INT: return cu_int_text(e->type->scalar, e->u.i, cu_is_plain(cx), cx->a);
+    case IR_OP_INT:
+        return cu_int_text(e->type->scalar, e->u.i, cu_is_plain(cx), cx->a);
     case IR_OP_FLOAT: return cu_float_text(cx, e->type->scalar, e->u.f);
     case IR_OP_TEXT: return string(cx, e);
     case IR_OP_VAR: return variable(cx, e);
-    case IR_OP_SREG: return cx->dialect->special_register(cx, e);
+    case IR_OP_SREG:
+        return cx->dialect->special_register(cx, e);
     case IR_OP_SELECT: return cu_select(cx, e);
     case IR_OP_CAST: return cu_cast(cx, e);
     case IR_OP_BITCAST: return cu_bitcast(cx, e);
@@ -142,10 +144,12 @@ cu_text cu_expr(cu *cx, const ir_expr *e)
     case IR_OP_PLOAD: return cu_pload(cx, e);
     case IR_OP_TILE: return cu_tile(cx, e);
     case IR_OP_CALL: return call(cx, e);
-    case IR_OP_INTRIN: return cx->dialect->intrin(cx, e, NULL);
+    case IR_OP_INTRIN:
+        return cx->dialect->intrin(cx, e, NULL);
     case IR_OP_VEC: return vector(cx, e);
     case IR_OP_LANE: return lane(cx, e);
-    default: break;
+    default:
+        break;
     }
     cu_bad_ir(cx, e->span, "an unknown operator");
     return cu_primary(cx, DT_NONE, "0");

@@ -382,7 +382,9 @@ void cu_stmt(cu *cx, const ir_stmt *s, bool is_last)
     case IR_ASSIGN:
     case IR_STORE: store(cx, s); return;
     case IR_PSTORE: cu_store(cx, s); return;
-    case IR_COPY: cx->in_host ? cx->dialect->host->copy(cx, s) : cu_copy(cx, s); return;
+    case IR_COPY:
+        cx->in_host ? cx->dialect->host->copy(cx, s) : cu_copy(cx, s);
+        return;
     case IR_EVAL: evaluate(cx, s); return;
     case IR_INTRIN_TO: intrin_to(cx, s); return;
     case IR_ALLOC: cu_alloc(cx, s); return;
@@ -401,7 +403,9 @@ void cu_stmt(cu *cx, const ir_stmt *s, bool is_last)
     case IR_ASSERT: cu_check(cx, s); return;
     case IR_ASSUME: cu_assume(cx, s); return;
     case IR_PRINT: cu_print(cx, s); return;
-    case IR_LAUNCH: cx->dialect->host->launch(cx, s); return;
+    case IR_LAUNCH:
+        cx->dialect->host->launch(cx, s);
+        return;
     case IR_COMMENT: comment(cx, s->text); return;
     case IR_TASKS: cu_bad_ir(cx, s->span, "a loop over tasks"); return;
     case IR_STMT__COUNT: break;

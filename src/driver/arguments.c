@@ -35,7 +35,8 @@ static const struct argp_option table[] = {
 
     {NULL, 0, NULL, 0, "Builds:", 2},
     {"jobs", 'j', "N", 0, "compile N inputs at a time (default: one for each core)", 2},
-    {"-MD", 0, NULL, OPTION_DOC, "write what the output is made from as a rule for make and ninja, into a .d file beside it", 2},
+    {"-MD", 0, NULL, OPTION_DOC,
+     "write what the output is made from as a rule for make and ninja, into a .d file beside it", 2},
     {"-MF FILE", 0, NULL, OPTION_DOC, "the same, into FILE", 2},
     {"-MT TARGET", 0, NULL, OPTION_DOC, "the target of the rule (default: the output); repeatable. -MQ escapes it", 2},
     {"-MP", 0, NULL, OPTION_DOC, "an empty rule for each imported file", 2},
@@ -59,7 +60,8 @@ static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "The CUDA compiler:", 5},
     CMD_NVRTC_OPTION("", 5),
     {"nvrtc-option", CMD_KEY_NVRTC_OPTION, "OPTION", 0, "pass OPTION on to NVRTC; repeatable", 5},
-    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "ask NVRTC again for what it made before, and keep nothing ('hdsc help cache')", 5},
+    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0,
+     "ask NVRTC again for what it made before, and keep nothing ('hdsc help cache')", 5},
     CMD_CACHE_OPTION(5),
     {"no-line", CMD_KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 5},
 

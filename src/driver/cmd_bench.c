@@ -9,37 +9,40 @@
 #include "driver/options.h"
 #include "pipeline/files.h"
 
-enum {
-    KEY_BYTES = CMD_KEY_OWN, KEY_FLOPS, KEY_PEAK, KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW
-};
+enum { KEY_BYTES = CMD_KEY_OWN, KEY_FLOPS, KEY_PEAK, KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
-    {"entry", CMD_KEY_ENTRY, "NAME", 0, "this kernel, operator, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
+    {"entry", CMD_KEY_ENTRY, "NAME", 0,
+     "this kernel, operator, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
     CMD_DEFINE_OPTION("a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1),
     CMD_IMPORT_OPTION(1),
     CMD_ARCH_OPTION("the GPU's own", 1),
     CMD_SEED_OPTION("of random inputs (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
-    CMD_METHOD_OPTION(
-     "rotate: launches in a row over so many copies of the tensors that no cache holds them (the default); flush: one at a "
-     "time, each behind a write of twice the L2 cache",
-     2),
+    CMD_METHOD_OPTION("rotate: launches in a row over so many copies of the tensors that no cache holds them (the "
+                      "default); flush: one at a "
+                      "time, each behind a write of twice the L2 cache",
+                      2),
     CMD_GRAPH_OPTION(": for kernels that are shorter than their launch", 2),
     CMD_MEASURE_OPTIONS("row", "each row", "it", 2),
 
     {NULL, 0, NULL, 0, "What it is held against:", 3},
     {"bytes", KEY_BYTES, "EXPR", 0,
-     "bytes that it moves, over its sizes and scalars (default: each tensor once, twice where it is read and written)", 3},
+     "bytes that it moves, over its sizes and scalars (default: each tensor once, twice where it is read and written)",
+     3},
     {"flops", KEY_FLOPS, "EXPR", 0, "operations that it does, as in --flops='2*m*n*k'", 3},
-    {"peak", KEY_PEAK, "TYPE", 0, "compare with the GPU's rate for this type: f16, tf32, f32, … (default: by the tensors)", 3},
-    {"yardstick", KEY_YARDSTICK, "NAME", 0, "copy: a copy of as many bytes, measured between the samples (the default); none", 3},
+    {"peak", KEY_PEAK, "TYPE", 0,
+     "compare with the GPU's rate for this type: f16, tf32, f32, … (default: by the tensors)", 3},
+    {"yardstick", KEY_YARDSTICK, "NAME", 0,
+     "copy: a copy of as many bytes, measured between the samples (the default); none", 3},
 
     {NULL, 0, NULL, 0, "Results:", 4},
     {"json", KEY_JSON, "FILE", 0, "write all there is to know to FILE ('-': standard output, instead of the table)", 4},
     {"compare", KEY_COMPARE, NULL, 0, "measure nothing; compare two files of --json row by row", 4},
-    {"fail-below", KEY_FAIL_BELOW, "RATIO", 0, "with --compare: exit code 1 if a row is slower than RATIO times before", 4},
+    {"fail-below", KEY_FAIL_BELOW, "RATIO", 0, "with --compare: exit code 1 if a row is slower than RATIO times before",
+     4},
 
     CMD_MESSAGE_OPTIONS(5),
     CMD_NVRTC_OPTION("", 5),
@@ -118,10 +121,12 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case CMD_KEY_ARCH:
         q->run.has_arch = true;
         return ARGP_ERR_UNKNOWN;
-    case CMD_KEY_SEED: return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->run.seed});
+    case CMD_KEY_SEED:
+        return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->run.seed});
     case ARGP_KEY_ARG: take_argument(state, arg); break;
     case ARGP_KEY_END: check_arguments(state); break;
-    default: return cmd_take_measuring(key, arg, state, &q->measure);
+    default:
+        return cmd_take_measuring(key, arg, state, &q->measure);
     }
     return 0;
 }

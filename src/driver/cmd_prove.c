@@ -15,7 +15,8 @@ static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is compared:", 1},
     {"against", KEY_AGAINST, "FILE:ENTRY", 0,
      "the kernel or host function that says what is right; ':ENTRY' is one of the same file", 1},
-    {"entry", CMD_KEY_ENTRY, "NAME", 0, "the kernel to prove, as in 'relu' or 'relu[f16, 1024]'; the same as behind the colon", 1},
+    {"entry", CMD_KEY_ENTRY, "NAME", 0,
+     "the kernel to prove, as in 'relu' or 'relu[f16, 1024]'; the same as behind the colon", 1},
     CMD_DEFINE_OPTION("a module constant or a type parameter, of the one or both that have it", 1),
     {"arg", KEY_VALUE, "NAME=VALUE", 0,
      "value of a scalar or of a size that is left open, or the range of a tensor's elements, as in x=0.1..2; "
@@ -95,9 +96,12 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_AGAINST: r->options.against = arg; break;
     case KEY_VALUE: add_value(state, r, arg); break;
     case KEY_OUTPUTS: add_outputs(r, arg); break;
-    case KEY_SEEDS: r->options.seeds = cmd_count(state, "--seeds", arg, 1); break;
+    case KEY_SEEDS:
+        r->options.seeds = cmd_count(state, "--seeds", arg, 1);
+        break;
     case ARGP_KEY_END: check(state, r); break;
-    default: return cmd_take_running(key, arg, state, &to);
+    default:
+        return cmd_take_running(key, arg, state, &to);
     }
     return 0;
 }

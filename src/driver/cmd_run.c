@@ -12,8 +12,19 @@
 #include "sim/profile.h"
 
 enum {
-    KEY_SCHEDULE = CMD_KEY_OWN, KEY_PROFILE, KEY_NO_CHECKS, KEY_NO_RACES, KEY_TRACE, KEY_BREAK, KEY_PRINT, KEY_DEVICE,
-    KEY_EXPECT, KEY_ATOL, KEY_RTOL, KEY_PRINT_IR, KEY_PRINT_BYTECODE
+    KEY_SCHEDULE = CMD_KEY_OWN,
+    KEY_PROFILE,
+    KEY_NO_CHECKS,
+    KEY_NO_RACES,
+    KEY_TRACE,
+    KEY_BREAK,
+    KEY_PRINT,
+    KEY_DEVICE,
+    KEY_EXPECT,
+    KEY_ATOL,
+    KEY_RTOL,
+    KEY_PRINT_IR,
+    KEY_PRINT_BYTECODE
 };
 
 static const struct argp_option table[] = {
@@ -26,7 +37,8 @@ static const struct argp_option table[] = {
 
     {NULL, 0, NULL, 0, "What comes out:", 2},
     {"expect", KEY_EXPECT, "NAME=@FILE", 0,
-     "compare a tensor with FILE after the run; tolerances may follow, as in c=@ref.npy:rtol=1e-3,atol=0; repeatable", 2},
+     "compare a tensor with FILE after the run; tolerances may follow, as in c=@ref.npy:rtol=1e-3,atol=0; repeatable",
+     2},
     {"rtol", KEY_RTOL, "X", 0, "tolerance of --expect relative to the expected value (default: by type)", 2},
     {"atol", KEY_ATOL, "X", 0, "absolute tolerance of --expect (default: by type)", 2},
     {"profile", KEY_PROFILE, "FORMAT", OPTION_ARG_OPTIONAL, "count by source line: text (the default) or json", 2},
@@ -34,7 +46,8 @@ static const struct argp_option table[] = {
 
     {NULL, 0, NULL, 0, "How it runs:", 3},
     CMD_SEED_OPTION("of random inputs (default: 0)", 3),
-    {"schedule", KEY_SCHEDULE, "N", 0, "the order in which warps and blocks take turns (default: 0, one after the other)", 3},
+    {"schedule", KEY_SCHEDULE, "N", 0,
+     "the order in which warps and blocks take turns (default: 0, one after the other)", 3},
     {NULL, 'j', "N", 0, "threads for blocks that do not talk to each other (default: one for each core)", 3},
     CMD_BUDGET_OPTION(3),
     CMD_GPU_TIMEOUT_OPTION("a kernel", 3),
@@ -196,13 +209,17 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     run_request *q = state->input;
     const cmd_running to = {&q->seed, &q->budget, &q->gpu_seconds, &q->trap_nan, &q->level};
     switch (key) {
-    case 'j': q->workers = cmd_count(state, "-j", arg, 1); break;
+    case 'j':
+        q->workers = cmd_count(state, "-j", arg, 1);
+        break;
     case KEY_SCHEDULE: q->schedule = (uint64_t)cmd_number(state, "--schedule", arg, 0); break;
     case KEY_PROFILE:
         q->profile = arg && cmd_choose(state, "--profile", arg, formats) ? RUN_PROFILE_JSON : RUN_PROFILE_TEXT;
         break;
     case KEY_NO_CHECKS: q->no_checks = true; break;
-    case KEY_NO_RACES: q->no_races = true; break;
+    case KEY_NO_RACES:
+        q->no_races = true;
+        break;
     case KEY_TRACE:
         q->traces = true;
         take_thread(state, arg);
@@ -234,7 +251,8 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
         if (q->watched.len && !q->breaks.len)
             argp_error(state, "--print chooses what --break shows, and there is no --break");
         break;
-    default: return cmd_take_running(key, arg, state, &to);
+    default:
+        return cmd_take_running(key, arg, state, &to);
     }
     return 0;
 }

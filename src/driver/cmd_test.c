@@ -24,7 +24,8 @@ static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "How they run:", 2},
     {NULL, 'j', "N", 0, "several at a time (default: one for each core)", 2},
     {NULL, 'x', NULL, 0, "stop after the first that fails", 2},
-    {"device", KEY_DEVICE, "NAME", 0, "where kernels run: sim, the simulator (the default), or cuda, the GPU of this machine", 2},
+    {"device", KEY_DEVICE, "NAME", 0,
+     "where kernels run: sim, the simulator (the default), or cuda, the GPU of this machine", 2},
     CMD_SEED_OPTION("the order in which warps and blocks take turns (default: 0, one after the other)", 2),
     CMD_BUDGET_OPTION(2),
     CMD_GPU_TIMEOUT_OPTION("a kernel", 2),
@@ -95,9 +96,12 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case 'j': r->options.jobs = cmd_count(state, "-j", arg, 1); break;
     case 'x': r->options.stop_at_failure = true; break;
     case KEY_DEVICE: set_device(state, r, arg); break;
-    case KEY_JUNIT: r->junit = arg; break;
+    case KEY_JUNIT:
+        r->junit = arg;
+        break;
     case KEY_LIST_TESTS: r->list = true; break;
-    default: return cmd_take_running(key, arg, state, &to);
+    default:
+        return cmd_take_running(key, arg, state, &to);
     }
     return 0;
 }

@@ -1,8 +1,8 @@
-// hdsc tune: which candidate of a SearchSpace (stdlib/schedules/search_space.hds) is the fastest for which sizes on this machine's
-// GPU.
+// hdsc tune: which candidate of a SearchSpace (stdlib/schedules/search_space.hds) is the fastest for which sizes on
+// this machine's GPU.
 //
-// For each set of sizes the space is asked what its candidates cost; the cheapest, or all, are compiled by processes of their
-// own and measured against each other. What is found goes to the table as soon as it is there.
+// For each set of sizes the space is asked what its candidates cost; the cheapest, or all, are compiled by processes of
+// their own and measured against each other. What is found goes to the table as soon as it is there.
 #include <string.h>
 
 #include "driver/options.h"
@@ -10,14 +10,14 @@
 #include "driver/workers.h"
 #include "pipeline/files.h"
 
-enum {
-    KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK
-};
+enum { KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
-    {"space", KEY_SPACE, "N", 0, "0: nothing, show what the model takes; 1: the candidates that the model has in front (the "
-     "default); 2: all that are valid", 1},
+    {"space", KEY_SPACE, "N", 0,
+     "0: nothing, show what the model takes; 1: the candidates that the model has in front (the "
+     "default); 2: all that are valid",
+     1},
     {"candidates", KEY_CANDIDATES, "N", 0, "with --space=1: so many (default: 6)", 1},
     {"shapes", KEY_SHAPES, "FILE", 0, "take sizes from FILE: NAME=VALUE words, a set of them a line", 1},
     {"again", KEY_AGAIN, NULL, 0, "measure also what the table has already", 1},
@@ -27,10 +27,10 @@ static const struct argp_option table[] = {
     CMD_SEED_OPTION("of random inputs and of the order of measuring (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
-    CMD_METHOD_OPTION(
-     "flush: a launch at a time, each behind a write of twice the L2 cache (the default); rotate: launches in a row over so many "
-     "copies of the tensors that no cache holds them",
-     2),
+    CMD_METHOD_OPTION("flush: a launch at a time, each behind a write of twice the L2 cache (the default); rotate: "
+                      "launches in a row over so many "
+                      "copies of the tensors that no cache holds them",
+                      2),
     CMD_GRAPH_OPTION(", with --method=rotate", 2),
     CMD_MEASURE_OPTIONS("candidate", "each set of sizes", "its candidates", 2),
     {"jobs", 'j', "N", 0, "compile N candidates at a time (default: one for each core but one)", 2},
@@ -53,10 +53,13 @@ static const char doc[] =
     "  hdsc tune transpose.hds::SPACE m=4096 n=4096 m=32 n=100000 --space=2 -o tuned.hds\n"
     "  hdsc tune transpose.hds::SPACE --check tuned.hds\n"
     "\v"
-    "NAME=VALUE gives a size its value; several, as in n=1024,2048, are combined with those of the others; a name that comes "
-    "again begins another set of sizes, which has from the one before what it does not say. Ctrl-C keeps what was found, and what "
+    "NAME=VALUE gives a size its value; several, as in n=1024,2048, are combined with those of the others; a name that "
+    "comes "
+    "again begins another set of sizes, which has from the one before what it does not say. Ctrl-C keeps what was "
+    "found, and what "
     "the table has is not measured again. 'sm_count=N' asks the model about another GPU, with --space=0.\n"
-    "Exit code: 0 all went well; 1 the file has errors, a candidate is wrong, or --check finds something; 2 the command line is "
+    "Exit code: 0 all went well; 1 the file has errors, a candidate is wrong, or --check finds something; 2 the "
+    "command line is "
     "wrong; 3 there is no GPU or no NVRTC; 130 interrupted.";
 
 // ---- the command line -------------------------------------------------------------------------------------------
@@ -130,14 +133,18 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_CANDIDATES: q->candidates = cmd_count(state, "--candidates", arg, 1); break;
     case KEY_SHAPES: q->shapes = arg; break;
     case KEY_AGAIN: q->again = true; break;
-    case KEY_CHECK: q->check = arg; break;
+    case KEY_CHECK:
+        q->check = arg;
+        break;
     case CMD_KEY_ARCH:
         q->has_arch = true;
         return ARGP_ERR_UNKNOWN;
-    case CMD_KEY_SEED: return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->seed});
+    case CMD_KEY_SEED:
+        return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->seed});
     case ARGP_KEY_ARG: take_argument(state, arg); break;
     case ARGP_KEY_END: check_arguments(state); break;
-    default: return cmd_take_measuring(key, arg, state, &q->measure);
+    default:
+        return cmd_take_measuring(key, arg, state, &q->measure);
     }
     return 0;
 }

@@ -4,8 +4,8 @@
 
 enum { WIDTH = 100 };
 
-// GNU make, "Rule Syntax" and "Using Wildcard Characters in File Names": a blank, '#' and ':' take a backslash, and so do the
-// backslashes before them; '$' is doubled.
+// GNU make, "Rule Syntax" and "Using Wildcard Characters in File Names": a blank, '#' and ':' take a backslash, and so
+// do the backslashes before them; '$' is doubled.
 const char *cmd_depfile_name(arena *a, const char *name)
 {
     str_buf out;

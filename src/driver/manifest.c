@@ -129,8 +129,8 @@ static json_t *entries_of(pl_job *job)
 
 // ---- the compiler of the machine code ---------------------------------------------------------------------------
 
-// "13.0.88" of '// Cuda compilation tools, release 13.0, V13.0.88', which NVRTC writes at the head of its PTX: right also
-// where the PTX came from the cache.
+// "13.0.88" of '// Cuda compilation tools, release 13.0, V13.0.88', which NVRTC writes at the head of its PTX: right
+// also where the PTX came from the cache.
 static json_t *nvrtc_version(pl_job *job)
 {
     static const char mark[] = "// Cuda compilation tools, release ";

@@ -482,8 +482,9 @@ bool cmd_run_bind(run_state *r)
             return false;
     }
     bool ok = each_tensor(r, false, take_scalar) && each_tensor(r, true, take_tensor) && cmd_run_collapse(r) &&
-              each_tensor(r, true, learn_sizes) && each_tensor(r, true, is_there) && each_tensor(r, true, learn_strides) &&
-              each_tensor(r, false, is_there) && each_tensor(r, true, finish_shape);
+              each_tensor(r, true, learn_sizes) && each_tensor(r, true, is_there) &&
+              each_tensor(r, true, learn_strides) && each_tensor(r, false, is_there) &&
+              each_tensor(r, true, finish_shape);
     if (ok)
         cmd_run_expand(r);
     return ok;

@@ -192,8 +192,12 @@ static bool keep(const tuning *t, const tune_key *key, const char *label, const 
     const ms_machine *m = &record->machine;
     const char *comment = arena_printf(a, "    # %s\n    # %s, CUDA %s, %.10s, hdsc %s\n", said, m->gpu, m->driver, record->date,
                                        HDS_VERSION);
-    const tune_row row = {.space = t->space->name, .sm_count = q->sm_count, .label = label, .sizes = key->sizes,
-                          .size_count = t->space->size_count, .comments = str_of(comment)};
+    const tune_row row = {.space = t->space->name,
+                          .sm_count = q->sm_count,
+                          .label = label,
+                          .sizes = key->sizes,
+                          .size_count = t->space->size_count,
+                          .comments = str_of(comment)};
     if (!t->table->path)
         return true;
     cmd_tune_put(a, t->table, &row);
@@ -341,7 +345,8 @@ static void measure_all(tuning *t)
     const ms_machine *machine = &ms_record_of(q->session)->machine;
     for (size_t i = 0; i < t->keys->len; i++)
         t->wanted += !is_kept(t, &t->keys->at[i]);
-    printf("%s on %lld multiprocessors (%s), %s\n", t->space->name, (long long)q->sm_count, machine->gpu, q->measure.arch->name);
+    printf("%s on %lld multiprocessors (%s), %s\n", t->space->name, (long long)q->sm_count, machine->gpu,
+           q->measure.arch->name);
     if (t->wanted < (int)t->keys->len)
         printf("%d of %zu sets of sizes are in '%s' already\n", (int)t->keys->len - t->wanted, t->keys->len, t->table->path);
     fflush(stdout);

@@ -14,8 +14,11 @@ enum { MOST_KEYS = 10000 };
 
 static pl_status ask(tune_request *q, const tune_space *space, const char *const *calls, int count, const char **answers)
 {
-    const tc_question question = {.subject = space->expression, .kind = "a SearchSpace of hidet.lang.search_space", .method = "survey",
-                                  .calls = calls, .call_count = count};
+    const tc_question question = {.subject = space->expression,
+                                  .kind = "a SearchSpace of hidet.lang.search_space",
+                                  .method = "survey",
+                                  .calls = calls,
+                                  .call_count = count};
     pl_asking *asking = ARENA_NEW(&q->shared.memory, pl_asking);
     VEC_PUSH(&q->shared.memory, &q->units, &asking->unit);
     pl_status status = pl_ask(asking, &q->shared.options, &question, &cmd_oom);
@@ -256,7 +259,8 @@ static const char *survey_call(arena *a, const tune_space *space, const tune_key
     return str_text(&call);
 }
 
-pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *keys, size_t count, const int64_t *sm_count)
+pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *keys, size_t count,
+                          const int64_t *sm_count)
 {
     arena *a = &q->shared.memory;
     const char **calls = ARENA_ARRAY(a, const char *, count + 1), **answers = ARENA_ARRAY(a, const char *, count + 1);

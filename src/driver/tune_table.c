@@ -1,5 +1,5 @@
-// The file that keeps what was measured: a module with one list, which host functions hand to SearchSpace.choose. It is read line by
-// line, so that what people write around the rows, and above one, stays where it is.
+// The file that keeps what was measured: a module with one list, which host functions hand to SearchSpace.choose. It is
+// read line by line, so that what people write around the rows, and above one, stays where it is.
 #include <string.h>
 
 #include "base/file.h"
@@ -82,8 +82,8 @@ static bool take_sizes(scan *s, tune_row *row)
 
 static bool take_row(scan *s, tune_row *row)
 {
-    if (!take(s, '(') || !take_text(s, &row->space) || !take(s, ',') || !take_number(s, &row->sm_count) || !take(s, ',') ||
-        !take_sizes(s, row) || !take(s, ',') || !take_text(s, &row->label) || !take(s, ')'))
+    if (!take(s, '(') || !take_text(s, &row->space) || !take(s, ',') || !take_number(s, &row->sm_count) ||
+        !take(s, ',') || !take_sizes(s, row) || !take(s, ',') || !take_text(s, &row->label) || !take(s, ')'))
         return false;
     take(s, ',');
     skip_blanks(s);

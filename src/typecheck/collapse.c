@@ -285,9 +285,9 @@ tc_collapse tc_may_collapse(const writer *entry, tc_value v)
  * use these axes together, as x[*i], and wrong for one that uses an axis of them by itself: softmax(x) reduces the last
  * one. A definition does anything with len(S), S[-1] and i[0], in functions that it calls, so looking at its text does
  * not tell. It is elaborated: once with one axis of 6, once with two of 2 and 3, with all extents and all indices along
- * these axes known, for the same elements of the results (stdlib/schedules/collapse.hds). Loads go to the same flat tensors in
- * both. Whatever depends on axes is gone from the code then, and the texts of both are equal if the axes may be
- * collapsed.
+ * these axes known, for the same elements of the results (stdlib/schedules/collapse.hds). Loads go to the same flat
+ * tensors in both. Whatever depends on axes is gone from the code then, and the texts of both are equal if the axes may
+ * be collapsed.
  *
  * The handler has no answer for definitions that cannot be elaborated without extents that only their results tell.
  * They are taken at their word.

@@ -281,8 +281,8 @@ static bool has_named_instance(const tc *tx, const tc_function *f)
     return false;
 }
 
-// A kernel with named instances is an entry itself only if it can be compiled with its sizes open. What is wrong in any case
-// is said of the instances.
+// A kernel with named instances is an entry itself only if it can be compiled with its sizes open. What is wrong in any
+// case is said of the instances.
 static bool compile_generic(tc *tx, const entry *e)
 {
     diag_mark before = diag_here(tx->diags);

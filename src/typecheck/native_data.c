@@ -27,7 +27,6 @@ static tc_value first(const call *c)
     return c->args->list.len ? c->args->list.at[0].value : tc_none();
 }
 
-
 static void remove_at(tc_list *list, size_t at)
 {
     memmove(list->at + at, list->at + at + 1, (list->len - at - 1) * sizeof *list->at);

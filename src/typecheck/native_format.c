@@ -14,7 +14,7 @@ typedef struct spec {
     str fill;
     char align, sign, grouping, type; // 0: not given
     bool no_negative_zero;            // z: a number that is rounded to -0 loses its sign
-    bool zeros; // 0 and no alignment: of numbers, the zeros come behind the sign
+    bool zeros;                       // 0 and no alignment: of numbers, the zeros come behind the sign
     bool alternate;
     int width, precision; // precision -1: not given
 } spec;
@@ -340,9 +340,8 @@ static bool is_integer(tc_value v)
 // Whether a specification may be used for such a value.
 static bool suits(tc_value v, const spec *f)
 {
-    bool container =
-        v.kind == TC_NONE || v.kind == TC_LIST || v.kind == TC_TUPLE || v.kind == TC_DICT || v.kind == TC_SET ||
-        v.kind == TC_RECORD;
+    bool container = v.kind == TC_NONE || v.kind == TC_LIST || v.kind == TC_TUPLE || v.kind == TC_DICT ||
+                     v.kind == TC_SET || v.kind == TC_RECORD;
     bool of_float = f->type && strchr("eEfFgGn%", f->type), of_int = f->type && strchr("dxXobcn", f->type);
     if (!tc_is_number(v))
         return !container && (!f->type || f->type == 's') && !f->sign && !f->grouping && !f->alternate &&

@@ -140,7 +140,8 @@ static const char *type_by_default(const ast_expr *e)
     return e->kind == AST_FLOAT ? "f32" : NULL;
 }
 
-// -D low=f32: a parameter that is a choice made while compiling becomes a number of the run, of this type. NULL: it does not.
+// -D low=f32: a parameter that is a choice made while compiling becomes a number of the run, of this type. NULL: it
+// does not.
 static const char *number_by_define(tc *tx, const tc_function *f, const ast_param *p)
 {
     const ast_expr *type = p->annotation;
@@ -444,7 +445,8 @@ static void write_type_params(writer *w)
 // "x: T[S]", or with strides of its own "x: strided(T[S0, S1], [x_0, x_1])".
 static void write_tensor(writer *w, const char *name, const char *type, bool *any)
 {
-    str_addf(&w->out, w->is_strided ? "%s%s: strided(%s, [" : "%s%s: %s", tc_separated(any), name, tc_type_in_entry(w, type));
+    str_addf(&w->out, w->is_strided ? "%s%s: strided(%s, [" : "%s%s: %s", tc_separated(any), name,
+             tc_type_in_entry(w, type));
     for (int i = 0; w->is_strided && i < STRIDED_RANK; i++)
         str_addf(&w->out, "%s%s_%d", i ? ", " : "", name, i);
     str_adds(&w->out, w->is_strided ? "])" : "");
@@ -469,10 +471,13 @@ bool tc_write_named(writer *w, bool *any)
 {
     for (size_t i = 0; i < w->op->params.len; i++) {
         const tc_operator_param *p = &w->op->params.at[i];
-        const char *value = p->kind == TC_PARAM_NUMBER ? p->name : p->kind == TC_PARAM_CHOICE ? tc_choice_text(w->tx, p) : NULL;
+        const char *value = p->kind == TC_PARAM_NUMBER   ? p->name
+                            : p->kind == TC_PARAM_CHOICE ? tc_choice_text(w->tx, p)
+                                                         : NULL;
         if (p->kind == TC_PARAM_CHOICE && !value)
             return false;
-        bool is_default = value && p->default_value && strcmp(value, "None") == 0 && strcmp(p->default_value, "None") == 0;
+        bool is_default =
+            value && p->default_value && strcmp(value, "None") == 0 && strcmp(p->default_value, "None") == 0;
         if (value && !is_default)
             str_addf(&w->out, "%s%s=%s", tc_separated(any), p->name, value);
     }
@@ -548,8 +553,8 @@ static tc_collapse try_layout(writer *w, tc_value v, const struct layout *layout
     return tc_may_collapse(w, v);
 }
 
-// A definition may use the axes of `*S` apart, as `softmax(x)` does with the last one. Then that one is an axis of the entry, beside
-// one for all others; see Note [collapsed axes]. False: no entry is right for any number of axes.
+// A definition may use the axes of `*S` apart, as `softmax(x)` does with the last one. Then that one is an axis of the
+// entry, beside one for all others; see Note [collapsed axes]. False: no entry is right for any number of axes.
 static bool choose_layout(writer *w, tc_value v)
 {
     const writer usual = *w;
@@ -624,7 +629,7 @@ static tc_function *make_template(const writer *layout, tc_value v, tc_module *m
     tc_function *f = tc_function_of_text(&w, v, m, name, NULL);
     if (!f)
         return NULL;
-    f->operator = w.op;
+    f->operator= w.op;
     f->is_strided = is_strided;
     return f;
 }
@@ -743,7 +748,8 @@ bool tc_has_word(const char *text, str word)
 static bool is_told(const writer *w, const char *name)
 {
     for (size_t i = 0; i < w->op->params.len; i++)
-        if (is_operand(w, &w->op->params.at[i]) && tc_has_word(w->op->params.at[i].type, (str){name, word_length(name)}))
+        if (is_operand(w, &w->op->params.at[i]) &&
+            tc_has_word(w->op->params.at[i].type, (str){name, word_length(name)}))
             return true;
     return false;
 }

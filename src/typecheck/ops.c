@@ -393,7 +393,8 @@ static bool dunder_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
         if (found)
             return true;
     }
-    bool same_class = a.kind == b.kind && a.record->class->decl == b.record->class->decl; // as in Python, not asked again
+    bool same_class =
+        a.kind == b.kind && a.record->class->decl == b.record->class->decl; // as in Python, not asked again
     if (b.kind == TC_RECORD && !same_class) {
         *out = tc_record_dunder(tx, b, arena_printf(tx->arena, "__r%s__", tc_special_name(op)), &a, 1, span, &found);
         if (found)
@@ -505,7 +506,8 @@ tc_value tc_unary(tc *tx, ast_op op, tc_value a, src_span span)
         return tc_bool(!truth);
     if (a.kind == TC_RECORD) {
         bool found = false;
-        tc_value r = tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", tc_special_name(op)), NULL, 0, span, &found);
+        tc_value r =
+            tc_record_dunder(tx, a, arena_printf(tx->arena, "__%s__", tc_special_name(op)), NULL, 0, span, &found);
         if (found)
             return r;
     }
@@ -702,7 +704,8 @@ static tc_value compare_parts(tc *tx, ast_op op, tc_value a, tc_value b, src_spa
 // Two records of a class without '__eq__': one may be a copy of the other, so that there is no telling by identity.
 static bool are_unequal_copies(tc_value a, tc_value b)
 {
-    return a.kind == TC_RECORD && b.kind == TC_RECORD && a.record != b.record && a.record->class->decl == b.record->class->decl;
+    return a.kind == TC_RECORD && b.kind == TC_RECORD && a.record != b.record &&
+           a.record->class->decl == b.record->class->decl;
 }
 
 tc_value tc_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span span)

@@ -25,8 +25,9 @@ static bool is_one_of(const char *words, const char *name, size_t len)
 bool tc_is_special_method(str name)
 {
     static const char arithmetic[] = "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor";
-    static const char others[] = "init neg pos invert eq ne lt le gt ge hash getitem setitem call len contains iter bool "
-                                 "index str repr enter exit";
+    static const char others[] =
+        "init neg pos invert eq ne lt le gt ge hash getitem setitem call len contains iter bool "
+        "index str repr enter exit";
     if (name.len < 5 || memcmp(name.at, "__", 2) != 0 || memcmp(name.at + name.len - 2, "__", 2) != 0)
         return false;
     const char *word = name.at + 2;
@@ -36,7 +37,8 @@ bool tc_is_special_method(str name)
            (has_prefix && is_one_of(arithmetic, word + 1, len - 1));
 }
 
-// ---- truth -----------------------------------------------------------------------------------------------------------
+// ---- truth
+// -----------------------------------------------------------------------------------------------------------
 
 // What says whether a record is true: a bool, the length, or the integer it stands for; true without these methods.
 static tc_value truth_of_record(tc *tx, tc_value record, src_span span)
@@ -45,8 +47,9 @@ static tc_value truth_of_record(tc *tx, tc_value record, src_span span)
     tc_value v = tc_record_dunder(tx, record, "__bool__", NULL, 0, span, &found);
     if (found) {
         bool is_bool = v.kind == TC_BOOL || (v.kind == TC_RT && ir_is_scalar(v.rt->type, DT_BOOL));
-        return is_bool || tc_is_poison(v) ? v
-                                          : TC_ERR(tx, HDS0184, span, "the result of '__bool__'", "bool", tc_describe(tx, v));
+        return is_bool || tc_is_poison(v)
+                   ? v
+                   : TC_ERR(tx, HDS0184, span, "the result of '__bool__'", "bool", tc_describe(tx, v));
     }
     v = tc_record_dunder(tx, record, "__len__", NULL, 0, span, &found);
     if (!found)
@@ -63,13 +66,15 @@ bool tc_truth_of(tc *tx, tc_value *v, src_span span, bool *out)
     return tc_truth(*v, out);
 }
 
-// ---- comparison ------------------------------------------------------------------------------------------------------
+// ---- comparison
+// ------------------------------------------------------------------------------------------------------
 
 // One side's answer: its method for the operator, and for != also what its '__eq__' does not hold to be equal.
 static bool compare_by(tc *tx, tc_value record, ast_op op, tc_value other, src_span span, tc_value *out)
 {
-    static const char *const names[AST_OP__COUNT] = {[AST_OP_EQ] = "__eq__", [AST_OP_NE] = "__ne__", [AST_OP_LT] = "__lt__",
-                                                     [AST_OP_LE] = "__le__", [AST_OP_GT] = "__gt__", [AST_OP_GE] = "__ge__"};
+    static const char *const names[AST_OP__COUNT] = {
+        [AST_OP_EQ] = "__eq__", [AST_OP_NE] = "__ne__", [AST_OP_LT] = "__lt__",
+        [AST_OP_LE] = "__le__", [AST_OP_GT] = "__gt__", [AST_OP_GE] = "__ge__"};
     bool found = false;
     if (record.kind != TC_RECORD || !names[op])
         return false;
@@ -84,8 +89,9 @@ static bool compare_by(tc *tx, tc_value record, ast_op op, tc_value other, src_s
 
 bool tc_compare_records(tc *tx, ast_op op, tc_value a, tc_value b, src_span span, tc_value *out)
 {
-    static const ast_op swapped[AST_OP__COUNT] = {[AST_OP_EQ] = AST_OP_EQ, [AST_OP_NE] = AST_OP_NE, [AST_OP_LT] = AST_OP_GT,
-                                                  [AST_OP_LE] = AST_OP_GE, [AST_OP_GT] = AST_OP_LT, [AST_OP_GE] = AST_OP_LE};
+    static const ast_op swapped[AST_OP__COUNT] = {
+        [AST_OP_EQ] = AST_OP_EQ, [AST_OP_NE] = AST_OP_NE, [AST_OP_LT] = AST_OP_GT,
+        [AST_OP_LE] = AST_OP_GE, [AST_OP_GT] = AST_OP_LT, [AST_OP_GE] = AST_OP_LE};
     return compare_by(tx, a, op, b, span, out) || (swapped[op] && compare_by(tx, b, swapped[op], a, span, out));
 }
 
@@ -199,7 +205,8 @@ bool tc_iterate_record(tc *tx, tc_value record, src_span span, tc_list *out)
     tc_value length = tc_record_dunder(tx, v, "__len__", NULL, 0, span, &found);
     if (length.kind != TC_INT) {
         if (!tc_is_poison(length) && !tc_wants_run_time(tx))
-            tc_error(tx, HDS0144, span, arena_printf(tx->arena, "a record whose length is %s", tc_describe(tx, length)));
+            tc_error(tx, HDS0144, span,
+                     arena_printf(tx->arena, "a record whose length is %s", tc_describe(tx, length)));
         return false;
     }
     for (tc_int i = 0; i < length.i; i++) {
@@ -218,7 +225,8 @@ tc_value tc_record_contains(tc *tx, tc_value record, tc_value item, src_span spa
     tc_value holds = tc_record_dunder(tx, record, "__contains__", &item, 1, span, &found);
     if (!found) {
         tc_value items = tc_list_new(tx, TC_LIST, NULL, 0);
-        return tc_iterate_record(tx, record, span, items.list) ? tc_compare(tx, AST_OP_IN, item, items, span) : tc_poison();
+        return tc_iterate_record(tx, record, span, items.list) ? tc_compare(tx, AST_OP_IN, item, items, span)
+                                                               : tc_poison();
     }
     if (tc_truth_of(tx, &holds, span, &truth))
         return tc_bool(truth);
@@ -226,7 +234,8 @@ tc_value tc_record_contains(tc *tx, tc_value record, tc_value item, src_span spa
     return e ? tc_rt(e) : tc_poison();
 }
 
-// ---- text ------------------------------------------------------------------------------------------------------------
+// ---- text
+// ------------------------------------------------------------------------------------------------------------
 
 bool tc_record_text(tc *tx, tc_value record, bool is_repr, str_buf *out)
 {
@@ -238,6 +247,7 @@ bool tc_record_text(tc *tx, tc_value record, bool is_repr, str_buf *out)
     if (text.kind == TC_STR)
         str_add(out, text.s);
     else if (found && !tc_is_poison(text))
-        tc_error(tx, HDS0184, tx->place, arena_printf(tx->arena, "the result of '%s'", name), "str", tc_describe(tx, text));
+        tc_error(tx, HDS0184, tx->place, arena_printf(tx->arena, "the result of '%s'", name), "str",
+                 tc_describe(tx, text));
     return found;
 }

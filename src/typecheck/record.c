@@ -336,7 +336,8 @@ static bool store_field(tc *tx, tc_record *record, tc_value *field, sym name, tc
             tc_assign_var(tx, field->rt->u.var, e, span);
         return e != NULL;
     }
-    bool same_class = field->kind == TC_RECORD && v.kind == TC_RECORD && field->record->class->decl == v.record->class->decl;
+    bool same_class =
+        field->kind == TC_RECORD && v.kind == TC_RECORD && field->record->class->decl == v.record->class->decl;
     if (same_class)
         return field->record == v.record || tc_record_store_all(tx, field->record, v.record, span);
     if (field->kind == TC_TENSOR)

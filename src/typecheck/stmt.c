@@ -482,7 +482,8 @@ static bool exec_aug_assign(tc *tx, const ast_aug_assign *s)
     tc_value v = tc_eval(tx, s->value);
     if (tc_is_poison(old) || tc_is_poison(v))
         return false;
-    bool is_own = s->target->kind != AST_NAME || tc_scope_find_here(tx->frame->scope, AST_AS(NAME, name, s->target)->name);
+    bool is_own =
+        s->target->kind != AST_NAME || tc_scope_find_here(tx->frame->scope, AST_AS(NAME, name, s->target)->name);
     if (is_own && tc_data_in_place(tx, s->op, old, v, s->node.span))
         return true;
     old = tc_keep_before(tx, old, mark, s->node.span);

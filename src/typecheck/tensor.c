@@ -120,7 +120,8 @@ static const tm_layout *static_layout(tc *tx, const tc_tensor_type *type, const 
     for (int i = 0; i < type->rank; i++)
         if (shape[i] == 0) {
             diag *d = tc_error(tx, HDS0182, span, "0");
-            diag_help(d, "an extent that is known is at least 1; one that may be 0 is a size of the run: def f[n: int](x: f32[n])");
+            diag_help(d, "an extent that is known is at least 1; one that may be 0 is a size of the run: def f[n: "
+                         "int](x: f32[n])");
             return NULL;
         }
     tm_reason why = TM_OK;
@@ -188,8 +189,8 @@ static tc_value strided_local(tc *tx, const tc_tensor_type *type, src_span span)
     return TC_ERR(tx, HDS0782, span, tc_describe(tx, v));
 }
 
-// Tensors of single threads are in registers and local memory, of which a thread has 512 KiB (CUDA C++ Programming Guide,
-// "Technical Specifications per Compute Capability").
+// Tensors of single threads are in registers and local memory, of which a thread has 512 KiB (CUDA C++ Programming
+// Guide, "Technical Specifications per Compute Capability").
 static bool fits_a_thread(tc *tx, const ir_tensor *t, src_span span)
 {
     enum { MOST_BYTES = 512 << 10 };

@@ -158,13 +158,15 @@ static bool may_overlap(const tc *tx, const tc_tensor *a, const tc_tensor *b)
         return false;
     for (int d = 0; d < a->base->tensor->rank; d++) {
         tc_value zero = tc_of_int(0), one = tc_of_int(1);
-        tc_value start_a = a->offset[d] ? tc_rt(a->offset[d]) : zero, start_b = b->offset[d] ? tc_rt(b->offset[d]) : zero;
+        tc_value start_a = a->offset[d] ? tc_rt(a->offset[d]) : zero,
+                 start_b = b->offset[d] ? tc_rt(b->offset[d]) : zero;
         tc_value len_a = a->dim_of[d] >= 0 ? a->shape[a->dim_of[d]] : one;
         tc_value len_b = b->dim_of[d] >= 0 ? b->shape[b->dim_of[d]] : one;
         int64_t distance; // from the start of a to that of b
         if (!tc_known_difference(tx, start_b, start_a, &distance))
             continue;
-        bool apart = distance >= 0 ? len_a.kind == TC_INT && distance >= len_a.i : len_b.kind == TC_INT && -distance >= len_b.i;
+        bool apart =
+            distance >= 0 ? len_a.kind == TC_INT && distance >= len_a.i : len_b.kind == TC_INT && -distance >= len_b.i;
         if (apart)
             return false;
     }
@@ -199,7 +201,8 @@ typedef struct elements {
 static bool assign_one(elements *e)
 {
     size_t rank = (size_t)e->to->rank;
-    tc_value v = e->from.kind == TC_TENSOR ? tc_tensor_load(e->tx, e->from.tensor, e->at, rank, NULL, e->span) : e->from;
+    tc_value v =
+        e->from.kind == TC_TENSOR ? tc_tensor_load(e->tx, e->from.tensor, e->at, rank, NULL, e->span) : e->from;
     return !tc_is_poison(v) && tc_tensor_store(e->tx, e->to, e->at, rank, v, false, e->span);
 }
 
@@ -267,7 +270,8 @@ bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span)
     if (are_alike(t, v.tensor))
         return copy_registers(tx, t, v.tensor, span);
     if (t->map || v.tensor->map)
-        return mismatch(tx, t, v.tensor, span, "register tensors with a mapping are assigned to tensors of that mapping and element type");
+        return mismatch(tx, t, v.tensor, span,
+                        "register tensors with a mapping are assigned to tensors of that mapping and element type");
     if (!same_shape(tx, t, v.tensor, span))
         return false;
     if (!may_overlap(tx, t, v.tensor))

@@ -93,11 +93,12 @@ tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, s
 
 static bool is_annotation(tc_value v)
 {
-    return v.kind == TC_KIND || v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS || v.kind == TC_NONE ||
-           v.kind == TC_ELLIPSIS;
+    return v.kind == TC_KIND || v.kind == TC_TYPE || v.kind == TC_TENSOR_TYPE || v.kind == TC_CLASS ||
+           v.kind == TC_NONE || v.kind == TC_ELLIPSIS;
 }
 
-// bool[64] is a tensor; list[int], tuple[int, …] say what items are, which nobody checks; others have neither shape nor items.
+// bool[64] is a tensor; list[int], tuple[int, …] say what items are, which nobody checks; others have neither shape nor
+// items.
 tc_value tc_kind_subscript(tc *tx, tc_value kind, tc_value *items, size_t len, src_span span)
 {
     tc_kind_name k = kind.kind_name;
@@ -110,8 +111,8 @@ tc_value tc_kind_subscript(tc *tx, tc_value kind, tc_value *items, size_t len, s
         return kind;
     diag *d = tc_error(tx, HDS0303, span, tc_kind_texts[k]);
     if (k == TC_KIND_INT || k == TC_KIND_FLOAT)
-        diag_help(d, "'%s' is a number known while compiling; elements of tensors have types such as %s", tc_kind_texts[k],
-                  k == TC_KIND_INT ? "i32: i32[64]" : "f32: f32[64]");
+        diag_help(d, "'%s' is a number known while compiling; elements of tensors have types such as %s",
+                  tc_kind_texts[k], k == TC_KIND_INT ? "i32: i32[64]" : "f32: f32[64]");
     return tc_poison();
 }
 

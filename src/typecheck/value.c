@@ -110,7 +110,8 @@ static bool is_open(tc *tx, tc_value container, src_span span)
     return false;
 }
 
-// A walk through what is to become a part of [container], which may not be found in there. Its parts learn how deep they will lie.
+// A walk through what is to become a part of [container], which may not be found in there. Its parts learn how deep
+// they will lie.
 typedef struct inclusion {
     tc_value container;
     int deepest;
