@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/typecheck/character_classes.inc: the classes of characters that Python's string methods ask for.
+"""Writes src/typecheck/values/character_classes.inc: the classes of characters that Python's string methods ask for.
 
-    python3.13 tools/make_character_classes.py > src/typecheck/character_classes.inc
+    python3.13 tools/make_character_classes.py > src/typecheck/values/character_classes.inc
 
 The classes are those of the Python that runs this, so that of Python 3.13 (Unicode 15.1) has to: str.isalpha() and its
 siblings are asked for every character. A row is where a run of characters of the same classes begins, shifted left by 11,
@@ -11,7 +11,7 @@ and their classes as bits.
 import sys
 import unicodedata
 
-# ORDER character_class in src/typecheck/character.h
+# ORDER character_class in src/typecheck/values/character.h
 CLASSES = [str.isalpha, str.isdecimal, str.isdigit, str.isnumeric, str.isspace, str.isprintable, str.isupper, str.islower,
            lambda c: unicodedata.category(c) == "Lt", str.isidentifier, lambda c: ("a" + c).isidentifier()]
 

@@ -1,5 +1,5 @@
 // Modules: finding, parsing and evaluating them, imports, and the entry points of the elaborator.
-#include "typecheck/original.h"
+#include "typecheck/eval/original.h"
 #include "typecheck/tc_priv.h"
 
 #include <string.h>

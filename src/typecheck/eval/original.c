@@ -1,5 +1,5 @@
 // The table of the original's names.
-#include "typecheck/original.h"
+#include "typecheck/eval/original.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 static const tc_original originals[] = {
 #define ORIGINAL(module, name, home) {module, name, home, NULL, NULL},
 #define NOT_HERE(module, name, what, instead) {module, name, NULL, what, instead},
-#include "typecheck/original.def"
+#include "typecheck/eval/original.def"
 #undef ORIGINAL
 #undef NOT_HERE
 };

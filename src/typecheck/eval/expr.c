@@ -1,6 +1,6 @@
 // Expressions: one function per kind of node; names, f-strings, comprehensions, subscripts, attributes.
 #include "typecheck/native.h"
-#include "typecheck/place.h"
+#include "typecheck/eval/place.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // Arithmetic of compile-time numbers, as in Python: integers are exact (and limited to 128 bits), floats are doubles,
 // and an integer meets a float without losing digits in comparisons.
-#include "typecheck/number.h"
+#include "typecheck/values/number.h"
 
 #include <math.h>
 

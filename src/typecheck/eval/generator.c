@@ -1,5 +1,5 @@
 // A reduction under an interpretation: the generator goes to the handler's `reduce` as a function of places.
-#include "typecheck/reduce_priv.h"
+#include "typecheck/eval/reduce_priv.h"
 
 struct tc_generator {
     const ast_comprehension *e;

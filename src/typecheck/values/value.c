@@ -1,7 +1,7 @@
 // Compile-time values: construction, equality, text.
-#include "typecheck/character.h"
+#include "typecheck/values/character.h"
 #include "typecheck/native.h"
-#include "typecheck/number.h"
+#include "typecheck/values/number.h"
 
 #include <math.h>
 #include <string.h>

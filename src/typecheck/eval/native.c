@@ -1,6 +1,6 @@
 // The outermost scope (types, kinds, namespaces, built-in functions), attributes of values, and methods of built-in
 // kinds.
-#include "typecheck/character.h"
+#include "typecheck/values/character.h"
 #include "typecheck/native.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // Text while compiling: string methods; print and printf. Strings are UTF-8 and are counted, indexed and cut by
 // characters, as in Python; upper() and its siblings change the case of ASCII letters only.
-#include "typecheck/character.h"
+#include "typecheck/values/character.h"
 #include "typecheck/native.h"
 
 #include <ctype.h>

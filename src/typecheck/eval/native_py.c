@@ -1,6 +1,6 @@
 // Python's built-in functions, on compile-time values; min, max, abs and range also on run-time ones.
 #include "typecheck/native.h"
-#include "typecheck/number.h"
+#include "typecheck/values/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // whose operands are %0, %1, … in the order outputs, output_inputs, inputs. A single output is its result; others are
 // registers that it updates.
 #include "typecheck/native.h"
-#include "typecheck/place.h"
+#include "typecheck/eval/place.h"
 
 #include <ctype.h>
 #include <string.h>

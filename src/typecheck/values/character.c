@@ -1,5 +1,5 @@
 // Characters of texts: their bytes in UTF-8, their numbers, and the classes that Python's string methods ask for.
-#include "typecheck/character.h"
+#include "typecheck/values/character.h"
 
 #include "typecheck/native.h"
 
@@ -78,7 +78,7 @@ int tc_char_code(str s)
 
 // Where a run of characters of the same classes begins, above 11 bits for these classes.
 static const uint32_t runs[] = {
-#include "typecheck/character_classes.inc"
+#include "typecheck/values/character_classes.inc"
 };
 
 enum { CLASS_BITS = 11 };
