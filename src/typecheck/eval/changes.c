@@ -1,6 +1,6 @@
 // Whether a body may change a record that it was given under a name: it assigns a field of it, or calls a method that does.
 // Records are passed by value, so such a parameter is a copy; all others read the caller's record, which costs nothing.
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
 
 enum { DEEPEST_METHODS = 8 };
 

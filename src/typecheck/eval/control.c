@@ -1,5 +1,5 @@
 // Control flow: what is known while compiling is decided here, the rest becomes IR. See Note [regions].
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 // Expressions: one function per kind of node; names, f-strings, comprehensions, subscripts, attributes.
-#include "typecheck/native.h"
+#include "typecheck/eval/eval.h"
 #include "typecheck/eval/place.h"
+#include "typecheck/values/text.h"
 
 #include <string.h>
 

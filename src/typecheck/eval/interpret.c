@@ -1,6 +1,6 @@
 // Interpretations: what elements, nodes, reductions and conversions of a definition mean while a handler is in force.
 // Records that stand for integers, and for tensors. See Note [interpretations].
-#include "typecheck/native.h"
+#include "typecheck/eval/eval.h"
 
 #include <string.h>
 

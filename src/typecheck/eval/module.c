@@ -1,6 +1,6 @@
 // Modules: finding, parsing and evaluating them, imports, and the entry points of the elaborator.
+#include "typecheck/eval/eval.h"
 #include "typecheck/eval/original.h"
-#include "typecheck/tc_priv.h"
 
 #include <string.h>
 

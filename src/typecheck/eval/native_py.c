@@ -1,6 +1,7 @@
 // Python's built-in functions, on compile-time values; min, max, abs and range also on run-time ones.
-#include "typecheck/native.h"
+#include "typecheck/eval/eval.h"
 #include "typecheck/values/number.h"
+#include "typecheck/values/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // Operators: Python's on compile-time values, typed ones on run-time values (promotion: lang/reference.md, "Numbers").
+#include "typecheck/eval/eval.h"
 #include "typecheck/values/number.h"
 
 #include <math.h>

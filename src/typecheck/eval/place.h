@@ -1,7 +1,7 @@
 // Arguments by reference: what ref_u32 parameters, ldmatrix and asm write to.
 #pragma once
 
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
 
 // Whether argument [index] of the call is one: the parameter's annotation is ref_u32 or references, or the built-in
 // function writes to it.

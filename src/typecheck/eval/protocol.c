@@ -1,6 +1,6 @@
 // Special methods that Python's syntax calls implicitly: truth, comparison, membership, iteration and text of records,
 // and equality inside containers. Operators with two operands are in ops.c.
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
 
 #include <string.h>
 

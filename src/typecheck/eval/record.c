@@ -3,7 +3,7 @@
 // A field annotated with a run-time type lives in a variable of its own; one annotated int, float, … is a constant; one
 // whose annotation makes a tensor (shared_tensor(…), register_tensor(…)) is that tensor; others hold what they are
 // given.
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 //
 // Without an interpretation they are loops around accumulators, made here; under one they are the handler's `reduce`
 // (generator.c). What sum, max, … combine is said in stdlib/language/compute.hds.
-#include "typecheck/native.h"
+#include "typecheck/eval/eval.h"
 #include "typecheck/eval/reduce_priv.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // What the two meanings of a reduction share: loops (reduce.c) and a handler's `reduce` (generator.c).
 #pragma once
 
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
 
 // argmax, argmin: elements are pairs of a value and its number.
 bool tc_gives_position(tc_reduction kind);

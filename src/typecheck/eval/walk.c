@@ -2,7 +2,7 @@
 //
 // A list is asked again for each item, as in Python: what the body appends is visited, too. A dict or set whose size
 // changes meanwhile is an error. Run-time items are those of before the first iteration.
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
 
 static size_t size_of(tc_value v)
 {

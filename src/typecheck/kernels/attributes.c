@@ -1,6 +1,6 @@
 // The attributes of a kernel, attrs.cuda.block_dim and its like: which there are, what they may say, and where they are
 // assigned.
-#include "typecheck/kernels/kernel_priv.h"
+#include "typecheck/kernels/kernels.h"
 
 #include <ctype.h>
 #include <string.h>

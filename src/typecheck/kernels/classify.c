@@ -1,6 +1,6 @@
 // What kind of function it is: a kernel, a host function, a test, an instruction, or none of these; by its decorators, its
 // attributes and what it calls.
-#include "typecheck/kernels/kernel_priv.h"
+#include "typecheck/kernels/kernels.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // Device functions that become functions of the output: one for each set of compile-time arguments.
-#include "typecheck/kernels/kernel_priv.h"
+#include "typecheck/kernels/kernels.h"
 
 #include <string.h>
 

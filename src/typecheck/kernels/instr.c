@@ -1,6 +1,6 @@
 // Instructions: functions under @instruction whose body ends in ptx("…") or cuda("…"). The body dissolves in the
 // caller; the text, with its compile-time holes filled, becomes one ir_intrin per distinct instantiation.
-#include "typecheck/tc_priv.h"
+#include "typecheck/kernels/kernels.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Functions of the output that are written from a function's own body: kernels and host functions here, device functions
 // in device.c. A builder binds the parameters, runs the body and checks what came of it.
-#include "typecheck/kernels/kernel_priv.h"
+#include "typecheck/kernels/kernels.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // Launches in host functions, and the captures of their kernels.
-#include "typecheck/kernels/kernel_priv.h"
+#include "typecheck/kernels/kernels.h"
 
 // ---- launches ----------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 // asm(template, outputs=[…], output_inputs=[…], inputs=[…]): inline PTX as Hidet has it. It becomes an instruction
 // whose operands are %0, %1, … in the order outputs, output_inputs, inputs. A single output is its result; others are
 // registers that it updates.
-#include "typecheck/native.h"
 #include "typecheck/eval/place.h"
+#include "typecheck/kernels/kernels.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 // Names of the machine: tensors, views of pointers, raw instruction text, printing, hints.
-#include "typecheck/native.h"
+#include "typecheck/kernels/kernels.h"
+#include "typecheck/values/text.h"
 
 #include <string.h>
 

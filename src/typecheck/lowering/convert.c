@@ -2,7 +2,7 @@
 //
 // Implicit conversions never lose information: exact widening, integers to floats, literals that fit. Everything else
 // must be written, so that a rounding in a kernel always stands in its text.
-#include "typecheck/tc_priv.h"
+#include "typecheck/lowering/lowering.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // Task mappings and layouts as the language sees them: constructors and methods.
-#include "typecheck/native.h"
+#include "typecheck/lowering/lowering.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // what copies through it write and read.
 //
 // A map is launch-time data of the kernel (ir_func.maps), and the value its variable. Equal maps are one.
-#include "typecheck/native.h"
+#include "typecheck/lowering/lowering.h"
 
 #include <string.h>
 

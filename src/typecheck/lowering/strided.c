@@ -3,7 +3,7 @@
 //
 // A stride of an axis that has at most one element says nothing: no type parameter is taken from it while another axis
 // can tell, and it is compared with nothing.
-#include "typecheck/native.h"
+#include "typecheck/lowering/lowering.h"
 
 #include <string.h>
 

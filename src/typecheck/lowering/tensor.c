@@ -1,5 +1,5 @@
 // Tensors: declaration, views, element access. Assignment of whole tensors and views is in tensor_assign.c.
-#include "typecheck/tc_priv.h"
+#include "typecheck/lowering/lowering.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // Assignment of whole tensors and views: registers of one mapping at once, others element by element.
-#include "typecheck/tc_priv.h"
+#include "typecheck/lowering/lowering.h"
 
 // ---- differences of indices --------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // Types as values: T[shape], shared[…], ~T; inference of type parameters from arguments; checking values against
 // annotations.
-#include "typecheck/tc_priv.h"
+#include "typecheck/lowering/lowering.h"
 
 #include <string.h>
 

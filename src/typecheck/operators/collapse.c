@@ -1,5 +1,5 @@
 // Which axes of an operator's entry may stand for any number of them. See Note [collapsed axes].
-#include "typecheck/operators/operators_priv.h"
+#include "typecheck/operators/writer.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // The code of a definition with known indices, reduced to what depends on elements: variables that hold constants are
 // replaced by them, and expressions of constants computed. Two ways to the same element then have the same text.
-#include "typecheck/operators/operators_priv.h"
+#include "typecheck/operators/writer.h"
 
 #include "ir/fold.h"
 

@@ -1,5 +1,5 @@
 // The entries of a file: what -D and --entry say, and which functions are compiled.
-#include "typecheck/kernels/kernel_priv.h"
+#include "typecheck/operators/operators.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "typecheck/operators/operators_priv.h"
+#include "typecheck/operators/writer.h"
 
 static str text_at(const tc_module *m, src_span span)
 {

@@ -1,5 +1,5 @@
 // Questions to a value of a file: `hdsc tune` asks a SearchSpace what there is to measure.
-#include "typecheck/kernels/kernel_priv.h"
+#include "typecheck/operators/operators.h"
 
 static ast_expr *parse_text(tc *tx, const char *name, const char *text)
 {

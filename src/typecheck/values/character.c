@@ -1,7 +1,7 @@
 // Characters of texts: their bytes in UTF-8, their numbers, and the classes that Python's string methods ask for.
 #include "typecheck/values/character.h"
 
-#include "typecheck/native.h"
+#include "typecheck/values/text.h"
 
 // Bytes of the first character of [s], which is not empty; 1 for a byte that begins none.
 size_t tc_char_len(str s)

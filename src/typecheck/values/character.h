@@ -19,8 +19,8 @@ typedef enum character_class {
 } character_class;
 
 bool tc_char_is(int code, character_class class);
-size_t tc_last_char_len(str s); // bytes of the last character
-str tc_numeral(arena *a, str s);  // without the space around it, and with the decimal digits of ASCII
+size_t tc_last_char_len(str s);  // bytes of the last character
+str tc_numeral(arena *a, str s); // without the space around it, and with the decimal digits of ASCII
 size_t tc_space_at(str s,
                    bool at_end); // bytes of the white space that the text begins or ends with: one character or none
 size_t tc_line_end_at(str s);    // bytes of the end of a line that the text begins with; 0: none

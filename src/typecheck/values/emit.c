@@ -1,5 +1,5 @@
 // Writing IR: statements, variables, order of evaluation, control-flow regions.
-#include "typecheck/tc_priv.h"
+#include "typecheck/values/values.h"
 
 // The site of the call that [f] belongs to. Most calls are evaluated while compiling, so sites are made when the first
 // statement is; those of an attempt are dropped with it.

@@ -1,5 +1,5 @@
 // Methods of lists, tuples, sets and dicts while compiling, as in Python.
-#include "typecheck/native.h"
+#include "typecheck/values/text.h"
 
 #include <string.h>
 

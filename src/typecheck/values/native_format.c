@@ -1,5 +1,5 @@
 // Numbers as text while compiling: repr() of floats, format specifications, '…'.format(…). All as in Python.
-#include "typecheck/native.h"
+#include "typecheck/values/text.h"
 
 #include <ctype.h>
 #include <math.h>

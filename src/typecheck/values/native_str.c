@@ -1,7 +1,7 @@
 // Text while compiling: string methods; print and printf. Strings are UTF-8 and are counted, indexed and cut by
 // characters, as in Python; upper() and its siblings change the case of ASCII letters only.
 #include "typecheck/values/character.h"
-#include "typecheck/native.h"
+#include "typecheck/values/text.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // Arithmetic of compile-time numbers: bools, integers of 128 bits and doubles.
 #pragma once
 
-#include "typecheck/tc_priv.h"
+#include "typecheck/values/values.h"
 
 double tc_to_double(tc_value v);
 tc_int tc_to_int(tc_value v); // of a bool or an integer

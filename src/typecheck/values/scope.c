@@ -1,5 +1,5 @@
 // Scopes and errors: names, where they are bound, and what to say when they are not.
-#include "typecheck/tc_priv.h"
+#include "typecheck/values/values.h"
 
 #include <stdarg.h>
 

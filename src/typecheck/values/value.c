@@ -1,7 +1,7 @@
 // Compile-time values: construction, equality, text.
 #include "typecheck/values/character.h"
-#include "typecheck/native.h"
 #include "typecheck/values/number.h"
+#include "typecheck/values/text.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,11 @@
-// What the files share that make functions of the output: attributes.c, classify.c, kernel.c, launch.c, device.c, entry.c.
+// Functions of the output: kernels, device and host functions, their attributes, launches, instructions.
 #pragma once
 
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
+
+// classify.c
+// Whether the decorator says what kind of function stands below it (script, instruction, test); others are called.
+bool tc_is_marker(tc *tx, const tc_scope *scope, const ast_expr *d);
 
 // attributes.c
 typedef enum tc_attr {
@@ -43,24 +47,31 @@ tc_saved tc_enter(tc *tx, ir_func *func, ir_block *block, tc_captures *captures)
 void tc_leave(tc *tx, tc_saved s);
 // "matmul_f16_128": the function's name and its compile-time arguments, as far as they make a readable identifier.
 const char *tc_instance_name(tc *tx, const tc_function *f, const tc_scope *scope, bool with_args);
-const char *tc_instance_title(tc *tx, const tc_function *f, const tc_scope *scope);  // "matmul[T=f16, N=128]"
+const char *tc_instance_title(tc *tx, const tc_function *f, const tc_scope *scope); // "matmul[T=f16, N=128]"
 // i32 for `int`, i64 for `i64`; DT_NONE: not a size, so it must be fixed.
 dtype tc_size_type(tc *tx, const ast_type_param *p, tc_scope *scope);
 bool tc_add_param(tc_builder *k, const ast_param *p);
 bool tc_run_own_body(tc_builder *k, const ir_type *result, tc_frame *caller, src_span call_span);
 // The function's scope, in which its brackets' values are bound and marked in [bound], by type parameter.
 tc_scope *tc_entry_scope(tc *tx, tc_function *f, bool *bound);
-// A kernel or host function with parameters; [captures] is NULL for one that is an entry of the file. NULL after errors.
+// A kernel or host function with parameters; [captures] is NULL for one that is an entry of the file. NULL after
+// errors.
 ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name,
                          tc_captures *captures, ir_func_kind kind, tc_builder *k, src_span call_span);
+// Whether a function of the output has that name, or an entry will have it, which other functions make way for.
+bool tc_name_is_taken(const tc *tx, const char *name, bool is_entry);
+// A host function without parameters: the names of [f]'s are bound in [scope]. NULL after errors.
+ir_func *tc_host_function(tc *tx, tc_function *f, tc_scope *scope, const char *title);
 
-// entry.c
-// What -D or an array of the run says that the parameter [name] has as element type; DT_NONE: nothing.
-dtype tc_operand_type_of(const tc *tx, const char *name);
+// instr.c
+const arch *tc_arch_of(tc *tx, tc_value v, src_span span); // NULL: no name of one, which is said
+tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args);
+bool tc_instruction_decorator(tc *tx, tc_function *f, const ast_call *call);
+// The instance of an instruction that asm() makes.
+const ir_intrin *tc_intern_asm(tc *tx, ir_intrin *in);
 
-// operators.c
-// Binds entries of the main file's operators in its scope: softmax_f16, ….
-void tc_offer_operators(tc *tx);
-// The main file's operator that the text is, or has the name of an entry of, as softmax_f16; with why it is no entry. NULL: none.
-const tc_operator *tc_operator_of_entry(tc *tx, const char *text);
-void tc_name_operator(ir_func *func, const tc_function *f); // marks the function of such an entry
+// native_asm.c: what Hidet has beside instructions and views
+tc_value tc_native_assign(tc *tx, const tc_native *self, tc_args *args);
+
+// native_gpu.c: at the end of a kernel's body
+void tc_place_dynamic_smem(tc *tx);

@@ -1,7 +1,7 @@
 // What operators.c and collapse.c share: the writing of entries as texts.
 #pragma once
 
-#include "typecheck/kernels/kernel_priv.h"
+#include "typecheck/operators/operators.h"
 
 typedef struct writer {
     tc *tx;

@@ -1,0 +1,167 @@
+// What elaboration is at: scopes, arguments, activations of functions, and the context that everything takes.
+#pragma once
+
+#include "typecheck/values/value.h"
+
+// ---- scopes ------------------------------------------------------------------------------------------------------
+
+typedef struct tc_binding {
+    sym name;
+    tc_value value;
+    src_span span;     // where it was bound
+    ir_var *var;       // run-time scalar variable behind [value], or NULL
+    bool is_reference; // a parameter by reference: assignments go to what [value] reads
+    ir_func *owner;    // function whose IR the run-time value belongs to
+    int region;        // control-flow region in which it was bound
+    enum { TC_BOUND, TC_MAYBE_UNDEFINED } state;
+    src_span other;         // MAYBE_UNDEFINED: the branch
+    bool differs;           // MAYBE_UNDEFINED: both branches bind it, to things that have nothing in common
+    tc_module *lazy_module; // imports are followed on first use of the name …
+    sym lazy_name;
+} tc_binding;
+
+struct tc_scope {
+    tc_scope *parent;
+    tc_module *module;
+    enum { TC_SCOPE_NATIVE, TC_SCOPE_MODULE, TC_SCOPE_CLASS, TC_SCOPE_FUNCTION } kind;
+    bool is_comprehension; // has the targets of a comprehension; `:=` in there binds in the scope around it
+    bool hashed;
+    map names;              // of large scopes: sym -> tc_binding*
+    VEC(tc_binding *) list; // in order of binding
+};
+
+// ---- calls -------------------------------------------------------------------------------------------------------
+
+typedef struct tc_arg {
+    sym name; // NULL: positional
+    tc_value value;
+    src_span span;
+} tc_arg;
+
+struct tc_args {
+    VEC(tc_arg) list;
+    src_span span; // of the call
+};
+
+typedef tc_value tc_native_run(tc *tx, const tc_native *self, tc_args *args);
+struct tc_native {
+    const char *name;
+    tc_native_run *run;
+    int min_args, max_args; // positional and keyword together; max -1: any
+    const char *params;     // names in order, space-separated, for keywords; NULL: positional only
+    int data;
+};
+
+typedef enum tc_flow { TC_NEXT, TC_BREAK, TC_CONTINUE, TC_RETURN, TC_DEAD, TC_ABORT } tc_flow;
+
+typedef enum tc_loop_kind { TC_LOOP_RT, TC_LOOP_STATIC, TC_LOOP_TASKS } tc_loop_kind;
+typedef struct tc_loop {
+    tc_loop_kind kind;
+    int region;
+    int with_depth;
+    struct tc_loop *outer;
+} tc_loop;
+
+// One function activation: a kernel, a device function, or a function that dissolves in its caller.
+struct tc_frame {
+    tc_frame *caller;
+    const tc_function *function; // NULL: module level
+    tc_scope *scope;
+    src_span call_span;
+    const char *title;
+    uint32_t *site;    // of the call that is dissolved, 0 until a statement needs it; NULL: no such call
+    bool compile_time; // loops over known bounds run
+    bool preparing;    // its arguments are being matched: the frame of the body, if there is one yet, tells the same
+    bool dissolved;    // `return` gives a value to the caller instead of a RETURN statement
+    int entry_region;
+    tc_loop *loop;
+    // result of a dissolved function
+    bool has_result;
+    tc_value result;
+    src_span result_span;
+    bool result_in_vars;        // some return sits under run-time control flow: [result] holds variables
+    int label;                  // of the scope to leave, 0: none yet
+    const ir_type *return_type; // of device functions; NULL: none given
+    tc_value return_annotation;
+    bool in_instruction;
+    int with_depth;              // `with` blocks open in this activation
+    src_span attributes[9];      // where this kernel's attributes were assigned
+    VEC(ir_stmt *) result_decls; // declarations of result variables, put before the scope
+};
+
+// One change that a compile-time attempt made to data that outlive it.
+typedef struct tc_undo {
+    struct tc_value *slot; // this held [value]; or NULL
+    tc_list *list;         // this was [before]; or NULL
+    struct tc_value value;
+    tc_list before;
+} tc_undo;
+
+// The shared memory that attrs.cuda.dynamic_smem_bytes of the kernel being written asks for.
+typedef struct tc_dynamic_smem {
+    const ir_func *func;
+    ir_expr *bytes;
+    ir_block *block;   // the attribute is assigned here …
+    size_t position;   // … behind so many statements
+    tc_tensor *tensor; // NULL: nobody has asked for its address
+    ir_stmt *alloc;    // its declaration, which is put in place when the body is written
+} tc_dynamic_smem;
+
+struct tc {
+    arena *arena;
+    sym_table *syms;
+    diag_context *diags;
+    const tc_options *options;
+    ir_module *ir;
+    ir_func *func;   // being written; NULL at module level
+    ir_block *block; // statements go here
+    tc_frame *frame;
+    int region; // number of the current run-time control-flow region, unique
+    int next_region;
+    VEC(int) region_stack;
+    int next_label;
+    int64_t steps, step_budget;
+    VEC(tc_undo) undo; // while speculating: what compile-time data were before they changed
+    int depth;         // nested calls
+    int eval_depth;    // nested expressions and statements, over all calls
+    bool aborted;      // budget gone or too many errors: unwind
+    int speculating;   // > 0: inside a compile-time attempt
+    int attempt;       // its number, if so
+    int last_attempt;
+    bool needs_run_time; // the attempt met a run-time value
+    tc_scope *natives;
+    map modules;      // path -> tc_module*
+    map file_modules; // src_file* -> tc_module*
+    VEC(tc_module *) loading;
+    tc_module *main;
+    tc_scope *main_scope;
+    map intrins;     // key -> ir_intrin*
+    map definitions; // ir_var* -> ir_expr* (initialisers of single-assignment locals)
+    map names_used;  // IR function names
+    map entry_names; // those that entries have or will have: no other function takes one
+    uint32_t next_id;
+    bool attrs_allowed;
+    tc_dynamic_smem dynamic_smem;
+    const ast_comprehension *references; // under way: its items are references, and stay as they are
+    const tc_env *env;                   // the interpretation in force; NULL: none so far
+    bool in_test;                        // host code is a test's: elements can be read and written there
+    bool analyzes;                       // code is looked at as a kernel's, and not kept
+    src_span place;      // of the expression evaluated last: where methods are called that no text names
+    src_span value_span; // right side of the assignment under way; nowhere outside of one
+    // captures of the kernel being written from a host function
+    struct tc_captures *captures;
+    VEC(bool) define_used;
+};
+
+// Whether code is being written that the host runs.
+static inline bool tc_on_host(const tc *tx)
+{
+    return tx->func && tx->func->kind == IR_HOST_FUNC && !tx->analyzes;
+}
+
+typedef struct tc_captures {
+    map vars;            // host ir_var* -> kernel ir_var*
+    VEC(ir_expr *) args; // host expressions, in order of the extra parameters
+    ir_func *from;       // the host function
+    ir_block *from_block;
+} tc_captures;
