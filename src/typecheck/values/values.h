@@ -65,11 +65,14 @@ tc_value tc_too_deep(tc *tx, src_span span);              // reports it and ends
 enum { TC_MAX_DEPTH = 1000 };                             // of data in each other: they are walked recursively
 tc_value *tc_dict_find(tc *tx, tc_dict *d, tc_value key); // NULL also after an error
 void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value);
-bool tc_is_compile_time(tc_value v);                    // no run-time part anywhere
-bool tc_is_number(tc_value v);                          // INT, FLOAT, BOOL
-tc_int tc_range_len(const tc_range *r);                 // of a range over known bounds
-bool tc_equal(tc_value a, tc_value b);                  // the same known value; records only if they are one record
-bool tc_truth(tc_value v, bool *out);                   // false if it has no compile-time truth
+bool tc_is_compile_time(tc_value v);        // no run-time part anywhere
+bool tc_is_number(tc_value v);              // INT, FLOAT, BOOL
+tc_int tc_range_len(const tc_range *r);     // of a range over known bounds
+bool tc_equal(tc_value a, tc_value b);      // the same known value; records only if they are one record
+bool tc_truth(tc_value v, bool *out);       // false if it has no compile-time truth
+bool tc_as_int64(tc_value v, int64_t *out); // INT or BOOL that fits
+
+// value_text.c
 void tc_repr(tc *tx, tc_value v, str_buf *out);         // as Python's repr(), but calls no methods of records
 void tc_program_repr(tc *tx, tc_value v, str_buf *out); // what repr() gives in a program
 void tc_to_text(tc *tx, tc_value v, str_buf *out);      // what str() gives in a program
@@ -77,7 +80,6 @@ const char *tc_describe(tc *tx, tc_value v); // "an int", "a run-time f32", "a t
 const char *tc_text(tc *tx, tc_value v);     // repr, 0-terminated
 void tc_tensor_type_text(tc *tx, const tc_tensor_type *t, str_buf *out);
 void tc_int_text(tc_int i, str_buf *out);
-bool tc_as_int64(tc_value v, int64_t *out); // INT or BOOL that fits
 
 // scope.c
 tc_scope *tc_scope_new(tc *tx, tc_scope *parent, tc_module *module, int kind);
