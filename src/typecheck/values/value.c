@@ -349,14 +349,19 @@ static bool dict_holds(const tc_list *keys, const tc_list *values, const tc_list
     return true;
 }
 
-bool tc_equal(tc_value a, tc_value b)
+static bool classes_equal(const tc_class *a, const tc_class *b)
 {
-    if (tc_is_number(a) && tc_is_number(b)) {
-        bool unordered;
-        return tc_number_order(a, b, &unordered) == 0 && !unordered;
-    }
-    if (a.kind != b.kind)
+    if (a->decl != b->decl || a->bound_count != b->bound_count)
         return false;
+    for (int i = 0; i < a->bound_count; i++)
+        if (!tc_equal(a->bound_values[i], b->bound_values[i]))
+            return false;
+    return true;
+}
+
+// Text and containers, of one kind.
+static bool data_equal(tc_value a, tc_value b)
+{
     switch (a.kind) {
     case TC_NONE:
     case TC_ELLIPSIS:
@@ -373,34 +378,45 @@ bool tc_equal(tc_value a, tc_value b)
                dict_holds(&b.dict->keys, &b.dict->values, &a.dict->keys, &a.dict->values);
     case TC_RANGE:
         return ranges_equal(a.range, b.range);
+    default:
+        return false;
+    }
+}
+
+// Types, mappings and layouts, of one kind.
+static bool types_equal(tc_value a, tc_value b)
+{
+    switch (a.kind) {
     case TC_TYPE:
+    case TC_REFERENCE:
         return a.type == b.type;
     case TC_TENSOR_TYPE:
         return tensor_types_equal(a.tensor_type, b.tensor_type);
     case TC_KIND:
         return a.kind_name == b.kind_name;
-    case TC_REFERENCE:
-        return a.type == b.type;
     case TC_AT_LEAST:
         return a.at_least->least == b.at_least->least && a.at_least->type == b.at_least->type;
     case TC_MAP:
         return tm_equal(a.map, b.map);
     case TC_LAYOUT:
         return tm_layout_equal(a.layout, b.layout);
+    default:
+        return false;
+    }
+}
+
+// What is equal only to itself, of one kind.
+static bool things_equal(tc_value a, tc_value b)
+{
+    switch (a.kind) {
     case TC_FUNCTION:
         return a.function->id == b.function->id && a.function->closure == b.function->closure;
     case TC_NATIVE:
         return a.native == b.native;
     case TC_MODULE:
         return a.module == b.module;
-    case TC_CLASS: {
-        if (a.class->decl != b.class->decl || a.class->bound_count != b.class->bound_count)
-            return false;
-        for (int i = 0; i < a.class->bound_count; i++)
-            if (!tc_equal(a.class->bound_values[i], b.class->bound_values[i]))
-                return false;
-        return true;
-    }
+    case TC_CLASS:
+        return classes_equal(a.class, b.class);
     case TC_NAMESPACE:
         return a.ns == b.ns;
     case TC_SPACE:
@@ -416,6 +432,15 @@ bool tc_equal(tc_value a, tc_value b)
     default:
         return false;
     }
+}
+
+bool tc_equal(tc_value a, tc_value b)
+{
+    if (tc_is_number(a) && tc_is_number(b)) {
+        bool unordered;
+        return tc_number_order(a, b, &unordered) == 0 && !unordered;
+    }
+    return a.kind == b.kind && (data_equal(a, b) || types_equal(a, b) || things_equal(a, b));
 }
 
 bool tc_truth(tc_value v, bool *out)

@@ -117,121 +117,171 @@ static void repr_class(tc *tx, const tc_class *c, str_buf *out)
     str_addc(out, ']');
 }
 
-// With [calls], records say what they are by '__repr__'.
-static void repr(tc *tx, tc_value v, bool calls, str_buf *out)
+static void repr_dict(tc *tx, const tc_dict *d, bool calls, str_buf *out)
+{
+    str_addc(out, '{');
+    for (size_t i = 0; i < d->keys.len; i++) {
+        if (i)
+            str_adds(out, ", ");
+        repr(tx, d->keys.at[i], calls, out);
+        str_adds(out, ": ");
+        repr(tx, d->values.at[i], calls, out);
+    }
+    str_addc(out, '}');
+}
+
+static void repr_range(const tc_range *r, str_buf *out)
+{
+    str_adds(out, "range(");
+    tc_int_text(r->start, out);
+    str_adds(out, ", ");
+    tc_int_text(r->stop, out);
+    if (r->step != 1) {
+        str_adds(out, ", ");
+        tc_int_text(r->step, out);
+    }
+    str_addc(out, ')');
+}
+
+static void repr_namespace(tc_namespace ns, str_buf *out)
+{
+    static const char *const names[] = {
+        [TC_NS_ATTRS] = "attrs",   [TC_NS_ATTRS_CUDA] = "attrs.cuda", [TC_NS_ATTR] = "attr",
+        [TC_NS_META] = "meta",     [TC_NS_HIDET] = "hidet",           [TC_NS_CLUSTER] = "this_cluster",
+        [TC_NS_TID] = "threadIdx", [TC_NS_BID] = "blockIdx",          [TC_NS_BDIM] = "blockDim",
+        [TC_NS_GDIM] = "gridDim"};
+    str_addf(out, "'%s'", names[ns]);
+}
+
+static void repr_scope_name(ir_scope scope, str_buf *out)
+{
+    static const char *const names[] = {"thread", "warp", "warpgroup", "block", "cluster", "gpu"};
+    str_adds(out, names[scope]);
+}
+
+static bool repr_scalar(tc_value v, str_buf *out)
 {
     switch (v.kind) {
     case TC_POISON:
         str_adds(out, "<error>");
-        break;
+        return true;
     case TC_NONE:
         str_adds(out, "None");
-        break;
+        return true;
     case TC_BOOL:
         str_adds(out, v.b ? "True" : "False");
-        break;
+        return true;
     case TC_INT:
         tc_int_text(v.i, out);
-        break;
+        return true;
     case TC_FLOAT:
         tc_float_text(v.f, out);
-        break;
+        return true;
     case TC_STR:
         repr_str(v.s, out);
-        break;
+        return true;
+    case TC_ELLIPSIS:
+        str_adds(out, "...");
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool repr_container(tc *tx, tc_value v, bool calls, str_buf *out)
+{
+    switch (v.kind) {
     case TC_TUPLE:
         str_addc(out, '(');
         repr_items(tx, v.list, calls, out);
         str_adds(out, v.list->len == 1 ? ",)" : ")");
-        break;
+        return true;
     case TC_LIST:
         str_addc(out, '[');
         repr_items(tx, v.list, calls, out);
         str_addc(out, ']');
-        break;
+        return true;
     case TC_SET:
         str_adds(out, v.list->len ? "{" : "set(");
         repr_items(tx, v.list, calls, out);
         str_adds(out, v.list->len ? "}" : ")");
-        break;
+        return true;
     case TC_DICT:
-        str_addc(out, '{');
-        for (size_t i = 0; i < v.dict->keys.len; i++) {
-            if (i)
-                str_adds(out, ", ");
-            repr(tx, v.dict->keys.at[i], calls, out);
-            str_adds(out, ": ");
-            repr(tx, v.dict->values.at[i], calls, out);
-        }
-        str_addc(out, '}');
-        break;
+        repr_dict(tx, v.dict, calls, out);
+        return true;
     case TC_RANGE:
-        str_adds(out, "range(");
-        tc_int_text(v.range->start, out);
-        str_adds(out, ", ");
-        tc_int_text(v.range->stop, out);
-        if (v.range->step != 1) {
-            str_adds(out, ", ");
-            tc_int_text(v.range->step, out);
-        }
-        str_addc(out, ')');
-        break;
-    case TC_ELLIPSIS:
-        str_adds(out, "...");
-        break;
+        repr_range(v.range, out);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool repr_type(tc *tx, tc_value v, str_buf *out)
+{
+    switch (v.kind) {
     case TC_TYPE:
         ir_type_print(v.type, out);
-        break;
+        return true;
     case TC_TENSOR_TYPE:
         tc_tensor_type_text(tx, v.tensor_type, out);
-        break;
+        return true;
     case TC_KIND:
         str_adds(out, tc_kind_texts[v.kind_name]);
-        break;
+        return true;
     case TC_REFERENCE:
         str_adds(out, v.type ? "ref_u32" : "references");
-        break;
+        return true;
     case TC_AT_LEAST:
         str_addf(out, "at_least(%lld%s)", (long long)v.at_least->least, v.at_least->type == DT_I64 ? ", i64" : "");
-        break;
+        return true;
     case TC_MAP:
         tm_print(v.map, out);
-        break;
+        return true;
     case TC_LAYOUT:
         tm_layout_print(v.layout, out);
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+// What stands for itself: functions, modules, classes and the compiler's own names.
+static bool repr_name(tc *tx, tc_value v, str_buf *out)
+{
+    switch (v.kind) {
     case TC_FUNCTION:
         str_adds(out, tc_function_title(tx, v.function));
-        break;
+        return true;
     case TC_NATIVE:
         str_adds(out, v.native->name);
-        break;
+        return true;
     case TC_METHOD:
         str_addf(out, "<method '%s'>", v.method->name->text);
-        break;
+        return true;
     case TC_MODULE:
         str_addf(out, "<module '%s'>", v.module->path);
-        break;
+        return true;
     case TC_CLASS:
         repr_class(tx, v.class, out);
-        break;
-    case TC_NAMESPACE: {
-        static const char *const names[] = {
-            [TC_NS_ATTRS] = "attrs",   [TC_NS_ATTRS_CUDA] = "attrs.cuda", [TC_NS_ATTR] = "attr",
-            [TC_NS_META] = "meta",     [TC_NS_HIDET] = "hidet",           [TC_NS_CLUSTER] = "this_cluster",
-            [TC_NS_TID] = "threadIdx", [TC_NS_BID] = "blockIdx",          [TC_NS_BDIM] = "blockDim",
-            [TC_NS_GDIM] = "gridDim"};
-        str_addf(out, "'%s'", names[v.ns]);
-        break;
-    }
+        return true;
+    case TC_NAMESPACE:
+        repr_namespace(v.ns, out);
+        return true;
     case TC_SPACE:
         str_adds(out, ir_space_name(v.space));
-        break;
-    case TC_SCOPE_NAME: {
-        static const char *const names[] = {"thread", "warp", "warpgroup", "block", "cluster", "gpu"};
-        str_adds(out, names[v.scope_name]);
-        break;
+        return true;
+    case TC_SCOPE_NAME:
+        repr_scope_name(v.scope_name, out);
+        return true;
+    default:
+        return false;
     }
+}
+
+static void repr_run_time(tc *tx, tc_value v, bool calls, str_buf *out)
+{
+    switch (v.kind) {
     case TC_RT:
         ir_print_expr(v.rt, out);
         break;
@@ -253,7 +303,16 @@ static void repr(tc *tx, tc_value v, bool calls, str_buf *out)
     case TC_GRID:
         str_adds(out, "<grid>");
         break;
+    default:
+        break;
     }
+}
+
+// With [calls], the text of records is what their '__repr__' returns.
+static void repr(tc *tx, tc_value v, bool calls, str_buf *out)
+{
+    if (!repr_scalar(v, out) && !repr_container(tx, v, calls, out) && !repr_type(tx, v, out) && !repr_name(tx, v, out))
+        repr_run_time(tx, v, calls, out);
 }
 
 void tc_repr(tc *tx, tc_value v, str_buf *out)
@@ -284,66 +343,59 @@ const char *tc_text(tc *tx, tc_value v)
     return b.len <= LONGEST ? text : arena_printf(tx->arena, "%.*s…", LONGEST, text);
 }
 
+// Kinds that a message calls by the kind alone.
+static const char *const kind_alone[] = {
+    [TC_NONE] = "None",
+    [TC_TUPLE] = "a tuple",
+    [TC_LIST] = "a list",
+    [TC_SET] = "a set",
+    [TC_DICT] = "a dict",
+    [TC_RANGE] = "a range",
+    [TC_TASKS] = "the tasks of a worker",
+    [TC_GRID] = "a grid of loops",
+};
+
+// Kinds that a message calls by the kind and the value's text, in quotes where it is a name.
+static const struct {
+    const char *before, *after;
+} around_text[] = {
+    [TC_BOOL] = {"the bool ", ""},     [TC_INT] = {"the int ", ""},
+    [TC_FLOAT] = {"the float ", ""},   [TC_STR] = {"the string ", ""},
+    [TC_TYPE] = {"the type ", ""},     [TC_TENSOR_TYPE] = {"the tensor type ", ""},
+    [TC_KIND] = {"the kind '", "'"},   [TC_MAP] = {"the mapping ", ""},
+    [TC_LAYOUT] = {"the layout ", ""}, [TC_FUNCTION] = {"the function '", "'"},
+    [TC_CLASS] = {"the class '", "'"}, [TC_TENSOR] = {"a tensor ", ""},
+};
+
+static const char *describe_run_time(tc *tx, const ir_type *type)
+{
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    str_adds(&b, "a run-time ");
+    ir_type_print(type, &b);
+    return str_text(&b);
+}
+
 const char *tc_describe(tc *tx, tc_value v)
 {
+    size_t kind = v.kind;
+    if (kind < sizeof kind_alone / sizeof *kind_alone && kind_alone[kind])
+        return kind_alone[kind];
+    if (kind < sizeof around_text / sizeof *around_text && around_text[kind].before)
+        return arena_printf(tx->arena, "%s%s%s", around_text[kind].before, tc_text(tx, v), around_text[kind].after);
     switch (v.kind) {
-    case TC_NONE:
-        return "None";
-    case TC_BOOL:
-        return arena_printf(tx->arena, "the bool %s", tc_text(tx, v));
-    case TC_INT:
-        return arena_printf(tx->arena, "the int %s", tc_text(tx, v));
-    case TC_FLOAT:
-        return arena_printf(tx->arena, "the float %s", tc_text(tx, v));
-    case TC_STR:
-        return arena_printf(tx->arena, "the string %s", tc_text(tx, v));
-    case TC_TUPLE:
-        return "a tuple";
-    case TC_LIST:
-        return "a list";
-    case TC_SET:
-        return "a set";
-    case TC_DICT:
-        return "a dict";
-    case TC_RANGE:
-        return "a range";
-    case TC_TYPE:
-        return arena_printf(tx->arena, "the type %s", tc_text(tx, v));
-    case TC_TENSOR_TYPE:
-        return arena_printf(tx->arena, "the tensor type %s", tc_text(tx, v));
-    case TC_KIND:
-        return arena_printf(tx->arena, "the kind '%s'", tc_text(tx, v));
-    case TC_MAP:
-        return arena_printf(tx->arena, "the mapping %s", tc_text(tx, v));
-    case TC_LAYOUT:
-        return arena_printf(tx->arena, "the layout %s", tc_text(tx, v));
-    case TC_FUNCTION:
-        return arena_printf(tx->arena, "the function '%s'", tc_text(tx, v));
     case TC_NATIVE:
         return arena_printf(tx->arena, "the built-in '%s'", v.native->name);
     case TC_METHOD:
         return arena_printf(tx->arena, "the method '%s'", v.method->name->text);
     case TC_MODULE:
         return arena_printf(tx->arena, "the module '%s'", v.module->path);
-    case TC_CLASS:
-        return arena_printf(tx->arena, "the class '%s'", tc_text(tx, v));
-    case TC_RT: {
-        str_buf b;
-        str_buf_init(&b, tx->arena);
-        str_adds(&b, "a run-time ");
-        ir_type_print(v.rt->type, &b);
-        return str_text(&b);
-    }
-    case TC_TENSOR:
-        return arena_printf(tx->arena, "a tensor %s", tc_text(tx, v));
+    case TC_RT:
+        return describe_run_time(tx, v.rt->type);
     case TC_TENSOR_MAP:
         return arena_printf(tx->arena, "the tensor map '%s'", v.tensor_map->name);
     case TC_RECORD:
         return arena_printf(tx->arena, "a record of class '%s'", v.record->class->name->text);
-    case TC_TASKS:
-        return "the tasks of a worker";
-    case TC_GRID:
-        return "a grid of loops";
     default:
         return tc_text(tx, v);
     }
