@@ -709,6 +709,53 @@ static tc_value range_item(tc *tx, tc_range *r, tc_value index, src_span span)
     return tc_of_int(r->start + i * r->step);
 }
 
+static tc_value dict_item(tc *tx, tc_dict *d, tc_value key, src_span span)
+{
+    tc_value *found = tc_dict_find(tx, d, key);
+    return found ? *found : TC_ERR(tx, HDS0141, span, tc_text(tx, key));
+}
+
+static tc_value record_item(tc *tx, tc_value v, tc_value *items, size_t len, src_span span)
+{
+    bool found = false;
+    tc_value r = tc_record_dunder(tx, v, "__getitem__", items, len, span, &found);
+    if (!found)
+        return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+    if (!v.record->elem || (r.kind != TC_RT && !tc_is_number(r)))
+        return r;
+    ir_expr *element = tc_convert(tx, r, v.record->elem, span, "element of a tensor");
+    return element ? tc_rt(element) : tc_poison();
+}
+
+static tc_value pointer_item(tc *tx, ir_expr *pointer, tc_value *items, size_t len, src_span span)
+{
+    if (len != 1)
+        return TC_ERR(tx, HDS0143, span);
+    ir_expr *i = tc_to_index(tx, items[0], span);
+    if (!i)
+        return tc_poison();
+    if (pointer->type->elem->kind == IR_VOID)
+        return TC_ERR(tx, HDS0143, span);
+    ir_expr *e = ir_new_expr(tx->ir, IR_OP_PLOAD, pointer->type->elem, span, 2);
+    e->args[0] = pointer;
+    e->args[1] = i;
+    return tc_rt(e);
+}
+
+// An element behind a pointer, or a lane of a vector.
+static tc_value run_time_item(tc *tx, tc_value v, tc_value *items, size_t len, src_span span)
+{
+    const ir_type *type = v.rt->type;
+    if (type->kind == IR_POINTER)
+        return pointer_item(tx, v.rt, items, len, span);
+    if (type->kind != IR_VECTOR || len != 1 || items[0].kind != TC_INT || items[0].i < 0 || items[0].i >= type->lanes)
+        return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+    ir_expr *e = ir_new_expr(tx->ir, IR_OP_LANE, ir_scalar(tx->ir, type->scalar), span, 1);
+    e->args[0] = v.rt;
+    e->u.i = (int64_t)items[0].i;
+    return tc_rt(e);
+}
+
 tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_span span)
 {
     tc_value key = len == 1 ? items[0] : tc_list_new(tx, TC_TUPLE, items, len);
@@ -721,62 +768,26 @@ tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_spa
         return sequence_item(tx, v, key, span);
     case TC_RANGE:
         return range_item(tx, v.range, key, span);
-    case TC_DICT: {
-        tc_value *found = tc_dict_find(tx, v.dict, key);
-        return found ? *found : TC_ERR(tx, HDS0141, span, tc_text(tx, key));
-    }
+    case TC_DICT:
+        return dict_item(tx, v.dict, key, span);
     case TC_TYPE:
     case TC_TENSOR_TYPE:
     case TC_SPACE:
         return tc_type_subscript(tx, v, items, len, span);
     case TC_KIND:
         return tc_kind_subscript(tx, v, items, len, span);
-    case TC_FUNCTION: {
-        const sym *none = ARENA_ARRAY(tx->arena, sym, len + 1);
-        return tc_function_brackets(tx, v, items, none, len, span);
-    }
+    case TC_FUNCTION:
+        return tc_function_brackets(tx, v, items, ARENA_ARRAY(tx->arena, sym, len + 1), len, span);
     case TC_CLASS:
         return tc_class_brackets(tx, v, items, len, span);
-    case TC_MAP: {
-        tc_args args = {.span = span};
-        for (size_t i = 0; i < len; i++)
-            VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, items[i], span}));
-        return tc_call(tx, v, &args);
-    }
+    case TC_MAP:
+        return tc_call_values(tx, v, items, len, span);
     case TC_TENSOR:
         return tc_tensor_load(tx, v.tensor, items, len, NULL, span);
-    case TC_RECORD: {
-        bool found = false;
-        tc_value r = tc_record_dunder(tx, v, "__getitem__", items, len, span, &found);
-        if (!found)
-            return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
-        if (!v.record->elem || (r.kind != TC_RT && !tc_is_number(r)))
-            return r;
-        ir_expr *element = tc_convert(tx, r, v.record->elem, span, "element of a tensor");
-        return element ? tc_rt(element) : tc_poison();
-    }
+    case TC_RECORD:
+        return record_item(tx, v, items, len, span);
     case TC_RT:
-        if (v.rt->type->kind == IR_POINTER && len != 1)
-            return TC_ERR(tx, HDS0143, span);
-        if (v.rt->type->kind == IR_POINTER) {
-            ir_expr *i = tc_to_index(tx, items[0], span);
-            if (!i)
-                return tc_poison();
-            if (v.rt->type->elem->kind == IR_VOID)
-                return TC_ERR(tx, HDS0143, span);
-            ir_expr *e = ir_new_expr(tx->ir, IR_OP_PLOAD, v.rt->type->elem, span, 2);
-            e->args[0] = v.rt;
-            e->args[1] = i;
-            return tc_rt(e);
-        }
-        if (v.rt->type->kind == IR_VECTOR && len == 1 && items[0].kind == TC_INT && items[0].i >= 0 &&
-            items[0].i < v.rt->type->lanes) {
-            ir_expr *e = ir_new_expr(tx->ir, IR_OP_LANE, ir_scalar(tx->ir, v.rt->type->scalar), span, 1);
-            e->args[0] = v.rt;
-            e->u.i = (int64_t)items[0].i;
-            return tc_rt(e);
-        }
-        return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
+        return run_time_item(tx, v, items, len, span);
     default:
         return TC_ERR(tx, HDS0142, span, tc_describe(tx, v));
     }
@@ -961,6 +972,21 @@ static tc_value eval_walrus(tc *tx, const ast_walrus *e)
     return bound;
 }
 
+static tc_value eval_float(tc *tx, const ast_float *e)
+{
+    return e->imaginary ? TC_ERR(tx, HDS0145, e->node.span) : tc_float(e->value);
+}
+
+static tc_value eval_string(tc *tx, const ast_string *e)
+{
+    return e->is_bytes ? TC_ERR(tx, HDS0324, e->node.span) : tc_str(e->value);
+}
+
+static tc_value eval_subscript(tc *tx, const ast_subscript *e)
+{
+    return tc_index(tx, tc_eval(tx, e->value), e);
+}
+
 static tc_value eval_node(tc *tx, const ast_expr *e)
 {
     switch (e->kind) {
@@ -968,14 +994,10 @@ static tc_value eval_node(tc *tx, const ast_expr *e)
         return tc_lookup(tx, AST_AS(NAME, name, e)->name, e->span);
     case AST_INT:
         return eval_int(tx, AST_AS(INT, int, e));
-    case AST_FLOAT: {
-        const ast_float *f = AST_AS(FLOAT, float, e);
-        return f->imaginary ? TC_ERR(tx, HDS0145, e->span) : tc_float(f->value);
-    }
-    case AST_STRING: {
-        const ast_string *s = AST_AS(STRING, string, e);
-        return s->is_bytes ? TC_ERR(tx, HDS0324, e->span) : tc_str(s->value);
-    }
+    case AST_FLOAT:
+        return eval_float(tx, AST_AS(FLOAT, float, e));
+    case AST_STRING:
+        return eval_string(tx, AST_AS(STRING, string, e));
     case AST_FSTRING:
         return eval_fstring(tx, AST_AS(FSTRING, fstring, e));
     case AST_TRUE:
@@ -1002,10 +1024,8 @@ static tc_value eval_node(tc *tx, const ast_expr *e)
         return eval_call(tx, AST_AS(CALL, call, e));
     case AST_ATTRIBUTE:
         return eval_attribute(tx, AST_AS(ATTRIBUTE, attribute, e));
-    case AST_SUBSCRIPT: {
-        const ast_subscript *s = AST_AS(SUBSCRIPT, subscript, e);
-        return tc_index(tx, tc_eval(tx, s->value), s);
-    }
+    case AST_SUBSCRIPT:
+        return eval_subscript(tx, AST_AS(SUBSCRIPT, subscript, e));
     case AST_TUPLE:
         return eval_sequence(tx, AST_AS(TUPLE, sequence, e), TC_TUPLE);
     case AST_LIST:

@@ -2,6 +2,7 @@
 // kinds.
 #include "typecheck/eval/eval.h"
 #include "typecheck/values/character.h"
+#include "typecheck/values/number.h"
 #include "typecheck/values/text.h"
 
 #include <math.h>
@@ -318,6 +319,26 @@ static const char *const *methods_of(tc_kind kind)
     }
 }
 
+static tc_value method_among(tc *tx, const char *const *names, tc_value v, sym name, bool *found)
+{
+    *found = is_one_of(names, sym_str(name));
+    return *found ? method_of(tx, v, name) : tc_poison();
+}
+
+static tc_value range_attribute(const tc_range *r, str n, bool *found)
+{
+    if (!r->bounds[0]) {
+        if (str_equal(n, STR("start")))
+            return tc_of_int(r->start);
+        if (str_equal(n, STR("stop")))
+            return tc_of_int(r->stop);
+        if (str_equal(n, STR("step")))
+            return tc_of_int(r->step);
+    }
+    *found = false;
+    return tc_poison();
+}
+
 tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found)
 {
     str n = sym_str(name);
@@ -344,28 +365,14 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
         return function_attribute(tx, v.function, n, found);
     case TC_MAP: {
         tc_value r = tc_native_map_attribute(tx, v.map, n, found);
-        if (*found)
-            return r;
-        *found = is_one_of(map_methods, n);
-        return *found ? method_of(tx, v, name) : r;
+        return *found ? r : method_among(tx, map_methods, v, name, found);
     }
     case TC_LAYOUT: {
         tc_value r = tc_native_layout_attribute(tx, v.layout, n, found);
-        if (*found)
-            return r;
-        *found = is_one_of(layout_methods, n);
-        return *found ? method_of(tx, v, name) : r;
+        return *found ? r : method_among(tx, layout_methods, v, name, found);
     }
     case TC_RANGE:
-        if (!v.range->bounds[0]) {
-            if (str_equal(n, STR("start")))
-                return tc_of_int(v.range->start);
-            if (str_equal(n, STR("stop")))
-                return tc_of_int(v.range->stop);
-            if (str_equal(n, STR("step")))
-                return tc_of_int(v.range->step);
-        }
-        break;
+        return range_attribute(v.range, n, found);
     case TC_STR:
     case TC_LIST:
     case TC_TUPLE:
@@ -374,14 +381,11 @@ tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *
     case TC_INT:
     case TC_BOOL:
     case TC_FLOAT:
-        if (is_one_of(methods_of(v.kind), n))
-            return method_of(tx, v, name);
-        break;
+        return method_among(tx, methods_of(v.kind), v, name, found);
     default:
-        break;
+        *found = false;
+        return tc_poison();
     }
-    *found = false;
-    return tc_poison();
 }
 
 static const char *const *data_attributes(tc_value v)
@@ -573,6 +577,122 @@ static tc_value float_of_text(tc *tx, str s, tc_args *args)
     return tc_float(negative ? -value : value);
 }
 
+static tc_value cast_to(tc *tx, tc_value v, dtype type, src_span span)
+{
+    ir_expr *e = tc_cast(tx, v, ir_scalar(tx->ir, type), span);
+    return e ? tc_rt(e) : tc_poison();
+}
+
+static tc_value not_convertible(tc *tx, tc_value v, tc_kind_name k, src_span span)
+{
+    return TC_ERR(tx, HDS0286, span, tc_describe(tx, v), tc_kind_texts[k]);
+}
+
+static tc_value call_int(tc *tx, tc_value v, tc_args *args)
+{
+    if (v.kind == TC_RT)
+        return cast_to(tx, v, DT_I32, args->span);
+    if (v.kind == TC_FLOAT && !isfinite(v.f))
+        return TC_ERR(tx, HDS0307, args->span, tc_describe(tx, v));
+    if (v.kind == TC_FLOAT)
+        return fabs(v.f) < 1e38 ? tc_of_int((tc_int)trunc(v.f)) : TC_ERR(tx, HDS0120, args->span);
+    if (v.kind == TC_STR)
+        return int_of_text(tx, v.s, args);
+    if (!args->list.len)
+        return tc_of_int(0);
+    return tc_is_number(v) ? tc_of_int(tc_to_int(v)) : not_convertible(tx, v, TC_KIND_INT, args->span);
+}
+
+static tc_value call_float(tc *tx, tc_value v, tc_args *args)
+{
+    if (v.kind == TC_RT)
+        return cast_to(tx, v, DT_F32, args->span);
+    if (v.kind == TC_STR)
+        return float_of_text(tx, v.s, args);
+    if (!args->list.len)
+        return tc_float(0);
+    return tc_is_number(v) ? tc_float(tc_to_double(v)) : not_convertible(tx, v, TC_KIND_FLOAT, args->span);
+}
+
+static tc_value call_bool(tc *tx, tc_value v, tc_args *args)
+{
+    bool truth;
+    if (!args->list.len)
+        return tc_bool(false);
+    if (tc_truth_of(tx, &v, args->span, &truth))
+        return tc_bool(truth);
+    ir_expr *c = tc_condition(tx, v, args->span);
+    return c ? tc_rt(c) : tc_poison();
+}
+
+static tc_value call_str(tc *tx, tc_value v, tc_args *args)
+{
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    if (args->list.len)
+        tc_to_text(tx, v, &b);
+    return tc_str((str){str_text(&b), b.len});
+}
+
+// Keeps the first of equal items. False after an error.
+static bool drop_equal_items(tc *tx, tc_list *list, src_span span)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->len; i++) {
+        size_t at;
+        tc_list before = {.at = list->at, .len = kept};
+        if (!tc_spend(tx, (int64_t)kept / 8, span) || !tc_find_item(tx, &before, list->at[i], &at))
+            return false;
+        if (at == kept)
+            list->at[kept++] = list->at[i];
+    }
+    list->len = kept;
+    return true;
+}
+
+static tc_value call_sequence(tc *tx, tc_kind kind, tc_value v, tc_args *args)
+{
+    tc_value r = tc_list_new(tx, kind, NULL, 0);
+    if (args->list.len && !tc_iterate(tx, v, args->span, r.list))
+        return tc_poison();
+    return kind == TC_SET && !drop_equal_items(tx, r.list, args->span) ? tc_poison() : r;
+}
+
+// [(key, value), …] into a dict. False after an error.
+static bool put_pairs(tc *tx, tc_dict *d, const tc_arg *a)
+{
+    tc_list pairs = {0};
+    if (!tc_iterate(tx, a->value, a->span, &pairs))
+        return false;
+    for (size_t i = 0; i < pairs.len; i++) {
+        bool sequence = pairs.at[i].kind == TC_TUPLE || pairs.at[i].kind == TC_LIST;
+        if (!sequence || pairs.at[i].list->len != 2) {
+            tc_error(tx, HDS0134, a->span, tc_describe(tx, pairs.at[i]));
+            return false;
+        }
+        if (!tc_spend(tx, (int64_t)i / 8, a->span))
+            return false;
+        tc_dict_put(tx, d, pairs.at[i].list->at[0], pairs.at[i].list->at[1]);
+    }
+    return true;
+}
+
+static tc_value call_dict(tc *tx, tc_args *args)
+{
+    tc_value r = tc_dict_new(tx);
+    for (size_t i = 0; i < args->list.len; i++) {
+        const tc_arg *a = &args->list.at[i];
+        if (a->name)
+            tc_dict_put(tx, r.dict, tc_str(sym_str(a->name)), a->value);
+        else if (a->value.kind == TC_DICT)
+            for (size_t j = 0; j < a->value.dict->keys.len; j++)
+                tc_dict_put(tx, r.dict, a->value.dict->keys.at[j], a->value.dict->values.at[j]);
+        else if (!put_pairs(tx, r.dict, a))
+            return tc_poison();
+    }
+    return r;
+}
+
 static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
 {
     tc_value v = args->list.len ? args->list.at[0].value : tc_none();
@@ -580,95 +700,26 @@ static tc_value call_kind(tc *tx, tc_kind_name k, tc_args *args)
         v = tc_as_index(tx, v, args->span);
     if (tc_is_poison(v))
         return v;
-    bool empty = !args->list.len;
-    tc_value r;
-    bool truth;
     switch (k) {
     case TC_KIND_INT:
-        if (v.kind == TC_RT) {
-            ir_expr *e = tc_cast(tx, v, ir_scalar(tx->ir, DT_I32), args->span);
-            return e ? tc_rt(e) : tc_poison();
-        }
-        if (v.kind == TC_FLOAT && !isfinite(v.f))
-            return TC_ERR(tx, HDS0307, args->span, tc_describe(tx, v));
-        if (v.kind == TC_FLOAT)
-            return fabs(v.f) < 1e38 ? tc_of_int((tc_int)trunc(v.f)) : TC_ERR(tx, HDS0120, args->span);
-        if (v.kind == TC_STR)
-            return int_of_text(tx, v.s, args);
-        if (empty || tc_is_number(v))
-            return tc_of_int(empty ? 0 : v.kind == TC_BOOL ? (tc_int)v.b : v.i);
-        break;
+        return call_int(tx, v, args);
     case TC_KIND_FLOAT:
-        if (v.kind == TC_RT) {
-            ir_expr *e = tc_cast(tx, v, ir_scalar(tx->ir, DT_F32), args->span);
-            return e ? tc_rt(e) : tc_poison();
-        }
-        if (v.kind == TC_STR)
-            return float_of_text(tx, v.s, args);
-        if (empty || tc_is_number(v))
-            return tc_float(empty ? 0 : v.kind == TC_FLOAT ? v.f : v.kind == TC_BOOL ? (double)v.b : (double)v.i);
-        break;
+        return call_float(tx, v, args);
     case TC_KIND_BOOL:
-        if (empty)
-            return tc_bool(false);
-        if (tc_truth_of(tx, &v, args->span, &truth))
-            return tc_bool(truth);
-        ir_expr *c = tc_condition(tx, v, args->span);
-        return c ? tc_rt(c) : tc_poison();
-    case TC_KIND_STR: {
-        str_buf b;
-        str_buf_init(&b, tx->arena);
-        if (!empty)
-            tc_to_text(tx, v, &b);
-        return tc_str((str){str_text(&b), b.len});
-    }
+        return call_bool(tx, v, args);
+    case TC_KIND_STR:
+        return call_str(tx, v, args);
     case TC_KIND_TUPLE:
+        return call_sequence(tx, TC_TUPLE, v, args);
     case TC_KIND_LIST:
+        return call_sequence(tx, TC_LIST, v, args);
     case TC_KIND_SET:
-        r = tc_list_new(tx, k == TC_KIND_TUPLE ? TC_TUPLE : k == TC_KIND_LIST ? TC_LIST : TC_SET, NULL, 0);
-        if (!empty && !tc_iterate(tx, v, args->span, r.list))
-            return tc_poison();
-        if (k == TC_KIND_SET) {
-            size_t kept = 0;
-            for (size_t i = 0; i < r.list->len; i++) {
-                size_t at;
-                tc_list before = {.at = r.list->at, .len = kept};
-                if (!tc_spend(tx, (int64_t)kept / 8, args->span) || !tc_find_item(tx, &before, r.list->at[i], &at))
-                    return tc_poison();
-                if (at == kept)
-                    r.list->at[kept++] = r.list->at[i];
-            }
-            r.list->len = kept;
-        }
-        return r;
+        return call_sequence(tx, TC_SET, v, args);
     case TC_KIND_DICT:
-        r = tc_dict_new(tx);
-        for (size_t i = 0; i < args->list.len; i++) {
-            const tc_arg *a = &args->list.at[i];
-            if (a->name)
-                tc_dict_put(tx, r.dict, tc_str(sym_str(a->name)), a->value);
-            else if (a->value.kind == TC_DICT)
-                for (size_t j = 0; j < a->value.dict->keys.len; j++)
-                    tc_dict_put(tx, r.dict, a->value.dict->keys.at[j], a->value.dict->values.at[j]);
-            else {
-                tc_list pairs = {0};
-                if (!tc_iterate(tx, a->value, a->span, &pairs))
-                    return tc_poison();
-                for (size_t j = 0; j < pairs.len; j++) {
-                    bool sequence = pairs.at[j].kind == TC_TUPLE || pairs.at[j].kind == TC_LIST;
-                    if (!sequence || pairs.at[j].list->len != 2)
-                        return TC_ERR(tx, HDS0134, a->span, tc_describe(tx, pairs.at[j]));
-                    if (!tc_spend(tx, (int64_t)j / 8, a->span))
-                        return tc_poison();
-                    tc_dict_put(tx, r.dict, pairs.at[j].list->at[0], pairs.at[j].list->at[1]);
-                }
-            }
-        }
-        return r;
+        return call_dict(tx, args);
     default:
-        break;
+        return not_convertible(tx, v, k, args->span);
     }
-    return TC_ERR(tx, HDS0286, args->span, tc_describe(tx, v), tc_kind_texts[k]);
 }
 
 tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args)

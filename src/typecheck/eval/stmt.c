@@ -742,6 +742,33 @@ static bool exec_class(tc *tx, const ast_class *c)
     return true;
 }
 
+// `break` and `continue`.
+static tc_flow exec_jump(tc *tx, const ast_stmt *s)
+{
+    tc_loop *loop = tx->frame->loop;
+    const char *word = s->kind == AST_BREAK ? "break" : "continue";
+    if (!loop) {
+        tc_error(tx, HDS0161, s->span, word);
+        return TC_NEXT;
+    }
+    if (tx->frame->with_depth > loop->with_depth && loop->kind != TC_LOOP_STATIC) {
+        tc_error(tx, HDS0163, s->span, word);
+        return TC_NEXT;
+    }
+    if (loop->kind == TC_LOOP_RT) {
+        tc_emit(tx, tc_new_stmt(tx, s->kind == AST_BREAK ? IR_BREAK : IR_CONTINUE, s->span));
+        return TC_DEAD;
+    }
+    if (loop->kind == TC_LOOP_TASKS || loop->region != tx->region) {
+        diag *d = tc_error(tx, HDS0162, s->span, word,
+                           loop->kind == TC_LOOP_TASKS ? "a loop over the tasks of a mapping"
+                                                       : "a loop that is unrolled while compiling");
+        diag_help(d, "use an if, or a loop over range()");
+        return TC_NEXT;
+    }
+    return s->kind == AST_BREAK ? TC_BREAK : TC_CONTINUE;
+}
+
 static tc_flow exec_node(tc *tx, const ast_stmt *s)
 {
     switch (s->kind) {
@@ -781,30 +808,8 @@ static tc_flow exec_node(tc *tx, const ast_stmt *s)
         exec_expression(tx, (const ast_expr_stmt *)s);
         break;
     case AST_BREAK:
-    case AST_CONTINUE: {
-        tc_loop *loop = tx->frame->loop;
-        const char *word = s->kind == AST_BREAK ? "break" : "continue";
-        if (!loop) {
-            tc_error(tx, HDS0161, s->span, word);
-            return TC_NEXT;
-        }
-        if (tx->frame->with_depth > loop->with_depth && loop->kind != TC_LOOP_STATIC) {
-            tc_error(tx, HDS0163, s->span, word);
-            return TC_NEXT;
-        }
-        if (loop->kind == TC_LOOP_RT) {
-            tc_emit(tx, tc_new_stmt(tx, s->kind == AST_BREAK ? IR_BREAK : IR_CONTINUE, s->span));
-            return TC_DEAD;
-        }
-        if (loop->kind == TC_LOOP_TASKS || loop->region != tx->region) {
-            diag *d = tc_error(tx, HDS0162, s->span, word,
-                               loop->kind == TC_LOOP_TASKS ? "a loop over the tasks of a mapping"
-                                                           : "a loop that is unrolled while compiling");
-            diag_help(d, "use an if, or a loop over range()");
-            return TC_NEXT;
-        }
-        return s->kind == AST_BREAK ? TC_BREAK : TC_CONTINUE;
-    }
+    case AST_CONTINUE:
+        return exec_jump(tx, s);
     default:
         break; // PASS; UNSUPPORTED and BAD were reported by the parser
     }
