@@ -164,6 +164,50 @@ static bool check_kind(tc *tx, tc_value v, src_span span, const char *name)
     return false;
 }
 
+static bool wrong_value(tc *tx, const char *name, tc_value v, src_span span)
+{
+    tc_error(tx, HDS0222, span, name, tc_text(tx, v));
+    return false;
+}
+
+// False, and an error: the value is of another kind than [wanted].
+static bool check_type(tc *tx, bool is_wanted, const char *wanted, const char *name, tc_value v, src_span span)
+{
+    if (!is_wanted)
+        tc_error(tx, HDS0184, span, name, wanted, tc_describe(tx, v));
+    return is_wanted;
+}
+
+static bool set_dynamic_smem(tc *tx, const char *name, tc_value v, src_span span)
+{
+    ir_func *f = tx->func;
+    bool ok;
+    if (v.kind == TC_INT && v.i < 0)
+        return wrong_value(tx, name, v, span);
+    ir_expr *e = tc_to_index(tx, v, span);
+    f->dynamic_smem_bytes = e ? tc_resolve_definitions(tx, e, &ok) : NULL;
+    if (e && !ok) {
+        diag *d = tc_error(tx, HDS0223, span, name);
+        diag_help(d, "compute it from the parameters and sizes of the kernel");
+    }
+    if (e && ok && tx->block)
+        tx->dynamic_smem = (tc_dynamic_smem){f, f->dynamic_smem_bytes, tx->block, tx->block->stmts.len, NULL, NULL};
+    return e && ok;
+}
+
+static bool set_name(tc *tx, const char *name, tc_value v, src_span span)
+{
+    if (!check_type(tx, v.kind == TC_STR, "str", name, v, span))
+        return false;
+    if (!is_identifier(v.s)) {
+        diag *d = tc_error(tx, HDS0222, span, name, tc_text(tx, v));
+        diag_help(d, "the name of a C function has letters, digits and '_'");
+        return false;
+    }
+    tx->func->name = arena_strndup(tx->arena, v.s.at, v.s.len);
+    return true;
+}
+
 static bool set_attribute(tc *tx, tc_attr id, const char *name, tc_value v, src_span span)
 {
     ir_func *f = tx->func;
@@ -177,54 +221,24 @@ static bool set_attribute(tc *tx, tc_attr id, const char *name, tc_value v, src_
         if (v.kind == TC_INT && v.i == 1)
             return true;
         return check_attribute_arch(tx, span, name) && set_dims(tx, f->cluster, v, span, name);
-    case TC_ATTR_SMEM: {
-        bool ok;
-        if (v.kind == TC_INT && v.i < 0) {
-            tc_error(tx, HDS0222, span, name, tc_text(tx, v));
-            return false;
-        }
-        ir_expr *e = tc_to_index(tx, v, span);
-        f->dynamic_smem_bytes = e ? tc_resolve_definitions(tx, e, &ok) : NULL;
-        if (e && !ok) {
-            diag *d = tc_error(tx, HDS0223, span, name);
-            diag_help(d, "compute it from the parameters and sizes of the kernel");
-        }
-        if (e && ok && tx->block)
-            tx->dynamic_smem = (tc_dynamic_smem){f, f->dynamic_smem_bytes, tx->block, tx->block->stmts.len, NULL, NULL};
-        return e && ok;
-    }
+    case TC_ATTR_SMEM:
+        return set_dynamic_smem(tx, name, v, span);
     case TC_ATTR_MIN_BLOCKS:
-        if (!tc_as_int64(v, &n) || n < 1 || n > 32) {
-            tc_error(tx, HDS0222, span, name, tc_text(tx, v));
-            return false;
-        }
+        if (!tc_as_int64(v, &n) || n < 1 || n > 32)
+            return wrong_value(tx, name, v, span);
         f->min_blocks = n;
         return true;
     case TC_ATTR_DEPENDENT:
-        if (v.kind != TC_BOOL) {
-            tc_error(tx, HDS0184, span, name, "bool", tc_describe(tx, v));
+        if (!check_type(tx, v.kind == TC_BOOL, "bool", name, v, span))
             return false;
-        }
         f->dependent_launch = v.b;
         return !v.b || check_attribute_arch(tx, span, name);
     case TC_ATTR_NAME:
-        if (v.kind != TC_STR) {
-            tc_error(tx, HDS0184, span, name, "str", tc_describe(tx, v));
-            return false;
-        }
-        if (!is_identifier(v.s)) {
-            diag *d = tc_error(tx, HDS0222, span, name, tc_text(tx, v));
-            diag_help(d, "the name of a C function has letters, digits and '_'");
-            return false;
-        }
-        f->name = arena_strndup(tx->arena, v.s.at, v.s.len);
-        return true;
+        return set_name(tx, name, v, span);
     case TC_ATTR_KIND:
         return check_kind(tx, v, span, name);
     default:
-        if (v.kind != TC_STR)
-            tc_error(tx, HDS0184, span, name, "str", tc_describe(tx, v));
-        return v.kind == TC_STR;
+        return check_type(tx, v.kind == TC_STR, "str", name, v, span);
     }
 }
 

@@ -57,104 +57,179 @@ static bool check_tensor_argument(tc *tx, const ir_var *param, tc_value v, src_s
     return false;
 }
 
+typedef struct launch {
+    tc *tx;
+    tc_function *f;
+    src_span span; // of the call
+    tc_scope *scope;
+    bool *bound;           // by type parameter
+    VEC(tc_arg) given;     // arguments that are no type parameters
+    tc_value *values;      // by parameter
+    src_span *spans;       // likewise
+    VEC(ir_expr *) actual; // arguments of the kernel, with those of sizes and captures
+} launch;
+
 // The strides of views and of tensors with open sizes, which only the run compares.
-static void check_strides(tc *tx, const ir_func *kernel, const tc_value *values, size_t count, ir_expr *const *actual,
-                          const src_span *spans)
+static void check_strides(const launch *l, const ir_func *kernel)
 {
+    tc *tx = l->tx;
     map arguments;
     map_init(&arguments, tx->arena);
     for (size_t i = 0; i < kernel->params.len; i++)
         if (!kernel->params.at[i]->tensor)
-            map_put_ptr(&arguments, kernel->params.at[i], actual[i]);
-    for (size_t i = 0; i < count; i++)
+            map_put_ptr(&arguments, kernel->params.at[i], l->actual.at[i]);
+    for (size_t i = 0; i < l->f->decl->params.len; i++)
         if (kernel->params.at[i]->tensor)
-            tc_check_launch_strides(tx, kernel->params.at[i], values[i].tensor, &arguments, spans[i]);
+            tc_check_launch_strides(tx, kernel->params.at[i], l->values[i].tensor, &arguments, l->spans[i]);
 }
 
-tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
+static tc_value not_in_host_function(tc *tx, const tc_function *f, src_span span)
 {
-    if (!tx->func || tx->func->kind != IR_HOST_FUNC) {
-        diag *d = tc_error(tx, HDS0231, args->span, tc_function_title(tx, f));
-        diag_label(d, f->decl->name_span, "a kernel, as it assigns grid_dim and block_dim");
-        diag_help(d, "put what both do into a function without these; only host functions launch kernels");
-        return tc_poison();
-    }
-    if (tc_wants_run_time(tx))
-        return tc_poison();  // before a kernel is made for an attempt that fails
-    const ast_params *params = &f->decl->params;
-    bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
-    tc_scope *scope = tc_entry_scope(tx, f, bound);
-    VEC(tc_arg) given = {0};
+    diag *d = tc_error(tx, HDS0231, span, tc_function_title(tx, f));
+    diag_label(d, f->decl->name_span, "a kernel, as it assigns grid_dim and block_dim");
+    diag_help(d, "put what both do into a function without these; only host functions launch kernels");
+    return tc_poison();
+}
+
+// Binds the arguments that are type parameters by name; the others are the parameters'.
+static void take_type_arguments(launch *l, const tc_args *args)
+{
+    const ast_type_params *types = &l->f->decl->type_params;
     for (size_t a = 0; a < args->list.len; a++) {
         const tc_arg *arg = &args->list.at[a];
         bool is_type = false;
-        for (size_t i = 0; arg->name && i < f->decl->type_params.len; i++)
-            if (f->decl->type_params.at[i].name == arg->name) {
-                tc_scope_bind(tx, scope, arg->name, arg->value, arg->span);
-                bound[i] = is_type = true;
+        for (size_t i = 0; arg->name && i < types->len; i++)
+            if (types->at[i].name == arg->name) {
+                tc_scope_bind(l->tx, l->scope, arg->name, arg->value, arg->span);
+                l->bound[i] = is_type = true;
             }
         if (!is_type)
-            VEC_PUSH(tx->arena, &given, *arg);
+            VEC_PUSH(l->tx->arena, &l->given, *arg);
     }
-    tc_value *values = ARENA_ARRAY(tx->arena, tc_value, params->len + 1);
-    src_span *spans = ARENA_ARRAY(tx->arena, src_span, params->len + 1);
+}
+
+static const tc_arg *argument_of(const launch *l, size_t index)
+{
+    const tc_arg *found = NULL;
+    for (size_t a = 0; a < l->given.len; a++) {
+        const tc_arg *arg = &l->given.at[a];
+        if (arg->name ? arg->name == l->f->decl->params.at[index].name : a == index)
+            found = arg;
+    }
+    return found;
+}
+
+// Finds the argument of each parameter, and infers type parameters from them. False after an error.
+static bool match_arguments(launch *l)
+{
+    tc *tx = l->tx;
+    const ast_params *params = &l->f->decl->params;
+    const ast_type_params *types = &l->f->decl->type_params;
+    l->values = ARENA_ARRAY(tx->arena, tc_value, params->len + 1);
+    l->spans = ARENA_ARRAY(tx->arena, src_span, params->len + 1);
     for (size_t i = 0; i < params->len; i++) {
-        const tc_arg *found = NULL;
-        for (size_t a = 0; a < given.len; a++)
-            if (given.at[a].name ? given.at[a].name == params->at[i].name : a == i)
-                found = &given.at[a];
-        if (!found)
-            return TC_ERR(tx, HDS0213, args->span, tc_function_title(tx, f), params->at[i].name->text);
-        values[i] = found->value;
-        spans[i] = found->span;
+        const tc_arg *found = argument_of(l, i);
+        if (!found) {
+            tc_error(tx, HDS0213, l->span, tc_function_title(tx, l->f), params->at[i].name->text);
+            return false;
+        }
+        l->values[i] = found->value;
+        l->spans[i] = found->span;
         if (params->at[i].annotation)
-            tc_infer(tx, params->at[i].annotation, found->value, scope, &f->decl->type_params, bound);
+            tc_infer(tx, params->at[i].annotation, found->value, l->scope, types, l->bound);
     }
     for (size_t i = 0; i < params->len; i++)
         if (params->at[i].annotation)
-            tc_infer_idle(tx, params->at[i].annotation, values[i], scope, &f->decl->type_params, bound);
-    for (size_t a = 0; a < given.len; a++) {
-        bool known = !given.at[a].name;
+            tc_infer_idle(tx, params->at[i].annotation, l->values[i], l->scope, types, l->bound);
+    return true;
+}
+
+// False, and an error: there is an argument that no parameter takes.
+static bool no_others(const launch *l)
+{
+    const ast_params *params = &l->f->decl->params;
+    for (size_t a = 0; a < l->given.len; a++) {
+        const tc_arg *arg = &l->given.at[a];
+        bool known = !arg->name;
         for (size_t i = 0; i < params->len; i++)
-            known |= given.at[a].name == params->at[i].name;
-        if (!known)
-            return TC_ERR(tx, HDS0211, given.at[a].span, f->name->text, given.at[a].name->text);
+            known |= arg->name == params->at[i].name;
+        if (!known) {
+            tc_error(l->tx, HDS0211, arg->span, l->f->name->text, arg->name->text);
+            return false;
+        }
     }
-    if (given.len > params->len)
-        return TC_ERR(tx, HDS0210, given.at[params->len].span, tc_function_title(tx, f), (long)params->len);
+    if (l->given.len > params->len)
+        tc_error(l->tx, HDS0210, l->given.at[params->len].span, tc_function_title(l->tx, l->f), (long)params->len);
+    return l->given.len <= params->len;
+}
+
+static tc_captures *captures_from_here(tc *tx)
+{
     tc_captures *captures = ARENA_NEW(tx->arena, tc_captures);
     map_init(&captures->vars, tx->arena);
     captures->from = tx->func;
     captures->from_block = tx->block;
-    tc_builder k;
+    return captures;
+}
+
+static ir_func *build_kernel(launch *l, tc_captures *captures, tc_builder *k)
+{
+    tc *tx = l->tx;
     int64_t steps_here = tx->steps;
     tx->steps = 0; // a kernel has the budget of an entry
-    ir_func *kernel = tc_build_kernel(tx, f, scope, bound, NULL, captures, IR_KERNEL, &k, args->span);
+    ir_func *kernel = tc_build_kernel(tx, l->f, l->scope, l->bound, NULL, captures, IR_KERNEL, k, l->span);
     tx->steps = steps_here;
+    if (kernel)
+        kernel->is_public = kernel->is_launched = true;
+    return kernel;
+}
+
+// The host's values of the kernel's own parameters. False after an error.
+static bool pass_arguments(launch *l, const ir_func *kernel)
+{
+    tc *tx = l->tx;
+    for (size_t i = 0; i < l->f->decl->params.len; i++) {
+        const ir_var *param = kernel->params.at[i];
+        tc_value v = l->values[i];
+        if (param->tensor && !check_tensor_argument(tx, param, v, l->spans[i]))
+            return false;
+        ir_expr *e = v.kind == TC_TENSOR && param->tensor ? tensor_pointer(tx, v, l->spans[i])
+                                                          : tc_convert(tx, v, param->type, l->spans[i], param->name);
+        if (!e)
+            return false;
+        VEC_PUSH(tx->arena, &l->actual, e);
+    }
+    return true;
+}
+
+tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
+{
+    if (!tx->func || tx->func->kind != IR_HOST_FUNC)
+        return not_in_host_function(tx, f, args->span);
+    if (tc_wants_run_time(tx))
+        return tc_poison(); // before a kernel is made for an attempt that fails
+    launch l = {.tx = tx, .f = f, .span = args->span};
+    l.bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
+    l.scope = tc_entry_scope(tx, f, l.bound);
+    take_type_arguments(&l, args);
+    if (!match_arguments(&l) || !no_others(&l))
+        return tc_poison();
+    tc_captures *captures = captures_from_here(tx);
+    tc_builder k;
+    ir_func *kernel = build_kernel(&l, captures, &k);
     if (!kernel)
         return tc_poison();
-    kernel->is_public = kernel->is_launched = true;
     ir_stmt *s = tc_new_stmt(tx, IR_LAUNCH, args->span);
     s->func = kernel;
-    VEC(ir_expr *) actual = {0};
-    for (size_t i = 0; i < params->len; i++) {
-        const ir_var *param = kernel->params.at[i];
-        if (param->tensor && !check_tensor_argument(tx, param, values[i], spans[i]))
-            return tc_poison();
-        ir_expr *e = values[i].kind == TC_TENSOR && param->tensor
-                         ? tensor_pointer(tx, values[i], spans[i])
-                         : tc_convert(tx, values[i], param->type, spans[i], param->name);
-        if (!e)
-            return tc_poison();
-        VEC_PUSH(tx->arena, &actual, e);
-    }
+    if (!pass_arguments(&l, kernel))
+        return tc_poison();
     for (size_t i = 0; i < k.size_args.len; i++)
-        VEC_PUSH(tx->arena, &actual, k.size_args.at[i]);
+        VEC_PUSH(tx->arena, &l.actual, k.size_args.at[i]);
     for (size_t i = 0; i < captures->args.len; i++)
-        VEC_PUSH(tx->arena, &actual, captures->args.at[i]);
-    check_strides(tx, kernel, values, params->len, actual.at, spans);
-    s->args = actual.at;
-    s->arg_count = (int)actual.len;
+        VEC_PUSH(tx->arena, &l.actual, captures->args.at[i]);
+    check_strides(&l, kernel);
+    s->args = l.actual.at;
+    s->arg_count = (int)l.actual.len;
     tc_emit(tx, s);
     return tc_none();
 }
