@@ -130,6 +130,9 @@ bool tc_exec_import(tc *tx, const ast_stmt *s);
 tc_value tc_module_attribute(tc *tx, tc_module *m, sym name, src_span span, tc_module *from);
 tc_value tc_binding_value(tc *tx, tc_binding *b, src_span span);
 
+// mentions.c: whether a name occurs in an expression
+bool tc_expr_mentions(const ast_expr *e, sym name);
+
 // native.c: the outermost scope, attributes of values, methods of built-in kinds
 void tc_natives_install(tc *tx);
 tc_value tc_native_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);

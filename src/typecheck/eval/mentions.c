@@ -1,5 +1,5 @@
 // Whether an expression names a variable. Names of keyword arguments and attributes are none.
-#include "typecheck/tc_priv.h"
+#include "typecheck/eval/eval.h"
 
 static bool any_mentions(const ast_list *list, sym name)
 {
