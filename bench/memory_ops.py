@@ -14,8 +14,8 @@ welcome. An operator without a function has a row of peers.
 Before anything of ours is measured, all of its output is compared with the definition in f64 (moves, maxima and indices: equal),
 with poisoned memory before and guards around it, and --checks runs have to give the same bits.
 
-rotate: CUDA graphs of about 1.2 ms over so many buffer sets that they exceed 288 MiB, replayed in turns; µs of a call.
-flush:  a memset of 256 MiB, an event, the call, an event; in turns. Medians of both.
+rotate: CUDA graphs of about 1.2 ms over enough buffer sets to exceed 288 MiB, replayed alternately; µs per call.
+flush:  a memset of 256 MiB, an event, the call, an event; alternately. Medians of both.
 
 --race=FILE races functions instead. Each line of FILE:
     entry operator shapes dtype [name=value …]      # such as: softmax_t32v4 softmax 8192x1024,65536x768 f16 eps=1e-6

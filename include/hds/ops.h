@@ -6,9 +6,9 @@
 //     if (hds_matmul(&a, &b, &c, &options, stream) != HDSRT_OK)   // c = gelu(a · b + bias)
 //         fprintf(stderr, "%s\n", hdsrt_last_error());
 //
-// Functions put work into the stream and return; what holds of libhdsrt's functions (hds/runtime.h) holds here: any
-// thread, nothing printed, failures leave c as it was and a text for hdsrt_last_error(). Nothing is allocated on the
-// GPU.
+// Functions enqueue work in the stream and return. The rules of libhdsrt's functions (hds/runtime.h) apply: they may be
+// called from any thread and print nothing; failures leave c unchanged and set a text for hdsrt_last_error(). Nothing
+// is allocated on the GPU.
 #ifndef HDS_OPS_H
 #define HDS_OPS_H
 
@@ -21,12 +21,12 @@ extern "C" {
 // "0.1.0"
 HDSRT_API const char *hds_ops_version(void);
 
-// What is done to an element x of the product before the residual is added.
+// The function of an element x of the product, before the residual is added.
 typedef enum hds_activation {
     HDS_ACTIVATION_NONE = 0,
     HDS_ACTIVATION_RELU,      // max(x, 0)
     HDS_ACTIVATION_GELU,      // x · Φ(x), by erf
-    HDS_ACTIVATION_GELU_TANH, // the same by tanh, as cublasLt and GPT-2 have it
+    HDS_ACTIVATION_GELU_TANH, // the approximation by tanh, as in cublasLt and GPT-2
     HDS_ACTIVATION_SILU       // x / (1 + exp(−x))
 } hds_activation;
 
@@ -36,19 +36,19 @@ typedef enum hds_math {
     HDS_MATH_TF32       // rounded to tf32 (10 fraction bits), on tensor cores
 } hds_math;
 
-// Begin with HDS_MATMUL_OPTIONS, so that members that are added later are what they were.
+// Initialize with HDS_MATMUL_OPTIONS, so that members added in later versions have their defaults.
 typedef struct hds_matmul_options {
     size_t bytes;                // of this struct, as the caller knows it
     double alpha;                // 1
     const hdsrt_tensor *a_scale; // one f32 in GPU memory, by which a is multiplied; NULL: 1
     const hdsrt_tensor *b_scale;
     const hdsrt_tensor *bias;     // n elements of c's type, added to each row; NULL: none
-    const hdsrt_tensor *residual; // of c's shape and type, added at last, not c itself; NULL: none
+    const hdsrt_tensor *residual; // of c's shape and type, added last, must not be c; NULL: none
     hds_activation activation;
     hds_math math;
-    int schedule; // a number below hds_matmul_schedules(), for tests and tuning; -1: chosen by shape and GPU
-    // GPU memory at a multiple of 256, which products in other streams do not use at the same time; what it holds at
-    // first does not matter. NULL: schedules that need some are not chosen.
+    int schedule; // an index below hds_matmul_schedules(), for tests and tuning; -1: chosen by shape and GPU
+    // GPU memory at a multiple of 256, not used by products in other streams at the same time; its initial contents do
+    // not matter. NULL: schedules that need a workspace are not chosen.
     void *workspace;
     int64_t workspace_bytes;
 } hds_matmul_options;
@@ -60,7 +60,7 @@ typedef struct hds_matmul_options {
 
 // c = activation(alpha · a_scale · b_scale · (a · b) + bias) + residual, where a is [..., m, k], b [..., k, n] and
 // c [..., m, n]. Dimensions before the last two are batches and are broadcast as in NumPy: missing ones and those of
-// extent 1 are repeated; c has the whole shape. Any extent may be 0; with k = 0 the product is 0.
+// extent 1 are repeated; c has the full shape. Any extent may be 0; with k = 0 the product is 0.
 //
 // types    a and b        c              sums in
 //          f16            f16, f32       f32
@@ -68,39 +68,39 @@ typedef struct hds_matmul_options {
 //          f32            f32            f32
 //          f64            f64            f64
 //          f8e4m3         f16, bf16, f32 f32
-//          f8e5m2·f8e4m3  f16, bf16      f32    (k together in both: a by rows, b by columns)
+//          f8e5m2·f8e4m3  f16, bf16      f32    (a row-major, b column-major)
 //          i8             i32            i32    (no options but schedule)
 //
-// Strides may be anything for batches. Of the last two dimensions of a and b one has stride 1, the other a stride that
-// is at least the first one's extent; c is row-major within a matrix. Rows may be apart, and begin at any element. c
-// overlaps nothing.
+// Batches may have any strides. One of the last two dimensions of a and b has stride 1, the other one a stride of at
+// least the first one's extent; c is row-major within a matrix. Rows may be padded, and begin at any element. c must
+// not overlap other tensors.
 //
-// HDSRT_INVALID_ARGUMENT for what breaks a rule; HDSRT_UNSUPPORTED where no kernel of the library takes these types or
+// HDSRT_INVALID_ARGUMENT if a rule is violated; HDSRT_UNSUPPORTED if the library has no kernel for these types or
 // options on this GPU; otherwise as launches do. [options] NULL: the plain product.
 HDSRT_API hdsrt_status hds_matmul(const hdsrt_tensor *a, const hdsrt_tensor *b, hdsrt_tensor *c,
                                   const hds_matmul_options *options, hdsrt_stream stream);
 
-// What hds_matmul() would do with the same arguments: the number of the schedule that it would choose, and the bytes of
-// workspace with which that number may be another one, or the options' own schedule works; 0 if none is needed. The
-// same checks, but nothing is launched. *schedule is -1 where there is nothing to do.
+// The schedule that hds_matmul() would choose for the same arguments, and the bytes of workspace that may allow a
+// faster one, or that the schedule of the options needs; 0 if none. Makes the same checks, but launches nothing.
+// *schedule is -1 if there is nothing to do.
 HDSRT_API hdsrt_status hds_matmul_plan(const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *c,
                                        const hds_matmul_options *options, int *schedule, int64_t *workspace_bytes);
 
-// How many schedules the library has for products of these types, and their names ("hopper 128x256x3"),
-// which hold until the thread asks for the next one.
+// The number of schedules for products of these types, and their names ("hopper 128x256x3"). A name is valid until the
+// thread's next call.
 HDSRT_API int hds_matmul_schedules(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, hds_math math);
 HDSRT_API const char *hds_matmul_schedule_name(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, hds_math math,
                                                int schedule);
 
-// Rows in groups (mixture of experts): c[r] = a[r] · b[g] for offsets[g] <= r < offsets[g + 1], where a is [m, k],
-// b [groups, k, n], c [m, n], and offsets [groups + 1] i32 in GPU memory: the first is 0, the last m, and none less
-// than the one before, which is not checked. A group may have no rows. f16 or bf16, all alike, summed in f32.
+// Grouped rows (mixture of experts): c[r] = a[r] · b[g] for offsets[g] <= r < offsets[g + 1], where a is [m, k],
+// b [groups, k, n], c [m, n], and offsets [groups + 1] i32 in GPU memory: the first is 0, the last m, and they
+// never decrease, which is not checked. A group may have no rows. All f16 or all bf16, summed in f32.
 //
-// a and c are row-major, and of the last two dimensions of b one has stride 1. Rows may be apart; those of a and those
-// of b, or its columns, begin at multiples of 16 bytes. For GPUs of compute capability 9.0, and k of 1 and more.
+// a and c are row-major, and of the last two dimensions of b one has stride 1. Rows may be padded; those of a, and the
+// rows or columns of b, begin at multiples of 16 bytes. For GPUs of compute capability 9.0, and k of 1 and more.
 //
 // Of the options only [schedule] may differ from HDS_MATMUL_OPTIONS: 0 for tiles of 128 × 128, 1 for 64 × 64, 2 for
-// 64 × 64 and any rows of c (the others want them to begin at multiples of 16 bytes and to have as many); -1: chosen.
+// 64 × 64 and any rows of c (for the others they begin at multiples of 16 bytes, as do their lengths); -1: chosen.
 // NULL: as HDS_MATMUL_OPTIONS.
 HDSRT_API hdsrt_status hds_matmul_grouped(const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *offsets,
                                           hdsrt_tensor *c, const hds_matmul_options *options, hdsrt_stream stream);

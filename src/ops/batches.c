@@ -12,7 +12,7 @@ static void drop_axis(ops_call *call, int axis)
     }
 }
 
-// Whether the axes [d] and [d + 1] are in each tensor like one with the strides of the inner one.
+// Whether the axes [d] and [d + 1] can be merged in each tensor, with the strides of the inner one.
 static bool are_joined(const ops_call *call, int d)
 {
     for (int i = 0; i < TENSORS; i++) {
@@ -22,7 +22,7 @@ static bool are_joined(const ops_call *call, int d)
     return true;
 }
 
-// Rows of all matrices are those of one where each begins where the one before ends. b is the same one for all.
+// The rows of all matrices are those of one matrix if each begins where the previous one ends. b is the same for all.
 static bool are_rows_of_one(const ops_call *call)
 {
     const ops_product *p = &call->product;
@@ -34,7 +34,7 @@ static bool are_rows_of_one(const ops_call *call)
            call->extents[d] <= OPS_MOST_EXTENT / (p->m ? p->m : 1);
 }
 
-// A row of its own has no pitch: the one that rows of several matrices would have.
+// A single row has no pitch: use the one that the rows of several matrices would have.
 static void space_single_rows(ops_call *call)
 {
     ops_product *p = &call->product;

@@ -1,4 +1,4 @@
-// hds_matmul_grouped(): what its tensors say, and whether that makes a product.
+// hds_matmul_grouped(): reads and checks its tensors.
 #include <inttypes.h>
 #include <string.h>
 
@@ -89,7 +89,7 @@ static hdsrt_status read_extents(const reading *r, ops_grouped *p)
     return HDSRT_OK;
 }
 
-// What the copy engine asks of rows.
+// The alignment that TMA requires of rows.
 static hdsrt_status check_rows(const char *name, const ops_matrices *m, int64_t matrices)
 {
     bool is_aligned = (uintptr_t)m->data % 16 == 0 && m->pitch % 8 == 0 && (matrices == 1 || m->batch % 8 == 0);
@@ -111,14 +111,14 @@ static hdsrt_status read_orders(const reading *r, ops_grouped *p)
         (status = ops_read_order(entry, "b", r->tensors[B], r->strides[B], false, &p->b)) ||
         (status = ops_read_order(entry, "c", r->tensors[C], r->strides[C], true, &p->c)))
         return status;
-    // Of one matrix by itself the distance to the next says nothing, but a tensor map wants one.
+    // A single matrix has no stride to the next, but a tensor map needs one.
     p->a.batch = p->a.pitch * p->m;
     p->b.batch = p->groups > 1 ? r->strides[B][0] : p->b.pitch * (p->b.order == OPS_ROWS ? p->k : p->n);
     p->c.batch = p->c.pitch * p->m;
     return HDSRT_OK;
 }
 
-// c is written: it may lie on no tensor, nor on itself.
+// c is written: it must not overlap another tensor or itself.
 static hdsrt_status check_overlaps(const reading *r)
 {
     hdsrt_strided_value values[TENSORS];

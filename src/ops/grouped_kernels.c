@@ -1,16 +1,16 @@
-// The kernels that hdsc made of ops/matmul/library_hopper_grouped.hds, by type and order.
+// The kernels compiled from ops/matmul/library_hopper_grouped.hds, by type and order.
 #include "ops/product.h"
 
 #include "library_hopper_grouped.h"
 
-enum { HOPPER = 9, PROCESSORS = 16, BF16 = 4, ANY_ROWS = 2 }; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+enum { HOPPER = 9, SM_COUNT = 16, BF16 = 4, ANY_ROWS = 2 }; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 
 typedef struct situation {
     int sm_count;
-    bool unaligned; // rows of c begin anywhere, or are not whole pieces of 16 bytes
+    bool unaligned; // rows of c are not aligned to 16 bytes, or their length is not a multiple of 16 bytes
 } situation;
 
-// All take the same arguments, but C has a struct of its own for each.
+// All take the same arguments, but each has its own struct in C.
 #define LAUNCH(name)                                                                                                   \
     static hdsrt_status launch_##name(const ops_grouped *p, const situation *s, hdsrt_stream stream)                   \
     {                                                                                                                  \
@@ -19,8 +19,8 @@ typedef struct situation {
                                           .c = p->c.data,                                                              \
                                           .offsets = (void *)p->offsets,                                               \
                                           .schedule = p->schedule,                                                     \
-                                          .sm_count = s->sm_count,                                                 \
-                                          .unaligned = s->unaligned,                                                           \
+                                          .sm_count = s->sm_count,                                                     \
+                                          .unaligned = s->unaligned,                                                   \
                                           .G = (int32_t)p->groups,                                                     \
                                           .M = (int32_t)p->m,                                                          \
                                           .N = (int32_t)p->n,                                                          \
@@ -44,7 +44,7 @@ static hdsrt_status find_situation(const ops_grouped *p, situation *s)
     int major, minor;
     hdsrt_status status = hdsrt_capability(&major, &minor);
     if (!status)
-        status = hdsrt_device_attribute(&s->sm_count, PROCESSORS);
+        status = hdsrt_device_attribute(&s->sm_count, SM_COUNT);
     if (status)
         return status;
     if (major != HOPPER || minor != 0)

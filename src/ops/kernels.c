@@ -1,5 +1,5 @@
-// The kernels that hdsc made of ops/matmul/library_*.hds, by types and orders, and the choice between those for Hopper
-// and those for every GPU.
+// The kernels compiled from ops/matmul/library_*.hds, by types and orders, and the choice between those for Hopper and
+// those for every GPU.
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,19 +20,19 @@
 #include "library_i8.h"
 #include "library_tf32.h"
 
-enum { HOPPER = 9, PROCESSORS = 16, MOST_SCHEDULES = 1000 }; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-enum { FEW_ROWS = 2 };                                       // the number of that schedule in library.hds
-enum { SIGNED_INTEGER = 0 };                                 // DLPack's kDLInt
+enum { HOPPER = 9, SM_COUNT = 16, MOST_SCHEDULES = 1000 }; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+enum { SKINNY = 2 };                                       // the index of that schedule in library.hds
+enum { SIGNED_INTEGER = 0 };                               // DLPack's kDLInt
 
-// What kernels are chosen by besides extents.
+// The criteria for choosing kernels, besides extents.
 typedef struct situation {
     int schedule;   // among the template's own
-    int sm_count; // of the GPU
+    int sm_count;   // of the GPU
     bool is_hopper; // the template for compute capability 9.0 is to run
-    bool unaligned;     // rows of c begin anywhere, not at multiples of 16 bytes
-    bool wide;      // rows of a, b and c begin at multiples of 16 bytes, and have as many bytes
-    bool aligned;  // rows of a and b begin at multiples of 128 bytes
-    int stream;     // the schedule by parts of tiles that was asked for; -1: none
+    bool unaligned; // rows of c do not begin at multiples of 16 bytes
+    bool wide;      // rows of a, b and c begin at multiples of 16 bytes, and so are their lengths
+    bool aligned;   // rows of a and b begin at multiples of 128 bytes
+    int stream;     // the requested stream-K schedule; -1: none
 } situation;
 
 typedef hdsrt_status launch(const ops_product *p, const situation *s, hdsrt_stream stream);
@@ -40,19 +40,19 @@ typedef int32_t choice(int32_t m, int32_t n, int32_t k, int32_t batches, int32_t
                        int32_t done);
 typedef int32_t choice_anywhere(int32_t m, int32_t n, int32_t batches, int32_t wide, int32_t sm_count);
 
-// Gives names of schedules, in .hds's letters (library.hds, LETTERS).
+// The letters of schedules' names, as indices in LETTERS of library.hds.
 typedef int32_t letter(int32_t schedule, int32_t position);
 
 typedef struct row {
     ops_kernel face;              // the first member: a face is its row
-    launch *anywhere, *on_hopper; // on_hopper NULL: there is none
-    choice *choice;               // of on_hopper; -1: that of every GPU is to run
+    launch *anywhere, *on_hopper; // on_hopper NULL: none
+    choice *choice;               // of on_hopper; -1: run the one for every GPU
     letter *label;                // of its schedules
 } row;
 
 // ---- schedules ----------------------------------------------------------------------------------------------------
 
-// Those for every GPU come first, then Hopper's, then those by parts of tiles.
+// Those for every GPU come first, then Hopper's, then stream-K.
 static int count_names(letter *of)
 {
     int count = 0;
@@ -71,7 +71,7 @@ static int hopper_count(const row *r)
     return r->on_hopper ? count_names(r->label) : 0;
 }
 
-// Parts of tiles are for 16-bit elements.
+// Stream-K is for 16-bit elements.
 static int stream_count(const row *r)
 {
     return r->on_hopper && r->face.a.bits == 16 && r->face.c.bits == 16 ? count_names(ops_stream_label) : 0;
@@ -109,13 +109,13 @@ static bool are_multiples(const ops_matrices *m, int element_bytes, int bytes, i
            (batches == 1 || m->batch * element_bytes % bytes == 0);
 }
 
-// The copy engine writes rows in pieces of 16 bytes.
+// TMA writes rows in vectors of 16 bytes.
 static bool is_unaligned(const ops_kernel *k, const ops_product *p)
 {
     return p->n * k->c.bits / 8 % 16 != 0 || !are_multiples(&p->c, k->c.bits / 8, 16, p->batch);
 }
 
-// Hopper's copy engine takes rows of operands that begin at multiples of 16 bytes.
+// TMA reads rows of operands that begin at multiples of 16 bytes.
 static bool takes_hopper(const row *r, const ops_product *p, int major, int minor)
 {
     return r->on_hopper && major == HOPPER && minor == 0 && p->k > 0 &&
@@ -123,7 +123,7 @@ static bool takes_hopper(const row *r, const ops_product *p, int major, int mino
            are_multiples(&p->b, r->face.b.bits / 8, 16, p->batch);
 }
 
-// Whether the rows, or columns, of a matrix with [extent] elements in each are whole pieces of 16 bytes.
+// Whether the rows, or columns, of a matrix with [extent] elements in each are multiples of 16 bytes.
 static bool is_wide(const ops_matrices *m, int element_bytes, int64_t extent, int64_t batches)
 {
     return are_multiples(m, element_bytes, 16, batches) && extent * element_bytes % 16 == 0;
@@ -141,7 +141,8 @@ static bool is_together(const row *r)
     return r->face.a_order == OPS_ROWS && r->face.b_order == OPS_COLUMNS;
 }
 
-// As has_large() in library.hds: f64 has the small tile only, as fp8 has where k is not together or types differ.
+// As has_large() in library.hds: f64 has the small tile only; so has fp8 unless both operands have k along rows and one
+// type.
 static bool has_large(const row *r)
 {
     const ops_kernel *k = &r->face;
@@ -154,7 +155,7 @@ static choice_anywhere *choice_of(const row *r)
     return !has_large(r) ? ops_choice_f64 : r->face.a.bits == 16 && is_together(r) ? ops_choice_f16 : ops_choice;
 }
 
-// What is done to the product, as library_hopper.hds has it: 0 nothing, 1 something, 2 a residual is added as well.
+// The kind of epilogue, as in library_hopper.hds: 0 none, 1 without a residual, 2 with a residual.
 static int32_t done_to(const ops_product *p)
 {
     bool is_plain = p->alpha == 1 && p->activation == HDS_ACTIVATION_NONE && !p->bias && !p->a_scale && !p->b_scale;
@@ -167,26 +168,26 @@ static int32_t choice_on_hopper(const row *r, const ops_product *p, const situat
                      s->unaligned, done_to(p));
 }
 
-// Hopper's kernels go first, but for few rows of a: those are a matter of memory alone, which gemv.hds and skinny.hds read
-// faster than any tile.
+// Hopper's kernels come first, except for few rows of a: these are limited by memory bandwidth, which gemv.hds and
+// skinny.hds use better than any tile.
 static void choose_schedule(const row *r, const ops_product *p, bool can_hopper, situation *s)
 {
     s->schedule = choice_of(r)((int32_t)p->m, (int32_t)p->n, (int32_t)p->batch, s->wide, s->sm_count);
-    bool is_few = s->schedule == FEW_ROWS && p->b.order == OPS_COLUMNS;
+    bool is_few = s->schedule == SKINNY && p->b.order == OPS_COLUMNS;
     int32_t on_hopper = can_hopper && !is_few ? choice_on_hopper(r, p, s) : -1;
     s->is_hopper = on_hopper >= 0;
     if (s->is_hopper)
         s->schedule = on_hopper;
 }
 
-// The template for a product on the current GPU, and what it goes by.
+// The template for a product on the current GPU, and the criteria.
 static hdsrt_status find_situation(const row *r, const ops_product *p, situation *s)
 {
     const ops_kernel *k = &r->face;
     int major, minor, before = anywhere_count();
     hdsrt_status status = hdsrt_capability(&major, &minor);
     if (!status)
-        status = hdsrt_device_attribute(&s->sm_count, PROCESSORS);
+        status = hdsrt_device_attribute(&s->sm_count, SM_COUNT);
     if (status)
         return status;
     bool can = takes_hopper(r, p, major, minor);
@@ -207,7 +208,7 @@ static hdsrt_status find_situation(const row *r, const ops_product *p, situation
     return HDSRT_OK;
 }
 
-// The schedule by parts of tiles that was asked for, or with a workspace is the fastest; -1: another is to run.
+// The stream-K schedule that was requested, or is the fastest with a workspace; -1: run another one.
 static int find_stream(const row *r, const ops_product *p, const situation *s)
 {
     if (p->schedule >= 0)
@@ -265,14 +266,13 @@ static hdsrt_status choose(const ops_kernel *kernel, const ops_product *p, int *
 
 // ---- generated functions ------------------------------------------------------------------------------------------
 
-// Elements from one matrix to the next. Of one matrix by itself they say nothing, but a tensor map wants a number all
-// the same.
+// Elements from one matrix to the next. A single matrix has no such stride, but a tensor map needs one.
 static int64_t apart(const ops_matrices *m, int64_t rows, int64_t columns, int64_t batches)
 {
     return batches > 1 ? m->batch : m->pitch * (m->order == OPS_ROWS ? rows : columns);
 }
 
-// All take the same arguments, but C has a struct of its own for each. What is not there has no elements.
+// All take the same arguments, but each has its own struct in C. Omitted tensors have no elements.
 #define LAUNCH(name)                                                                                                   \
     static hdsrt_status launch_##name(const ops_product *p, const situation *s, hdsrt_stream stream)                   \
     {                                                                                                                  \
@@ -287,8 +287,8 @@ static int64_t apart(const ops_matrices *m, int64_t rows, int64_t columns, int64
                                           .alpha = p->alpha,                                                           \
                                           .activation = (int32_t)p->activation,                                        \
                                           .schedule = s->schedule,                                                     \
-                                          .sm_count = s->sm_count,                                                 \
-                                          .unaligned = s->unaligned,                                                           \
+                                          .sm_count = s->sm_count,                                                     \
+                                          .unaligned = s->unaligned,                                                   \
                                           .wide = s->wide,                                                             \
                                           .BATCH = (int32_t)p->batch,                                                  \
                                           .M = (int32_t)p->m,                                                          \
@@ -357,37 +357,43 @@ LAUNCH(ops_hopper_i8_i32_mk_nk)
 #define ORDERS_km_nk OPS_COLUMNS, OPS_COLUMNS
 #define ORDERS_km_kn OPS_COLUMNS, OPS_ROWS
 
-// Rows: of products that every GPU computes in the same way, and of those that Hopper has kernels of its own for.
-#define FACE(orders, a, b, c, math)                                                                                   \
-    {TYPE_##a, TYPE_##b, TYPE_##c, math, ORDERS_##orders, run, choose, schedule_count, schedule_name}
-#define ANYWHERE(orders, a, b, c, math, any)                                                                          \
-    {FACE(orders, a, b, c, math), launch_##any##_##orders, NULL, NULL, NULL}
-#define BY_LIST(orders, a, b, c, math, any, tag, choice, label)                                                       \
-    {FACE(orders, a, b, c, math), launch_##any##_##orders, launch_ops_hopper_##tag##_##orders, choice, label}
-#define HOPPER_TOO(orders, a, b, c, math, any, tag, label)                                                            \
+// Rows of the table: products with one template for every GPU, and products with separate kernels for Hopper.
+#define FACE(orders, a, b, c, math)                                                                                    \
+    {                                                                                                                  \
+        TYPE_##a, TYPE_##b, TYPE_##c, math, ORDERS_##orders, run, choose, schedule_count, schedule_name                \
+    }
+#define ANYWHERE(orders, a, b, c, math, any)                                                                           \
+    {                                                                                                                  \
+        FACE(orders, a, b, c, math), launch_##any##_##orders, NULL, NULL, NULL                                         \
+    }
+#define BY_LIST(orders, a, b, c, math, any, tag, choice, label)                                                        \
+    {                                                                                                                  \
+        FACE(orders, a, b, c, math), launch_##any##_##orders, launch_ops_hopper_##tag##_##orders, choice, label        \
+    }
+#define HOPPER_TOO(orders, a, b, c, math, any, tag, label)                                                             \
     BY_LIST(orders, a, b, c, math, any, tag, ops_hopper_choice_##tag##_##orders, label)
 
 // In all orders; on Hopper …
-#define ALL(...)                                                                                                      \
-    ANYWHERE(mk_nk, __VA_ARGS__), ANYWHERE(mk_kn, __VA_ARGS__), ANYWHERE(km_nk, __VA_ARGS__),                         \
+#define ALL(...)                                                                                                       \
+    ANYWHERE(mk_nk, __VA_ARGS__), ANYWHERE(mk_kn, __VA_ARGS__), ANYWHERE(km_nk, __VA_ARGS__),                          \
         ANYWHERE(km_kn, __VA_ARGS__)
 // … in all of them: 16-bit operands,
-#define ALL_HOPPER(a, b, c, math, any, tag)                                                                           \
-    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label),                                                     \
-        HOPPER_TOO(mk_kn, a, b, c, math, any, tag, ops_hopper_label),                                                 \
-        HOPPER_TOO(km_nk, a, b, c, math, any, tag, ops_hopper_label),                                                 \
+#define ALL_HOPPER(a, b, c, math, any, tag)                                                                            \
+    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label),                                                      \
+        HOPPER_TOO(mk_kn, a, b, c, math, any, tag, ops_hopper_label),                                                  \
+        HOPPER_TOO(km_nk, a, b, c, math, any, tag, ops_hopper_label),                                                  \
         HOPPER_TOO(km_kn, a, b, c, math, any, tag, ops_hopper_label)
 // … and exact products of f32, by simt_hopper.hds;
-#define EXACT(orders)                                                                                                 \
+#define EXACT(orders)                                                                                                  \
     BY_LIST(orders, F32, F32, F32, HDS_MATH_EXACT, ops_f32_f32, f32_f32, ops_hopper_choice_f32, ops_hopper_label_f32)
-// … where k is together in one of them: f32 by tf32 (transposed_operand.hds);
-#define TRANSPOSED(a, b, c, math, any, tag)                                                                               \
-    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label_tf32),                                                \
-        HOPPER_TOO(mk_kn, a, b, c, math, any, tag, ops_hopper_label_tf32),                                            \
+// … where one operand has k along rows: f32 by tf32 (transposed_operand.hds);
+#define TRANSPOSED(a, b, c, math, any, tag)                                                                            \
+    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label_tf32),                                                 \
+        HOPPER_TOO(mk_kn, a, b, c, math, any, tag, ops_hopper_label_tf32),                                             \
         HOPPER_TOO(km_nk, a, b, c, math, any, tag, ops_hopper_label_tf32), ANYWHERE(km_kn, a, b, c, math, any)
-// … where k is together in both: 8 bits.
-#define TOGETHER(a, b, c, math, any, tag)                                                                             \
-    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label), ANYWHERE(mk_kn, a, b, c, math, any),                \
+// … where both have k along rows: 8 bits.
+#define TOGETHER(a, b, c, math, any, tag)                                                                              \
+    HOPPER_TOO(mk_nk, a, b, c, math, any, tag, ops_hopper_label), ANYWHERE(mk_kn, a, b, c, math, any),                 \
         ANYWHERE(km_nk, a, b, c, math, any), ANYWHERE(km_kn, a, b, c, math, any)
 
 static const row rows[] = {

@@ -25,7 +25,7 @@ static hdsrt_status find(const ops_call *call, hds_math math, const ops_kernel *
     *kernel = ops_find_kernel(call->a_type, call->b_type, call->c_type, math, p->a.order, p->b.order);
     if (!*kernel)
         return no_kernel(call);
-    // Counting takes longer than launching: only for those who ask for one.
+    // Counting takes longer than launching: only if a schedule is requested.
     if (p->schedule != -1 && (p->schedule < 0 || p->schedule >= (*kernel)->schedule_count(*kernel)))
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'hds_matmul': there is no schedule %d; these products have %d",
                           p->schedule, (*kernel)->schedule_count(*kernel));
@@ -41,7 +41,7 @@ static bool is_empty(const ops_call *call)
     return call->product.m == 0 || call->product.n == 0;
 }
 
-// What all entries begin with. The kernel of an empty c is NULL.
+// The common beginning of all entries. The kernel of an empty c is NULL.
 static hdsrt_status prepare(ops_call *call, const ops_kernel **kernel, const hdsrt_tensor *a, const hdsrt_tensor *b,
                             const hdsrt_tensor *c, const hds_matmul_options *options)
 {

@@ -1,9 +1,9 @@
-// A matrix product as kernels take it: what hds_matmul() makes of DLPack tensors, one launch's worth.
+// A matrix product in the form that kernels take: hds_matmul() makes it from DLPack tensors, one per launch.
 #pragma once
 
 #include "hds/ops.h"
 
-// Kernels count in 32 bits, and go on by whole tiles and turns, which are shorter than 2^16.
+// Kernels count in 32 bits, in steps of whole tiles and iterations, which are shorter than 2^16.
 enum { OPS_MOST_AXES = 16, OPS_MOST_EXTENT = INT32_MAX - (1 << 16) };
 
 // How an operand's matrices are stored, the last letter fastest: row by row, or column by column.
@@ -12,10 +12,10 @@ typedef enum ops_order {
     OPS_COLUMNS, // "km" of a, "nk" of b
 } ops_order;
 
-// Matrices of equal shape. Element (z, i, j) lies at [batch] · z + [pitch] · (i or j) + (j or i) elements.
+// Matrices of equal shape. Element (z, i, j) is at [batch] · z + [pitch] · (i or j) + (j or i) elements.
 typedef struct ops_matrices {
     char *data;    // the first element
-    int64_t batch; // elements from one matrix to the next; 0: all are the same one
+    int64_t batch; // elements from one matrix to the next; 0: all are the same matrix
     int64_t pitch; // elements from one row, or column, to the next
     ops_order order;
 } ops_matrices;
@@ -27,27 +27,27 @@ typedef struct ops_product {
     const float *a_scale, *b_scale; // NULL: 1
     double alpha;
     hds_activation activation;
-    int schedule; // -1: to be chosen
+    int schedule; // -1: chosen by the library
     void *workspace;
     int64_t workspace_bytes;
 } ops_product;
 
-// The kernels for operands of some types in some orders, which hdsc made of ops/matmul/*.hds (kernels.c). All take any
-// pitch and any alignment of whole elements, and k = 0.
+// The kernels for operands of some types in some orders, compiled by hdsc from ops/matmul/*.hds (kernels.c). All
+// support any pitch, any alignment of whole elements, and k = 0.
 typedef struct ops_kernel ops_kernel;
 struct ops_kernel {
     hdsrt_dtype a, b, c;
     hds_math math;
     ops_order a_order, b_order;
-    // Puts the product into the stream. HDSRT_UNSUPPORTED where the schedule that was asked for does not take it.
+    // Enqueues the product. HDSRT_UNSUPPORTED if the requested schedule does not support it.
     hdsrt_status (*run)(const ops_kernel *self, const ops_product *p, hdsrt_stream stream);
-    // The schedule that [run] takes, and the bytes of workspace that it needs.
+    // The schedule that [run] chooses, and the bytes of workspace that it needs.
     hdsrt_status (*choose)(const ops_kernel *self, const ops_product *p, int *schedule, int64_t *workspace_bytes);
     int (*schedule_count)(const ops_kernel *self);
     const char *(*schedule_name)(const ops_kernel *self, int schedule); // valid until the thread's next call
 };
 
-// NULL: there is none.
+// NULL: no such kernel.
 const ops_kernel *ops_find_kernel(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, hds_math math, ops_order a_order,
                                   ops_order b_order);
 
@@ -63,26 +63,26 @@ typedef struct ops_call {
     int element_bytes[4];
 } ops_call;
 
-// Checks everything that can be known of tensors and options.
+// Checks tensors and options.
 hdsrt_status ops_read_call(ops_call *call, const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *c,
                            const hds_matmul_options *options);
 
-// How the matrices of a tensor with these strides are stored, and their pitch: of [out], [order] and [pitch] are set.
-// Matrices that are neither rows nor columns side by side, or no rows where [is_by_rows], are refused.
+// The order and the pitch of matrices with these strides: sets [order] and [pitch] of [out]. Refuses matrices that are
+// neither row-major nor column-major, or not row-major with [is_by_rows].
 hdsrt_status ops_read_order(const char *where, const char *name, const hdsrt_tensor *tensor, const int64_t *strides,
                             bool is_by_rows, ops_matrices *out);
 
 // ---- batches (batches.c) ------------------------------------------------------------------------------------------
 
-// Joins batch axes that lie in memory like one, and moves rows of batches into m where b is the same for all: what
-// remains is in call->axes, extents and strides. Afterwards each launch takes the last axis, and there is one for each
-// place of the others.
+// Merges batch axes that are contiguous like one, and moves rows of batches into m if b is the same for all. The rest
+// is in call->axes, extents and strides. Afterwards each launch computes the last axis, with one launch for each index
+// of the others.
 void ops_join_batches(ops_call *call);
 // The product number [index] of ops_launches(call).
 ops_product ops_product_at(const ops_call *call, int64_t index);
 int64_t ops_launches(const ops_call *call);
 
-// ---- rows in groups (grouped.c) -----------------------------------------------------------------------------------
+// ---- grouped rows (grouped.c)  -----------------------------------------------------------------------------------
 
 // c[r] = a[r] · b[g] for the rows r of group g. a and c are one matrix each, by rows; b has one for each group.
 typedef struct ops_grouped {
@@ -90,19 +90,19 @@ typedef struct ops_grouped {
     const int32_t *offsets;  // groups + 1
     int64_t groups, m, n, k; // each at least 1 and at most OPS_MOST_EXTENT
     hdsrt_dtype type;        // of a, b and c: f16 or bf16
-    int schedule;            // -1: to be chosen
+    int schedule;            // -1: chosen by the library
 } ops_grouped;
 
-// Puts it into the stream, if the current GPU can do it (grouped_kernels.c).
+// Enqueues it, if the current GPU supports it (grouped_kernels.c).
 hdsrt_status ops_run_grouped(const ops_grouped *product, hdsrt_stream stream);
 
-// ---- products by parts of tiles (stream_k_kernels.c) ----------------------------------------------------------------
+// ---- stream-K products (stream_k_kernels.c)  ----------------------------------------------------------------
 
 // Plain products of f16 and bf16 for which there is a workspace, on Hopper. Schedules are numbered from 0 here.
 int64_t ops_stream_bytes(int schedule, int sm_count);
-// Whether the kernels take the product, which Hopper's other kernels take.
+// Whether the stream-K kernels support the product; Hopper's other kernels do.
 bool ops_stream_takes(const ops_kernel *kernel, const ops_product *p);
-// The schedule that is faster than Hopper's others; -1: none is.
+// The schedule that is faster than Hopper's other schedules; -1: none is.
 int ops_stream_choice_for(const ops_product *p, int sm_count, bool aligned);
 hdsrt_status ops_run_stream(const ops_kernel *kernel, const ops_product *p, int schedule, int sm_count,
                             hdsrt_stream stream);

@@ -1,9 +1,9 @@
-// The kernels that hdsc made of ops/matmul/library_hopper_stream_k.hds, and their workspace.
+// The kernels compiled from ops/matmul/library_hopper_stream_k.hds, and their workspace.
 #include "ops/product.h"
 
 #include "library_hopper_stream_k.h"
 
-// The workspace: flags, then a tile for each multiprocessor.
+// The workspace: flags, then a tile for each SM.
 enum { FLAGS = 2048, FLAG_BYTES = FLAGS * 8, BF16 = 4 };
 
 int64_t ops_stream_bytes(int schedule, int sm_count)
@@ -24,15 +24,15 @@ int ops_stream_choice_for(const ops_product *p, int sm_count, bool aligned)
     return ops_stream_choice((int32_t)p->m, (int32_t)p->n, (int32_t)p->k, (int32_t)p->batch, sm_count, aligned);
 }
 
-// Of one matrix by itself the distance to the next says nothing, but a tensor map wants one.
+// A single matrix has no stride to the next, but a tensor map needs one.
 static int64_t apart(const ops_matrices *m, int64_t lines, int64_t batches)
 {
     return batches > 1 ? m->batch : m->pitch * lines;
 }
 
-// All take the same arguments, but C has a struct of its own for each.
+// All take the same arguments, but each has its own struct in C.
 #define LAUNCH(name)                                                                                                   \
-    static hdsrt_status launch_##name(const ops_product *p, int schedule, int sm_count, hdsrt_stream stream)         \
+    static hdsrt_status launch_##name(const ops_product *p, int schedule, int sm_count, hdsrt_stream stream)           \
     {                                                                                                                  \
         return name##_call(&(name##_args){.a = p->a.data,                                                              \
                                           .b = p->b.data,                                                              \
@@ -40,7 +40,7 @@ static int64_t apart(const ops_matrices *m, int64_t lines, int64_t batches)
                                           .parts = (float *)((char *)p->workspace + FLAG_BYTES),                       \
                                           .flags = p->workspace,                                                       \
                                           .schedule = schedule,                                                        \
-                                          .sm_count = sm_count,                                                    \
+                                          .sm_count = sm_count,                                                        \
                                           .BATCH = (int32_t)p->batch,                                                  \
                                           .M = (int32_t)p->m,                                                          \
                                           .N = (int32_t)p->n,                                                          \
@@ -51,7 +51,7 @@ static int64_t apart(const ops_matrices *m, int64_t lines, int64_t batches)
                                           .LDB = p->b.pitch,                                                           \
                                           .SC = apart(&p->c, p->m, p->batch),                                          \
                                           .LDC = p->c.pitch,                                                           \
-                                          .PARTS = sm_count * ops_stream_tile(schedule),                             \
+                                          .PARTS = sm_count * ops_stream_tile(schedule),                               \
                                           .FLAGS = FLAGS},                                                             \
                            stream);                                                                                    \
     }

@@ -1,4 +1,4 @@
-// What the tensors of a call say: types, extents, orders, pitches; and whether that makes a product.
+// Reads and checks the tensors of a call: types, extents, orders, pitches.
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@ static const char entry[] = "hds_matmul";
 
 enum { A, B, C, RESIDUAL, BIAS, A_SCALE, B_SCALE, TENSORS };
 
-// A tensor as it was given, by its name in messages.
+// A tensor argument, with its name in messages.
 typedef struct operand {
     const char *name;
     const hdsrt_tensor *tensor; // NULL: not given
@@ -30,7 +30,7 @@ static hdsrt_dtype type_of(const hdsrt_tensor *t)
 
 // ---- one tensor ---------------------------------------------------------------------------------------------------
 
-// [type], [axes]: what it has to have; axes -1: two or more.
+// [type], [axes]: the expected ones; axes -1: two or more.
 static hdsrt_status read_operand(operand *o, hdsrt_dtype type, int axes)
 {
     const hdsrt_tensor *t = o->tensor;
@@ -66,7 +66,7 @@ static hdsrt_status read_options(reading *r, const hds_matmul_options *options)
     hds_matmul_options *o = &r->options;
     *o = (hds_matmul_options)HDS_MATMUL_OPTIONS;
     if (options) {
-        // A caller that was compiled with an older header knows fewer members.
+        // A caller compiled with an older header knows fewer members.
         if (options->bytes < offsetof(hds_matmul_options, workspace_bytes) + sizeof o->workspace_bytes)
             return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the options have %zu bytes: begin with HDS_MATMUL_OPTIONS",
                               entry, options->bytes);
@@ -88,7 +88,7 @@ static hdsrt_status read_options(reading *r, const hds_matmul_options *options)
     return HDSRT_OK;
 }
 
-// Integers are summed exactly, and nothing else is done to them.
+// Integers are summed exactly, and have no epilogue.
 static hdsrt_status check_exact(const reading *r)
 {
     const hds_matmul_options *o = &r->options;
@@ -208,8 +208,8 @@ static hdsrt_status bad_order(const char *where, const char *name, int64_t row, 
                       where, name, row, column, rule);
 }
 
-// Along an axis of one element, or none, a stride says nothing. Where both orders fit, b is taken to be stored by
-// columns, for which there are the most kernels, and the others by rows.
+// The stride of an axis with at most one element has no meaning. If both orders fit, b counts as column-major, which
+// has the most kernels, and the others as row-major.
 static hdsrt_status find_order(const char *where, const char *name, const hdsrt_tensor *tensor, const int64_t *strides,
                                bool takes_columns, bool prefers_columns, ops_matrices *out)
 {
@@ -256,7 +256,7 @@ static hdsrt_status read_orders(reading *r)
     return o[RESIDUAL].tensor ? read_order(&o[RESIDUAL], false, false, &p->residual) : HDSRT_OK;
 }
 
-// c is written: it may lie on no tensor, nor on itself.
+// c is written: it must not overlap another tensor or itself.
 static hdsrt_status check_overlaps(reading *r)
 {
     hdsrt_tensor_rule rules[TENSORS];
