@@ -36,7 +36,7 @@ hds_status api_fail_runtime(hdsrt_status status)
 
 hds_status api_no_memory(void)
 {
-    return api_fail(HDS_NO_MEMORY, "there is no memory left");
+    return api_fail(HDS_NO_MEMORY, "out of memory");
 }
 
 const char *hds_last_error(void)

@@ -151,7 +151,7 @@ const char *cache_record_parse(arena *a, str bytes, cache_record *out)
     if (!bytes.len)
         return "it is empty";
     if (bytes.len < HEAD + CHECKSUM || memcmp(bytes.at, magic, sizeof magic) != 0)
-        return "it is no entry of a cache";
+        return "it is not a cache entry";
     uint64_t version = number_at(bytes.at + 8, 4), size = number_at(bytes.at + 24, 8);
     if (version != VERSION)
         return arena_printf(a, "its format is %u, and %d is expected", (unsigned)version, VERSION);

@@ -175,10 +175,10 @@ const char *cache_read_file(arena *a, const char *path, str *out, bool *is_missi
         return arena_strdup(a, strerror(errno));
     }
     if (!S_ISREG(info.st_mode))
-        return S_ISDIR(info.st_mode) ? "it is a folder" : "it is no file";
+        return S_ISDIR(info.st_mode) ? "it is a folder" : "it is not a file";
     size_t size = (size_t)info.st_size;
     if (!is_worth_reading(path, size))
-        return "it is no entry of that size";
+        return "its size is not that of an entry";
     char *bytes = arena_alloc(a, size + 1);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read_whole(fd, bytes, size) : -1;

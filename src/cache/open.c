@@ -66,7 +66,7 @@ static bool open_in(arena *a, void *user)
         free(c);
         free(name);
         free(root);
-        *o->why = "there is no memory left";
+        *o->why = "out of memory";
         return false;
     }
     *c = (cache){.folder = name, .root = root, .limit_bytes = o->limit_bytes, .is_given = given != NULL, .wait_ms = WAIT_MS};
@@ -92,7 +92,7 @@ cache *cache_open(const char *folder, uint64_t limit_bytes, const char **why)
     if (!limit_bytes)
         o.limit_bytes = default_limit;
     if (!limit_bytes && size && !cache_size_parse(size, &o.limit_bytes)) {
-        *why = "HDS_CACHE_SIZE is no size such as 500M or 2G";
+        *why = "HDS_CACHE_SIZE is not a size such as 500M or 2G";
         return NULL;
     }
     cache_with_memory(open_in, &o);

@@ -184,7 +184,7 @@ void cu_c_check_assumptions(cu *cx, const ir_func *f, bool *has_flag)
         cx->in_comment = true;
         cu_add_literal(&text, cu_at(cx, e, CU_ASSIGN));
         cx->in_comment = false;
-        str_adds(&message, "it takes '%s' for granted");
+        str_adds(&message, "it assumes '%s'");
         for (size_t i = 0; i < s.found.len; i++) {
             const ir_var *v = s.found.at[i];
             bool is_float = dt_is_float(v->type->scalar);

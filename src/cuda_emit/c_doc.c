@@ -91,7 +91,7 @@ static void add_assumptions(cu *cx, const ir_func *f, str_buf *out)
     ir_expr *e;
     bool is_first = true;
     for (size_t next = 0; (e = cu_c_assumption(cx, f, &next));) {
-        str_addf(out, "%s %s", is_first ? "//\n// Takes for granted:" : ",", said(cx, e, CU_ASSIGN));
+        str_addf(out, "%s %s", is_first ? "//\n// Assumes:" : ",", said(cx, e, CU_ASSIGN));
         is_first = false;
     }
     if (!is_first)
@@ -127,7 +127,9 @@ static void add_launch(cu *cx, const cu_c_func *f, str_buf *out)
         str_addf(out, "; dynamic shared memory: %s bytes", said(cx, wish, CU_ASSIGN));
     else if (pool)
         str_addf(out, "; dynamic shared memory: %lld bytes", (long long)pool);
-    str_adds(out, k->dependent_launch ? "\n// May start before the kernel ahead of it in the stream ends, and waits by itself.\n" : "\n");
+    str_adds(out, k->dependent_launch
+                      ? "\n// May start before the previous kernel of the stream ends (PDL), and waits for it.\n"
+                      : "\n");
 }
 
 // ---- memory of host functions -----------------------------------------------------------------------------------

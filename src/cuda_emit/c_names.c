@@ -65,7 +65,7 @@ static bool is_identifier(const char *name)
 static const char *objection(arena *a, const char *name)
 {
     if (!is_identifier(name))
-        return "it is no identifier";
+        return "it is not an identifier";
     if (cu_is_keyword(name))
         return "it is a word of C or C++";
     if (cu_is_word(c_words, name))
@@ -75,11 +75,11 @@ static const char *objection(arena *a, const char *name)
     if (cu_is_word(cu_c_helpers, name))
         return "code that is written beside it has one";
     if (name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1])))
-        return "such names are the C compiler's";
+        return "such names are reserved for the C compiler";
     bool is_ours = str_starts(str_of(name), STR("hdsrt_")) || str_starts(str_of(name), STR("HDSRT_")) ||
                    str_starts(str_of(name), STR("hds_kernel_")) || str_starts(str_of(name), STR("hds_rules_")) ||
                    cu_is_word("hds_image hds_library hds_archs", name);
-    return is_ours ? "such names are the runtime library's" : NULL;
+    return is_ours ? "such names are reserved for the runtime library" : NULL;
 }
 
 static bool refuse(cu *cx, const cu_c_func *f, const char *name, const char *why)

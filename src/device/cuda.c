@@ -15,10 +15,8 @@ static bool find_first(const hdsrt_driver **cuda, int *device, int *major, int *
     if (hdsrt_driver_open(cuda))
         return false;
     return !hdsrt_driver_fail((*cuda)->device_get(device, 0), "looking for the first GPU") &&
-           !hdsrt_driver_fail((*cuda)->device_attribute(major, HDSRT_DEVICE_MAJOR, *device),
-                              "asking what the GPU can do") &&
-           !hdsrt_driver_fail((*cuda)->device_attribute(minor, HDSRT_DEVICE_MINOR, *device),
-                              "asking what the GPU can do");
+           !hdsrt_driver_fail((*cuda)->device_attribute(major, HDSRT_DEVICE_MAJOR, *device), "querying the GPU") &&
+           !hdsrt_driver_fail((*cuda)->device_attribute(minor, HDSRT_DEVICE_MINOR, *device), "querying the GPU");
 }
 
 static const arch *first_arch(arena *a, const hdsrt_driver **cuda, int *device, const char **why)

@@ -175,7 +175,7 @@ static bool does_not_end(launch *l)
     arena *a = l->session->arena;
     diag *d = diag_report(l->session->diags, HDS0612, l->kernel->span, arena_printf(a, "'%s'", l->info->symbol),
                           arena_printf(a, "%lld s on the GPU", (long long)gpu->seconds));
-    diag_help(d, "without --device=cuda the simulator says where it is; --gpu-timeout gives it more time");
+    diag_help(d, "without --device=cuda the simulator shows where; --gpu-timeout allows more time");
     gpu->is_stuck = true;
     return false;
 }

@@ -14,17 +14,18 @@
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Output:", 1},
     {NULL, 'o', "FILE", 0,
-     "write to FILE; its ending says what: .o .a .so .c (to call from C), .ptx .cubin .fatbin .cu .json .hir; '-' is "
+     "write to FILE; its extension selects the kind: .o .a .so .c (to call from C), .ptx .cubin .fatbin .cu .json "
+     ".hir; '-' is "
      "standard output",
      1},
     {"header", 'h', "FILE", 0,
      "write the C header to FILE (default for .o .a .so .c: beside the output); alone, write nothing else", 1},
     {"emit", CMD_KEY_EMIT, "KIND", 0,
-     "ptx (the default), cubin, fatbin, object, archive, shared, c, cu, json (how the kernels are called), hir, ast or "
+     "ptx (the default), cubin, fatbin, object, archive, shared, c, cu, json (the kernels' interface), hir, ast or "
      "tokens, beside the input unless -o",
      1},
     {"arch", CMD_KEY_ARCH, "LIST", 0,
-     "architectures, as in sm_80,sm_90a (default: sm_80); 'native' is that of the GPU here; "
+     "architectures, as in sm_80,sm_90a (default: sm_80); 'native' is that of this machine's GPU; "
      "several go into one .fatbin, .o, .a, .so or .c",
      1},
     {"prefix", CMD_KEY_PREFIX, "NAME", 0, "put NAME before the names of the functions in C", 1},
@@ -34,34 +35,34 @@ static const struct argp_option table[] = {
     CMD_IMPORT_OPTION(1),
 
     {NULL, 0, NULL, 0, "Builds:", 2},
-    {"jobs", 'j', "N", 0, "compile N inputs at a time (default: one for each core)", 2},
+    {"jobs", 'j', "N", 0, "compile N inputs in parallel (default: one for each core)", 2},
     {"-MD", 0, NULL, OPTION_DOC,
-     "write what the output is made from as a rule for make and ninja, into a .d file beside it", 2},
+     "write the dependencies of the output as a rule for make and ninja, into a .d file beside it", 2},
     {"-MF FILE", 0, NULL, OPTION_DOC, "the same, into FILE", 2},
     {"-MT TARGET", 0, NULL, OPTION_DOC, "the target of the rule (default: the output); repeatable. -MQ escapes it", 2},
     {"-MP", 0, NULL, OPTION_DOC, "an empty rule for each imported file", 2},
     {"-M", 0, NULL, OPTION_DOC, "print the rule and write nothing else", 2},
     {NULL, 'M', "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 2},
-    {"manifest", CMD_KEY_MANIFEST, "FILE", 0, "say in FILE what was made, from what and how, as JSON", 2},
+    {"manifest", CMD_KEY_MANIFEST, "FILE", 0, "write inputs, outputs and options of the compilation to FILE, as JSON",
+     2},
     {"cc", CMD_KEY_CC, "COMMAND", 0, "the C compiler (default: $CC, else cc, gcc or clang)", 2},
 
     CMD_MESSAGE_OPTIONS(3),
     {"error-limit", CMD_KEY_ERROR_LIMIT, "N", 0, "stop after N errors (default: 20; 0: never)", 3},
-    {"verbose", 'v', NULL, 0, "say what is used: version, architectures, where NVRTC was found", 3},
+    {"verbose", 'v', NULL, 0, "print the version, the architectures and the path of NVRTC", 3},
 
     {NULL, 0, NULL, 0, "Performance:", 4},
     {"resource-usage", CMD_KEY_RESOURCE_USAGE, NULL, 0,
      "table of registers, spills, shared memory and occupancy by kernel", 4},
-    {"lineinfo", CMD_KEY_LINEINFO, NULL, 0, "keep source lines in the code, for profilers", 4},
+    {"lineinfo", CMD_KEY_LINEINFO, NULL, 0, "keep source line information in the code, for profilers", 4},
     {NULL, 'G', NULL, 0, "compile for the debugger (slow code)", 4},
-    {"time-report", CMD_KEY_TIME_REPORT, NULL, 0, "table of the time that each stage and pass took", 4},
+    {"time-report", CMD_KEY_TIME_REPORT, NULL, 0, "table of the time of each stage and pass", 4},
     {"time-trace", CMD_KEY_TIME_TRACE, "FILE", 0, "the same as a trace for chrome://tracing or Perfetto", 4},
 
     {NULL, 0, NULL, 0, "The CUDA compiler:", 5},
     CMD_NVRTC_OPTION("", 5),
     {"nvrtc-option", CMD_KEY_NVRTC_OPTION, "OPTION", 0, "pass OPTION on to NVRTC; repeatable", 5},
-    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0,
-     "ask NVRTC again for what it made before, and keep nothing ('hdsc help cache')", 5},
+    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "neither read nor write the code cache ('hdsc help cache')", 5},
     CMD_CACHE_OPTION(5),
     {"no-line", CMD_KEY_NO_LINE, NULL, 0, "write no #line directives into the CUDA text", 5},
 
@@ -169,7 +170,7 @@ long cmd_number(struct argp_state *state, const char *option, const char *text, 
     cmd_arguments *args = state->input;
     long value = 0;
     if (!read_number(&args->memory, text, &value) || value < least)
-        argp_error(state, "%s takes a number from %ld on, not '%s'", option, least, text);
+        argp_error(state, "%s takes a number of at least %ld, not '%s'", option, least, text);
     return value;
 }
 
@@ -180,7 +181,7 @@ double cmd_amount(struct argp_state *state, const char *option, const char *text
     const char *why = ten_number_parse(&args->memory, text, DT_F64, &bits);
     double value = why ? -1 : dt_to_double(DT_F64, bits);
     if (!(value >= 0 && value < 1e6))
-        argp_error(state, "%s takes a number from 0 on, not '%s'", option, text);
+        argp_error(state, "%s takes a non-negative number, not '%s'", option, text);
     return value;
 }
 

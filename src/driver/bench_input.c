@@ -128,7 +128,7 @@ static bool fill(bench_state *b, const run_argument *a, int position, ms_argumen
         tile.shape[0] = a->tensor.count < TILE_ELEMENTS ? a->tensor.count : TILE_ELEMENTS;
     }
     if (!ten_allocate(memory, &tile, 0))
-        return cannot_be(b, a, "there is no memory for it");
+        return cannot_be(b, a, "there is not enough memory for it");
     if (a->file)
         memcpy(tile.data, a->file->data, (size_t)tile.bytes);
     const char *why = ten_fill(memory, a->spec, b->request->run.seed + (uint64_t)position, &tile);

@@ -191,7 +191,7 @@ static bool explain(const wanted *w, str_buf *out)
         str_addf(out, "not in the cache, and nothing of this file is\n");
         return false;
     }
-    str_addf(out, "not in the cache; what comes nearest (%s ago) is\n  %s\n", cmd_age_text(w->arena, n.used), n.path);
+    str_addf(out, "not in the cache; the nearest entry (%s ago) is\n  %s\n", cmd_age_text(w->arena, n.used), n.path);
     add_differences(w, &n, out);
     return false;
 }
@@ -287,13 +287,13 @@ static int ask_all(cmd_arguments *args)
 int cmd_cache_why(int argc, char **argv)
 {
     static const char text[] =
-        "Say whether a compilation would find its machine code in the cache, and if not, how it differs from the entry that comes "
-        "nearest: another NVRTC, architecture, option or -D, or the first line of the CUDA text that is not the same.\n"
+        "Tell whether a compilation would hit the code cache, and if not, how it differs from the nearest entry: "
+        "another NVRTC, architecture, option or -D, or the first line of the CUDA text that differs.\n"
         "\n"
         "  hdsc cache why matmul.hds -o matmul.cubin --arch=sm_90a -D BM=64"
         "\v"
-        "Options are those of the compilation that is asked about.\n"
-        "Exit code: 0 it is there; 1 it would be compiled; 2 the command line is wrong, or there is no cache; 3 there is no NVRTC.";
+        "Options are those of the compilation.\n"
+        "Exit code: 0 hit; 1 miss; 2 the command line is wrong, or there is no cache; 3 there is no NVRTC.";
     cmd_arguments args;
     char name[] = "hdsc cache why";
     argv[0] = name;

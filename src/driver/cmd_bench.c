@@ -17,32 +17,31 @@ static const struct argp_option table[] = {
      "this kernel, operator, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
     CMD_DEFINE_OPTION("a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1),
     CMD_IMPORT_OPTION(1),
-    CMD_ARCH_OPTION("the GPU's own", 1),
+    CMD_ARCH_OPTION("that of the GPU", 1),
     CMD_SEED_OPTION("of random inputs (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
-    CMD_METHOD_OPTION("rotate: launches in a row over so many copies of the tensors that no cache holds them (the "
-                      "default); flush: one at a "
-                      "time, each behind a write of twice the L2 cache",
+    CMD_METHOD_OPTION("rotate: consecutive launches that cycle through copies of the tensors larger than the L2 cache "
+                      "(the default); flush: one "
+                      "launch at a time, each after a write of twice the L2 cache",
                       2),
-    CMD_GRAPH_OPTION(": for kernels that are shorter than their launch", 2),
+    CMD_GRAPH_OPTION(", for kernels shorter than their launch", 2),
     CMD_MEASURE_OPTIONS("row", "each row", "it", 2),
 
-    {NULL, 0, NULL, 0, "What it is held against:", 3},
+    {NULL, 0, NULL, 0, "References:", 3},
     {"bytes", KEY_BYTES, "EXPR", 0,
-     "bytes that it moves, over its sizes and scalars (default: each tensor once, twice where it is read and written)",
-     3},
-    {"flops", KEY_FLOPS, "EXPR", 0, "operations that it does, as in --flops='2*m*n*k'", 3},
+     "bytes moved, a formula over sizes and scalars (default: each tensor once, twice if read and written)", 3},
+    {"flops", KEY_FLOPS, "EXPR", 0, "number of operations, as in --flops='2*m*n*k'", 3},
     {"peak", KEY_PEAK, "TYPE", 0,
      "compare with the GPU's rate for this type: f16, tf32, f32, … (default: by the tensors)", 3},
     {"yardstick", KEY_YARDSTICK, "NAME", 0,
-     "copy: a copy of as many bytes, measured between the samples (the default); none", 3},
+     "copy: a copy of the same number of bytes, measured between the samples (the default); none", 3},
 
     {NULL, 0, NULL, 0, "Results:", 4},
-    {"json", KEY_JSON, "FILE", 0, "write all there is to know to FILE ('-': standard output, instead of the table)", 4},
+    {"json", KEY_JSON, "FILE", 0, "write all results to FILE ('-': standard output, instead of the table)", 4},
     {"compare", KEY_COMPARE, NULL, 0, "measure nothing; compare two files of --json row by row", 4},
-    {"fail-below", KEY_FAIL_BELOW, "RATIO", 0, "with --compare: exit code 1 if a row is slower than RATIO times before",
-     4},
+    {"fail-below", KEY_FAIL_BELOW, "RATIO", 0,
+     "with --compare: exit code 1 if a row's speed is below RATIO times the earlier one", 4},
 
     CMD_MESSAGE_OPTIONS(5),
     CMD_NVRTC_OPTION("", 5),
@@ -58,10 +57,12 @@ static const char doc[] =
     "  hdsc bench matmul.hds --entry 'matmul[f16]' m=4096 n=4096 k=1024,4096 --flops='2*m*n*k' --json=now.json\n"
     "  hdsc bench --compare before.json now.json --fail-below=0.97\n"
     "\v"
-    "NAME=VALUE gives a size or a scalar its value; several, as in n=1024,2048, make a row each. Tensors get random numbers "
-    "unless NAME=SPEC says otherwise, as in hdsc run. Times are medians of device events. Ctrl-C shows the rows that are "
+    "NAME=VALUE sets a size or a scalar; several values, as in n=1024,2048, make a row each. Tensors get random "
+    "numbers "
+    "unless NAME=SPEC is given, as in hdsc run. Times are medians of device events. Ctrl-C shows the rows that are "
     "done.\n"
-    "Exit code: 0 all went well; 1 the file has errors, or --compare finds it slower; 2 the command line is wrong; 3 there is "
+    "Exit code: 0 success; 1 the file has errors, or --compare finds it slower; 2 the command line is wrong; 3 there "
+    "is "
     "no GPU or no NVRTC.";
 
 // ---- the command line -------------------------------------------------------------------------------------------

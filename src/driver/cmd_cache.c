@@ -14,25 +14,27 @@ static const struct argp_option table[] = {
     {"cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "the folder (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", 1},
     {"json", KEY_JSON, NULL, 0, "ls: as JSON", 2},
     {"limit", KEY_LIMIT, "SIZE", 0, "gc: shrink to this size, as in 500M or 2G (default: $HDS_CACHE_SIZE or 1G)", 2},
-    {"remove", KEY_REMOVE, NULL, 0, "verify: remove what is damaged", 2},
+    {"remove", KEY_REMOVE, NULL, 0, "verify: remove damaged entries", 2},
     {0},
 };
 
 static const char doc[] =
-    "Look after the cache: what NVRTC made of a kernel, kept so that compiling the same again takes milliseconds.\n"
+    "Manage the code cache. It keeps the output of NVRTC, so that compiling the same kernel again takes milliseconds.\n"
     "\n"
-    "  hdsc cache ls                  what is kept, the latest first, and how much\n"
-    "  hdsc cache why FILE [OPTIONS]  would 'hdsc FILE [OPTIONS]' find its code there?\n"
+    "  hdsc cache ls                  list the entries, latest first, and their size\n"
+    "  hdsc cache why FILE [OPTIONS]  would 'hdsc FILE [OPTIONS]' hit the cache?\n"
     "                                 If not, what is different?\n"
-    "  hdsc cache verify [--remove]   read all of it; name, remove what is damaged\n"
-    "  hdsc cache gc [--limit=SIZE]   remove what was not used for longest\n"
+    "  hdsc cache verify [--remove]   check all entries; list or remove damaged ones\n"
+    "  hdsc cache gc [--limit=SIZE]   remove the least recently used entries\n"
     "  hdsc cache clear               remove all of it\n"
     "  hdsc cache where               print the folder"
     "\v"
-    "The folder is that of --cache-dir, else HDS_CACHE_DIR, else $XDG_CACHE_HOME/hdsc, else ~/.cache/hdsc; HDS_CACHE_SIZE is "
-    "its limit (1G), kept without asking; HDS_CACHE=off switches it off. It may be shared by users and machines, and removed "
+    "The folder is that of --cache-dir, else HDS_CACHE_DIR, else $XDG_CACHE_HOME/hdsc, else ~/.cache/hdsc; "
+    "HDS_CACHE_SIZE is "
+    "its limit (1G), enforced automatically; HDS_CACHE=off disables it. Users and machines may share it, and it may be "
+    "removed "
     "at any time.\n"
-    "Exit code: 0 all went well; 1 something is damaged, or (why) would be compiled; 2 the command line is wrong, or there "
+    "Exit code: 0 success; 1 an entry is damaged, or (why) the cache would miss; 2 the command line is wrong, or there "
     "is no cache.";
 
 typedef struct request {
@@ -62,7 +64,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
         break;
     case ARGP_KEY_END:
         if (!r->action)
-            argp_error(state, "what to do is missing: ls, why, verify, gc, clear or where");
+            argp_error(state, "expected an action: ls, why, verify, gc, clear or where");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -240,7 +242,7 @@ static void add_table(const request *r, const listing *l, str_buf *out)
     str_addf(out, "%zu entr%s, %s of %s, in '%s'\n", l->rows.len, plural(l->rows.len), cmd_size_text(l->arena, l->total_bytes),
              cmd_size_text(l->arena, cache_limit(r->cache)), cache_folder(r->cache));
     if (l->damaged)
-        str_adds(out, "what is damaged will be made again; 'hdsc cache verify --remove' removes it\n");
+        str_adds(out, "damaged entries will be compiled again; 'hdsc cache verify --remove' removes it\n");
 }
 
 static int list(request *r)

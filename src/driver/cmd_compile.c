@@ -29,9 +29,10 @@ static int choose_kind(cmd_arguments *args)
     if (args->output && strcmp(args->output, "-") != 0) {
         if (pl_kind_of_path(args->output, &o->emit))
             return CMD_OK;
-        return usage_error("cannot tell from '%s' what to write: end it in .o, .a, .so, .c, .ptx, .cubin, .fatbin, .cu, "
-                           ".json or .hir, or give --emit",
-                           args->output);
+        return usage_error(
+            "cannot tell the kind of output from '%s': use the extension .o, .a, .so, .c, .ptx, .cubin, .fatbin, .cu, "
+            ".json or .hir, or give --emit",
+            args->output);
     }
     bool is_text_wanted = (o->dump || args->header) && !args->output;
     o->emit = is_text_wanted ? PL_NOTHING : o->pass_count ? PL_HIR : o->arch_count > 1 ? PL_FATBIN : PL_PTX;
@@ -122,7 +123,7 @@ int cmd_compile(int argc, char **argv)
         "  hdsc a.hds b.hds -o libk.a -MD    a library, its header, libk.d for make\n"
         "\n"
         "Other commands:\n"
-        "  hdsc check FILE...         report errors, write nothing (needs no CUDA)\n"
+        "  hdsc check FILE...         report errors, write nothing (no CUDA needed)\n"
         "  hdsc run FILE NAME=SPEC... run a kernel on the simulator, and check it\n"
         "  hdsc test [FILE...]        run the tests of .hds files, on the simulator\n"
         "  hdsc prove A --against B   prove that two kernels compute the same formulas\n"
@@ -130,13 +131,13 @@ int cmd_compile(int argc, char **argv)
         "  hdsc tune FILE             find the fastest candidate for given sizes\n"
         "  hdsc mapping EXPR          draw a task mapping or layout\n"
         "  hdsc ops [NAME...]         list operators, or explain some\n"
-        "  hdsc cache ls|why|gc|...   what NVRTC made, kept for the next time\n"
+        "  hdsc cache ls|why|gc|...   manage the cache of compiled code\n"
         "  hdsc explain HDS0123       explain an error, with an example\n"
         "  hdsc version               versions, and the CUDA compiler that was found\n"
         "  hdsc help [COMMAND]        this text, or that of a command"
         "\v"
-        "FILE '-' is standard input. @FILE stands for arguments read from FILE.\n"
-        "Exit code: 0 all went well; 1 the input has errors; 2 the command line has; 3 NVRTC or a C compiler is "
+        "FILE '-' is standard input. @FILE reads arguments from FILE.\n"
+        "Exit code: 0 success; 1 the input has errors; 2 the command line is wrong; 3 NVRTC or a C compiler is "
         "missing, or hdsc has a bug.";
     cmd_arguments args;
     cmd_parse(&args, argc, argv, "FILE...", doc);
@@ -147,14 +148,13 @@ int cmd_compile(int argc, char **argv)
 
 int cmd_check(int argc, char **argv)
 {
-    static const char doc[] =
-        "Report the errors and warnings of .hds files and write nothing: everything but NVRTC is run.\n"
-        "\n"
-        "  hdsc check matmul.hds\n"
-        "  hdsc check --arch=sm_80,sm_90a kernels/*.hds\n"
-        "  hdsc check --diagnostics=json - < matmul.hds"
-        "\v"
-        "Options are those of 'hdsc'; what they say about output does not apply.";
+    static const char doc[] = "Report the errors and warnings of .hds files and write nothing. NVRTC is not needed.\n"
+                              "\n"
+                              "  hdsc check matmul.hds\n"
+                              "  hdsc check --arch=sm_80,sm_90a kernels/*.hds\n"
+                              "  hdsc check --diagnostics=json - < matmul.hds"
+                              "\v"
+                              "Options are those of 'hdsc'; those about output have no effect.";
     cmd_arguments args;
     cmd_parse(&args, argc, argv, "FILE...", doc);
     args.options.emit = PL_NOTHING;

@@ -125,8 +125,8 @@ int cmd_explain(int argc, char **argv)
     static const char usage[] = "usage: hdsc explain CODE|NAME...\n"
                                 "       hdsc explain --list\n"
                                 "\n"
-                                "Explain a message of the compiler, with an example of what is wrong and of\n"
-                                "what is right:\n"
+                                "Explain a message of the compiler, with an example that causes it and one\n"
+                                "that fixes it:\n"
                                 "\n"
                                 "  hdsc explain HDS0101\n"
                                 "  hdsc explain unexpected-token\n";

@@ -16,27 +16,28 @@ enum { KEY_JSON = CMD_KEY_OWN, KEY_MARKDOWN, KEY_FOLDER };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is shown:", 1},
-    {"json", KEY_JSON, NULL, 0, "all that is known of each operator, for tools", 1},
-    {"markdown", KEY_MARKDOWN, NULL, 0, "a reference page of all", 1},
-    {"folder", KEY_FOLDER, NULL, 0, "the folder of the operators that come with hdsc, and nothing else", 1},
-    {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", 1},
-    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", 1},
+    {"json", KEY_JSON, NULL, 0, "all properties of each operator, as JSON for tools", 1},
+    {"markdown", KEY_MARKDOWN, NULL, 0, "a reference page in Markdown", 1},
+    {"folder", KEY_FOLDER, NULL, 0, "print only the folder of the operators that come with hdsc", 1},
+    {NULL, 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 1},
+    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "use the standard library in DIR instead of the built-in one", 1},
     CMD_MESSAGE_OPTIONS(2),
     {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, 2},
     {0},
 };
 
 static const char doc[] =
-    "List operators: what '@operator' and the like define in .hds files.\n"
+    "List the operators that '@operator' and similar decorators define in .hds files.\n"
     "\n"
     "  hdsc ops                       those that come with hdsc\n"
-    "  hdsc ops softmax gelu          what there is to know of these\n"
+    "  hdsc ops softmax gelu          describe these\n"
     "  hdsc ops my/operators          those of a folder, or of files\n"
     "  hdsc ops my/gate.hds swiglu    one of them\n"
     "\v"
-    "A file's operators are entries of it: 'hdsc gate.hds -o gate.so -h gate.h' makes the C function swiglu over DLPack tensors for "
-    "f16, bf16 and f32, those of them that it takes; -D T=f64 or -D 'T=(f16, f32)' choose others.\n"
-    "Exit code: 0 they were listed; 1 a file has errors; 2 the command line is wrong, or there is no such operator.";
+    "Operators of a file are its entries: 'hdsc gate.hds -o gate.so -h gate.h' makes the C function swiglu over DLPack "
+    "tensors for "
+    "f16, bf16 and f32, as far as it supports them; -D T=f64 or -D 'T=(f16, f32)' choose others.\n"
+    "Exit code: 0 they were listed; 1 a file has errors; 2 the command line is wrong, or the operator does not exist.";
 
 typedef struct request {
     cmd_arguments shared;

@@ -14,19 +14,19 @@ enum { KEY_AGAINST = CMD_KEY_OWN, KEY_SEEDS, KEY_VALUE, KEY_OUTPUTS };
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is compared:", 1},
     {"against", KEY_AGAINST, "FILE:ENTRY", 0,
-     "the kernel or host function that says what is right; ':ENTRY' is one of the same file", 1},
+     "the kernel or host function to compare with; ':ENTRY' is in the same file", 1},
     {"entry", CMD_KEY_ENTRY, "NAME", 0,
      "the kernel to prove, as in 'relu' or 'relu[f16, 1024]'; the same as behind the colon", 1},
-    CMD_DEFINE_OPTION("a module constant or a type parameter, of the one or both that have it", 1),
+    CMD_DEFINE_OPTION("a module constant or a type parameter, of either or both sides", 1),
     {"arg", KEY_VALUE, "NAME=VALUE", 0,
-     "value of a scalar or of a size that is left open, or the range of a tensor's elements, as in x=0.1..2; "
+     "value of a scalar or of an unknown size, or the range of a tensor's elements, as in x=0.1..2; "
      "repeatable (default: random)",
      1},
     {"outputs", KEY_OUTPUTS, "LIST", 0, "compare these tensors (default: all that are written)", 1},
 
     {NULL, 0, NULL, 0, "How:", 2},
     {"seeds", KEY_SEEDS, "N", 0, "with N sets of random inputs (default: 3)", 2},
-    CMD_SEED_OPTION("begin with set N (default: 1)", 2),
+    CMD_SEED_OPTION("start with set N (default: 1)", 2),
     CMD_BUDGET_OPTION(2),
     CMD_ARCH_OPTION("sm_80", 2),
     CMD_LEVEL_OPTION(2),
@@ -38,12 +38,14 @@ static const struct argp_option table[] = {
 };
 
 static const char doc[] =
-    "Prove that two kernels compute the same formulas, whatever they round, and say where they do not.\n"
+    "Prove that two kernels compute the same formulas, up to rounding, and show where they do not.\n"
     "\n"
     "  hdsc prove fast.hds:matmul --against naive.hds:matmul -D M=96 -D K=80\n"
     "  hdsc prove 'norm.hds:fast[T=f16]' --against :naive --arg eps=1e-5\v"
-    "Both get the same tensors, by name or else by position. They run on the simulator, where each float carries the value "
-    "of its formula at a random point; comparisons go the way of the floats. The verdict is about the sizes and ways that "
+    "Both get the same tensors, by name or else by position. They run on the simulator, where each float carries the "
+    "value "
+    "of its formula at a random point; comparisons and branches follow the floats. The verdict covers the sizes and "
+    "paths that "
     "were run.\n"
     "Exit code: 0 equal; 1 not equal, or a file has errors; 2 the command line is wrong.";
 

@@ -32,33 +32,34 @@ static const struct argp_option table[] = {
     {"entry", CMD_KEY_ENTRY, "NAME", 0, "this kernel, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
     CMD_DEFINE_OPTION("a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1),
     CMD_IMPORT_OPTION(1),
-    CMD_ARCH_OPTION("sm_80, on a GPU its own", 1),
+    CMD_ARCH_OPTION("sm_80, or that of the GPU", 1),
     {"device", KEY_DEVICE, "NAME", 0, "sim: the simulator (the default); cuda: the GPU of this machine", 1},
 
-    {NULL, 0, NULL, 0, "What comes out:", 2},
+    {NULL, 0, NULL, 0, "Results:", 2},
     {"expect", KEY_EXPECT, "NAME=@FILE", 0,
      "compare a tensor with FILE after the run; tolerances may follow, as in c=@ref.npy:rtol=1e-3,atol=0; repeatable",
      2},
     {"rtol", KEY_RTOL, "X", 0, "tolerance of --expect relative to the expected value (default: by type)", 2},
     {"atol", KEY_ATOL, "X", 0, "absolute tolerance of --expect (default: by type)", 2},
     {"profile", KEY_PROFILE, "FORMAT", OPTION_ARG_OPTIONAL, "count by source line: text (the default) or json", 2},
-    {"verbose", 'v', NULL, 0, "a line about what ran and how fast", 2},
+    {"verbose", 'v', NULL, 0, "print the kernels that ran and their speed", 2},
 
     {NULL, 0, NULL, 0, "How it runs:", 3},
     CMD_SEED_OPTION("of random inputs (default: 0)", 3),
     {"schedule", KEY_SCHEDULE, "N", 0,
-     "the order in which warps and blocks take turns (default: 0, one after the other)", 3},
-    {NULL, 'j', "N", 0, "threads for blocks that do not talk to each other (default: one for each core)", 3},
+     "the order in which warps and blocks are scheduled (default: 0, one after the other)", 3},
+    {NULL, 'j', "N", 0, "simulator threads, for independent blocks (default: one for each core)", 3},
     CMD_BUDGET_OPTION(3),
     CMD_GPU_TIMEOUT_OPTION("a kernel", 3),
     CMD_TRAP_NAN_OPTION(3),
     {"no-races", KEY_NO_RACES, NULL, 0, "do not look for data races", 3},
-    {"no-checks", KEY_NO_CHECKS, NULL, 0, "no checks at all: the fastest", 3},
+    {"no-checks", KEY_NO_CHECKS, NULL, 0, "disable all checks: fastest", 3},
 
     {NULL, 0, NULL, 0, "Debugging:", 4},
-    {"trace", KEY_TRACE, "block=B thread=T", 0, "print each line that this thread executes, and what it assigns", 4},
+    {"trace", KEY_TRACE, "block=B thread=T", 0, "print each line that this thread executes, and the values it assigns",
+     4},
     {"break", KEY_BREAK, "FILE:LINE", 0,
-     "print the variables whenever a thread (block=0 thread=0, unless others follow) comes to LINE; repeatable", 4},
+     "print the variables whenever a thread (block=0 thread=0, unless given after LINE) reaches LINE; repeatable", 4},
     {"print", KEY_PRINT, "LIST", 0, "only these variables, as in x,acc", 4},
 
     CMD_MESSAGE_OPTIONS(5),
@@ -66,7 +67,7 @@ static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "For work on the compiler:", 6},
     CMD_LEVEL_OPTION(6),
     {"print-ir", KEY_PRINT_IR, NULL, 0, "print that IR and run nothing", 6},
-    {"print-bytecode", KEY_PRINT_BYTECODE, NULL, 0, "print what the simulator makes of it and run nothing", 6},
+    {"print-bytecode", KEY_PRINT_BYTECODE, NULL, 0, "print the simulator's bytecode and run nothing", 6},
     CMD_COMPILER_OPTIONS(6),
     CMD_DEVICE_COMPILER_OPTIONS(6),
     {0},
@@ -79,11 +80,13 @@ static const char doc[] =
     "  hdsc run matmul.hds a=@a.npy b=randn:f16[1024,64] c=out:c.npy --expect c=@ref.npy\n"
     "  hdsc run softmax.hds x=uniform'(-1,1)':f32[64,1000] --profile\n"
     "\v"
-    "NAME=SPEC gives a parameter its value: a number; @FILE (.npy); randn, uniform, randint(0, 100), zeros, ones, full(3), "
-    "arange or empty, with :TYPE[SIZES] where the parameter leaves them open. Sizes follow from the tensors. NAME=out prints "
-    "a tensor after the run and NAME=out:FILE saves it; tensors that the entry writes are printed in short unless saved "
+    "NAME=SPEC sets a parameter: a number; @FILE (.npy); randn, uniform, randint(0, 100), zeros, ones, full(3), "
+    "arange or empty, with :TYPE[SIZES] where the parameter does not fix them. Sizes follow from the tensors. NAME=out "
+    "prints "
+    "a tensor after the run and NAME=out:FILE saves it; tensors that the entry writes are printed in short unless "
+    "saved "
     "or compared.\n"
-    "Exit code: 0 all went well; 1 the file has errors, a check found something, or a result is not as expected; 2 the "
+    "Exit code: 0 success; 1 the file has errors, a check found something, or a result is not as expected; 2 the "
     "command line is wrong; 3 there is no GPU or no NVRTC for --device=cuda.";
 
 // ---- the command line -------------------------------------------------------------------------------------------

@@ -18,19 +18,19 @@ enum { KEY_DEVICE = CMD_KEY_OWN, KEY_JUNIT, KEY_LIST_TESTS };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Which tests:", 1},
-    {NULL, 'k', "TEXT", 0, "those whose 'file::name' contains TEXT; repeatable: those that contain one of them", 1},
+    {NULL, 'k', "TEXT", 0, "tests whose 'file::name' contains TEXT; repeatable: tests that contain any of them", 1},
     {"list", KEY_LIST_TESTS, NULL, 0, "list them instead of running them", 1},
 
     {NULL, 0, NULL, 0, "How they run:", 2},
-    {NULL, 'j', "N", 0, "several at a time (default: one for each core)", 2},
-    {NULL, 'x', NULL, 0, "stop after the first that fails", 2},
+    {NULL, 'j', "N", 0, "run N tests in parallel (default: one for each core)", 2},
+    {NULL, 'x', NULL, 0, "stop after the first failure", 2},
     {"device", KEY_DEVICE, "NAME", 0,
      "where kernels run: sim, the simulator (the default), or cuda, the GPU of this machine", 2},
-    CMD_SEED_OPTION("the order in which warps and blocks take turns (default: 0, one after the other)", 2),
+    CMD_SEED_OPTION("the order in which warps and blocks are scheduled (default: 0, one after the other)", 2),
     CMD_BUDGET_OPTION(2),
     CMD_GPU_TIMEOUT_OPTION("a kernel", 2),
     CMD_TRAP_NAN_OPTION(2),
-    CMD_ARCH_OPTION("sm_80; a test may ask for a newer one", 2),
+    CMD_ARCH_OPTION("sm_80; a test may require a newer one", 2),
     CMD_LEVEL_OPTION(2),
     CMD_DEFINE_OPTION("a module constant", 2),
     CMD_IMPORT_OPTION(2),
@@ -38,7 +38,7 @@ static const struct argp_option table[] = {
     CMD_DEVICE_COMPILER_OPTIONS(2),
 
     {NULL, 0, NULL, 0, "Results:", 3},
-    {NULL, 'v', NULL, 0, "a line for each test, and what tests print", 3},
+    {NULL, 'v', NULL, 0, "print a line for each test, and the output of tests", 3},
     {"junit", KEY_JUNIT, "FILE", 0, "write the results to FILE as JUnit XML", 3},
     {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "messages as text, or as json for tools (to standard error)", 3},
     {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 3},
@@ -46,16 +46,16 @@ static const struct argp_option table[] = {
     {0},
 };
 
-static const char doc[] =
-    "Run the tests of .hds files: functions under @test, on the simulator.\n"
-    "\n"
-    "  hdsc test                         all files below the current folder\n"
-    "  hdsc test ops/softmax.hds -k f16  the cases that have f16 in their name\n"
-    "  hdsc test ops/softmax.hds::rows   that test, all of its cases\n"
-    "  hdsc test ops -v --junit=results.xml\v"
-    "A folder stands for all .hds files below it. The last line says 'N passed, N failed'.\n"
-    "Exit code: 0 all tests passed; 1 some failed; 2 the command line is wrong, or there are no tests; 3 there is no GPU or "
-    "no NVRTC for --device=cuda.";
+static const char doc[] = "Run the tests of .hds files: functions under @test, on the simulator.\n"
+                          "\n"
+                          "  hdsc test                         all files below the current folder\n"
+                          "  hdsc test ops/softmax.hds -k f16  the cases that have f16 in their name\n"
+                          "  hdsc test ops/softmax.hds::rows   that test, all of its cases\n"
+                          "  hdsc test ops -v --junit=results.xml\v"
+                          "A folder means all .hds files below it. The last line says 'N passed, N failed'.\n"
+                          "Exit code: 0 all tests passed; 1 some failed; 2 the command line is wrong, or there are no "
+                          "tests; 3 there is no GPU or "
+                          "no NVRTC for --device=cuda.";
 
 typedef struct request {
     cmd_arguments shared;

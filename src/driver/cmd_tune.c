@@ -15,29 +15,29 @@ enum { KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
     {"space", KEY_SPACE, "N", 0,
-     "0: nothing, show what the model takes; 1: the candidates that the model has in front (the "
+     "0: nothing, show the model's choice; 1: the candidates that the model ranks first (the "
      "default); 2: all that are valid",
      1},
-    {"candidates", KEY_CANDIDATES, "N", 0, "with --space=1: so many (default: 6)", 1},
-    {"shapes", KEY_SHAPES, "FILE", 0, "take sizes from FILE: NAME=VALUE words, a set of them a line", 1},
-    {"again", KEY_AGAIN, NULL, 0, "measure also what the table has already", 1},
+    {"candidates", KEY_CANDIDATES, "N", 0, "with --space=1: the number of candidates (default: 6)", 1},
+    {"shapes", KEY_SHAPES, "FILE", 0, "read sizes from FILE: NAME=VALUE words, one set per line", 1},
+    {"again", KEY_AGAIN, NULL, 0, "also measure sizes that the table already has", 1},
     CMD_DEFINE_OPTION("a module constant of the file", 1),
     CMD_IMPORT_OPTION(1),
-    CMD_ARCH_OPTION("the GPU's own", 1),
+    CMD_ARCH_OPTION("that of the GPU", 1),
     CMD_SEED_OPTION("of random inputs and of the order of measuring (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
-    CMD_METHOD_OPTION("flush: a launch at a time, each behind a write of twice the L2 cache (the default); rotate: "
-                      "launches in a row over so many "
-                      "copies of the tensors that no cache holds them",
+    CMD_METHOD_OPTION("flush: one launch at a time, each after a write of twice the L2 cache (the default); rotate: "
+                      "consecutive launches that "
+                      "cycle through copies of the tensors larger than the L2 cache",
                       2),
     CMD_GRAPH_OPTION(", with --method=rotate", 2),
     CMD_MEASURE_OPTIONS("candidate", "each set of sizes", "its candidates", 2),
-    {"jobs", 'j', "N", 0, "compile N candidates at a time (default: one for each core but one)", 2},
+    {"jobs", 'j', "N", 0, "compile N candidates in parallel (default: one for each core but one)", 2},
 
     {NULL, 0, NULL, 0, "Results:", 3},
-    {NULL, 'o', "FILE", 0, "add what is found to FILE, a table for SearchSpace.choose", 3},
-    {"check", KEY_CHECK, "FILE", 0, "measure nothing; check that the table's candidates are there and valid", 3},
+    {NULL, 'o', "FILE", 0, "add the results to FILE, a table for SearchSpace.choose", 3},
+    {"check", KEY_CHECK, "FILE", 0, "measure nothing; check that the table's candidates exist and are valid", 3},
     {"verbose", 'v', NULL, 0, "show each candidate", 3},
 
     CMD_MESSAGE_OPTIONS(4),
@@ -53,13 +53,13 @@ static const char doc[] =
     "  hdsc tune transpose.hds::SPACE m=4096 n=4096 m=32 n=100000 --space=2 -o tuned.hds\n"
     "  hdsc tune transpose.hds::SPACE --check tuned.hds\n"
     "\v"
-    "NAME=VALUE gives a size its value; several, as in n=1024,2048, are combined with those of the others; a name that "
-    "comes "
-    "again begins another set of sizes, which has from the one before what it does not say. Ctrl-C keeps what was "
-    "found, and what "
-    "the table has is not measured again. 'sm_count=N' asks the model about another GPU, with --space=0.\n"
-    "Exit code: 0 all went well; 1 the file has errors, a candidate is wrong, or --check finds something; 2 the "
-    "command line is "
+    "NAME=VALUE sets a size; several values, as in n=1024,2048, are combined with those of the other sizes. A name "
+    "that is given "
+    "again starts a new set of sizes, which inherits the rest from the previous set. Ctrl-C keeps the results so far; "
+    "sizes in "
+    "the table are not measured again. With --space=0, 'sm_count=N' asks the model about another GPU.\n"
+    "Exit code: 0 success; 1 the file has errors, a candidate is wrong, or --check finds something; 2 the command line "
+    "is "
     "wrong; 3 there is no GPU or no NVRTC; 130 interrupted.";
 
 // ---- the command line -------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ static void check_arguments(struct argp_state *state)
     if (q->shared.archs.len > 1)
         argp_error(state, "a measurement is for one architecture");
     if (q->sm_count && q->space != 0)
-        argp_error(state, "'sm_count' is the GPU's own, but with --space=0");
+        argp_error(state, "'sm_count' is that of the GPU, but with --space=0");
     if (q->check && (q->groups.len || q->shapes || q->shared.output))
         argp_error(state, "--check takes the sizes from the table");
     if (q->space == 0 && q->shared.output)

@@ -11,19 +11,20 @@
 enum { KEY_LAYOUT = 1000, KEY_BYTES, KEY_TABLE };
 
 static const struct argp_option table[] = {
-    {"layout", KEY_LAYOUT, "EXPR", 0, "the layout of the tensor that the mapping goes over", 0},
+    {"layout", KEY_LAYOUT, "EXPR", 0, "layout of the tensor that the mapping accesses", 0},
     {"bytes", KEY_BYTES, "N", 0, "size of an element, for widths and bank conflicts (default: 1, 2, 4, 8 and 16)", 0},
     {"table", KEY_TABLE, NULL, 0, "list each worker's tasks", 0},
     {NULL, 'o', "FILE", 0, "draw the mapping into an SVG file", 0},
     {0},
 };
 
-static const char doc[] = "Draw a task mapping or a layout, and say what it covers and what access through it costs.\n"
-                          "\n"
-                          "  hdsc mapping 'repeat(2, 1) * spatial(8, 4) * repeat(1, 2)'\n"
-                          "  hdsc mapping 'spatial(32)' --layout 'row_major(32).swizzle(0)' --bytes 4\n"
-                          "  hdsc mapping 'spatial(16, 16)' -o mapping.svg\v"
-                          "Without EXPR the layout alone is drawn.";
+static const char doc[] =
+    "Draw a task mapping or a layout, and show its coverage and the cost of accesses through it.\n"
+    "\n"
+    "  hdsc mapping 'repeat(2, 1) * spatial(8, 4) * repeat(1, 2)'\n"
+    "  hdsc mapping 'spatial(32)' --layout 'row_major(32).swizzle(0)' --bytes 4\n"
+    "  hdsc mapping 'spatial(16, 16)' -o mapping.svg\v"
+    "Without EXPR the layout alone is drawn.";
 
 typedef struct request {
     const char *mapping, *layout, *output;

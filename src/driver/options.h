@@ -15,18 +15,30 @@
 // ---- what is compiled -------------------------------------------------------------------------------------------------
 
 #define CMD_DEFINE_OPTION(what, group) {NULL, 'D', "NAME=VALUE", 0, "set " what, group}
-#define CMD_IMPORT_OPTION(group) {NULL, 'I', "DIR", 0, "look for imported modules in DIR too; repeatable", group}
+#define CMD_IMPORT_OPTION(group)                                                                                       \
+    {                                                                                                                  \
+        NULL, 'I', "DIR", 0, "also search DIR for imported modules; repeatable", group                                 \
+    }
 #define CMD_ARCH_OPTION(usual, group)                                                                                  \
     {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: " usual ")", group}
 #define CMD_STDLIB_OPTION(group)                                                                                       \
-    {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "take the standard library from DIR instead of the built-in one", group}
+    {                                                                                                                  \
+        "stdlib", CMD_KEY_STDLIB, "DIR", 0, "use the standard library in DIR instead of the built-in one", group       \
+    }
 #define CMD_STEP_BUDGET_OPTION(group)                                                                                  \
-    {"step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "most steps of evaluation while compiling (default: 10000000)", group}
+    {                                                                                                                  \
+        "step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "limit of compile-time evaluation steps (default: 10000000)",      \
+            group                                                                                                      \
+    }
 #define CMD_VERIFY_OPTION(group) {"verify-ir", CMD_KEY_VERIFY, NULL, 0, "check the IR after each pass", group}
 #define CMD_NVRTC_OPTION(when, group)                                                                                  \
-    {"nvrtc", CMD_KEY_NVRTC, "PATH", 0, "the NVRTC library to use" when ", or the folder it is in", group}
+    {                                                                                                                  \
+        "nvrtc", CMD_KEY_NVRTC, "PATH", 0, "path of the NVRTC library" when ", or of its folder", group                \
+    }
 #define CMD_CACHE_OPTION(group)                                                                                        \
-    {"cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "keep what NVRTC makes in DIR (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", group}
+    {                                                                                                                  \
+        "cache-dir", CMD_KEY_CACHE_DIR, "DIR", 0, "the code cache (default: $HDS_CACHE_DIR or ~/.cache/hdsc)", group   \
+    }
 // Of tests.
 #define CMD_MEMORY_LIMIT_OPTION(group) {"memory-limit", CMD_KEY_MEMORY_LIMIT, "MIB", OPTION_HIDDEN, NULL, group}
 
@@ -37,21 +49,28 @@
 // Of those that also run them on a GPU.
 #define CMD_DEVICE_COMPILER_OPTIONS(group)                                                                             \
     CMD_NVRTC_OPTION(" with --device=cuda", group),                                                                    \
-    {"no-cache", CMD_KEY_NO_CACHE, NULL, 0,                                                                            \
-     "with --device=cuda: ask NVRTC again for what it made before, and keep nothing", group},                          \
-    CMD_CACHE_OPTION(group)
+        {"no-cache", CMD_KEY_NO_CACHE, NULL, 0, "with --device=cuda: neither read nor write the code cache", group},   \
+        CMD_CACHE_OPTION(group)
 
 // ---- how kernels run ---------------------------------------------------------------------------------------------------
 
 #define CMD_SEED_OPTION(what, group) {"seed", CMD_KEY_SEED, "N", 0, what, group}
 #define CMD_BUDGET_OPTION(group)                                                                                       \
-    {"budget", CMD_KEY_BUDGET, "N", 0, "most warp instructions of a launch (default: 1000000000)", group}
+    {                                                                                                                  \
+        "budget", CMD_KEY_BUDGET, "N", 0, "limit of warp instructions per launch (default: 1000000000)", group         \
+    }
 #define CMD_TRAP_NAN_OPTION(group)                                                                                     \
-    {"trap-nan", CMD_KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity comes from", group}
+    {                                                                                                                  \
+        "trap-nan", CMD_KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity is computed", group             \
+    }
 #define CMD_LEVEL_OPTION(group)                                                                                        \
-    {"level", CMD_KEY_LEVEL, "PASS", 0, "run the IR as it is after this pass; hir: before any, low: after all", group}
+    {                                                                                                                  \
+        "level", CMD_KEY_LEVEL, "PASS", 0, "run the IR after this pass; hir: before all passes, low: after all", group \
+    }
 #define CMD_GPU_TIMEOUT_OPTION(what, group)                                                                            \
-    {"gpu-timeout", CMD_KEY_GPU_TIMEOUT, "SECONDS", 0, "most seconds that " what " may take on the GPU (default: 60)", group}
+    {                                                                                                                  \
+        "gpu-timeout", CMD_KEY_GPU_TIMEOUT, "SECONDS", 0, "time limit of " what " on the GPU (default: 60)", group     \
+    }
 
 // Where a command keeps the values of these; NULL: its table does not have the option.
 typedef struct cmd_running {
@@ -69,9 +88,9 @@ error_t cmd_take_running(int key, char *arg, struct argp_state *state, const cmd
 // [one], [each]: what is measured, as in "row", "each row".
 #define CMD_MEASURE_OPTIONS(one, each, it, group)                                                                      \
     {"samples", CMD_KEY_SAMPLES, "N", 0, "take at least N samples of each " one " (default: 25)", group},              \
-    {"min-time", CMD_KEY_MIN_TIME, "SECONDS", 0, "and measure " each " for so long (default: 0.3)", group},            \
-    {"warm-up", CMD_KEY_WARM_UP, "SECONDS", 0, "run " it " for so long before (default: 0.1)", group},                 \
-    CMD_GPU_TIMEOUT_OPTION("a sample", group)
+        {"min-time", CMD_KEY_MIN_TIME, "SECONDS", 0, "measure " each " for at least this time (default: 0.3)", group}, \
+        {"warm-up", CMD_KEY_WARM_UP, "SECONDS", 0, "run " it " for this time before measuring (default: 0.1)", group}, \
+        CMD_GPU_TIMEOUT_OPTION("a sample", group)
 #define CMD_METHOD_OPTION(what, group) {"method", CMD_KEY_METHOD, "NAME", 0, what, group}
 #define CMD_GRAPH_OPTION(what, group) {"graph", CMD_KEY_GRAPH, NULL, 0, "launch in CUDA graphs" what, group}
 

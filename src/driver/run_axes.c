@@ -149,7 +149,7 @@ static bool agree(run_state *r, const run_argument *a, run_axes *known)
     if (own.rank == known->rank && memcmp(own.extents, known->extents, sizeof *own.extents * (size_t)own.rank) == 0)
         return true;
     return differ(r, a, &own, known,
-                  "operands and results have the same axes where one of the entry stands for any number of them");
+                  "operands and results have the same axes where one axis of the entry represents any number of them");
 }
 
 static void collapse(run_argument *a)

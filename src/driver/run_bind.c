@@ -121,9 +121,9 @@ static bool can_be_saved(run_state *r, const run_word *w, const char *path)
 static bool take_output(run_state *r, const run_word *w, run_argument *a)
 {
     if (a->prints || a->save)
-        return wrong_word(r, w->text, arena_printf(&r->unit.memory, "says a second time what becomes of '%s'", w->name));
+        return wrong_word(r, w->text, arena_printf(&r->unit.memory, "gives the output of '%s' a second time", w->name));
     if (!a->is_tensor)
-        return wrong_word(r, w->text, arena_printf(&r->unit.memory, "cannot be: '%s' is no tensor", w->name));
+        return wrong_word(r, w->text, arena_printf(&r->unit.memory, "cannot be: '%s' is not a tensor", w->name));
     a->prints = !w->value[3];
     a->save = w->value[3] ? w->value + 4 : NULL;
     if (a->save && !*a->save)
@@ -381,8 +381,8 @@ static bool size_is_unknown(run_state *r, const run_argument *size)
     for (size_t i = 0; i < r->arguments.len; i++) {
         const run_argument *a = &r->arguments.at[i];
         if (a->is_tensor && a->var->tensor && !a->file) {
-            diag_help(d, "say it, as in %s=1000, or give a tensor with its sizes, as in %s=randn:%s[…]", size->name, a->name,
-                      dt_name(a->tensor.type));
+            diag_help(d, "give it, as in %s=1000, or give a tensor with its sizes, as in %s=randn:%s[…]", size->name,
+                      a->name, dt_name(a->tensor.type));
             return usage(r);
         }
     }
@@ -422,7 +422,7 @@ static bool finish_shape(run_state *r, run_argument *a)
         if (a->has_shape)
             return true;
         diag *d = diag_report(&r->unit.diags, HDS0641, a->var->span, a->name, title_of(r));
-        diag_help(d, "it is a pointer: say what stands behind it, as in %s=zeros:[1000]", a->name);
+        diag_help(d, "it is a pointer: give the tensor behind it, as in %s=zeros:[1000]", a->name);
         return usage(r);
     }
     int64_t shape[TEN_MAX_RANK];

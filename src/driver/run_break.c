@@ -79,7 +79,7 @@ static bool check_break(run_state *r, const run_place *b)
     lines found = find_lines(r, b);
     if (found.is_there)
         return true;
-    const char *why = found.has_file ? arena_printf(a, "no statement of '%s' stands there", title_of(r))
+    const char *why = found.has_file ? arena_printf(a, "'%s' has no statement there", title_of(r))
                                      : arena_printf(a, "'%s' has no statements in that file", title_of(r));
     diag *d = diag_report(&r->unit.diags, HDS0632, nowhere, b->text, why);
     if (found.before && found.after)

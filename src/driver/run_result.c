@@ -55,8 +55,9 @@ static void save_tensor(run_state *r, const run_argument *a)
     while (written[first])
         first++;
     ten_index_print(&a->tensor, first, &index);
-    diag *d = diag_report(&r->unit.diags, HDS0645, nowhere, a->save,
-                          arena_printf(&r->unit.memory, "nobody has written element %s of '%s'", str_text(&index), a->name));
+    diag *d =
+        diag_report(&r->unit.diags, HDS0645, nowhere, a->save,
+                    arena_printf(&r->unit.memory, "element %s of '%s' is uninitialised", str_text(&index), a->name));
     diag_help(d, "%s=zeros gives the elements a value before the run", a->name);
 }
 
@@ -166,7 +167,7 @@ static void report_difference(run_state *r, const run_reference *f, const ten_co
     diag_note(d, nowhere, "%s", arena_printf(a, "elements may differ by atol + rtol * |expected|, with rtol=%g and atol=%g",
                                              rtol, atol));
     if (c->unwritten)
-        diag_note(d, nowhere, "%lld of them nobody has written", (long long)c->unwritten);
+        diag_note(d, nowhere, "%lld of them uninitialised", (long long)c->unwritten);
 }
 
 static void compare(run_state *r, const run_reference *f)

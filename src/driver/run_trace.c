@@ -421,7 +421,7 @@ void cmd_run_end_watch(run_state *r)
             continue;
         r->is_usage_error = r->is_usage_error || !r->unit.diags.shown_errors;
         diag *d = diag_report(&r->unit.diags, HDS0632, (src_span){0, 0}, b->text,
-                              arena_printf(&r->unit.memory, "%s does not come there", watched_thread(r)));
+                              arena_printf(&r->unit.memory, "%s does not reach it", watched_thread(r)));
         diag_help(d, "another one may: add block=… thread=…");
     }
 }

@@ -35,7 +35,7 @@ static const char *text_of(arena *a, const tune_space *space, const tune_key *ke
 static const char *take_scalar(arena *a, const char *text, ms_argument *out)
 {
     if (!text)
-        return arena_printf(a, "nobody says what '%s' is: give it, or have the space say it in 'values'", out->name);
+        return arena_printf(a, "'%s' has no value: give it, or let 'values' of the space return it", out->name);
     const char *why = ten_number_parse(a, text, out->type, &out->value);
     return why ? arena_printf(a, "'%s' cannot be %s: %s", out->name, text, why) : NULL;
 }
@@ -72,7 +72,7 @@ static const char *fill(arena *a, uint64_t seed, int64_t elements, ms_argument *
     tile.shape[0] = elements < TILE_ELEMENTS ? elements : dt_bits(out->type) < 8 ? TILE_ELEMENTS + 3 : TILE_ELEMENTS;
     const char *why = ten_spec_parse(a, cmd_usual_contents(out->type), &spec);
     if (!why && !ten_allocate(a, &tile, 0))
-        why = "there is no memory for it";
+        why = "there is not enough memory for it";
     why = why ? why : ten_fill(a, &spec, seed, &tile);
     out->data = tile.data;
     out->data_bytes = tile.bytes;
@@ -100,7 +100,7 @@ static const char *take_tensor(tune_request *q, arena *a, const ms_rival *rivals
 {
     int64_t elements = 0;
     if (p->kind == HDS_POINTER)
-        return arena_printf(a, "its parameter '%s' is a pointer, and nobody knows to how much", p->name);
+        return arena_printf(a, "its parameter '%s' is a pointer of unknown extent", p->name);
     const char *why = count_elements(a, &rivals[rival], index, p, values, &elements);
     if (why)
         return why;

@@ -218,7 +218,7 @@ static bool show_result(tuning *t, arena *a, const tune_key *key, const ms_rival
     if (best < 0)
         return nothing_left(t, key, "all that were tried have failed");
     if (disagree(key, rivals))
-        return nothing_left(t, key, "so many disagree with the first that nobody knows which of them are right");
+        return nothing_left(t, key, "too many disagree with the first to tell which are right");
     const char *said = verdict(a, rivals, best);
     printf("%s: '%s' %s\n", key->text, rivals[best].name, said);
     if (t->request->shared.verbose)
@@ -329,7 +329,7 @@ static void do_all(tuning *t)
 static void show_models(tuning *t)
 {
     arena *a = &t->request->shared.memory;
-    printf("%s on %lld multiprocessors, as the model has it\n", t->space->name, (long long)t->request->sm_count);
+    printf("%s on %lld SMs, times estimated by the model\n", t->space->name, (long long)t->request->sm_count);
     for (size_t i = 0; i < t->keys->len; i++) {
         const tune_key *key = &t->keys->at[i];
         if (key->chosen_count)
@@ -345,8 +345,7 @@ static void measure_all(tuning *t)
     const ms_machine *machine = &ms_record_of(q->session)->machine;
     for (size_t i = 0; i < t->keys->len; i++)
         t->wanted += !is_kept(t, &t->keys->at[i]);
-    printf("%s on %lld multiprocessors (%s), %s\n", t->space->name, (long long)q->sm_count, machine->gpu,
-           q->measure.arch->name);
+    printf("%s on %lld SMs (%s), %s\n", t->space->name, (long long)q->sm_count, machine->gpu, q->measure.arch->name);
     if (t->wanted < (int)t->keys->len)
         printf("%d of %zu sets of sizes are in '%s' already\n", (int)t->keys->len - t->wanted, t->keys->len, t->table->path);
     fflush(stdout);

@@ -108,7 +108,7 @@ static bool take_line(tune_request *q, const tune_words *common, const char *lin
         const char *text = arena_strndup(a, at, len);
         size_t name = cmd_run_name_length(text);
         if (len && !name)
-            return bad(q, text, arena_printf(a, "is no NAME=VALUE, in '%s'", q->shapes));
+            return bad(q, text, arena_printf(a, "is not NAME=VALUE, in '%s'", q->shapes));
         if (len)
             VEC_PUSH(a, &words, ((run_word){text, arena_strndup(a, text, name), text + name + 1}));
         at += len + (at[len] && at[len] != '#');
@@ -198,7 +198,7 @@ static bool add_keys(tune_request *q, const tune_space *space, const tune_words 
     const run_word *w = word_of(words, space->sizes[index]);
     if (!w) {
         diag *d = diag_report(&q->diags, HDS0826, nowhere, space->name,
-                              arena_printf(a, "is tuned for a '%s', and none is given", space->sizes[index]));
+                              arena_printf(a, "is tuned by '%s', which is not given", space->sizes[index]));
         diag_help(d, "give it, as in %s=4096", space->sizes[index]);
         return false;
     }
@@ -208,7 +208,7 @@ static bool add_keys(tune_request *q, const tune_space *space, const tune_words 
     for (int i = 0; ok && i < count; i++) {
         uint64_t bits = 0;
         const char *why = ten_number_parse(a, values[i], DT_I64, &bits);
-        ok = (!why && (int64_t)bits >= 0) || bad(q, w->text, "gives a size that is no number from 0 on");
+        ok = (!why && (int64_t)bits >= 0) || bad(q, w->text, "has a size that is not a non-negative integer");
         sizes[index] = (int64_t)bits;
         ok = ok && add_keys(q, space, words, others, index + 1, sizes, out);
     }

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "driver/tune.h"
 
-static const char new_head[] = "\"\"\"The fastest candidates, where they were measured: space, multiprocessors, sizes, candidate.\n"
+static const char new_head[] = "\"\"\"The fastest candidates, where they were measured: space, SMs, sizes, candidate.\n"
                                "\n"
                                "`hdsc tune` adds to it and `hdsc tune --check` checks it (docs/tune.md).\n"
                                "\"\"\"\n"

@@ -80,12 +80,12 @@ static const char *misplaced(const param_order *order, const ast_param *param)
     if (order->double_star)
         return "nothing may follow '**' parameters";
     if (is_slash && order->slash)
-        return "'/' may stand once only";
+        return "'/' is allowed only once";
     if (is_slash && order->star)
-        return "'/' must stand before '*'";
+        return "'/' must be before '*'";
     bool is_star = param->kind == AST_PARAM_STAR || (!param->name && !is_slash);
     if (is_star && order->star)
-        return "'*' may stand once only";
+        return "'*' is allowed only once";
     if (param->kind == AST_PARAM_DOUBLE_STAR && order->bare_star)
         return "a parameter must follow '*'";
     if (param->name && param->kind == AST_PARAM_PLAIN && !param->default_value && !order->star && order->with_default)
@@ -118,7 +118,7 @@ ast_params *parse_params_done(parse_state *ps, ast_params *params)
         ast_param param = params->at[i];
         const char *why = misplaced(&order, &param);
         if (!why && !param.name && param.positional_only && i == 0)
-            why = "a parameter must stand before '/'";
+            why = "'/' needs a parameter before it";
         if (why && !reported)
             parse_report(ps, HDS0022, param.span, why);
         reported |= why != NULL;

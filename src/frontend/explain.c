@@ -132,14 +132,14 @@ static const char *foreign_word(parse_state *ps, lex_token first)
         {"func", "functions begin with 'def'"},
         {"fn", "functions begin with 'def'"},
         {"void", "functions begin with 'def'; a local needs no type"},
-        {"var", "variables are made by assigning: 'x = value'"},
-        {"let", "variables are made by assigning: 'x = value'"},
-        {"const", "variables are made by assigning: 'x = value'"},
-        {"auto", "variables are made by assigning: 'x = value'"},
-        {"int", "a type stands after the name: 'x: i32 = value'"},
-        {"float", "a type stands after the name: 'x: f32 = value'"},
-        {"double", "a type stands after the name: 'x: f64 = value'"},
-        {"bool", "a type stands after the name: 'x: bool = value'"},
+        {"var", "variables are created by assignment: 'x = value'"},
+        {"let", "variables are created by assignment: 'x = value'"},
+        {"const", "variables are created by assignment: 'x = value'"},
+        {"auto", "variables are created by assignment: 'x = value'"},
+        {"int", "a type follows the name: 'x: i32 = value'"},
+        {"float", "a type follows the name: 'x: f32 = value'"},
+        {"double", "a type follows the name: 'x: f64 = value'"},
+        {"bool", "a type follows the name: 'x: bool = value'"},
         {"elseif", "write 'elif'"},
         {"elsif", "write 'elif'"},
         {"switch", "use 'if' and 'elif'"},
@@ -193,11 +193,11 @@ static const char *hint(parse_state *ps, lex_token found, const bool *expected)
     if (found.kind == LEX_LBRACE && (expected[LEX_COLON] || expected[LEX_NEWLINE]))
         return "a block begins with ':' and is indented";
     if (found.kind == LEX_NEWLINE && before.kind == LEX_COMMA && head.kind == LEX_FROM)
-        return "put the names in parentheses to go on after ','";
+        return "put the names in parentheses to continue after ','";
     if (found.kind == LEX_FSTRING_SPEC && expected[LEX_COLON])
         return "put the lambda in parentheses";
     if ((found.kind == LEX_ELSE || found.kind == LEX_ELIF) && expected[LEX_PASS])
-        return "it must stand at the indentation of its 'if' and follow the block";
+        return "it must be indented like its 'if' and follow the block";
     if (is_keyword(found.kind) && expected[LEX_NAME] && !expected[LEX_PASS])
         return "this word is a keyword and cannot be a name";
     return NULL;

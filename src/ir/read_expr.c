@@ -59,7 +59,7 @@ static ir_expr *read_int_constant(reader *r, bool negative)
     int64_t value = (int64_t)(negative ? 0 - t.magnitude : t.magnitude);
     bool fits = type == DT_U64 ? !negative || !value : t.magnitude <= limit && dt_holds_int(type, value);
     if (!dt_is_int(type) || !fits)
-        ir_read_fail(r, t.span, "the number is no value of type %s", dt_name(type));
+        ir_read_fail(r, t.span, "the number is not a value of type %s", dt_name(type));
     ir_read_next(r);
     ir_expr *e = ir_int(r->module, type, value);
     e->span = t.span;
@@ -71,7 +71,7 @@ static ir_expr *read_float_constant(reader *r, bool negative)
     token t = r->now;
     dtype type = t.suffix == DT_NONE ? DT_F32 : t.suffix;
     if (dt_is_int(type) || type == DT_BOOL)
-        ir_read_fail(r, t.span, "the number is no value of type %s", dt_name(type));
+        ir_read_fail(r, t.span, "the number is not a value of type %s", dt_name(type));
     ir_read_next(r);
     ir_expr *e = ir_float(r->module, type, negative ? -t.number : t.number);
     e->span = t.span;
@@ -193,7 +193,7 @@ static ir_var *read_tensor_use(reader *r)
     src_span span = r->now.span;
     ir_var *v = ir_read_var_use(r);
     if (v->type->kind != IR_TENSOR)
-        ir_read_fail(r, span, "expected a tensor, '%s' is none", v->name);
+        ir_read_fail(r, span, "expected a tensor, '%s' is not one", v->name);
     return v;
 }
 

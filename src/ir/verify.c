@@ -451,7 +451,7 @@ static void check_map(verifier *v, const ir_func *f, const ir_var *var)
     }
     const ir_tensor *t = of->tensor->tensor;
     if (t->rank < 1 || t->rank > IR_MAP_MAX_RANK || t->elem->kind != IR_SCALAR || dt_bits(t->elem->scalar) % 8) {
-        ir_verify_broken(v, "the tensor of '%s' has 1 to 5 dimensions of scalars of whole bytes", var->name);
+        ir_verify_broken(v, "the tensor of '%s' has 1 to 5 dimensions and elements of whole bytes", var->name);
         return;
     }
     for (int i = 0; i < t->rank; i++)
@@ -558,7 +558,7 @@ bool ir_verify_after(ir_module *m, const char *pass)
         v.func = f;
         check_unique(&v, &names, f->name);
         if (f->id != i)
-            ir_verify_broken(&v, "a function's number is its place in the module");
+            ir_verify_broken(&v, "a function's number is its index in the module");
         v.known_funcs[i] = true;  // a function may call itself
         check_func(&v, f);
     }

@@ -13,7 +13,8 @@ const char *jit_trouble_text(jit_trouble trouble)
     case JIT_OVERFLOW: return "it is beyond 64 bits";
     case JIT_ZERO_DIVISION: return "it divides by zero";
     case JIT_BAD_SHIFT: return "it shifts by less than 0";
-    case JIT_NOT_INTEGER: return "it is no integer";
+    case JIT_NOT_INTEGER:
+        return "it is not an integer";
     case JIT_UNKNOWN: return "it depends on more than the parameters";
     }
     return "";

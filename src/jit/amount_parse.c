@@ -132,7 +132,7 @@ static bool parse_number(parser *p)
         end++;
     }
     if (is_name_char(*end) || end - p->at > LONGEST)
-        return fail(p, "it has a number that is none");
+        return fail(p, "it has an invalid number");
     if (!is_real)
         return parse_integer(p, end);
     double value = str_to_double(arena_strndup(p->arena, p->at, (size_t)(end - p->at)));
@@ -189,7 +189,7 @@ static bool parse_name(parser *p)
         return put(p, (jit_op){.code = JIT_OP_INTEGER, .u.integer = *begin == 'T'}, 1);
     if (take_sign(p, "("))
         return parse_call(p, name);
-    return fail(p, "it has a name that is no parameter");
+    return fail(p, "it has a name that is not a parameter");
 }
 
 static bool parse_primary(parser *p)
@@ -200,7 +200,7 @@ static bool parse_primary(parser *p)
     if (is_name_char(*p->at))
         return parse_name(p);
     if (!take_sign(p, "("))
-        return fail(p, *p->at ? "it has a sign in a wrong place" : "it ends too early");
+        return fail(p, *p->at ? "it has a misplaced sign" : "it ends too early");
     return parse_bracketed(p) && (take_sign(p, ")") || fail(p, "a ')' is missing"));
 }
 
@@ -349,7 +349,7 @@ bool jit_amount_compile(arena *a, const char *text, const char *const *names, in
     bool ok = parse_whole(&p);
     skip_blanks(&p);
     if (ok && *p.at)
-        ok = fail(&p, "it goes on behind its end");
+        ok = fail(&p, "it continues after its end");
     *out = (jit_amount){.kind = JIT_AMOUNT_TEXT, .text = text, .ops = p.ops.at, .op_count = (uint32_t)p.ops.len};
     *why = p.why;
     const jit_op *only = p.ops.len == 1 ? p.ops.at : NULL;

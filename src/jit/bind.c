@@ -420,8 +420,8 @@ static hdsrt_status check_host_tensors(const jit_frame *f)
             return FAIL(f, p, "is null");
         int axis = s.bytes && p->shown.is_written ? spread_folded_axis(&s) : -1;
         if (axis >= 0)
-            return FAIL(f, p, "is written, and elements of it lie on one another: its stride along axis %d is %" PRId64,
-                        axis, s.strides[axis]);
+            return FAIL(f, p, "is written, and its elements overlap: its stride along axis %d is %" PRId64, axis,
+                        s.strides[axis]);
         for (int k = 0; k < i; k++) {
             hdsrt_status status = f->kernel->parameters[k].tensor >= 0 ? check_host_pair(f, k, i) : HDSRT_OK;
             if (status)
@@ -445,7 +445,7 @@ static hdsrt_status assumption_fails(const jit_frame *f, const jit_amount *a)
         len += v->kind == JIT_REAL ? snprintf(values + len, room, "%s '%s' is %g", and, name, v->u.real)
                                    : snprintf(values + len, room, "%s '%s' is %" PRId64, and, name, v->u.integer);
     }
-    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': it takes '%s' for granted%s", entry_of(f), a->text, values);
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': it assumes '%s'%s", entry_of(f), a->text, values);
 }
 
 // What cannot be computed is not broken: the kernel's own arithmetic may wrap around.

@@ -53,7 +53,7 @@ static const char *text_of(reader *r, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value)) {
-        fail(r, "'%s' is no text", key);
+        fail(r, "'%s' is not text", key);
         return NULL;
     }
     return arena_strdup(r->arena, json_string_value(value));
@@ -75,7 +75,7 @@ static bool integer_of(reader *r, const json_t *object, const char *key, int64_t
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_integer(value))
-        return fail(r, "'%s' is no integer", key);
+        return fail(r, "'%s' is not an integer", key);
     *out = json_integer_value(value);
     return (*out >= least && *out <= most) || fail(r, "'%s' is %lld", key, (long long)*out);
 }
@@ -108,7 +108,7 @@ static bool three_amounts(reader *r, const json_t *object, const char *key, cons
 {
     const json_t *list = json_object_get(object, key);
     if (json_array_size(list) != 3)
-        return fail(r, "'%s' is no list of three", key);
+        return fail(r, "'%s' is not a list of three", key);
     for (size_t i = 0; i < 3; i++) {
         if (!amount_of(r, json_array_get(list, i), n, key, &out[i]))
             return false;
@@ -208,9 +208,9 @@ static bool read_shape(reader *r, const json_t *object, const names *n, jit_para
     size_t rank = json_array_size(shape), all = rank + (p->lanes > 0);
     int64_t alignment = 0;
     if (!json_is_array(shape) || all > JIT_MAX_RANK)
-        return fail(r, "the shape of '%s' is no list of at most %d", p->shown.name, JIT_MAX_RANK);
+        return fail(r, "the shape of '%s' is not a list of at most %d", p->shown.name, JIT_MAX_RANK);
     if (!integer_of(r, object, "alignment", 1, 1 << 20, &alignment) || (alignment & (alignment - 1)))
-        return fail(r, "the alignment of '%s' is no power of two", p->shown.name);
+        return fail(r, "the alignment of '%s' is not a power of two", p->shown.name);
     jit_amount *amounts = ARENA_ARRAY(r->arena, jit_amount, all);
     const char **texts = ARENA_ARRAY(r->arena, const char *, all);
     for (size_t i = 0; i < rank; i++) {
@@ -240,7 +240,7 @@ static bool read_strides(reader *r, const json_t *object, const names *n, jit_pa
     if (!strides || json_is_null(strides))
         return true;
     if (json_array_size(strides) != (size_t)p->shown.ndim || p->lanes || !json_is_array(strides))
-        return fail(r, "the strides of '%s' are no list of %d", p->shown.name, p->shown.ndim);
+        return fail(r, "the strides of '%s' are not a list of %d", p->shown.name, p->shown.ndim);
     jit_amount *amounts = ARENA_ARRAY(r->arena, jit_amount, p->shown.ndim);
     const char **texts = ARENA_ARRAY(r->arena, const char *, p->shown.ndim);
     for (int i = 0; i < p->shown.ndim; i++) {
@@ -296,7 +296,7 @@ static bool read_parameters(reader *r, const json_t *object, names *n, jit_kerne
     const json_t *list = json_object_get(object, "parameters");
     size_t count = json_array_size(list);
     if (!json_is_array(list) || count > JIT_MAX_PARAMETERS)
-        return fail(r, "'parameters' is no list of at most %d", JIT_MAX_PARAMETERS);
+        return fail(r, "'parameters' is not a list of at most %d", JIT_MAX_PARAMETERS);
     k->parameters = ARENA_ARRAY(r->arena, jit_parameter, count);
     k->count = (int)count;
     n->at = ARENA_ARRAY(r->arena, const char *, count);
@@ -317,7 +317,7 @@ static bool read_assumptions(reader *r, const json_t *object, const names *n, ji
     for (int i = 0; i < k->assumption_count; i++) {
         const json_t *text = json_array_get(list, (size_t)i);
         if (!json_is_string(text))
-            return fail(r, "'assumptions' has an element that is no text");
+            return fail(r, "'assumptions' has an element that is not text");
         if (!amount_of(r, text, n, "assumptions", &amounts[i]))
             return false;
     }

@@ -149,7 +149,7 @@ hdsrt_status jit_shape(const jit_kernel *kernel, const hds_argument *arguments, 
     jit_frame f;
     const jit_parameter *p = index < (size_t)kernel->count ? &kernel->parameters[index] : NULL;
     if (!p || p->tensor < 0)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': parameter %zu is no tensor", kernel->launch.name, index);
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': parameter %zu is not a tensor", kernel->launch.name, index);
     hdsrt_status status = take_room(&r, kernel, &f);
     if (status)
         return status;

@@ -45,7 +45,7 @@ bool ms_rival_load(ms_session *s, ms_rival *r)
     if (status)
         r->failure = first_error(s, r->program);
     else if (hds_program_kernel_count(r->program) != 1)
-        r->failure = "it is no kernel, and only one that is launched by itself can be measured";
+        r->failure = "it is not a kernel, and only kernels can be measured";
     else
         r->kernel = hds_program_kernel_at(r->program, 0);
     return true;

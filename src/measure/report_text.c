@@ -162,7 +162,8 @@ static void add_machine(const ms_record *r, str_buf *out)
     else
         str_adds(out, "a host function");
     str_addc(out, '\n');
-    str_addf(out, "%s, %d multiprocessors, CUDA %s; limits: %.0f GB/s", m->gpu, m->sm_count, m->driver, ms_peak_bandwidth(m) * 1e-9);
+    str_addf(out, "%s, %d SMs, CUDA %s; limits: %.0f GB/s", m->gpu, m->sm_count, m->driver,
+             ms_peak_bandwidth(m) * 1e-9);
     if (r->options->flops && ms_peak_ops(m, k->peak_type) > 0)
         str_addf(out, ", %.0f TFLOP/s of %s at %d MHz", ms_peak_ops(m, k->peak_type) * 1e-12, dt_name(k->peak_type), m->clock_khz / 1000);
     str_addc(out, '\n');
@@ -211,7 +212,7 @@ static void add_clocks(const ms_record *r, str_buf *out)
         reasons |= r->rows.at[i].before.reasons | r->rows.at[i].after.reasons;
     str_addf(out, "clocks: %s before, %s after", clocks_text(out->arena, &first->before), clocks_text(out->arena, &last->after));
     ms_nvml_slowdown(reasons, slow, sizeof slow);
-    str_addf(out, *slow ? "; held down by: %s\n" : "\n", slow);
+    str_addf(out, *slow ? "; limited by: %s\n" : "\n", slow);
 }
 
 static void add_method(const ms_record *r, str_buf *out)
@@ -224,9 +225,9 @@ static void add_method(const ms_record *r, str_buf *out)
                  row->sets == 1 ? "y" : "ies");
     else
         str_addf(out, "a launch a sample%s, L2 overwritten before", o->graph ? " in a graph" : "");
-    str_addf(out, "; medians of %zu samples and more, ± half of what is between the quartiles\n", row->time.count);
+    str_addf(out, "; medians of at least %zu samples, ± half the interquartile range\n", row->time.count);
     if (r->empty_seconds >= 0)
-        str_addf(out, "launching: an empty kernel reads %s this way; it is not subtracted\n",
+        str_addf(out, "launch overhead: an empty kernel measures %s; it is not subtracted\n",
                  ms_time_text(out->arena, r->empty_seconds));
 }
 

@@ -66,7 +66,7 @@ bool ms_wait(ms_session *s, const ms_work *work)
         return ms_check(s, result, work->what);
     diag *d = diag_report(s->diags, HDS0612, (src_span){0, 0}, work->what,
                           arena_printf(s->arena, "%lld s on the GPU", (long long)s->options.gpu_seconds));
-    diag_help(d, "hdsc run without --device=cuda says where it is; --gpu-timeout gives it more time");
+    diag_help(d, "hdsc run without --device=cuda shows where; --gpu-timeout allows more time");
     s->is_stuck = true;
     return false;
 }

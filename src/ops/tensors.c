@@ -73,9 +73,9 @@ static hdsrt_status read_options(reading *r, const hds_matmul_options *options)
         memcpy(o, options, options->bytes < sizeof *o ? options->bytes : sizeof *o);
     }
     if ((unsigned)o->activation > HDS_ACTIVATION_SILU)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is no activation", entry, (int)o->activation);
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not an activation", entry, (int)o->activation);
     if ((unsigned)o->math > HDS_MATH_TF32)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is no kind of mathematics", entry, (int)o->math);
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not a math mode", entry, (int)o->math);
     if (o->workspace_bytes < 0 || (uintptr_t)o->workspace % 256)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
                           "'%s': the workspace begins at %p and has %" PRId64

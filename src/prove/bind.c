@@ -377,8 +377,7 @@ static bool find_strides(prove *p, int side, prove_param *param)
     param->strides = whole.strides = strides;
     ok = ok && spread_measure(&whole) && whole.bytes <= INT32_MAX && (!param->writes || spread_folded_axis(&whole) < 0);
     if (!ok)
-        refuse(p, param->var->span,
-               arena_printf(&p->memory, "the strides of '%s' are none that it can have", param->var->name));
+        refuse(p, param->var->span, arena_printf(&p->memory, "'%s' cannot have these strides", param->var->name));
     param->span = whole.bytes;
     return ok;
 }

@@ -97,7 +97,7 @@ static bool have_in_common(const prove_output *a, const prove_output *b, int64_t
 static void note_rounding(search *s, double factor)
 {
     if (fabs(factor - 1) < 0x1p-10)
-        diag_note(s->d, (src_span){0, 0}, "a factor so near to 1 is often a constant that the two round in different ways");
+        diag_note(s->d, (src_span){0, 0}, "a factor so close to 1 is often a constant that the two round differently");
 }
 
 // One number explains every element: no need to look at inputs.
@@ -221,7 +221,9 @@ static part say(search *s, int64_t input, const uint64_t moved[2], part last)
                   str_text(&number));
         note_rounding(s, value);
         break;
-    case OTHERWISE: diag_note(s->d, (src_span){0, 0}, "%s of '%s' depends on %s in another way", place, title, name); break;
+    case OTHERWISE:
+        diag_note(s->d, (src_span){0, 0}, "%s of '%s' depends on %s differently", place, title, name);
+        break;
     case NOTHING_YET: break;
     }
     return is;

@@ -252,7 +252,7 @@ static void say_added(const remark_unit *u, const remark_facts_list *facts, cons
     if (k)
         label_places(u, k, d, log, r->number, "and before this");
     diag_help(
-        d, is_wait ? "call wait(acc, 0) where the accumulators are needed, so that it is you who says when"
+        d, is_wait ? "call wait(acc, 0) where the accumulators are needed, so that the source decides where"
                    : "call fence(acc) behind what writes the accumulators and before the first of a batch, outside of "
                      "branches around the instructions");
     ir_note_sites(u->module, d, spot.origin);
@@ -267,11 +267,10 @@ static void say_too_few_registers(const remark_unit *u, const remark_facts_list 
     diag *d = diag_report(u->diags, HDS0804, span_or(spot.span, kernel), k ? remark_kernel_title(k) : r->function,
                           needs, has);
     if (k && k->info->max_threads)
-        diag_help(
-            d,
-            "a multiprocessor has %d registers for the %lld threads of a block, also where setmaxnreg shares them "
-            "out later: launch fewer threads per block, or give each a smaller tile",
-            u->arch->registers_per_sm, (long long)k->info->max_threads);
+        diag_help(d,
+                  "an SM has %d registers for the %lld threads of a block, also where setmaxnreg shares them "
+                  "out later: launch fewer threads per block, or give each a smaller tile",
+                  u->arch->registers_per_sm, (long long)k->info->max_threads);
     else
         diag_help(d, "launch fewer threads per block, or give each a smaller tile");
     ir_note_sites(u->module, d, spot.origin);

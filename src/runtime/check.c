@@ -86,8 +86,8 @@ static hdsrt_status is_all_reachable(const hdsrt_driver **cuda, bool *out)
     int device = 0, value = 0;
     hdsrt_status status = hdsrt_context_device(cuda, &device);
     if (!status)
-        status = hdsrt_driver_fail((*cuda)->device_attribute(&value, HDSRT_DEVICE_PAGEABLE, device),
-                                   "asking what GPU %d can do", device);
+        status = hdsrt_driver_fail((*cuda)->device_attribute(&value, HDSRT_DEVICE_PAGEABLE, device), "querying GPU %d",
+                                   device);
     *out = value;
     return status;
 }
@@ -102,8 +102,8 @@ static hdsrt_status check_memory(const hdsrt_driver *cuda, const char *entry, co
     if (result && result != HDSRT_CUDA_INVALID_VALUE)
         return hdsrt_driver_fail(result, "'%s': asking for the memory of '%s'", entry, name);
     if (result || !device)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
-                          "'%s': '%s' is at %p, which is no memory that the current GPU can reach", entry, name, data);
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' is at %p, which the current GPU cannot access", entry,
+                          name, data);
     uint64_t room = start + size - address;
     if (!size || (uint64_t)bytes <= room)
         return HDSRT_OK;
@@ -146,8 +146,8 @@ static hdsrt_status bad_address(const char *entry, const hdsrt_tensor_rule *rule
 {
     if (!data)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' is null", entry, rule->name);
-    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' begins at %p, which is no multiple of %u", entry, rule->name,
-                      data, (unsigned)rule->alignment);
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' begins at %p, which is not a multiple of %u", entry,
+                      rule->name, data, (unsigned)rule->alignment);
 }
 
 static bool is_misaligned(const hdsrt_tensor_rule *rule, const void *data)
@@ -164,7 +164,7 @@ static hdsrt_status bad_overlap(const char *entry, const hdsrt_tensor_rule *a, c
 static hdsrt_status bad_fold(const char *entry, const hdsrt_tensor_rule *rule, const spread *s, int axis)
 {
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
-                      "'%s': '%s' is written, and elements of it lie on one another: its stride along axis %d is "
+                      "'%s': '%s' is written, and its elements overlap: its stride along axis %d is "
                       "%" PRId64,
                       entry, rule->name, axis, s->strides[axis]);
 }

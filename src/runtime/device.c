@@ -85,7 +85,7 @@ hdsrt_status hdsrt_context_device(const hdsrt_driver **cuda, int *number)
 
 static hdsrt_status attribute(const hdsrt_driver *cuda, int *value, int which, int number)
 {
-    return hdsrt_driver_fail(cuda->device_attribute(value, which, number), "asking what GPU %d can do", number);
+    return hdsrt_driver_fail(cuda->device_attribute(value, which, number), "querying GPU %d", number);
 }
 
 hdsrt_status hdsrt_device_capability(const hdsrt_driver *cuda, int number, int *capability)

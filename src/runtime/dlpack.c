@@ -18,7 +18,7 @@ static const char *place_of(int type)
     case ON_PINNED_HOST:
         return "the host (pinned)";
     default:
-        return "a device that is no CUDA GPU";
+        return "a device that is not a CUDA GPU";
     }
 }
 
@@ -77,7 +77,7 @@ static hdsrt_status check_data(const char *entry, const hdsrt_tensor_rule *rule,
     if (!tensor->data)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the data of '%s' is null", entry, rule->name);
     if (rule->alignment && (uintptr_t)address & (rule->alignment - 1))
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' begins at %p, which is no multiple of %u: make a copy",
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' begins at %p, which is not a multiple of %u: make a copy",
                           entry, rule->name, address, (unsigned)rule->alignment);
     return HDSRT_OK;
 }

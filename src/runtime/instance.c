@@ -84,7 +84,7 @@ static hdsrt_status no_instance(const call *c, choices all)
             add(known, sizeof known, i ? ", " : k ? "; " : "");
             add(known, sizeof known, is_left_out(type) ? "none" : hdsrt_dtype_name(type, name));
         }
-    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': there is no code for %s; there is for %s", c->entry, found, known);
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': there is no code for %s, only for %s", c->entry, found, known);
 }
 
 static hdsrt_status find_instance(const call *c, choices all, int *instance)

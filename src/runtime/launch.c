@@ -70,7 +70,7 @@ static hdsrt_status refuse_division(const hdsrt_kernel *k, int64_t grid, int64_t
 {
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
                       "'%s' cannot be launched: its grid has %" PRId64
-                      " blocks along %c, which is no multiple of its cluster's %" PRId64,
+                      " blocks along %c, which is not a multiple of its cluster's %" PRId64,
                       k->name, grid, "xyz"[axis], cluster);
 }
 

@@ -110,7 +110,7 @@ static hdsrt_status find_function(const hdsrt_driver *cuda, hdsrt_kernel *k, hds
 static hdsrt_status ask(const hdsrt_driver *cuda, const hdsrt_kernel *k, const hdsrt_prepared *p, int attribute,
                         int *value)
 {
-    return hdsrt_driver_fail(cuda->function_get(value, attribute, p->function), "asking what '%s' needs", k->name);
+    return hdsrt_driver_fail(cuda->function_get(value, attribute, p->function), "querying '%s'", k->name);
 }
 
 // What launches are checked against. More than 48 KiB of shared memory have to be asked for, once.
@@ -127,7 +127,7 @@ static hdsrt_status find_limits(const hdsrt_driver *cuda, const hdsrt_kernel *k,
     if (!status)
         status = hdsrt_driver_fail(
             cuda->device_attribute(&all, is_large ? HDSRT_DEVICE_SMEM_LARGE : HDSRT_DEVICE_SMEM, device),
-            "asking what GPU %d can do", device);
+            "querying GPU %d", device);
     p->static_smem = own;
     p->dynamic_smem = all > own ? all - own : 0;
     for (int i = 0; i < 3; i++)

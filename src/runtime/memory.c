@@ -69,8 +69,8 @@ static hdsrt_status allocate_from(const hdsrt_allocator *a, void **address, int6
                           device);
     if ((uintptr_t)found % ALIGNMENT) {
         a->release(a->user, found, device, stream);
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "the program's allocator gave an address that is no multiple of %d",
-                          ALIGNMENT);
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
+                          "the program's allocator gave an address that is not a multiple of %d", ALIGNMENT);
     }
     *address = found;
     return HDSRT_OK;
@@ -175,7 +175,7 @@ hdsrt_status hdsrt_fill(void *to, uint64_t pattern, int element_bytes, int64_t c
     if (!to)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "hdsrt_fill: 'to' is null");
     if ((uintptr_t)to % (unsigned)element_bytes)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "hdsrt_fill: 'to' is no multiple of the elements' %d bytes",
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "hdsrt_fill: 'to' is not a multiple of the elements' %d bytes",
                           element_bytes);
     hdsrt_status status = hdsrt_context_any(&cuda);
     if (status)

@@ -55,11 +55,10 @@ static hdsrt_status check(const call *c, hdsrt_joined *joined)
                                   .is_written = c->operands[i].is_written};
         hdsrt_strided_value value = {.shape = t->shape, .strides = is_taken(t) ? NULL : joined[i].strides};
         if (value.strides && t->dtype.bits % 8)
-            return hdsrt_fail(
-                HDSRT_INVALID_ARGUMENT,
-                "'%s': '%s' has to lie row by row without gaps, from a multiple of %d bytes on, since elements of "
-                "%d bits are not copied: make a contiguous copy",
-                c->entry, rule.name, HDSRT_OPERAND_ALIGNMENT, t->dtype.bits);
+            return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
+                              "'%s': '%s' has to be contiguous, and aligned to %d bytes, since elements of "
+                              "%d bits are not copied: make a contiguous copy",
+                              c->entry, rule.name, HDSRT_OPERAND_ALIGNMENT, t->dtype.bits);
         status = hdsrt_check_dlpack_strided(c->entry, &rule, t, &value.data, joined[i].strides);
         rules[count] = rule;
         values[count++] = value;

@@ -91,13 +91,13 @@ static hdsrt_status check_modes(const encoding *x)
     if (interleave_of(t) < 0)
         return refuse(x, "an interleave of %d bytes, and there are 0 (none), 16 and 32", t->interleave_bytes);
     if (promotion_of(t) < 0)
-        return refuse(x, "L2 lines of %d bytes, and there are 0 (as they come), 64, 128 and 256", t->l2_bytes);
+        return refuse(x, "an L2 promotion of %d bytes, and there are 0 (none), 64, 128 and 256", t->l2_bytes);
     if (t->interleave_bytes && t->ndim < 3)
         return refuse(x, "it has %d axes, and interleaved ones have 3 or more", t->ndim);
     if (t->interleave_bytes == 32 && t->swizzle_bytes != 32)
         return refuse(x, "an interleave of 32 bytes goes with a swizzle of 32 bytes only");
     if (t->is_nan_filled && t->dtype.code != 2 && t->dtype.code != 4)
-        return refuse(x, "what lies outside can be NaN only where the elements are f16, bf16, f32 or f64");
+        return refuse(x, "out-of-bounds elements can be NaN only for element types f16, bf16, f32 or f64");
     return HDSRT_OK;
 }
 
@@ -107,7 +107,7 @@ static hdsrt_status check_extents(encoding *x)
     int unit = t->interleave_bytes == 32 ? 32 : UNIT;
     int64_t row_major = x->element_bytes;
     if (!x->data || (uintptr_t)x->data % (unsigned)unit)
-        return x->data ? refuse(x, "it begins at %p, which is no multiple of %d", x->data, unit)
+        return x->data ? refuse(x, "it begins at %p, which is not a multiple of %d", x->data, unit)
                        : refuse(x, "it is null");
     for (int i = t->ndim - 1; i >= 0; i--) {
         if (t->shape[i] < 1 || t->shape[i] > MAX_EXTENT)

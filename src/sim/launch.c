@@ -45,7 +45,7 @@ static bool check_cluster(const launching *x)
         if (size >= 1 && shape->grid[i] % size)
             return refuse(x,
                           arena_printf(x->arena, "let the grid be a multiple of %" PRId64 " along %c", size, "xyz"[i]),
-                          "its grid has %" PRId64 " blocks along %c, which is no multiple of its cluster's %" PRId64,
+                          "its grid has %" PRId64 " blocks along %c, which is not a multiple of its cluster's %" PRId64,
                           shape->grid[i], "xyz"[i], size);
     }
     if (blocks > LARGEST_CLUSTER)
@@ -140,7 +140,7 @@ static bool check_alignment(const launching *x, int i)
                                      : "launch with a tensor that begins at a multiple of 16 bytes, or copy the part";
     if (align < 2 || x->l->args[i] % (unsigned)align == 0)
         return true;
-    return refuse(x, help, "'%s' begins at an address that is no multiple of %d", param(x, i)->name, align);
+    return refuse(x, help, "'%s' begins at an address that is not a multiple of %d", param(x, i)->name, align);
 }
 
 static bool check_tensor(const launching *x, int i)
@@ -154,14 +154,14 @@ static bool check_tensor(const launching *x, int i)
     if (!s->bytes)
         return true;
     if (!sim_bytes(x->l->device, s->address, &room))
-        return refuse(x, NULL, "'%s' is no address of a tensor that lives", name);
+        return refuse(x, NULL, "'%s' is not an address of a live tensor", name);
     if (room < s->bytes)
         return refuse(x, NULL, "'%s' has %" PRId64 " bytes, and the memory there ends after %" PRId64, name, s->bytes, room);
     int axis = x->l->code->writes[i] ? spread_folded_axis(s) : -1;
     if (axis >= 0)
-        return refuse(x, "a tensor whose elements lie on one another can only be read",
-                      "'%s' is written, and elements of it lie on one another: its stride along axis %d is %" PRId64, name,
-                      axis, s->strides[axis]);
+        return refuse(x, "a tensor whose elements overlap can only be read",
+                      "'%s' is written, and its elements overlap: its stride along axis %d is %" PRId64, name, axis,
+                      s->strides[axis]);
     return check_alignment(x, i);
 }
 
@@ -223,7 +223,8 @@ static bool check_map(const launching *x, const sim_tensor_map *m)
     if (is_empty(m, t->rank))
         return true;
     if (m->address % MAP_ROW)
-        return refuse(x, NULL, "'%s' begins at an address that is no multiple of %d, which a tensor map wants", name, MAP_ROW);
+        return refuse(x, NULL, "'%s' begins at an address that is not a multiple of %d, which a tensor map wants", name,
+                      MAP_ROW);
     for (int d = 0; d < t->rank; d++)
         if (m->extent[d] < 1 || m->extent[d] > (int64_t)1 << 32)
             return refuse(x, NULL, "'%s' has an extent of %" PRId64 ", and a tensor map takes 1 to 4294967296", name,

@@ -144,9 +144,9 @@ static void add_kernel(const sim_profiled_kernel *k, str_buf *out)
         str_addf(out, " in %llu launches", (unsigned long long)k->launches);
     str_addf(out, ", %lld bytes of shared memory; ", (long long)k->shared_bytes);
     if (!blocks)
-        str_addf(out, "a block does not fit on a multiprocessor of %s (%s)\n", target->name, limit);
+        str_addf(out, "a block does not fit on an SM of %s (%s)\n", target->name, limit);
     else
-        str_addf(out, "at most %d blocks on a multiprocessor of %s, %d%% of its warps (%s; registers not counted)\n", blocks,
+        str_addf(out, "at most %d blocks on an SM of %s, %d%% of its warps (%s; registers not counted)\n", blocks,
                  target->name, (int)(100 * blocks * warps / target->warps_per_sm), limit);
 }
 
@@ -181,7 +181,7 @@ void sim_profile_table(const sim_profile *p, src_map *sources, str_buf *out)
     for (size_t i = 0; i < r.rows.len; i++) {
         const row *w = &r.rows.at[i];
         if (!i || w->file != file) {
-            str_addf(out, "\n%s\n", w->file ? w->file->name : "without a place");
+            str_addf(out, "\n%s\n", w->file ? w->file->name : "without a source location");
             add_head(out);
         }
         file = w->file;

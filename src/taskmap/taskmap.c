@@ -33,7 +33,7 @@ const char *tm_reason_text(tm_reason reason)
     case TM_BAD_RESHAPE:
         return "the numbers of elements differ";
     case TM_NOT_A_TILE:
-        return "the shape is no inner part of the mapping";
+        return "the shape is not an inner part of the mapping";
     case TM_BAD_SWIZZLE:
         return "the bits of the swizzle are out of range";
     case TM_BAD_STRIDE:

@@ -91,7 +91,7 @@ static const char *parse_integer(arena *a, const char *text, dtype type, uint64_
     bool negative;
     uint64_t magnitude;
     if (!read_integer(text, &negative, &magnitude))
-        return arena_printf(a, "'%s' is no integer of at most 64 bits", text);
+        return arena_printf(a, "'%s' is not an integer of at most 64 bits", text);
     uint64_t most = !negative ? dt_max_bits(type) : dt_is_signed(type) ? dt_max_bits(type) + 1 : 0;
     if (magnitude > most)
         return arena_printf(a, "%s does not fit into %s", text, dt_name(type));
@@ -106,14 +106,14 @@ const char *ten_number_parse(arena *a, const char *text, dtype type, uint64_t *b
     uint64_t integer;
     bool negative;
     if (!digits)
-        return arena_printf(a, "'%s' is no number", text);
+        return arena_printf(a, "'%s' is not a number", text);
     if (dt_kind_of(type) == DT_KIND_BOOL)
         return read_bool(digits, bits) ? NULL : arena_printf(a, "'%s' is neither true nor false", text);
     if (dt_is_int(type))
         return parse_integer(a, digits, type, bits);
     if (!read_float(digits, &value)) {
         if (!read_integer(digits, &negative, &integer))
-            return arena_printf(a, "'%s' is no number", text);
+            return arena_printf(a, "'%s' is not a number", text);
         value = negative ? -(double)integer : (double)integer;
     }
     dtype part = type == DT_C64 ? DT_F32 : type;
@@ -166,8 +166,8 @@ static const char *fill_random(arena *a, const ten_spec *s, uint64_t seed, ten_t
     double first = argument(a, s, 0, 0, &error), second = argument(a, s, 1, 1, &error);
     double scale = is_normal ? second : second - first;
     if (!dt_is_float(t->type) && t->type != DT_C64)
-        return arena_printf(a, "%s makes floats, not %s; randint(0, 100) makes integers", is_normal ? "randn" : "uniform",
-                            dt_name(t->type));
+        return arena_printf(a, "%s generates floats, not %s; randint(0, 100) generates integers",
+                            is_normal ? "randn" : "uniform", dt_name(t->type));
     if (!error && scale < 0)
         return is_normal ? arena_printf(a, "the deviation of randn(%s, %s) is negative", s->args[0], s->args[1])
                          : arena_printf(a, "the second limit of uniform(%g, %g) is below the first", first, second);

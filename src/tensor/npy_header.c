@@ -80,7 +80,7 @@ static int64_t integer(reader *r)
     int64_t value = 0;
     skip_blanks(r);
     if (r->at == r->end || *r->at < '0' || *r->at > '9')
-        fail(r, "the shape has something that is no size");
+        fail(r, "the shape has an entry that is not a size");
     for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
         if (!mul_checked(value, 10, &value) || !add_checked(value, *r->at - '0', &value)) {
             fail(r, "the shape has a size beyond 64 bits");

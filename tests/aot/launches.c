@@ -66,7 +66,7 @@ static bool passes(const fake_cuda_launch *l, int index, const void *value, size
 static const char *misaligned(const char *entry, const char *tensor, const void *address)
 {
     static char text[200];
-    snprintf(text, sizeof text, "'%s': '%s' begins at %p, which is no multiple of 16", entry, tensor, address);
+    snprintf(text, sizeof text, "'%s': '%s' begins at %p, which is not a multiple of 16", entry, tensor, address);
     return text;
 }
 
@@ -201,7 +201,7 @@ static void test_attributes(void)
     fake_cuda_launch l = LAUNCHED(0, "multiples");
     CHECK(is_grid(&l, 5, 1, 1) && is_block(&l, 64, 1, 1));
     fake_cuda_forget();
-    REFUSED(multiples(m, 5, 12, NULL), "'multiples': it takes 'k % 8 == 0' for granted, and 'k' is 12");
+    REFUSED(multiples(m, 5, 12, NULL), "'multiples': it assumes 'k % 8 == 0', and 'k' is 12");
     CHECK(multiples(m, 5, 2048, NULL) == HDSRT_INVALID_ARGUMENT && fake_cuda_launches() == 0);
     CHECK(clusters(m, 6, NULL) == HDSRT_OK && fake_cuda_launches() == 1);
     fake_cuda_forget();

@@ -39,7 +39,7 @@ static void takes_all_types_and_axes(void)
     expect(scaled(&x, &by, &out, 0.5f, NULL) == HDSRT_OK && launches("flat") == 1, "f32 of one axis is launched");
     by.dtype.bits = 16;
     expect(scaled(&x, &by, &out, 0.5f, NULL) == HDSRT_INVALID_ARGUMENT && launches("flat") == 0, "types have to fit");
-    expect(strcmp(hdsrt_last_error(), "'scaled': there is no code for x of f32, by of f16, out of f32; there is for "
+    expect(strcmp(hdsrt_last_error(), "'scaled': there is no code for x of f32, by of f16, out of f32, only for "
                                       "f16, f16, f16; f32, f32, f32") == 0, "the message says which types");
     by.dtype.bits = 32, out.ndim = x.ndim = 3, x.shape = shape, out.shape = other;
     expect(scaled(&x, &by, &out, 0.5f, NULL) == HDSRT_INVALID_ARGUMENT && launches("flat") == 0, "extents have to fit");
@@ -83,7 +83,7 @@ static void operands_are_left_out(void)
     expect(strcmp(hdsrt_last_error(), text) == 0, "the message says which extent");
     w.dtype.bits = 32;
     expect(shifted(&x, &w, NULL, &out, NULL) == HDSRT_INVALID_ARGUMENT && launches("") == 0, "types have to fit");
-    expect(strstr(hdsrt_last_error(), "'shifted': there is no code for x of f16, w of f32, b left out, out of f16; there is for "
+    expect(strstr(hdsrt_last_error(), "'shifted': there is no code for x of f16, w of f32, b left out, out of f16, only for "
                                       "f16, f16, f16, f16; ") != NULL, "the message says what is left out");
     expect(shifted(&x, NULL, NULL, NULL, NULL) == HDSRT_INVALID_ARGUMENT, "the result cannot be left out");
     expect(strcmp(hdsrt_last_error(), "'shifted': 'out' is null") == 0, "the message says which is null");

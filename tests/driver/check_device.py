@@ -119,7 +119,7 @@ def missing(run):
              ("an old GPU", {"ARCH": 35}, "compute capability 3.5 of this GPU is unknown to hdsc"),
              ("cuInit", {"FAIL": "cuInit:1:802"}, "starting the CUDA driver: system not yet initialized"),
              ("cuDeviceGet", {"FAIL": "cuDeviceGet:1:999"}, "looking for the first GPU: unknown error"),
-             ("cuDeviceGetAttribute", {"FAIL": "cuDeviceGetAttribute:2:999"}, "asking what the GPU can do: unknown error"),
+             ("cuDeviceGetAttribute", {"FAIL": "cuDeviceGetAttribute:2:999"}, "querying the GPU: unknown error"),
              ("cuDevicePrimaryCtxRetain", {"FAIL": "cuDevicePrimaryCtxRetain:1:46"},
               "making a context on the GPU: CUDA-capable device(s) is/are busy or unavailable")]
     cases += [(f"no {symbol}", {"MISSING": symbol}, f"has no '{symbol}': one for CUDA 12.0 or newer is needed")

@@ -57,7 +57,7 @@ bool sim_barrier_whole_warp(sim_warp *w, const sim_use *use, uint32_t lanes)
     sim_finding f = {.code = HDS0607, .who = actor_of(w, use->site, sim_first_lane(w->active))};
     f.args[0] = sim_say(w, "'%s' is reached by a part of warp %d", use->intrin->name, w->index);
     f.under = sim_say(w, "%s wait%s here, %s %s", sim_say_lanes(w, w->active), w->active & (w->active - 1) ? "" : "s",
-                      sim_say_lanes(w, ended ? ended : missing), ended ? "ended before" : "went another way");
+                      sim_say_lanes(w, ended ? ended : missing), ended ? "ended before" : "took another branch");
     f.help = "move the barrier out of the branch or loop that only some threads take";
     find(w, &f);
     return false;
@@ -260,9 +260,8 @@ static bool joins(sim_warp *w, const sim_use *use, int id, int threads, int coun
         *n = (named_barrier){
             .expected = threads, .site = use->site, .warp = w->index, .lane = sim_first_lane(w->active)};
     } else if (n->expected != threads) {
-        const char *what =
-            sim_say(w, "%d threads are expected here, %d by those who came before", threads, n->expected);
-        inconsistent(w, use, id, n, what, "all participants give the same number of threads");
+        const char *what = sim_say(w, "%d threads are expected here, and %d by earlier arrivals", threads, n->expected);
+        inconsistent(w, use, id, n, what, "all participants pass the same number of threads");
         return false;
     }
     if (n->arrived + count > threads) {

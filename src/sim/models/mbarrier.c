@@ -79,7 +79,7 @@ static void wrong(sim_warp *w, const sim_use *use, uint32_t lane, const mbarrier
     f.who = (sim_actor){use->site, w->block->index, sim_thread(w, lane), w->index};
     if (m && m->home && m->site) {
         f.other = (sim_actor){m->site, m->home->index, -1, -1};
-        f.other_text = sim_say(w, "made here for %u arrivals", m->expected);
+        f.other_text = sim_say(w, "initialised here for %u arrivals", m->expected);
     }
     f.args[0] = sim_say(w, "at byte %llu of shared memory", (unsigned long long)(address & SIM_SHARED_MASK));
     f.args[1] = what;
@@ -93,11 +93,11 @@ static mbarrier *used_by(sim_warp *w, const sim_use *use, uint32_t lane, sim_blo
     mbarrier *m = mbarrier_at(home, address);
     if (home != w->block && (home->has_ended || !m || !m->is_valid)) {
         if (sim_touch_mbarrier(w, use->site, lane, there, writes))
-            wrong(w, use, lane, m, address, m ? "it is used after inval" : "nobody has made it with init yet");
+            wrong(w, use, lane, m, address, m ? "it is used after inval" : "it is not initialised yet (init)");
         return NULL;
     }
     if (!m || !m->is_valid) {
-        wrong(w, use, lane, m, address, m ? "it is used after inval" : "nobody has made it with init");
+        wrong(w, use, lane, m, address, m ? "it is used after inval" : "it is not initialised (init)");
         return NULL;
     }
     return sim_touch_mbarrier(w, use->site, lane, there, writes) ? m : NULL;
@@ -153,11 +153,12 @@ static void init_lane(sim_warp *w, const sim_use *use, uint32_t lane)
     mbarrier *m = mbarrier_at(w->block, address);
     if (count == 0 || count > MOST_ARRIVALS) {
         wrong(w, use, lane, NULL, address,
-              sim_say(w, "it is made for %llu arrivals, but 1 to 1048575 are possible", (unsigned long long)count));
+              sim_say(w, "it is initialised for %llu arrivals, but 1 to 1048575 are possible",
+                      (unsigned long long)count));
         return;
     }
     if (m && m->is_valid) {
-        wrong(w, use, lane, m, address, "it is made again without inval");
+        wrong(w, use, lane, m, address, "it is initialised again without inval");
         return;
     }
     if (!m) {
@@ -191,7 +192,7 @@ static sim_step run_inval(sim_warp *w, const sim_use *use)
         uint64_t address = sim_u64(w, use->operands[use->bound[0]].cell)[lane];
         mbarrier *m = mbarrier_at(w->block, address);
         if (!m || !m->is_valid)
-            wrong(w, use, lane, m, address, m ? "it has been ended before" : "nobody has made it with init");
+            wrong(w, use, lane, m, address, m ? "it has been ended before" : "it is not initialised (init)");
         else
             m->is_valid = false;
     }
@@ -411,7 +412,7 @@ bool sim_mbarrier_describe(const sim_warp *w, str_buf *out)
     if (m)
         str_addf(out, ", whose phase %llu lacks %u of %u arrivals", (unsigned long long)m->phase, m->pending, m->expected);
     if (m && m->coming > m->bytes)
-        str_addf(out, ", and for which %lld bytes come that it does not expect", (long long)(m->coming - m->bytes));
+        str_addf(out, ", which receives %lld bytes that it does not expect", (long long)(m->coming - m->bytes));
     else if (m)
         str_addf(out, " and %lld bytes", (long long)(m->bytes - m->coming));
     return true;

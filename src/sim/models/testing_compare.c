@@ -173,7 +173,7 @@ static void find_unwritten(const comparison *c, const char *what, int64_t i)
     str_addf(&out, "the %s value at ", what);
     print_index(c, i, &out);
     sim_find_at(c->w, sim_first_lane(c->w->active), c->use->site, HDS0604, str_text(&out), NULL, NULL,
-                "nobody has written this element");
+                "this element is uninitialised");
 }
 
 static bool is_written(const comparison *c, int64_t i, int64_t x, int64_t y)

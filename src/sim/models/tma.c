@@ -183,7 +183,7 @@ static void start_combining(copy *c, const sim_async_piece *piece)
 static void start_piece(copy *c, sim_async_piece *piece)
 {
     if (!c->is_load || (piece->from & SIM_TAG_MASK) == SIM_TAG_SHARED)
-        sim_bulk_check_fences(c->warp, c->site, c->lane, piece->from, piece->bytes, "the copy engine");
+        sim_bulk_check_fences(c->warp, c->site, c->lane, piece->from, piece->bytes, "TMA");
     if ((piece->to & SIM_TAG_MASK) == SIM_TAG_SHARED)
         sim_bulk_check_refill(c->warp, c->site, c->lane, piece->to, piece->bytes);
     if (c->operation)
@@ -293,7 +293,8 @@ static bool ends_in_a_piece(const copy *c, const sim_use *use)
     if (c->is_load || end <= extent || c->at[last] >= extent || !(extent * each % PIECE))
         return false;
     const char *found = sim_say(c->warp, "the end of a row of '%s', byte %lld", plan_of(c)->tensor->name, (long long)(extent * each));
-    sim_find_at(c->warp, c->lane, use->site, HDS0603, "a store of a tile that sticks out", sim_say(c->warp, "%d", PIECE), found,
+    sim_find_at(c->warp, c->lane, use->site, HDS0603, "a store of a tile that crosses the end of a row",
+                sim_say(c->warp, "%d", PIECE), found,
                 sim_say(c->warp, "store only where rows have a multiple of %d elements; it writes more than the row",
                         PIECE / each));
     return true;
@@ -313,8 +314,9 @@ static void check_begin(const copy *c, const sim_use *use)
     if (ends_in_a_piece(c, use) || !(c->at[last] * element_of(c) % PIECE))
         return;
     const char *found = sim_say(c->warp, "element %lld of a row of '%s'", (long long)c->at[last], plan_of(c)->tensor->name);
-    sim_find_at(c->warp, c->lane, use->site, HDS0603, "a copy of a tile", sim_say(c->warp, "%d", PIECE), found,
-                sim_say(c->warp, "begin at a multiple of %d elements, and leave the others out in the tile", PIECE / element_of(c)));
+    sim_find_at(
+        c->warp, c->lane, use->site, HDS0603, "a copy of a tile", sim_say(c->warp, "%d", PIECE), found,
+        sim_say(c->warp, "begin at a multiple of %d elements, and skip the others in the tile", PIECE / element_of(c)));
 }
 
 // NULL after a finding.
@@ -531,7 +533,7 @@ static void left_behind(const copy *c)
     f.args[0] = "the block ends, and its shared memory with it,";
     f.under = c->is_load ? "this load is never waited for" : "this store is never waited for";
     if (c->is_load && c->home != c->warp->block)
-        f.under = sim_say(c->warp, "what comes to block %lld is not waited for there", (long long)c->home->index);
+        f.under = sim_say(c->warp, "block %lld does not wait for what it receives", (long long)c->home->index);
     f.help = c->is_load ? "wait for the mbarrier before the block ends, or do not start the load"
                         : "call commit_group() and wait_group_read(0) in this thread before it ends";
     sim_find(l->device, l, &f);

@@ -200,7 +200,8 @@ void sim_flight_claim(sim_warpgroup *g, sim_warp *w, const sim_use *use)
         check_fenced(w, use, acc, sums->count, "its accumulator");
     } else if (before->parts[warp].acc != base + acc || acc_of(before)->count != sums->count ||
                acc_of(before)->type != sums->type) {
-        find_flight(w, use->site, before, sim_say(w, "'%s' takes other parts of an accumulator", use->intrin->name));
+        find_flight(w, use->site, before,
+                    sim_say(w, "'%s' takes a different slice of an accumulator", use->intrin->name));
     }
     for (int e = 0; before && before->parts[warp].acc == base + acc && e < sums->count && e < acc_of(before)->count;
          e++) {

@@ -19,7 +19,7 @@ static bool common_value(const sim_wgmma_work *x, int operand, uint64_t *value)
             if (mine == *value)
                 continue;
             sim_find_at(w, lane, x->use->site, HDS0615, x->use->intrin->name,
-                        sim_say(w, "threads of the warpgroup give different values for '%s'", o->name), NULL,
+                        sim_say(w, "threads of the warpgroup pass different values for '%s'", o->name), NULL,
                         "operands other than registers are the same in all threads of a warpgroup");
             return false;
         }

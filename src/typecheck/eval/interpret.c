@@ -42,7 +42,7 @@ bool tc_convert_hook(tc *tx, const ir_type *type, tc_value v, src_span span, tc_
     tc_handler_call(tx, "convert", args, 2, span, out);
     if (!tc_is_poison(*out) && !tc_default_type(tx, *out)) {
         diag *d = tc_error(tx, HDS0112, span, tc_describe(tx, *out));
-        diag_help(d, "what the handler's 'convert' gives is the converted number");
+        diag_help(d, "the handler's 'convert' returns the converted number");
         *out = tc_poison();
     }
     return true;
@@ -57,7 +57,7 @@ bool tc_load_hook(tc *tx, tc_tensor *t, const tc_list *items, src_span span, tc_
         return false;
     if (!tc_is_poison(*out) && !tc_default_type(tx, *out)) {
         diag *d = tc_error(tx, HDS0112, span, tc_describe(tx, *out));
-        diag_help(d, "what the handler's 'load' gives is the element of the tensor");
+        diag_help(d, "the handler's 'load' returns the element of the tensor");
         *out = tc_poison();
     }
     return true;
@@ -262,7 +262,7 @@ tc_value tc_native_compute(tc *tx, const tc_native *self, tc_args *args)
         if (tc_is_poison(node) || node.kind == TC_TENSOR || tc_node_tensor(tx, node))
             return node;
         diag *d = tc_error(tx, HDS0281, args->span, self->name, tc_describe(tx, node));
-        diag_help(d, "the handler's 'compute' gives a record with the field 'shape' and a method '__getitem__'");
+        diag_help(d, "the handler's 'compute' returns a record with the field 'shape' and a method '__getitem__'");
         return tc_poison();
     }
     bool on_host = tx->block && tx->in_test && tc_on_host(tx);
@@ -348,7 +348,7 @@ tc_value tc_as_index(tc *tx, tc_value v, src_span span)
     if (tc_is_index(i) || tc_is_poison(i))
         return i;
     diag *d = tc_error(tx, HDS0113, span, tc_describe(tx, i));
-    diag_help(d, "that is what '__index__' of '%s' gives", v.record->class->name->text);
+    diag_help(d, "'__index__' of '%s' returns it", v.record->class->name->text);
     return tc_poison();
 }
 

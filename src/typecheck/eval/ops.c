@@ -136,7 +136,9 @@ static tc_value ct_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span sp
     }
     diag *d = tc_error(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
     if (a.kind == TC_TENSOR || b.kind == TC_TENSOR)
-        diag_help(d, "tensors in memory are computed with element by element; whole ones only in registers");
+        diag_help(
+            d,
+            "elementwise arithmetic on whole tensors needs register tensors; for others, write a loop over elements");
     return tc_poison();
 }
 
@@ -213,7 +215,9 @@ static tc_value operands_error(tc *tx, ast_op op, tc_value a, tc_value b, src_sp
     diag *d = tc_error(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
     const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
     if (a.kind == TC_TENSOR || b.kind == TC_TENSOR)
-        diag_help(d, "tensors in memory are computed with element by element; whole ones only in registers");
+        diag_help(
+            d,
+            "elementwise arithmetic on whole tensors needs register tensors; for others, write a loop over elements");
     if (ta && tb && ta->kind == IR_SCALAR && tb->kind == IR_SCALAR && ta != tb)
         diag_help(d, "convert one of them, for example %s(…)",
                   dt_name(dt_bits(ta->scalar) > dt_bits(tb->scalar) ? ta->scalar : tb->scalar));

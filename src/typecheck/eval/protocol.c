@@ -193,7 +193,7 @@ tc_value tc_iterable(tc *tx, tc_value v, src_span span)
         if (!found)
             return TC_ERR(tx, HDS0144, span, "a record without '__iter__', or '__len__' and '__getitem__'");
     }
-    return v.kind == TC_RECORD ? TC_ERR(tx, HDS0144, span, "a record whose '__iter__' gives a record again") : v;
+    return v.kind == TC_RECORD ? TC_ERR(tx, HDS0144, span, "a record whose '__iter__' returns another record") : v;
 }
 
 bool tc_iterate_record(tc *tx, tc_value record, src_span span, tc_list *out)

@@ -64,28 +64,26 @@ static bool has_dense_rows(const ir_tensor *t)
 static bool check_tensor(tc *tx, tc_value v, src_span span)
 {
     if (v.kind != TC_TENSOR) {
-        no_map(tx, span, v, "it is no tensor", NULL);
+        no_map(tx, span, v, "it is not a tensor", NULL);
         return false;
     }
     const tc_tensor *t = v.tensor;
     const ir_tensor *info = t->base->tensor;
     const char *why = NULL, *help = NULL;
     if (info->space != IR_GLOBAL || !is_parameter(tx, t->base))
-        why = "it is no tensor parameter of the kernel",
+        why = "it is not a tensor parameter of the kernel",
         help = "the launcher makes the map from what it is given; take the tensor as a parameter";
     else if (t->is_view)
         why = "it is a part or another order of a tensor",
         help = "make the map of the whole tensor, and copy at its coordinates";
     else if (t->rank < 1 || t->rank > IR_MAP_MAX_RANK)
-        why = arena_printf(tx->arena, "it has %d dimensions, and the copy engine knows 1 to %d", t->rank,
-                           IR_MAP_MAX_RANK);
+        why = arena_printf(tx->arena, "it has %d dimensions, and TMA supports 1 to %d", t->rank, IR_MAP_MAX_RANK);
     else if (info->elem->kind != IR_SCALAR || dt_bits(info->elem->scalar) % 8)
         why = "its elements are no scalars of 1, 2, 4 or 8 bytes";
     else if (info->layout && !tm_layout_is_row_major(info->layout))
-        why = "its elements do not lie in row-major order";
+        why = "its elements are not in row-major order";
     else if (info->is_strided && !has_dense_rows(info))
-        why = "its last stride is not known to be 1",
-        help = "the copy engine takes rows without gaps: write strided(T[…], [ld, 1])";
+        why = "its last stride is not known to be 1", help = "TMA takes contiguous rows: write strided(T[…], [ld, 1])";
     if (why)
         no_map(tx, span, v, why, help);
     return !why;
@@ -143,8 +141,8 @@ static bool check_rows(tc *tx, tc_value tensor, const ir_tensor_map *of, src_spa
     int64_t bytes = row_bytes(of), each = ir_type_bytes(described(of)->elem);
     if (bytes % ROW_UNIT) {
         no_map(tx, span, tensor,
-               arena_printf(tx->arena, "a row of the box has %lld bytes, which is no multiple of %d", (long long)bytes,
-                            ROW_UNIT),
+               arena_printf(tx->arena, "a row of the box has %lld bytes, which is not a multiple of %d",
+                            (long long)bytes, ROW_UNIT),
                arena_printf(tx->arena, "let its last extent be a multiple of %lld", (long long)(ROW_UNIT / each)));
         return false;
     }
@@ -326,7 +324,7 @@ static const char *check_position(tc *tx, tile_walk *x, const char **help)
         *help = arena_printf(tx->arena, "in a ring of tiles with this swizzle, let a box have multiples of %lld bytes",
                              (long long)x->align);
     if (start * x->bytes % x->align)
-        return arena_printf(tx->arena, "it begins %lld bytes behind the start of '%s', which is no multiple of %lld",
+        return arena_printf(tx->arena, "it begins %lld bytes behind the start of '%s', which is not a multiple of %lld",
                             (long long)(start * x->bytes), x->t->base->name, (long long)x->align);
     for (int64_t k = 0; k < count && x->left-- > 0; k++) {
         int64_t box[TM_MAX_RANK];
@@ -337,7 +335,7 @@ static const char *check_position(tc *tx, tile_walk *x, const char **help)
                 base[d] += index[x->t->dim_of[d]];
         unravel(k, x->want->shape, x->want->rank, box);
         if (tm_layout_offset(x->have, base) - start != tm_layout_offset(x->want, box))
-            return "its elements do not lie where the copy engine puts them";
+            return "its layout is not the one that TMA writes";
     }
     return NULL;
 }
@@ -380,7 +378,7 @@ static tc_value bad_tile(tc *tx, tc_value tile, const char *map_name, const char
         tile.kind == TC_TENSOR ? arena_printf(tx->arena, "'%s'", tile.tensor->base->name) : tc_describe(tx, tile);
     diag *d = tc_error(tx, HDS0762, span, what, map_name, why);
     if (tile.kind == TC_TENSOR && tile.tensor->base->span.begin)
-        diag_label(d, tile.tensor->base->span, "the tile is made here");
+        diag_label(d, tile.tensor->base->span, "the tile is created here");
     if (help)
         diag_help(d, "%s", help);
     return tc_poison();
@@ -408,7 +406,7 @@ tc_value tc_tensor_map_check(tc *tx, tc_value self, tc_args *args)
     if (tc_is_poison(tile))
         return tile;
     if (tile.kind != TC_TENSOR || tile.tensor->base->tensor->space != IR_SHARED)
-        return bad_tile(tx, tile, name, "it is no tensor in shared memory", NULL, span);
+        return bad_tile(tx, tile, name, "it is not a tensor in shared memory", NULL, span);
     const tc_tensor *t = tile.tensor;
     const char *make =
         arena_printf(tx->arena, "shared_tensor(…, layout=%s.layout, align=%s.align) is what it takes", name, name);

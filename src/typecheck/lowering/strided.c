@@ -22,7 +22,7 @@ static bool check_dense(tc *tx, tc_value v, src_span span)
     const tc_tensor_type *t = v.kind == TC_TENSOR_TYPE ? v.tensor_type : NULL;
     const char *why = NULL, *help = NULL;
     if (!t)
-        why = "it is no tensor type", help = "write strided(T[m, n], [ld, 1])";
+        why = "it is not a tensor type", help = "write strided(T[m, n], [ld, 1])";
     else if (t->is_strided)
         why = "it has strides already";
     else if (t->space != IR_GLOBAL || t->map || t->layout || t->record)

@@ -238,7 +238,7 @@ static void count_optional(tc *tx, tc_operator *o)
     for (size_t i = 0; i < o->params.len; i++)
         count += o->params.at[i].is_optional;
     if (count > MOST_OPTIONAL && !o->why_not)
-        o->why_not = arena_printf(tx->arena, "it has %d operands that may be left out, and an entry has at most %d", count,
+        o->why_not = arena_printf(tx->arena, "it has %d operands that are optional, and an entry has at most %d", count,
                                   MOST_OPTIONAL);
 }
 
@@ -781,7 +781,7 @@ static const char *many_axes(tc *tx, const tc_operator *o)
 {
     str_buf out;
     str_buf_init(&out, tx->arena);
-    str_adds(&out, "what it computes depends on the number of axes: say how many by");
+    str_adds(&out, "what it computes depends on the number of axes: fix it by");
     for (size_t i = 0; i < o->joined.len; i++)
         str_addf(&out, " -D %s=2", o->joined.at[i]);
     return str_text(&out);

@@ -111,7 +111,7 @@ static bool no_parameter(tc *tx, const test_cases *t, const char *name, src_span
 {
     diag *d = tc_error(tx, HDS0211, span, t->f->name->text, name);
     diag_label(d, t->f->decl->name_span, "the test");
-    diag_help(d, "what is no parameter is one of error, finds, at, seeds, budget, arch, skip, name, table");
+    diag_help(d, "the other arguments are error, finds, at, seeds, budget, arch, skip, name, table");
     return false;
 }
 

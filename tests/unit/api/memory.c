@@ -95,7 +95,7 @@ static void a_compilation_fails(void **state)
             fail_msg("allocation %ld fails: %s, %s", n, hds_status_text(status), hds_last_error());
         if (status == HDS_NO_MEMORY) {
             assert_null(p);
-            assert_string_equal(hds_last_error(), "there is no memory left");
+            assert_string_equal(hds_last_error(), "out of memory");
         }
         hds_program_release(p);
         assert_int_equal(hds_compile(c, &source, &o, &p), HDS_OK);

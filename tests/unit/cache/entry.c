@@ -69,7 +69,7 @@ static void damage_has_a_name(void **state)
     assert_string_equal(cache_record_parse(&f->a, STR(""), &back), "it is empty");
     assert_string_equal(cache_record_parse(&f->a, STR("PK and so on, whatever it is that is here instead, some text of someone"),
                                            &back),
-                        "it is no entry of a cache");
+                        "it is not a cache entry");
     assert_string_equal(cache_record_parse(&f->a, (str){bytes.at, bytes.len - 16}, &back),
                         arena_printf(&f->a, "it has %zu bytes of %zu", bytes.len - 16, bytes.len));
     copy[8] = 2;

@@ -296,7 +296,7 @@ static void folders(void **state)
     setenv("HDS_CACHE", "on", 1);
     assert_string_equal(folder_with("given", "", ""), "given");
     setenv("HDS_CACHE_SIZE", "much", 1);
-    assert_string_equal(folder_with("given", "", ""), "HDS_CACHE_SIZE is no size such as 500M or 2G");
+    assert_string_equal(folder_with("given", "", ""), "HDS_CACHE_SIZE is not a size such as 500M or 2G");
     unsetenv("HDS_CACHE_SIZE");
 }
 

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-// What the kernel's text takes for granted. min and max have the overloads that CUDA has.
+// What the kernel's text takes it assumes. min and max have the overloads that CUDA has.
 static const char shim[] =
     "#define __global__\n#define __device__\n#define __host__\n#define __forceinline__ inline\n#define __restrict__\n"
     "#define __launch_bounds__(...)\n"

@@ -74,7 +74,7 @@ static void errors_say_what_was_expected(void **state)
     (void)state;
     expect_error("device @f() { x = 1 }", "no variable 'x' is declared here");
     expect_error("device @f() { let x: i32 = 1 let y: i32 = 2 }", "expected the end of the line, found 'let'");
-    expect_error("device @f() { let x: i32 = 300u8 }", "the number is no value of type u8");
+    expect_error("device @f() { let x: i32 = 300u8 }", "the number is not a value of type u8");
     expect_error("device @f() { let if: i32 = 1 }", "expected the name of a variable, found 'if'");
     expect_error("device @f() { @g() }", "no function 'g' is declared before this");
     expect_error("device @f() {", "expected an expression, found the end of the file");

@@ -107,17 +107,17 @@ static void what_is_refused(void **state)
     (void)state;
     refuse("", "too early");
     refuse("n +", "too early");
-    refuse("m", "no parameter");
-    refuse("n n", "behind its end");
+    refuse("m", "not a parameter");
+    refuse("n n", "continues after its end");
     refuse("(n", "')' is missing");
     refuse("min(n, 1", "')' is missing");
-    refuse("min()", "wrong place");
+    refuse("min()", "misplaced sign");
     refuse("abs(n)", "unknown function");
-    refuse("n ** 2", "behind its end");
+    refuse("n ** 2", "continues after its end");
     refuse("1 < n < 3", "chains");
     refuse("1 if n", "without 'else'");
     refuse("12ab", "number");
-    refuse("n; 1", "behind its end");
+    refuse("n; 1", "continues after its end");
     refuse("+", "too early");
 }
 

@@ -282,8 +282,8 @@ static void extents_and_shapes(void **state)
     assert_int_equal(e.dynamic_smem_bytes, 0);
     assert_int_equal(jit_shape(fix.rows, sizes, 4, 1, shape), HDSRT_OK);
     assert_int_equal(shape[0], 40001);
-    assert_error(jit_shape(fix.rows, sizes, 4, 2, shape), "'rows': parameter 2 is no tensor");
-    assert_error(jit_shape(fix.rows, sizes, 4, 99, shape), "parameter 99 is no tensor");
+    assert_error(jit_shape(fix.rows, sizes, 4, 2, shape), "'rows': parameter 2 is not a tensor");
+    assert_error(jit_shape(fix.rows, sizes, 4, 99, shape), "parameter 99 is not a tensor");
     const hds_argument tensors[] = {hds_tensor(make(&x, 0, 2, 8, 9)), hds_pointer(NULL)};
     assert_int_equal(jit_shape(fix.rows, tensors, 2, 0, shape), HDSRT_OK);
     assert_int_equal(shape[1], 9);
@@ -297,7 +297,7 @@ static void extents_and_shapes(void **state)
                  "the grid cannot be computed from 'n << 40': it is beyond 64 bits");
 }
 
-// What the declaration says of sizes, and what the kernel takes for granted; the descriptor behind the parameters.
+// What the declaration says of sizes, and what the kernel takes it assumes; the descriptor behind the parameters.
 // Where a kernel runs, sizes that are extents are at least 1; others may be 0.
 static void sizes_of_nothing(void **state)
 {
@@ -324,7 +324,7 @@ static void promises(void **state)
     assert_error(jit_launch(fix.strict, a, 3, NULL), "'n' is 12, and it has to be a multiple of 8");
     a[2] = hds_int(16);
     assert_error(jit_launch(fix.strict, a, 3, NULL),
-                 "'strict': it takes '(m + n) % 16 == 0' for granted, and 'm' is 8 and 'n' is 16");
+                 "'strict': it assumes '(m + n) % 16 == 0', and 'm' is 8 and 'n' is 16");
     a[1] = hds_int(0);
     assert_int_equal(jit_launch(fix.strict, a, 3, NULL), HDSRT_OK);  // launches nothing, and describes nothing
     a[1] = hds_int(16);

@@ -88,7 +88,7 @@ static void table(void **state)
     expect(&w.out, "sizes       time      ±  GB/s  of peak  of copy  TFLOP/s  of peak   grid  waves  blocks/SM\n");
     expect(&w.out, "n=4096  50.00 µs  1.0 %  2000   40.7 %    0.500     40.0    3.7 %  100x2   0.19          8\n");
     expect(&w.out, "n=8     2.500 ms  1.0 %    40    0.8 %    0.010    0.800    0.1 %  100x2   0.19          8\n");
-    expect(&w.out, "an empty kernel reads 2.00 µs this way");
+    expect(&w.out, "an empty kernel measures 2.00 µs");
     assert_null(strstr(w.out.at, "note:"));
     assert_null(strstr(w.out.at, "clocks:"));
     end(&w);
@@ -130,10 +130,10 @@ static void notes(void **state)
     w.record.machine.memory_khz = 0;
     w.options.method = MS_FLUSH;
     ms_report_text(&w.record, &w.out);
-    expect(&w.out, "clocks: 1980 MHz, 40 °C, 300 W before, 1755 MHz, 61 °C, 700 W after; held down by: power limit\n");
+    expect(&w.out, "clocks: 1980 MHz, 40 °C, 300 W before, 1755 MHz, 61 °C, 700 W after; limited by: power limit\n");
     expect(&w.out, "note: the GPU waited for launches in 1 row: --graph measures without them\n");
     expect(&w.out, "note: there was no memory for a copy to compare with in 1 row\n");
-    expect(&w.out, "method: flush, a launch a sample, L2 overwritten before; medians of 5 samples");
+    expect(&w.out, "method: flush, a launch a sample, L2 overwritten before; medians of at least 5 samples");
     expect(&w.out, "        –        –");  // neither a limit nor a copy
     end(&w);
 }

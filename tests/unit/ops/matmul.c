@@ -397,7 +397,7 @@ static void bad_tensors(void **state)
     is_refused(&r, HDSRT_INVALID_ARGUMENT, "'b' is on the host");
     usual(&r);
     r.c.byte_offset = 1;
-    is_refused(&r, HDSRT_INVALID_ARGUMENT, "'c' begins at 0x30000001, which is no multiple of 2");
+    is_refused(&r, HDSRT_INVALID_ARGUMENT, "'c' begins at 0x30000001, which is not a multiple of 2");
     usual(&r);
     r.a.dtype.lanes = 2;
     is_refused(&r, HDSRT_INVALID_ARGUMENT, "vectors of 2 lanes");
@@ -478,7 +478,7 @@ static void bad_strides(void **state)
     usual(&r);
     set_a(&r, 3, LIST(4, 3, 5), NULL);
     set_c(&r, 3, LIST(4, 3, 7), LIST(0, 7, 1));
-    is_refused(&r, HDSRT_INVALID_ARGUMENT, "'c' is written, and elements of it lie on one another");
+    is_refused(&r, HDSRT_INVALID_ARGUMENT, "'c' is written, and its elements overlap");
 }
 
 static void overlaps(void **state)
@@ -507,10 +507,10 @@ static void bad_options(void **state)
     is_refused(&r, HDSRT_INVALID_ARGUMENT, "the options have 8 bytes: begin with HDS_MATMUL_OPTIONS");
     usual(&r);
     r.options.activation = (hds_activation)9;
-    is_refused(&r, HDSRT_INVALID_ARGUMENT, "9 is no activation");
+    is_refused(&r, HDSRT_INVALID_ARGUMENT, "9 is not an activation");
     usual(&r);
     r.options.math = (hds_math)7;
-    is_refused(&r, HDSRT_INVALID_ARGUMENT, "7 is no kind of mathematics");
+    is_refused(&r, HDSRT_INVALID_ARGUMENT, "7 is not a math mode");
     usual(&r);
     r.options.schedule = 2;
     is_refused(&r, HDSRT_INVALID_ARGUMENT, "there is no schedule 2; these products have 2");

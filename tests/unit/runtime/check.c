@@ -31,7 +31,7 @@ static void tensors(void **state)
     assert_int_equal(check(0x1000, s, 0x1080, n, 0x1100, n), HDSRT_OK); // next to each other
     assert_int_equal(hdsrt_check_tensors("sum", NULL, NULL, 0), HDSRT_OK);
     REFUSED(check(0, s, 0x2000, n, 0x3000, n), "'sum': 'a' is null");
-    REFUSED(check(0x1008, s, 0x2000, n, 0x3000, n), "'sum': 'a' begins at 0x1008, which is no multiple of 16");
+    REFUSED(check(0x1008, s, 0x2000, n, 0x3000, n), "'sum': 'a' begins at 0x1008, which is not a multiple of 16");
     REFUSED(check(0x1000, s, 0x2000, n, 0x1070, n), "'sum': 'a' and 'c' overlap, and 'c' is written");
     REFUSED(check(0x1000, s, 0x2000, n, 0x1f90, n), "'sum': 'b' and 'c' overlap, and 'c' is written");
     REFUSED(check(0x1000, s, 0x2000, n, 0x2000, n), "'sum': 'b' and 'c' overlap, and 'c' is written");
@@ -141,12 +141,12 @@ RIG_TEST(reach)
     n[0] = 1;
     EXPECT(hdsrt_check_tensors("f", &r, &v, 1) == HDSRT_OK);
     v.data = q;
-    snprintf(text, sizeof text, "'f': 'x' is at %p, which is no memory that the current GPU can reach", q);
+    snprintf(text, sizeof text, "'f': 'x' is at %p, which the current GPU cannot access", q);
     EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_tensors("f", &r, &v, 1), text);
     void *host = aligned_alloc(16, 64);
     v.data = host;
     EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_tensors("f", &r, &v, 1),
-                   "which is no memory that the current GPU can reach");
+                   "which the current GPU cannot access");
     fake_cuda_attribute(0, 88, 1); // where it reaches all that the process has
     EXPECT(hdsrt_check_tensors("f", &r, &v, 1) == HDSRT_OK);
     fake_cuda_attribute(0, 88, 0);
@@ -156,7 +156,7 @@ RIG_TEST(reach)
     v.data = p;
     n[0] = 1;
     fake_cuda_fail("cuPointerGetAttributes", 1, 1);
-    EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_tensors("f", &r, &v, 1), "which is no memory");
+    EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_tensors("f", &r, &v, 1), "which the current GPU cannot access");
     free(host);
     EXPECT(hdsrt_release(p, NULL) == HDSRT_OK);
 }
@@ -233,7 +233,7 @@ RIG_TEST(dlpack_that_does_not_fit)
     t.device.device_type = 3;
     refuse(t, "'f': 'x' is on the host (pinned), and it has");
     t.device.device_type = 10;
-    refuse(t, "'f': 'x' is on a device that is no CUDA GPU, and it has");
+    refuse(t, "'f': 'x' is on a device that is not a CUDA GPU, and it has");
     t = usual(shape);
     t.device.device_id = 1;
     refuse(t, "'f': 'x' is on GPU 1, and the current one is GPU 0");
@@ -250,7 +250,7 @@ RIG_TEST(dlpack_that_does_not_fit)
     refuse(t, "'f': the data of 'x' is null");
     t = usual(shape);
     t.byte_offset = 8;
-    refuse(t, "'f': 'x' begins at 0x1008, which is no multiple of 16: make a copy");
+    refuse(t, "'f': 'x' begins at 0x1008, which is not a multiple of 16: make a copy");
 }
 
 // ---- strides ------------------------------------------------------------------------------------------------------
@@ -272,13 +272,13 @@ static void strided_tensors(void **state)
     v[0].strides = wide;
     v[1].strides = same;
     REFUSED(hdsrt_check_strided("f", r, v, 3),
-            "'f': 'y' is written, and elements of it lie on one another: its stride along axis 0 is 0");
+            "'f': 'y' is written, and its elements overlap: its stride along axis 0 is 0");
     v[1].strides = tight;
     REFUSED(hdsrt_check_strided("f", r, v, 3),
-            "'f': 'y' is written, and elements of it lie on one another: its stride along axis 0 is 7");
+            "'f': 'y' is written, and its elements overlap: its stride along axis 0 is 7");
     v[1].strides = wide;
     v[0].data = (void *)0x1002;
-    REFUSED(hdsrt_check_strided("f", r, v, 3), "'f': 'x' begins at 0x1002, which is no multiple of 4");
+    REFUSED(hdsrt_check_strided("f", r, v, 3), "'f': 'x' begins at 0x1002, which is not a multiple of 4");
     v[0].data = (void *)0x1004;
     v[0].strides = (int64_t[]){INT64_MAX / 8, 1};
     REFUSED(hdsrt_check_strided("f", r, v, 3), "'f': 'x' has more bytes than 63 bits can count");
@@ -309,7 +309,7 @@ RIG_TEST(dlpack_with_strides)
                    "'f': 'x' has a stride of -1 elements along axis 1, and it has to be at least 0");
     t.byte_offset = 1, strides[1] = 1;
     EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_check_dlpack_strided("f", &part, &t, &data, found),
-                   "'f': 'x' begins at 0x1001, which is no multiple of 2: make a copy");
+                   "'f': 'x' begins at 0x1001, which is not a multiple of 2: make a copy");
     // What one element says, and what no element says.
     t.byte_offset = 0, shape[0] = 1, strides[0] = -77;
     EXPECT(hdsrt_check_dlpack_strided("f", &part, &t, &data, found) == HDSRT_OK && found[0] == 8);

@@ -112,7 +112,7 @@ static void goes_without_operands(void **state)
     has(&j[2], 1, (int64_t[]){6}, NULL);
     has(&j[3], 2, (int64_t[]){6, 8}, NULL);
     REFUSED(shift(&x, &w, NULL, &out, j, &instance), HDSRT_INVALID_ARGUMENT,
-            "'shifted': there is no code for x of f16, w of f16, b left out, out of f16; there is for f16, f16, f16, f16; "
+            "'shifted': there is no code for x of f16, w of f16, b left out, out of f16, only for f16, f16, f16, f16; "
             "f16, none, f16, f16; f32, none, none, f32");
     b.shape = (int64_t[]){2, 4};
     REFUSED(shift(&x, NULL, &b, &out, j, &instance), HDSRT_INVALID_ARGUMENT,
@@ -134,7 +134,7 @@ static void refuses(void **state)
     REFUSED(choose(NULL, &w, &index, j, &instance), HDSRT_INVALID_ARGUMENT, "'norm': 'x' is null");
     w.dtype.bits = 16;
     REFUSED(choose(&x, &w, &index, j, &instance), HDSRT_INVALID_ARGUMENT,
-            "'norm': there is no code for x of f32, w of f16, index of i32; there is for f16, f16, i32; f32, f32, i32");
+            "'norm': there is no code for x of f32, w of f16, index of i32, only for f16, f16, i32; f32, f32, i32");
     w.dtype.bits = 32, index.shape = (int64_t[]){4};
     REFUSED(choose(&x, &w, &index, j, &instance), HDSRT_INVALID_ARGUMENT,
             "'norm': 'index' has extent 4 along axis 0, and it has to be that of 'x', 3");

@@ -154,8 +154,8 @@ RIG_TEST(clusters)
     EXPECT(rig_saxpy(&r, &e, NULL) == HDSRT_OK && last().cluster[0] == 8 && fake_cuda_calls("cuFuncSetAttribute") == 2);
     e = clustered(8, 1, 1, 1);
     EXPECT(rig_saxpy(&r, &e, NULL) == HDSRT_OK && !last().is_extended);
-    refuse(&r, clustered(8, 3, 1, 1), bad, "its grid has 8 blocks along x, which is no multiple of its cluster's 3");
-    refuse(&r, clustered(8, 2, 3, 1), bad, "its grid has 16 blocks along y, which is no multiple of its cluster's 3");
+    refuse(&r, clustered(8, 3, 1, 1), bad, "its grid has 8 blocks along x, which is not a multiple of its cluster's 3");
+    refuse(&r, clustered(8, 2, 3, 1), bad, "its grid has 16 blocks along y, which is not a multiple of its cluster's 3");
     refuse(&r, clustered(32, 16, 2, 1), bad, "its cluster is of 16 x 2 x 1 blocks, and a cluster has 1 to 16 blocks");
     refuse(&r, clustered(8, 2, 0, 1), bad, "its cluster is of 2 x 0 x 1 blocks");
     refuse(&r, clustered(8, INT64_MAX, INT64_MAX, 2), bad, "and a cluster has 1 to 16 blocks");
@@ -170,7 +170,7 @@ RIG_TEST(a_cluster_that_is_compiled_in)
     EXPECT(rig_saxpy(&r, &(hdsrt_extents){.grid = {8, 1, 1}, .block = {32, 1, 1}}, NULL) == HDSRT_OK &&
            !last().is_extended);
     refuse(&r, shape(6, 1, 1, 32, 1, 1), HDSRT_INVALID_ARGUMENT,
-           "its grid has 6 blocks along x, which is no multiple of its cluster's 4");
+           "its grid has 6 blocks along x, which is not a multiple of its cluster's 4");
     rig_unload(&r);
 }
 

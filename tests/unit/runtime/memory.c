@@ -82,7 +82,7 @@ RIG_TEST(an_allocator_of_the_program)
     own.offset = 8;
     p = NULL;
     EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_allocate(&p, 10, NULL),
-                   "the program's allocator gave an address that is no multiple of 256");
+                   "the program's allocator gave an address that is not a multiple of 256");
     EXPECT(!p && own.live == 0);
     own.is_empty = true;
     EXPECT_FAILURE(HDSRT_OUT_OF_MEMORY, hdsrt_allocate(&p, 10, NULL),
@@ -154,7 +154,7 @@ RIG_TEST(fills)
                    "cannot fill 4611686018427387903 elements");
     EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_fill(NULL, 1, 4, 1, NULL), "'to' is null");
     EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, hdsrt_fill((char *)p + 2, 1, 4, 1, NULL),
-                   "'to' is no multiple of the elements' 4 bytes");
+                   "'to' is not a multiple of the elements' 4 bytes");
     EXPECT_FAILURE(HDSRT_DRIVER_ERROR, hdsrt_fill(p, 1, 1, 50000, NULL), "filling 50000 elements: invalid argument");
     EXPECT(hdsrt_release(p, NULL) == HDSRT_OK);
 }

@@ -505,7 +505,7 @@ RIG_TEST(refuses)
     placed x = place(32, 2, shape, turned, 0), out = place(32, 2, shape, NULL, 0), other = x;
     refused(place(32, 2, shape, backwards, 0), out,
             "'same': 'x' has a stride of -1 elements along axis 1, and it has to be at least 0");
-    refused(x, place(32, 2, shape, folded, 0), "'same': 'out' is written, and elements of it lie on one another");
+    refused(x, place(32, 2, shape, folded, 0), "'same': 'out' is written, and its elements overlap");
     other.tensor.device.device_type = 1;
     refused(other, out, "'same': 'x' is on the host, and it has to be on the current GPU");
     other = x;
@@ -516,7 +516,7 @@ RIG_TEST(refuses)
     refused(x, other, "'same': 'x' and 'out' overlap, and 'out' is written");
     x.tensor.dtype.bits = out.tensor.dtype.bits = 4;
     refused(x, out,
-            "'same': 'x' has to lie row by row without gaps, from a multiple of 16 bytes on, since elements of 4 bits "
+            "'same': 'x' has to be contiguous, and aligned to 16 bytes, since elements of 4 bits "
             "are not "
             "copied: make a contiguous copy");
 }

@@ -67,7 +67,7 @@ static void refuse(uintptr_t data, hdsrt_tiling t, const char *text)
 RIG_TEST(rules)
 {
     refuse(0, tiling2(), "it is null");
-    refuse(0x10008, tiling2(), "it begins at 0x10008, which is no multiple of 16");
+    refuse(0x10008, tiling2(), "it begins at 0x10008, which is not a multiple of 16");
     REFUSE(tiling2(), t.ndim = 0, "it has 0 axes, and a map has 1 to 5");
     REFUSE(tiling2(), t.ndim = 6, "it has 6 axes, and a map has 1 to 5");
     REFUSE(tiling2(), t.shape = NULL, "its shape is null");
@@ -75,11 +75,11 @@ RIG_TEST(rules)
            "its elements are of i4, and they have to have 8, 16, 32 or 64 bits");
     REFUSE(tiling2(), t.swizzle_bytes = 16, "a swizzle of 16 bytes, and there are 0 (none), 32, 64 and 128");
     REFUSE(tiling2(), t.interleave_bytes = 8, "an interleave of 8 bytes, and there are 0 (none), 16 and 32");
-    REFUSE(tiling2(), t.l2_bytes = 32, "L2 lines of 32 bytes, and there are 0 (as they come), 64, 128 and 256");
+    REFUSE(tiling2(), t.l2_bytes = 32, "an L2 promotion of 32 bytes, and there are 0 (none), 64, 128 and 256");
     REFUSE(tiling2(), t.interleave_bytes = 16, "it has 2 axes, and interleaved ones have 3 or more");
     REFUSE(tiling3(), t.interleave_bytes = 32, "an interleave of 32 bytes goes with a swizzle of 32 bytes only");
     REFUSE(tiling2(), (t.dtype = (hdsrt_dtype){0, 16}, t.is_nan_filled = true),
-           "what lies outside can be NaN only where the elements are f16, bf16, f32 or f64");
+           "out-of-bounds elements can be NaN only for element types f16, bf16, f32 or f64");
     REFUSE(tiling2(), t.shape = ((int64_t[]){-1, 128}), "its extent along axis 0 is -1, and has to be 1 to 2^32");
     REFUSE(tiling2(), t.shape = ((int64_t[]){64, (1ll << 32) + 8}),
            "its extent along axis 1 is 4294967304, and has to be 1 to 2^32");
@@ -101,7 +101,7 @@ RIG_TEST(rules)
            "its box is 144 bytes wide, and with a swizzle of 128 bytes it has to be at most as wide");
     hdsrt_tiling t = tiling3();
     t.interleave_bytes = t.swizzle_bytes = 32;
-    refuse(0x10010, t, "it begins at 0x10010, which is no multiple of 32");
+    refuse(0x10010, t, "it begins at 0x10010, which is not a multiple of 32");
     t.strides = (int64_t[]){64 * 136, 136, 1};
     refuse(0x10000, t, "its stride along axis 1 is 272 bytes, and has to be a multiple of 32");
     EXPECT(fake_cuda_calls("cuTensorMapEncodeTiled") == 0);

@@ -194,7 +194,7 @@ static void poison(void **state)
     a.site = 5;
     sim_store(w, &a, UINT32_MAX, address, 8);
     assert_string_equal(world_text(&s),
-                        "a value stored to global memory depends on memory that nobody has written; under: x[16]; "
+                        "a value stored to global memory depends on uninitialised memory; under: x[16]; "
                         "this read what nobody had written; in block 0, thread 16; 16 times in all");
     // One fault is one finding: the bytes count as written now.
     assert_true(sim_is_initialised(s.device, x, 128, NULL));
@@ -256,7 +256,7 @@ static void allocations(void **state)
     assert_null(sim_bytes(s.device, x + 9000, &bytes));
     sim_release(s.device, x);
     world_load(&s, one(0, 0, x, 4, 1));
-    assert_true(strstr(world_text(&s), "a read of 4 bytes touches 'x' after it was freed"));
+    assert_true(strstr(world_text(&s), "a read of 4 bytes accesses 'x' after it was freed"));
     assert_null(sim_bytes(s.device, x, &bytes));
     uint64_t table = sim_allocate(s.device, 3000, 4, "table");
     assert_int_not_equal(table, x);

@@ -160,7 +160,7 @@ hdsrt_status assuming(float *x, const void *y, int32_t n, int32_t k, hdsrt_strea
                           "'assuming': 'k' is %lld, and it has to be a multiple of 4", (long long)k);
     if (n % 8 != 0)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
-                          "'assuming': it takes '%s' for granted, and 'n' is %lld", "n % 8 == 0", (long long)n);
+                          "'assuming': it assumes '%s', and 'n' is %lld", "n % 8 == 0", (long long)n);
     const int64_t x_shape[] = {n, 8};
     const int64_t y_shape[] = {2 * (int64_t)n + 1};
     const hdsrt_tensor_value tensors[] = {{x, x_shape}, {y, y_shape}};

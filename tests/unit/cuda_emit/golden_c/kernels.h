@@ -44,10 +44,10 @@ hdsrt_status plain_dlpack(float s, const hdsrt_tensor *x, hdsrt_stream stream);
 //     n  i32
 //     k  i32, at least 1, at most 64, a multiple of 4
 //
-// Takes for granted: n % 8 == 0
+// Assumes: n % 8 == 0
 //
 // Grid: min(n, 1056) x (k / 4); block: 32 x 8; dynamic shared memory: 65536 + k * 4 bytes
-// May start before the kernel ahead of it in the stream ends, and waits by itself.
+// May start before the previous kernel of the stream ends (PDL), and waits for it.
 typedef struct assuming_args {
     float *x;
     const void *y;
