@@ -4,7 +4,7 @@
 
 #include "api/api_priv.h"
 #include "base/file.h"
-#include "pipeline/early.h"
+#include "pipeline/nvrtc_preload.h"
 #include "pipeline/interface.h"
 #include "pipeline/unit.h"
 #include "toolchain/nvrtc.h"
@@ -17,7 +17,7 @@ typedef struct maker {
     hds_compiler *compiler;
     const api_request *request;
     api_core *core;
-    pl_early early;
+    pl_nvrtc_preload preload;
     bool has_unit;
     cache_part inputs[5];
     size_t input_count;     // 0: not for the disk
@@ -86,7 +86,7 @@ static void to_disk(maker *m)
 {
     api_core *core = m->core;
     cache_part outputs[HDS_INTERFACE + 2] = {{"files", api_files_write(&core->memory, &core->files)}};
-    if (core->status || core->diagnostic_count || m->unit.unkept) {
+    if (core->status || core->diagnostic_count || m->unit.uncacheable) {
         cache_abandon(&m->ticket);
         return;
     }
@@ -150,13 +150,13 @@ static void compile_core(maker *m)
     u->input_name = core->request.name;
     u->input = core->request.text;
     u->is_first = true;
-    pl_early_start(&m->early, &core->memory, &core->request.options, core->request.text);
+    pl_nvrtc_preload_start(&m->preload, &core->memory, &core->request.options, core->request.text);
     pl_unit_run_deep(u, compile);
     core->status = status_of(u->status);
     if (core->status != HDS_NO_MEMORY)
         take_results(m);
     if (core->status == HDS_OK)
-        pl_early_expect(&m->early);
+        pl_nvrtc_preload_expect(&m->preload);
     to_disk(m);
 }
 
@@ -175,7 +175,7 @@ api_core *api_make(hds_compiler *compiler, const api_request *request)
 {
     maker m = {.compiler = compiler, .request = request, .core = api_core_new()};
     bool ok = m.core && make(&m);
-    pl_early_join(&m.early);
+    pl_nvrtc_preload_join(&m.preload);
     cache_abandon(&m.ticket);
     if (m.has_unit)
         pl_unit_free(&m.unit);

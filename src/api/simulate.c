@@ -6,7 +6,7 @@
 
 #include "api/api_priv.h"
 #include "base/checked.h"
-#include "base/spread.h"
+#include "base/strided_span.h"
 #include "pipeline/unit.h"
 #include "sim/sim.h"
 
@@ -87,9 +87,9 @@ static buffer buffer_of(const simulation *s, int i)
     int64_t bits = p->tensor >= 0 || !is_given ? bits_of(p) : a->value.tensor->dtype.bits;
     if (!bits_of_all(&bits, rank, shape))
         bits = 0;
-    spread whole = {.bits = bits_of(p), .rank = rank, .shape = shape};
+    strided_span whole = {.bits = bits_of(p), .rank = rank, .shape = shape};
     whole.strides = p->strides ? s->frame->tensors[p->tensor].strides : NULL;
-    bool is_strided = whole.strides && spread_measure(&whole);
+    bool is_strided = whole.strides && strided_span_measure(&whole);
     return (buffer){.host = (void *)(uintptr_t)s->frame->bits[i], .bytes = is_strided ? whole.bytes : (bits + 7) / 8};
 }
 
@@ -134,7 +134,7 @@ static void download_elements(const simulation *s, const jit_parameter *p, uint8
     for (int d = 0; d < p->shown.ndim; d++)
         count *= t->shape[d];
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = spread_offset(p->shown.ndim, t->shape, t->strides, i) * (int64_t)bytes;
+        int64_t at = strided_span_offset(p->shown.ndim, t->shape, t->strides, i) * (int64_t)bytes;
         memcpy(host + at, from + at, bytes);
     }
 }

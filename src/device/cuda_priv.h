@@ -32,7 +32,7 @@ typedef struct dev_cuda_session {
     arena *arena;
     diag_context *diags;
     VEC(dev_cuda_image) images;
-    dev_cuda_notes *notes; // that launches become; NULL: they run
+    dev_cuda_recording *recording;  // where launches are recorded; NULL: they run
 } dev_cuda_session;
 
 // Kernels by name; NULL: all.

@@ -32,48 +32,48 @@ const arch *dev_cuda_arch(const dev_cuda *gpu);
 const sim_device *dev_cuda_attach(dev_cuda *gpu, arena *a, diag_context *diags);
 void dev_cuda_detach(const sim_device *device);
 
-// ---- launches, noted and repeated ---------------------------------------------------------------------------------------
+// ---- recorded launches ----------------------------------------------------------------------------------------------
 //
-// What a host function launches, to be launched again and again on memory of the caller's:
+// Records the launches of a host function, to replay them on memory of the caller:
 //
-//     dev_cuda_notes *n = dev_cuda_note(gpu, arena, &diags);
-//     … sim_options.device = dev_cuda_notes_device(n), and a call of the host function …
-//     if (dev_cuda_notes_load(n)) {
-//         int set = dev_cuda_notes_bind(n, addresses);  // as often as there is memory
-//         dev_cuda_notes_repeat(n, set, stream);
+//     dev_cuda_recording *r = dev_cuda_record(gpu, arena, &diags);
+//     … sim_options.device = dev_cuda_recording_device(r), and a call of the host function …
+//     if (dev_cuda_recording_load(r)) {
+//         int set = dev_cuda_recording_bind(r, addresses);  // once per set of buffers
+//         dev_cuda_recording_replay(r, set, stream);
 //     }
-//     dev_cuda_notes_free(n);
+//     dev_cuda_recording_free(r);
 
-typedef struct dev_cuda_notes dev_cuda_notes;
+typedef struct dev_cuda_recording dev_cuda_recording;
 
-// An allocation that noted launches point into.
+// An allocation that recorded launches access.
 typedef struct dev_cuda_memory {
     uint64_t base;     // simulated address
     int64_t bytes;
-    const char *name;  // of the first parameter that points into it
-    int first, last;   // launches that do, by number
+    const char *name;  // of the first parameter that points to it
+    int first, last;   // indices of the launches that use it
 } dev_cuda_memory;
 
-typedef struct dev_cuda_noted {
+typedef struct dev_cuda_recorded {
     const ir_func *kernel;
     const char *symbol;       // after loading: its name in the machine code
     void *function;           // after loading: a CUfunction
     sim_launch_shape shape;   // dynamic shared memory: with what the compiler needs, after loading
-} dev_cuda_noted;
+} dev_cuda_recorded;
 
-dev_cuda_notes *dev_cuda_note(dev_cuda *gpu, arena *a, diag_context *diags);
-void dev_cuda_notes_free(dev_cuda_notes *n);
-// Notes launches and runs nothing: for a simulated device.
-const sim_device *dev_cuda_notes_device(dev_cuda_notes *n);
+dev_cuda_recording *dev_cuda_record(dev_cuda *gpu, arena *a, diag_context *diags);
+void dev_cuda_recording_free(dev_cuda_recording *r);
+// Records launches and runs nothing; the device of a simulation.
+const sim_device *dev_cuda_recording_device(dev_cuda_recording *r);
 
-// In order; [*count] of them.
-const dev_cuda_noted *dev_cuda_notes_launches(const dev_cuda_notes *n, int *count);
-const dev_cuda_memory *dev_cuda_notes_memory(const dev_cuda_notes *n, int *count);
+// [*count] launches, in order.
+const dev_cuda_recorded *dev_cuda_recording_launches(const dev_cuda_recording *r, int *count);
+const dev_cuda_memory *dev_cuda_recording_memory(const dev_cuda_recording *r, int *count);
 
-// Compiles the kernels that were noted, and no others, and brings them to the GPU. False after reporting.
-bool dev_cuda_notes_load(dev_cuda_notes *n);
-// Memory on the GPU, an address for each allocation, that the launches shall work on: the number of the set, from 0; less
-// than 0 after reporting.
-int dev_cuda_notes_bind(dev_cuda_notes *n, const uint64_t *addresses);
-// Puts all of them into the stream. False after reporting.
-bool dev_cuda_notes_repeat(dev_cuda_notes *n, int set, void *stream);
+// Compiles the recorded kernels only, and loads them on the GPU. False after reporting.
+bool dev_cuda_recording_load(dev_cuda_recording *r);
+// Binds the launches to memory on the GPU, one address for each allocation. Returns the index of the set; negative after
+// reporting.
+int dev_cuda_recording_bind(dev_cuda_recording *r, const uint64_t *addresses);
+// Enqueues all launches. False after reporting.
+bool dev_cuda_recording_replay(dev_cuda_recording *r, int set, void *stream);

@@ -1,4 +1,4 @@
-// A host function measured: it runs once on the simulator, whose launches are noted, and these are repeated on the GPU.
+// A host function measured: it runs once on the simulator, whose launches are recorded, and these are repeated on the GPU.
 //
 // What it launches depends on sizes alone, and what it allocates in between is memory that each call takes anew: on the GPU
 // too, all copies of the tensors share it.
@@ -19,7 +19,7 @@ typedef struct block {
 // What a row launches, and where the memory is that the launches work on.
 typedef struct host_row {
     bench_state *bench;
-    dev_cuda_notes *notes;
+    dev_cuda_recording *recording;
     uint64_t *places;      // of each allocation on the GPU, for the set that is bound next
     int *arguments;        // that the allocation is, by number; -1: one of the host function's own
     VEC(block) blocks;
@@ -99,7 +99,7 @@ static bool allocate_own(host_row *h)
 {
     run_state *r = &h->bench->run;
     int count;
-    const dev_cuda_memory *memory = dev_cuda_notes_memory(h->notes, &count);
+    const dev_cuda_memory *memory = dev_cuda_recording_memory(h->recording, &count);
     h->places = ARENA_ARRAY(&r->unit.memory, uint64_t, count + 1);
     h->arguments = ARENA_ARRAY(&r->unit.memory, int, count + 1);
     for (int i = 0; i < count; i++) {
@@ -115,26 +115,26 @@ static bool bind(void *user, int set, void *const *addresses)
     host_row *h = user;
     int count;
     (void)set;
-    dev_cuda_notes_memory(h->notes, &count);
+    dev_cuda_recording_memory(h->recording, &count);
     for (int i = 0; i < count; i++) {
         if (h->arguments[i] >= 0)
             h->places[i] = (uintptr_t)addresses[h->arguments[i]];
     }
-    return dev_cuda_notes_bind(h->notes, h->places) >= 0;
+    return dev_cuda_recording_bind(h->recording, h->places) >= 0;
 }
 
 static bool launch(void *user, int set, void *stream)
 {
-    return dev_cuda_notes_repeat(((host_row *)user)->notes, set, stream);
+    return dev_cuda_recording_replay(((host_row *)user)->recording, set, stream);
 }
 
 static ms_launch *launches_of(host_row *h, int *count)
 {
-    const dev_cuda_noted *noted = dev_cuda_notes_launches(h->notes, count);
+    const dev_cuda_recorded *recorded = dev_cuda_recording_launches(h->recording, count);
     ms_launch *launches = ARENA_ARRAY(&h->bench->run.unit.memory, ms_launch, *count + 1);
     for (int i = 0; i < *count; i++) {
-        const sim_launch_shape *shape = &noted[i].shape;
-        launches[i] = (ms_launch){.symbol = arena_strdup(&h->bench->run.unit.memory, noted[i].symbol), .function = noted[i].function};
+        const sim_launch_shape *shape = &recorded[i].shape;
+        launches[i] = (ms_launch){.symbol = arena_strdup(&h->bench->run.unit.memory, recorded[i].symbol), .function = recorded[i].function};
         launches[i].dynamic_smem_bytes = shape->dynamic_smem_bytes;
         memcpy(launches[i].grid, shape->grid, sizeof shape->grid);
         memcpy(launches[i].block, shape->block, sizeof shape->block);
@@ -147,7 +147,7 @@ static ms_launch *launches_of(host_row *h, int *count)
 static bool measure(host_row *h, const ms_size *sizes, int size_count, const ms_argument *arguments)
 {
     run_state *r = &h->bench->run;
-    if (!call(r, dev_cuda_notes_device(h->notes)) || !dev_cuda_notes_load(h->notes) || !allocate_own(h))
+    if (!call(r, dev_cuda_recording_device(h->recording)) || !dev_cuda_recording_load(h->recording) || !allocate_own(h))
         return false;
     ms_host host = {.user = h, .bind = bind, .launch = launch};
     host.launches = launches_of(h, &host.launch_count);
@@ -157,11 +157,11 @@ static bool measure(host_row *h, const ms_size *sizes, int size_count, const ms_
 bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, const ms_argument *arguments)
 {
     run_state *r = &b->run;
-    host_row h = {.bench = b, .notes = dev_cuda_note(b->gpu, &r->unit.memory, &r->unit.diags)};
+    host_row h = {.bench = b, .recording = dev_cuda_record(b->gpu, &r->unit.memory, &r->unit.diags)};
     bool ok = measure(&h, sizes, size_count, arguments);
     for (size_t i = 0; i < h.blocks.len; i++)
         hdsrt_release(h.blocks.at[i].address, NULL);
-    dev_cuda_notes_free(h.notes);
+    dev_cuda_recording_free(h.recording);
     if (r->device)
         sim_free(r->device);
     r->device = NULL;

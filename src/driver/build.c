@@ -148,8 +148,8 @@ static void add_origins(const pl_job *job, str_buf *out)
         if (u->origin == PL_FROM_CACHE)
             str_addf(out, "%s for %s: from cache\n", u->input_name, u->arch->name);
         else if (u->origin == PL_COMPILED)
-            str_addf(out, "%s for %s: compiled%s%s\n", u->input_name, u->arch->name, u->unkept ? ", not kept: " : "",
-                     u->unkept ? u->unkept : "");
+            str_addf(out, "%s for %s: compiled%s%s\n", u->input_name, u->arch->name, u->uncacheable ? ", not kept: " : "",
+                     u->uncacheable ? u->uncacheable : "");
     }
 }
 

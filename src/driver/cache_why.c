@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "driver/cmd_cache.h"
-#include "pipeline/keep.h"
+#include "pipeline/code_cache.h"
 #include "pipeline/unit.h"
 #include "toolchain/nvrtc.h"
 
@@ -222,12 +222,12 @@ static void ask(pl_unit *u)
     u->options = q->options;
     wanted w = {.unit = u, .arena = &u->memory};
     tool_compile_options options = pl_nvrtc_options(u);
-    const char *unkept = pl_code_unkept(u, &options);
+    const char *uncacheable = pl_code_uncacheable(u, &options);
     tool_nvrtc_identity identity;
-    if (unkept)
-        str_addf(q->out, "%s for %s: never kept: %s\n", u->input_name, u->arch->name, unkept);
-    q->code = unkept || identify(u, &identity) ? CMD_ERRORS : CMD_INTERNAL;
-    if (unkept || q->code == CMD_INTERNAL)
+    if (uncacheable)
+        str_addf(q->out, "%s for %s: never kept: %s\n", u->input_name, u->arch->name, uncacheable);
+    q->code = uncacheable || identify(u, &identity) ? CMD_ERRORS : CMD_INTERNAL;
+    if (uncacheable || q->code == CMD_INTERNAL)
         return;
     pl_code_request_make(u, &options, &identity, &w.request);
     pl_code_about(u, &w.about);

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "driver/cmd_cache.h"
-#include "pipeline/keep.h"
+#include "pipeline/code_cache.h"
 
 enum { KEY_JSON = CMD_KEY_OWN, KEY_LIMIT, KEY_REMOVE };
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/spread.h"
+#include "base/strided_span.h"
 
 static run_axes *group_of(run_state *r, const run_argument *a)
 {
@@ -108,7 +108,7 @@ static bool broadcast(run_state *r, run_argument *a, const run_axes *whole)
         step *= own < 0 ? 1 : given->shape[own];
     }
     for (int64_t i = 0; i < all->count; i++)
-        ten_set_bits(all, i, ten_bits(given, spread_offset(all->rank, all->shape, strides, i)));
+        ten_set_bits(all, i, ten_bits(given, strided_span_offset(all->rank, all->shape, strides, i)));
     a->file = all;
     return true;
 }

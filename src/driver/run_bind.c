@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "base/spread.h"
+#include "base/strided_span.h"
 #include "ir/fold.h"
 #include "tensor/npy.h"
 
@@ -364,7 +364,7 @@ static bool learn_strides(run_state *r, run_argument *a)
         if (!evaluate(r, t->strides[d], &strides[d]))
             strides[d] = -1;
     }
-    if (!spread_complete(t->rank, shape, strides))
+    if (!strided_span_complete(t->rank, shape, strides))
         return true;
     for (int d = t->rank - 1; d >= 0; d--) {
         run_argument *size = size_of(r, t->strides[d]);
@@ -506,17 +506,17 @@ bool cmd_run_no_room(run_state *r, const run_argument *a)
 int64_t cmd_run_span(const run_argument *a)
 {
     const ten_tensor *t = &a->tensor;
-    spread whole = {.bits = dt_bits(t->type), .rank = t->rank, .shape = t->shape, .strides = a->strides};
+    strided_span whole = {.bits = dt_bits(t->type), .rank = t->rank, .shape = t->shape, .strides = a->strides};
     if (!a->strides)
         return t->bytes;
-    return spread_measure(&whole) && whole.bytes <= INT64_MAX / 2 ? whole.bytes : 0;
+    return strided_span_measure(&whole) && whole.bytes <= INT64_MAX / 2 ? whole.bytes : 0;
 }
 
 void cmd_run_scatter(const ten_tensor *t, const int64_t *strides, uint8_t *base)
 {
     int64_t bytes = dt_bits(t->type) / 8;
     for (int64_t i = 0; i < t->count; i++)
-        memcpy(base + spread_offset(t->rank, t->shape, strides, i) * bytes, t->data + i * bytes, (size_t)bytes);
+        memcpy(base + strided_span_offset(t->rank, t->shape, strides, i) * bytes, t->data + i * bytes, (size_t)bytes);
 }
 
 void cmd_run_fetch(run_state *r, run_argument *a)
@@ -525,7 +525,7 @@ void cmd_run_fetch(run_state *r, run_argument *a)
     int64_t bytes = dt_bits(t->type) / 8, room = 0;
     const uint8_t *base = a->strides ? sim_bytes(r->device, a->value, &room) : NULL;
     for (int64_t i = 0; base && i < t->count; i++)
-        memcpy(t->data + i * bytes, base + spread_offset(t->rank, t->shape, a->strides, i) * bytes, (size_t)bytes);
+        memcpy(t->data + i * bytes, base + strided_span_offset(t->rank, t->shape, a->strides, i) * bytes, (size_t)bytes);
 }
 
 // Elements written one by one: what lies between them is nobody's.
@@ -535,7 +535,7 @@ static void store_strided(run_state *r, const run_argument *a)
     int64_t bytes = dt_bits(t->type) / 8, room = 0;
     cmd_run_scatter(t, a->strides, sim_bytes(r->device, a->value, &room));
     for (int64_t i = 0; i < t->count; i++) {
-        uint64_t place = (uint64_t)(spread_offset(t->rank, t->shape, a->strides, i) * bytes);
+        uint64_t place = (uint64_t)(strided_span_offset(t->rank, t->shape, a->strides, i) * bytes);
         sim_mark_written(r->device, a->value + place, bytes);
     }
 }

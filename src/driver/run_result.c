@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/spread.h"
+#include "base/strided_span.h"
 #include "driver/run.h"
 #include "tensor/npy.h"
 
@@ -19,7 +19,7 @@ static const uint8_t *written_elements(run_state *r, const run_argument *a)
     bool all = true;
     uint8_t *written = arena_alloc(&r->unit.memory, (size_t)t->count);
     for (int64_t i = 0; i < t->count; i++) {
-        int64_t start = spread_offset(t->rank, t->shape, a->strides, i) * bits / 8, bytes = bits < 8 ? 1 : bits / 8;
+        int64_t start = strided_span_offset(t->rank, t->shape, a->strides, i) * bits / 8, bytes = bits < 8 ? 1 : bits / 8;
         written[i] = sim_is_initialised(r->device, a->value + (uint64_t)start, bytes, &first);
     }
     for (int64_t i = 0; i < t->count; i++)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/spread.h"
+#include "base/strided_span.h"
 #include "jit/jit.h"
 
 static const char *entry_of(const jit_frame *f)
@@ -386,10 +386,10 @@ static hdsrt_status check_shapes(jit_frame *f, const hds_argument *arguments)
 
 // ---- tensors of the host ---------------------------------------------------------------------------------------
 
-static spread spread_of(const jit_frame *f, int i)
+static strided_span strided_span_of(const jit_frame *f, int i)
 {
     const jit_parameter *p = &f->kernel->parameters[i];
-    return (spread){.address = f->bits[i],
+    return (strided_span){.address = f->bits[i],
                     .bits = p->type == DT_NONE ? 64 : dt_bits(p->type),
                     .rank = p->shown.ndim,
                     .shape = f->tensors[p->tensor].shape,
@@ -399,9 +399,9 @@ static spread spread_of(const jit_frame *f, int i)
 static hdsrt_status check_host_pair(const jit_frame *f, int i, int k)
 {
     const jit_parameter *p = &f->kernel->parameters[i], *q = &f->kernel->parameters[k];
-    spread a = spread_of(f, i), b = spread_of(f, k);
-    bool may_meet = (p->shown.is_written || q->shown.is_written) && spread_measure(&a) && spread_measure(&b);
-    if (!may_meet || !spread_meet(&a, &b))
+    strided_span a = strided_span_of(f, i), b = strided_span_of(f, k);
+    bool may_meet = (p->shown.is_written || q->shown.is_written) && strided_span_measure(&a) && strided_span_measure(&b);
+    if (!may_meet || !strided_span_meet(&a, &b))
         return HDSRT_OK;
     return FAIL(f, p, "and '%s' overlap, and '%s' is written", q->shown.name,
                 (q->shown.is_written ? q : p)->shown.name);
@@ -413,12 +413,12 @@ static hdsrt_status check_host_tensors(const jit_frame *f)
         const jit_parameter *p = &f->kernel->parameters[i];
         if (p->tensor < 0)
             continue;
-        spread s = spread_of(f, i);
-        if (!spread_measure(&s))
+        strided_span s = strided_span_of(f, i);
+        if (!strided_span_measure(&s))
             return FAIL(f, p, "has a negative extent or stride, or more elements than there are addresses");
         if (s.bytes && !f->bits[i])
             return FAIL(f, p, "is null");
-        int axis = s.bytes && p->shown.is_written ? spread_folded_axis(&s) : -1;
+        int axis = s.bytes && p->shown.is_written ? strided_span_folded_axis(&s) : -1;
         if (axis >= 0)
             return FAIL(f, p, "is written, and its elements overlap: its stride along axis %d is %" PRId64, axis,
                         s.strides[axis]);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "pipeline/keep.h"
+#include "pipeline/code_cache.h"
 #include "remarks/remarks.h"
 #include "pipeline/usage.h"
 #include "toolchain/log.h"
@@ -139,8 +139,8 @@ static bool find_or_compile(pl_unit *u, const tool_compile_options *options, too
 {
     const tool_nvrtc *nvrtc = NULL;
     tool_nvrtc_identity identity;
-    u->unkept = u->options->cache ? pl_code_unkept(u, options) : NULL;
-    bool is_kept = u->options->cache && !u->unkept && identify(u, &nvrtc, &identity);
+    u->uncacheable = u->options->cache ? pl_code_uncacheable(u, options) : NULL;
+    bool is_kept = u->options->cache && !u->uncacheable && identify(u, &nvrtc, &identity);
     if (u->status != PL_OK)
         return false;
     if (is_kept && find(u, options, &identity, out)) {
@@ -150,7 +150,7 @@ static bool find_or_compile(pl_unit *u, const tool_compile_options *options, too
     nvrtc = nvrtc ? nvrtc : open_nvrtc(u);
     bool ok = nvrtc && compile(u, nvrtc, options, out);
     if (ok && is_kept && is_same_nvrtc(u, nvrtc, &identity))
-        pl_code_keep(u, out);
+        pl_code_store(u, out);
     cache_abandon(&u->ticket);
     return ok;
 }

@@ -32,7 +32,7 @@ void pl_job_init(pl_job *job, const pl_options *options, arena_oom *oom)
 
 void pl_job_free(pl_job *job)
 {
-    pl_early_join(&job->early);
+    pl_nvrtc_preload_join(&job->preload);
     for (int i = 0; i < job->unit_count; i++)
         pl_unit_free(&job->units[i]);
     arena_free(&job->memory);
@@ -150,14 +150,14 @@ static pl_status run(pl_job *job)
     if (!find_cc(job))
         return PL_TOOLCHAIN;
     size_t span = pl_span_begin(&job->times, "compile", 0);
-    pl_early_start(&job->early, &job->memory, job->options, job->input);
+    pl_nvrtc_preload_start(&job->preload, &job->memory, job->options, job->input);
     run_units(job);
-    pl_early_join(&job->early);
+    pl_nvrtc_preload_join(&job->preload);
     pl_span_end(&job->times, span);
     pl_status made = is_compiled(job) ? pl_make_product(job) : PL_OK;
     pl_status status = gather(job);
     if (status == PL_OK && is_all_in_cache(job))
-        pl_early_expect(&job->early);
+        pl_nvrtc_preload_expect(&job->preload);
     status = made > status ? made : status;
     job->total_us = pl_now_us() - job->times.origin_us;
     return status;

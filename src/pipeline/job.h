@@ -9,7 +9,7 @@
 // Nothing here prints. Several jobs may run at once; [options] must outlive the job.
 #pragma once
 
-#include "pipeline/early.h"
+#include "pipeline/nvrtc_preload.h"
 #include "pipeline/unit.h"
 #include "toolchain/cc.h"
 
@@ -31,7 +31,7 @@ typedef struct pl_job {
     int unit_count;
     str input;
     const tool_cc *cc;   // for kinds that need it
-    pl_early early;
+    pl_nvrtc_preload preload;
     pl_product product;
     str_buf dump;        // what --dump asked for
     str_buf usage;       // the tables of --resource-usage

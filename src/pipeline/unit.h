@@ -54,7 +54,7 @@ typedef struct pl_unit {
     pl_code code;
     tool_usage_list costs;   // of the kernels in [code.cubin]
     pl_origin origin;    // of [code]
-    const char *unkept;  // why it was not looked for in the cache and is not kept there; NULL: it is, if there is one
+    const char *uncacheable;  // why the code cache was not used; NULL: it was, if there is one
     cache_ticket ticket; // while it is made
     bool is_in_cache;    // it was found there, or given to it
     str_buf dump;    // what --dump asks for

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/spread.h"
+#include "base/strided_span.h"
 #include "prove/prove_priv.h"
 
 static diag *refuse(prove *p, src_span span, const char *why)
@@ -340,7 +340,7 @@ static bool complete_strides(prove *p, const prove_side *side, const ir_var *v)
         if (open_size(p, side, t->strides[d]) || !evaluate(p, side, t->strides[d], &strides[d]))
             strides[d] = -1;
     }
-    if (!is_known || !spread_complete(t->rank, shape, strides))
+    if (!is_known || !strided_span_complete(t->rank, shape, strides))
         return strides_are_unknown(p, v);
     for (int d = t->rank - 1; d >= 0; d--) {
         prove_scalar *s = open_size(p, side, t->strides[d]);
@@ -369,13 +369,13 @@ static bool find_strides(prove *p, int side, prove_param *param)
     param->span = p->tensors.at[param->tensor].count;
     if (!t->is_strided)
         return true;
-    spread whole = {.bits = 8, .rank = t->rank, .shape = p->tensors.at[param->tensor].shape};
+    strided_span whole = {.bits = 8, .rank = t->rank, .shape = p->tensors.at[param->tensor].shape};
     int64_t *strides = ARENA_ARRAY(&p->memory, int64_t, t->rank + 1);
     bool ok = true;
     for (int d = 0; ok && d < t->rank; d++)
         ok = evaluate(p, &p->sides[side], t->strides[d], &strides[d]);
     param->strides = whole.strides = strides;
-    ok = ok && spread_measure(&whole) && whole.bytes <= INT32_MAX && (!param->writes || spread_folded_axis(&whole) < 0);
+    ok = ok && strided_span_measure(&whole) && whole.bytes <= INT32_MAX && (!param->writes || strided_span_folded_axis(&whole) < 0);
     if (!ok)
         refuse(p, param->var->span, arena_printf(&p->memory, "'%s' cannot have these strides", param->var->name));
     param->span = whole.bytes;

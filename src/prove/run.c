@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/spread.h"
+#include "base/strided_span.h"
 #include "prove/prove_priv.h"
 #include "sim/memory.h"
 
@@ -38,7 +38,7 @@ static const prove_param *param_of(const run *r, int tensor)
 static int64_t place_of(const run *r, const prove_param *param, int64_t i)
 {
     const prove_tensor *t = &r->p->tensors.at[param->tensor];
-    return spread_offset(t->rank, t->shape, param->strides, i);
+    return strided_span_offset(t->rank, t->shape, param->strides, i);
 }
 
 // ---- inputs --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/spread.h"
+#include "base/strided_span.h"
 #include "runtime/internal.h"
 
 // ---- element types -----------------------------------------------------------------------------------------------
@@ -54,14 +54,14 @@ bool hdsrt_tensor_bytes(int bits, int ndim, const int64_t *shape, int64_t *bytes
 
 // The bytes that a tensor spans, quickly for what is usual: no strides, up to two axes, and extents whose bits cannot
 // overflow.
-static inline bool measure(spread *s)
+static inline bool measure(strided_span *s)
 {
     enum { INNER = 1 << 30, OUTER = 1 << 22 };
     if (s->rank > 2 || s->strides)
-        return spread_measure(s);
+        return strided_span_measure(s);
     int64_t inner = s->rank > 0 ? s->shape[s->rank - 1] : 1, outer = s->rank > 1 ? s->shape[0] : 1;
     if ((uint64_t)inner - 1 >= INNER || (uint64_t)outer - 1 >= OUTER)
-        return spread_measure(s);
+        return strided_span_measure(s);
     s->bytes = (int64_t)(((uint64_t)inner * (uint64_t)outer * (unsigned)s->bits + 7) / 8);
     return true;
 }
@@ -112,7 +112,7 @@ static hdsrt_status check_memory(const hdsrt_driver *cuda, const char *entry, co
                       room);
 }
 
-static hdsrt_status check_reach(const char *entry, const hdsrt_tensor_rule *rules, const spread *tensors, int count)
+static hdsrt_status check_reach(const char *entry, const hdsrt_tensor_rule *rules, const strided_span *tensors, int count)
 {
     const hdsrt_driver *cuda;
     bool is_all = false;
@@ -127,7 +127,7 @@ static hdsrt_status check_reach(const char *entry, const hdsrt_tensor_rule *rule
 
 // ---- tensors -----------------------------------------------------------------------------------------------------
 
-static hdsrt_status bad_extents(const char *entry, const hdsrt_tensor_rule *rule, const spread *s)
+static hdsrt_status bad_extents(const char *entry, const hdsrt_tensor_rule *rule, const strided_span *s)
 {
     for (int i = 0; i < rule->ndim; i++) {
         if (s->shape[i] < 0)
@@ -161,7 +161,7 @@ static hdsrt_status bad_overlap(const char *entry, const hdsrt_tensor_rule *a, c
                       b->name, b->is_written ? b->name : a->name);
 }
 
-static hdsrt_status bad_fold(const char *entry, const hdsrt_tensor_rule *rule, const spread *s, int axis)
+static hdsrt_status bad_fold(const char *entry, const hdsrt_tensor_rule *rule, const strided_span *s, int axis)
 {
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
                       "'%s': '%s' is written, and its elements overlap: its stride along axis %d is "
@@ -170,17 +170,17 @@ static hdsrt_status bad_fold(const char *entry, const hdsrt_tensor_rule *rule, c
 }
 
 // With those before [index]; those without bytes touch nothing.
-static hdsrt_status check_overlaps(const char *entry, const hdsrt_tensor_rule *rules, const spread *tensors, int index)
+static hdsrt_status check_overlaps(const char *entry, const hdsrt_tensor_rule *rules, const strided_span *tensors, int index)
 {
     for (int i = 0; i < index; i++) {
         bool is_written = rules[index].is_written || rules[i].is_written;
-        if (is_written && spread_meet(&tensors[i], &tensors[index]))
+        if (is_written && strided_span_meet(&tensors[i], &tensors[index]))
             return bad_overlap(entry, &rules[i], &rules[index]);
     }
     return HDSRT_OK;
 }
 
-static hdsrt_status check_all(const char *entry, const hdsrt_tensor_rule *rules, spread *tensors, int count)
+static hdsrt_status check_all(const char *entry, const hdsrt_tensor_rule *rules, strided_span *tensors, int count)
 {
     bool has_written = false;
     for (int i = 0; i < count; i++) {
@@ -193,7 +193,7 @@ static hdsrt_status check_all(const char *entry, const hdsrt_tensor_rule *rules,
             continue;
         if (!data || is_misaligned(rule, data))
             return bad_address(entry, rule, data);
-        int axis = rule->is_written ? spread_folded_axis(&tensors[i]) : -1;
+        int axis = rule->is_written ? strided_span_folded_axis(&tensors[i]) : -1;
         if (axis >= 0)
             return bad_fold(entry, rule, &tensors[i], axis);
         hdsrt_status status = has_written ? check_overlaps(entry, rules, tensors, i) : HDSRT_OK;
@@ -203,9 +203,9 @@ static hdsrt_status check_all(const char *entry, const hdsrt_tensor_rule *rules,
     return is_thorough() ? check_reach(entry, rules, tensors, count) : HDSRT_OK;
 }
 
-static spread spread_of(const hdsrt_tensor_rule *rule, const void *data, const int64_t *shape, const int64_t *strides)
+static strided_span strided_span_of(const hdsrt_tensor_rule *rule, const void *data, const int64_t *shape, const int64_t *strides)
 {
-    return (spread){.address = (uintptr_t)data,
+    return (strided_span){.address = (uintptr_t)data,
                     .bits = rule->dtype.bits,
                     .rank = rule->ndim,
                     .shape = shape,
@@ -215,9 +215,9 @@ static spread spread_of(const hdsrt_tensor_rule *rule, const void *data, const i
 // Room for as many tensors as there are; on the stack, where that is enough.
 enum { USUAL = 32 };
 
-static spread *take_room(const char *entry, spread *usual, int count)
+static strided_span *take_room(const char *entry, strided_span *usual, int count)
 {
-    spread *room = count <= USUAL ? usual : calloc((size_t)count, sizeof *room);
+    strided_span *room = count <= USUAL ? usual : calloc((size_t)count, sizeof *room);
     if (!room)
         hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'%s': the host has no memory to check %d tensors", entry, count);
     return room;
@@ -227,12 +227,12 @@ static spread *take_room(const char *entry, spread *usual, int count)
 static hdsrt_status check_values(const char *entry, const hdsrt_tensor_rule *rules, const hdsrt_tensor_value *values,
                                  const hdsrt_strided_value *strided, int count)
 {
-    spread usual[USUAL], *tensors = take_room(entry, usual, count);
+    strided_span usual[USUAL], *tensors = take_room(entry, usual, count);
     if (!tensors)
         return HDSRT_OUT_OF_MEMORY;
     for (int i = 0; i < count; i++)
-        tensors[i] = strided ? spread_of(&rules[i], strided[i].data, strided[i].shape, strided[i].strides)
-                             : spread_of(&rules[i], values[i].data, values[i].shape, NULL);
+        tensors[i] = strided ? strided_span_of(&rules[i], strided[i].data, strided[i].shape, strided[i].strides)
+                             : strided_span_of(&rules[i], values[i].data, values[i].shape, NULL);
     hdsrt_status status = check_all(entry, rules, tensors, count);
     if (tensors != usual)
         free(tensors);

@@ -2,7 +2,7 @@
 // lang/reference.md, section 10.1. Limits: CUDA C++ Programming Guide, "Features and Technical Specifications".
 #include <inttypes.h>
 
-#include "base/spread.h"
+#include "base/strided_span.h"
 #include "sim/finding.h"
 
 enum { LARGEST_BLOCK = 1024, LARGEST_CLUSTER = 16, TENSOR_ALIGN = 16, MAP_ROW = 16 };
@@ -10,7 +10,7 @@ enum { LARGEST_BLOCK = 1024, LARGEST_CLUSTER = 16, TENSOR_ALIGN = 16, MAP_ROW = 
 typedef struct launching {
     const sim_launch *l;
     const sim_extents *extents;
-    spread *tensors;  // by argument
+    strided_span *tensors;  // by argument
     uint32_t site;
     arena *arena;
 } launching;
@@ -109,18 +109,18 @@ static const ir_var *param(const launching *x, int i)
     return x->l->kernel->params.at[i];
 }
 
-static spread spread_of(const launching *x, int i)
+static strided_span strided_span_of(const launching *x, int i)
 {
     const ir_type *elem = param(x, i)->tensor->elem;
     bool is_subbyte = elem->kind == IR_SCALAR && dt_is_subbyte(elem->scalar);
-    return (spread){.address = x->l->args[i],
+    return (strided_span){.address = x->l->args[i],
                     .bits = is_subbyte ? dt_bits(elem->scalar) : 8 * (int)ir_type_bytes(elem),
                     .rank = param(x, i)->tensor->rank,
                     .shape = x->extents[i].shape,
                     .strides = x->extents[i].strides};
 }
 
-static bool check_extent_signs(const launching *x, int i, const spread *s)
+static bool check_extent_signs(const launching *x, int i, const strided_span *s)
 {
     const char *name = param(x, i)->name;
     for (int d = 0; d < s->rank; d++)
@@ -145,11 +145,11 @@ static bool check_alignment(const launching *x, int i)
 
 static bool check_tensor(const launching *x, int i)
 {
-    spread *s = &x->tensors[i];
+    strided_span *s = &x->tensors[i];
     int64_t room = 0;
     const char *name = param(x, i)->name;
-    *s = spread_of(x, i);
-    if (!spread_measure(s))
+    *s = strided_span_of(x, i);
+    if (!strided_span_measure(s))
         return check_extent_signs(x, i, s);
     if (!s->bytes)
         return true;
@@ -157,7 +157,7 @@ static bool check_tensor(const launching *x, int i)
         return refuse(x, NULL, "'%s' is not an address of a live tensor", name);
     if (room < s->bytes)
         return refuse(x, NULL, "'%s' has %" PRId64 " bytes, and the memory there ends after %" PRId64, name, s->bytes, room);
-    int axis = x->l->code->writes[i] ? spread_folded_axis(s) : -1;
+    int axis = x->l->code->writes[i] ? strided_span_folded_axis(s) : -1;
     if (axis >= 0)
         return refuse(x, "a tensor whose elements overlap can only be read",
                       "'%s' is written, and its elements overlap: its stride along axis %d is %" PRId64, name, axis,
@@ -168,7 +168,7 @@ static bool check_tensor(const launching *x, int i)
 static bool check_pair(const launching *x, int i, int k)
 {
     bool is_written = x->l->code->writes[i] || x->l->code->writes[k];
-    if (!is_written || !spread_meet(&x->tensors[i], &x->tensors[k]))
+    if (!is_written || !strided_span_meet(&x->tensors[i], &x->tensors[k]))
         return true;
     return refuse(x, "a kernel may take different tensor parameters to be different memory; write to another tensor",
                   "'%s' and '%s' overlap, and '%s' is written", param(x, i)->name, param(x, k)->name,
@@ -252,6 +252,6 @@ static bool check_maps(const launching *x)
 
 bool sim_launch_check(const sim_launch *l, const sim_extents *extents, uint32_t site, arena *scratch)
 {
-    launching x = {l, extents, ARENA_ARRAY(scratch, spread, l->arg_count + 1), site, scratch};
+    launching x = {l, extents, ARENA_ARRAY(scratch, strided_span, l->arg_count + 1), site, scratch};
     return check_extents(&x) && check_shared(&x) && check_tensors(&x) && check_sizes(&x) && check_maps(&x);
 }

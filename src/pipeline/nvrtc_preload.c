@@ -1,4 +1,4 @@
-#include "pipeline/early.h"
+#include "pipeline/nvrtc_preload.h"
 
 #include "diag/diag.h"
 #include "toolchain/nvrtc.h"
@@ -6,7 +6,7 @@
 // The library stays loaded: it would have to be loaded again for the next file.
 static void *load(void *argument)
 {
-    pl_early *early = argument;
+    pl_nvrtc_preload *preload = argument;
     arena memory;
     arena_oom oom;
     src_map sources;
@@ -15,7 +15,7 @@ static void *load(void *argument)
     if (setjmp(oom.jump) == 0) {
         src_map_init(&sources, &memory);
         diag_init(&unheard, &memory, &sources);
-        tool_nvrtc_open(&memory, &unheard, early->options->nvrtc_path);
+        tool_nvrtc_open(&memory, &unheard, preload->options->nvrtc_path);
     }
     arena_free(&memory);
     return NULL;
@@ -45,25 +45,25 @@ static str describe(arena *a, const pl_options *o, str input)
     return (str){str_text(&out), out.len};
 }
 
-void pl_early_start(pl_early *early, arena *a, const pl_options *options, str input)
+void pl_nvrtc_preload_start(pl_nvrtc_preload *preload, arena *a, const pl_options *options, str input)
 {
     bool is_needed = options->emit > PL_CU || options->resource_usage;
-    early->options = options;
+    preload->options = options;
     if (is_needed && options->cache)
-        early->work = describe(a, options, input);
-    if (is_needed && !cache_expects(options->cache, early->work))
-        early->is_running = pthread_create(&early->thread, NULL, load, early) == 0;
+        preload->work = describe(a, options, input);
+    if (is_needed && !cache_expects(options->cache, preload->work))
+        preload->is_running = pthread_create(&preload->thread, NULL, load, preload) == 0;
 }
 
-void pl_early_join(pl_early *early)
+void pl_nvrtc_preload_join(pl_nvrtc_preload *preload)
 {
-    if (early->is_running)
-        pthread_join(early->thread, NULL);
-    early->is_running = false;
+    if (preload->is_running)
+        pthread_join(preload->thread, NULL);
+    preload->is_running = false;
 }
 
-void pl_early_expect(const pl_early *early)
+void pl_nvrtc_preload_expect(const pl_nvrtc_preload *preload)
 {
-    if (early->work.len)
-        cache_expect(early->options->cache, early->work);
+    if (preload->work.len)
+        cache_expect(preload->options->cache, preload->work);
 }

@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct spread {
+typedef struct strided_span {
     uint64_t address;  // of the first element
-    int64_t bytes;     // from there to behind the last one, by spread_measure; 0: no elements
+    int64_t bytes;     // from there to behind the last one, by strided_span_measure; 0: no elements
     int bits;          // of an element
     int rank;
     const int64_t *shape, *strides;  // NULL strides: row by row without gaps
-} spread;
+} strided_span;
 
-static inline bool spread_is_empty(const spread *s)
+static inline bool strided_span_is_empty(const strided_span *s)
 {
     for (int d = 0; d < s->rank; d++) {
         if (!s->shape[d])
@@ -27,7 +27,7 @@ static inline bool spread_is_empty(const spread *s)
 }
 
 // Sets [bytes]. False for negative extents, negative strides of more than one element, and what 63 bits cannot count.
-static inline bool spread_measure(spread *s)
+static inline bool strided_span_measure(strided_span *s)
 {
     int64_t count = 1, last = 0, bits;  // elements without strides; the last one's offset with them
     s->bytes = 0;
@@ -35,7 +35,7 @@ static inline bool spread_measure(spread *s)
         if (s->shape[d] < 0 || (s->strides && s->shape[d] > 1 && s->strides[d] < 0))
             return false;
     }
-    if (spread_is_empty(s))
+    if (strided_span_is_empty(s))
         return true;
     for (int d = 0; d < s->rank; d++) {
         int64_t step;
@@ -54,7 +54,7 @@ static inline bool spread_measure(spread *s)
 }
 
 // Where element [i], counted row by row, lies: elements behind the first.
-static inline int64_t spread_offset(int rank, const int64_t *shape, const int64_t *strides, int64_t i)
+static inline int64_t strided_span_offset(int rank, const int64_t *shape, const int64_t *strides, int64_t i)
 {
     int64_t offset = 0;
     for (int d = rank - 1; strides && d >= 0; i /= shape[d], d--)
@@ -64,7 +64,7 @@ static inline int64_t spread_offset(int rank, const int64_t *shape, const int64_
 
 // Chooses the strides that are not known (negative ones) so that all elements lie apart if those that are known let them: the
 // axes of the others inside, and what is left row by row around them. False for what 63 bits cannot count.
-static inline bool spread_complete(int rank, const int64_t *shape, int64_t *strides)
+static inline bool strided_span_complete(int rank, const int64_t *shape, int64_t *strides)
 {
     int64_t span = 1, inner;
     for (int d = 0; d < rank; d++) {
@@ -84,7 +84,7 @@ static inline bool spread_complete(int rank, const int64_t *shape, int64_t *stri
 
 // The axis of more than one element with the smallest stride from [least] on, behind axis [after] where they are equal;
 // -1: none.
-static inline int spread_next_axis(const spread *s, int64_t least, int after)
+static inline int strided_span_next_axis(const strided_span *s, int64_t least, int after)
 {
     int found = -1;
     for (int d = 0; d < s->rank; d++) {
@@ -96,13 +96,13 @@ static inline int spread_next_axis(const spread *s, int64_t least, int after)
 }
 
 // Whether some element may lie on another: the axis along which, or -1. Strides that are nested, each beyond all elements
-// of the smaller ones, as those of all parts of a tensor are, keep them apart. For what spread_measure takes.
-static inline int spread_folded_axis(const spread *s)
+// of the smaller ones, as those of all parts of a tensor are, keep them apart. For what strided_span_measure takes.
+static inline int strided_span_folded_axis(const strided_span *s)
 {
     int64_t span = 1, least = -1;
-    if (!s->strides || spread_is_empty(s))
+    if (!s->strides || strided_span_is_empty(s))
         return -1;
-    for (int d = spread_next_axis(s, least, -1); d >= 0; d = spread_next_axis(s, least, d)) {
+    for (int d = strided_span_next_axis(s, least, -1); d >= 0; d = strided_span_next_axis(s, least, d)) {
         if (s->strides[d] < span)
             return d;
         span += (s->shape[d] - 1) * s->strides[d];
@@ -112,7 +112,7 @@ static inline int spread_folded_axis(const spread *s)
 }
 
 // Bytes from the first element to behind the last, of those axes whose strides are no multiples of [pitch] bytes.
-static inline int64_t spread_width(const spread *s, int64_t pitch)
+static inline int64_t strided_span_width(const strided_span *s, int64_t pitch)
 {
     int64_t bytes = s->bits / 8, width = bytes;
     if (!s->strides)
@@ -125,21 +125,21 @@ static inline int64_t spread_width(const spread *s, int64_t pitch)
 }
 
 // Whether the two lie side by side in rows of [pitch] bytes: as columns of one matrix do.
-static inline bool spread_are_columns(const spread *a, const spread *b, int64_t pitch)
+static inline bool strided_span_are_columns(const strided_span *a, const strided_span *b, int64_t pitch)
 {
     int64_t offset = (int64_t)((b->address - a->address) % (uint64_t)pitch);
     if (b->address < a->address) {
         offset = (int64_t)((a->address - b->address) % (uint64_t)pitch);
         offset = offset ? pitch - offset : 0;
     }
-    int64_t left = spread_width(a, pitch), right = spread_width(b, pitch);
+    int64_t left = strided_span_width(a, pitch), right = strided_span_width(b, pitch);
     return left <= offset && right <= pitch - offset;
 }
 
-static inline bool spread_share_rows(const spread *a, const spread *b, const spread *of)
+static inline bool strided_span_share_rows(const strided_span *a, const strided_span *b, const strided_span *of)
 {
     for (int d = 0; of->strides && d < of->rank; d++) {
-        if (of->shape[d] > 1 && of->strides[d] > 0 && spread_are_columns(a, b, of->strides[d] * (of->bits / 8)))
+        if (of->shape[d] > 1 && of->strides[d] > 0 && strided_span_are_columns(a, b, of->strides[d] * (of->bits / 8)))
             return true;
     }
     return false;
@@ -147,10 +147,10 @@ static inline bool spread_share_rows(const spread *a, const spread *b, const spr
 
 // Whether they may share a byte. Exact for tensors that lie apart and for parts of one matrix that have different columns;
 // others whose spans meet count as meeting. Both measured.
-static inline bool spread_meet(const spread *a, const spread *b)
+static inline bool strided_span_meet(const strided_span *a, const strided_span *b)
 {
     if (!a->bytes || !b->bytes || a->address >= b->address + (uint64_t)b->bytes ||
         b->address >= a->address + (uint64_t)a->bytes)
         return false;
-    return !spread_share_rows(a, b, a) && !spread_share_rows(a, b, b);
+    return !strided_span_share_rows(a, b, a) && !strided_span_share_rows(a, b, b);
 }

@@ -1,4 +1,4 @@
-#include "pipeline/keep.h"
+#include "pipeline/code_cache.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ static bool reads_more(str cuda)
     return false;
 }
 
-const char *pl_code_unkept(pl_unit *u, const tool_compile_options *options)
+const char *pl_code_uncacheable(pl_unit *u, const tool_compile_options *options)
 {
     for (size_t i = 0; i < options->extra_len; i++) {
         if (!is_self_contained(options->extra[i]))
@@ -136,7 +136,7 @@ void pl_code_about(pl_unit *u, cache_parts *out)
     }
 }
 
-void pl_code_keep(pl_unit *u, const tool_result *result)
+void pl_code_store(pl_unit *u, const tool_result *result)
 {
     cache_parts outputs = {0};
     pl_code_about(u, &outputs);

@@ -1,4 +1,4 @@
-// What NVRTC made, kept in the cache (docs/cache.md): by everything that NVRTC is given, and by NVRTC itself.
+// The code cache: output of NVRTC, keyed by NVRTC's complete input and its identity (docs/cache.md).
 #pragma once
 
 #include "cache/cache.h"
@@ -7,30 +7,30 @@
 
 #define PL_CODE_KIND "code"
 
-// What NVRTC is asked to make of a unit's CUDA text.
+// A compilation of a unit's CUDA text by NVRTC.
 typedef struct pl_code_request {
     tool_compile_options options;
-    tool_nvrtc_identity nvrtc;  // whose output is looked for; empty: of none
+    tool_nvrtc_identity nvrtc;  // the NVRTC whose output is looked up; empty: none
     cache_parts inputs;         // of the entry
 } pl_code_request;
 
-// A part of the entry's outputs that says what it was made for, and is not compared: "about.file", "about.hdsc",
+// Prefix of the parts of an entry that describe its origin and are not compared: "about.file", "about.hdsc",
 // "about.define" (BM=64; one each), "about.entry", "about.kernel" (titles; one each).
 #define PL_ABOUT "about."
 
 // Inputs: "nvrtc", "arch", "option" (one each), "folder" (where line tables name it), "name", "cuda".
 void pl_code_request_make(pl_unit *u, const tool_compile_options *options, const tool_nvrtc_identity *nvrtc,
                           pl_code_request *out);
-// NULL, or why NVRTC's output depends on more than the request says: it may read files. In the unit's memory.
-const char *pl_code_unkept(pl_unit *u, const tool_compile_options *options);
+// NULL, or why the output may depend on more than the request, such as included files. In the unit's memory.
+const char *pl_code_uncacheable(pl_unit *u, const tool_compile_options *options);
 
 // Adds the parts that begin with PL_ABOUT.
 void pl_code_about(pl_unit *u, cache_parts *out);
 
-// True: *[out] is what NVRTC made of the same before. False: the unit holds the ticket for making it.
+// True: a hit, and *[out] is the cached output. False: the unit holds the cache ticket for compiling it.
 bool pl_code_find(pl_unit *u, const pl_code_request *q, tool_result *out);
-// Keeps what was made, and ends the ticket.
-void pl_code_keep(pl_unit *u, const tool_result *result);
+// Stores the output and ends the ticket.
+void pl_code_store(pl_unit *u, const tool_result *result);
 
-// assemble.c: the options of NVRTC that the unit's options ask for.
+// assemble.c: NVRTC's options for the unit's options.
 tool_compile_options pl_nvrtc_options(pl_unit *u);
