@@ -11,11 +11,11 @@
 //     hds_program_release(program);
 //     hds_compiler_release(compiler);
 //
-// Every function may be called from any thread, on the same objects. Nothing here prints, aborts or exits. Results are kept
-// in memory by the compiler object and on disk (docs/cache.md), so that compiling the same again costs microseconds, or
-// a millisecond in another process.
+// Every function may be called from any thread, on the same objects. Nothing here prints, aborts or exits. Results are
+// cached in memory by the compiler object and on disk (docs/cache.md): compiling the same source again takes
+// microseconds, or a millisecond in another process.
 //
-// Structures of options begin with their size, so that they can grow: initialise them with HDS_…_INIT.
+// Option structures begin with their size so that they can be extended. Initialise them with HDS_…_INIT.
 #ifndef HDS_H
 #define HDS_H
 
@@ -25,24 +25,24 @@
 extern "C" {
 #endif
 
-// Grows when a program that was compiled against an older header could not run any more.
+// Incremented on changes that break programs compiled against an older header.
 #define HDS_ABI 1
 HDSRT_API int hds_abi(void);
 HDSRT_API const char *hds_version(void);  // "0.1.0"
 
 typedef enum hds_status {
     HDS_OK = 0,
-    HDS_ERRORS,            // the source has errors, or (simulating) the kernel has: they are in the diagnostics
-    HDS_INVALID_ARGUMENT,  // a call that makes no sense: hds_last_error() says why
-    HDS_NO_TOOLCHAIN,      // NVRTC is missing or too old: a diagnostic says where it was looked for. Also of launching what is
-                           // without machine code for that
-    HDS_DEVICE,            // the driver or the GPU refuses: hds_last_error() says why, hdsrt_last_driver_error() has its code
+    HDS_ERRORS,            // the source has errors, or the simulator found errors in the kernel: see the diagnostics
+    HDS_INVALID_ARGUMENT,  // an invalid call: see hds_last_error()
+    HDS_NO_TOOLCHAIN,      // NVRTC is missing or too old: a diagnostic lists the searched paths. Also for launching a kernel
+                           // without machine code
+    HDS_DEVICE,            // an error of the driver or the GPU: see hds_last_error() and hdsrt_last_driver_error()
     HDS_NO_MEMORY,
     HDS_INTERNAL           // a bug in hdsc: a diagnostic has the details
 } hds_status;
 
 HDSRT_API const char *hds_status_text(hds_status status);
-// What the last failed call in this thread failed for, as one line; "" if there was none.
+// The error of the last failed call in this thread, one line; "" if there was none.
 HDSRT_API const char *hds_last_error(void);
 
 // ---- the compiler ----------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ typedef struct hds_compiler hds_compiler;
 typedef struct hds_compiler_options {
     size_t size;              // sizeof(hds_compiler_options)
     const char *cache_dir;    // NULL: $HDS_CACHE_DIR or the user's cache folder; "": no cache on disk
-    uint64_t cache_bytes;     // most that it may take; 0: $HDS_CACHE_SIZE or 1 GiB
+    uint64_t cache_bytes;     // size limit of the cache on disk; 0: $HDS_CACHE_SIZE or 1 GiB
     const char *nvrtc;        // the NVRTC library or its folder; NULL: where CUDA is usually installed
     size_t memory_programs;   // programs kept in memory after their last release; 0: 256
 } hds_compiler_options;
@@ -64,11 +64,11 @@ HDSRT_API void hds_compiler_release(hds_compiler *compiler);
 
 // ---- programs --------------------------------------------------------------------------------------------------------------
 
-// A compiled file: kernels, what was said about it, and its texts. Immutable, counted by reference.
+// A compiled file: its kernels, diagnostics and texts. Immutable and reference-counted.
 typedef struct hds_program hds_program;
 
 typedef struct hds_source {
-    const char *name;   // for messages; the path to read where there is no text
+    const char *name;   // for messages; the path of the file if [text] is NULL
     const char *text;   // UTF-8; NULL: the file [name]
     size_t text_bytes;  // 0: [text] ends at its first 0
 } hds_source;
@@ -89,28 +89,28 @@ typedef struct hds_compile_options {
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false}
 
-// Compiles to machine code. *program is set to a program, which the caller releases, whenever there are diagnostics to
-// read: also after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; else to NULL. [options] may be NULL. After
+// Compiles to machine code. Sets *program, which the caller releases, whenever there are diagnostics to read, also
+// after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; otherwise *program is NULL. [options] may be NULL. After
 // HDS_NO_TOOLCHAIN the program has its kernels, CUDA text and interface, but no machine code: they can be simulated.
 HDSRT_API hds_status hds_compile(hds_compiler *compiler, const hds_source *source, const hds_compile_options *options,
                                  hds_program **program);
 HDSRT_API void hds_program_retain(hds_program *program);
-// The last release unloads the code from the GPU, now or when the compiler forgets it: no launch may be under way.
+// The last release unloads the code from the GPU, now or when the compiler evicts it. No launch may be in flight.
 HDSRT_API void hds_program_release(hds_program *program);
 
 typedef enum hds_severity { HDS_NOTE, HDS_WARNING, HDS_ERROR } hds_severity;
 
-// Lines and columns count from 1, columns in bytes; 0 where a message has no place.
+// Lines and columns count from 1, columns in bytes; 0 if a message has no location.
 typedef struct hds_diagnostic {
     const char *code;      // "HDS0130"
     hds_severity severity;
     const char *message;   // one line
-    const char *file;      // NULL where a message has no place
+    const char *file;      // NULL if a message has no location
     uint32_t line, column, end_line, end_column;
-    const char *rendered;  // everything about it, as `hdsc` prints it, without colours
+    const char *rendered;  // the whole message as `hdsc` prints it, without colours
 } hds_diagnostic;
 
-// In the order of the source. What they return lives as long as the program.
+// In source order. Returned pointers live as long as the program.
 HDSRT_API size_t hds_program_diagnostic_count(const hds_program *program);
 HDSRT_API const hds_diagnostic *hds_program_diagnostic(const hds_program *program, size_t index);
 
@@ -121,7 +121,7 @@ typedef enum hds_text {
     HDS_INTERFACE   // JSON: how the kernels are launched (docs/interface.md)
 } hds_text;
 
-// The text or machine code; *bytes does not count the 0 that follows. NULL where the program has errors.
+// The text or machine code; *bytes excludes the terminating 0. NULL if the program has errors.
 HDSRT_API const void *hds_program_text(const hds_program *program, hds_text which, size_t *bytes);
 // "sm_90a"
 HDSRT_API const char *hds_program_arch(const hds_program *program);
@@ -130,7 +130,7 @@ HDSRT_API hds_origin hds_program_origin(const hds_program *program);  // where t
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------------
 
-// Part of its program, and lives as long.
+// Belongs to its program, with the same lifetime.
 typedef struct hds_kernel hds_kernel;
 
 HDSRT_API size_t hds_program_kernel_count(const hds_program *program);
@@ -139,7 +139,7 @@ HDSRT_API const hds_kernel *hds_program_kernel_at(const hds_program *program, si
 HDSRT_API const hds_kernel *hds_program_kernel(const hds_program *program, const char *name);
 
 HDSRT_API const char *hds_kernel_name(const hds_kernel *kernel);   // the symbol
-HDSRT_API const char *hds_kernel_title(const hds_kernel *kernel);  // as the source would say it
+HDSRT_API const char *hds_kernel_title(const hds_kernel *kernel);  // in source notation, "relu[T=f16]"
 HDSRT_API const char *hds_kernel_doc(const hds_kernel *kernel);    // the docstring, or NULL
 
 typedef enum hds_parameter_kind { HDS_SCALAR, HDS_TENSOR, HDS_POINTER, HDS_SIZE } hds_parameter_kind;
@@ -148,11 +148,11 @@ typedef struct hds_parameter {
     const char *name;
     hds_parameter_kind kind;
     const char *dtype;         // "f16"
-    int ndim;                  // tensors; those of vectors have one dimension more than the source says
+    int ndim;                  // tensors; a tensor of vectors has one dimension more than in the source
     const char *const *shape;  // tensors: the extents' texts, "m", "128", "2 * n"
     uint32_t alignment;        // tensors: bytes
     bool is_written;           // tensors and pointers
-    const char *const *strides;  // tensors whose elements need not lie row by row: the strides' texts, "ld", "1"; else NULL
+    const char *const *strides;  // strided tensors: the strides' texts, "ld", "1"; else NULL
 } hds_parameter;
 
 HDSRT_API size_t hds_kernel_parameter_count(const hds_kernel *kernel);
@@ -162,9 +162,9 @@ HDSRT_API const hds_parameter *hds_kernel_parameter(const hds_kernel *kernel, si
 
 typedef enum hds_argument_kind { HDS_ARG_INT, HDS_ARG_FLOAT, HDS_ARG_POINTER, HDS_ARG_TENSOR } hds_argument_kind;
 
-// What is passed for a parameter. A tensor parameter takes a DLPack tensor, or a pointer to its first element; a pointer
-// takes a pointer, or a tensor for the address of its first element; numbers are converted to the parameter's type, which an
-// integer has to fit in (any 64 bits are a u64); vectors and complex numbers take a pointer to their value in host memory.
+// An argument. A tensor parameter takes a DLPack tensor, or a pointer to its first element; a pointer takes a pointer,
+// or a tensor for the address of its first element; numbers are converted to the parameter's type; an integer has to
+// fit into it (any 64 bits are a u64); vectors and complex numbers take a pointer to their value in host memory.
 typedef struct hds_argument {
     hds_argument_kind kind;
     union {
@@ -207,22 +207,21 @@ static inline hds_argument hds_tensor(const hdsrt_tensor *value)
     return a;
 }
 
-// Launches [kernel] on [stream] of the thread's current context. Arguments come in the order of the parameters. Sizes come
-// last and may be left out where DLPack tensors tell them. Types, shapes, alignment and devices are checked first; what
-// is wrong is HDS_INVALID_ARGUMENT, and hds_last_error() names the parameter.
+// Launches [kernel] on [stream] of the thread's current context. Arguments come in the order of the parameters. Sizes
+// come last and may be omitted if DLPack tensors determine them. Types, shapes, alignment and devices are checked
+// first: HDS_INVALID_ARGUMENT, and hds_last_error() names the parameter.
 HDSRT_API hds_status hds_launch(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 
-// What a launch with these scalars and sizes would need; tensor arguments are looked at for their extents only, and may be
-// null pointers where sizes are given. hds_kernel_shape: the ndim extents of the tensor parameter [index].
+// The resources of a launch with these scalars and sizes. Only the extents of tensor arguments are used; they may be
+// null pointers if sizes are given. hds_kernel_shape: the ndim extents of the tensor parameter [index].
 HDSRT_API hds_status hds_kernel_extents(const hds_kernel *kernel, const hds_argument *arguments, size_t count,
                                         hdsrt_extents *extents);
 HDSRT_API hds_status hds_kernel_shape(const hds_kernel *kernel, const hds_argument *arguments, size_t count, size_t index,
                                       int64_t *shape);
 
-// Runs [kernel] on the simulator, on tensors in host memory, and checks what it does (docs/simulator.md). HDS_ERRORS: it did
-// something wrong; *findings says what. *findings is a program without kernels, released by the caller, and NULL where there
-// is nothing to say; [findings] may be NULL for those who want the status only. What is behind a pointer parameter is known
-// by the tensor that has to be passed for it.
+// Runs [kernel] on the simulator, on tensors in host memory, with all checks (docs/simulator.md). HDS_ERRORS: a check
+// failed, see *findings. *findings is a program without kernels, released by the caller, or NULL without findings;
+// [findings] may be NULL. A pointer parameter takes a tensor, which determines the memory that it points to.
 HDSRT_API hds_status hds_simulate(const hds_kernel *kernel, const hds_argument *arguments, size_t count,
                                   hds_program **findings);
 

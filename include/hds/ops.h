@@ -1,4 +1,4 @@
-// libhdsops: operators compiled by hdsc beforehand, called over DLPack tensors.
+// libhdsops: precompiled operators, called with DLPack tensors.
 //
 //     hds_matmul_options options = HDS_MATMUL_OPTIONS;
 //     options.bias = &bias;
@@ -6,9 +6,8 @@
 //     if (hds_matmul(&a, &b, &c, &options, stream) != HDSRT_OK)   // c = gelu(a · b + bias)
 //         fprintf(stderr, "%s\n", hdsrt_last_error());
 //
-// Functions enqueue work in the stream and return. The rules of libhdsrt's functions (hds/runtime.h) apply: they may be
-// called from any thread and print nothing; failures leave c unchanged and set a text for hdsrt_last_error(). Nothing
-// is allocated on the GPU.
+// Functions enqueue work on the stream and return. As in libhdsrt (hds/runtime.h), they may be called from any thread
+// and print nothing; a failure leaves c unchanged and sets hdsrt_last_error(). They allocate no GPU memory.
 #ifndef HDS_OPS_H
 #define HDS_OPS_H
 
@@ -21,12 +20,12 @@ extern "C" {
 // "0.1.0"
 HDSRT_API const char *hds_ops_version(void);
 
-// The function of an element x of the product, before the residual is added.
+// The function applied to an element x of the product before the residual is added.
 typedef enum hds_activation {
     HDS_ACTIVATION_NONE = 0,
     HDS_ACTIVATION_RELU,      // max(x, 0)
     HDS_ACTIVATION_GELU,      // x · Φ(x), by erf
-    HDS_ACTIVATION_GELU_TANH, // the approximation by tanh, as in cublasLt and GPT-2
+    HDS_ACTIVATION_GELU_TANH, // the tanh approximation, as in cublasLt and GPT-2
     HDS_ACTIVATION_SILU       // x / (1 + exp(−x))
 } hds_activation;
 
@@ -36,19 +35,19 @@ typedef enum hds_math {
     HDS_MATH_TF32       // rounded to tf32 (10 fraction bits), on tensor cores
 } hds_math;
 
-// Initialize with HDS_MATMUL_OPTIONS, so that members added in later versions have their defaults.
+// Initialise with HDS_MATMUL_OPTIONS, so that members added later get their defaults.
 typedef struct hds_matmul_options {
-    size_t bytes;                // of this struct, as the caller knows it
+    size_t bytes;                // sizeof this struct in the caller
     double alpha;                // 1
     const hdsrt_tensor *a_scale; // one f32 in GPU memory, by which a is multiplied; NULL: 1
     const hdsrt_tensor *b_scale;
     const hdsrt_tensor *bias;     // n elements of c's type, added to each row; NULL: none
-    const hdsrt_tensor *residual; // of c's shape and type, added last, must not be c; NULL: none
+    const hdsrt_tensor *residual; // of c's shape and type, added last; must not be c; NULL: none
     hds_activation activation;
     hds_math math;
-    int schedule; // an index below hds_matmul_schedules(), for tests and tuning; -1: chosen by shape and GPU
-    // GPU memory at a multiple of 256, not used by products in other streams at the same time; its initial contents do
-    // not matter. NULL: schedules that need a workspace are not chosen.
+    int schedule; // a number below hds_matmul_schedules(), for tests and tuning; -1: chosen by shape and GPU
+    // GPU memory aligned to 256 bytes that products in other streams do not use at the same time; it need not be
+    // initialised. NULL: schedules that need a workspace are not chosen.
     void *workspace;
     int64_t workspace_bytes;
 } hds_matmul_options;
@@ -58,9 +57,9 @@ typedef struct hds_matmul_options {
         sizeof(hds_matmul_options), 1.0, 0, 0, 0, 0, HDS_ACTIVATION_NONE, HDS_MATH_EXACT, -1, 0, 0                     \
     }
 
-// c = activation(alpha · a_scale · b_scale · (a · b) + bias) + residual, where a is [..., m, k], b [..., k, n] and
-// c [..., m, n]. Dimensions before the last two are batches and are broadcast as in NumPy: missing ones and those of
-// extent 1 are repeated; c has the full shape. Any extent may be 0; with k = 0 the product is 0.
+// c = activation(alpha · a_scale · b_scale · (a · b) + bias) + residual, where a is [..., m, k], b [..., k, n] and c
+// [..., m, n]. Leading dimensions are batch dimensions and are broadcast as in NumPy; c has the full shape. Any extent
+// may be 0; with k = 0 the product is 0.
 //
 // types    a and b        c              sums in
 //          f16            f16, f32       f32
@@ -71,18 +70,18 @@ typedef struct hds_matmul_options {
 //          f8e5m2·f8e4m3  f16, bf16      f32    (a row-major, b column-major)
 //          i8             i32            i32    (no options but schedule)
 //
-// Batches may have any strides. One of the last two dimensions of a and b has stride 1, the other one a stride of at
-// least the first one's extent; c is row-major within a matrix. Rows may be padded, and begin at any element. c must
-// not overlap other tensors.
+// Batch strides are arbitrary. Of the last two dimensions of a and b, one has stride 1 and the other a stride of at
+// least the first one's extent; matrices of c are row-major. Rows may be padded and need no alignment. c must not
+// overlap other tensors.
 //
-// HDSRT_INVALID_ARGUMENT if a rule is violated; HDSRT_UNSUPPORTED if the library has no kernel for these types or
-// options on this GPU; otherwise as launches do. [options] NULL: the plain product.
+// HDSRT_INVALID_ARGUMENT if a precondition is violated; HDSRT_UNSUPPORTED if no kernel of the library supports these
+// types or options on this GPU; otherwise as for launches. [options] NULL: the plain product.
 HDSRT_API hdsrt_status hds_matmul(const hdsrt_tensor *a, const hdsrt_tensor *b, hdsrt_tensor *c,
                                   const hds_matmul_options *options, hdsrt_stream stream);
 
-// The schedule that hds_matmul() would choose for the same arguments, and the bytes of workspace that may allow a
-// faster one, or that the schedule of the options needs; 0 if none. Makes the same checks, but launches nothing.
-// *schedule is -1 if there is nothing to do.
+// The plan of hds_matmul() for the same arguments: the index of the schedule that it would choose, and the workspace in
+// bytes that another choice, or the schedule in the options, needs; 0 if none. Does the same checks and launches
+// nothing. *schedule is -1 if there is nothing to do.
 HDSRT_API hdsrt_status hds_matmul_plan(const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *c,
                                        const hds_matmul_options *options, int *schedule, int64_t *workspace_bytes);
 
@@ -92,15 +91,15 @@ HDSRT_API int hds_matmul_schedules(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, 
 HDSRT_API const char *hds_matmul_schedule_name(hdsrt_dtype a, hdsrt_dtype b, hdsrt_dtype c, hds_math math,
                                                int schedule);
 
-// Grouped rows (mixture of experts): c[r] = a[r] · b[g] for offsets[g] <= r < offsets[g + 1], where a is [m, k],
-// b [groups, k, n], c [m, n], and offsets [groups + 1] i32 in GPU memory: the first is 0, the last m, and they
-// never decrease, which is not checked. A group may have no rows. All f16 or all bf16, summed in f32.
+// Rows in groups (mixture of experts): c[r] = a[r] · b[g] for offsets[g] <= r < offsets[g + 1], where a is [m, k], b
+// [groups, k, n], c [m, n], and offsets [groups + 1] i32 in GPU memory: the first is 0, the last m, and they are
+// non-decreasing, which is not checked. Groups may be empty. All tensors are f16 or all bf16; sums are in f32.
 //
-// a and c are row-major, and of the last two dimensions of b one has stride 1. Rows may be padded; those of a, and the
-// rows or columns of b, begin at multiples of 16 bytes. For GPUs of compute capability 9.0, and k of 1 and more.
+// a and c are row-major, and of the last two dimensions of b one has stride 1. Rows may be padded; rows of a, and rows
+// or columns of b, are aligned to 16 bytes. Needs compute capability 9.0 and k >= 1.
 //
-// Of the options only [schedule] may differ from HDS_MATMUL_OPTIONS: 0 for tiles of 128 × 128, 1 for 64 × 64, 2 for
-// 64 × 64 and any rows of c (for the others they begin at multiples of 16 bytes, as do their lengths); -1: chosen.
+// Of the options only [schedule] may differ from HDS_MATMUL_OPTIONS: 0 for tiles of 128 × 128, 1 for 64 × 64, 2 for 64
+// × 64 with unaligned rows of c (the others need rows aligned to 16 bytes and a multiple of 16 bytes long); -1: chosen.
 // NULL: as HDS_MATMUL_OPTIONS.
 HDSRT_API hdsrt_status hds_matmul_grouped(const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *offsets,
                                           hdsrt_tensor *c, const hds_matmul_options *options, hdsrt_stream stream);
