@@ -26,7 +26,7 @@ typedef struct file_staged {
 } file_staged;
 
 bool file_stage(arena *a, const char *path, str text, file_staged *out, const char **error);
-// Puts it in its place. After a failure nothing of it is left.
+// Renames it to its final path. After a failure nothing is left.
 bool file_commit(arena *a, file_staged *staged, const char **error);
 void file_discard(file_staged *staged);
 

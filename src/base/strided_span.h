@@ -1,8 +1,8 @@
-// Where the elements of a tensor lie in memory, by its extents and strides: how many bytes they span, whether some lie on
-// others, and whether two tensors share a byte. Header only: libhdsrt, which stands alone, uses it as well.
+// The memory that a strided tensor spans: its size in bytes, whether its elements overlap, and whether two tensors
+// overlap. Header only, because libhdsrt uses it too and links no other module.
 //
-// Extents and strides count elements, outermost axis first. The elements of a tensor without strides lie row by row
-// without gaps; those of one with strides have whole bytes. The stride of an axis of one element says nothing.
+// Extents and strides count elements, outermost axis first. A tensor without strides is contiguous and row-major; one
+// with strides has elements of whole bytes. The stride of an axis of one element is ignored.
 #pragma once
 
 #include <stdbool.h>
@@ -53,7 +53,7 @@ static inline bool strided_span_measure(strided_span *s)
     return true;
 }
 
-// Where element [i], counted row by row, lies: elements behind the first.
+// The offset of element [i] in row-major order, in elements.
 static inline int64_t strided_span_offset(int rank, const int64_t *shape, const int64_t *strides, int64_t i)
 {
     int64_t offset = 0;
@@ -62,8 +62,8 @@ static inline int64_t strided_span_offset(int rank, const int64_t *shape, const 
     return strides ? offset : i;
 }
 
-// Chooses the strides that are not known (negative ones) so that all elements lie apart if those that are known let them: the
-// axes of the others inside, and what is left row by row around them. False for what 63 bits cannot count.
+// Chooses the unknown strides (negative ones) so that no elements overlap, if the known ones permit it: the axes of the
+// others inside, and what is left row by row around them. False for what 63 bits cannot count.
 static inline bool strided_span_complete(int rank, const int64_t *shape, int64_t *strides)
 {
     int64_t span = 1, inner;
@@ -95,8 +95,8 @@ static inline int strided_span_next_axis(const strided_span *s, int64_t least, i
     return found;
 }
 
-// Whether some element may lie on another: the axis along which, or -1. Strides that are nested, each beyond all elements
-// of the smaller ones, as those of all parts of a tensor are, keep them apart. For what strided_span_measure takes.
+// The axis along which elements may overlap, or -1. Strides that are nested, each beyond all elements of the smaller
+// ones, as those of all parts of a tensor are, keep them apart. For what strided_span_measure takes.
 static inline int strided_span_folded_axis(const strided_span *s)
 {
     int64_t span = 1, least = -1;
@@ -124,7 +124,7 @@ static inline int64_t strided_span_width(const strided_span *s, int64_t pitch)
     return width;
 }
 
-// Whether the two lie side by side in rows of [pitch] bytes: as columns of one matrix do.
+// Whether the two are disjoint column blocks of a matrix with rows of [pitch] bytes.
 static inline bool strided_span_are_columns(const strided_span *a, const strided_span *b, int64_t pitch)
 {
     int64_t offset = (int64_t)((b->address - a->address) % (uint64_t)pitch);

@@ -12,10 +12,10 @@
 // bytes, and only taken where these are equal byte by byte: a hash that collides is a miss. It ends with a checksum; what
 // is damaged, cut off or of another format counts as not there and is replaced.
 //
-// Files are written under another name and renamed, so that a reader finds a whole entry or none, whoever is killed when.
-// Who finds nothing gets the key to itself: others that ask for it meanwhile wait for the entry (a lock that the system
-// takes back when its holder dies; where a file system has no locks, nobody waits and work may be done twice). The folder
-// may be shared by processes and machines.
+// Files are written under another name and renamed, so that a reader finds a complete entry or none, even if a writer
+// is killed. Who finds nothing gets the key to itself: others that ask for it meanwhile wait for the entry (a lock that
+// the system takes back when its holder dies; on a file system without locks nothing waits, and work may be done
+// twice). The folder may be shared by processes and machines.
 //
 // A cache is safe for many threads. None of this reports: a cache that cannot be read or written is a slow one.
 #pragma once
@@ -28,7 +28,7 @@
 
 typedef struct cache cache;
 
-// A named piece of an entry.
+// A named part of an entry.
 typedef struct cache_part {
     const char *name;  // "source", "cubin"
     str bytes;
@@ -37,7 +37,7 @@ typedef struct cache_part {
 typedef VEC(cache_part) cache_parts;
 
 // The right and the duty to make an entry; without memory of its own. It is filled in before cache_get asks [arena] for
-// memory: who recovers from want of that abandons it.
+// memory: a caller that recovers from running out of it abandons the ticket.
 typedef struct cache_ticket {
     cache *cache;            // NULL: nothing to do, as after a hit
     const char *kind;
@@ -97,7 +97,7 @@ bool cache_size_parse(const char *text, uint64_t *out);
 
 // Calls [visit] for each file of an entry, damaged or not, ordered by key. What it is given lasts until it returns.
 void cache_each(const cache *c, void (*visit)(void *user, const cache_entry *entry), void *user);
-// The entry with these inputs, as it is: nobody waits, nothing is touched. False: there is none that is sound.
+// Looks up the entry with these inputs, without waiting or updating it. False: there is no valid one.
 bool cache_find(const cache *c, arena *a, const char *kind, const cache_part *inputs, size_t input_count, cache_entry *out);
 // Removes one that cache_each has shown.
 bool cache_remove(const cache_entry *entry);

@@ -5,10 +5,10 @@
 
 enum {
     CACHE_GROUPS = 256,        // folders of entries: the first two digits of the key
-    CACHE_RANGES = 16,         // groups are watched in so many ranges: who stores looks at one of them
+    CACHE_RANGES = 16,         // number of ranges of groups; each store checks one of them
     CACHE_NAME_LEN = 30,       // digits in a file's name
     CACHE_HEAD = 48,           // bytes of an entry in front of its parts
-    CACHE_STALE_SECONDS = 3600,  // a temporary file that is older belongs to nobody
+    CACHE_STALE_SECONDS = 3600,  // an older temporary file is stale
 };
 
 struct cache {
@@ -56,7 +56,7 @@ const char *cache_group_path(const cache *c, arena *a, int group);
 const char *cache_key_text(arena *a, cache_key key);  // 32 digits
 // Makes the folders down to the group of [key], or to the root if it is NULL.
 bool cache_make_folders(const cache *c, arena *a, const cache_key *key);
-// A file in the root that is written in place, made if it is not there; read-only where it cannot be written. -1: neither.
+// Opens a file of the root for writing in place, creating it; read-only if it cannot be written. -1: neither works.
 int cache_open_shared(const cache *c, arena *a, const char *name, bool *is_writable);
 // NULL and the bytes, in [a], 16-byte aligned; or why not, *is_missing where there is no such file.
 const char *cache_read_file(arena *a, const char *path, str *out, bool *is_missing);

@@ -4,7 +4,7 @@
 //     typedef struct NAME_args { … } NAME_args;                              the parameters, in order
 //     hdsrt_status NAME(…the parameters…, hdsrt_stream stream);              checks and launches
 //     hdsrt_status NAME_call(const NAME_args *args, hdsrt_stream stream);    the same
-//     hdsrt_status NAME_dlpack(…, hdsrt_stream stream);                      tensors as hdsrt_tensor; sizes that they tell are left out
+//     hdsrt_status NAME_dlpack(…, hdsrt_stream stream);                      tensors as hdsrt_tensor; sizes that they determine are omitted
 // (with a tensor among them). A host function that returns a value is a plain function. Tensors and pointers are typed where C
 // has the type, else void pointers; scalars of narrow floats are their bits in an unsigned integer; complex64 and vectors are
 // arrays. All else is static.
@@ -24,7 +24,7 @@ typedef struct cu_c_options {
     int unit_count;
     int ptx_unit;             // whose PTX is in the image; -1: none
     str image;                // the fat binary
-    const char *image_symbol; // NULL: the image stands in the C text; else it is defined elsewhere, under this name
+    const char *image_symbol; // NULL: the image is in the C text; else the symbol that defines it elsewhere
     const char *prefix;       // before the names of the entries; "": none
     const char *header_name;  // what the C text includes: "matmul.h"
     const char *compiler;     // "hdsc 0.1.0"; may be NULL

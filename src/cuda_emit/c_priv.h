@@ -16,7 +16,7 @@ typedef struct cu_c_func {
     str body;                      // from "{" to "}"
 } cu_c_func;
 
-// Where the address of a tensor stands that the function allocates.
+// The variable that holds the address of a tensor that the function allocates.
 typedef struct cu_c_slot {
     int number;
     bool is_device;   // in [memory], else in [buffers]
@@ -95,7 +95,7 @@ int cu_c_alignment(const ir_var *v);             // that the address of a tensor
 void cu_c_fail_if(cu *cx, const char *condition, const char *message, const char *values);
 void cu_c_check_facts(cu *cx, const ir_func *f);
 void cu_c_check_assumptions(cu *cx, const ir_func *f, bool *has_flag);
-// What the kernel takes for granted of its parameters, from statement [*next] on; NULL after the last.
+// The kernel's assumptions on its parameters, from statement [*next] on; NULL after the last.
 ir_expr *cu_c_assumption(cu *cx, const ir_func *f, size_t *next);
 // The names of the arrays of extents and of strides of a tensor.
 typedef struct cu_c_amounts {
@@ -124,7 +124,7 @@ bool cu_c_is_on_stack(const ir_tensor *t);
 // c_doc.c: the comment above an entry of the header.
 void cu_c_describe(cu *cx, const cu_c_func *f, str_buf *out);
 
-// c_operator.c: of the entries of an operator the first one stands for all.
+// c_operator.c: the first entry of an operator represents all of them.
 bool cu_c_is_first_of_operator(const cu *cx, const cu_c_func *f);
 bool cu_c_has_operator(cu *cx, const cu_c_func *f);          // C has one function for them
 const char *cu_c_operator_name(const cu *cx, const cu_c_func *f);

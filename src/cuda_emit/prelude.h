@@ -1,4 +1,4 @@
-// The prelude: pieces of CUDA and C text, named after what they are for, and which of them a module uses.
+// The prelude: named snippets of CUDA and C text, and which of them a module uses.
 #pragma once
 
 #include <stdbool.h>
@@ -29,10 +29,10 @@ typedef struct cu_prelude {
     bool for_host;  // what is used now is used by host functions
 } cu_prelude;
 
-// [is_c]: the pieces of C text instead of those of CUDA C++.
+// [is_c]: the snippets of C text instead of those of CUDA C++.
 void cu_prelude_init(cu_prelude *p, arena *a, const arch *target, bool is_c);
-// Marks the piece and those it needs; false if there is none of that name (for this architecture).
+// Marks the snippet and those it needs; false if there is none of that name (for this architecture).
 bool cu_prelude_use(cu_prelude *p, str name);
 typedef enum cu_pieces { CU_DEVICE_PIECES, CU_HOST_PIECES } cu_pieces;
-// The pieces of that kind that are used, in order, each with an empty line after it.
+// The used snippets of that kind, in order, each followed by an empty line.
 void cu_prelude_print(const cu_prelude *p, cu_pieces which, str_buf *out);

@@ -5,7 +5,7 @@
 #include "cuda_emit/emit.h"
 #include "cuda_emit/prelude.h"
 
-// Binding strength of C++ operators; a text with a weaker operator than its place asks for gets parentheses.
+// Binding strength of C++ operators; a text with a weaker operator than its context needs gets parentheses.
 typedef enum cu_prec {
     CU_COMMA, CU_ASSIGN, CU_COND, CU_LOR, CU_LAND, CU_OR, CU_XOR, CU_AND, CU_EQUAL, CU_RELATION, CU_SHIFT, CU_ADD,
     CU_MUL, CU_UNARY, CU_POSTFIX,
@@ -181,7 +181,7 @@ const char *cu_scalar_name(cu *cx, dtype t);            // "float", "int"
 dtype cu_value_dtype(dtype t);                          // sub-byte integers are held in bytes
 bool cu_is_struct(dtype t);                             // f16, bf16, tf32, fp8, complex64
 bool cu_is_subbyte(const ir_type *elem);
-bool cu_use(cu *cx, const char *piece);                 // a piece of the prelude
+bool cu_use(cu *cx, const char *piece);                 // a snippet of the prelude
 void cu_use_of(cu *cx, dtype t, const char *what, src_span span);  // piece "<type>.<what>"
 const char *cu_shape_comment(cu *cx, const ir_var *v);  // "f16[128, 64]"
 
@@ -191,7 +191,7 @@ cu_text cu_float_text(cu *cx, dtype t, double value);
 
 // expr.c
 cu_text cu_expr(cu *cx, const ir_expr *e);
-const char *cu_at(cu *cx, const ir_expr *e, cu_prec prec);  // cu_expr with the parentheses that the place needs
+const char *cu_at(cu *cx, const ir_expr *e, cu_prec prec);  // cu_expr with the parentheses that the context needs
 const char *cu_paren(cu *cx, cu_text t, cu_prec prec);
 cu_text cu_primary(cu *cx, dtype ctype, const char *format, ...) __attribute__((format(printf, 3, 4)));
 cu_text cu_text_of(cu *cx, dtype ctype, cu_prec prec, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -207,7 +207,7 @@ cu_text cu_written(cu *cx, dtype to, cu_text t);        // with a cast
 cu_text cu_exact(cu *cx, const ir_expr *e, bool unsigned_is_fine);  // the very value of [e]
 cu_text cu_exact_text(cu *cx, cu_text t, dtype want, bool unsigned_is_fine);
 cu_text cu_typed(cu *cx, const ir_expr *e);             // exact, and of the IR's type for overloads and braces
-const char *cu_as(cu *cx, const ir_expr *e, const ir_type *type);  // where C++ converts to [type] by itself
+const char *cu_as(cu *cx, const ir_expr *e, const ir_type *type);  // where C++ converts to [type] implicitly
 bool cu_converts_itself(dtype from, dtype to);
 cu_text cu_cast(cu *cx, const ir_expr *e);
 cu_text cu_bitcast(cu *cx, const ir_expr *e);

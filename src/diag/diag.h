@@ -25,7 +25,7 @@ typedef enum diag_code {
 
 typedef enum diag_severity { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR } diag_severity;
 
-// A second place, with a word about it; or (span nowhere) a line of its own.
+// A second location, with a label; or (span nowhere) a line of its own.
 typedef struct diag_part {
     enum { DIAG_PART_LABEL, DIAG_PART_NOTE, DIAG_PART_HELP, DIAG_PART_FIX } kind;
     src_span span;
@@ -60,13 +60,13 @@ typedef struct diag_context {
 void diag_init(diag_context *dx, arena *a, src_map *sources);
 
 // Records a message, formatted by the row's text with the arguments that follow. Never returns NULL: what is not
-// recorded (muted, switched off, said before, past the limit) is an object that nobody will see.
+// recorded (muted, switched off, said before, past the limit) is an object that is never shown.
 diag *diag_report(diag_context *dx, diag_code code, src_span span, ...);
 diag *diag_vreport(diag_context *dx, diag_code code, src_span span, va_list args);
 // A few words to print under the main caret.
 // A later call replaces the words of an earlier one.
 void diag_under(diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// A second place in the source.
+// A second location in the source.
 void diag_label(diag *d, src_span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // 'note: in f[T=f16], instantiated at file:line:column'. The text renderer adds ' at file:line:column' (a final ' here'
 // of the text gives way to it); the span may be nowhere.
@@ -96,13 +96,13 @@ bool diag_find(const char *name, diag_code *out);  // by code ("HDS0203", "hds02
 // Switches a warning group on or off ("shadow", "no-shadow"); false if there is no such group.
 bool diag_switch_group(diag_context *dx, const char *flag);
 
-// Rendering, sorted by place, notes after their message.
+// Rendering, sorted by location, notes after their message.
 typedef struct diag_style {
     bool color;
     int width;  // columns of the terminal; 0: no limit
 } diag_style;
-// All messages by place: files in the order they were added, then positions, then the order of reporting; messages
-// about no place come last. In the arena of [dx].
+// All messages by location: files in the order they were added, then positions, then the order of reporting; messages
+// without location come last. In the arena of [dx].
 diag **diag_sorted(const diag_context *dx);
 void diag_render_text(diag_context *dx, str_buf *out, diag_style style);
 // One JSON object {"diagnostics": […]}; of each: code, slug, severity, message, file, line, column, end_line, end_column

@@ -1,7 +1,7 @@
-// Source files and places in them.
+// Source files and locations in them.
 //
 // All files of a compilation share one space of 32-bit positions: a file added to the map gets a range of its own, so a
-// place is one number and a span two. Line and column are computed only when somebody asks.
+// location is one number and a span two. Lines and columns are computed on demand.
 #pragma once
 
 #include <stdbool.h>

@@ -33,7 +33,7 @@ typedef struct bench_plan {
     int row_count;         // every value of each with every one of the others; the last changes fastest
 } bench_plan;
 
-// The specification of what tensors of this type hold where nobody says: "randn".
+// The default input specification for tensors of this type: "randn".
 const char *cmd_usual_contents(dtype t);
 // What the words make of the entry's parameters. False after reporting.
 bool cmd_bench_plan(bench_state *b, bench_plan *plan);

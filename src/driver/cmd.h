@@ -44,7 +44,7 @@ void cmd_print_diags(diag_context *dx, const cmd_output *how);
 void cmd_add_diags(diag_context *dx, const cmd_output *how, str_buf *out);
 // CMD_USAGE where all errors in [dx] are about the command line: its files, names and values; else CMD_ERRORS.
 int cmd_code_of_errors(const diag_context *dx);
-// Whether standard output (fd 1) or error (2) takes colours, when nobody said so.
+// Whether standard output (fd 1) or error (2) takes colours, by default.
 bool cmd_is_colorful(int fd);
 int cmd_terminal_width(int fd);  // 0: no terminal
 // Writes all of [text] to standard output; false (after saying so on standard error) if that fails.

@@ -6,7 +6,7 @@
 typedef struct cmd_device {
     const char *name;  // of --device
     // NULL: the simulator itself. Otherwise the backend, in [a]; NULL after setting *[why] if it cannot be used here.
-    // A kernel may take so many seconds.
+    // The time limit of a kernel in seconds.
     const test_backend *(*open)(arena *a, const pl_options *options, int64_t seconds, const char **why);
     bool (*close)(const test_backend *b);  // false: leave by cmd_leave
 } cmd_device;

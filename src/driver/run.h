@@ -8,7 +8,7 @@
 #include "tensor/compare.h"
 #include "tensor/spec.h"
 
-// NAME=SPEC of the command line. A name may stand twice: once for what goes in, once for what comes out.
+// NAME=SPEC of the command line. A name may occur twice: once for the input, once for the output.
 typedef struct run_word {
     const char *text;   // "c=out:c.npy"
     const char *name;
@@ -28,7 +28,7 @@ typedef struct run_place {
     const char *text;
     const char *file;  // NULL: the file that is run
     uint32_t line;
-    bool is_met;       // some statement stands there
+    bool is_met;       // some statement is at that line
 } run_place;
 
 typedef enum run_profile { RUN_NO_PROFILE, RUN_PROFILE_TEXT, RUN_PROFILE_JSON } run_profile;
@@ -73,7 +73,7 @@ typedef struct run_argument {
 
 enum { RUN_MOST_GROUPS = 8 };
 
-// The axes of arrays that one axis of an operator's entry stands for.
+// The axes of arrays that are joined into one axis of an operator's entry.
 typedef struct run_axes {
     int rank;
     int64_t extents[TEN_MAX_RANK];

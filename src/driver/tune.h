@@ -67,7 +67,7 @@ bool cmd_tune_is_stopped(void *user);
 pl_status cmd_tune_describe(tune_request *q, tune_space *out);
 // The keys that the words make. False after reporting.
 bool cmd_tune_keys(tune_request *q, const tune_space *space, tune_keys *out);
-// Fills in the estimates of each, on a GPU with so many multiprocessors, sm_count[i] for the i-th.
+// Fills in the estimates of each, on a GPU with sm_count[i] SMs for the i-th.
 pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *keys, size_t count, const int64_t *sm_count);
 // Fills in which are measured, or of space 0 shown: those that are valid, the cheapest first.
 void cmd_tune_choose(tune_request *q, const tune_space *space, tune_key *key);
@@ -97,7 +97,7 @@ typedef struct tune_table {
 // Reads it; a file that is not there is an empty table. False after reporting HDS0824 or HDS0490.
 bool cmd_tune_read(tune_request *q, const char *path, bool must_exist, tune_table *out);
 tune_row *cmd_tune_find(tune_table *t, const char *space, int64_t sm_count, const int64_t *sizes, int size_count);
-// Puts a row in its place, instead of the one of the same key if there is one.
+// Inserts a row in order, replacing one with the same key.
 void cmd_tune_put(arena *a, tune_table *t, const tune_row *row);
 // False after reporting.
 bool cmd_tune_write(tune_request *q, const tune_table *t);

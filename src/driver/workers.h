@@ -1,6 +1,6 @@
 // Inputs that are compiled at the same time, by several processes: inside a process NVRTC has its callers wait for each
-// other (bench/parallel.py --threads shows it), and one that crashes takes nobody with it. What comes back is bytes, in the
-// order of the inputs.
+// other (bench/parallel.py --threads shows it), and a crash of one does not affect the others. Results are bytes, in
+// the order of the inputs.
 #pragma once
 
 #include "base/str.h"

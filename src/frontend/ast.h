@@ -243,10 +243,10 @@ typedef struct ast_string {
     bool is_bytes;
 } ast_string;
 
-// f"text {value!r:spec} …": literal pieces and values in turn.
+// f"text {value!r:spec} …": literal parts and values, alternating.
 typedef struct ast_fstring_part {
     str literal;        // valid when value is NULL
-    ast_expr *value;    // NULL: a literal piece
+    ast_expr *value;    // NULL: a literal part
     char conversion;    // 'r', 's', 'a' or 0
     ast_expr *spec;     // NULL or an FSTRING/STRING
     const char *debug;  // "x=" of f"{x=}", or NULL
@@ -278,7 +278,7 @@ typedef struct ast_logical {
     ast_list operands;
 } ast_logical;
 
-// `a < b <= c`: ops[i] stands between operands[i] and operands[i + 1].
+// `a < b <= c`: ops[i] is between operands[i] and operands[i + 1].
 typedef struct ast_compare {
     ast_node node;
     VEC(ast_op) ops;

@@ -11,7 +11,7 @@ typedef struct parse_context {
     diag_context *diags;
 } parse_context;
 
-// Never fails: what cannot be read is reported to [diags] and left out of the tree, with [has_errors] set.
+// Never fails: unreadable source is reported to [diags] and omitted from the tree, with [has_errors] set.
 ast_module *parse_module(parse_context *px, src_file *file);
 
 // One expression, as in `hdsc mapping 'repeat(2,1)*spatial(8,4)'` or `-D NAME=VALUE`. NULL after an error.

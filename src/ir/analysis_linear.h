@@ -1,10 +1,10 @@
 // Index expressions in canonical form, and what can be proved with it.
 //
-// An integer expression becomes constant + sum of coef · split(atom, lower, extent), where
-// split(a, l, e) = floor(a / l) mod e, and e = 0 stands for no mod. Sums, products with constants, quotients and
-// remainders by constants, shifts and masks dissolve; what is left are atoms: variables, registers, and subexpressions
-// that do not dissolve, compared by structure. Quotients and remainders of sums are taken apart where one part is
-// divisible and the range of the rest is small enough; neighbouring splits of one atom join again.
+// An integer expression becomes constant + sum of coef · split(atom, lower, extent), where split(a, l, e) = floor(a /
+// l) mod e, and e = 0 means no mod. Sums, products with constants, quotients and remainders by constants, shifts and
+// masks are decomposed; the rest are atoms: variables, registers, and other subexpressions, compared by structure.
+// Quotients and remainders of sums are taken apart where one part is divisible and the range of the rest is small
+// enough; neighbouring splits of one atom join again.
 #pragma once
 
 #include "ir/analysis_range.h"
@@ -23,7 +23,7 @@ struct ir_linear {
     ir_term terms[];
 };
 
-// Never NULL: an expression that does not dissolve is an atom. [e] is an integer.
+// Never NULL: an expression that cannot be decomposed is an atom. [e] is an integer.
 const ir_linear *ir_linear_of(ir_env *env, ir_expr *e);
 // fa·a + fb·b; NULL if a coefficient overflows.
 const ir_linear *ir_linear_combine(ir_env *env, const ir_linear *a, int64_t fa, const ir_linear *b, int64_t fb);
@@ -45,7 +45,7 @@ bool ir_expr_mentions(const ir_expr *e, const ir_var *v);
 ir_expr *ir_simplify_index(ir_env *env, ir_expr *e);
 int ir_expr_cost(const ir_expr *e);
 
-// Whether [cond], of bool, is known to hold at this place. False means "not proved".
+// Whether [cond], of bool, is known to hold at this point. False means "not proved".
 bool ir_prove(ir_env *env, ir_expr *cond);
 bool ir_disprove(ir_env *env, ir_expr *cond);
 bool ir_prove_equal(ir_env *env, ir_expr *a, ir_expr *b);

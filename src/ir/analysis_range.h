@@ -1,8 +1,8 @@
-// What is known about integers at a place of a function: ranges, divisors, conditions that hold.
+// What is known about integers at a program point: ranges, divisors, conditions that hold.
 //
 // An environment follows a pass on its way through the statements. It knows the ranges of special registers and size
 // parameters, the values of single-assignment variables, the bounds of the loops around, and the conditions of the
-// branches, ASSUMEs and ASSERTs that lead to the place. All results are conservative.
+// branches, ASSUMEs and ASSERTs that lead to the point. All results are conservative.
 //
 // Arithmetic. Ranges and proofs speak of the mathematical value of an expression. Signed arithmetic of 32 bits and more
 // does not overflow (as in C: the author's promise); narrower and unsigned arithmetic wraps, so that a result that may
@@ -95,7 +95,7 @@ void ir_env_bound(ir_env *env, ir_var *v, ir_range range, int64_t divisor);
 void ir_env_assume(ir_env *env, ir_expr *cond, bool holds);
 // Whether [cond] itself was assumed, in this form.
 bool ir_env_knows(const ir_env *env, const ir_expr *cond, bool holds);
-// What the place after statement [s] knows because of it.
+// The facts that hold after statement [s] because of it.
 void ir_env_learn(ir_env *env, ir_stmt *s);
 // The initialiser of a single-assignment variable, if it is pure; else NULL.
 ir_expr *ir_env_value(const ir_env *env, const ir_var *v);
@@ -134,7 +134,7 @@ ir_range ir_range_floordiv(ir_range a, int64_t divisor); // divisor > 0
 // ---- passes that rewrite statements with an environment at hand ----------------------------------------------------
 
 typedef struct ir_rewriter ir_rewriter;
-// Appends to [out] what stands for [s]: usually s itself, with ir_emit, after ir_rewrite_nested.
+// Appends the replacement of [s] to [out]: usually s itself, with ir_emit, after ir_rewrite_nested.
 typedef void ir_stmt_rewrite(ir_rewriter *r, ir_stmt *s, ir_block *out);
 struct ir_rewriter {
     ir_env *env;

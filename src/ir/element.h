@@ -8,7 +8,7 @@
 // here, so the indices are inside the shape (anything else is undefined), which the simplification may use.
 // Tensors with a mapping are not handled here.
 ir_expr *ir_element_offset(ir_env *env, const ir_tensor *t, ir_expr **index, bool accessed, src_span span);
-// The form of the offset of an access, of a tensor with dimensions: for those who need no expression.
+// The form of the offset of an access, of a tensor with dimensions: where no expression is needed.
 const ir_linear *ir_element_form(ir_env *env, const ir_tensor *t, ir_expr **index, src_span span);
 
 // In the scope that the caller has entered: 0 <= index < extent for each dimension.

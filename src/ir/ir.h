@@ -85,7 +85,7 @@ struct ir_var {
     bool may_be_zero;  // sizes: 0 <= value, also of dimensions
     src_span span;
     ir_tensor *tensor; // of TENSOR type: shape, layout; else NULL
-    int joined;        // of an operator's operand: 1 + the axis that stands for any number of them; 0: none
+    int joined;        // of an operator's operand: 1 + the axis that represents any number of axes; 0: none
     int join_group;    // operands of one group have the same extents there; from 1
     bool is_result;    // of an operator's entry: what it gives
     const char *default_text; // of a number of an operator's entry: the default, as its author wrote it; NULL: none
@@ -116,8 +116,8 @@ struct ir_tensor {
     bool is_dynamic_smem;     // SHARED: lives in the dynamic part at smem_offset
 };
 
-// How the copy engine of sm_90 (TMA) sees a tensor: CUtensorMap, made by whoever launches the kernel from the address and
-// the extents of a parameter. Axes are in the tensor's own order, the fastest one last; the engine's begins with it.
+// A tensor map for TMA (sm_90): a CUtensorMap, created by the launcher from the address and the extents of a parameter.
+// Axes are in the tensor's own order, the fastest one last; the engine's begins with it.
 enum { IR_MAP_MAX_RANK = 5, IR_MAP_MAX_BOX = 256 };
 
 struct ir_tensor_map {
@@ -190,8 +190,8 @@ ir_op ir_op_negated(ir_op op);  // of a comparison: EQ of NE, GE of LT
 // Whether the parameter [v], but for conversions of integers, is an extent of a tensor among the function's parameters.
 bool ir_is_extent(const ir_func *f, const ir_var *v);
 bool ir_is_pure(const ir_expr *e);  // no effects and no reads, in the whole tree (VARs that are mutable count as reads)
-// Whether evaluating [e] does something besides giving a value: calls, volatile accesses, instructions that write, order,
-// synchronise or are volatile. What has no effects may be dropped when nobody uses the value.
+// Whether evaluating [e] does something besides giving a value: calls, volatile accesses, instructions that write,
+// order, synchronise or are volatile. Expressions without effects may be removed if the value is unused.
 bool ir_has_effects(const ir_expr *e);
 
 // Builders. They check nothing (the verifier does) and fold nothing except as said.
@@ -239,7 +239,7 @@ typedef struct ir_operand {
     int count;            // register arrays: elements; else 0
     bool is_immediate;    // must be a constant ("n" constraint)
     bool is_updated;      // a register array that is read and written in place
-    bool is_bare;         // its one register stands in the text without braces
+    bool is_bare;         // its one register is in the text without braces
 } ir_operand;
 
 struct ir_intrin {
@@ -276,7 +276,7 @@ typedef enum ir_stmt_kind {
     IR_WHILE,     // while value: body
     IR_TASKS,     // for vars in map.on(args[0]): body
     IR_BREAK,     // out of the innermost FOR, WHILE or TASKS
-    IR_CONTINUE,  // to its next turn
+    IR_CONTINUE,  // to its next iteration
     IR_RETURN,    // [value]
     IR_SCOPE_OF,  // body; LEAVE with the same label continues after it
     IR_LEAVE,
@@ -294,11 +294,11 @@ typedef struct ir_block {
     VEC(ir_stmt *) stmts;
 } ir_block;
 
-// A call that the elaborator dissolved in its caller. The statements of the callee's body keep their own places; the
-// site says who called. One site serves all statements of one call; calls that stay calls have none.
+// A call that the elaborator inlined into its caller. The statements of the callee's body keep their own locations; the
+// site records the caller. One site serves all statements of one call; calls that are not inlined have none.
 typedef struct ir_site {
     src_span span;       // the call, in the caller
-    uint32_t parent;     // the site of the caller's own dissolution; 0: the caller is the function itself
+    uint32_t parent;     // the site at which the caller was inlined; 0: the caller is the function itself
     const char *callee;  // as the author would say it: "mma", "Queue.push"
 } ir_site;
 
@@ -352,7 +352,7 @@ struct ir_func {
     ir_expr *grid[3], *block[3], *cluster[3];
     ir_expr *dynamic_smem_bytes;  // the author's wish on top of what the allocator needs; NULL: none
     int64_t min_blocks;    // 0: not given
-    bool dependent_launch; // may start before the kernel ahead of it in the stream has ended; it waits by itself
+    bool dependent_launch; // PDL: may start before the previous kernel of the stream has ended; it waits explicitly
     // Set by shared-memory allocation: static part (also of device functions), dynamic part.
     int64_t static_smem_bytes, pool_bytes;
 };

@@ -14,7 +14,7 @@ typedef struct verifier {
     ir_func *func;         // NULL: the module's globals
     const ir_stmt *stmt;   // NULL: the function's head
     uint8_t *states;       // var_state by variable id
-    bool *known_funcs;     // by function id: stands before the current one
+    bool *known_funcs;     // by function id: defined before the current one
     VEC(ir_var *) scope;   // variables in scope, innermost last
     VEC(int) labels;       // of the SCOPE_OF that are open
     int loops;             // FOR, WHILE and TASKS around

@@ -36,7 +36,7 @@ typedef struct jit_parameter {
     int64_t min, max, divisor;  // integers: what the declaration says of them
 } jit_parameter;
 
-// A descriptor for the copy engine (TMA), passed behind the parameters.
+// A descriptor for TMA, passed after the parameters.
 typedef struct jit_map {
     const char *tensor;
     int parameter;        // that tensor

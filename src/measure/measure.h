@@ -20,7 +20,7 @@
 #include "target/dtype.h"
 
 typedef enum ms_method {
-    MS_ROTATE,  // many launches in a row, over so many copies of the tensors that L2 holds none when its turn comes
+    MS_ROTATE,  // consecutive launches that cycle through copies of the tensors larger than L2
     MS_FLUSH,   // one launch at a time, each after the whole L2 was written with something else
     MS_METHOD__COUNT
 } ms_method;
@@ -46,7 +46,7 @@ typedef struct ms_options {
     const char *const *argv;
     // Called between samples: true ends the work, with the rows so far.
     bool (*stopped)(void *user);
-    void (*progress)(void *user, const char *text);  // NULL: nobody looks
+    void (*progress)(void *user, const char *text);  // NULL: no progress reports
     void *user;
 } ms_options;
 
@@ -181,12 +181,12 @@ bool ms_rival_load(ms_session *s, ms_rival *r);
 void ms_rival_free(ms_rival *r);
 
 typedef struct ms_judging {
-    // NULL, or how the parameter [name] of the rival differs from that of the first; pieces of [bytes] bytes of both.
+    // NULL, or how the parameter [name] of the rival differs from that of the first; parts of [bytes] bytes of both.
     const char *(*differs)(void *user, const char *name, dtype type, const void *first, const void *now, int64_t bytes);
     void *differs_user;
-    void (*progress)(void *user, int rounds, int most);  // between rounds; NULL: nobody looks
+    void (*progress)(void *user, int rounds, int most);  // between rounds; NULL: no progress reports
     void *user;
-    uint64_t seed;  // of the order in which they take turns
+    uint64_t seed;  // of the interleaving order
 } ms_judging;
 
 // Runs them on the same tensors, compares what they write with what the first that runs has written, and measures those

@@ -46,7 +46,7 @@ double ms_now(void);  // seconds
 
 // ---- buffers.c ----------------------------------------------------------------------------------------------------------
 
-// The tensors of a row on the GPU, in so many copies, and room for the yardstick.
+// The copies of a row's tensors on the GPU, and buffers for the yardstick.
 typedef struct ms_buffers {
     int sets, count;
     hds_argument *arguments;  // [sets][count]
@@ -58,7 +58,7 @@ typedef struct ms_buffers {
     int copies;               // that fit into the pool
 } ms_buffers;
 
-// Copies that no cache of [l2_bytes] holds when their turn comes again: at least 2, at most 512, as many as fit.
+// The number of copies that together exceed a cache of [l2_bytes]: at least 2, at most 512, as many as fit.
 int ms_sets(int64_t set_bytes, int64_t l2_bytes, int64_t free_bytes);
 // False after reporting HDS0750 or HDS0647.
 bool ms_buffers_make(ms_session *s, const ms_argument *arguments, int count, int64_t moved, ms_buffers *out);
@@ -73,7 +73,7 @@ typedef struct ms_work {
     const char *what;  // for messages
     bool (*launch)(ms_session *s, const struct ms_work *work, int turn);
     const void *user;
-    int turns;         // buffers that take turns
+    int turns;         // number of rotating buffers
     bool may_capture;
     // Set by ms_warm_up:
     int batch, next;

@@ -11,7 +11,7 @@ typedef struct ms_summary {
 
 // Of [values], which are sorted by it; of none: all 0.
 ms_summary ms_summarize(double *values, size_t count);
-// Half of what lies between the quartiles, in parts of the median: 0.01 for 1 %. 0 where the median is 0.
+// Half the interquartile range, relative to the median: 0.01 for 1 %. 0 where the median is 0.
 double ms_spread(const ms_summary *s);
 
 typedef enum ms_verdict { MS_SAME, MS_FASTER, MS_SLOWER } ms_verdict;

@@ -3,7 +3,7 @@
 
 #include "hds/ops.h"
 
-// Kernels count in 32 bits, in steps of whole tiles and iterations, which are shorter than 2^16.
+// Kernels count in 32 bits, and advance by whole tiles and iterations, which are shorter than 2^16.
 enum { OPS_MOST_AXES = 16, OPS_MOST_EXTENT = INT32_MAX - (1 << 16) };
 
 // How an operand's matrices are stored, the last letter fastest: row by row, or column by column.

@@ -20,7 +20,7 @@ typedef struct pl_finder {
     const char *stdlib_folder;  // NULL: built in
     const char *const *include_folders;
     int include_count;
-    map by_path;  // resolved path -> src_file, so that a module is one file whoever imports it
+    map by_path;  // resolved path -> src_file, so that all importers share one module
     map places;   // src_file -> where it is, for relative imports
     VEC(pl_tried) tried;  // on disk, each path once, in the order of looking
 } pl_finder;

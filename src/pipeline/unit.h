@@ -87,7 +87,7 @@ bool pl_assemble(pl_unit *u);
 remark_unit pl_remark_unit(pl_unit *u);  // for remarks/remarks.h
 // Whether machine code is asked for, so that ptxas runs.
 bool pl_wants_cubin(const pl_options *o);
-// Whether the author wrote ptx(…) or cuda(…) texts, which go into the CUDA text as they stand.
+// Whether the author wrote ptx(…) or cuda(…) texts, which go into the CUDA text verbatim.
 bool pl_has_author_texts(const ir_module *m);
 
 // ---- to a level of the pipeline ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// What the kernels of a unit cost, and how many blocks of them fit on a multiprocessor.
+// Resource usage of a unit's kernels, and how many of their blocks fit on an SM.
 #pragma once
 
 #include "pipeline/unit.h"
@@ -9,7 +9,7 @@
 void pl_usage(pl_unit *u, const remark_facts_list *facts, str log);
 
 typedef struct pl_occupancy {
-    int blocks;         // per multiprocessor; 0: the kernel does not fit at all
+    int blocks;         // per SM; 0: a block does not fit
     const char *limit;  // "registers", "shared memory", "warps" or "blocks"
 } pl_occupancy;
 

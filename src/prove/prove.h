@@ -25,7 +25,7 @@ typedef struct prove_options {
     uint64_t seed;                 // of the first
     int64_t budget;                // most warp instructions of a launch; 0: the simulator's own limit
     const char *level;             // the pass after which the IR is run; NULL: the last that keeps tensors' shapes
-    void (*progress)(void *user, const char *doing);  // NULL: nobody wants to know
+    void (*progress)(void *user, const char *doing);  // NULL: no progress reports
     void *user;
 } prove_options;
 
@@ -37,7 +37,7 @@ typedef struct prove_param {
     bool reads, writes;       // tensors
     int tensor;               // its number in prove.tensors, -1: none
     int scalar;               // its number in prove.scalars
-    const int64_t *strides;   // tensors: where their elements lie; NULL: row by row without gaps
+    const int64_t *strides;   // tensors: strides; NULL: contiguous
     int64_t span;             // tensors: elements from the first to behind the last
 } prove_param;
 

@@ -51,7 +51,7 @@ typedef struct prove_outcome {
 // Results in [a].
 prove_outcome prove_run_side(prove *p, int side, const prove_request *request, arena *a);
 
-// An element of an output, by its place in order of tensors.
+// An element of an output, by its index in order of tensors.
 typedef struct prove_place {
     int tensor;
     int64_t element;

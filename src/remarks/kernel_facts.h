@@ -1,4 +1,4 @@
-// What the low IR of a kernel has that the assembler may complain about, with its places.
+// Constructs in the low IR of a kernel that ptxas may warn about, with their locations.
 #pragma once
 
 #include "cuda_emit/emit.h"

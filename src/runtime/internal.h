@@ -9,7 +9,7 @@
 // called under it, and a fork waits for it.
 void hdsrt_lock(void);
 void hdsrt_unlock(void);
-// The driver as far as it can be asked for the texts of its errors: also while it is opened. For those who called it.
+// The driver as far as it can be asked for the texts of its errors: also while it is opened. For its callers.
 const hdsrt_driver *hdsrt_driver_bound(void);
 // Whether this process is a child of the one that opened the driver.
 bool hdsrt_is_forked(void);
@@ -33,7 +33,7 @@ bool hdsrt_tensor_bytes(int bits, int ndim, const int64_t *shape, int64_t *bytes
 // DLPack's address of the first element; NULL without data.
 const void *hdsrt_address_of(const hdsrt_tensor *tensor);
 
-// Where elements lie: the first, and how many elements further each index is. NULL strides: row by row without gaps.
+// A strided view: the first element, and strides in elements. NULL strides: contiguous.
 typedef struct hdsrt_elements {
     const void *data;
     const int64_t *strides;

@@ -1,10 +1,10 @@
 // Bytecode: what the executor runs. One function of the IR becomes one sim_code.
 //
 // Registers are cells: 32 lanes of 4 bytes. A value of up to 32 bits takes one cell (i8, i16: sign-extended; u8, u16,
-// bool and the bits of f16, bf16, fp8: zero-extended), one of 64 bits two cells that follow each other, read as 32 lanes
-// of 8 bytes. Vectors and register tensors are their elements one after the other. Cells are numbered from the frame of
-// the function; each has a poison mask beside it (one bit per lane: the value depends on memory nobody wrote), of 64-bit
-// values the first cell's.
+// bool and the bits of f16, bf16, fp8: zero-extended), one of 64 bits two cells that follow each other, read as 32
+// lanes of 8 bytes. Vectors and register tensors are their elements one after the other. Cells are numbered from the
+// frame of the function; each has a poison mask beside it (one bit per lane: the value depends on uninitialised
+// memory), of 64-bit values the first cell's.
 //
 // Temporaries are computed for all 32 lanes, whatever the mask; only assignments to variables, memory and models heed it.
 #pragma once
@@ -28,7 +28,7 @@ typedef struct sim_op {
     uint32_t site;   // index into sim_program.sites
 } sim_op;
 
-// A place in the source that findings, profiles and traces speak of.
+// A source location of findings, profiles and traces.
 typedef struct sim_site {
     src_span span;         // of the expression, or the statement
     src_span statement;

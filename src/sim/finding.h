@@ -1,10 +1,10 @@
-// Findings: what the checks of a run have to say. Kept once per code and pair of places, with the first coordinates and a
-// count; sim_findings_report makes diagnostics of them. Any thread may report.
+// Findings of a run's checks. Kept once per code and pair of locations, with the first coordinates and a count;
+// sim_findings_report makes diagnostics of them. Any thread may report.
 #pragma once
 
 #include "sim/machine.h"
 
-// One end of a finding: who did what, where.
+// One side of a finding: the thread, its action, and the location.
 typedef struct sim_actor {
     uint32_t site;
     int64_t block;    // linear; -1: the host
@@ -14,11 +14,11 @@ typedef struct sim_actor {
 
 typedef struct sim_finding {
     diag_code code;
-    sim_actor who;         // the primary place
-    sim_actor other;       // the second place; site 0: none
+    sim_actor who;         // the primary location
+    sim_actor other;       // the second location; site 0: none
     const char *args[4];   // of the code's text (diag.def), already words; NULL behind the last. Copied.
     const char *under;     // a few words under the caret, or NULL
-    const char *other_text; // what to say at the second place: "thread 3 wrote 1.5 here"
+    const char *other_text; // label of the second location: "thread 3 wrote 1.5 here"
     const char *help;
     const char *notes[4];
 } sim_finding;

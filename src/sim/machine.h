@@ -17,7 +17,7 @@ typedef struct sim_cluster sim_cluster;
 typedef enum sim_step {
     SIM_NEXT,    // models: go on with the next operation
     SIM_WAIT,    // models: not before sim_wake(); the operation counts as done then
-    SIM_YIELD,   // models: done, but others should have a turn (a look at something that others change)
+    SIM_YIELD,   // models: done, but yields to other warps (polls something that they change)
     SIM_END,     // the warp has returned
     SIM_HALT,    // the launch is over: a finding that nothing can follow
 } sim_step;
@@ -124,7 +124,7 @@ struct sim_launch {
     int64_t block_count;
     uint64_t number;       // launches so far
     bool is_host;          // a host function: one lane, no shared memory
-    bool halted;           // atomic: set by whoever finds that it cannot go on
+    bool halted;           // atomic: set by the first to find that it cannot continue
     int64_t steps;         // atomic: warp instructions of all blocks so far
     VEC(uint64_t) kept;    // host functions: what they have allocated, freed when they return
     arena *arena;          // of [kept]
@@ -140,7 +140,7 @@ struct sim {
     const sim_field *arg_fields;   // of the arguments of the call or launch that comes next; NULL: none
     uint64_t instructions;
     map constants;                 // sim_program* -> uint64_t[] addresses of its constant tensors
-    struct sim_loose *loose;       // arenas of what runs now, for when memory runs out and nobody comes back to them
+    struct sim_loose *loose;       // arenas of what runs now, to free when memory runs out
 };
 
 // ---- cells ----------------------------------------------------------------------------------------------------

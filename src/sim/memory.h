@@ -1,4 +1,4 @@
-// Simulated memory: addresses, accesses of a warp with their checks, shadow state, and who happened before whom.
+// Simulated memory: addresses, accesses of a warp with their checks, shadow state, and the happens-before order.
 //
 // An address is 64 bits: a tag above, an offset below. Global allocations have a number each, so that an address that
 // runs out of its allocation never means another one.
@@ -35,7 +35,7 @@ void sim_memory_free(sim_memory *m);
 struct sim;
 // Whose shared memory the address is in; NULL: of a rank that the cluster does not have.
 struct sim_block *sim_block_of(struct sim_block *from, uint64_t address);
-// The address of the same place in the block of that rank.
+// The corresponding address in the block of that rank.
 static inline uint64_t sim_address_in(uint64_t address, int rank)
 {
     return (address & ~((uint64_t)0xff << SIM_RANK_SHIFT)) | (uint64_t)(rank + 1) << SIM_RANK_SHIFT;
@@ -58,8 +58,8 @@ void sim_store(struct sim_warp *w, const sim_access *access, uint32_t mask, cons
 void sim_copy(struct sim_warp *w, const sim_access *access, uint32_t mask, const uint64_t *to, const uint64_t *from);
 
 // Raw bytes, for models: up to 16 for each lane, at addresses that are multiples of [bytes] (a power of two).
-// [poisoned]: a bit for each byte that nobody wrote, 32 masks; NULL: all were (stores), nobody asks (loads). Lanes that
-// are left out load zeros.
+// [poisoned]: a bit for each uninitialised byte, 32 masks; NULL: all initialised (stores), not needed (loads). Lanes
+// that are left out load zeros.
 void sim_load_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes,
                     uint8_t (*out)[16], uint16_t *poisoned);
 void sim_store_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes,

@@ -3,7 +3,7 @@
 // Places in the function are numbered in the order of its text. A tensor lives from its first to its last use; a use
 // inside a loop that the tensor was made outside of makes it live through the loop. A pointer to it that is kept in a
 // variable is a use up to the end of the block where the variable lives; one that is kept anywhere else, to the end of
-// the function. What the copy engine writes or reads, and its mbarriers, live all the time.
+// the function. Tensors that TMA writes or reads, and its mbarriers, are always live.
 //
 // Two tensors may share bytes if their lives do not overlap and every thread is known to be done with the one before any
 // thread begins with the other: a block-wide barrier is certain to be passed in between, also on the way round a loop.
@@ -15,7 +15,7 @@ typedef struct shared_tensor {
     ir_var *var;
     bool is_used;
     int alloc_block;
-    int first, last;        // places; loops included
+    int first, last;        // program points; loops included
     int first_barrier;      // the smallest place of a barrier certainly passed before a use, over all uses; -1: none
     int last_barrier;       // the largest place of a barrier certainly passed after a use, over all uses; or NOWHERE
 } shared_tensor;

@@ -11,7 +11,7 @@ typedef struct wide_access {
     ir_expr **index;
     int rank;
     bool is_store, is_guarded;
-    bool is_plain;    // executed in each turn of the loop, by LOAD or STORE, with indices that are no reads
+    bool is_plain;    // executed in each iteration of the loop, by LOAD or STORE, with indices that are no reads
     ir_expr *load;    // LOAD: the node
     ir_stmt *store;   // STORE: the statement
     const ir_stmt *stmt; // that it stands in
@@ -42,14 +42,14 @@ typedef struct wide_loop {
     bool hopeless; // calls, barriers, jumps: nothing may be moved
     bool reads_pointers;
     const ir_stmt *stmt; // whose accesses are being collected
-    const map *pointed; // ir_var* of a tensor that stands for memory behind a pointer -> its DECL
+    const map *pointed; // ir_var* of a tensor that views memory behind a pointer -> its DECL
     VEC(wide_access) accesses;
     VEC(ir_var *) inner; // declared in the body, inner loop variables among them
     VEC(ir_var *) assigned;
     VEC(wide_group) groups;
 } wide_loop;
 
-// Whether the loop is one to look at: constant bounds, few turns.
+// Whether the loop is a candidate: constant bounds, few iterations.
 bool ir_wide_is_candidate(const ir_stmt *loop, int64_t *first, int64_t *trips);
 // Whether the tensor is shared memory that this function allocates, so that its alignment is for the compiler to
 // choose.
@@ -59,7 +59,7 @@ void ir_wide_find(wide_loop *w);
 // [e] as it is when the loop variable is [at], for a place before or after the loop; NULL if it depends on what only
 // the body knows.
 ir_expr *ir_wide_outside_loop(wide_loop *w, ir_expr *e, ir_expr *at);
-// The same as a sum (turn - first) + rest, when it grows with the turns one by one; else NULL.
+// The same as a sum (index - first) + rest, if it grows by one per iteration; else NULL.
 const ir_linear *ir_wide_unit_form(wide_loop *w, const ir_linear *l);
-// Moves the copies that do not change with the turns out of [loop], to the end of [out]. See wide_hoist.c.
+// Moves loop-invariant copies out of [loop], to the end of [out]. See wide_hoist.c.
 void ir_wide_hoist(ir_rewriter *r, ir_stmt *loop, ir_block *out);
