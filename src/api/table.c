@@ -1,5 +1,5 @@
-// Cores in memory, by the bytes of their request. An entry is made by the first who asks; others who ask meanwhile
-// wait, and take what comes out, whether it is good or not. Only good ones stay.
+// Cores in memory, keyed by the bytes of their request. The first request computes an entry; concurrent requests for it
+// wait and share the result, successful or not. Only successful ones are kept.
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -13,9 +13,9 @@
 // is damaged, cut off or of another format counts as not there and is replaced.
 //
 // Files are written under another name and renamed, so that a reader finds a complete entry or none, even if a writer
-// is killed. Who finds nothing gets the key to itself: others that ask for it meanwhile wait for the entry (a lock that
-// the system takes back when its holder dies; on a file system without locks nothing waits, and work may be done
-// twice). The folder may be shared by processes and machines.
+// is killed. On a miss the process locks the key, and others that look it up wait for the entry (the system releases
+// the lock if its holder dies; on a file system without locks nothing waits, and work may be done twice). The folder
+// may be shared by processes and machines.
 //
 // A cache is safe for many threads. None of this reports: a cache that cannot be read or written is a slow one.
 #pragma once

@@ -1,4 +1,4 @@
-// Names of files, who may read them, and whole files.
+// File names, permissions, and reading and writing of whole files.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // Keeping the cache within its size.
 //
-// Nobody knows the size of the whole: who stores an entry adds up a sixteenth of the groups, and removes what was not used
-// for longest where that holds more than a sixteenth of the limit. Hashes spread entries evenly. In a small cache entries are
-// few and their sizes count, so all of it is one range.
+// The total size is not known: storing an entry sums up a sixteenth of the groups, and removes what was not used for
+// longest where that holds more than a sixteenth of the limit. Hashes spread entries evenly. In a small cache entries
+// are few and their sizes count, so all of it is one range.
 
 #include <dirent.h>
 #include <fcntl.h>

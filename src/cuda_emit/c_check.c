@@ -1,5 +1,5 @@
-// What an entry checks before it does anything: facts about integers, what kernels take for granted, the extents of
-// tensors; and the rules by which libhdsrt checks the tensors themselves.
+// The checks at the start of an entry: facts about integers, assumptions of kernels, the extents of tensors; and the
+// rules by which libhdsrt checks the tensors themselves.
 #include "cuda_emit/c_priv.h"
 
 #include <string.h>

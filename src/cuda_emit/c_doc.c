@@ -1,4 +1,4 @@
-// The comment above an entry of the header: what it does, what it takes, how much memory it uses.
+// The comment above an entry of the header: its purpose, its parameters, its memory use.
 #include "cuda_emit/c_priv.h"
 
 #include <string.h>

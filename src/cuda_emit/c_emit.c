@@ -1,7 +1,7 @@
 // The C text of a file compiled for one architecture or several: the image, its kernels, and a function for each entry.
 //
-// Each unit's functions are made into text by themselves (c_unit.c). Where all units say the same, it stands once; where
-// not, each unit's stands under a name of its own, and the entry chooses when the program runs.
+// Each unit's functions are emitted separately (c_unit.c). If the text of all units is the same, it is written once;
+// otherwise each unit's has a name of its own, and the entry chooses at run time.
 #include "cuda_emit/c.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// C, as the printer of expressions and statements asks for it: where it is not C++, and what it has no words for.
+// C for the printer of expressions and statements: the differences to C++, and constructs that C lacks.
 #include "cuda_emit/c_priv.h"
 
 #include <string.h>

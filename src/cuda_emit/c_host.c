@@ -1,8 +1,8 @@
 // Statements of host functions as C over libhdsrt.
 //
 // A function that returns nothing in the source returns an hdsrt_status here and takes a stream; the first failure ends
-// it. What it allocates stands in one array of addresses, so that every way out comes by the same label, which releases
-// them; in a loop, the next turn releases the memory of the turn before.
+// it. The addresses of its allocations are in one array, so that every exit goes through one label, which frees them;
+// in a loop, an iteration frees the memory of the previous one.
 #include "cuda_emit/c_priv.h"
 
 enum { MOST_STACK_BYTES = 4096 };

@@ -1,5 +1,5 @@
-// Conversions: those that have to be written, those that C++ does by itself, and those that repair a text whose C++
-// type is not the IR's (see cu_text).
+// Conversions: explicit ones, those implicit in C++, and those that repair a text whose C++ type is not the IR's (see
+// cu_text).
 #include "cuda_emit/printer.h"
 
 static bool is_builtin(dtype t)

@@ -1,4 +1,4 @@
-// Lines of output, and the lines of source that they stand for.
+// Lines of output, and the source lines that they come from.
 //
 // A C++ compiler counts lines from a #line directive on, so the state is the number that the next line has by that
 // count. A directive is written only where it differs from the line of the statement that comes; a single line too few

@@ -1,6 +1,6 @@
 #include "driver/cmd_mapping.h"
 
-// Beyond these everything that looks at each task is left out.
+// Beyond these, everything that visits each task is omitted.
 enum { MOST_ENUMERATED = 1 << 22, MOST_LISTED = 1 << 16 };
 
 static void add_row(str_buf *out, const char *name)

@@ -1,8 +1,8 @@
 // hdsc tune: which candidate of a SearchSpace (stdlib/schedules/search_space.hds) is the fastest for which sizes on
 // this machine's GPU.
 //
-// For each set of sizes the space is asked what its candidates cost; the cheapest, or all, are compiled by processes of
-// their own and measured against each other. What is found goes to the table as soon as it is there.
+// For each set of sizes the space estimates the cost of its candidates; the cheapest, or all, are compiled in separate
+// processes and measured against each other. Each result is written to the table at once.
 #include <string.h>
 
 #include "driver/options.h"

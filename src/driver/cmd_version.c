@@ -1,4 +1,4 @@
-// hdsc version: what this program is and what it found.
+// hdsc version: the version of hdsc and the tools that it found.
 
 #include <stdio.h>
 #include <string.h>

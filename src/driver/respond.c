@@ -1,4 +1,4 @@
-// Arguments from files: @FILE stands for the words in FILE.
+// Arguments from files: @FILE is replaced by the words in FILE.
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// f-strings: text and replacement fields in turn.
+// f-strings: text and replacement fields, alternating.
 #include "frontend/literal.h"
 
 #include <string.h>

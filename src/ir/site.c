@@ -1,4 +1,4 @@
-// Sites: the calls that were dissolved in their callers.
+// Sites: the calls that were inlined into their callers.
 #include "ir/ir.h"
 
 uint32_t ir_site_add(ir_module *m, src_span span, uint32_t parent, const char *callee)

@@ -1,7 +1,7 @@
-// Kernels for the same work against each other. They run on the same tensors, which are made once, and take turns, so that
-// a GPU that gets slower gets slower for all of them. A turn is one sample; of kernels that are long enough to heat the GPU
-// it is a block of them, so that each runs at the clock that it leaves itself under the power limit, and not at that of
-// its rivals.
+// Compares kernels for the same work. They run on the same tensors, and their samples are interleaved, so that a change
+// of the GPU's clock affects all of them. Normally one sample is taken of each in rotation; of kernels that are long
+// enough to heat the GPU it is a block of them, so that each runs at the clock that it leaves itself under the power
+// limit, and not at that of its rivals.
 #include <string.h>
 
 #include "measure/measure_priv.h"

@@ -1,4 +1,4 @@
-// hds_matmul_grouped(): reads and checks its tensors.
+// hds_matmul_grouped(): checks its tensors and derives the problem sizes.
 #include <inttypes.h>
 #include <string.h>
 

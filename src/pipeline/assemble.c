@@ -1,4 +1,4 @@
-// The last stage: NVRTC turns the CUDA text into PTX and machine code, unless the cache has what it made before.
+// The last stage: NVRTC compiles the CUDA text to PTX and machine code, unless the code cache has the output.
 
 #include <string.h>
 

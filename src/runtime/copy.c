@@ -1,4 +1,4 @@
-// Copies of tensors whose elements lie anyhow, for operators that take them row by row (operand.c).
+// Copies of strided tensors, for operators that take contiguous ones (operand.c).
 //
 // The kernels are PTX, which the driver compiles for the GPU that is there: the runtime is built without a compiler for
 // GPUs, and programs with machine code for one architecture alone need the copies as well. They move words of 1 to 16

@@ -1,5 +1,5 @@
-// Operands that do not lie as operators take them, row by row without gaps and at a multiple of 16 bytes: memory of the
-// call's own, with a copy of what is read, and what is written goes back from there. All in the order of the stream.
+// Operands that are not contiguous or not aligned to 16 bytes, as operators need them: memory of the call's own, with a
+// copy of what is read, and what is written goes back from there. All in the order of the stream.
 #include "runtime/internal.h"
 
 typedef struct call {

@@ -1,7 +1,7 @@
 // Descriptors for the tensor memory accelerator (TMA): what a kernel copies boxes of a tensor with.
 //
-// The driver encodes them and says no more than "invalid argument" of what it does not like, so the rules of
-// cuTensorMapEncodeTiled (CUDA Driver API, "Tensor Map Object Management") are checked here, with a text each.
+// The driver encodes them and reports only "invalid argument" on errors, so the rules of cuTensorMapEncodeTiled (CUDA
+// Driver API, "Tensor Map Object Management") are checked here, with a text each.
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

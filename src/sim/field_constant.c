@@ -1,4 +1,5 @@
-// What a float constant stands for: itself, or the fraction, root or constant of mathematics it is the rounding of.
+// The exact value that a float constant represents: itself, or the fraction, root or constant of mathematics it is the
+// rounding of.
 //
 // 1/3 in one kernel and a division by 3 in the other, log2(e) multiplied in before exp2, or 1/sqrt(96) written as a
 // number are the same formula to those who wrote them, and only rounding makes them differ.

@@ -1,5 +1,5 @@
-// Does      drops what has no effect: statements after a jump, branches that are never taken, empty ones, scopes nobody
-//           leaves, unused variables and tensors with the writes to them, then functions, instructions and globals that
+// Does      drops what has no effect: statements after a jump, branches that are never taken, empty ones, scopes that
+//           nothing leaves, unused variables and tensors with the writes to them, then functions, instructions and globals that
 //           nothing public needs.
 // Needs     nothing. A private function that no kept function calls goes, and a kernel made for a launch that none makes:
 //           tests mark theirs 'public'.

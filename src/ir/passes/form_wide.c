@@ -1,10 +1,10 @@
 // Does      lets loops over neighbouring elements of global or shared memory move them by wide copies: reads are copied
 //           into registers before the loop, writes from registers after it, and the loop works on the registers.
-//           Copies that are the same in each turn of a loop around move out of that one, too.
+//           Copies that are invariant in an enclosing loop are hoisted out of it, too.
 // Needs     no task loops, register tensors flat: the innermost repeat digits are loops of constant bounds. Indices are
 //           still those of the tensor's dimensions, guards still on the accesses.
 // Gives     IR_COPY between ADDR and TILE of 2, 4, 8 or 16 neighbouring elements (at most 16 bytes), aligned to their
-//           size. Guards stand around the copies; where they may hold for a part of the elements only, those are
+//           size. Guards are around the copies; where they may hold for a part of the elements only, those are
 //           moved one by one.
 // Why here  after lower-registers, because then a run of slots shows; before lower-guards and flatten, which take away
 //           what proves alignment, contiguity and uniform bounds.

@@ -1,9 +1,9 @@
 // Does      turns guarded accesses into predicates: a guarded STORE into an IF, a guarded LOAD into a SELECT with the
-//           value for outside. Comparisons that are proved are left out. Accesses that are always outside are errors.
+//           value for outside. Comparisons that are proved are omitted. Accesses that are always outside are errors.
 // Needs     no task loops; form-wide has taken the guards that hold for whole runs.
 // Gives     no IR_GUARDED.
 // Why here  after lower-registers and form-wide, which look at the indices of guarded accesses; before flatten, after
-//           which nobody knows the shape any more.
+//           which the shape is not known any more.
 #include "ir/element.h"
 #include "ir/passes/passes.h"
 

@@ -1,8 +1,8 @@
 // Does      replaces each task loop by plain loops over the repeat digits of its mapping and, for each coordinate, a
 //           variable computed from the digits of the worker and the loop variables.
-// Needs     mappings and their workers as expressions; simplify has run, so that constants stand as such.
+// Needs     mappings and their workers as expressions; simplify has run, so that constants are literals.
 // Gives     no IR_TASKS; loop bounds are constants; coordinates are declared at the outermost loop where all they
-//           depend on is known. A worker that may lie outside of the mapping's is guarded.
+//           depend on is known. A worker that may be outside of the mapping's is guarded.
 // Why here  before lower-registers, which reads the digits of coordinates out of these declarations, and before
 //           form-wide, which wants to see the innermost loops.
 #include "ir/passes/passes.h"

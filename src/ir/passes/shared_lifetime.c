@@ -2,7 +2,7 @@
 //
 // One walk numbers the places and notes blocks, barriers, jumps, uses, and which variables an address flows into. Then
 // each tensor's uses are put together. The barrier before a use is looked for directly in the blocks around the use:
-// whoever gets to the use has come through those. The barrier after a use likewise, if no jump on the way leads past it.
+// every path to the use passes those. The barrier after a use likewise, if no jump on the way leads past it.
 #include "ir/passes/shared_lifetime.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Does      folds constants; simplifies boolean and index arithmetic by what is known at each place; takes known
-//           branches; unrolls nothing, but loops of no or one iteration dissolve.
+//           branches; unrolls nothing, but removes loops of no or one iteration.
 // Needs     nothing: any level of the IR.
 // Gives     no operator on constants alone, save those whose result is decided at run time; FLOORDIV and FLOORMOD only
 //           where an operand may be negative; index expressions in their cheapest known form.

@@ -1,8 +1,8 @@
-// Copies into registers that bring the same elements in each turn of a loop: they are made once, before it.
+// Hoists copies into registers that load the same elements in each iteration of a loop.
 //
-// What moves is a group that stands directly in the body: the ALLOC of registers and the copies that fill them. The loop
-// runs at least once and leaves no turn early, so nothing is read that was not read before. It writes nothing but
-// registers, meets no barrier and calls nothing, so that memory stays as it is meanwhile.
+// It moves a group directly in the body: the ALLOC of registers and the copies that fill them. The loop runs at least
+// once and has no early exit, so nothing is read that was not read before. It writes only registers, has no barrier and
+// no call, so that memory does not change.
 #include "ir/passes/wide.h"
 
 typedef struct hoist {

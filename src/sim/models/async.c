@@ -1,5 +1,5 @@
 // hidet.lang.async_copy: cp.async and its groups (PTX ISA 9.7.9.25). Bytes arrive at the wait that asks for them, no
-// sooner: whoever forgets to wait reads old bytes, and memory.c reports it.
+// sooner: a thread that does not wait reads old bytes, and memory.c reports it.
 #include "sim/models/models_priv.h"
 
 #include <stdlib.h>

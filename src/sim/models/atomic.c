@@ -1,4 +1,4 @@
-// hidet.lang.atomic: PTX ISA 9.7.13.5 "atom", 9.7.13.6 "red". The lanes of a warp take their turns in order.
+// hidet.lang.atomic: PTX ISA 9.7.13.5 "atom", 9.7.13.6 "red". The lanes of a warp execute in order.
 #include "sim/models/models_priv.h"
 
 #include "sim/models/exact.h"

@@ -1,4 +1,4 @@
-// hidet.lang.math: functions of f32 and f64. (f16 and bf16 dissolve into the f32 functions in the library itself.)
+// hidet.lang.math: functions of f32 and f64. (The library implements f16 and bf16 by the f32 functions.)
 //
 // See Note [accuracy of the models]
 #include "sim/models/models_priv.h"

@@ -1,6 +1,6 @@
 // hidet.lang.mbarrier: mbarriers with phases, arrivals and bytes (PTX ISA 9.7.13.15).
 //
-// The state stands here and not in the eight bytes of shared memory, which PTX calls opaque; they are written by init,
+// The state is kept here and not in the eight bytes of shared memory, which PTX calls opaque; they are written by init,
 // so that an init that is not ordered before its users is a race.
 //
 // See Note [waiting for a phase], Note [copies that arrive late]

@@ -1,7 +1,7 @@
 // hidet.lang.wgmma: products by warpgroups (PTX ISA 9.7.15).
 //
-// The four warps meet at an instruction; the last of them does it for all. Results stand in the accumulators at once,
-// but marked as on their way (poison with SIM_WHY_FLIGHT) until the warp has waited for their group; what was read of
+// The four warps meet at an instruction; the last one executes it for all. Results are in the accumulators at once, but
+// marked as on their way (poison with SIM_WHY_FLIGHT) until the warp has waited for their group; what was read of
 // shared memory is lent until the first warp has.
 //
 // Operands are read in wgmma_operands.c; wgmma_flight.c keeps what is under way.

@@ -1,4 +1,4 @@
-// Operands of wgmma: descriptors to bytes, with the checks of who may read them.
+// Operands of wgmma: descriptors to bytes, with the checks of their visibility.
 //
 // See Note [who reads]
 #include "sim/bulk.h"
