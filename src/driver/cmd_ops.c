@@ -200,21 +200,43 @@ static void add_types(const tc_operator_type *t, str_buf *out)
         str_adds(out, ", …");
 }
 
+// Adds [part], on a new line if it goes beyond the width of pages. [separator]: what ends the part before it, or NULL: it is
+// the first of a line.
+static void add_part(str_buf *out, size_t *line, const char *separator, const char *indent, const char *part)
+{
+    enum { PAGE_WIDTH = 120 };
+    if (!separator) {
+        str_adds(out, part);
+        return;
+    }
+    bool fits = out->len - *line + strlen(separator) + 1 + strlen(part) <= PAGE_WIDTH;
+    str_addf(out, "%s%c", separator, fits ? ' ' : '\n');
+    if (!fits) {
+        *line = out->len;
+        str_adds(out, indent);
+    }
+    str_adds(out, part);
+}
+
+static const char *parameter_text(arena *a, const tc_operator_param *p)
+{
+    const char *type = p->type ? arena_printf(a, ": %s", p->type) : "";
+    const char *value = !p->default_value ? "" : arena_printf(a, p->type ? " = %s" : "=%s", p->default_value);
+    return arena_printf(a, "%s%s%s", p->name, type, value);
+}
+
 // "softmax(x: T[*S, N]) -> T[*S, N]"
 static void add_signature(const tc_operator *o, str_buf *out)
 {
+    size_t line = out->len;
     str_addf(out, "%s(", o->name);
-    for (size_t i = 0; i < o->params.len; i++) {
-        const tc_operator_param *p = &o->params.at[i];
-        str_addf(out, "%s%s", i ? ", " : "", p->name);
-        if (p->type)
-            str_addf(out, ": %s", p->type);
-        if (p->default_value)
-            str_addf(out, p->type ? " = %s" : "=%s", p->default_value);
-    }
+    for (size_t i = 0; i < o->params.len; i++)
+        add_part(out, &line, i ? "," : NULL, "    ", parameter_text(out->arena, &o->params.at[i]));
     str_adds(out, ")");
-    for (size_t i = 0; i < o->results.len; i++)
-        str_addf(out, "%s%s", i ? ", " : " -> ", o->results.at[i]);
+    for (size_t i = 0; i < o->results.len; i++) {
+        const char *result = arena_printf(out->arena, "%s%s", i ? "" : "-> ", o->results.at[i]);
+        add_part(out, &line, i ? "," : "", "    ", result);
+    }
 }
 
 static void add_all_types(const tc_operator *o, const char *before, str_buf *out)
@@ -302,14 +324,21 @@ static int number_of_name(const listing *l, size_t i, size_t k)
     return count;
 }
 
-static void add_link(const listing *l, size_t i, size_t k, str_buf *out)
+static const char *link_text(arena *a, const listing *l, size_t i, size_t k)
 {
     const char *name = l->at[i].list.at[k]->name;
     int number = number_of_name(l, i, k);
-    str_addf(out, "%s [%s](#%s", k ? "," : "", name, name);
-    if (number)
-        str_addf(out, "-%d", number);
-    str_addc(out, ')');
+    return number ? arena_printf(a, "[%s](#%s-%d)", name, name, number) : arena_printf(a, "[%s](#%s)", name, name);
+}
+
+static void add_links(const listing *l, size_t i, str_buf *out)
+{
+    const char *base = base_name(l->at[i].path);
+    size_t line = out->len;
+    str_addf(out, "* [%s](#%.*shds): ", base, (int)strcspn(base, "."), base);
+    for (size_t k = 0; k < l->at[i].list.len; k++)
+        add_part(out, &line, k ? "," : NULL, "  ", link_text(out->arena, l, i, k));
+    str_addc(out, '\n');
 }
 
 // Links within a page: GitHub's rule for headings, of which these have letters, digits and underscores; "-1", "-2" for those that
@@ -318,13 +347,8 @@ static void add_markdown(const listing *l, str_buf *out)
 {
     str_adds(out, "# Operators\n\nMade by `hdsc ops --markdown` from the docstrings in the files. ");
     str_addf(out, "%d operators:\n\n", count_of(l));
-    for (size_t i = 0; i < l->len; i++) {
-        const char *base = base_name(l->at[i].path);
-        str_addf(out, "* [%s](#%.*shds):", base, (int)strcspn(base, "."), base);
-        for (size_t k = 0; k < l->at[i].list.len; k++)
-            add_link(l, i, k, out);
-        str_addc(out, '\n');
-    }
+    for (size_t i = 0; i < l->len; i++)
+        add_links(l, i, out);
     for (size_t i = 0; i < l->len; i++) {
         const char *base = base_name(l->at[i].path);
         str_addf(out, "\n## %s\n\n", base);
