@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char mark[] = "visible";
-static void *const visible = (void *)mark;
+static const char in_scope[] = "visible";
+static void *const visible = (void *)in_scope;
 
 static void reserve_words(cu *cx, const char *words)
 {

@@ -279,7 +279,6 @@ static cu_text wide_float(cu *cx, const ir_expr *e, dtype t)
     if (e->op == IR_OP_FLOORDIV || e->op == IR_OP_FLOORMOD) {
         bool divides = e->op == IR_OP_FLOORDIV;
         cu_use_of(cx, t, divides ? "floordiv" : "floormod", e->span);
-        cx->dialect->use_header(cx, "math.h");
         const char *overload = cx->dialect->has_overloads ? "" : is_f32 ? "_f32" : "_f64";
         return cu_primary(cx, t, "floor_%s%s(%s)", divides ? "div" : "mod", overload, two_args(cx, e));
     }

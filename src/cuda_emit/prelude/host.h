@@ -36,56 +36,84 @@ static int64_t floor_mod_i64(int64_t a, int64_t b)
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-//: float.floordiv
-// The quotient rounded down. It is found from the exact remainder, since a / b may round up to the next integer.
-static float floor_div_f32(float a, float b)
+//: fmod
+// a - n * b for the largest n with n * |b| <= |a|, exactly, as fmod() gives it. Without libm: programs link kernels with libhdsrt
+// alone.
+static double exact_fmod(double a, double b)
 {
-    if (b == 0.0f)
-        return a / b;
-    float rest = fmodf(a, b);
-    float quotient = (a - rest) / b;
-    if (rest != 0.0f && (rest < 0.0f) != (b < 0.0f))
-        quotient -= 1.0f;
-    if (quotient == 0.0f)
-        return copysignf(0.0f, a / b);
-    float whole = floorf(quotient);
-    return quotient - whole > 0.5f ? whole + 1.0f : whole;
+    double rest = a < 0.0 ? -a : a, divisor = b < 0.0 ? -b : b, step = divisor;
+    if (rest - rest != 0.0 || divisor != divisor)
+        return rest - rest + divisor;
+    if (divisor == 0.0)
+        return divisor / divisor;
+    while (step <= rest / 2.0)
+        step += step;
+    for (;; step /= 2.0) {
+        if (rest >= step)
+            rest -= step;
+        if (step <= divisor)
+            return a < 0.0 ? -rest : rest;
+    }
 }
 
-//: float.floormod
-// The remainder that goes with the quotient rounded down: it has the sign of b, also where it is 0.
-static float floor_mod_f32(float a, float b)
+//: floor
+static double floor_of(double x)
 {
-    float rest = fmodf(a, b);
-    if (rest == 0.0f)
-        return copysignf(0.0f, b);
-    return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+    if (!(x > -4503599627370496.0 && x < 4503599627370496.0)) // 2 ** 52: whole numbers from there on
+        return x;
+    double whole = (double)(int64_t)x;
+    return whole > x ? whole - 1.0 : whole;
 }
 
-//: double.floordiv
+//: double.floordiv needs fmod floor
 // The quotient rounded down. It is found from the exact remainder, since a / b may round up to the next integer.
 static double floor_div_f64(double a, double b)
 {
     if (b == 0.0)
         return a / b;
-    double rest = fmod(a, b);
+    double rest = exact_fmod(a, b);
     double quotient = (a - rest) / b;
     if (rest != 0.0 && (rest < 0.0) != (b < 0.0))
         quotient -= 1.0;
     if (quotient == 0.0)
-        return copysign(0.0, a / b);
-    double whole = floor(quotient);
+        return __builtin_copysign(0.0, a / b);
+    double whole = floor_of(quotient);
     return quotient - whole > 0.5 ? whole + 1.0 : whole;
 }
 
-//: double.floormod
+//: double.floormod needs fmod
 // The remainder that goes with the quotient rounded down: it has the sign of b, also where it is 0.
 static double floor_mod_f64(double a, double b)
 {
-    double rest = fmod(a, b);
+    double rest = exact_fmod(a, b);
     if (rest == 0.0)
-        return copysign(0.0, b);
+        return __builtin_copysign(0.0, b);
     return (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+}
+
+//: float.floordiv needs fmod floor
+// As for double, rounded as float at each step.
+static float floor_div_f32(float a, float b)
+{
+    if (b == 0.0f)
+        return a / b;
+    float rest = (float)exact_fmod(a, b);
+    float quotient = (a - rest) / b;
+    if (rest != 0.0f && (rest < 0.0f) != (b < 0.0f))
+        quotient -= 1.0f;
+    if (quotient == 0.0f)
+        return __builtin_copysignf(0.0f, a / b);
+    float whole = (float)floor_of(quotient);
+    return quotient - whole > 0.5f ? whole + 1.0f : whole;
+}
+
+//: float.floormod needs fmod
+static float floor_mod_f32(float a, float b)
+{
+    float rest = (float)exact_fmod(a, b);
+    if (rest == 0.0f)
+        return __builtin_copysignf(0.0f, b);
+    return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
 }
 
 //: quotient
