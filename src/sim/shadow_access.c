@@ -281,12 +281,19 @@ static uint32_t thinned(sim_entries *all, newcomer *n, uint32_t head)
     return head;
 }
 
+// Whether blocks of the kernel synchronise with each other; tests of single accesses have no kernel.
+static bool talks_between_blocks(const sim_touch *t)
+{
+    const sim_code *code = t->w->block->launch->code;
+    return !code || code->talks_between_blocks;
+}
+
 // Whether the newcomer tells of races that what is there does not: shadow.h, "SETTLED".
 static bool is_needed(const newcomer *n)
 {
     if (n->t->target == SIM_IN_SHARED)
         return true;
-    if (n->t->w->block->launch->code->talks_between_blocks)
+    if (talks_between_blocks(n->t))
         return n->count < MOST_ENTRIES;
     return n->flags || !n->is_settled;
 }
@@ -309,7 +316,7 @@ static void enter_list(sim_touch *t, uint64_t i, uint64_t cell, uint32_t lanes, 
         if (!flags && t->target == SIM_IN_GLOBAL)
             n.is_settled |= n.cluster >= 0 && cluster_of(t, t->w->block->index) != n.cluster;
     }
-    bool is_settled = n.is_settled && !t->w->block->launch->code->talks_between_blocks;
+    bool is_settled = n.is_settled && !talks_between_blocks(t);
     uint32_t marks = SIM_ACCESS_LIST | (is_settled ? SIM_ACCESS_SETTLED : 0);
     if (all->at[head].next)
         sim_access_set(&t->cells[i], sim_access_of(n.largest | marks, head));

@@ -95,7 +95,7 @@ STEPS = {
     "by_extent": ("f32(x[*i]) * f32(S[{a}])", lambda x, i, a: x.at(i) * x.shape[a]),
     "by_rank": ("f32(x[*i]) * f32(len(S))", lambda x, i, a: x.at(i) * len(x.shape)),
     "of_all": (
-        "f32(x[*i]) - sum_of(f32(x[*split(k, S)]) for k in range(product(S)))",
+        "f32(x[*i]) - sum_of(f32(x[*split(k, S)]) for k in range(product_of_extents(S)))",
         lambda x, i, a: x.at(i) - sum(x.values),
     ),
     "numbered": ("f32(x[*i]) + f32(_flat(i, S) % 3)", lambda x, i, a: x.at(i) + flat(x.shape, i) % 3),
@@ -109,7 +109,7 @@ HEAD = '''from reduction import max, mean
 
 from hidet.lang import compute, f32, i64, operator
 from hidet.lang import sum as sum_of
-from hidet.lang.partial_reduction import product
+from hidet.lang.partial_reduction import product_of_extents
 from hidet.lang.plan import split
 
 
