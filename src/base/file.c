@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 // Paths of temporary files being written, for file_remove_temporaries. A slot is taken with a compare-and-swap so that
-// several compiling threads can write at once. This is the one piece of process-wide state: signals are per process.
+// several compiling threads can write at once. This is the only process-wide state: signals are per process.
 enum { SLOTS = 4096 };
 static _Atomic(char *) temporaries[SLOTS];
 

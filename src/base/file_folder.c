@@ -59,7 +59,7 @@ void file_folder_empty(const char *folder)
 
 // ---- making and removing -----------------------------------------------------------------------------------------
 
-// Whether a folder of ours has lost its owner: nobody holds the lock on it.
+// Whether a folder of ours has lost its owner: no process holds the lock on it.
 static bool is_abandoned(int fd)
 {
     struct stat info;

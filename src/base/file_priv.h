@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 
-// Registers a path for file_remove_temporaries; one that ends with '/' is a folder. -1: no place is left.
+// Registers a path for file_remove_temporaries; one that ends with '/' is a folder. -1: all slots are taken.
 int file_slot_take(char *path);
 void file_slot_release(int slot);
 void file_slot_drop(const char *path);  // by the address that was registered

@@ -21,7 +21,7 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ (h >> 32);
 }
 
-// Eight bytes at a time. Names come from the user's own files, so nobody gains by making them collide.
+// Eight bytes at a time. Names come from the user's own files, so there is no attacker who would make them collide.
 static uint32_t hash_of(str text)
 {
     uint64_t h = text.len, word;

@@ -49,8 +49,8 @@ typedef struct cache_ticket {
 
 // [folder]: NULL for $HDS_CACHE_DIR, else $XDG_CACHE_HOME/hdsc, else ~/.cache/hdsc; created when something is stored.
 // [limit_bytes]: 0 for $HDS_CACHE_SIZE ("500M", "2G"), else 1 GiB. NULL, and *why in static memory, where there is no such
-// place, where a size is none, and where no folder is given here and HDS_CACHE=off asks for none. Functions below take NULL
-// for a cache, unless they say otherwise: they find and store nothing.
+// folder, where a size is invalid, and where no folder is given here and HDS_CACHE=off asks for none. Functions below
+// take NULL for a cache, unless they say otherwise: they find and store nothing.
 cache *cache_open(const char *folder, uint64_t limit_bytes, const char **why);
 void cache_close(cache *c);
 
@@ -68,8 +68,8 @@ str cache_part_of(const cache_parts *parts, const char *name);
 // XXH3, 128 bits, as 32 hexadecimal digits, in [a]: for what an entry remembers of files that it does not hold.
 const char *cache_hash(arena *a, str bytes);
 
-// A note that can get lost: that whoever asks for [what] (some text that stands for a piece of work) will find all it needs
-// here. For starting early what is needed only if it is not.
+// A hint that may get lost: the cache has all results that the work [what] needs (any text that names the work).
+// Callers without this hint start early what only a miss needs.
 bool cache_expects(const cache *c, str what);
 void cache_expect(const cache *c, str what);
 

@@ -20,7 +20,7 @@
 
 enum { VERSION = 1, HEAD = CACHE_HEAD, PART_HEAD = 16, CHECKSUM = 16 };
 
-// Not a text, and spoilt by whoever translates line ends, as PNG's.
+// Binary, and changed by programs that translate line ends, as PNG's signature is.
 static const char magic[8] = {'\x89', 'h', 'd', 's', 'c', '\r', '\n', '\x1a'};
 
 // ---- writing ------------------------------------------------------------------------------------------------------------

@@ -181,7 +181,7 @@ static bool gives_value(const ir_stmt *s)
     return s->kind == IR_DECL || s->kind == IR_ASSIGN || s->kind == IR_STORE;
 }
 
-// Whether the emitter leaves the statement out: it gives a value to something that nobody reads.
+// Whether the emitter omits the statement: it assigns a value that is never read.
 static bool is_dead(const walk *w, const ir_stmt *s)
 {
     if (w->round == 0 || !gives_value(s) || (s->flags & IR_VOLATILE) || (s->value && ir_has_effects(s->value)))
@@ -249,7 +249,7 @@ static void mark_roots(cu *cx)
     }
 }
 
-// One round; how many variables turned out to be given values that nobody reads.
+// One round; returns the number of variables found whose values are never read.
 static uint32_t count_all(walk *w)
 {
     cu *cx = w->cx;

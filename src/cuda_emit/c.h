@@ -30,7 +30,7 @@ typedef struct cu_c_options {
     const char *compiler;     // "hdsc 0.1.0"; may be NULL
     const char *source_name;  // as the user gave it
     const char *flags;        // what the user asked for; NULL: nothing
-    bool lines;               // #line directives into the source for what has a place there
+    bool lines;               // #line directives for statements with a source location
     diag_context *diags;
     arena *arena;
 } cu_c_options;

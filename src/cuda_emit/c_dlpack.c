@@ -159,7 +159,7 @@ static void call_flat(cu *cx, const cu_c_func *f, const char *const *data)
     cu_put(cx, "return %s(%s);", f->name, str_text(&args));
 }
 
-// The tensor itself: its type, place, alignment, and whether its strides are any that the function takes.
+// The tensor itself: its type, device, alignment, and whether the function accepts its strides.
 static void check_tensor(cu *cx, const cu_c_func *f, const ir_var *v, size_t rule, const char *data, const char *strides)
 {
     const char *out = strides ? arena_printf(cx->a, ", %s", strides) : "";

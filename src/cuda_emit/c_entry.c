@@ -53,7 +53,7 @@ static const char *extents(cu *cx, const cu_c_func *f, str_buf *out)
     return name;
 }
 
-// How the copy engine of sm_90 sees a tensor. An empty grid launches nothing, and its tensors may have no elements.
+// The tensor map (TMA, sm_90) of a tensor. An empty grid launches nothing, and its tensors may have no elements.
 static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const cu_c_amounts *amounts, const char *extents)
 {
     const ir_tensor_map *of = v->map;

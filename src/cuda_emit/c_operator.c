@@ -34,7 +34,7 @@ static int operand_count(const cu_c_func *f)
     return count;
 }
 
-// The first of those that have all operands: instances lack what may be left out.
+// The first of those that have all operands: other instances lack optional ones.
 bool cu_c_is_first_of_operator(const cu *cx, const cu_c_func *f)
 {
     const cu_c_func *first = NULL;

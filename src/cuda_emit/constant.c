@@ -34,7 +34,7 @@ static const char *digits_of(dtype t, int64_t value, arena *a)
     return arena_printf(a, "%lld", (long long)value);
 }
 
-// [bare]: the other operand or the place gives the type, so that a plain number will do where it fits an int.
+// [bare]: the other operand or the context gives the type, so that a plain number will do where it fits an int.
 cu_text cu_int_text(dtype t, int64_t value, bool bare, arena *a)
 {
     cu_text text = {.ctype = t, .prec = CU_POSTFIX, .nonneg = value >= 0 && t != DT_U64, .literal = true};

@@ -1,7 +1,7 @@
 // Tensors: where they live, and access to their elements.
 #include "cuda_emit/printer.h"
 
-// ---- places -----------------------------------------------------------------------------------------------------
+// ---- lvalues ----------------------------------------------------------------------------------------------------
 
 // C++ widens an index by itself, so a cast to i64 around the whole of it says nothing.
 cu_text cu_index(cu *cx, const ir_expr *e)
@@ -137,7 +137,7 @@ static void assign(cu *cx, const ir_stmt *s, const char *place, const ir_type *e
         cu_put(cx, "%s %s %s;", place, sign, cu_as(cx, by, elem));
 }
 
-// The place of a volatile struct is its bits.
+// The lvalue of a volatile struct is its bits.
 static void store_volatile_struct(cu *cx, const char *base, const ir_type *elem, const ir_expr *index,
                                   const ir_expr *value)
 {

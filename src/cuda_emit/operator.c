@@ -168,7 +168,7 @@ static cu_text compare(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_text b)
         bool always = e->op == IR_OP_GE || e->op == IR_OP_LE;
         if (e->args[right ? 0 : 1]->op == IR_OP_SREG)
             return cu_primary(cx, DT_BOOL, "%s", always ? "true" : "false");
-        // The operand stays, since it may be all that uses a variable; of the largest value nobody warns.
+        // The operand stays, since it may be all that uses a variable; compilers do not warn about the largest value.
         cu_text x = right ? a : b, most = cu_int_text(x.ctype, (int64_t)dt_max_bits(x.ctype), false, cx->a);
         return infix(cx, always ? IR_OP_LE : IR_OP_GT, x, most, DT_BOOL);
     }

@@ -43,7 +43,7 @@ static const char *line_end(const char *at)
     return end ? end : at + strlen(at);
 }
 
-// Goes over the pieces of a file; fills [out] if it is not NULL. Gives their number.
+// Reads the snippets of a file; fills [out] if it is not NULL. Returns their number.
 static int read_pieces(const char *text, cu_piece *out)
 {
     int count = 0;

@@ -182,7 +182,7 @@ dtype cu_value_dtype(dtype t);                          // sub-byte integers are
 bool cu_is_struct(dtype t);                             // f16, bf16, tf32, fp8, complex64
 bool cu_is_subbyte(const ir_type *elem);
 bool cu_use(cu *cx, const char *piece);                 // a snippet of the prelude
-void cu_use_of(cu *cx, dtype t, const char *what, src_span span);  // piece "<type>.<what>"
+void cu_use_of(cu *cx, dtype t, const char *what, src_span span);  // snippet "<type>.<what>"
 const char *cu_shape_comment(cu *cx, const ir_var *v);  // "f16[128, 64]"
 
 // constant.c

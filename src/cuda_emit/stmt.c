@@ -82,7 +82,7 @@ static void body(cu *cx, const ir_block *b)
 
 // ---- declarations -----------------------------------------------------------------------------------------------
 
-// C compilers warn about a value that nobody takes unless the text says so.
+// C compilers warn about an unused value unless it is cast to void.
 static void for_effects(cu *cx, const ir_expr *e)
 {
     bool is_call = e->op == IR_OP_CALL || e->op == IR_OP_INTRIN;
@@ -135,7 +135,7 @@ static void declare(cu *cx, const ir_stmt *s)
         cu_put(cx, "%s;%s", what, note);
 }
 
-// Gives a value to something that nobody reads: C++ compilers warn about those.
+// Whether the statement assigns a value that is never read: C++ compilers warn about those.
 static bool is_unread(const cu *cx, const ir_stmt *s)
 {
     bool gives = s->kind == IR_DECL || s->kind == IR_ALLOC || s->kind == IR_ASSIGN;

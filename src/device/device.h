@@ -8,7 +8,7 @@
 //
 // At a launch the module of the kernel is compiled for the GPU (once), the allocations that its arguments point into are
 // copied there, each between two red zones, and what the kernel may have written is copied back and counts as written: the
-// GPU cannot say what it left out. A red zone that changed is a finding. Tensors of pointers stay what they were.
+// GPU cannot say what it did not write. A red zone that changed is a finding. Tensors of pointers stay what they were.
 #pragma once
 
 #include "pipeline/options.h"

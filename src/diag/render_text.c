@@ -176,7 +176,7 @@ static size_t line_width(str line)
     return c.column + c.width;
 }
 
-// The whole line where it fits, else a piece that starts a little before the first mark.
+// The whole line where it fits, else a part that starts a little before the first mark.
 static window window_of(const renderer *r, const snippet *s)
 {
     size_t room = WIDEST_LINE;

@@ -9,7 +9,7 @@ void src_map_init(src_map *map, arena *a)
 
 src_file *src_add(src_map *map, const char *name, str text)
 {
-    // One position more than bytes: the end of the file is a place too.
+    // One position more than bytes: the end of the file is a position too.
     if (text.len >= UINT32_MAX - map->next_base)
         return NULL;
     src_file *file = ARENA_NEW(map->arena, src_file);

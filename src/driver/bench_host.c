@@ -6,7 +6,7 @@
 
 #include "driver/bench.h"
 
-// Of simulated memory, which takes none of the machine's as long as nobody writes there.
+// Of simulated memory, which takes host memory only where it is written.
 static const int64_t MOST_BYTES = (int64_t)1 << 40;
 
 // Memory of the host function's own.
@@ -27,7 +27,7 @@ typedef struct host_row {
 
 // ---- on the simulator -------------------------------------------------------------------------------------------
 
-// Memory that nobody reads or writes: only the addresses matter.
+// Memory that is never read or written: only the addresses matter.
 static bool place(run_state *r, run_argument *a)
 {
     int64_t bytes = cmd_run_span(a);

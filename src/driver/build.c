@@ -377,7 +377,7 @@ static bool check_files(build *b)
     return pl_files_check(&b->diags, b->files.at, b->files.len, inputs.at, inputs.len);
 }
 
-// Each file is open until all are in their places.
+// Each file is open until all have been renamed to their final paths.
 static void allow_many_files(size_t count)
 {
     struct rlimit limit;

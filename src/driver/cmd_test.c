@@ -271,7 +271,7 @@ static int run(request *r, test_suite *s)
     return CMD_ERRORS;
 }
 
-// The results do not take the place of a file with tests.
+// The results do not overwrite a file with tests.
 static bool check_junit(const request *r, test_suite *s)
 {
     const pl_file results = {r->junit, {0}, "the results"};

@@ -42,7 +42,7 @@ static size_t add_running(const test_suite *s, char *text, size_t len)
     return count > MOST_NAMES ? add(text, len, "  and %d more\n", count - MOST_NAMES) : len;
 }
 
-// Standard output's own lock may be held by whom the signal has found: written past it.
+// The interrupted code may hold the lock of stdout: bypasses it.
 static void say(const cmd_interrupt *w)
 {
     const test_suite *s = w->suite;

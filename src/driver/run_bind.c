@@ -351,7 +351,7 @@ static bool learn_sizes(run_state *r, run_argument *a)
     return true;
 }
 
-// Where nobody has said how far apart its rows are, they have no gaps.
+// Without a given stride, rows have no gaps.
 static bool learn_strides(run_state *r, run_argument *a)
 {
     const ir_tensor *t = a->var->tensor;
@@ -528,7 +528,7 @@ void cmd_run_fetch(run_state *r, run_argument *a)
         memcpy(t->data + i * bytes, base + strided_span_offset(t->rank, t->shape, a->strides, i) * bytes, (size_t)bytes);
 }
 
-// Elements written one by one: what lies between them is nobody's.
+// Elements written one by one: gaps between them belong to no tensor.
 static void store_strided(run_state *r, const run_argument *a)
 {
     const ten_tensor *t = &a->tensor;

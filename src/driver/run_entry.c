@@ -55,8 +55,8 @@ static bool has_words(run_state *r, const ir_func *f, int *said)
     return true;
 }
 
-// An operator has a function for each type, and some without operands that may be left out: the words tell which. What no word
-// names is left out.
+// An operator has a function for each type, and some without optional operands: the words select one. Operands that no
+// word names are omitted.
 static bool choose_by_words(run_state *r, const char *operator)
 {
     arena *a = &r->unit.memory;

@@ -41,7 +41,7 @@ static void print_tensor(run_state *r, const run_argument *a)
     cmd_print((str){out.at, out.len});
 }
 
-// An element nobody wrote has no value that could be saved.
+// An uninitialized element has no value that could be saved.
 static void save_tensor(run_state *r, const run_argument *a)
 {
     int64_t first = 0;

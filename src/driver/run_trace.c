@@ -105,7 +105,7 @@ static bool is_written(run_trace *t, const region *m, int64_t offset, int64_t by
     return !shadow || !shadow->write || sim_shadow_is_written(shadow, m->at + (uint64_t)offset, (uint64_t)bytes, &unused);
 }
 
-// The first elements; '?' for those that nobody has written.
+// The first elements; '?' for uninitialized ones.
 static void add_memory(run_trace *t, const ir_tensor *tensor, const region *m, str_buf *out)
 {
     dtype type = tensor->elem->kind == IR_SCALAR || tensor->elem->kind == IR_VECTOR ? tensor->elem->scalar : DT_U64;
@@ -239,7 +239,7 @@ static void look_again(run_trace *t, sim_warp *w, uint32_t lane, str_buf *out)
     }
 }
 
-// ---- places -----------------------------------------------------------------------------------------------------
+// ---- source locations -------------------------------------------------------------------------------------------
 
 static src_place place_of(run_trace *t, uint32_t site)
 {

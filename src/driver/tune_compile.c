@@ -46,7 +46,7 @@ static void say_done(void *user, size_t index, const cmd_result *result)
     const int number = (int)index;
     (void)result;
     if (write(c->line, &number, sizeof number) != (ssize_t)sizeof number)
-        _exit(CMD_INTERNAL);  // nobody listens any more
+        _exit(CMD_INTERNAL);  // the parent process has ended
 }
 
 static _Noreturn void hand_out_work(tune_request *q, const char *const *entries, int count, int line, pid_t parent)

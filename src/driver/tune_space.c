@@ -32,7 +32,7 @@ static pl_status ask(tune_request *q, const tune_space *space, const char *const
     return status;
 }
 
-// [text] in pieces at [separator], which it loses.
+// [text] split at [separator].
 static const char *const *split(arena *a, const char *text, char separator, int *count)
 {
     VEC(const char *) parts = {0};

@@ -26,7 +26,7 @@ enum { QUIET_MS = 400 };
 
 // A process that does one input after the other: NVRTC's first compilation takes several times as long as the next.
 typedef struct worker {
-    pid_t pid;     // 0: nobody
+    pid_t pid;     // 0: no process
     int line;      // an index goes one way, a byte comes back
     int fd;        // the file in memory that results are written to
     bool is_busy;

@@ -1,5 +1,5 @@
-// The tree as indented text: a node a line, with its place, its own facts, and its parts below it. Parts that could be
-// mistaken for each other are named.
+// The tree as indented text: one node per line, with its location and attributes, and its children below it. Parts that
+// could be mistaken for each other are named.
 #include "frontend/ast.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static void indent(printer *p)
         str_adds(p->out, "  ");
 }
 
-// Opens a line `part: kind line:column-line:column`; whoever calls adds facts and ends it.
+// Opens a line `part: kind line:column-line:column`; the caller adds attributes and ends it.
 static void open_line(printer *p, const char *part, const char *kind, src_span span)
 {
     indent(p);

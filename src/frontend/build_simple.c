@@ -65,7 +65,7 @@ static ast_op aug_op(str text)
     }
 }
 
-// Only one place at a time can be updated or annotated.
+// Only one target at a time can be updated or annotated.
 static void check_single_target(parse_state *ps, ast_expr *target, const char *action)
 {
     if (target->kind == AST_TUPLE || target->kind == AST_LIST)

@@ -33,7 +33,7 @@ ir_range ir_linear_range(ir_env *env, const ir_linear *l);
 int64_t ir_linear_divisor(ir_env *env, const ir_linear *l);
 // The expression of type [type] (an integer) again.
 ir_expr *ir_linear_build(ir_env *env, const ir_linear *l, const ir_type *type, src_span span);
-// Whether the same value is computed, evaluated at the same place: structure, with mutable variables; reads of memory
+// Whether the same value is computed, evaluated at the same point: structure, with mutable variables; reads of memory
 // only if they are one node.
 bool ir_same_value(const ir_expr *a, const ir_expr *b);
 // coef if [v] occurs in [l] only as coef·v; 0 if it does not occur at all. False if it occurs in another way.

@@ -91,7 +91,7 @@ static ir_range hull(ir_range a, ir_range b)
     return (ir_range){smaller(a.min, b.min), larger(a.max, b.max)};
 }
 
-// Contradicting bounds mean a place that is never reached; then either is as good.
+// Contradicting bounds mean unreachable code; then either is as good.
 static ir_range meet(ir_range a, ir_range b)
 {
     ir_range both = {larger(a.min, b.min), smaller(a.max, b.max)};

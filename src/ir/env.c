@@ -111,7 +111,7 @@ static int weight_of(const ir_env *env, const ir_expr *e)
     return weight;
 }
 
-// Of a value to look through nothing is asked yet: whoever asks for the variable gets what is known of it by then.
+// Facts about a value to look through are not computed yet: a query of the variable returns what is known by then.
 void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value)
 {
     if (v->is_mutable || !value || !ir_is_integer(v->type))

@@ -214,7 +214,7 @@ ir_expr *ir_linear_build(ir_env *env, const ir_linear *l, const ir_type *type, s
 
 // ---- cost ----------------------------------------------------------------------------------------------------------
 
-// Beyond this nobody compares any more; shared operands make trees exponentially large.
+// Costs beyond this are not compared; shared operands make trees exponentially large.
 enum { MOST_NODES = 4000 };
 
 static int own_cost(const ir_expr *e)

@@ -35,7 +35,7 @@ static bool width_matters(const ir_expr *a, const ir_expr *b)
 }
 
 // Reads of memory are the same only if they are one node: another thread may write between two of them. A mutable
-// variable has one value at one place.
+// variable has one value at one point.
 bool ir_same_value(const ir_expr *a, const ir_expr *b)
 {
     a = without_widening(a);

@@ -10,7 +10,7 @@
 
 typedef struct printer {
     str_buf *out;
-    const ir_module *module; // whose places are printed, too; NULL: no places
+    const ir_module *module; // whose locations are printed, too; NULL: no locations
     map names;               // ir_var* -> its text
     map counts;              // name -> how often it came
     int indent;

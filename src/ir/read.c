@@ -400,7 +400,7 @@ static ir_stmt *read_comment(reader *r, src_span span)
     return s;
 }
 
-// place = value; what kind of statement that is follows from the place.
+// target = value; the target determines the kind of the statement.
 static ir_stmt *read_assignment(reader *r, ir_expr *place, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_ASSIGN, span);

@@ -1,5 +1,5 @@
 // From Python's syntax to postfix programs, in one pass: operands come out in the order in which they are read. Only
-// 'a if c else b' reads its condition second, so that its code changes places with that of 'a'.
+// 'a if c else b' reads its condition second, so its code is swapped with that of 'a'.
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -265,7 +265,7 @@ static bool parse_level(parser *p, int level)
     return true;
 }
 
-// a < b < c would mean two comparisons, and nobody writes it.
+// a < b < c would mean two comparisons, and is not supported.
 static bool parse_comparison(parser *p)
 {
     if (!parse_level(p, LEVELS - 1))

@@ -9,7 +9,7 @@
 
 #include "jit/jit.h"
 
-// What Jansson takes for standard input inside libhds (src/api/CMakeLists.txt): nobody reads from it.
+// Jansson's standard input inside libhds (src/api/CMakeLists.txt): never read.
 extern FILE *jit_no_input;
 FILE *jit_no_input;
 
@@ -284,7 +284,7 @@ static bool read_tensors(reader *r, const json_t *list, const names *n, jit_kern
     return true;
 }
 
-// Sizes at the end can be left out. What a launched function captured stands behind the sizes.
+// Trailing sizes are optional. The captures of a launched function follow the sizes.
 static void count_sizes(jit_kernel *k)
 {
     for (int i = k->count; i > 0 && k->parameters[i - 1].shown.kind == HDS_SIZE; i--)

@@ -75,7 +75,7 @@ typedef struct contest {
     VEC(ms_argument) all;  // arguments of all of them, each once
     ms_buffers buffers;    // of those
     entrant *entrants;
-    int count, first;      // who the others are compared with; -1: nobody has run yet
+    int count, first;      // the contestant that others are compared with; -1: none has run yet
     bool has_blocks;       // a turn is a block
     int *order;
     uint64_t random;

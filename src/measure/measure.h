@@ -106,7 +106,7 @@ typedef struct ms_subject {
     dtype peak_type;
 } ms_subject;
 
-// A host function in place of a kernel: its launches are the caller's to make.
+// A host function instead of a kernel: the caller makes its launches.
 typedef struct ms_host {
     void *user;
     const ms_launch *launches;  // symbols, functions and extents

@@ -208,7 +208,7 @@ static void show_progress(ms_session *s, const ms_row *row, size_t done)
                                                       sizes, done));
 }
 
-// Kernel and yardstick take turns, so that both see the same clocks.
+// Kernel and yardstick alternate, so that both run at the same clocks.
 static bool take_samples(ms_session *s, ms_work *kernel, ms_work *copy, ms_row *row, times *kernel_times, times *copy_times)
 {
     double start = ms_now(), shown = start, value;

@@ -8,7 +8,7 @@
 #include "measure/measure_priv.h"
 
 enum {
-    MAX_BATCH = 500,     // launches that the driver queues without waiting; more would hide who waits for whom
+    MAX_BATCH = 500,     // launches that the driver queues without waiting; more would hide which side waits
     MAX_GRAPH = 2000,
     MAX_QUEUED = 200,    // samples
 };

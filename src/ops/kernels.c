@@ -168,8 +168,8 @@ static int32_t choice_on_hopper(const row *r, const ops_product *p, const situat
                      s->unaligned, done_to(p));
 }
 
-// Hopper's kernels come first, except for few rows of a: these are limited by memory bandwidth, which gemv.hds and
-// skinny.hds use better than any tile.
+// Hopper's kernels come first, except for skinny GEMMs (small m): memory bandwidth limits these, and gemv.hds and
+// skinny.hds use it better than any tile.
 static void choose_schedule(const row *r, const ops_product *p, bool can_hopper, situation *s)
 {
     s->schedule = choice_of(r)((int32_t)p->m, (int32_t)p->n, (int32_t)p->batch, s->wide, s->sm_count);

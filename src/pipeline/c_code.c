@@ -1,4 +1,4 @@
-// C out of the units of a job: the header, the text, and the object that the C compiler makes of it.
+// C from the units of a job: the header, the text, and the object that the C compiler produces from it.
 
 #include <string.h>
 

@@ -43,7 +43,8 @@ static bool is_in_harmless_line(str cuda, const char *at)
     return str_starts(rest, STR("//")) || str_starts(rest, STR("#line "));
 }
 
-// A directive that reads a file, or a macro that is a time. Our own text has one piece with includes, which NVRTC skips.
+// A directive that reads a file, or a macro that is a time. Our own text has one section with includes, which NVRTC
+// skips.
 static bool reads_more(str cuda)
 {
     static const char ours[] = "#ifndef __CUDACC_RTC__\n#include <math.h>\n#include <stdio.h>\n#endif\n";

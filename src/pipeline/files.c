@@ -8,7 +8,7 @@
 
 // ---- which files they are ---------------------------------------------------------------------------------------
 
-// Writing to a device twice is nobody's loss.
+// Writing to a device twice is harmless.
 static bool is_file(const char *path, struct stat *info)
 {
     return strcmp(path, "-") != 0 && stat(path, info) == 0 && S_ISREG(info->st_mode);

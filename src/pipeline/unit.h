@@ -117,8 +117,8 @@ bool pl_module_for_simulation(pl_unit *u, const char *level, const tc_test *test
 
 // Runs all passes on u->module, whatever level it is at. False after reporting.
 bool pl_finish_passes(pl_unit *u);
-// Runs the passes behind [level], for what they find wrong (shared memory beyond the limit, say). The module changes: not
-// before whoever uses it has run. False after reporting.
+// Runs the passes behind [level], for what they find wrong (shared memory beyond the limit, say). The module changes:
+// call it after all users of the module. False after reporting.
 bool pl_check_passes_after(pl_unit *u, const char *level);
 
 // The machine code of a module that was loaded at level "low", for the unit's architecture; options.emit must be PL_CUBIN.

@@ -27,7 +27,7 @@ pl_occupancy pl_occupancy_of(const arch *target, int64_t registers, int64_t thre
     int64_t shared = round_up(shared_bytes + (target->major >= 8 ? SYSTEM_SHARED : 0), SHARED_UNIT);
     pl_occupancy result = {target->blocks_per_sm, "blocks"};
     limit(&result, target->warps_per_sm / warps, "warps");
-    // A warp's registers lie in one of the four parts of the multiprocessor.
+    // A warp's registers are in one of the four partitions of the SM.
     if (warp_registers)
         limit(&result, target->registers_per_sm / 4 / warp_registers * 4 / warps, "registers");
     if (shared)

@@ -329,7 +329,7 @@ static bool strides_are_unknown(prove *p, const ir_var *v)
     return false;
 }
 
-// Where nobody has said how far apart the rows are, they have no gaps.
+// Without a given stride, rows have no gaps.
 static bool complete_strides(prove *p, const prove_side *side, const ir_var *v)
 {
     const ir_tensor *t = v->tensor;

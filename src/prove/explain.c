@@ -19,7 +19,7 @@ typedef struct search {
     prove *p;
     prove_place place;
     uint64_t seed;
-    uint64_t base[2];          // results at the place, by side
+    uint64_t base[2];          // results at the element, by side
     diag *d;
     int runs;
     int found;                 // of the tensor under way
@@ -230,7 +230,7 @@ static part say(search *s, int64_t input, const uint64_t moved[2], part last)
 }
 
 // Finds inputs in [begin, end) on which the difference depends; something in there does. [moved]: the results with all of
-// them moved, NULL: nobody has looked yet. Halves that have no part in it are passed over.
+// them moved, NULL: not computed yet. Halves without influence are skipped.
 static void narrow(search *s, int64_t begin, int64_t end, const uint64_t *moved)
 {
     uint64_t by[2];

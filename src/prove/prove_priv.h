@@ -29,8 +29,8 @@ bool prove_size_of(const char *text, int64_t *out);
 typedef struct prove_output {
     int tensor;
     uint8_t *bits;       // as in memory
-    bool *is_written;    // by element; NULL: all are
-    sim_field *values;   // by element; NULL: integers
+    bool *is_written;    // per element; NULL: all are
+    sim_field *values;   // per element; NULL: integers
     bool is_changed;     // against what it held before
 } prove_output;
 

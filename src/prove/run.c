@@ -108,7 +108,7 @@ static bool set_up(run *r)
     return true;
 }
 
-// Scalars that nobody has given a value are random in the fields too.
+// Scalars without a given value are random in the fields too.
 static sim_field scalar_companion(const run *r, const prove_param *param)
 {
     const prove_scalar *s = &r->p->scalars.at[param->scalar];

@@ -8,7 +8,7 @@ typedef struct search {
     map seen;    // device functions
     map indices; // arrays: ir_var* -> position in facts->arrays + 1
     map loops;   // variables of loops with constant bounds
-    map values;  // locals that nobody assigns: ir_var* -> ir_expr*
+    map values;  // locals that are never assigned: ir_var* -> ir_expr*
     const ir_stmt *stmt;
 } search;
 

@@ -6,8 +6,8 @@
 #include "toolchain/cubin.h"
 
 // Note [what ptxas says of wgmma]
-// Accumulators belong to the tensor cores from wgmma.fence to wgmma.wait_group. Where ptxas cannot prove that nobody
-// else touches them, it makes the program right by waiting after each instruction, two to three times slower, and says
+// Accumulators belong to the tensor cores from wgmma.fence to wgmma.wait_group. Where ptxas cannot prove that no other
+// code touches them, it makes the program right by waiting after each instruction, two to three times slower, and says
 // so in a remark of the log. The remark names a function at most; waits and fences that it adds name lines of the PTX.
 
 static const remark_facts *kernel_of(const remark_facts_list *facts, const char *symbol)
@@ -100,7 +100,7 @@ void remark_early(const remark_unit *u)
     remark_facts_of(u, &facts);
     if (!limits_registers(u))
         warn_of_unknown_shares(u, &facts);
-    // Where machine code is made, ptxas knows better: the message may be in a part that nobody reaches.
+    // Where machine code is made, ptxas knows better: the message may concern unreachable code.
     if (!u->runs_ptxas)
         warn_of_messages(u, &facts);
 }
@@ -119,7 +119,7 @@ static src_span span_or(src_span span, src_span otherwise)
     return span.begin ? span : otherwise;
 }
 
-// The statement that a record with a place is about.
+// The statement that a record with a location is about.
 static remark_spot spot_of(const remark_unit *u, const remark_facts *k, const tool_log_record *r)
 {
     const src_file *file = r->file ? tool_source_of(u->sources, r->file) : NULL;
@@ -184,7 +184,7 @@ static void advise(diag *d, const tool_log *log, const remark_facts *k, const to
                "that only, and let one branch use one accumulator");
 }
 
-// Where ptxas added something in this kernel, as labels: a few places say enough.
+// Where ptxas added something in this kernel, as labels: a few locations are enough.
 static void label_places(const remark_unit *u, const remark_facts *k, diag *d, const tool_log *log, int number,
                          const char *word)
 {

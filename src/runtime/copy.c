@@ -199,7 +199,7 @@ static void join_axes(walk *w)
     }
 }
 
-// The bytes of the widest words that all of it consists of. The last axis counts words then, and is left out where it
+// The size of the widest words that divide the whole copy. The last axis then counts words, and is omitted where it
 // has one.
 static uint32_t choose_words(walk *w)
 {

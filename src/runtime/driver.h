@@ -1,4 +1,4 @@
-// The CUDA driver, opened once for the process: the one place that knows how libcuda is found and what is called in it.
+// The CUDA driver, opened once for the process: only this module finds libcuda and calls into it.
 //
 //     const hdsrt_driver *cuda;
 //     if (hdsrt_driver_open(&cuda))

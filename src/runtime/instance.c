@@ -7,7 +7,7 @@
 typedef struct call {
     const char *entry;
     const hdsrt_operand *operands;
-    const hdsrt_tensor *const *tensors; // NULL: left out
+    const hdsrt_tensor *const *tensors; // NULL: omitted
     int count;
 } call;
 
@@ -178,7 +178,7 @@ hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *opera
     return status ? status : hdsrt_copy_operands(entry, operands, tensors, count, joined, stream);
 }
 
-// ---- operators by element --------------------------------------------------------------------------------------------
+// ---- elementwise operators ------------------------------------------------------------------------------------------
 
 enum { STRIDED_RANK = 4 };
 

@@ -142,8 +142,8 @@ static hdsrt_status find_limits(const hdsrt_driver *cuda, const hdsrt_kernel *k,
                              "asking for %d bytes of shared memory for '%s'", (int)p->dynamic_smem, k->name);
 }
 
-// Whether a kernel that says so is launched before the one ahead of it has ended. Code for what is older than sm_90 waits
-// for nobody, on whatever GPU it runs; drivers before CUDA 12.3 have no such launches in graphs.
+// Whether a kernel with the PDL attribute may start before its predecessor ends. Code for GPUs older than sm_90 does
+// not wait for the predecessor, on whatever GPU it runs; drivers before CUDA 12.3 have no such launches in graphs.
 static bool may_overlap(const hdsrt_driver *cuda, const hdsrt_kernel *k, int capability)
 {
     int version = 0, variant = choose(k->library, capability);

@@ -195,7 +195,7 @@ typedef struct owned_tensor {
 } owned_tensor;
 
 // In the context that the memory belongs to; where that is gone, so is the memory. (A context that was destroyed must
-// not be made current: the driver takes it and crashes later.) There is nobody to tell of an error.
+// not be made current: the driver takes it and crashes later.) Errors cannot be reported here.
 static void release_memory(const owned_tensor *t)
 {
     const hdsrt_driver *cuda = hdsrt_driver_get();

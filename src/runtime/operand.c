@@ -5,7 +5,7 @@
 typedef struct call {
     const char *entry;
     const hdsrt_operand *operands;
-    const hdsrt_tensor *const *tensors; // NULL: left out
+    const hdsrt_tensor *const *tensors; // NULL: omitted
     int count;
     hdsrt_stream stream;
 } call;

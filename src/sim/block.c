@@ -1,12 +1,12 @@
-// Blocks and their warps take turns.
+// Scheduling of blocks and their warps.
 //
-// Inside a block, each warp that can go on runs for a quantum of operations; without a seed in their order, with one in
-// an order and for quanta drawn from it. The blocks of a cluster take turns in the same way. A cluster whose warps all
-// wait is deadlocked; most clusters are a single block.
+// Inside a block, each runnable warp runs for a quantum of operations: without a seed in the order of the warps, with a
+// seed in an order and for quanta drawn from it. The blocks of a cluster are scheduled in the same way. A cluster whose
+// warps all wait is deadlocked; most clusters are a single block.
 //
-// Clusters that do not talk to each other run one after the other on each worker thread; workers take the next one from
-// a common counter. Kernels that talk between blocks run on one thread, all clusters that are resident taking turns, so
-// that a block may wait for another; the same seed gives the same run.
+// Clusters that do not communicate run one after the other on each worker thread; workers take the next cluster from a
+// common counter. Kernels whose blocks communicate run on one thread, which interleaves all resident clusters, so that
+// a block may wait for another; the same seed gives the same run.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -19,10 +19,10 @@
 #include "sim/exec.h"
 
 enum {
-    QUANTUM = 20000,        // operations of a warp's turn
+    QUANTUM = 20000,        // operations of a warp before the next runs
     BLOCK_STEPS = 200,      // what a block costs besides its operations, for the budget
-    TALKING_QUANTUM = 2000, // where blocks wait for each other
-    RESIDENT_BLOCKS = 2048, // at most as many take turns
+    TALKING_QUANTUM = 2000, // the same where blocks communicate
+    RESIDENT_BLOCKS = 2048, // at most as many are interleaved
     RESIDENT_BYTES = 1 << 30,
 };
 
@@ -262,7 +262,7 @@ static void finish_cluster(sim_cluster *c)
 
 // ---- a cluster -----------------------------------------------------------------------------------------------------
 
-// A turn for each block. False: nobody can go on.
+// Runs each block for one round. False: no warp can go on.
 static bool run_cluster(sim_cluster *c)
 {
     bool any = false;
@@ -337,7 +337,7 @@ static void run_in_parallel(sim_launch *l)
         pthread_join(threads[i], NULL);
 }
 
-// How many clusters take turns: as many as memory is good for.
+// The number of interleaved clusters: as many as fit in memory.
 static int resident_count(const sim_launch *l)
 {
     int64_t threads = l->shape.block[0] * l->shape.block[1] * l->shape.block[2];

@@ -74,7 +74,7 @@ typedef struct sim_operand {
     bool is_immediate;
     int64_t immediate;   // of a constant operand
     const char *name;
-    // A tile of an array of registers whose place is known at run time only is a copy, in [cell]: of the elements from the
+    // A tile of a register array at an index known only at run time is a copy, in [cell]: of the elements from the
     // one on whose number (i64) is in cell [slot], of an array of [home_count] elements from cell [home] on. 0: no copy.
     uint32_t home, slot, home_count;
     bool in_memory;      // a copy of private memory

@@ -40,7 +40,7 @@ enum { SIM_FIELD_BITS = 62, SIM_FIELD_P_GAP = 392705, SIM_FIELD_Q_GAP = 196353 }
 #define SIM_FIELD_Q (((uint64_t)1 << 61) - SIM_FIELD_Q_GAP)
 #define SIM_FIELD_SIGN ((uint64_t)1 << 61)  // in q: the exponential of this value is the negative of 2^q
 
-// "Nothing was followed": the state of all cells and bytes nobody gave a field value. All its bytes are 0xff, so memset
+// "Nothing was followed": the state of all cells and bytes without a field value. All its bytes are 0xff, so memset
 // makes arrays of it.
 #define SIM_FIELD_NOTHING ((sim_field){SIM_FIELD_NONE, SIM_FIELD_NONE})
 static inline bool sim_field_is_followed(sim_field f) { return f.p != SIM_FIELD_NONE; }

@@ -1,4 +1,4 @@
-// Findings: kept once per code and pair of places while kernels run, made into diagnostics afterwards.
+// Findings: kept once per code and pair of locations while kernels run, made into diagnostics afterwards.
 #include "sim/finding.h"
 
 #include <inttypes.h>
@@ -256,15 +256,15 @@ void sim_value_print(dtype t, uint64_t bits, str_buf *out)
 
 // ---- reporting -----------------------------------------------------------------------------------------------------
 
-// Whether a place is in a source of the standard library: "stdlib/hardware/warp.hds", or a file below such a folder.
+// Whether a location is in a source of the standard library: "stdlib/hardware/warp.hds", or a file below such a folder.
 static bool in_library(const diag_context *dx, src_span span)
 {
     const src_file *file = span.begin ? src_file_at(dx->sources, span.begin) : NULL;
     return file && (strncmp(file->name, "stdlib/", 7) == 0 || strstr(file->name, "/stdlib/"));
 }
 
-// The author's own place: where the code is, or the innermost call outside of the library through which it came.
-// *[call]: that call, NULL if it is the place itself.
+// The location in the author's file: that of the code, or the innermost call outside of the library that led to it.
+// *[call]: that call, NULL if it is the location itself.
 static src_span place_of(const diag_context *dx, const sim_program *p, const sim_site *site, const ir_site **call)
 {
     *call = NULL;

@@ -199,4 +199,4 @@ bool sim_launch_check(const sim_launch *l, const sim_extents *extents, uint32_t 
 int64_t sim_budget_of(const sim *s);
 int64_t sim_memory_limit(const sim *s);
 int sim_worker_count(const sim *s);
-uint32_t sim_site_of_function(const sim_program *p, const ir_func *f);  // the place of its head
+uint32_t sim_site_of_function(const sim_program *p, const ir_func *f);  // the location of its head

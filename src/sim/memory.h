@@ -59,7 +59,7 @@ void sim_copy(struct sim_warp *w, const sim_access *access, uint32_t mask, const
 
 // Raw bytes, for models: up to 16 for each lane, at addresses that are multiples of [bytes] (a power of two).
 // [poisoned]: a bit for each uninitialised byte, 32 masks; NULL: all initialised (stores), not needed (loads). Lanes
-// that are left out load zeros.
+// that are omitted load zeros.
 void sim_load_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes,
                     uint8_t (*out)[16], uint16_t *poisoned);
 void sim_store_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes,
@@ -105,13 +105,13 @@ bool sim_touch_mbarrier(struct sim_warp *w, uint32_t site, uint32_t lane, uint64
 // ---- asynchronous copies ------------------------------------------------------------------------------------------
 
 // The bytes at the destination are on their way: until [sim_async_land], any access to them by anyone is a finding
-// (HDS0609) that shows the place of the copy.
+// (HDS0609) that shows the location of the copy.
 typedef struct sim_async_piece {
     uint32_t site, lane;
     uint64_t to, from;
     int bytes, present;  // the first [present] come from [from], the others are zeros; up to 64
     int align;           // both addresses must be multiples of it
-    bool is_engine;      // the copy engine moves it: those who are done with the destination need not have released it
+    bool is_engine;      // copied by TMA: threads that are done with the destination need not have released it
     uint32_t started;    // set by sim_async_start, by which sim_async_land knows whether the source was written in between
 } sim_async_piece;
 void sim_async_start(struct sim_warp *w, sim_async_piece *piece);
@@ -124,7 +124,7 @@ void sim_async_land(struct sim_warp *w, const sim_async_piece *piece);
 //
 // Threads of different blocks of a cluster hand over two things: what they know; and, where the hardware orders no
 // memory (a relaxed arrival, an arrival at another block's mbarrier without .release.cluster), only that they are done.
-// That is enough for the copy engine to write where they have read, and for a block to end.
+// That is enough for TMA to write where they have read, and for a block to end.
 void sim_order_start(struct sim_block *b);         // a block begins; its warps, arena and shared memory are there
 void sim_order_end(struct sim_block *b);           // it has ended, or is given up
 void sim_order_block_barrier(struct sim_block *b); // all threads of the block meet

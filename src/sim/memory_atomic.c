@@ -111,7 +111,7 @@ static void forgive(sim_warp *w, uint64_t to, int bytes)
         sim_shadow_mark(owner->shadow, offset, (uint64_t)bytes);
 }
 
-// The bytes that a piece writes, for its lane alone. [at]: addresses of all lanes, filled here.
+// The bytes that a vector writes, for its lane alone. [at]: addresses of all lanes, filled here.
 static bool open_target(sim_touch *t, sim_warp *w, const sim_async_piece *p, uint64_t *at)
 {
     spread(at, p->to);
@@ -155,7 +155,7 @@ static void check_source(sim_touch *t, uint32_t lane, int bytes, uint32_t starte
     }
 }
 
-// The bytes that have come, and which of them nobody wrote. What is wrong with the place was said at the start.
+// The bytes that arrived, and which of them are uninitialized. Errors of the address were reported at the start.
 static uint64_t fetch(sim_warp *w, const sim_async_piece *p, uint8_t *bytes)
 {
     sim_touch t;

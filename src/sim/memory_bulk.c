@@ -5,10 +5,10 @@
 #include "sim/proxy.h"
 
 typedef struct loan {
-    uint32_t first, count; // pieces; none: it has ended
+    uint32_t first, count; // 16-byte vectors; none: it has ended
 } loan;
 
-// A piece of 16 bytes that a unit may still read.
+// A 16-byte vector that TMA or wgmma may still read.
 typedef struct lent {
     uint32_t times, site; // site: of the last loan
 } lent;

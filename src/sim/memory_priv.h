@@ -25,7 +25,7 @@
 
 enum { SIM_NOTE_WRITE = 1, SIM_NOTE_ATOMIC = 2 };
 
-// What a serial stands for: accesses of one warp at one place between two of its synchronisations.
+// What a serial stands for: accesses of one warp at one location between two of its synchronisations.
 typedef struct sim_note {
     uint32_t site;
     uint32_t local;  // serial in its block, by which it is ordered
@@ -65,7 +65,7 @@ typedef struct sim_allocation {
     uint8_t *bytes;  // NULL: freed
     int64_t size;
     sim_shadow shadow;
-    sim_field *field;  // by byte; NULL: nobody has asked
+    sim_field *field;  // per byte; NULL: never requested
     const char *name;
     uint8_t elem_bytes;
     bool is_read_only;
@@ -135,7 +135,7 @@ typedef struct sim_touch {
     uint8_t *base;             // of offset 0; LOCAL: of lane 0
     uint64_t stride;           // LOCAL: from lane to lane, else 0
     bool is_row;               // all 32 lanes, one behind the other
-    bool is_same;              // all lanes at one place
+    bool is_same;              // all lanes at one address
     bool races;
     uint32_t mine;             // serial of cells that the touch leaves; 0 without races
     uint32_t known;            // cells up to this serial are ordered before it,
@@ -237,7 +237,7 @@ typedef struct sim_knowledge {
     uint32_t serial[];           // by thread
 } sim_knowledge;
 
-// A place in memory through which atomic accesses of a block handed over what they know.
+// A location in memory through which atomic accesses of a block handed over what they know.
 typedef struct sim_location {
     sim_knowledge *known;
     uint32_t version;
@@ -271,8 +271,8 @@ struct sim_order {
     sim_knowledge *holders;
     map locations;       // address -> sim_location
     int64_t shadow_bytes;     // of shared memory, as counted
-    sim_field *shared_field;  // of each byte of shared memory; NULL: nobody has asked
-    struct sim_bulk *bulk;    // memory_bulk.c; NULL: the kernel does not use the copy engine, or nothing is checked
+    sim_field *shared_field;  // of each byte of shared memory; NULL: never requested
+    struct sim_bulk *bulk;    // memory_bulk.c; NULL: the kernel does not use TMA, or nothing is checked
 };
 
 // What lanes of a warp know beyond barriers: made when it is needed.
@@ -292,14 +292,14 @@ typedef struct sim_lanes {
 enum { SIM_MEMOS = 16 };
 
 struct sim_clock {
-    bool is_engine;  // accesses are those of the copy engine: done is as good as known
+    bool is_engine;  // accesses are those of TMA: done is as good as known
     uint32_t epoch;  // serial at the last synchronisation of any lane: later accesses get new ones
     uint32_t base;   // all lanes know all lanes of the warp up to here
     sim_memo memos[SIM_MEMOS];
     sim_lanes *more;
     uint8_t *local_written;  // private memory: a bit for each byte, lane after lane; NULL: nothing is
     uint32_t local_bytes;    // of a lane, when that was made
-    sim_field *local_field;  // of each byte, lane after lane; NULL: nobody has asked
+    sim_field *local_field;  // of each byte, lane after lane; NULL: never requested
 };
 
 // Shared memory is about to be accessed at offsets and widths whose lowest bit set in [low] is that of: smaller than the
@@ -324,14 +324,14 @@ void sim_knowledge_of_lane(const sim_warp *w, uint32_t lane, uint32_t self, uint
 
 // Whether the accesses of the note by [other]'s lane happened before what the lane does now.
 bool sim_order_knows(const sim_warp *w, uint32_t lane, const sim_party *other);
-// Whether the lane knows that the block has begun, which is all that whoever comes from there tells.
+// Whether the lane knows that the block has begun, which is all that a thread of that block hands over.
 bool sim_order_knows_begin(sim_warp *w, uint32_t lane, const sim_block *b);
 // An atomic access takes, before it is looked at, what others have left at the address, and if it writes, leaves behind
 // what the lane knows, itself included. Addresses in shared and global memory.
 void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach);
 void sim_order_give(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, sim_reach reach);
 
-// ---- the copy engine (memory_bulk.c; bulk.h has the rest) ------------------------------------------------------------
+// ---- TMA (memory_bulk.c; bulk.h has the rest) ----------------------------------------------------------------------
 
 void sim_bulk_start(sim_block *b);          // a block of a kernel that uses it begins
 

@@ -5,7 +5,7 @@
 #include "sim/bulk.h"
 
 typedef struct written {
-    uint32_t serial, site; // 0: nobody has written
+    uint32_t serial, site; // 0: not written
     int32_t thread;
     sim_block *block;
 } written;

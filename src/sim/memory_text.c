@@ -464,7 +464,7 @@ typedef struct side {
     sim_actor who;
     uint32_t kind;
     const char *value; // that it reads or writes; NULL: not known
-    uint32_t begin;    // of its place in the source
+    uint32_t begin;    // of its location in the source
 } side;
 
 static uint32_t begin_of(const sim_touch *t, uint32_t site)
@@ -487,8 +487,8 @@ static const char *value_in(const sim_touch *t, uint32_t lane, uint64_t granule,
     return str_text(&out);
 }
 
-// Which of the two a message is about: the reader; else what stands later in the source, or in the later block. So one
-// race is one finding, whoever came first.
+// Which of the two a message is about: the read; else the access later in the source, or in the later block. So one
+// race is one finding, in whatever order the accesses ran.
 static bool is_swapped(const side *a, const side *b)
 {
     bool a_writes = a->kind & SIM_NOTE_WRITE, b_writes = b->kind & SIM_NOTE_WRITE;
@@ -499,7 +499,7 @@ static bool is_swapped(const side *a, const side *b)
     return a->who.block < b->who.block;
 }
 
-// Whether two places are in one statement, as the read and the write of 'y[0] += x' are.
+// Whether two locations are in one statement, as the read and the write of 'y[0] += x' are.
 static bool is_same_line(const sim_touch *t, uint32_t a, uint32_t b)
 {
     const sim_program *p = t->w->block->launch->program;

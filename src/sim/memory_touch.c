@@ -125,7 +125,7 @@ static void refuse(sim_touch *t, uint32_t lanes, uint64_t end)
     }
 }
 
-// Sets [offset] to the addresses without the bits' place in a byte, which goes to [bit].
+// Splits the addresses into [offset], and the index of the first bit in its byte, [bit].
 static void strip_bits(sim_touch *t)
 {
     uint64_t place = (uint64_t)7 << SIM_BIT_SHIFT;

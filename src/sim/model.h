@@ -10,7 +10,7 @@
 
 // Executes the instruction for the active lanes (w->active) of a warp. Operands and result are cells of the frame:
 // use->operands[i], use->result. A result must be written for the active lanes at least, with its poison mask
-// (w->poison[cell], by element). Returns SIM_NEXT, or see machine.h.
+// (w->poison[cell], per element). Returns SIM_NEXT, or see machine.h.
 typedef sim_step sim_model_run(sim_warp *w, const sim_use *use);
 // Reads what does not depend on the run out of the descriptor into use->bound; false: this instance has no model.
 typedef bool sim_model_bind(sim_use *use);

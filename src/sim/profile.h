@@ -1,4 +1,4 @@
-// Counters of a run, by place in the source; options.profile switches them on.
+// Counters of a run, by source location; options.profile switches them on.
 //
 // Sectors are the 32 bytes in which global memory is moved (Nsight Compute, "Memory Tables"); a request is one access of a
 // warp. Wavefronts of shared memory are counted as taskmap/layout.h says. An ideal is what the same bytes would need
@@ -38,11 +38,11 @@ void sim_profile_access(sim_warp *w, uint32_t site, uint32_t mask, const uint64_
 // A kernel begins; sim.c calls it.
 void sim_profile_launch(sim_profile *p, const sim_launch *l);
 
-// Blocks of a kernel that fit on a multiprocessor by threads and shared memory; what a compiled kernel needs of registers
+// Blocks of a kernel that fit on an SM by threads and shared memory; what a compiled kernel needs of registers
 // is not known here. *[limit]: "warps", "blocks" or "shared memory".
 int sim_profile_blocks(const arch *target, int64_t threads, int64_t shared_bytes, const char **limit);
 
-// profile_report.c: a table by source line with the text beside it, and a summary; the same as JSON. Numbers of calls that
-// were dissolved stand at the line of the author's own file.
+// profile_report.c: a table by source line with the text beside it, and a summary; the same as JSON. Inlined calls
+// count at the line in the author's own file.
 void sim_profile_table(const sim_profile *p, src_map *sources, str_buf *out);
 void sim_profile_json(const sim_profile *p, src_map *sources, str_buf *out);

@@ -24,7 +24,7 @@ typedef struct report {
 
 // ---- by line ----------------------------------------------------------------------------------------------------
 
-// A call into the library that was dissolved counts where the author called it.
+// An inlined call into the library counts where the author called it.
 static src_place place_of(const report *r, const sim_program *p, const sim_site *site)
 {
     src_place place = src_place_of(r->sources, site->span.begin);

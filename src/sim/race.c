@@ -1,4 +1,4 @@
-// Who happened before whom: serials of accesses, and what each thread knows of the others.
+// The happens-before order: serials of accesses, and what each thread knows of the others.
 //
 // Serials of a block only grow. A thread that hands over what it knows names the serial at that moment, and its warp's
 // later accesses get new ones; so "knows the thread up to serial s" is all there is to a vector clock. A barrier of the

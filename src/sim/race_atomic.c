@@ -1,6 +1,6 @@
-// Order through memory: what threads leave at an address by atomic writes, for those who read it. A place in memory
-// holds what the threads of a block know for each other, and what they know for other blocks, so that an access of a
-// scope that does not reach them leaves nothing for them.
+// Order through memory: what threads leave at an address by atomic writes, for threads that read it. A location in
+// memory holds what the threads of a block know for each other, and what they know for other blocks, so that an access
+// of a scope that does not reach them leaves nothing for them.
 #include "sim/memory_priv.h"
 
 // ---- through atomics -----------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ static bool reaches_blocks(const sim_warp *w, uint64_t address, sim_reach reach)
     return reach >= SIM_CLUSTER && (is_global || sim_cluster_count(w->block) > 1);
 }
 
-// One name for a place in shared memory, whoever names it: with the number of its block above the offset.
+// The same number for an address in shared memory in all blocks: with the number of its block above the offset.
 static uint64_t name_of(sim_warp *w, uint64_t address)
 {
     enum { NAME_SHIFT = 20 };
@@ -138,7 +138,7 @@ void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, s
 }
 
 // What a relaxed write of the lane hands over: what it did before its fence, and where nothing came between the two,
-// the write itself, so that a counter that was counted up may be reset by whoever comes last.
+// the write itself, so that the last thread that increments a counter may reset it.
 static uint32_t fenced(const sim_warp *w, uint32_t lane, bool between_blocks)
 {
     const struct sim_clock *c = w->clock;

@@ -50,7 +50,7 @@ uint32_t sim_order_tick(sim_block *b)
     return ++b->order->serial;
 }
 
-// The note of accesses of the warp at this place since its last synchronisation.
+// The record of accesses of the warp at this location since its last synchronisation.
 static sim_memo *memo_of(sim_touch *t)
 {
     sim_warp *w = t->w;

@@ -368,7 +368,7 @@ static bool read_row(sim_touch *t, span s)
     return !t->races || (!t->kind && enter_row(t, s.first, s.count));
 }
 
-// All lanes at one place.
+// All lanes at one address.
 static bool read_same(sim_touch *t, span s)
 {
     if (!all_readable(t, s.first, s.count))

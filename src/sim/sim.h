@@ -7,10 +7,10 @@
 //     sim_findings_report(s, p, diags);                                    // findings become diagnostics
 //     sim_free(s);
 //
-// A kernel runs warp by warp: one operation of the bytecode works on the 32 lanes of a warp under a mask. Warps of a
-// block take turns, in an order that the seed varies; blocks are spread over [workers] threads, unless the kernel talks
-// between blocks (atomics, volatile or ordered accesses to global memory), which runs on one thread, so that the same
-// seed gives the same run. Host functions run by the same executor, as a single lane.
+// A kernel runs warp by warp: one operation of the bytecode works on the 32 lanes of a warp under a mask. The warps
+// of a block are interleaved, in an order that the seed varies; blocks are distributed over [workers] threads. Kernels
+// whose blocks communicate (atomics, volatile or ordered accesses to global memory) run on one thread, so that the
+// same seed gives the same run. Host functions run by the same executor, as a single lane.
 //
 // Values of tensors passed to [sim_call] are addresses that sim_allocate gave. Nothing here prints.
 #pragma once
@@ -22,7 +22,7 @@ typedef struct sim sim;
 typedef struct sim_program sim_program;
 typedef struct sim_profile sim_profile;
 
-// In order of gravity.
+// In order of severity.
 typedef enum sim_status {
     SIM_OK,
     SIM_FOUND,     // ran to the end, with findings
@@ -39,7 +39,7 @@ typedef struct sim_device {
 
 struct sim_warp;
 
-// A place that stops or is traced, for --trace and --break.
+// A source location to stop at or to trace, for --trace and --break.
 typedef struct sim_watch {
     void *user;
     bool has_block, has_thread;
@@ -59,7 +59,7 @@ typedef struct sim_options {
     bool field;           // carry a field value beside each float (field.h)
     int64_t budget;       // most warp instructions of one launch, or of a host function; 0: a thousand million
     int64_t memory_limit; // bytes of simulated memory; 0: 3/4 of the machine's
-    int max_findings;     // kinds (code and places) that are kept; 0: 20
+    int max_findings;     // kinds (code and locations) that are kept; 0: 20
     const sim_device *device;
     const sim_watch *watch;
     // Lines that kernels and host functions print, in order. NULL: dropped.
@@ -123,7 +123,7 @@ void sim_memory_use(const sim *s, int64_t *simulated, int64_t *shadow);
 // ---- what came out ----------------------------------------------------------------------------------------------
 
 int sim_finding_count(const sim *s);
-// Each finding as a diagnostic in [diags]: primary place, second place, coordinates, values. Sorted by place.
+// Each finding as a diagnostic in [diags]: primary location, second location, coordinates, values. Sorted by location.
 void sim_findings_report(const sim *s, diag_context *diags);
 void sim_findings_clear(sim *s);
 const sim_profile *sim_profile_of(const sim *s);  // NULL without options.profile

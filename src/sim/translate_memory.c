@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// ---- places ----------------------------------------------------------------------------------------------------------
+// ---- addresses -----------------------------------------------------------------------------------------------------
 
 tr_place *tr_new_place(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements)
 {
@@ -24,7 +24,7 @@ tr_place *tr_place_of(tr *t, const ir_var *v)
     uintptr_t global = (uintptr_t)map_get_ptr(&t->program->globals, v);
     uint32_t cell = tr_cells(t, 2);
     tr_op(t, SIM_OP_GLOBAL_BASE, cell, (uint32_t)(global - 1), 0, 0);
-    // Made anew where it is used next: this place may not be on every way there.
+    // Computed again at its next use: this point may not be on every path to it.
     p = ARENA_NEW(t->arena, tr_place);
     *p = (tr_place){false, cell, 0};
     return p;
@@ -252,7 +252,7 @@ static uint32_t inside(tr *t, const ir_tensor *tensor, ir_expr *const *index)
     return all;
 }
 
-// ---- addresses -------------------------------------------------------------------------------------------------------
+// ---- addresses -----------------------------------------------------------------------------------------------------
 
 // A flat index into a private array in memory, where other arrays of the thread follow.
 static void check_flat(tr *t, const ir_var *v, uint32_t offset)
@@ -284,7 +284,7 @@ uint32_t tr_address_of(tr *t, const ir_var *v, ir_expr *const *index, int count,
     uint32_t base = tr_base(t, v);
     const ir_type *elem = v->tensor->elem;
     if (elem->kind == IR_SCALAR && dt_is_subbyte(elem->scalar)) {
-        // Byte address, with the place of the bits in it above the offset (memory.h).
+        // Byte address, with the index of the first bit above the offset (memory.h).
         int per_byte = 8 / dt_bits(elem->scalar);
         uint32_t byte = with64(t, SIM_OP_DIV_U64, offset, per_byte), bit = with64(t, SIM_OP_MOD_U64, offset, per_byte);
         uint32_t at = tr_cells(t, 2);
@@ -429,7 +429,7 @@ static void store_register(tr *t, const ir_stmt *s, uint32_t value)
     op->count = (uint16_t)(p->elements > UINT16_MAX ? UINT16_MAX : p->elements);
 }
 
-// Element by element, so that nothing is asked of their alignment.
+// One element at a time, so that no alignment is required.
 static void move_tile(tr *t, const tr_tile *tile, bool back)
 {
     const ir_type *elem = tile->in_memory->tensor->elem;

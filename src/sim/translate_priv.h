@@ -14,8 +14,8 @@ typedef struct tr_constant {
     uint32_t cell;
 } tr_constant;
 
-// Where a variable lives: its value's cells, or of a tensor the cells of its base pointer; register arrays that nobody
-// takes the address of: the elements themselves.
+// Where a variable lives: its value's cells, or of a tensor the cells of its base pointer; register arrays whose
+// address is not taken: the elements themselves.
 typedef struct tr_place {
     bool is_array;       // cells of elements
     uint32_t cell;
@@ -79,9 +79,9 @@ int tr_element_bytes(const ir_type *elem);   // in memory
 
 // ---- expressions ---------------------------------------------------------------------------------------------------
 
-// Cells that hold the value. They may be a variable's: whoever changes them copies first.
+// Cells that hold the value. They may be a variable's: copy them before changing them.
 uint32_t tr_expr(tr *t, const ir_expr *e);
-// The value in cells that are nobody's.
+// The value in cells that are no variable's.
 uint32_t tr_fresh(tr *t, const ir_expr *e);
 void tr_expr_to(tr *t, const ir_expr *e, uint32_t dst);
 uint32_t tr_index(tr *t, const ir_expr *e, bool wide);  // an index as i64 (wide) or i32
@@ -94,7 +94,7 @@ void tr_intrin(tr *t, const ir_expr *e, uint32_t result);  // result: cells for 
 tr_place *tr_place_of(tr *t, const ir_var *v);
 tr_place *tr_new_place(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements);
 uint32_t tr_base(tr *t, const ir_var *tensor);  // cells of the base address
-// Address of the element, with the lanes whose indices are outside of the shape left out if [checked].
+// Address of the element, without the lanes whose indices are outside of the shape if [checked].
 uint32_t tr_address(tr *t, const ir_expr *at, bool checked);
 uint32_t tr_address_of(tr *t, const ir_var *v, ir_expr *const *index, int count, int flags, bool checked);
 uint32_t tr_access(tr *t, const ir_type *elem, int count, ir_space space, const ir_var *var, bool is_volatile);

@@ -4,5 +4,5 @@
 #include "target/arch.h"
 #include "target/dtype.h"
 
-// Operations a clock of one multiprocessor on operands of type [t]; 0: not known, or none. See peak.def.
+// Operations per clock of one SM on operands of type [t]; 0: not known, or none. See peak.def.
 int arch_peak_ops(const arch *a, dtype t);

@@ -43,8 +43,8 @@ const tm_layout *tm_layout_compose(arena *a, const tm_layout *outer, const tm_la
 const tm_layout *tm_layout_concat(arena *a, const tm_layout *outer, const tm_layout *inner, tm_reason *why);
 // [regards] -1: the other dimension of a rank-2 layout.
 const tm_layout *tm_layout_swizzle(arena *a, const tm_layout *base, int dim, int regards, int log_step, tm_reason *why);
-// Offset swizzle as the copy engine and ldmatrix layouts use it: XOR bits [base_bits, base_bits+bits) of the offset
-// with the bits [shift] >= 1 places above them; all of them below 2^62. Storage grows to whole blocks of
+// Offset swizzle as TMA and ldmatrix layouts use it: XOR bits [base_bits, base_bits+bits) of the offset
+// with the bits [shift] >= 1 positions above them; all of them below 2^62. Storage grows to whole blocks of
 // 2^(base_bits+bits).
 const tm_layout *tm_layout_xor(arena *a, const tm_layout *base, int bits, int base_bits, int shift, tm_reason *why);
 const tm_layout *tm_layout_reshape(arena *a, const tm_layout *base, int rank, const int64_t *shape, tm_reason *why);

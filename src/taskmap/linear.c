@@ -95,10 +95,10 @@ bool tm_layout_pieces(const tm_layout *l, tm_pieces *out)
     return collect(l, from, 1, out);
 }
 
-// ---- a mapping over the pieces --------------------------------------------------------------------------------------
+// ---- a mapping over the segments ------------------------------------------------------------------------------------
 
-// The offset of a step of [low] in dimension [dim]. Pieces divide [low] or begin above it: the mapping's digits further
-// in fill all that lies below, and were split where pieces begin.
+// The offset of a step of [low] in dimension [dim]. Segments divide [low] or begin above it: the mapping's digits
+// further in fill all that lies below, and were split where segments begin.
 static int64_t step_stride(const tm_pieces *pieces, int dim, int64_t low)
 {
     int64_t stride = 0;
@@ -110,7 +110,7 @@ static int64_t step_stride(const tm_pieces *pieces, int dim, int64_t low)
     return stride;
 }
 
-// The least place above [low] and below [high] where a piece of the dimension begins or ends, or [high].
+// The smallest boundary of a segment of the dimension above [low] and below [high], or [high].
 static int64_t next_cut(const tm_pieces *pieces, int dim, int64_t low, int64_t high)
 {
     for (int i = 0; i < pieces->count; i++) {

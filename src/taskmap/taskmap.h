@@ -131,7 +131,7 @@ int tm_shared_steps(const tm_map *m, int dim, tm_step *steps);
 typedef struct tm_proof {
     bool covers;                  // each task of the shape is done by at least one worker
     bool disjoint;                // … by at most one, once
-    int64_t missing[TM_MAX_RANK]; // a task nobody does, when !covers
+    int64_t missing[TM_MAX_RANK]; // a task that no worker does, when !covers
     int64_t doubled[TM_MAX_RANK]; // a task done twice, when !disjoint
 } tm_proof;
 // Whether [m] covers a tensor of [shape] (which may be smaller or larger than the mapping's own) exactly once. Takes

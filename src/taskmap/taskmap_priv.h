@@ -1,4 +1,4 @@
-// What the files of taskmap share and nobody else sees.
+// Internal declarations of taskmap.
 #pragma once
 
 #include "taskmap/layout.h"
@@ -43,7 +43,7 @@ typedef struct tm_term {
     int64_t stride;
 } tm_term;
 
-// A piece of a layout without exclusive-ors: it contributes (index[dim] div divisor mod extent)·stride.
+// A segment of a layout without exclusive-ors: it contributes (index[dim] div divisor mod extent)·stride.
 typedef struct tm_piece {
     int dim;
     int64_t divisor;
@@ -56,7 +56,7 @@ typedef struct tm_pieces {
     tm_piece at[TM_MAX_TERMS];
 } tm_pieces;
 
-// The layout as a sum of pieces of extent > 1; false where it is no such sum, or none of that length.
+// The layout as a sum of segments of extent > 1; false where it is no such sum, or none of that length.
 bool tm_layout_pieces(const tm_layout *l, tm_pieces *out);
 
 // The offset of a worker's task as a sum over digits of the worker id and digits of the position, outermost first.

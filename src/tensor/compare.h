@@ -13,7 +13,7 @@ typedef struct ten_difference {
 typedef struct ten_comparison {
     int64_t compared;
     int64_t different;  // elements with |actual - expected| > atol + rtol · |expected|
-    int64_t unwritten;  // of those, elements that nobody wrote
+    int64_t unwritten;  // of those, uninitialized elements
     ten_difference first[TEN_SHOWN];  // the first few, in order
     int first_count;
     ten_difference worst;             // that with the largest error; a NaN counts as largest

@@ -187,7 +187,7 @@ static void swap_bytes(char *data, int64_t count, int64_t width)
     }
 }
 
-// The place in column order of the element at [i] in row order.
+// The index in column order of the element at [i] in row order.
 static int64_t column_order(const ten_tensor *t, int64_t i)
 {
     int64_t place = 0, index[TEN_MAX_RANK];

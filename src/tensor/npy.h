@@ -1,6 +1,6 @@
 // NumPy's file format for one array (numpy.lib.format: versions 1.0, 2.0 and 3.0), read and written.
 //
-// Types that NumPy has no name for: bf16 is written as '<V2' and the fp8 types as '|V1', which is what np.save makes of
+// Types that NumPy has no name for: bf16 is written as '<V2' and the fp8 types as '|V1', as np.save writes
 // the types of ml_dtypes (np.load(f).view(ml_dtypes.bfloat16) brings them back); they are read from these or from their
 // bits in '<u2' and '|u1'. tf32 is '<f4'. Integers of less than a byte take a byte each, '|i1' or '|u1'.
 #pragma once

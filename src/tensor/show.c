@@ -48,7 +48,7 @@ static bool is_left_out(const view *v, int d, int64_t i)
     return v->is_short && extent > 2 * EDGE && i >= EDGE && i < extent - EDGE;
 }
 
-// The buffer serves as a place to try it.
+// Formats into the buffer to try it.
 static void measure(view *v, int64_t i, size_t *widest)
 {
     size_t before = v->out->len;

@@ -4,12 +4,12 @@
 //     randn:f16[1024, 64]         normally distributed; randn(0, 0.02) has another mean and deviation
 //     uniform:f32[8]  uniform(-1, 1)
 //     randint:i32[10](0, 100)     0 <= x < 100
-//     zeros  ones  full(3)  empty (nobody has written it)
+//     zeros  ones  full(3)  empty (uninitialized)
 //     arange  arange(10)  arange(0, 0.5)    start and step
 //     0.5  1000  true  inf        a number, for scalars and sizes
 //
-// Type and sizes may be left out where they are known: randn, randn:f16, randn:[4, 5]. The arguments in brackets may
-// stand before the ':' or behind the sizes.
+// Type and sizes are optional where they are known: randn, randn:f16, randn:[4, 5]. The arguments in brackets may
+// precede the ':' or follow the sizes.
 #pragma once
 
 #include "tensor/tensor.h"

@@ -40,5 +40,5 @@ void ten_index_print(const ten_tensor *t, int64_t i, str_buf *out);
 void ten_value_print(dtype type, uint64_t bits, str_buf *out);
 
 // The elements in nested brackets, columns aligned. Where there are more than 200, only the three at both ends of each
-// dimension, as NumPy does. [written]: a byte for each element; 0: nobody wrote it, and '?' stands for it; NULL: all are.
+// dimension, as NumPy does. [written]: a byte for each element; 0: uninitialized, shown as '?'; NULL: all are written.
 void ten_show(const ten_tensor *t, const uint8_t *written, str_buf *out);

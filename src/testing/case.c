@@ -95,7 +95,7 @@ typedef struct find_print {
     bool found;
 } find_print;
 
-// Before an assertion of the host fails it prints what its condition is about, as a statement in the same place.
+// Before an assertion of the host fails, a statement in front of it prints the values in its condition.
 static void look_for_print(void *user, ir_stmt *s)
 {
     find_print *f = user;

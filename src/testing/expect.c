@@ -3,7 +3,7 @@
 
 #include "testing/testing_priv.h"
 
-// The line that a place is in, or "".
+// The line of a location, or "".
 static str line_of(const test_case *c, src_span span)
 {
     const src_map *sources = &c->unit.sources;
@@ -17,7 +17,7 @@ static bool is_at(const test_case *c, src_span span)
     return line.len && memmem(line.at, line.len, c->test->at, strlen(c->test->at));
 }
 
-// A message in the standard library is at the place that it was called from, too.
+// A message in the standard library also counts at the location of the call.
 static bool is_in_place(const test_case *c, const diag *d)
 {
     if (!c->test->at || is_at(c, d->span))
@@ -28,7 +28,7 @@ static bool is_in_place(const test_case *c, const diag *d)
     return found;
 }
 
-// Takes the messages with [code] out; how many there were, and in *[placed] how many in the right place.
+// Removes the messages with [code]; returns their number, and in *[placed] the number at the right location.
 static int take_out(test_case *c, diag_code code, int *placed, const diag **elsewhere)
 {
     diag_context *dx = &c->unit.diags;

@@ -11,7 +11,7 @@ typedef void test_work(void *user, int i);
 enum { TEST_MOST_THREADS = 256 };
 typedef struct test_pool {
     pthread_mutex_t lock;
-    pthread_cond_t finished; // some piece of work is
+    pthread_cond_t finished; // some case is
     int next, count;
     bool *done; // by number
     test_work *work;

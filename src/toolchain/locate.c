@@ -1,8 +1,8 @@
 // From lines of PTX, which ptxas names, to lines of the source.
 //
-// PTX has places only if it was compiled with line information, which makes cubins several times larger. So the text is
-// compiled once more where ptxas complains, to PTX only; the two PTX texts differ in .loc lines alone (PTX ISA,
-// "Debugging Directives: .loc"), and a line of one is found in the other by leaving these out.
+// PTX has source locations only if it was compiled with line information, which makes cubins several times larger. So
+// the text is compiled once more where ptxas complains, to PTX only; the two PTX texts differ in .loc lines alone (PTX
+// ISA, "Debugging Directives: .loc"), and a line of one is found in the other by omitting these.
 #include "toolchain/log.h"
 #include "toolchain/scan.h"
 

@@ -1,8 +1,8 @@
 // What the CUDA compiler says about generated code, taken apart.
 //
 // NVRTC's log mixes messages of its C++ front end ('kernel.hds(12): error: …', where the file and line are those of the
-// last #line), of ptxas ('ptxas error   : …', places are lines of the PTX) and chatter. A record is one message; source
-// excerpts, carets and totals are left out. Forms and numbers of ptxas' messages are those of CUDA 12.0 to 13.0.
+// last #line), of ptxas ('ptxas error   : …', with lines of the PTX) and other output. A record is one message; source
+// excerpts, carets and totals are omitted. Forms and numbers of ptxas' messages are those of CUDA 12.0 to 13.0.
 #pragma once
 
 #include "base/vec.h"
@@ -12,8 +12,8 @@ typedef enum tool_log_severity { TOOL_LOG_INFO, TOOL_LOG_WARNING, TOOL_LOG_ERROR
 
 typedef struct tool_log_record {
     tool_log_severity severity;
-    const char *file; // as the log spells it; NULL where the message has no place
-    uint32_t line;    // from 1; 0 where the message has no place
+    const char *file; // as the log spells it; NULL where the message has no location
+    uint32_t line;    // from 1; 0 where the message has no location
     bool in_ptx;      // [line] is a line of the PTX text and could not be mapped; [file] is NULL
     int number;       // 177 of 'warning #177-D', 7510 of ptxas' '(C7510)'; 0 where there is none
     const char *function; // the symbol that ptxas names: "in the function 'k'"; NULL where it names none
@@ -39,8 +39,8 @@ typedef struct tool_log {
 } tool_log;
 
 // Never fails: a line of no known form is passed over. With the [ptx] of a program compiled with line information
-// (empty if there is none), ptxas' places become those of the .loc directive in force (PTX ISA, "Debugging Directives:
-// .loc").
+// (empty if there is none), ptxas' locations become those of the .loc directive in force (PTX ISA, "Debugging
+// Directives: .loc").
 void tool_log_parse(arena *a, str log, str ptx, tool_log *out);
 
 // Whether a message of ptxas names a line of the PTX.
@@ -54,7 +54,8 @@ src_file *tool_source_of(const src_map *sources, const char *path);
 // The line of a record without its indentation; nowhere if its file is not a known source.
 src_span tool_log_span(diag_context *dx, const tool_log_record *r);
 
-// Reports the records that nobody has said as diagnostics: errors with a place in a known source as HDS0074, warnings
-// and ptxas' performance remarks as HDS0075, errors without such a place as HDS0077. A file is known if tool_source_of
-// finds it. Other information is not reported. Returns the number of errors, those said by others included.
+// Reports the records not reported yet as diagnostics: errors with a location in a known source as HDS0074, warnings
+// and ptxas' performance remarks as HDS0075, errors without such a location as HDS0077. A file is known if
+// tool_source_of finds it. Other information is not reported. Returns the number of errors, those said by others
+// included.
 int tool_log_report(diag_context *dx, const tool_log *log);

@@ -7,7 +7,7 @@
 enum { LEAST = 4, LAST = 5, MARGIN = 12, WINDOW = 65535 };
 enum { HASH_BITS = 16, MOST_TRIES = 64, LENGTH_MASK = 15 };
 
-// Places with the same hash of their next four bytes, newest first: [heads] by hash, [before] by place.
+// Positions with the same hash of their next four bytes, newest first: [heads] by hash, [before] by position.
 typedef struct chains {
     const unsigned char *text;
     size_t len;

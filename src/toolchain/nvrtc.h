@@ -21,12 +21,12 @@ typedef struct tool_nvrtc {
 
 // Opens the first usable library of version 12.0 or newer, looking at
 //   1. [explicit_path] (--nvrtc), if not NULL, else the environment's HDS_NVRTC: a file or a folder, and nothing else;
-//   2. $CUDA_HOME, $CUDA_PATH, the usual places of toolkits, newest first;
+//   2. $CUDA_HOME, $CUDA_PATH, the usual folders of toolkits, newest first;
 //   3. what the loader finds by name;
 //   4. NVIDIA's Python wheels: in $VIRTUAL_ENV, $CONDA_PREFIX, a .venv beside or above the running program, the user's
 //      and the system's site-packages.
-// On failure reports HDS0070 (nothing found; a note lists every place), HDS0071 (only older ones) or HDS0072 (the named
-// library cannot be used) and returns NULL. The result lives in [a]; tool_nvrtc_close gives the
+// On failure reports HDS0070 (nothing found; a note lists every location), HDS0071 (only older ones) or HDS0072 (the
+// named library cannot be used) and returns NULL. The result lives in [a]; tool_nvrtc_close gives the
 // library up (it stays loaded until the process ends, see nvrtc_open.c).
 tool_nvrtc *tool_nvrtc_open(arena *a, diag_context *dx, const char *explicit_path);
 void tool_nvrtc_close(tool_nvrtc *nvrtc);

@@ -115,7 +115,7 @@ static bool identify_in(arena *a, const char *folder, tool_nvrtc_identity *out)
     return false;
 }
 
-// False: go on with the next place.
+// False: go on with the next candidate.
 static bool identify_at(arena *a, const char *place, tool_nvrtc_identity *out, bool *is_hidden)
 {
     struct stat info;

@@ -11,7 +11,7 @@
 typedef struct search {
     arena *arena;
     tool_nvrtc *nvrtc;
-    VEC(const char *) looked;          // places, and why a library there was passed over
+    VEC(const char *) looked;          // locations, and why a library there was skipped
     const char *bad_path, *bad_reason; // the first library that could not be used
     const char *old_path;              // the first one that was too old
     int old_major, old_minor;

@@ -99,7 +99,7 @@ typedef struct tc_operator_param {
     const char *type;          // "T[*S, N]"; NULL: there is none
     const char *default_value; // NULL: there is none
     enum { TC_PARAM_TENSOR, TC_PARAM_NUMBER, TC_PARAM_CHOICE } kind; // a number of the run, or a choice made while compiling
-    bool is_optional;          // a tensor that may be left out: its default is None
+    bool is_optional;          // an optional tensor: its default is None
 } tc_operator_param;
 
 typedef struct tc_operator {
@@ -110,7 +110,7 @@ typedef struct tc_operator {
     VEC(const char *) joined; // those that stand for any number of axes: "S"
     VEC(tc_operator_param) params;
     VEC(const char *) results; // their types
-    bool is_by_element;        // all operands meet, element by element
+    bool is_by_element;        // all operands are broadcast, elementwise
     bool is_far;               // its kernels do with axes of 2 ** 31 elements and more
     const char *why_not;       // why it is no entry: "it takes any number of operands"; NULL: it is one
     VEC(const char *) joined_axes; // of each of [joined]: the axis of an entry that stands for any number of them

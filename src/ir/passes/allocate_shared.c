@@ -1,6 +1,7 @@
 // Does      gives every shared tensor of a kernel (and of a device function that has its own) a byte offset in one pool;
 //           tensors whose lives do not meet share bytes.
-// Needs     tensors with sizes known while compiling; task loops lowered, so that places in the text are places in time.
+// Needs     tensors with sizes known while compiling; task loops lowered, so that the order in the text is the order in
+//           time.
 // Gives     smem_offset of each, is_dynamic_smem; of the kernel static_smem_bytes, or pool_bytes where the pool is larger
 //           than a static array may be (48 KiB: CUDA C++ Programming Guide, "Shared Memory", compute capability 7.x on).
 // Why here  after unrolling, which may copy allocations; before flattening, which adds the offsets to the addresses.

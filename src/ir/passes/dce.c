@@ -72,7 +72,7 @@ static bool clean_if(cleaner *c, ir_stmt *s, open_scope *open, ir_block *splice,
     return clean_block(c, &s->or_else, open) || falls;
 }
 
-// Cleans one statement. If it [*goes], what is in [splice] takes its place. Returns whether control can come out at its
+// Cleans one statement. If it [*goes], [splice] replaces it. Returns whether control can come out at its
 // end.
 static bool clean_stmt(cleaner *c, ir_stmt *s, open_scope *open, ir_block *splice, bool *goes)
 {
@@ -196,7 +196,7 @@ static bool args_have_effects(const ir_stmt *s)
     return false;
 }
 
-// A write that nobody can see: into memory of a tensor that is never read.
+// A dead write: into memory of a tensor that is never read.
 static bool writes_unread(const cleaner *c, const ir_stmt *s)
 {
     const ir_expr *to = destination(s);

@@ -143,7 +143,7 @@ static ir_stmt *guard_store(guarding *g, ir_stmt *s)
         return s;
     ir_stmt *guard = ir_new_stmt(g->px->module, IR_IF, s->span, s->origin);
     guard->value = cond;
-    // Under the condition of the store, guards of reads at the same place are proved.
+    // Under the condition of the store, guards of reads at the same indices are proved.
     g->guarded = s;
     ir_append(g->px->module, &guard->body, s);
     return guard;

@@ -27,7 +27,7 @@ typedef struct lowering {
     ir_module *module;
     ir_env *env;
     const ir_stmt *stmt;   // under way
-    VEC(ir_stmt *) loops;  // around the place, outermost first
+    VEC(ir_stmt *) loops;  // around the current statement, outermost first
     VEC(place) places;
     VEC(ir_var *) tensors; // that were accessed or allocated: they become flat in the end
     bool failed;

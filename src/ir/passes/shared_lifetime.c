@@ -1,8 +1,8 @@
 // Lifetimes of shared tensors over the structured tree; shared_lifetime.h says what counts as one.
 //
-// One walk numbers the places and notes blocks, barriers, jumps, uses, and which variables an address flows into. Then
-// each tensor's uses are put together. The barrier before a use is looked for directly in the blocks around the use:
-// every path to the use passes those. The barrier after a use likewise, if no jump on the way leads past it.
+// One walk numbers the program points and records blocks, barriers, jumps, uses, and which variables an address flows
+// into. Then each tensor's uses are put together. The barrier before a use is looked for directly in the blocks around
+// the use: every path to the use passes those. The barrier after a use likewise, if no jump on the way leads past it.
 #include "ir/passes/shared_lifetime.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct block_info {
     VEC(int) barriers;  // directly in this block, ascending
 } block_info;
 
-// [tensor] is used from place [from] to [to], both seen from [block].
+// [tensor] is used from point [from] to [to], both seen from [block].
 typedef struct use {
     int tensor;
     int block, from, to;
@@ -32,7 +32,7 @@ typedef struct var_info {
     bool seen;       // reached by the address of the current tensor
 } var_info;
 
-// The address in variable [from] (or of the tensor) gets into [to], at a place. Numbers of variables, or:
+// The address in variable [from] (or of the tensor) gets into [to], at a point. Numbers of variables, or:
 enum { OUT_OF_SIGHT = -1, TO_ENGINE = -2 };
 
 typedef struct flow {
@@ -53,7 +53,7 @@ struct shared_lifetimes {
     VEC(block_info) blocks;
     VEC(use) uses;
     VEC(flow) flows;
-    VEC(jump) jumps;     // by place
+    VEC(jump) jumps;     // by point
     VEC(var_info) vars;
     int place;           // the last one given
     int block;           // the current block
@@ -170,11 +170,11 @@ static bool has_map(const ir_expr *e)
     return false;
 }
 
-// Whether hardware that works on its own gets to see the addresses: the copy engine, and mbarriers, which it counts for.
+// Whether asynchronous hardware uses the addresses: TMA, and the mbarriers that it completes.
 // It reads a tile until somebody waits for it, which may be anywhere. What it writes is not ordered behind what threads
 // wrote there, not even across a barrier, unless they say so by a fence of the asynchronous proxy (PTX ISA, "Async
 // proxy"); and memory of an mbarrier is for nothing else (PTX ISA, "mbarrier.init"). All that is a use from the first
-// place to the last.
+// point to the last.
 static bool is_for_engine(const ir_expr *e)
 {
     const ir_intrin *in = e->u.intrin;

@@ -16,8 +16,8 @@ typedef struct shared_tensor {
     bool is_used;
     int alloc_block;
     int first, last;        // program points; loops included
-    int first_barrier;      // the smallest place of a barrier certainly passed before a use, over all uses; -1: none
-    int last_barrier;       // the largest place of a barrier certainly passed after a use, over all uses; or NOWHERE
+    int first_barrier;      // the smallest point of a barrier certainly passed before a use, over all uses; -1: none
+    int last_barrier;       // the largest point of a barrier certainly passed after a use, over all uses; or NOWHERE
 } shared_tensor;
 
 enum { SHARED_NOWHERE = INT32_MAX };
@@ -31,6 +31,6 @@ int ir_shared_count(const shared_lifetimes *l);
 const shared_tensor *ir_shared_at(const shared_lifetimes *l, int index);
 bool ir_shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b);
 
-// Whether [f] may keep an address beyond its own run: it stores pointers in memory, makes numbers of them, gives them to the
-// copy engine, or calls a function that does.
+// Whether [f] may keep an address beyond its own run: it stores pointers in memory, makes numbers of them, passes them
+// to TMA, or calls a function that does.
 bool ir_shared_leaks_addresses(ir_module *m, ir_func *f, const bool *leaks);

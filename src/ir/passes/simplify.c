@@ -1,4 +1,4 @@
-// Does      folds constants; simplifies boolean and index arithmetic by what is known at each place; takes known
+// Does      folds constants; simplifies boolean and index arithmetic by what is known at each point; takes known
 //           branches; unrolls nothing, but removes loops of no or one iteration.
 // Needs     nothing: any level of the IR.
 // Gives     no operator on constants alone, save those whose result is decided at run time; FLOORDIV and FLOORMOD only
@@ -313,7 +313,7 @@ static void simplify_held(simplifier *s, ir_stmt *stmt)
     t->worker = simplify(s, t->worker);
 }
 
-// The statements of a block that is known to be taken stand in the place of the branch.
+// The statements of a block that is known to be taken replace the branch.
 static void splice(ir_rewriter *r, ir_block *b, ir_block *out)
 {
     for (size_t i = 0; i < b->stmts.len; i++)

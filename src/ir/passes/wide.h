@@ -1,5 +1,5 @@
-// Wide accesses: what form-wide finds in a loop (wide_find.c), makes of it (form_wide.c), and moves out of
-// the loops around (wide_hoist.c).
+// Wide accesses: form-wide finds them in a loop (wide_find.c), rewrites the loop (form_wide.c), and hoists them out
+// of the enclosing loops (wide_hoist.c).
 #pragma once
 
 #include "ir/element.h"
@@ -56,7 +56,7 @@ bool ir_wide_is_candidate(const ir_stmt *loop, int64_t *first, int64_t *trips);
 bool ir_wide_owns_storage(const wide_loop *w, const ir_var *v);
 // Fills in accesses and groups.
 void ir_wide_find(wide_loop *w);
-// [e] as it is when the loop variable is [at], for a place before or after the loop; NULL if it depends on what only
+// [e] as it is when the loop variable is [at], for a point before or after the loop; NULL if it depends on what only
 // the body knows.
 ir_expr *ir_wide_outside_loop(wide_loop *w, ir_expr *e, ir_expr *at);
 // The same as a sum (index - first) + rest, if it grows by one per iteration; else NULL.

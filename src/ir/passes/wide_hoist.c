@@ -36,7 +36,7 @@ static bool all_fill(const ir_block *b, const ir_var *registers)
     return b->stmts.len > 0;
 }
 
-// Copies from memory, guarded or in a loop of pieces.
+// Copies from memory, guarded or in a loop over vectors.
 static bool fills(const ir_stmt *s, const ir_var *registers)
 {
     if (s->kind == IR_COPY)

@@ -10,7 +10,7 @@
 enum { NAMED_BARRIERS = 16 };
 
 typedef struct named_barrier {
-    int expected; // threads of the phase under way; 0: nobody has come yet
+    int expected; // threads of the phase under way; 0: no thread has arrived yet
     int arrived;
     uint64_t waiting; // warps
     uint32_t
@@ -198,7 +198,7 @@ void sim_barrier_warp_ended(sim_warp *w)
 
 // ---- named barriers ----------------------------------------------------------------------------------------------
 
-// HDS0624, with the place of the first who came to the barrier if there is one.
+// HDS0624, with the location of the first arrival at the barrier if there is one.
 static void inconsistent(sim_warp *w, const sim_use *use, int id, const named_barrier *other, const char *what,
                          const char *help)
 {
@@ -405,7 +405,7 @@ const sim_model sim_models_barrier[] = {
 //
 // A warp waits as a whole, with the lanes that are active: its other lanes run again only when these go on. That is
 // what syncthreads asks for anyway. barrier_sync_unaligned may stand in two branches of one warp, both of which the
-// barrier needs. So when nobody in the block can go on (sim_barrier_relax), a part of a warp that waits there goes on
+// barrier needs. So when no warp of the block can go on (sim_barrier_relax), a part of a warp that waits there goes on
 // with its branch as if the barrier were complete, and its other lanes get their turn. What it then reads of others is
 // not ordered by the barrier yet, so it is reported as a race and not silently wrong.
 //

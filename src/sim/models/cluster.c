@@ -78,7 +78,7 @@ static void go_on(sim_warp *w, struct sim_cluster_barrier *r, bool met)
     w->waiting_for = NULL;
 }
 
-// Ends the phase if nobody is missing. [self]: the warp that runs, which needs no waking; NULL: none does.
+// Ends the phase if all have arrived. [self]: the warp that runs, which needs no waking; NULL: none does.
 static void advance(sim_cluster *c, const sim_warp *self)
 {
     struct sim_cluster_barrier *r = c->barrier;

@@ -1,9 +1,9 @@
 // Matrix descriptors of wgmma: where the elements of an operand stand in shared memory (PTX ISA 9.7.15.5.1).
 //
-// An operand of [rows] rows (of a) or columns (of b) has 32 bytes along k for each. It comes in pieces of 16 bytes:
+// An operand of [rows] rows (of a) or columns (of b) has 32 bytes along k for each, in vectors of 16 bytes:
 //
-//     K-major     two a row, neighbours along k, by 8 rows: piece 16 · (row / 8) + 8 · half + row % 8
-//     MN-major    rows / 8 for each of the 16 k, neighbours across: piece k · rows / 8 + row / 8
+//     K-major     two a row, neighbours along k, by 8 rows: vector 16 · (row / 8) + 8 · half + row % 8
+//     MN-major    rows / 8 for each of the 16 k, neighbours across: vector k · rows / 8 + row / 8
 #pragma once
 
 #include "sim/machine.h"
@@ -23,5 +23,5 @@ static inline int sim_matrix_pieces(const sim_matrix *m)
 {
     return 2 * m->rows;
 }
-// The offset in shared memory of a piece.
+// The offset in shared memory of a vector.
 uint32_t sim_matrix_piece(const sim_matrix *m, int piece);

@@ -72,7 +72,7 @@ static bool home_of(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t *ad
     return *home != NULL;
 }
 
-// HDS0624 at a lane, with the place where the mbarrier was made.
+// HDS0624 at a lane, with the location where the mbarrier was initialized.
 static void wrong(sim_warp *w, const sim_use *use, uint32_t lane, const mbarrier *m, uint64_t address, const char *what)
 {
     sim_finding f = {.code = HDS0624};

@@ -108,7 +108,7 @@ static sim_step run_prefetch(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
-// A number that nobody looks into.
+// An arbitrary value: cache policies have no effect here.
 static sim_step run_policy(sim_warp *w, const sim_use *use)
 {
     SIM_EACH(lane, w->active)

@@ -34,7 +34,7 @@ static sim_step run_clock(sim_warp *w, const sim_use *use)
     return give(w, use, w->block->clock);
 }
 
-// Blocks take turns on as many multiprocessors as an H100 has.
+// Blocks are assigned round-robin to as many SMs as an H100 has.
 static sim_step run_sm_id(sim_warp *w, const sim_use *use)
 {
     return give(w, use, (uint64_t)w->block->index % 132);

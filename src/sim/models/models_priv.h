@@ -101,7 +101,7 @@ static inline void sim_poison_set(sim_warp *w, uint32_t cell, uint32_t lanes, ui
         w->why[cell] = why;
 }
 
-// The result of an instruction that computes element by element: element i is poisoned where element i of an operand
+// The result of an elementwise instruction: element i is poisoned where element i of an operand
 // is, or any element of one that has another count. Field values of the result are nothing, until the model says else.
 void sim_poison_by_element(sim_warp *w, const sim_use *use, uint32_t lanes);
 // The result is defined in [lanes], and nothing is followed.
@@ -120,7 +120,7 @@ double sim_value_of(dtype t, uint64_t bits);
 
 // ---- atomic operations (atomic.c) --------------------------------------------------------------------------------------
 
-// What an operation of that name ("add", "min", …) makes of a value in memory. [flushes]: subnormal f32 are zeros to it.
+// An operation of that name ("add", "min", …) applied to a value in memory. [flushes]: treats subnormal f32 as 0.
 uint64_t sim_atomic_combine(const char *name, dtype t, uint64_t old, uint64_t value, bool flushes);
 // The field value at [to] after that, where [value] came from [from]. Only with field values.
 void sim_atomic_follow(sim_warp *w, uint32_t lane, const char *name, dtype t, uint64_t to, uint64_t from, uint64_t old,

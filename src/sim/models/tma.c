@@ -54,7 +54,7 @@ static stores *stores_of(sim_warp *w)
     return *state;
 }
 
-// ---- the box, piece by piece ---------------------------------------------------------------------------------------
+// ---- the box, in vectors of 16 bytes -------------------------------------------------------------------------------
 
 static const ir_tensor_map *plan_of(const copy *c)
 {
@@ -81,7 +81,7 @@ static int64_t box_bytes(const copy *c)
     return bytes;
 }
 
-// Bits of the address change places with the pattern: see Note [swizzle].
+// The swizzle XORs bits of the address with higher bits: see Note [swizzle].
 static uint64_t swizzled(const copy *c, uint64_t address)
 {
     static const uint64_t masks[] = {0, 0x10, 0x30, 0x70};
@@ -285,7 +285,7 @@ static void begins_before(const copy *c, int axis)
     sim_find(l->device, l, &f);
 }
 
-// A store leaves out whole pieces of 16 bytes: of the last one in a row it writes all (seen on an H200).
+// A store clips in whole vectors of 16 bytes: it writes all of the last one in a row (seen on an H200).
 static bool ends_in_a_piece(const copy *c, const sim_use *use)
 {
     int last = rank_of(c) - 1, each = element_of(c);
@@ -300,8 +300,8 @@ static bool ends_in_a_piece(const copy *c, const sim_use *use)
     return true;
 }
 
-// The engine moves pieces of 16 bytes, and begins to store within the tensor (CUDA C++ Programming Guide, "Tensor Memory
-// Accelerator"); an H200 calls other copies illegal instructions. Here they go on, so that nobody waits for one in vain.
+// TMA copies vectors of 16 bytes, and stores begin within the tensor (CUDA C++ Programming Guide, "Tensor Memory
+// Accelerator"); an H200 calls other copies illegal instructions. Here they complete, so that no thread waits forever.
 static void check_begin(const copy *c, const sim_use *use)
 {
     int last = rank_of(c) - 1;
@@ -419,8 +419,8 @@ static sim_step run_store(sim_warp *w, const sim_use *use)
 
 // ---- bytes ---------------------------------------------------------------------------------------------------------
 
-// bound[0]: operand bar, 0 of stores; bound[1]: the address in shared memory that is its place; bound[2]: the other
-// address; bound[3]: operand bytes.
+// bound[0]: operand bar, 0 of stores; bound[1]: the address in shared memory; bound[2]: the other address;
+// bound[3]: operand bytes.
 static bool bind_bytes(sim_use *use)
 {
     bool is_store = strcmp(use->intrin->name, "store_bytes") == 0;

@@ -100,7 +100,7 @@ static void gather_a(const sim_wgmma_work *x, int warp, uint32_t (*a)[SIM_LANES]
         }
 }
 
-// Rows of the warp with an element that nobody wrote.
+// Rows of the warp with an uninitialized element.
 static uint32_t bad_rows(const sim_wgmma_work *x, int warp, uint32_t *why)
 {
     const sim_warp *w = sim_wgmma_warp(x, warp);

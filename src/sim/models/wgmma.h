@@ -46,7 +46,7 @@ struct sim_flight {
     uint32_t group[SIM_GROUP_WARPS]; // groups that the warp had committed before
     int piece_count;                 // of shared memory; their numbers
     uint32_t pieces[WGMMA_MOST_PIECES];
-    sim_sync done; // what the first who has waited knows
+    sim_sync done; // what the first thread that waited knows
     sim_flight_part parts[SIM_GROUP_WARPS];
 };
 
@@ -61,7 +61,7 @@ bool sim_flight_writes(const sim_warpgroup *g, const sim_warp *w, uint32_t cell,
 sim_model_run sim_wgmma_fence, sim_wgmma_commit, sim_wgmma_wait;
 sim_model_bind sim_wgmma_bind_wait;
 
-// The first cell of a tile in the frame: its own place, also where the operand is a copy.
+// The first cell of a tile in the frame: that of the tile itself, also where the operand is a copy.
 uint32_t sim_wgmma_cell(const sim_warp *w, const sim_operand *o);
 // Brings a copy of a tile up to date.
 void sim_wgmma_refresh(sim_warp *w, const sim_operand *o);
@@ -82,7 +82,7 @@ typedef struct sim_wgmma_work {
     bool accumulates;
     sim_matrix a, b;
     uint8_t rows[WGMMA_ROWS][32], columns[WGMMA_MOST_COLUMNS][32]; // neighbours along k
-    uint64_t bad_rows;                                             // with a byte that nobody wrote
+    uint64_t bad_rows;                                             // with an uninitialized byte
     bool bad_columns[WGMMA_MOST_COLUMNS], has_bad_columns;
     sim_wgmma_fields *fields; // NULL: none are carried
     sim_mma_panel panel;
@@ -92,6 +92,6 @@ static inline sim_warp *sim_wgmma_warp(const sim_wgmma_work *x, int i)
 {
     return &x->group->block->warps[x->group->first + i];
 }
-// Reads the operands that are not in registers, with all checks, and lists the pieces in [f]. False after a finding
+// Reads the operands that are not in registers, with all checks, and lists the vectors in [f]. False after a finding
 // about them.
 bool sim_wgmma_read(sim_wgmma_work *x, sim_flight *f);

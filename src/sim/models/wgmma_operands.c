@@ -41,7 +41,7 @@ static bool decode(const sim_wgmma_work *x, int operand, int rows, bool is_mn_ma
     return !wrong;
 }
 
-// Puts a piece where its bytes belong.
+// Stores a vector at its position in the operand.
 static void place_piece(const sim_matrix *m, int piece, const uint8_t *bytes, uint16_t unwritten, uint8_t (*rows)[32],
                         uint64_t *bad)
 {
@@ -71,7 +71,7 @@ static void place_fields(const sim_matrix *m, int piece, const sim_field *from, 
         fields[(first + i) * 32 + 2 * k] = from[2 * i];
 }
 
-// The warp that looks at a piece of a: the one whose rows it holds.
+// The warp that checks a vector of a: the warp of its rows.
 static int looker(const sim_matrix *m, bool is_a, int piece)
 {
     if (!is_a)

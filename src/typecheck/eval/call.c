@@ -1,5 +1,5 @@
 // Calls: matching arguments with parameters, binding type parameters, and the three ways a call goes: evaluated while
-// compiling, dissolved in the caller, or a call of a CUDA function of its own.
+// compiling, inlined into the caller, or a call of a CUDA function of its own.
 #include "typecheck/eval/place.h"
 
 #include <string.h>
@@ -681,7 +681,7 @@ static bool is_scalar_function(tc *tx, tc_function *f, tc_scope *scope)
     return run_time_type(tc_eval_annotation(tx, f->decl->returns, scope));
 }
 
-// Short straight-line functions read better, and compile as well, in place, unless they call themselves.
+// Short straight-line functions are inlined unless they are recursive: they read better and compile as well.
 static bool is_small(const tc *tx, const tc_function *f)
 {
     for (const tc_frame *frame = tx->frame; frame; frame = frame->caller)

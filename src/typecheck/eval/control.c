@@ -5,7 +5,7 @@
 
 typedef VEC(sym) sym_list;
 
-// ---- which names does a piece of code assign? --------------------------------------------------------------------
+// ---- which names does a block of code assign? --------------------------------------------------------------------
 
 static void targets_of(tc *tx, const ast_expr *t, sym_list *out)
 {
@@ -855,7 +855,7 @@ static bool store_result(tc *tx, tc_value to, tc_value v, src_span span)
     return false;
 }
 
-// A return under run-time control flow: the value goes to result variables, control to the end of the dissolved
+// A return under run-time control flow: the value goes to result variables, control to the end of the inlined
 // function.
 static tc_flow return_early(tc *tx, const ast_return *s, tc_value v)
 {

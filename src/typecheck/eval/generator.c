@@ -1,4 +1,4 @@
-// A reduction under an interpretation: the generator goes to the handler's `reduce` as a function of places.
+// A reduction under an effect handler: the generator goes to the handler's `reduce` as a function of indices.
 #include "typecheck/eval/reduce_priv.h"
 
 struct tc_generator {
@@ -100,7 +100,7 @@ tc_value tc_handled_reduce(tc *tx, const ast_comprehension *e, tc_reduction kind
     return tc_wrong_parts(tx, "the result of the handler's 'reduce'", like, r, e->node.span);
 }
 
-// ---- the function of places -----------------------------------------------------------------------
+// ---- the function of indices ----------------------------------------------------------------------
 
 typedef struct at_places {
     tc *tx;
@@ -190,7 +190,7 @@ static tc_value element_if(at_places *p, size_t c)
     return condition ? chosen_element(p, c, condition, known) : tc_poison();
 }
 
-// The name of a range stands for the place itself where the range counts from 0 in steps of 1.
+// The loop variable of a range is the index itself where the range counts from 0 in steps of 1.
 static bool bind_places(at_places *p, tc_scope *scope)
 {
     tc *tx = p->tx;

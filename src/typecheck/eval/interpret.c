@@ -137,7 +137,7 @@ static void keep_numbers(tc *tx, const ir_block *aside)
     }
 }
 
-// What a definition does, for a handler that takes notes: all other statements go to a block that nobody keeps.
+// Runs a definition for a handler that records its accesses: all other statements go to a block that is discarded.
 tc_value tc_native_analyze(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
@@ -192,8 +192,8 @@ static bool make_loops(loops *l, const tc_list *shape, src_span span)
     return true;
 }
 
-// A tensor of the host, element by element. Its type is the element's, so that it is declared when that is elaborated,
-// before the loops.
+// A tensor of the host, one element at a time. Its type is the element's, so that it is declared when that is
+// elaborated, before the loops.
 static tc_value filled_tensor(tc *tx, tc_value shape, tc_value f, src_span span)
 {
     loops l = {.tx = tx};

@@ -67,7 +67,7 @@ static void cycle_error(tc *tx, const tc_module *m, src_span span)
     }
 }
 
-// A module that nobody has; one of Hidet's own is told as such.
+// A module that does not exist; the message names those of Hidet as such.
 static void not_found(tc *tx, const char *path, int level, const char *looked, src_span span)
 {
     bool in_lang = strncmp(path, "hidet.lang.", 11) == 0;

@@ -1,4 +1,4 @@
-// Records: a class is a list of typed fields and methods; its instances dissolve into their fields.
+// Records: a class is a list of typed fields and methods; its instances are replaced by their fields.
 //
 // A field annotated with a run-time type lives in a variable of its own; one annotated int, float, … is a constant; one
 // whose annotation makes a tensor (shared_tensor(…), register_tensor(…)) is that tensor; others hold what they are

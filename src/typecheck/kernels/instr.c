@@ -1,5 +1,5 @@
-// Instructions: functions under @instruction whose body ends in ptx("…") or cuda("…"). The body dissolves in the
-// caller; the text, with its compile-time holes filled, becomes one ir_intrin per distinct instantiation.
+// Instructions: functions under @instruction whose body ends in ptx("…") or cuda("…"). The body is inlined into
+// the caller; the text, with its compile-time holes filled, becomes one ir_intrin per distinct instantiation.
 #include "typecheck/kernels/kernels.h"
 
 #include <ctype.h>
@@ -247,8 +247,8 @@ static bool is_pasted(tc_value v)
     return v.kind == TC_INT || v.kind == TC_STR || v.kind == TC_TYPE || v.kind == TC_FLOAT || v.kind == TC_BOOL;
 }
 
-// {name} or {name.attribute}: [at] is just after the brace. Gives the place after the closing brace, or NULL if this is
-// no hole.
+// {name} or {name.attribute}: [at] is just after the brace. Returns the position after the closing brace, or NULL if
+// this is no hole.
 static const char *hole(instr_builder *b, const char *at, const char *end, bool *ok)
 {
     tc *tx = b->tx;

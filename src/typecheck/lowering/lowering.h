@@ -37,7 +37,7 @@ tc_value tc_tensor_load(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_valu
 bool tc_tensor_store(tc *tx, tc_tensor *t, tc_value *idx, size_t len, tc_value v, bool guarded, src_span span);
 bool tc_tensor_check_indices(tc *tx, const tc_tensor *t, const ast_subscript *at, const tc_list *items);
 tc_value tc_tensor_index(tc *tx, tc_tensor *t, const ast_subscript *at);
-// Whether a - b is known, of integers that are evaluated at the same place.
+// Whether a - b is known, of integers that are evaluated at the same point of the program.
 bool tc_known_difference(const tc *tx, tc_value a, tc_value b, int64_t *out);
 bool tc_tensor_assign(tc *tx, tc_tensor *t, tc_value v, src_span span); // whole (view) = tensor or scalar
 tc_value tc_tensor_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);
@@ -82,7 +82,7 @@ tc_value tc_native_tensor_map(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_tensor_map_attribute(tc *tx, tc_value v, str name, bool *found);
 tc_value tc_tensor_map_check(tc *tx, tc_value self, tc_args *args);
 
-// ---- asked of the folders above: expressions in types, and what a handler in force makes of elements -------------
+// ---- provided by the folders above: expressions in types, and the conversions of the active handler ---------------
 
 // eval/expr.c
 tc_value tc_eval(tc *tx, const ast_expr *e);
@@ -106,7 +106,7 @@ tc_value tc_as_index(tc *tx, tc_value v, src_span span);
 bool tc_has_index(tc *tx, tc_value v);
 bool tc_handles(tc *tx, const char *name); // whether a handler in force has such a method
 bool tc_load_hook(tc *tx, tc_tensor *t, const tc_list *items, src_span span, tc_value *out);
-// What the handler in force makes of T(v), where T is a scalar type; false: there is none.
+// T(v) by the active handler, where T is a scalar type; false: there is no handler for it.
 bool tc_convert_hook(tc *tx, const ir_type *type, tc_value v, src_span span, tc_value *out);
 // A record with a shape and '__getitem__' as a tensor of that shape, without memory; NULL: it is none. The element type
 // is NULL where nothing has told it.

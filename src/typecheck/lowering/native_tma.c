@@ -208,7 +208,7 @@ tc_value tc_native_tensor_map(tc *tx, const tc_native *self, tc_args *args)
 
 // ---- attributes ----------------------------------------------------------------------------------------------------
 
-// Where a copy puts the elements of its box: rows one behind the other, 16-byte pieces moved by the pattern, which is
+// The layout of a box in shared memory: rows one after the other, 16-byte vectors permuted by the swizzle, which is
 // 128 bytes: bits 4 … 6 ^= bits 7 … 9; 64 bytes: 4 … 5 ^= 7 … 8; 32 bytes: 4 ^= 7.
 static const tm_layout *tile_layout(tc *tx, const ir_tensor_map *of)
 {
@@ -311,7 +311,7 @@ static void unravel(int64_t k, const int64_t *shape, int rank, int64_t *index)
     }
 }
 
-// One position of the tile: begins at the alignment, elements lie as the copy engine puts them.
+// One position of the tile: begins at the alignment, elements have the layout that TMA writes.
 static const char *check_position(tc *tx, tile_walk *x, const char **help)
 {
     int64_t shape[TM_MAX_RANK], index[TM_MAX_RANK], base[TM_MAX_RANK], count = 1;

@@ -12,7 +12,7 @@ static bool constant_dims(ir_expr *const *block)
            ir_const_int(block[2], &v);
 }
 
-// The thread's number within its block, x fastest; terms of unit extents are left out.
+// The thread's number within its block, x fastest; terms of unit extents are omitted.
 static ir_expr *linear_thread(tc *tx, src_span span)
 {
     int64_t dim[3] = {0, 0, 0};

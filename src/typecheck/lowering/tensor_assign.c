@@ -1,4 +1,4 @@
-// Assignment of whole tensors and views: registers of one mapping at once, others element by element.
+// Assignment of whole tensors and views: registers of one mapping at once, others elementwise.
 #include "typecheck/lowering/lowering.h"
 
 // ---- differences of indices --------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ static bool copy_registers(tc *tx, tc_tensor *to, tc_tensor *from, src_span span
     return true;
 }
 
-// ---- element by element --------------------------------------------------------------------------------------------
+// ---- elementwise ---------------------------------------------------------------------------------------------------
 
 // Views of one tensor: whether some element may be in both and is not at the same indices of both.
 static bool may_overlap(const tc *tx, const tc_tensor *a, const tc_tensor *b)

@@ -97,8 +97,8 @@ static bool is_annotation(tc_value v)
            v.kind == TC_NONE || v.kind == TC_ELLIPSIS;
 }
 
-// bool[64] is a tensor; list[int], tuple[int, …] say what items are, which nobody checks; others have neither shape nor
-// items.
+// bool[64] is a tensor; list[int], tuple[int, …] name the item types, which are not checked; others have neither shape
+// nor items.
 tc_value tc_kind_subscript(tc *tx, tc_value kind, tc_value *items, size_t len, src_span span)
 {
     tc_kind_name k = kind.kind_name;
@@ -155,7 +155,7 @@ static void bind_param(inference *in, int i, tc_value v)
 static void infer_type(inference *in, const ast_expr *annotation, const ir_type *type)
 {
     if (!type)
-        return; // a node whose elements nobody has given a type
+        return; // a node whose elements have no type yet
     int i = param_index(in->params, annotation);
     if (i >= 0)
         bind_param(in, i, tc_type(type));

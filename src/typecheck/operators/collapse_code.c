@@ -7,7 +7,7 @@
 typedef struct constants {
     ir_module *module;
     map known; // ir_var* -> ir_expr*: what the variable holds here
-    map local; // ir_var*: declared in the block at hand, so that nobody behind it reads the variable
+    map local; // ir_var*: declared in the current block, so that no statement after it reads the variable
 } constants;
 
 static bool is_constant(const ir_expr *e)

@@ -129,7 +129,7 @@ static bool compile_function(tc *tx, tc_function *f, const char *name, src_span 
         return build_entry(tx, f, name, IR_HOST_FUNC, where) != NULL;
     if (!f->decl->returns || f->decl->type_params.len > (size_t)f->bound_count)
         return true;
-    // A device function that nobody calls is checked all the same.
+    // A device function is checked even if it is never called.
     bool scalar = true;
     for (size_t i = 0; i < f->decl->params.len; i++) {
         const ast_expr *a = f->decl->params.at[i].annotation;

@@ -9,7 +9,7 @@
 //
 // with T bound. `*S` becomes one axis, which stands for any number of them (ir_var.joined): C functions over DLPack tensors join
 // those. -D S=4 makes it so many axes instead. Parameters that are known while compiling, and type parameters with a default, have
-// that, or the value of -D. An operand that may be left out, `w: T[N] = None`, doubles the entries: `norm_f16` takes it,
+// that, or the value of -D. An optional operand, `w: T[N] = None`, doubles the entries: `norm_f16` takes it,
 // `norm_without_w_f16` does not. All entries of an operator have its name as ir_func.operator, under which C has one function for
 // all types.
 #include <ctype.h>
@@ -43,7 +43,7 @@ static bool is_operator(tc *tx, const tc_value *v)
     return f && f->kind == TC_FUNCTION;
 }
 
-// The function that the author wrote: of operators by element that of numbers.
+// The author's function: of elementwise operators the function of numbers.
 static const tc_function *written(tc *tx, const tc_value *v)
 {
     const tc_value *element = field(tx, v, "element");
@@ -203,7 +203,7 @@ static void add_results(tc *tx, tc_operator *o, const tc_function *f)
     }
 }
 
-// ---- operators by element ---------------------------------------------------------------------------------------
+// ---- elementwise operators --------------------------------------------------------------------------------------
 
 // They take tensors of one type whose elements lie side by side, all as many.
 static void describe_by_element(tc *tx, tc_operator *o, const tc_value *v, const tc_function *f)
@@ -229,7 +229,7 @@ static void describe_by_element(tc *tx, tc_operator *o, const tc_value *v, const
     VEC_PUSH(tx->arena, &o->results, arena_printf(tx->arena, "%s[*S]", result));
 }
 
-// Each operand that may be left out doubles the entries.
+// Each optional operand doubles the entries.
 enum { MOST_OPTIONAL = 2 };
 
 static void count_optional(tc *tx, tc_operator *o)
@@ -242,7 +242,7 @@ static void count_optional(tc *tx, tc_operator *o)
                                   MOST_OPTIONAL);
 }
 
-// Operands are given by their places.
+// Operands are given by position.
 static void check_order(tc *tx, tc_operator *o)
 {
     for (size_t i = 1; i < o->params.len && !o->why_not; i++)
@@ -343,7 +343,7 @@ static void add_axes(writer *w, size_t variadic, str_buf *out)
         str_addf(out, "%s%s", i ? ", " : "", tc_axis_name(w, variadic, i));
 }
 
-// The word at [at] in terms of the entry: [is_starred] if a star stands before it, which is left out then.
+// The word at [at] in terms of the entry: [is_starred] if a star precedes it, which is then omitted.
 static bool add_word(writer *w, str word, bool is_starred, str_buf *out)
 {
     for (size_t i = 0; i < w->op->joined.len; i++) {
@@ -501,7 +501,7 @@ static bool write_launch(writer *w)
     return ok;
 }
 
-// -D S=4 gives the entries of operators that are not by element so many axes instead; 0: there is none.
+// -D S=4 gives the entries of operators that are not elementwise that number of axes; 0: there is none.
 static int given_rank(tc *tx, const char *name)
 {
     tc_value v;

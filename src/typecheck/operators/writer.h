@@ -10,8 +10,8 @@ typedef struct writer {
     int ranks[TM_MAX_RANK];     // by variadic parameter: how many axes stand for it
     int joined[TM_MAX_RANK];    // which of them stands for any number of them; -1: none
     bool is_given[TM_MAX_RANK]; // whether -D says how many, and is no extent
-    bool is_strided;            // of operators by element: tensors with any strides
-    unsigned left_out;          // bit k: the k-th of the operands that may be left out is
+    bool is_strided;            // of elementwise operators: tensors with any strides
+    unsigned left_out;          // bit k: the k-th optional operand is omitted
     // collapse.c: kernels with known extents, which are not kept.
     int known;      // what extents are; 0: this is an entry
     int collapsing; // the variadic parameter that is looked at: its joined axis has [collapsed] elements

@@ -62,20 +62,20 @@ typedef struct tc_loop {
     struct tc_loop *outer;
 } tc_loop;
 
-// One function activation: a kernel, a device function, or a function that dissolves in its caller.
+// One function activation: a kernel, a device function, or a function that is inlined into its caller.
 struct tc_frame {
     tc_frame *caller;
     const tc_function *function; // NULL: module level
     tc_scope *scope;
     src_span call_span;
     const char *title;
-    uint32_t *site;    // of the call that is dissolved, 0 until a statement needs it; NULL: no such call
+    uint32_t *site;    // of the inlined call, 0 until a statement needs it; NULL: no such call
     bool compile_time; // loops over known bounds run
     bool preparing;    // its arguments are being matched: the frame of the body, if there is one yet, tells the same
     bool dissolved;    // `return` gives a value to the caller instead of a RETURN statement
     int entry_region;
     tc_loop *loop;
-    // result of a dissolved function
+    // result of an inlined function
     bool has_result;
     tc_value result;
     src_span result_span;
@@ -103,7 +103,7 @@ typedef struct tc_dynamic_smem {
     ir_expr *bytes;
     ir_block *block;   // the attribute is assigned here …
     size_t position;   // … behind so many statements
-    tc_tensor *tensor; // NULL: nobody has asked for its address
+    tc_tensor *tensor; // NULL: its address was never taken
     ir_stmt *alloc;    // its declaration, which is put in place when the body is written
 } tc_dynamic_smem;
 

@@ -45,7 +45,7 @@ tc_value tc_converted(tc *tx, tc_value v, char conversion)
 
 // ---- searching ---------------------------------------------------------------------------------------------------
 
-// The first place of [part] at or after [from], or the last one; SIZE_MAX: none.
+// The first position of [part] at or after [from], or the last one; SIZE_MAX: none.
 static size_t find(str s, str part, size_t from, bool last)
 {
     if (part.len > s.len)

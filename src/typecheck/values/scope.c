@@ -124,7 +124,7 @@ static const char *frame_verb(const tc_frame *f)
 }
 
 // The calls that led here, innermost first, as notes. A recursion is one note; a long chain is cut in the middle. The
-// innermost call is left out where the error is in the text of the call itself.
+// innermost call is omitted where the error is in the text of the call itself.
 static void note_frames(tc *tx, diag *d)
 {
     enum { FIRST = 5, LAST = 2 };

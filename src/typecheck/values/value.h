@@ -226,7 +226,7 @@ struct tc_function {
     const tc_operator *operator;   // that it launches, as an entry of the file; else NULL
     const char *operator_types;    // of such an entry: "f16"
     bool is_strided;               // such an entry for tensors with any strides
-    const tc_generator *generator; // the elements of a generator by their places, instead of a body; else NULL
+    const tc_generator *generator; // the elements of a generator by index, instead of a body; else NULL
     // facts found once per declaration (shared by copies that bind parameters)
     struct tc_function_facts *facts;
 };

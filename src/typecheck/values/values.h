@@ -121,7 +121,7 @@ tc_value *tc_arg_get(tc_args *args, const char *params, int index);       // by 
 src_span tc_arg_span(const tc_args *args, const char *params, int index); // of the call where it is not given
 bool tc_args_check(tc *tx, const tc_native *n, tc_args *args);
 
-// ---- asked of the folders above: what a part of a value is, and what a record makes of itself ---------------------
+// ---- provided by the folders above: parts of values, and the methods of records -------------------------------------
 
 // eval/ops.c
 tc_value tc_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span);
