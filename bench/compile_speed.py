@@ -2,7 +2,7 @@
 """Measures how fast hdsc compiles, and prints a Markdown table.
 
 Usage: compile_speed.py [--build build/release] [--runs 15]
-Times are medians over --runs runs; what is compared is measured in turns, in one run on one machine.
+Times are medians over --runs runs; the compared programs alternate, in one run on one machine.
 """
 
 import argparse

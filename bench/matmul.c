@@ -328,7 +328,7 @@ static void race_row(bench *b, mm_contest *c, row *r, mm_way *ways, int ours, do
         ways[count] = (mm_way){"bare", mm_run, NULL, -1};
         products[count++] = &c->bare;
     }
-    // Without a peer the first place is empty.
+    // Without a peer the first entry is empty.
     int first = ways[0].run ? 0 : 1;
     if (!mm_contest_race(c, ways + first, products + first, count - first, part, medians + first)) {
         printf("%s\n", hdsrt_last_error());

@@ -4,7 +4,7 @@
 Usage: parallel.py [--hdsc build/release/bin/hdsc] [--kernels 64] [--runs 3] [--kind object] [--threads NVRTC]
 
 Each kernel is a file of its own, a variant of examples/tiled_matmul.hds that was never compiled before: the cache of hdsc is
-off, and NVRTC has one of its own. Times are medians of --runs rounds, in which each -j has its turn. --threads=libnvrtc.so also
+off, and NVRTC has one of its own. Times are medians of --runs rounds of every -j. --threads=libnvrtc.so also
 measures whether that library lets the threads of a process compile at the same time, against as many processes: a thread
 waits for a lock where its time is neither on a core nor in the queue for one, so the answer does not depend on what else the
 machine does.

@@ -26,7 +26,7 @@ class Bench:
         self.hdsc, self.runs = hdsc, runs
 
     def once(self, arguments):
-        """CPU seconds and what -v said."""
+        """CPU seconds and the output of -v."""
         before = os.times()
         done = subprocess.run([self.hdsc, "run", *arguments, "-v", "-j", "1"], capture_output=True, text=True, check=True)
         after = os.times()

@@ -5,7 +5,7 @@
 
 typedef struct mm_peer mm_peer;
 
-// NULL: no library, or it does not start; *why says so. [path]: of libcublas, or NULL: looked for in the usual places.
+// NULL: no library, or it does not start; *why says so. [path]: of libcublas, or NULL: looked for in the usual folders.
 mm_peer *mm_peer_open(mm_gpu *g, const char *path, const char **why);
 void mm_peer_close(mm_peer *peer);
 // "13.1.0", with the path that the library was loaded from.

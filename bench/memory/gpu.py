@@ -167,7 +167,7 @@ def elapsed(pairs):
 
 
 def rotate(ways, count, seed=1):
-    """µs of a call, for each way and round: graphs of about 1.2 ms, replayed in turns."""
+    """µs of a call, for each way and round: graphs of about 1.2 ms, replayed alternately."""
     counts, graphs = [], []
     for way in ways:
         counts.append(report.calls_of_graph(way.sets, quick(lambda w=way: w.call(0))))

@@ -96,7 +96,7 @@ def comment_above(text, position):
 
 
 def parse(text):
-    """Name → Function of all functions that take tensors as addresses. One with a parameter of another kind is left out."""
+    """Name → Function of all functions that take tensors as addresses. Others are omitted."""
     functions = {}
     for found in PROTOTYPE.finditer(text):
         name, arguments = found.group(1), [a.strip() for a in " ".join(found.group(2).split()).split(",")]

@@ -95,8 +95,8 @@ def first_numbers(positions, shape, kept):
 
 
 def check_places(checks, x):
-    """The largest and the smallest elements lie behind the first 2^32, side by side and apart, and further behind once more. Rows
-    are two that lie apart, of whole pieces of 16 bytes and of others; columns are two."""
+    """The largest and the smallest elements are beyond the first 2^32, adjacent and apart, and once more further on.
+    Two rows apart from each other, with and without whole 16-byte vectors; two columns."""
     torch, flat = checks.torch, x.view(-1)
     near = (0, 1, 513, N)
     top, low = [2**32 + 12345 + d for d in near], [2**32 + 6_000_000 + d for d in near]
@@ -127,7 +127,7 @@ def check_conditions(checks, x):
 
 
 def check_tall_columns(checks):
-    """Sixteen columns of more than 2^31 bytes, in pieces of 16 bytes: 34 GB."""
+    """Sixteen columns of more than 2^31 bytes, in 16-byte vectors: 34 GB."""
     torch = checks.torch
     x = torch.empty(65600, 32768, 16, dtype=torch.int8, device="cuda")
     parts = [x[i:i + 512] for i in range(0, len(x), 512)]

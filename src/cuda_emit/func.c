@@ -33,9 +33,9 @@ static void describe(cu *cx, const ir_func *f)
 }
 
 // "const float *__restrict__ a": tensor parameters of a kernel do not overlap, by the rules of the language. But what is
-// written in kernels with barriers is not restricted: the compiler assumes that only this thread changes memory behind
-// a restricted pointer, and would read it once, before the barrier. A kernel that starts while another may still write
-// to its inputs has no restricted pointers at all: its loads must stay behind griddepcontrol.wait.
+// written in kernels that synchronize is not restricted: the compiler assumes that only this thread changes memory
+// behind a restricted pointer, and would read it once, before the barrier. A kernel that starts while another may still
+// write to its inputs has no restricted pointers at all: its loads must stay behind griddepcontrol.wait.
 static const char *param(cu *cx, const ir_func *f, const ir_var *v)
 {
     const char *name = cu_var_name(cx, v);
