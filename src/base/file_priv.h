@@ -1,4 +1,4 @@
-// What the files of base/file*.c share.
+// Declarations shared by the files of base/file*.c.
 #pragma once
 
 #include "base/file.h"

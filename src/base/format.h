@@ -5,5 +5,5 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-// vsnprintf for those who know that it may be asked twice: [args] stays usable.
+// vsnprintf that may be called twice: [args] stays usable.
 int str_vformat(char *out, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));

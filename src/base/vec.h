@@ -16,7 +16,7 @@
         size_t cap;                                                                                                    \
     }
 
-// Makes room for at least [need] elements of [size] bytes; what the new ones hold is not said.
+// Makes room for at least [need] elements of [size] bytes; new ones are uninitialized.
 void *vec_grow(arena *a, void *at, size_t len, size_t *cap, size_t need, size_t size);
 
 #define VEC_RESERVE(a, v, need)                                                                                        \

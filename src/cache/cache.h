@@ -36,7 +36,7 @@ typedef struct cache_part {
 
 typedef VEC(cache_part) cache_parts;
 
-// The right and the duty to make an entry; without memory of its own. It is filled in before cache_get asks [arena] for
+// The right and the duty to create an entry; owns no memory. It is filled in before cache_get asks [arena] for
 // memory: a caller that recovers from running out of it abandons the ticket.
 typedef struct cache_ticket {
     cache *cache;            // NULL: nothing to do, as after a hit

@@ -29,7 +29,7 @@ typedef struct cu_c_options {
     const char *header_name;  // what the C text includes: "matmul.h"
     const char *compiler;     // "hdsc 0.1.0"; may be NULL
     const char *source_name;  // as the user gave it
-    const char *flags;        // what the user asked for; NULL: nothing
+    const char *flags;        // options given by the user; NULL: none
     bool lines;               // #line directives for statements with a source location
     diag_context *diags;
     arena *arena;

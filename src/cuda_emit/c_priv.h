@@ -1,5 +1,5 @@
-// What the files of the C back end share. It uses the printer of expressions and statements in printer.h, to which
-// cu_dialect_c (c_expr.c) answers where C differs from C++.
+// Declarations shared by the files of the C back end. It uses the printer of expressions and statements in printer.h,
+// to which cu_dialect_c (c_expr.c) answers where C differs from C++.
 #pragma once
 
 #include "cuda_emit/c.h"

@@ -7,7 +7,7 @@
 
 #include "ir/ir.h"
 
-// What a launcher has to know of a kernel.
+// The facts about a kernel that a launcher needs.
 typedef struct cu_kernel_info {
     const ir_func *func;
     const char *symbol; // the name in the object code (extern "C")
@@ -31,7 +31,7 @@ typedef struct cu_options {
     bool header;             // a comment about the origin
     const char *compiler;    // "hdsc 0.1.0", for the header; may be NULL
     const char *source_name; // as the user gave it, for the header; NULL: the module's name
-    const char *flags;       // what the user asked for, for the header; NULL: nothing
+    const char *flags;       // options given by the user, for the header; NULL: none
     cu_kernel_list *kernels; // NULL, or filled in order of the module; memory of the module's arena
 } cu_options;
 

@@ -1,4 +1,4 @@
-// What the files of the CUDA back end share.
+// Declarations shared by the files of the CUDA back end.
 #pragma once
 
 #include "cuda_emit/printer.h"

@@ -27,7 +27,7 @@ typedef struct cu_text {
     bool literal;   // a bare integer constant: takes on any type
 } cu_text;
 
-// What the emitter knows of a variable.
+// Facts about a variable.
 typedef struct cu_var {
     const char *name;     // while it is in scope
     uint32_t uses;        // reads of its value, or accesses to a tensor; stores into one of its own count for nothing
@@ -65,8 +65,8 @@ typedef struct cu_host_dialect {
     void (*check)(cu *cx, const ir_stmt *s, const char *failed, const char *message);
 } cu_host_dialect;
 
-// What the printer of expressions and statements asks a back end. It knows the languages by these answers only: what
-// C and C++ have in common is written once, in the files that both back ends use.
+// The interface between the printer of expressions and statements and a back end. It knows the languages by these
+// answers only: what C and C++ have in common is written once, in the files that both back ends use.
 typedef struct cu_dialect {
     const char *const *words;  // lists of words that no variable may be named; ends with NULL
     const cu_host_dialect *host;
@@ -89,7 +89,7 @@ typedef struct cu_dialect {
     cu_text (*float_minmax)(cu *cx, const ir_expr *e, dtype t);              // of f32, f64
     cu_text (*address)(cu *cx, const char *base, const ir_var *v, const ir_expr *index);
     cu_text (*intrin)(cu *cx, const ir_expr *e, const char *result);
-    // What the text needs beside itself.
+    // Declarations that the text needs.
     bool (*use)(cu *cx, const char *piece);             // of the prelude; false: there is none of that name
     void (*use_header)(cu *cx, const char *header);     // "math.h"
     void (*begin_statement)(cu *cx, src_span span);

@@ -24,13 +24,13 @@ enum {
     CMD_KEY_MIN_TIME, CMD_KEY_WARM_UP, CMD_KEY_GRAPH, CMD_KEY_OWN = 2000
 };
 
-// What the options that begin with -M ask for, as those of C compilers do.
+// The options that begin with -M, as in C compilers.
 typedef struct cmd_depfile {
     bool is_wanted;
     bool only;         // -M: nothing is compiled
     bool phony;        // -MP
     const char *path;  // of -MF; NULL: beside the output, or standard output with -M
-    VEC(const char *) targets;  // as they stand in the rule
+    VEC(const char *) targets;  // as written in the rule
 } cmd_depfile;
 
 typedef struct cmd_arguments {

@@ -1,4 +1,4 @@
-// `hdsc bench`: what the command line asks for, and the rows that it makes.
+// `hdsc bench`: its command line, and the rows of its result.
 #pragma once
 
 #include "driver/run.h"
@@ -9,7 +9,7 @@ typedef struct bench_request {
     ms_options measure;
     const char *json;     // of --json; NULL: none
     bool compares;        // the inputs are two results
-    double fail_below;    // 0: not said
+    double fail_below;    // 0: not given
     ms_session *session;
 } bench_request;
 
@@ -35,7 +35,7 @@ typedef struct bench_plan {
 
 // The default input specification for tensors of this type: "randn".
 const char *cmd_usual_contents(dtype t);
-// What the words make of the entry's parameters. False after reporting.
+// Binds the words to the entry's parameters. False after reporting.
 bool cmd_bench_plan(bench_state *b, bench_plan *plan);
 // Binds and fills the arguments of a row; tensors without a word get one that suits their type. False after reporting.
 bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **sizes, int *size_count, ms_argument **arguments);

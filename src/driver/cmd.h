@@ -35,7 +35,7 @@ int cmd_help(int argc, char **argv);
 
 extern const embedded_text cmd_pages[];  // lang/diagnostics/*.md
 
-// What a compilation with these options makes: sets options.emit. CMD_USAGE, after saying why, where they do not tell.
+// Sets options.emit, the kind of output of these options. CMD_USAGE, after saying why, where it is ambiguous.
 int cmd_choose_kind(cmd_arguments *args);
 
 // Prints what [dx] holds to standard error, and the summary line in text form.

@@ -1,4 +1,4 @@
-// What the parts of 'hdsc cache' share.
+// Declarations shared by the parts of 'hdsc cache'.
 #pragma once
 
 #include "cache/cache.h"

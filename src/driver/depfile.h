@@ -6,7 +6,7 @@
 // A rule: targets, then the files that they are made from (names, each with its 0). With [phony], also an empty rule for
 // each of those but the first, so that make does not mind that one is gone.
 typedef struct cmd_rule {
-    const char *const *targets;  // written as they stand
+    const char *const *targets;  // written unchanged
     size_t target_count;
     str depends;
     bool phony;

@@ -1,4 +1,4 @@
-// What was made, from what and how, as JSON for --manifest (docs/aot.md describes the format).
+// The outputs, inputs and options of a compilation, as JSON for --manifest (docs/aot.md describes the format).
 #pragma once
 
 #include "pipeline/files.h"

@@ -1,4 +1,4 @@
-// `hdsc run`: what the command line asks for, and what its parts share while a file is run.
+// `hdsc run`: its command line, and the state that its parts share while a file runs.
 #pragma once
 
 #include "device/device.h"
@@ -20,7 +20,7 @@ typedef struct run_expectation {
     const char *text;
     const char *name;
     const char *path;
-    double rtol, atol;  // negative: not said
+    double rtol, atol;  // negative: not given
 } run_expectation;
 
 // --break file:line
@@ -39,13 +39,13 @@ typedef struct run_request {
     VEC(run_expectation) expectations;
     VEC(run_place) breaks;
     VEC(const char *) watched;  // --print; none: all variables
-    double rtol, atol;          // negative: not said
+    double rtol, atol;          // negative: not given
     uint64_t seed, schedule;
     int workers;
     int64_t budget, gpu_seconds;
     run_profile profile;
-    const char *level;          // NULL: not said
-    const char *trace;          // where --trace and --break look: "block=(1, 0, 0) thread=5"; NULL: not said
+    const char *level;          // NULL: not given
+    const char *trace;          // where --trace and --break look: "block=(1, 0, 0) thread=5"; NULL: not given
     bool traces;
     bool no_checks, no_races, trap_nan;
     bool on_device, has_arch;
@@ -57,14 +57,14 @@ typedef struct run_request {
 typedef struct run_argument {
     const ir_var *var;
     const char *name;
-    const ten_spec *spec;   // what goes in; NULL: nothing was said
+    const ten_spec *spec;   // the input; NULL: not given
     const char *save;       // out:PATH
     bool prints;            // out
     bool is_read, is_written;  // as far as can be seen; both, where it cannot
     bool is_tensor;         // also pointers
     bool is_known;          // a size or scalar whose value is known
     uint64_t value;         // bits of a scalar, address of a tensor
-    const char *known_by;   // the word or tensor that said how large a size is
+    const char *known_by;   // the word or tensor that determined the size
     ten_tensor tensor;      // type, rank, shape; the data in simulated memory, or of a strided one a copy of it
     const int64_t *strides; // of a strided one, by axis; NULL: row by row without gaps
     bool has_shape;
@@ -106,7 +106,7 @@ typedef struct run_state {
 
 // The length of the identifier before a '='; 0 where the word is no NAME=SPEC.
 size_t cmd_run_name_length(const char *word);
-// 'True' is a value for constants; a parameter of a type or a size wants to be told which. False after reporting.
+// 'True' is a value for constants; a parameter of a type or a size requires a value. False after reporting.
 bool cmd_run_check_defines(run_state *r);
 
 // ---- run_entry.c ------------------------------------------------------------------------------------------------------

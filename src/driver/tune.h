@@ -1,4 +1,4 @@
-// `hdsc tune`: what the command line asks for, and what its parts share.
+// `hdsc tune`: its command line, and the state that its parts share.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 // A set of words that belong together: "M=4096 N=4096,8192".
 typedef VEC(run_word) tune_words;
 
-// What a SearchSpace says of itself.
+// The description of a SearchSpace.
 typedef struct tune_space {
     const char *file, *expression;  // of FILE::SPACE
     const char *name;               // that it gives itself
@@ -20,7 +20,7 @@ typedef struct tune_space {
     int count;
 } tune_space;
 
-// What it says of a candidate for some sizes.
+// Its description of a candidate for some sizes.
 typedef struct tune_estimate {
     bool is_valid;
     double cost;         // µs, as the model has it
@@ -47,23 +47,24 @@ typedef struct tune_request {
     const char *check;         // file of --check; NULL: none
     int space, candidates;     // of --space; that space 1 measures
     bool again, has_arch;
-    int64_t sm_count;        // 0: not said
+    int64_t sm_count;        // 0: not given
     uint64_t seed;
     ms_options measure;
     ms_session *session;       // NULL: no GPU is open
     // Messages that are not of the file's compilation.
     src_map sources;
     diag_context diags;
-    VEC(pl_unit *) units;      // that were asked: their messages and answers live as long
+    VEC(pl_unit *) units;      // that were queried: their messages and results live as long
     bool is_usage_error, is_interrupted;
 } tune_request;
 
-// Ctrl-C: asked between samples.
+// Ctrl-C: checked between samples.
 bool cmd_tune_is_stopped(void *user);
 
 // ---- tune_space.c -----------------------------------------------------------------------------------------------------
 
-// Splits FILE::SPACE and asks it to describe itself. PL_OK, or what the exit code follows from; its messages are among the request's.
+// Splits FILE::SPACE and queries its description. PL_OK, or what the exit code follows from; its messages are among the
+// request's.
 pl_status cmd_tune_describe(tune_request *q, tune_space *out);
 // The keys that the words make. False after reporting.
 bool cmd_tune_keys(tune_request *q, const tune_space *space, tune_keys *out);

@@ -1,4 +1,4 @@
-// What is known about integers at a program point: ranges, divisors, conditions that hold.
+// Facts about integers at a program point: ranges, divisors, conditions that hold.
 //
 // An environment follows a pass on its way through the statements. It knows the ranges of special registers and size
 // parameters, the values of single-assignment variables, the bounds of the loops around, and the conditions of the
@@ -27,7 +27,7 @@ typedef struct ir_fact {
     const ir_linear *nonneg; // NULL: not linear
 } ir_fact;
 
-// What facts say about one expression.
+// Facts about one expression.
 typedef struct ir_refinement {
     const ir_expr *atom;
     ir_range range;
@@ -131,7 +131,7 @@ ir_range ir_range_add(ir_range a, ir_range b);
 ir_range ir_range_scale(ir_range a, int64_t factor);
 ir_range ir_range_floordiv(ir_range a, int64_t divisor); // divisor > 0
 
-// ---- passes that rewrite statements with an environment at hand ----------------------------------------------------
+// ---- passes that rewrite statements with an environment ------------------------------------------------------------
 
 typedef struct ir_rewriter ir_rewriter;
 // Appends the replacement of [s] to [out]: usually s itself, with ir_emit, after ir_rewrite_nested.

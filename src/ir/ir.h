@@ -65,7 +65,7 @@ static inline bool ir_is_integer(const ir_type *t) { return t->kind == IR_SCALAR
 
 typedef enum ir_var_kind { IR_VAR_PARAM, IR_VAR_LOCAL, IR_VAR_LOOP, IR_VAR_GLOBAL } ir_var_kind;
 
-// What the elaborator made a local for.
+// The purpose of a local.
 typedef enum ir_role {
     IR_ROLE_NAME,    // the author's name
     IR_ROLE_FIELD,   // a field of a record

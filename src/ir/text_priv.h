@@ -1,4 +1,4 @@
-// What the printer and the reader of the text form share: words that are no names, operators and their precedence.
+// Shared by the printer and the reader of the text form: words that are no names, operators and their precedence.
 #pragma once
 
 #include "ir/ir.h"

@@ -75,7 +75,7 @@ bool jit_read(arena *a, str document, jit_program *out, const char **why);
 void jit_set_code(jit_program *p, str image, const uint16_t *archs, uint32_t arch_count);
 void jit_unload(jit_program *p);
 
-// What arguments are looked at for.
+// The purpose of inspecting arguments.
 typedef enum jit_purpose {
     JIT_TO_LAUNCH,    // tensors in memory of the current device
     JIT_TO_SIMULATE,  // tensors in host memory
@@ -105,5 +105,5 @@ hdsrt_status jit_extents(const jit_kernel *kernel, const hds_argument *arguments
 hdsrt_status jit_shape(const jit_kernel *kernel, const hds_argument *arguments, size_t count, size_t index,
                        int64_t *shape);
 
-// What DLPack calls a type; {0, 0} for those that it has no name for.
+// The DLPack code of a type; {0, 0} for those that it has no name for.
 hdsrt_dtype jit_dlpack_type(dtype type);

@@ -7,7 +7,7 @@
 //         ms_close(s);
 //     }
 //
-// One thread at a time, which gets the GPU's context. What goes wrong is reported to the diagnostics.
+// One thread at a time, which gets the GPU's context. Errors are reported to the diagnostics.
 #pragma once
 
 #include <hds/hds.h>
@@ -63,7 +63,7 @@ typedef struct ms_argument {
     uint64_t value;
 } ms_argument;
 
-// What is varied: "n=4096".
+// A varied size: "n=4096".
 typedef struct ms_size {
     const char *name, *value;
 } ms_size;
@@ -100,7 +100,7 @@ typedef struct ms_machine {
     int warps_per_sm;
 } ms_machine;
 
-// What is measured.
+// The subject of a measurement.
 typedef struct ms_subject {
     const char *title, *symbol, *arch;  // symbol: NULL where it is a host function
     dtype peak_type;
@@ -119,7 +119,7 @@ typedef struct ms_host {
 
 typedef struct ms_session ms_session;
 
-// What libhds is told to compile for this.
+// The options of libhds for this compilation.
 hds_compile_options ms_compile_options(const ms_options *o);
 
 // Opens the GPU. False after reporting HDS0648.
@@ -145,7 +145,7 @@ double ms_peak_ops(const ms_machine *m, dtype t);
 // An integer expression over the arguments' sizes and scalars, which is not negative. NULL, or why it has no value.
 const char *ms_amount(arena *a, const char *text, const ms_argument *arguments, int count, int64_t *out);
 
-// What one run says: of the session, or read back from its file.
+// The result of one run: of the session, or read back from its file.
 typedef struct ms_record {
     ms_machine machine;
     ms_subject subject;
@@ -190,7 +190,7 @@ typedef struct ms_judging {
 } ms_judging;
 
 // Runs them on the same tensors, compares what they write with what the first that runs has written, and measures those
-// that give the same: in rounds, in an order that changes. What is clearly slower is dropped on the way. False after
+// that give the same: in rounds, in an order that changes. Clearly slower ones are dropped early. False after
 // reporting, or where it was stopped: the times mean nothing then.
 bool ms_contest(ms_session *s, ms_rival *rivals, int count, const ms_judging *judging);
 

@@ -7,7 +7,7 @@
 
 typedef struct ms_nvml ms_nvml;
 
-// What the GPU does at a moment.
+// The state of the GPU at one moment.
 typedef struct ms_state {
     bool is_known;
     int sm_mhz, memory_mhz, celsius, milliwatts;  // -1: not known

@@ -1,4 +1,4 @@
-// What a set of measured times says.
+// Statistics of a set of measured times.
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// What a run of the compiler leaves on disk: all of its files, or none of them.
+// Output files of the compiler: a run writes all of them or none.
 #pragma once
 
 #include "diag/diag.h"

@@ -1,4 +1,4 @@
-// What a caller has to know of the compiled kernels, as JSON (docs/interface.md describes the format).
+// The interface of the compiled kernels for callers, as JSON (docs/interface.md describes the format).
 #pragma once
 
 #include "pipeline/unit.h"

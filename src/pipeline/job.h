@@ -13,9 +13,9 @@
 #include "pipeline/unit.h"
 #include "toolchain/cc.h"
 
-// What came out, as bytes that outlive nothing but the job's memory. All empty unless the status is PL_OK.
+// The outputs, in the job's memory. All empty unless the status is PL_OK.
 typedef struct pl_product {
-    str output;    // of the kind that was asked for; the object where that is an archive or a shared library
+    str output;    // of the requested kind; the object where that is an archive or a shared library
     str header;    // of C, where options.header_name asks for one
     str depends;   // the files that were read, each name with its 0: the input (unless standard input), then imported ones
 } pl_product;
@@ -33,13 +33,13 @@ typedef struct pl_job {
     const tool_cc *cc;   // for kinds that need it
     pl_nvrtc_preload preload;
     pl_product product;
-    str_buf dump;        // what --dump asked for
+    str_buf dump;        // the texts of --dump
     str_buf usage;       // the tables of --resource-usage
     pl_times times;      // of what is not a unit's: reading and writing
     double total_us;
 } pl_job;
 
-// [oom]: where control goes if memory runs out while the caller works with what the job made; NULL: abort.
+// [oom]: where control goes if memory runs out while the caller uses the job's results; NULL: abort.
 void pl_job_init(pl_job *job, const pl_options *options, arena_oom *oom);
 pl_status pl_job_run(pl_job *job);
 // All tables of --time-report; the events of --time-trace (a whole JSON document).

@@ -1,4 +1,4 @@
-// What a compilation is asked for: one input file, the architectures, and what is to come out.
+// The options of a compilation: one input file, the architectures, and the kinds of output.
 #pragma once
 
 #include "cache/cache.h"

@@ -1,4 +1,4 @@
-// Where the time goes: spans on the steady clock, for --time-report and --time-trace.
+// Times of compilation: spans on the steady clock, for --time-report and --time-trace.
 #pragma once
 
 #include "base/str.h"

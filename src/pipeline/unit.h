@@ -12,7 +12,7 @@
 #include "remarks/kernel_facts.h"
 #include "toolchain/cubin.h"
 
-// In order of gravity. The exit code of the program follows from it.
+// In order of severity. The exit code of the program follows from it.
 typedef enum pl_status {
     PL_OK,
     PL_ERRORS,     // the input, the options or the file system: said in the diagnostics
@@ -24,7 +24,7 @@ typedef enum pl_status {
 // Where machine code came from.
 typedef enum pl_origin { PL_NOT_ASKED, PL_COMPILED, PL_FROM_CACHE } pl_origin;
 
-// What the CUDA compiler made of a unit.
+// The results of the CUDA compiler for a unit.
 typedef struct pl_code {
     str ptx;
     str cubin;
@@ -57,7 +57,7 @@ typedef struct pl_unit {
     const char *uncacheable;  // why the code cache was not used; NULL: it was, if there is one
     cache_ticket ticket; // while it is made
     bool is_in_cache;    // it was found there, or given to it
-    str_buf dump;    // what --dump asks for
+    str_buf dump;    // the texts of --dump
     str_buf usage;   // the table of --resource-usage
     pl_status status;
 } pl_unit;
@@ -72,12 +72,12 @@ void pl_unit_free(pl_unit *u);
 bool pl_unit_add_source(pl_unit *u);
 // The module of its file, or of one case of its tests. False after reporting.
 bool pl_unit_elaborate(pl_unit *u, const tc_test *test);
-// What passes are told: debug builds verify the IR after each, others where --verify-ir asks for it.
+// The options of the passes: debug builds verify the IR after each, others where --verify-ir asks for it.
 ir_pass_options pl_unit_pass_options(pl_unit *u);
-// What elaboration is told, from the unit's options.
+// The options of elaboration, from those of the unit.
 tc_options pl_unit_elaboration(pl_unit *u);
 bool pl_unit_is_ir_text(const pl_unit *u);  // .hir: IR instead of source
-// What the user asked for beside the architecture, for the head of a text; NULL: nothing.
+// Options given by the user besides the architecture, for the head of a text; NULL: none.
 const char *pl_unit_flags(pl_unit *u);
 
 // pipeline.c: all stages in order. emit.c and assemble.c: the last two of them; false after errors.
@@ -85,15 +85,15 @@ void pl_compile(pl_unit *u);
 bool pl_emit(pl_unit *u);
 bool pl_assemble(pl_unit *u);
 remark_unit pl_remark_unit(pl_unit *u);  // for remarks/remarks.h
-// Whether machine code is asked for, so that ptxas runs.
+// Whether machine code is requested, so that ptxas runs.
 bool pl_wants_cubin(const pl_options *o);
 // Whether the author wrote ptx(…) or cuda(…) texts, which go into the CUDA text verbatim.
 bool pl_has_author_texts(const ir_module *m);
 
 // ---- to a level of the pipeline ----------------------------------------------------------------------------------
 //
-// What the simulator runs: a source file as a module of IR at some level. `hdsc run`, `hdsc test` and `hdsc prove` all
-// load by these:
+// The input of the simulator: a source file as a module of IR at some level. `hdsc run`, `hdsc test` and `hdsc prove`
+// all load by these:
 //
 //     pl_unit unit;
 //     pl_unit_init(&unit, &options, options.archs[0], pl_now_us());

@@ -1,4 +1,4 @@
-// What the files of src/prove share.
+// Declarations shared by the files of src/prove.
 #pragma once
 
 #include "prove/prove.h"

@@ -1,4 +1,4 @@
-// What the files of libhdsrt share. Everything external begins with hdsrt_ and is hidden.
+// Declarations shared by the files of libhdsrt. Everything external begins with hdsrt_ and is hidden.
 #pragma once
 
 #include <stdbool.h>

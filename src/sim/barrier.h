@@ -13,6 +13,6 @@ bool sim_cluster_describe(const sim_warp *w, str_buf *out);
 void sim_cluster_warp_ended(sim_warp *w);
 // HDS0607 unless all of these lanes are here.
 bool sim_barrier_whole_warp(sim_warp *w, const sim_use *use, uint32_t lanes);
-// Nobody in the block can go on. True: a part of a warp that waited at an unaligned barrier may go on now, so that its
-// other lanes get there.
+// No warp of the block can continue. True: a part of a warp that waited at an unaligned barrier may continue now, so
+// that its other lanes get there.
 bool sim_barrier_relax(sim_block *b);

@@ -1,4 +1,4 @@
-// What the executor itself finds out; see check.c.
+// Checks of the executor itself; see check.c.
 #pragma once
 
 #include "sim/finding.h"

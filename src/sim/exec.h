@@ -1,4 +1,4 @@
-// What the executor's loop is made of besides itself: frames, slots, packing, and statements that leave the warp.
+// Parts of the executor besides its loop: frames, slots, packing, and statements that leave the warp.
 #pragma once
 
 #include "sim/model.h"

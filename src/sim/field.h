@@ -3,8 +3,8 @@
 //
 // A value has a part in F_p, where sums, products and quotients are exact, and a part in F_q with q | p - 1, in which it
 // can be the exponent of g, an element of order q: exp(x) has the part g^(x in F_q) in F_p, so that exp(a + b) is
-// exp(a)·exp(b) (the idea is that of Mirage, OSDI 2025). What cannot be followed in F_q has none; functions without a
-// rule are a hash of their name and argument.
+// exp(a)·exp(b) (the idea is that of Mirage, OSDI 2025). Values that cannot be computed in F_q have none; functions
+// without a rule are a hash of their name and argument.
 //
 // The primes: p is the largest below 2^62 with q = (p - 1) / 2 prime too, p = 15 mod 16, and 2, 3, 5, 7, 11, 13 squares
 // modulo both. So 2 has order q, and is g: exp2(n) is 2^n; every square has one square root that is a square, x^((p+1)/4),
@@ -15,7 +15,8 @@
 // Powers of 2 are squares, which half of all x are not: for those it is the exponent of -x, marked with SIM_FIELD_SIGN.
 // Sums add the marks modulo 2, and an exponential with one is negative.
 //
-// Which laws hold is said in docs/prove.md and tested in tests/unit/sim/field_*.c. All functions here are pure.
+// The laws that hold are documented in docs/prove.md and tested in tests/unit/sim/field_*.c. All functions here are
+// pure.
 #pragma once
 
 #include <stdbool.h>

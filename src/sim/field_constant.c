@@ -2,7 +2,7 @@
 // rounding of.
 //
 // 1/3 in one kernel and a division by 3 in the other, log2(e) multiplied in before exp2, or 1/sqrt(96) written as a
-// number are the same formula to those who wrote them, and only rounding makes them differ.
+// number are the same formula to their authors, and differ only by rounding.
 
 #include <math.h>
 #include <stddef.h>

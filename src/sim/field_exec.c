@@ -1,4 +1,4 @@
-// What each operation of the bytecode does to field values.
+// The operations of the bytecode on field values.
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// What is checked before a kernel runs: its grid and blocks, its shared memory, and its tensors, by the promises of
+// Checks before a kernel runs: its grid and blocks, its shared memory, and its tensors, by the promises of
 // lang/reference.md, section 10.1. Limits: CUDA C++ Programming Guide, "Features and Technical Specifications".
 #include <inttypes.h>
 

@@ -13,9 +13,9 @@ typedef struct sim_cluster sim_cluster;
 // In sim_warp.why: the value will come from the wgmma at that site, and is not there yet.
 #define SIM_WHY_FLIGHT ((uint32_t)1 << 31)
 
-// What a warp does when the executor comes back, or a model is done.
+// The state of a warp when the executor returns, or a model is done.
 typedef enum sim_step {
-    SIM_NEXT,    // models: go on with the next operation
+    SIM_NEXT,    // models: continue with the next operation
     SIM_WAIT,    // models: not before sim_wake(); the operation counts as done then
     SIM_YIELD,   // models: done, but yields to other warps (polls something that they change)
     SIM_END,     // the warp has returned
@@ -24,7 +24,7 @@ typedef enum sim_step {
 
 typedef struct sim_frame {
     const sim_code *code;
-    uint32_t pc;         // where the caller goes on
+    uint32_t pc;         // where the caller continues
     uint32_t base;       // first cell of the frame in the warp's cells
     uint32_t saved;      // the caller's mask
     uint32_t returned;   // lanes that have returned
@@ -181,7 +181,7 @@ static inline uint32_t sim_live(const sim_warp *w) { return w->full & ~(w->frame
 sim_step sim_execute(sim_warp *w, int64_t quantum);
 // Brings a warp to the start of [code], its parameters [args].
 void sim_warp_start(sim_warp *w, const sim_code *code, const uint64_t *args, int count);
-// block.c: a warp that waits may go on, behind the operation it waits at.
+// block.c: a waiting warp may continue, after the operation that it waits at.
 void sim_wake(sim_warp *w);
 // block.c: runs all blocks of the launch.
 void sim_run_launch(sim_launch *l);

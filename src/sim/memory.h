@@ -104,7 +104,7 @@ bool sim_touch_mbarrier(struct sim_warp *w, uint32_t site, uint32_t lane, uint64
 
 // ---- asynchronous copies ------------------------------------------------------------------------------------------
 
-// The bytes at the destination are on their way: until [sim_async_land], any access to them by anyone is a finding
+// The bytes at the destination are in flight: until [sim_async_land], any access to them is a finding
 // (HDS0609) that shows the location of the copy.
 typedef struct sim_async_piece {
     uint32_t site, lane;
@@ -120,7 +120,7 @@ void sim_async_land(struct sim_warp *w, const sim_async_piece *piece);
 
 // ---- order (race.c) ----------------------------------------------------------------------------------------------
 
-// What threads know of each other: an access happened before another if a chain of these leads from one to the other.
+// Happens-before: an access happened before another if a chain of these leads from one to the other.
 //
 // Threads of different blocks of a cluster hand over two things: what they know; and, where the hardware orders no
 // memory (a relaxed arrival, an arrival at another block's mbarrier without .release.cluster), only that they are done.
@@ -140,7 +140,7 @@ void sim_order_acquire(struct sim_warp *w, uint32_t lanes, const sim_sync *from)
 // The same between blocks of a cluster. [releases], [acquires]: with scope cluster.
 void sim_order_release_at(struct sim_warp *w, uint32_t lanes, sim_sync *to, bool releases);
 void sim_order_acquire_from(struct sim_warp *w, uint32_t lanes, const sim_sync *from, bool acquires);
-// What the lane's copy has brought is seen by those who acquire from [to].
+// The data of the lane's copy is visible to threads that acquire from [to].
 void sim_order_deliver(struct sim_warp *w, uint32_t lane, sim_sync *to, struct sim_block *home);
 // The object is empty again.
 void sim_order_clear(struct sim_block *home, sim_sync *sync);

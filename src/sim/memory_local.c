@@ -1,4 +1,4 @@
-// Private memory: no other thread sees it, so all there is to know is which bytes are initialised.
+// Private memory: no other thread sees it, so only the initialised bytes are tracked.
 #include "sim/memory_priv.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// What the files of the simulated memory share: allocations, the accesses of a warp while they are looked at, notes of
+// Shared by the files of the simulated memory: allocations, the accesses of a warp while they are looked at, notes of
 // accesses, and what threads know of each other.
 #pragma once
 
@@ -229,7 +229,7 @@ void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_pa
 
 typedef struct sim_remote sim_remote;
 
-// What some threads know: of each thread of the block the last serial, and of other blocks.
+// The knowledge of some threads: the last known serial of each thread of the block, and of other blocks.
 typedef struct sim_knowledge {
     sim_remote *remote;
     sim_remote *done;            // what other blocks have done, though what they wrote need not be seen
@@ -275,7 +275,7 @@ struct sim_order {
     struct sim_bulk *bulk;    // memory_bulk.c; NULL: the kernel does not use TMA, or nothing is checked
 };
 
-// What lanes of a warp know beyond barriers: made when it is needed.
+// Knowledge of lanes of a warp beyond barriers: created when it is needed.
 typedef struct sim_lanes {
     uint32_t (*lanes)[SIM_LANES];        // [a][b]: what lane a knows of lane b; NULL
     sim_knowledge *all;                  // what all lanes know; NULL

@@ -1,4 +1,4 @@
-// What memory has to say, in words.
+// The texts of findings about memory.
 #include "sim/memory_priv.h"
 
 #include <inttypes.h>

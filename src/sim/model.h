@@ -33,7 +33,7 @@ bool sim_is_wgmma(const sim_use *use);
 // models/models.c. NULL: there is none.
 const sim_model *sim_model_find(const char *module, const char *name);
 
-// ---- for those who write models --------------------------------------------------------------------------------------
+// ---- for authors of models ------------------------------------------------------------------------------------------
 
 // Value of a compile-time argument of the instance ("T=f16": sim_argument(in, "T") is "f16"); NULL: there is none.
 const char *sim_argument(const ir_intrin *in, const char *name);

@@ -2,7 +2,7 @@
 //
 // Serials of a block only grow. A thread that hands over what it knows names the serial at that moment, and its warp's
 // later accesses get new ones; so "knows the thread up to serial s" is all there is to a vector clock. A barrier of the
-// whole block moves the base that everybody knows; one of a warp moves the warp's. Only what goes beyond (barriers of
+// whole block moves the base that all threads know; one of a warp moves the warp's. Only what goes beyond (barriers of
 // some lanes, named barriers, mbarriers, atomics) needs tables, which are made then: sim_lanes.
 //
 // A warp in lockstep is no order: since Volta its threads go their own ways (CUDA C++ Programming Guide, "Independent

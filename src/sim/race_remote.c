@@ -1,6 +1,7 @@
-// What blocks know of each other: a trie over the numbers of blocks, 16 ways a level, with a leaf for each block. Nodes
-// are counted and never change once they are shared, so that joining what mostly is the same costs little: the usual
-// case is a counter or a chain of flags through which every block hands on what it got, and a bit more.
+// The happens-before knowledge of blocks about each other: a trie over the numbers of blocks, 16 ways a level, with a
+// leaf for each block. Nodes are counted and never change once they are shared, so that joining what mostly is the same
+// costs little: the usual case is a counter or a chain of flags through which every block hands on what it got, and a
+// bit more.
 #include "sim/memory_priv.h"
 
 enum { WAYS = 16, WAY_BITS = 4, SIZES = 24 };

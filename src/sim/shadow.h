@@ -103,7 +103,8 @@ bool sim_shadow_written_since(struct sim_touch *t, uint64_t granule, uint32_t si
 // All granules of these bytes count as written long ago; and whether they are initialised, *[first] the first that is not.
 void sim_shadow_mark(sim_shadow *s, uint64_t offset, uint64_t bytes);
 bool sim_shadow_is_written(const sim_shadow *s, uint64_t offset, uint64_t bytes, uint64_t *first);
-// Forgets who accessed what; what is initialised, pending or red stays so. Others may mark granules as written meanwhile.
+// Clears the records of accesses; initialised, pending and red granules stay so. Others may mark granules as written
+// meanwhile.
 void sim_shadow_forget(sim_shadow *s);
 // Shared memory, when all that was accessed up to [serial] is ordered before whatever comes: lists are gone.
 void sim_shadow_settle(sim_shadow *s, uint32_t serial);

@@ -1,4 +1,4 @@
-// What the two halves of the shadow state share: shadow.c looks at many cells at once, shadow_access.c closely at one.
+// Shared by the two halves of the shadow state: shadow.c checks many cells at once, shadow_access.c one cell in detail.
 #pragma once
 
 #include "sim/memory_priv.h"
@@ -40,7 +40,7 @@ bool sim_against_write(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell, c
 bool sim_against_accesses(sim_touch *t, uint32_t lane, uint64_t i, const uint8_t *value, bool is_part);
 // Enters an access of [lanes] in the warp's cell of the granule. [flags]: SPECIAL, PART.
 void sim_access_enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flags);
-// Whether nothing in the access cells of the granule is newer than what everybody knows.
+// Whether nothing in the access cells of the granule is newer than what all threads know.
 bool sim_accesses_are_old(const sim_touch *t, uint64_t i);
 // All access cells of a granule become empty.
 void sim_accesses_drop(sim_touch *t, uint64_t i);

@@ -1,4 +1,4 @@
-// The SIMT simulator: runs IR on the machine at hand, and checks while it runs.
+// The SIMT simulator: runs IR on the host, and checks it at run time.
 //
 //     sim_program *p = sim_translate(arena, module, &translate_options);   // bytecode of every function
 //     sim *s = sim_new(arena, &options);                                   // a device: memory, findings, counters
@@ -26,7 +26,7 @@ typedef struct sim_profile sim_profile;
 typedef enum sim_status {
     SIM_OK,
     SIM_FOUND,     // ran to the end, with findings
-    SIM_STOPPED,   // could not go on: deadlock, budget, trap, no model, bad launch; findings say which
+    SIM_STOPPED,   // could not continue: deadlock, budget, trap, no model, bad launch; findings say which
 } sim_status;
 
 // Where kernels run, for host functions: NULL members of sim_options.device mean the simulator itself.
@@ -50,7 +50,7 @@ typedef struct sim_watch {
 } sim_watch;
 
 typedef struct sim_options {
-    uint64_t seed;        // 0: warps and blocks in their order; others: shuffled turns
+    uint64_t seed;        // 0: warps and blocks in their order; others: shuffled
     int workers;          // threads for blocks; 0: one for each core
     bool no_checks;       // neither races nor uninitialised values nor bounds (memory of the process is still safe)
     bool no_races;        // all checks but races
@@ -77,7 +77,7 @@ typedef struct sim_translate_options {
 // Bytecode of all functions of [m], at any level of the IR. Never fails for verified IR; what the simulator has no model
 // for becomes a finding when it is executed.
 sim_program *sim_translate(arena *a, ir_module *m, const sim_translate_options *options);
-// Text of the bytecode, for tests and for people who look for a bug here.
+// Text of the bytecode, for tests and for debugging.
 void sim_print(const sim_program *p, str_buf *out);
 
 // ---- devices ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// What the two kinds of picture share.
+// Declarations shared by the two kinds of picture.
 #pragma once
 
 #include "taskmap/draw.h"

@@ -1,4 +1,4 @@
-// Input specifications: what `hdsc run` is told to put into a tensor.
+// Input specifications: how `hdsc run` fills a tensor.
 //
 //     @a.npy                      a file of NumPy
 //     randn:f16[1024, 64]         normally distributed; randn(0, 0.02) has another mean and deviation

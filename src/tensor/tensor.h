@@ -1,4 +1,4 @@
-// Tensors of the host: what goes into a run and what comes out of it. Row by row without gaps, the bytes as simulated
+// Tensors of the host: the inputs and outputs of a run. Row by row without gaps, the bytes as simulated
 // and real devices hold them (little-endian; sub-byte integers packed, the lowest element in the lowest bits).
 #pragma once
 

@@ -38,7 +38,7 @@ typedef struct test_options {
     int64_t budget;                // most warp instructions of a launch; 0: the simulator's own limit, or the test's
     bool trap_nan;                 // the first NaN or infinity of a test is a finding
     bool stop_at_failure;
-    bool keep_units;               // until the suite is freed, for those who use the messages themselves
+    bool keep_units;               // until the suite is freed, for callers that use the messages themselves
     const char *level;             // of the IR that is run (pipeline/unit.h); NULL: PL_SIMULATED_LEVEL
     const test_backend *backend;   // NULL: the simulator
     diag_style style;              // of the messages in the results
@@ -59,7 +59,7 @@ typedef struct test_case {
     test_file *file;
     const tc_test *test;  // NULL: the file itself, which does not compile
     const char *name;     // "file.hds::doubles[n=3]"
-    atomic_bool is_running;  // now, for those who ask from another thread
+    atomic_bool is_running;  // now; other threads may read it
     // After the run.
     test_outcome outcome;
     const char *reason;   // of a skip or a failure, in a line

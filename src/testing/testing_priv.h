@@ -1,4 +1,4 @@
-// What the files of src/testing share.
+// Declarations shared by the files of src/testing.
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// What a kernel costs, read from its cubin.
+// The resource usage of a kernel, read from its cubin.
 //
 // A cubin is an ELF file (machine EM_CUDA, 190). Per kernel there is a function symbol with the entry bit in st_other,
 // a section .text.<kernel>, where static shared memory is used .nv.shared.<kernel>, and attributes in .nv.info. The

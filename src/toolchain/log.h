@@ -1,4 +1,4 @@
-// What the CUDA compiler says about generated code, taken apart.
+// Parses the messages of the CUDA compiler about generated code.
 //
 // NVRTC's log mixes messages of its C++ front end ('kernel.hds(12): error: …', where the file and line are those of the
 // last #line), of ptxas ('ptxas error   : …', with lines of the PTX) and other output. A record is one message; source
@@ -17,7 +17,7 @@ typedef struct tool_log_record {
     bool in_ptx;      // [line] is a line of the PTX text and could not be mapped; [file] is NULL
     int number;       // 177 of 'warning #177-D', 7510 of ptxas' '(C7510)'; 0 where there is none
     const char *function; // the symbol that ptxas names: "in the function 'k'"; NULL where it names none
-    bool is_said;     // somebody has found better words: tool_log_report only counts it
+    bool is_said;     // already reported in better words: tool_log_report only counts it
     const char *text;
 } tool_log_record;
 

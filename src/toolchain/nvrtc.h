@@ -31,8 +31,8 @@ typedef struct tool_nvrtc {
 tool_nvrtc *tool_nvrtc_open(arena *a, diag_context *dx, const char *explicit_path);
 void tool_nvrtc_close(tool_nvrtc *nvrtc);
 
-// What a library is known by, without loading it: the name of its file behind all links, its size, and the identity that the
-// linker gave it (or, without one, when it was written). Equal texts mean equal output.
+// The identity of a library, without loading it: the name of its file behind all links, its size, and the identity that
+// the linker gave it (or, without one, when it was written). Equal texts mean equal output.
 typedef struct tool_nvrtc_identity {
     const char *path;  // behind all links
     const char *text;  // "libnvrtc.so.13.0.88 109338064 65be0db3…"

@@ -1,4 +1,4 @@
-// Taking text of other tools apart, from its beginning. What takes something leaves the text as it is where it does not succeed.
+// Parses text of other tools from its beginning. Functions that fail leave the text unchanged.
 #pragma once
 
 #include <stdbool.h>

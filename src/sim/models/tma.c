@@ -1,6 +1,6 @@
 // hidet.lang.tma: copies of boxes between global and shared memory by TMA (PTX ISA 9.7.9.27).
 //
-// A load is there when the phase of its mbarrier completes, and that is not seen before somebody waits for it
+// A load is there when the phase of its mbarrier completes, and that is not visible before a thread waits for it
 // (mbarrier.c); so a thread that does not wait accesses a copy in flight. A store has read and written everything at
 // the wait_group or wait_group_read that asks for it, no sooner; that a tensor is read back behind a wait_group_read
 // alone is not noticed.

@@ -111,13 +111,13 @@ bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span
 tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *args, size_t len, src_span span,
                           bool *found);
 
-// protocol.c: what Python's syntax asks of records
+// protocol.c: the protocols of Python's syntax for records
 bool tc_is_special_method(str name); // '__add__' and the others that are called by operators and statements
 // a < b by '__lt__' of a or '__gt__' of b, and so on; false: neither has the method.
 bool tc_compare_records(tc *tx, ast_op op, tc_value a, tc_value b, src_span span, tc_value *out);
 bool tc_sets_ordered(tc *tx, const tc_list *small, const tc_list *large, bool *contained);
-// What a loop over [v] takes: of a record what its '__iter__' gives, or itself if it is a sequence; poison after an
-// error.
+// The iterable of a loop over [v]: the result of a record's '__iter__', or the record itself if it is a sequence;
+// poison after an error.
 tc_value tc_iterable(tc *tx, tc_value v, src_span span);
 bool tc_iterate_record(tc *tx, tc_value record, src_span span, tc_list *out);
 tc_value tc_record_contains(tc *tx, tc_value record, tc_value item, src_span span);
@@ -141,11 +141,11 @@ tc_value tc_method_call(tc *tx, tc_value self, sym name, tc_args *args);
 // native_py.c: Python's built-in functions
 extern const tc_native tc_native_python[];
 
-// ---- asked of the folders above: what a function is, and what becomes of calls that make functions of the output --
+// ---- provided by the folders above: kinds of functions, and calls that become functions of the output -------------
 
 // kernels/classify.c
 void tc_function_classify(tc *tx, tc_function *f);
-// What the name of a function stands for: what its decorators make of it.
+// The value of the name of a function: the result of its decorators.
 tc_value tc_decorated(tc *tx, tc_function *f);
 // kernels/attributes.c
 bool tc_exec_attribute(tc *tx, const ast_attribute *target, tc_value v, src_span span, bool *is_attrs);

@@ -1,7 +1,7 @@
 // Reductions over generators whose elements are run-time values: sum(x[j] for j in range(n)), …, reduce(f, e, (…)).
 //
 // Without an interpretation they are loops around accumulators, made here; under one they are the handler's `reduce`
-// (generator.c). What sum, max, … combine is said in stdlib/language/compute.hds.
+// (generator.c). stdlib/language/compute.hds defines what sum, max, … combine.
 #include "typecheck/eval/eval.h"
 #include "typecheck/eval/reduce_priv.h"
 

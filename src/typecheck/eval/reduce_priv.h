@@ -1,4 +1,4 @@
-// What the two meanings of a reduction share: loops (reduce.c) and a handler's `reduce` (generator.c).
+// Shared by the two implementations of a reduction: loops (reduce.c) and a handler's `reduce` (generator.c).
 #pragma once
 
 #include "typecheck/eval/eval.h"

@@ -1,6 +1,6 @@
 // The items that a loop which runs while compiling visits, one by one.
 //
-// A list is asked again for each item, as in Python: what the body appends is visited, too. A dict or set whose size
+// A list is queried again for each item, as in Python: what the body appends is visited, too. A dict or set whose size
 // changes meanwhile is an error. Run-time items are those of before the first iteration.
 #include "typecheck/eval/eval.h"
 

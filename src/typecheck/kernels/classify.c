@@ -1,4 +1,4 @@
-// What kind of function it is: a kernel, a host function, a test, an instruction, or none of these; by its decorators, its
+// The kind of a function: a kernel, a host function, a test, an instruction, or none of these; by its decorators, its
 // attributes and what it calls.
 #include "typecheck/kernels/kernels.h"
 

@@ -4,7 +4,7 @@
 #include "typecheck/eval/eval.h"
 
 // classify.c
-// Whether the decorator says what kind of function stands below it (script, instruction, test); others are called.
+// Whether the decorator sets the kind of the function (script, instruction, test); others are called.
 bool tc_is_marker(tc *tx, const tc_scope *scope, const ast_expr *d);
 
 // attributes.c
@@ -23,7 +23,7 @@ typedef enum tc_attr {
 const ast_expr *tc_attribute_value(tc *tx, const ast_list *body, tc_attr id, bool *found);
 
 // kernel.c
-// What the elaborator was at before it began a function of its own.
+// The state of the elaborator to restore after a nested function.
 typedef struct tc_saved {
     ir_func *func;
     ir_block *block;
@@ -64,7 +64,7 @@ bool tc_name_is_taken(const tc *tx, const char *name, bool is_entry);
 ir_func *tc_host_function(tc *tx, tc_function *f, tc_scope *scope, const char *title);
 
 // instr.c
-const arch *tc_arch_of(tc *tx, tc_value v, src_span span); // NULL: no name of one, which is said
+const arch *tc_arch_of(tc *tx, tc_value v, src_span span); // NULL: no such name, after reporting
 tc_value tc_instruction_text(tc *tx, bool is_ptx, tc_args *args);
 bool tc_instruction_decorator(tc *tx, tc_function *f, const ast_call *call);
 // The instance of an instruction that asm() makes.

@@ -1,7 +1,7 @@
 // Conversions between compile-time and run-time values, implicit (assignment, arguments, stores) and explicit (T(v)).
 //
 // Implicit conversions never lose information: exact widening, integers to floats, literals that fit. Everything else
-// must be written, so that a rounding in a kernel always stands in its text.
+// must be written, so that every rounding is explicit in the text of a kernel.
 #include "typecheck/lowering/lowering.h"
 
 #include <math.h>

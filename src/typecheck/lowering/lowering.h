@@ -55,9 +55,9 @@ int tc_align_of_whole(const ir_tensor *info);
 bool tc_axis_is_idle(const tc_tensor *t, int axis); // known to have at most one element: its stride says nothing
 // Why a tensor does not have the strides, as far as both are known; NULL: it may have them.
 const char *tc_strides_differ(tc *tx, const tc_tensor *t, const tc_value *want);
-// Whether the elements are known to lie in row-major order without gaps.
+// Whether the elements are known to be contiguous in row-major order.
 bool tc_is_row_major(tc *tx, const tc_tensor *t, src_span span);
-// What the run has to see to: that the argument has the strides that the kernel's other arguments give the parameter.
+// Checked at run time: that the argument has the strides that the kernel's other arguments give the parameter.
 // [arguments]: the kernel's parameters -> the host's values.
 void tc_check_launch_strides(tc *tx, const ir_var *param, const tc_tensor *t, const map *arguments, src_span span);
 tc_value tc_native_strided(tc *tx, const tc_native *self, tc_args *args);
@@ -101,7 +101,7 @@ void tc_close_region(tc *tx, int region, src_span place); // what was bound in t
 tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *importer, src_span span);
 tc_value tc_library(tc *tx, const char *module, const char *name, src_span span);
 // eval/interpret.c
-// The integer that a record with '__index__' stands for; other values as they are; poison after an error.
+// The integer value of a record with '__index__'; other values as they are; poison after an error.
 tc_value tc_as_index(tc *tx, tc_value v, src_span span);
 bool tc_has_index(tc *tx, tc_value v);
 bool tc_handles(tc *tx, const char *name); // whether a handler in force has such a method

@@ -1,4 +1,4 @@
-// Which axes of an operator's entry may stand for any number of them. See Note [collapsed axes].
+// Which axes of an operator's entry may represent any number of axes. See Note [collapsed axes].
 #include "typecheck/operators/writer.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 // entry.c
 bool tc_check_defines(tc *tx);
-// What -D or an array of the run says that the parameter [name] has as element type; DT_NONE: nothing.
+// The element type of the parameter [name] by -D or by an array of the run; DT_NONE: none.
 dtype tc_operand_type_of(const tc *tx, const char *name);
 
 // operators.c

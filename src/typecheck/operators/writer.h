@@ -1,4 +1,4 @@
-// What operators.c and collapse.c share: the writing of entries as texts.
+// Shared by operators.c and collapse.c: writes entries as texts.
 #pragma once
 
 #include "typecheck/operators/operators.h"
@@ -7,7 +7,7 @@ typedef struct writer {
     tc *tx;
     tc_operator *op;
     str_buf out;
-    int ranks[TM_MAX_RANK];     // by variadic parameter: how many axes stand for it
+    int ranks[TM_MAX_RANK];     // by variadic parameter: the number of its axes
     int joined[TM_MAX_RANK];    // which of them stands for any number of them; -1: none
     bool is_given[TM_MAX_RANK]; // whether -D says how many, and is no extent
     bool is_strided;            // of elementwise operators: tensors with any strides
@@ -26,7 +26,7 @@ const char *tc_type_in_entry(writer *w, const char *type);
 const char *tc_choice_text(tc *tx, const tc_operator_param *p);
 const char *tc_separated(bool *any);
 const char *tc_result_name(writer *w, size_t i);
-// Whether the identifier stands in the text.
+// Whether the identifier occurs in the text.
 bool tc_has_word(const char *text, str word);
 // "axis=0, eps=eps": the parameters of the definition that are no tensors. False: one has no value.
 bool tc_write_named(writer *w, bool *any);

@@ -1,4 +1,4 @@
-// Questions to a value of a file: `hdsc tune` asks a SearchSpace what there is to measure.
+// Queries of a value of a file: `hdsc tune` queries a SearchSpace for its configurations.
 #include "typecheck/operators/operators.h"
 
 static ast_expr *parse_text(tc *tx, const char *name, const char *text)

@@ -2,7 +2,7 @@
 //
 // `@test(T=[f16, bf16], n=[1, 31])` makes four cases: what is not an option is a parameter of the function, and the
 // lists multiply, the last one fastest. `table=[dict(…), …]` gives values of several parameters together. Each case is
-// elaborated by itself, from the text on, so that nothing that goes wrong in one has a say in another.
+// elaborated by itself, from the text on, so that errors in one do not affect another.
 #include "typecheck/operators/operators.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// What elaboration is at: scopes, arguments, activations of functions, and the context that everything takes.
+// The state of elaboration: scopes, arguments, activations of functions, and the context that everything takes.
 #pragma once
 
 #include "typecheck/values/value.h"
@@ -97,12 +97,12 @@ typedef struct tc_undo {
     tc_list before;
 } tc_undo;
 
-// The shared memory that attrs.cuda.dynamic_smem_bytes of the kernel being written asks for.
+// The shared memory requested by attrs.cuda.dynamic_smem_bytes of the current kernel.
 typedef struct tc_dynamic_smem {
     const ir_func *func;
     ir_expr *bytes;
     ir_block *block;   // the attribute is assigned here …
-    size_t position;   // … behind so many statements
+    size_t position;   // … after this number of statements
     tc_tensor *tensor; // NULL: its address was never taken
     ir_stmt *alloc;    // its declaration, which is put in place when the body is written
 } tc_dynamic_smem;

@@ -70,7 +70,7 @@ typedef struct tc_list {
     int attempt;    // the compile-time attempt that made it or has remembered how it was; 0: none
     int depth;      // of items in each other, 1 without any; parts that change later are not counted
     int level;      // how deep it may lie in containers that were changed to hold it
-    int64_t weight; // items, those of items included: data that share parts are small, but not for who walks them
+    int64_t weight; // items, those of items included: shared parts count each time, as a traversal visits them
 } tc_list;
 
 typedef struct tc_dict {
@@ -203,7 +203,7 @@ struct tc_tensor {
 
 // ---- functions, classes, modules ---------------------------------------------------------------------------------
 
-// What elements, reductions and nodes mean: interpret.c, Note [interpretations].
+// The meaning of elements, reductions and nodes: interpret.c, Note [interpretations].
 typedef struct tc_env {
     tc_value handler; // a record; NONE: no interpretation, whatever is in force around
     const struct tc_env *outer;
