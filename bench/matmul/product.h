@@ -1,5 +1,5 @@
-// A matrix product c = activation(alpha · a · b + bias) + residual, as the benchmark and the check hand it to whoever
-// computes it: our library, cuBLAS, a kernel of one's own.
+// A matrix product c = activation(alpha · a · b + bias) + residual, as the benchmark and the check pass it to the
+// implementations: our library, cuBLAS, a kernel of the user.
 #pragma once
 
 #include <stdbool.h>

@@ -163,7 +163,7 @@ static const char *reason_of(const tool_log *log, const tool_log_record *r)
     default:
         break;
     }
-    // Fences at places of its own are no help to ptxas, and it says then that registers are missing.
+    // The fences that ptxas adds itself do not help it; it then reports missing registers.
     if (has_record(log, PTXAS_WGMMA_FENCE_ADDED, r->function))
         return "a fence is missing before them";
     return "there are too few registers for their accumulators";

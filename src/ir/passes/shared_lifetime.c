@@ -40,7 +40,7 @@ typedef struct flow {
     int place, block;
 } flow;
 
-// From [place] to the end of block [past].
+// A jump from point [place] to the end of block [past].
 typedef struct jump {
     int place, past;
 } jump;

@@ -374,7 +374,7 @@ bool tc_is_of_kind(tc_kind_name k, tc_value v)
     }
 }
 
-// What an annotation takes besides values of its kind: run-time numbers, and what works in its place.
+// What an annotation takes besides values of its kind: run-time numbers, and compatible values.
 static bool kind_accepts(tc_kind_name k, tc_value v)
 {
     const ir_type *t = tc_value_type(v);

@@ -800,7 +800,7 @@ static bool lay_out(tc *tx, tc_operator *o, tc_value v, writer *w)
     return true;
 }
 
-// All that may be left out, where it may be and no operator of the author's has the name.
+// Binds entries for each subset of the optional operands that may be omitted, unless the author's file uses the name.
 static void offer(tc *tx, tc_operator *o, tc_value v)
 {
     tc_function *f = NULL;
