@@ -85,7 +85,7 @@ static bool report(pl_unit *u, const tool_result *result)
     return false;
 }
 
-// ptxas names lines of the PTX. The cached log has source locations instead, so that later runs can report them.
+// ptxas names lines of the PTX. The cached log also names source locations, so that later runs can report them.
 static void locate(pl_unit *u, const tool_nvrtc *nvrtc, const tool_compile_options *options, tool_result *result)
 {
     tool_result lined = *result;

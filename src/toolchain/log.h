@@ -46,8 +46,8 @@ void tool_log_parse(arena *a, str log, str ptx, tool_log *out);
 // Whether a message of ptxas names a line of the PTX.
 bool tool_log_wants_places(str log);
 // [log] with ' of FILE(12)' behind each such line: files of [sources] as these are named. [plain] is the PTX that ptxas
-// read, [lined] what the same text gives with line information (both may be the same). tool_log_parse removes the
-// locations again.
+// read, [lined] what the same text gives with line information (both may be the same). tool_log_parse reads the
+// locations.
 str tool_log_locate(arena *a, const src_map *sources, str log, str plain, str lined);
 
 // The source of that name, or whose name is the end of [path]; NULL if there is none.

@@ -32,7 +32,7 @@ int main(void)
     int64_t *number = (int64_t *)(void *)memory;
     int32_t *short_number = (int32_t *)(void *)(memory + 64);
     float *y = (float *)(void *)(memory + 128);
-    const float *x = (const float *)(uintptr_t)0x100000000000; // nobody reads it, and there is nothing for terabytes
+    const float *x = (const float *)(uintptr_t)0x100000000000; // never read: there is no memory for terabytes
 
     expect(place(x, number, 32767, 65536, NULL) == HDSRT_OK && have_extent(2, "split_rows", 32767, 4), "2 ** 31 - 2 ** 16 elements");
     expect(place(x, number, 32769, 65536, NULL) == HDSRT_OK && have_extent(2, "split_rows", 32769, 8), "2 ** 31 + 2 ** 16 elements");

@@ -233,7 +233,7 @@ def check_kills_while_writing(place):
 
 
 def check_left_behind(place):
-    """Temporary files of the killed are removed once they are old, by gc and by whoever stores beside them."""
+    """Temporary files of killed processes are removed once they are old, by gc and by stores to the same folder."""
     place.write("k")
     place.compile("k")
     [entry] = place.entries()
@@ -300,7 +300,7 @@ def check_dead_maker(place):
 
 
 def check_no_folder(place):
-    """Without a folder, or with one that cannot be, everything is compiled, and nobody is bothered."""
+    """Without a folder, or with one that cannot be, everything is compiled, without a message."""
     place.write("k")
     nowhere = {"HDS_CACHE_DIR": None, "HOME": None}
     expect([place.compile("k", env=nowhere)[1] for _ in range(2)], [1, 1], "compilations without HOME")

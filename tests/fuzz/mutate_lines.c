@@ -237,7 +237,7 @@ static size_t pick_place(const lines *l, uint64_t *state, size_t *indent)
     return at;
 }
 
-// [from] has its lines [first, end) put into [l] at a place of our choosing; [dropped] lines there are left out.
+// [from] has its lines [first, end) put into [l] at a random line; [dropped] lines there are removed.
 static void splice(sink *out, const lines *l, const lines *from, size_t first, size_t end, bool replaces,
                    uint64_t *state)
 {

@@ -194,7 +194,7 @@ static dtype same_width(dtype t)
     }
 }
 
-// The bits of NaNs are nobody's promise: floats are tamed before their bits are looked at.
+// The bits of NaNs are unspecified: floats are tamed before their bits are looked at.
 static pg_value same_bits(pg *g, dtype t, int depth)
 {
     static const dtype float_of[] = {[DT_U32] = DT_F32, [DT_U64] = DT_F64, [DT_U16] = DT_F16};

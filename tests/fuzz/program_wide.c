@@ -217,7 +217,7 @@ static void lanes(pg *g)
     VEC_PUSH(g->arena, &g->vars, var);
 }
 
-// Counters: whoever adds comes in any order.
+// Counters: the additions come in any order.
 static void counters(pg *g)
 {
     dtype t = pg_one_in(g, 2) ? DT_I32 : DT_U32;

@@ -322,7 +322,7 @@ static void from_memory(void **state)
     hds_program_release(d);
 }
 
-// Programs that nobody holds are forgotten, the oldest first; those that somebody holds are not.
+// Programs without references are forgotten, the oldest first; those with references are kept.
 static void memory_is_bounded(void **state)
 {
     const rig *r = *state;

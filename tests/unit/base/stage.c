@@ -71,7 +71,7 @@ static void appears_at_the_commit(void **state)
     unlink(one);
 }
 
-// Who comes second gets another name, and whoever commits last has the file.
+// The second stage gets another name, and the last commit wins.
 static void two_at_once(void **state)
 {
     fixture *f = *state;

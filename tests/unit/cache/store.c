@@ -140,7 +140,7 @@ static void threads_make_each_once(void **state)
     assert_int_equal(made, TEXTS);
 }
 
-// A maker that sleeps holds nobody up for ever: there are two tickets then.
+// A maker that sleeps does not block others forever: there are two tickets then.
 static void a_wait_has_an_end(void **state)
 {
     fixture *f = *state;

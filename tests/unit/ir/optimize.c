@@ -74,7 +74,7 @@ static void write_assign(writer *w)
     str_addc(&w->out, '\n');
 }
 
-// Into the array that is seen outside, one of the program's own that it reads, or one that nobody reads.
+// Into the array that is seen outside, one of the program's own that it reads, or one that is never read.
 static void write_store(writer *w)
 {
     static const char *const arrays[] = {"out", "own", "unread"};

@@ -298,7 +298,7 @@ static void paths_never_meet(void **state)
         }
         fixture_free(&f);
     }
-    // The point of it all: bytes are shared, and not only by tensors that nobody uses.
+    // The point of it all: bytes are shared, and not only by unused tensors.
     assert_true(taken * 4 < apart * 3);
 }
 

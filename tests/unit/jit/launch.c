@@ -176,7 +176,7 @@ typedef struct tensor {
     int64_t shape[4], strides[4];
 } tensor;
 
-// f32, on the current device; memory that nobody reads.
+// f32, on the current device; memory that is never read.
 static hdsrt_tensor *make(tensor *t, uintptr_t address, int ndim, int64_t a, int64_t b)
 {
     *t = (tensor){.shape = {a, b}};

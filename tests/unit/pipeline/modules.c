@@ -1,4 +1,4 @@
-// The module finder: where names lead, and that a file is one file whoever imports it.
+// The module finder: where names lead, and that a file is loaded once, whatever modules import it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -176,7 +176,7 @@ static void one_error(void)
     EXPECT(run(&s) == 0);
     if (s.tensor)
         s.tensor->deleter(s.tensor);
-    // There is nobody to tell when a tensor's memory or a library cannot be released.
+    // Failures to release a tensor's memory or a library cannot be reported.
     EXPECT(fake_cuda_live("memory") == (strcmp(symbol, "cuCtxPushCurrent_v2") == 0));
     EXPECT(fake_cuda_live("retains") == 1);
     EXPECT(fake_cuda_live("libraries") == 1);

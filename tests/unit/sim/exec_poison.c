@@ -1,4 +1,4 @@
-// Values that depend on memory nobody wrote: through which operations they pass, where they are reported, and where
+// Values that depend on uninitialized memory: through which operations they pass, where they are reported, and where
 // they do not matter.
 #include "rig.h"
 

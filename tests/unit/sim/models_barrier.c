@@ -162,7 +162,7 @@ static void named_barriers(void **state)
     hand_close(&h);
 }
 
-// Both branches of a warp come to the barrier: the first may go on when nobody else can.
+// Both branches of a warp come to the barrier: the first may continue when no other warp can.
 static void in_parts(void **state)
 {
     (void)state;

@@ -201,7 +201,7 @@ static void flushing(void **state)
                 hand_use(&h, "hidet.lang.memory", "store_sync", "st.relaxed.cta.shared.b32 [{p}], {value};",
                          (hand_operand){0}, HAND_OPERANDS({"p", DT_NONE, 1}, {"value", DT_F32, 1}), NULL);
             hand_set(w, &store->operands[1], 0, 0, 0);
-            hand_run(w, store); // nobody has written there before: that is no finding
+            hand_run(w, store); // not written before: that is no finding
             hand_set(w, &use->operands[1], 0, 0, 0x00000001);
         }
         hand_run(w, use);
@@ -233,7 +233,7 @@ static void poisoned_operands(void **state)
     assert_int_equal(w->poison[use->result.cell], 0);
     int32_t sum;
     memcpy(&sum, bytes_at(&h, x), 4);
-    assert_int_equal(sum, 31); // that lane is left out
+    assert_int_equal(sum, 31); // that lane is excluded
     hand_close(&h);
 }
 

@@ -133,7 +133,7 @@ static void words_of_a_race(void **state)
     world s;
     world_open(&s, 4, 2, 256);
     uint64_t x = sim_allocate(s.device, 256, 4, "x");
-    // The reader is what the message is about, whoever came first.
+    // The message is about the read, in whatever order the accesses ran.
     world_store(&s, (act){.warp = 1, .lanes = 1, .address = x + 24, .bytes = 4, .site = 1, .value = 5});
     world_load(&s, one(0, 6, x + 24, 4, 2));
     assert_string_equal(
@@ -506,7 +506,7 @@ static void widths(void **state)
     uint64_t places[] = {shared, words, halves};
     for (int p = 0; p < 3; p++) {
         const char *code = p ? "HDS0606" : "HDS0605";
-        // Threads that write parts of one word do not meet; whoever takes the whole word meets both.
+        // Threads that write parts of one word do not race; an access to the whole word races with both.
         world_store(&s, one(0, 0, places[p], 2, 1));
         world_store(&s, one(0, 40, places[p] + 2, 2, 2));
         world_store(&s, one(0, 1, places[p] + 8, 4, 3));

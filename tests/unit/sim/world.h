@@ -169,7 +169,7 @@ static inline void world_addresses(const act *a, uint64_t *address)
         address[lane] = a->lanes >> lane & 1 ? a->address + (uint64_t)(lane * a->step) : 0xdeadbeefdeadbeefu;
 }
 
-// Into cells 8 …; what the lanes read that nobody wrote.
+// Into cells 8 …; uninitialized values that the lanes read.
 static inline uint32_t world_load(world *s, act a)
 {
     sim_access access = world_access(&a);
