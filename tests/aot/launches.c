@@ -177,7 +177,7 @@ static void test_extents(void)
     REFUSED(shifted(m, 64, 3, NULL), "'shifted': its extents are too large for 64 bits, or divided by 0");
     REFUSED(shifted(m, -3, 3, NULL), "'shifted': its extents are too large for 64 bits, or divided by 0");
     CHECK(shifted(m, 64, 0, NULL) == HDSRT_OK && fake_cuda_launches() == 0);
-    CHECK(shifted(m, 5, 2, NULL) == HDSRT_INVALID_ARGUMENT && strstr(hdsrt_last_error(), "'shifted': it takes '"));
+    CHECK(shifted(m, 5, 2, NULL) == HDSRT_INVALID_ARGUMENT && strstr(hdsrt_last_error(), "'shifted': it assumes '"));
     // What cannot be computed is not broken.
     CHECK(shifted(m, 0, 3, NULL) == HDSRT_OK && fake_cuda_launches() == 1);
     fake_cuda_forget();
