@@ -191,7 +191,7 @@ static const char *same_parameters(const fake_cuda_launch *a, const fake_cuda_la
 // What the simulator is not asked: its own memory is aligned.
 static bool is_beside_the_simulator(const char *error)
 {
-    return strstr(error, "no multiple of") != NULL;
+    return strstr(error, "not a multiple of") != NULL;
 }
 
 // What is taken for granted is found out as the kernel runs.
