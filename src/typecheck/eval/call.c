@@ -498,19 +498,21 @@ static bool bind_params(matching *m, size_t skip)
 
 // ---- running a body in the caller's code -------------------------------------------------------------------------
 
-static void splice(tc *tx, tc_frame *f, ir_block *body)
+// [shared]: the mark of shared values before the body.
+static void splice(tc *tx, tc_frame *f, ir_block *body, size_t shared)
 {
     for (size_t i = 0; i < f->result_decls.len; i++)
-        tc_emit(tx, f->result_decls.at[i]);
+        ir_append(tx->ir, tx->block, f->result_decls.at[i]);
     if (f->label) {
         ir_stmt *scope = tc_new_stmt(tx, IR_SCOPE_OF, f->call_span);
         scope->count = f->label;
         scope->body = *body;
         tc_emit(tx, scope);
+        tc_shared_drop(tx, shared); // their variables are those of the scope
         return;
     }
     for (size_t i = 0; i < body->stmts.len; i++)
-        tc_emit(tx, body->stmts.at[i]);
+        ir_append(tx->ir, tx->block, body->stmts.at[i]);
 }
 
 void tc_missing_return(tc *tx, const tc_function *f)
@@ -530,6 +532,7 @@ static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, uint32_t *site
     frame.in_instruction = f->facts->is_instruction;
     ir_block *saved = tx->block, body = {0};
     int errors = tx->diags->error_count;
+    size_t shared = tc_shared_mark(tx);
     tx->frame = &frame;
     frame.return_annotation = f->decl && f->decl->returns && !tx->needs_run_time
                                   ? tc_eval_annotation(tx, f->decl->returns, scope)
@@ -549,7 +552,7 @@ static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, uint32_t *site
     if (tx->needs_run_time || tx->aborted)
         return tc_poison();
     if (saved)
-        splice(tx, &frame, &body);
+        splice(tx, &frame, &body, shared);
     // A body with errors that returns nothing might have returned something.
     tc_value result = tx->diags->error_count != errors ? tc_poison() : tc_none();
     if (frame.has_result)
@@ -620,6 +623,7 @@ static bool args_are_compile_time(const tc_function *f, const tc_args *args)
 void tc_try_begin(tc *tx, tc_try *t)
 {
     *t = (tc_try){.block = tx->block, .frame = tx->frame, .mark = tx->undo.len, .attempt = tx->attempt};
+    t->shared = tc_shared_mark(tx);
     t->outermost = tx->speculating == 0;
     t->muted = tx->diags->muted;
     tx->block = &t->aside;
@@ -640,6 +644,7 @@ bool tc_try_end(tc *tx, tc_try *t)
         return true;
     }
     tc_undo_changes(tx, t->mark);
+    tc_shared_drop(tx, t->shared);
     if (t->outermost)
         tx->needs_run_time = false; // an outer attempt fails as a whole
     return false;

@@ -431,7 +431,7 @@ static tc_flow range_for(tc *tx, const ast_for *s, const tc_range *r)
     loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
     loop->arg_count = 3;
     loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, target_text(s->target), bounds[0]->type, s->target->span);
-    int region = tc_region_enter(tx);
+    int region = tc_region_enter_loop(tx);
     ir_block *saved = tx->block;
     tx->block = &loop->body;
     bind_loop_var(tx, AST_AS(NAME, name, s->target)->name, loop->var, &s->body, s->target->span);
@@ -502,7 +502,7 @@ static tc_flow tasks_for(tc *tx, const ast_for *s, const tm_map *mapping, ir_exp
         loop->vars[i]->max = mapping->shape[i] - 1;
         loop->vars[i]->divisor = 1;
     }
-    int region = tc_region_enter(tx);
+    int region = tc_region_enter_loop(tx);
     ir_block *saved = tx->block;
     tx->block = &loop->body;
     bool ok = bind_coordinates(tx, s->target, loop->vars, mapping->rank, as_tuple, &s->body);
@@ -587,7 +587,7 @@ static tc_flow grid_for(tc *tx, const ast_for *s, const tc_grid *g)
             outer = loop;
         inner = loop;
     }
-    int region = tc_region_enter(tx);
+    int region = tc_region_enter_loop(tx);
     ir_block *saved = tx->block;
     tx->block = &inner->body;
     bool ok = bind_coordinates(tx, s->target, vars, g->rank, g->as_tuple, &s->body);
@@ -628,7 +628,7 @@ static tc_flow sequence_for(tc *tx, const ast_for *s, tc_value record)
     loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
     loop->arg_count = 3;
     loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, "turn", stop->type, span);
-    int region = tc_region_enter(tx);
+    int region = tc_region_enter_loop(tx);
     ir_block *saved = tx->block;
     tx->block = &loop->body;
     tc_value index = tc_rt(ir_read(tx->ir, loop->var, span));
@@ -721,7 +721,7 @@ static tc_flow rt_while(tc *tx, const ast_while *s)
 {
     materialize(tx, &s->body);
     ir_stmt *loop = tc_new_stmt(tx, IR_WHILE, s->head);
-    int region = tc_region_enter(tx);
+    int region = tc_region_enter_loop(tx);
     ir_block *saved = tx->block;
     tx->block = &loop->body;
     tc_value c = tc_eval(tx, s->condition);

@@ -44,6 +44,7 @@ extern const tc_env tc_no_interpretation;
 tc_value tc_node_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);
 tc_value tc_native_with_handler(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_analyze(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_share(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_compute(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_operator(tc *tx, const tc_native *self, tc_args *args);
 
@@ -84,7 +85,7 @@ bool tc_range_bounds(tc *tx, const tc_range *r, const ast_list *body, src_span s
 typedef struct tc_try {
     ir_block aside, *block;
     tc_frame *frame;
-    size_t mark;
+    size_t mark, shared;
     int attempt;
     bool muted, outermost;
 } tc_try;

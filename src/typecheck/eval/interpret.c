@@ -112,14 +112,28 @@ tc_value tc_native_with_handler(tc *tx, const tc_native *self, tc_args *args)
 
 // ---- dry runs ----------------------------------------------------------------------------------------------------
 
-static bool uses_any(const ir_expr *e, const map *vars)
+// Whether the value follows from variables that are not [dropped] and from nothing else.
+static bool is_of_kept(const ir_expr *e, const map *dropped)
 {
-    if (e->op == IR_OP_VAR && map_get_ptr(vars, e->u.var))
-        return true;
+    if (e->op == IR_OP_VAR)
+        return !map_get_ptr(dropped, e->u.var);
+    if (!(ir_op_properties(e->op) & IR_PURE))
+        return false;
     for (int i = 0; i < e->arg_count; i++)
-        if (uses_any(e->args[i], vars))
-            return true;
-    return false;
+        if (!is_of_kept(e->args[i], dropped))
+            return false;
+    return true;
+}
+
+static void drop_assigned(const ir_block *block, map *dropped)
+{
+    for (size_t i = 0; i < block->stmts.len; i++) {
+        ir_stmt *s = block->stmts.at[i];
+        if (s->kind == IR_ASSIGN)
+            map_put_ptr(dropped, s->var, s);
+        drop_assigned(&s->body, dropped);
+        drop_assigned(&s->or_else, dropped);
+    }
 }
 
 // Of what a dry run left, numbers that follow from the caller's alone: extents that were noted are such.
@@ -128,11 +142,17 @@ static void keep_numbers(tc *tx, const ir_block *aside)
     map dropped;
     map_init(&dropped, tx->arena);
     for (size_t i = 0; i < aside->stmts.len; i++) {
+        drop_assigned(&aside->stmts.at[i]->body, &dropped);
+        drop_assigned(&aside->stmts.at[i]->or_else, &dropped);
+    }
+    for (size_t i = 0; i < aside->stmts.len; i++) {
         ir_stmt *s = aside->stmts.at[i];
-        bool is_number = s->kind == IR_DECL && s->value && !s->var->is_mutable && ir_is_integer(s->var->type);
-        if (is_number && ir_is_pure(s->value) && !uses_any(s->value, &dropped))
+        if (s->kind != IR_DECL && s->kind != IR_ASSIGN)
+            continue;
+        bool is_kept = !map_get_ptr(&dropped, s->var) && s->value && ir_is_integer(s->var->type);
+        if (is_kept && is_of_kept(s->value, &dropped))
             ir_append(tx->ir, tx->block, s);
-        else if (s->kind == IR_DECL)
+        else
             map_put_ptr(&dropped, s->var, s);
     }
 }
@@ -151,7 +171,9 @@ tc_value tc_native_analyze(tc *tx, const tc_native *self, tc_args *args)
     bool around = tx->analyzes;
     tx->block = &aside;
     tx->analyzes = true;
+    size_t shared = tc_shared_mark(tx);
     tc_value r = tc_call(tx, f, &none);
+    tc_shared_drop(tx, shared);
     tx->block = kept;
     tx->analyzes = around;
     if (!tx->needs_run_time)
@@ -200,7 +222,7 @@ static tc_value filled_tensor(tc *tx, tc_value shape, tc_value f, src_span span)
     if (tc_wants_run_time(tx) || !make_loops(&l, shape.list, span))
         return tc_poison();
     ir_block *outside = tx->block, scalar = {0}, *inside = l.inner ? &l.inner->body : &scalar;
-    int region = tc_region_enter(tx);
+    int region = tc_region_enter_loop(tx);
     tx->block = inside;
     ir_expr *element = tc_default_rt(tx, tc_call_values(tx, f, l.places, (size_t)l.rank, span), span);
     tx->block = outside;
@@ -277,6 +299,44 @@ tc_value tc_native_operator(tc *tx, const tc_native *self, tc_args *args)
     (void)self;
     tc_value class = tc_library(tx, "hidet.lang.compute", "Operator", args->span);
     return tc_is_poison(class) ? class : tc_call(tx, class, args);
+}
+
+// The value in variables of its own, also where computing it again would be right.
+static tc_value in_variables(tc *tx, tc_value v, src_span span)
+{
+    if (v.kind == TC_RT && v.rt->arg_count > 0) {
+        ir_var *t = tc_declare(tx, "t", v.rt->type, v.rt, span);
+        t->role = IR_ROLE_KEPT;
+        return tc_rt(ir_read(tx->ir, t, span));
+    }
+    if (v.kind != TC_TUPLE)
+        return tc_freeze(tx, v, span);
+    tc_value kept = tc_list_new(tx, TC_TUPLE, NULL, 0);
+    for (size_t i = 0; i < v.list->len; i++)
+        tc_list_push(tx, kept.list, in_variables(tx, v.list->at[i], span));
+    return kept;
+}
+
+tc_value tc_native_share(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value f = args->list.at[0].value;
+    if (f.kind != TC_FUNCTION)
+        return TC_ERR(tx, HDS0184, args->list.at[0].span, "what is shared", "function", tc_describe(tx, f));
+    tc_list index = {0};
+    for (size_t i = 1; i < args->list.len; i++)
+        VEC_PUSH(tx->arena, &index, args->list.at[i].value);
+    const tc_value *known = tc_shared_find(tx, f.function, &index);
+    if (known)
+        return *known;
+    if (tx->block)
+        f.function->facts->needs_run_time = true; // elements rarely are known: no attempt for each of a chain
+    tc_value v = tc_call_values(tx, f, index.at, index.len, args->span);
+    if (tc_is_poison(v))
+        return v;
+    v = in_variables(tx, v, args->span);
+    tc_shared_add(tx, f.function, &index, v);
+    return v;
 }
 
 tc_tensor *tc_node_tensor(tc *tx, tc_value v)

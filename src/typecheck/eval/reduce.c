@@ -270,7 +270,7 @@ static bool serial_range(serial *s, size_t k, const tc_range *r)
     s->only = counts && s->e->clauses.len == 1 ? loop->var : NULL;
     ir_block *saved = tx->block;
     tx->block = &loop->body;
-    tc_region_enter(tx);
+    tc_region_enter_loop(tx);
     tc_scope_bind(tx, tx->frame->scope, name, tc_rt(ir_read(tx->ir, loop->var, clause->target->span)),
                   clause->target->span);
     bool ok = serial_conditions(s, k, 0);

@@ -9,14 +9,13 @@
 
 tc_saved tc_enter(tc *tx, ir_func *func, ir_block *block, tc_captures *captures)
 {
-    tc_saved s = {tx->func, tx->block, tx->frame, tx->region, tx->speculating, tx->captures, tx->env};
+    tc_saved s = {tx->func, tx->block, tx->frame, tx->speculating, tx->captures, tx->env};
     tx->func = func;
     tx->block = block;
     tx->captures = captures;
     tx->env = NULL; // what an interpretation means belongs to the function in which it was made
     tx->speculating = 0;
-    VEC_PUSH(tx->arena, &tx->region_stack, tx->region);
-    tx->region = ++tx->next_region;
+    tc_region_enter_loop(tx); // nothing around it is shared
     return s;
 }
 
@@ -28,7 +27,7 @@ void tc_leave(tc *tx, tc_saved s)
     tx->captures = s.captures;
     tx->env = s.env;
     tx->speculating = s.speculating;
-    tx->region = VEC_POP(&tx->region_stack);
+    tc_region_leave(tx);
 }
 
 // ---- names -------------------------------------------------------------------------------------------------------

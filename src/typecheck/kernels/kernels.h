@@ -28,7 +28,7 @@ typedef struct tc_saved {
     ir_func *func;
     ir_block *block;
     tc_frame *frame;
-    int region, speculating;
+    int speculating;
     tc_captures *captures;
     const tc_env *env;
 } tc_saved;

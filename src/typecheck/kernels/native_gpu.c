@@ -605,6 +605,7 @@ const tc_native tc_native_gpu[] = {
     {"deref", run_deref, 1, 2, "pointer type", 0},
     {"vectorize", run_vectorize, 2, 2, "dtype lanes", 0},
     {"compute", tc_native_compute, 2, 2, "shape element", 0},
+    {"share", tc_native_share, 1, -1, NULL, 0},
     {"has_arch", run_has_arch, 1, 1, "name", 0},
     {"analyze", tc_native_analyze, 1, 1, "f", 0},
     {"with_handler", tc_native_with_handler, 2, -1, NULL, 0},

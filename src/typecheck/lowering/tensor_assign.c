@@ -232,7 +232,7 @@ static bool assign_in_loops(elements *e, int dim)
     loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, arena_printf(tx->arena, "i%d", dim), stop->type, e->span);
     e->at[dim] = tc_rt(ir_read(tx->ir, loop->var, e->span));
     ir_block *saved = tx->block;
-    int region = tc_region_enter(tx);
+    int region = tc_region_enter_loop(tx);
     tx->block = &loop->body;
     bool ok = assign_in_loops(e, dim + 1);
     tx->block = saved;

@@ -89,6 +89,22 @@ struct tc_frame {
     VEC(ir_stmt *) result_decls; // declarations of result variables, put before the scope
 };
 
+// What is around a control-flow region.
+typedef struct tc_region_around {
+    int region, loop_region;
+} tc_region_around;
+
+// A value of share(function, index…), see Note [shared values].
+typedef struct tc_shared {
+    const tc_function *function;
+    const ir_func *func; // of the output: where it was computed
+    tc_list index;
+    tc_value value;
+    int region;
+    uint32_t variables;             // how many there were when it had been computed
+    struct tc_shared *before;       // of the same function
+} tc_shared;
+
 // One change that a compile-time attempt made to data that outlive it.
 typedef struct tc_undo {
     struct tc_value *slot; // this held [value]; or NULL
@@ -118,7 +134,8 @@ struct tc {
     tc_frame *frame;
     int region; // number of the current run-time control-flow region, unique
     int next_region;
-    VEC(int) region_stack;
+    int loop_region; // that of the innermost loop's body; 0: not in a loop
+    VEC(tc_region_around) region_stack;
     int next_label;
     int64_t steps, step_budget;
     VEC(tc_undo) undo; // while speculating: what compile-time data were before they changed
@@ -136,6 +153,8 @@ struct tc {
     tc_module *main;
     tc_scope *main_scope;
     map intrins;     // key -> ir_intrin*
+    VEC(tc_shared *) shared; // oldest first
+    map shared_by_function;        // tc_function* -> the latest tc_shared*
     map definitions; // ir_var* -> ir_expr* (initialisers of single-assignment locals)
     map names_used;  // IR function names
     map entry_names; // those that entries have or will have: no other function takes one

@@ -27,6 +27,7 @@ void tc_emit(tc *tx, ir_stmt *s)
         return;
     }
     ir_append(tx->ir, tx->block, s);
+    tc_shared_after(tx, s);
 }
 
 ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init, src_span span)
@@ -142,14 +143,22 @@ void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span)
 
 int tc_region_enter(tc *tx)
 {
-    VEC_PUSH(tx->arena, &tx->region_stack, tx->region);
+    VEC_PUSH(tx->arena, &tx->region_stack, ((tc_region_around){tx->region, tx->loop_region}));
     tx->region = ++tx->next_region;
     return tx->region;
 }
 
+int tc_region_enter_loop(tc *tx)
+{
+    tc_region_enter(tx);
+    return tx->loop_region = tx->region;
+}
+
 void tc_region_leave(tc *tx)
 {
-    tx->region = VEC_POP(&tx->region_stack);
+    const tc_region_around around = VEC_POP(&tx->region_stack);
+    tx->region = around.region;
+    tx->loop_region = around.loop_region;
 }
 
 // Whether [region] is the current region or one around it.
@@ -158,7 +167,7 @@ bool tc_in_region(const tc *tx, int region)
     if (region == tx->region)
         return true;
     for (size_t i = tx->region_stack.len; i-- > 0;)
-        if (tx->region_stack.at[i] == region)
+        if (tx->region_stack.at[i].region == region)
             return true;
     return false;
 }

@@ -112,9 +112,17 @@ tc_value tc_freeze(tc *tx, tc_value v, src_span span);
 tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span);
 void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span);
 int tc_region_enter(tc *tx);
+int tc_region_enter_loop(tc *tx); // the body of a loop
 void tc_region_leave(tc *tx);
 bool tc_in_region(const tc *tx, int region);
 ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok); // over parameters only
+
+// shared.c: values that later code shares, see Note [shared values]
+const tc_value *tc_shared_find(const tc *tx, const tc_function *f, const tc_list *index); // NULL: there is none
+void tc_shared_add(tc *tx, const tc_function *f, const tc_list *index, tc_value value);
+void tc_shared_after(tc *tx, const ir_stmt *s); // drops what the statement may change
+size_t tc_shared_mark(const tc *tx);
+void tc_shared_drop(tc *tx, size_t mark); // those since then: their code is not kept
 
 // args.c: arguments of built-in functions
 tc_value *tc_arg_get(tc_args *args, const char *params, int index);       // by position or keyword; NULL: not given
