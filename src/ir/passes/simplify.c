@@ -228,20 +228,13 @@ static ir_expr *finish_operands(simplifier *s, ir_expr *e)
     return now;
 }
 
-// A variable that is a copy of another one, neither of which changes, is that other one.
-static ir_expr *original(simplifier *s, ir_expr *e)
-{
-    ir_expr *value = e->op == IR_OP_VAR ? ir_env_value(s->env, e->u.var) : NULL;
-    return value && value->op == IR_OP_VAR ? ir_read(s->module, value->u.var, e->span) : e;
-}
-
 static ir_expr *known_leaf(simplifier *s, ir_expr *e)
 {
     if (!ir_is_integer(e->type) || (e->op != IR_OP_VAR && e->op != IR_OP_SREG))
         return e;
     ir_range r = ir_range_of(s->env, e);
     if (r.min != r.max || r.min == INT64_MIN || r.max == INT64_MAX)
-        return original(s, e);
+        return e;
     ir_expr *constant = ir_int(s->module, e->type->scalar, r.min);
     constant->span = e->span;
     return constant;
