@@ -290,9 +290,31 @@ static ir_expr *simplify(simplifier *s, ir_expr *e)
 
 // ---- statements ----------------------------------------------------------------------------------------------------
 
+static void note_variable(void *user, ir_expr *e)
+{
+    bool *mentions = user;
+    *mentions |= e->op == IR_OP_VAR;
+}
+
+// What holds by facts that only this compiler has is news to the CUDA compiler, unless it was told so before.
+static ir_expr *simplify_assumption(simplifier *s, ir_expr *e)
+{
+    int64_t known;
+    if (e->op == IR_OP_LAND) {
+        ir_expr *args[2] = {simplify_assumption(s, e->args[0]), simplify_assumption(s, e->args[1])};
+        bool is_same = args[0] == e->args[0] && args[1] == e->args[1];
+        return is_same ? e : connective(ir_with_args(s->module, e, args), true);
+    }
+    ir_expr *now = simplify(s, e);
+    bool is_news = ir_const_int(now, &known) && known && ir_is_pure(e) && !ir_env_knows(s->env, e, true);
+    bool mentions = false;
+    ir_walk_expr(s->module, is_news ? e : NULL, note_variable, &mentions);
+    return mentions ? e : now;
+}
+
 static void simplify_held(simplifier *s, ir_stmt *stmt)
 {
-    stmt->value = simplify(s, stmt->value);
+    stmt->value = stmt->kind == IR_ASSUME ? simplify_assumption(s, stmt->value) : simplify(s, stmt->value);
     for (int i = 0; i < stmt->arg_count; i++)
         stmt->args[i] = simplify(s, stmt->args[i]);
     ir_tensor *t = (stmt->kind == IR_ALLOC || stmt->kind == IR_DECL) && stmt->var ? stmt->var->tensor : NULL;
