@@ -2,7 +2,8 @@
 //           branches; unrolls nothing, but removes loops of no or one iteration.
 // Needs     nothing: any level of the IR.
 // Gives     no operator on constants alone, save those whose result is decided at run time; FLOORDIV and FLOORMOD only
-//           where an operand may be negative; index expressions in their cheapest known form.
+//           where an operand may be negative; index expressions in their cheapest known form. An ASSUME that the CUDA
+//           compiler could not prove stays.
 // Why here  first, so that the lowering passes see constants; and last, over the index arithmetic that they made.
 // See       Note [what is left alone]
 #include "ir/analysis_linear.h"
