@@ -2,7 +2,8 @@
 //           branches; unrolls nothing, but removes loops of no or one iteration.
 // Needs     nothing: any level of the IR.
 // Gives     no operator on constants alone, save those whose result is decided at run time; FLOORDIV and FLOORMOD only
-//           where an operand may be negative; index expressions in their cheapest known form.
+//           where an operand may be negative; index expressions in their cheapest known form. An ASSUME that the CUDA
+//           compiler could not prove stays.
 // Why here  first, so that the lowering passes see constants; and last, over the index arithmetic that they made.
 // See       Note [what is left alone]
 #include "ir/analysis_linear.h"
@@ -228,20 +229,13 @@ static ir_expr *finish_operands(simplifier *s, ir_expr *e)
     return now;
 }
 
-// A variable that is a copy of another one, neither of which changes, is that other one.
-static ir_expr *original(simplifier *s, ir_expr *e)
-{
-    ir_expr *value = e->op == IR_OP_VAR ? ir_env_value(s->env, e->u.var) : NULL;
-    return value && value->op == IR_OP_VAR ? ir_read(s->module, value->u.var, e->span) : e;
-}
-
 static ir_expr *known_leaf(simplifier *s, ir_expr *e)
 {
     if (!ir_is_integer(e->type) || (e->op != IR_OP_VAR && e->op != IR_OP_SREG))
         return e;
     ir_range r = ir_range_of(s->env, e);
     if (r.min != r.max || r.min == INT64_MIN || r.max == INT64_MAX)
-        return original(s, e);
+        return e;
     ir_expr *constant = ir_int(s->module, e->type->scalar, r.min);
     constant->span = e->span;
     return constant;
@@ -297,9 +291,31 @@ static ir_expr *simplify(simplifier *s, ir_expr *e)
 
 // ---- statements ----------------------------------------------------------------------------------------------------
 
+static void note_variable(void *user, ir_expr *e)
+{
+    bool *mentions = user;
+    *mentions |= e->op == IR_OP_VAR;
+}
+
+// What holds by facts that only this compiler has is news to the CUDA compiler, unless it was told so before.
+static ir_expr *simplify_assumption(simplifier *s, ir_expr *e)
+{
+    int64_t known;
+    if (e->op == IR_OP_LAND) {
+        ir_expr *args[2] = {simplify_assumption(s, e->args[0]), simplify_assumption(s, e->args[1])};
+        bool is_same = args[0] == e->args[0] && args[1] == e->args[1];
+        return is_same ? e : connective(ir_with_args(s->module, e, args), true);
+    }
+    ir_expr *now = simplify(s, e);
+    bool is_news = ir_const_int(now, &known) && known && ir_is_pure(e) && !ir_env_knows(s->env, e, true);
+    bool mentions = false;
+    ir_walk_expr(s->module, is_news ? e : NULL, note_variable, &mentions);
+    return mentions ? e : now;
+}
+
 static void simplify_held(simplifier *s, ir_stmt *stmt)
 {
-    stmt->value = simplify(s, stmt->value);
+    stmt->value = stmt->kind == IR_ASSUME ? simplify_assumption(s, stmt->value) : simplify(s, stmt->value);
     for (int i = 0; i < stmt->arg_count; i++)
         stmt->args[i] = simplify(s, stmt->args[i]);
     ir_tensor *t = (stmt->kind == IR_ALLOC || stmt->kind == IR_DECL) && stmt->var ? stmt->var->tensor : NULL;

@@ -414,8 +414,8 @@ static bool body_assigns(const ast_list *list, sym name)
     return false;
 }
 
-// A run-time argument: read where it is used if nothing can change it meanwhile, else kept in a variable of the
-// parameter's name.
+// A run-time argument is kept in a variable of the parameter's name, since the body may assign what it reads: through a
+// reference, a method, or a function that captured it. The pass "copies" leaves only those that are needed.
 static void bind_param(matching *m, const ast_param *p, tc_value v, bool is_by_reference)
 {
     tc *tx = m->tx;
@@ -429,11 +429,7 @@ static void bind_param(matching *m, const ast_param *p, tc_value v, bool is_by_r
         tc_scope_bind(tx, m->scope, p->name, tc_rt(ir_read(tx->ir, var, p->span)), p->span)->var = var;
         return;
     }
-    // A field of a record may be assigned by the body, under whatever name it knows the record; a variable of the
-    // caller after the call, while functions made in the body live on.
-    bool may_change = v.kind == TC_RT && (v.rt->op != IR_OP_VAR || v.rt->u.var->role == IR_ROLE_FIELD ||
-                                          (m->f->decl && tc_body_makes_functions(m->f->decl)));
-    if (may_change)
+    if (v.kind == TC_RT)
         v = tc_rt(tc_keep(tx, v.rt, p->name->text, p->span));
     else if (v.kind == TC_TUPLE)
         v = tc_freeze(tx, v, p->span);

@@ -8,7 +8,6 @@ typedef struct question {
     const tc_class *class;
     sym name;
     int depth;
-    bool closures;  // asks instead whether the body makes functions
 } question;
 
 static bool list_changes(const question *q, const ast_list *list);
@@ -38,8 +37,6 @@ static bool is_part(const question *q, const ast_expr *e)
 
 static bool target_changes(const question *q, const ast_expr *t)
 {
-    if (q->closures)
-        return false;
     if (t->kind == AST_STARRED)
         return target_changes(q, ((const ast_starred *)t)->value);
     if (t->kind == AST_TUPLE || t->kind == AST_LIST) {
@@ -55,13 +52,13 @@ static bool target_changes(const question *q, const ast_expr *t)
 // name.m(…): as its body says; name.f.m(…): possibly.
 static bool call_changes(const question *q, const ast_expr *callee)
 {
-    if (q->closures || callee->kind != AST_ATTRIBUTE || !is_part(q, ((const ast_attribute *)callee)->value))
+    if (callee->kind != AST_ATTRIBUTE || !is_part(q, ((const ast_attribute *)callee)->value))
         return false;
     const ast_attribute *a = (const ast_attribute *)callee;
     const tc_function *method = is_record(q, a->value) ? map_get_ptr(&q->class->methods, a->name) : NULL;
     if (!method || !method->decl->params.len || q->depth >= DEEPEST_METHODS)
         return true;
-    question inner = {q->class, method->decl->params.at[0].name, q->depth + 1, false};
+    question inner = {q->class, method->decl->params.at[0].name, q->depth + 1};
     return list_changes(&inner, &method->decl->body);
 }
 
@@ -117,7 +114,7 @@ static bool value_changes(const question *q, const ast_expr *e)
     case AST_WALRUS:
         return value_changes(q, ((const ast_walrus *)e)->value);
     case AST_LAMBDA:
-        return q->closures || value_changes(q, ((const ast_lambda *)e)->body);
+        return value_changes(q, ((const ast_lambda *)e)->body);
     default:
         return false;
     }
@@ -139,7 +136,7 @@ static bool stmt_changes(const question *q, const ast_stmt *s)
     case AST_AUG_ASSIGN: {
         // `name += v` may be a method that works in place
         const ast_aug_assign *a = (const ast_aug_assign *)s;
-        return (!q->closures && is_record(q, a->target)) || target_changes(q, a->target) || value_changes(q, a->target) ||
+        return is_record(q, a->target) || target_changes(q, a->target) || value_changes(q, a->target) ||
                value_changes(q, a->value);
     }
     case AST_ANN_ASSIGN:
@@ -163,10 +160,8 @@ static bool stmt_changes(const question *q, const ast_stmt *s)
         return value_changes(q, c->condition) || list_changes(q, &c->body) || list_changes(q, &c->or_else);
     }
     case AST_FUNCTION:
-        return q->closures || list_changes(q, &((const ast_function *)s)->body);
+        return list_changes(q, &((const ast_function *)s)->body);
     case AST_WITH:
-        if (q->closures)
-            return list_changes(q, &((const ast_with *)s)->body);
         return true;  // __enter__ and __exit__ are methods of something that may well be this record
     default:
         return false;
@@ -183,13 +178,6 @@ static bool list_changes(const question *q, const ast_list *list)
 
 bool tc_body_changes(const tc_class *class, sym name, const ast_list *body)
 {
-    question q = {class, name, 0, false};
+    question q = {class, name, 0};
     return list_changes(&q, body);
-}
-
-// Whether the body makes functions, which may be called after what they captured has changed elsewhere.
-bool tc_body_makes_functions(const ast_function *f)
-{
-    question q = {.closures = true};
-    return list_changes(&q, &f->body);
 }

@@ -104,7 +104,6 @@ tc_class *tc_class_new(tc *tx, const ast_class *decl, tc_scope *closure, tc_modu
 tc_value tc_class_brackets(tc *tx, tc_value c, tc_value *items, size_t len, src_span span);
 tc_value tc_construct(tc *tx, tc_class *c, tc_args *args);
 tc_value tc_record_copy(tc *tx, tc_value v, src_span span);
-bool tc_body_makes_functions(const ast_function *f);
 bool tc_body_changes(const tc_class *c, sym name, const ast_list *body);
 tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found);
 tc_value *tc_record_field(tc_record *r, sym name, int *index);
