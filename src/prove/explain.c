@@ -105,7 +105,7 @@ static bool explain_by_number(search *s, const prove_output *a, const prove_outp
 {
     prove *p = s->p;
     const prove_tensor *t = &p->tensors.at[s->place.tensor];
-    uint64_t common;
+    uint64_t common = 0;
     double value;
     str_buf text;
     str_buf_init(&text, &p->memory);
@@ -141,7 +141,7 @@ static void note_row(search *s, const prove_output *a, const prove_output *b)
     x.values += begin, y.values += begin;
     x.is_written = a->is_written ? a->is_written + begin : NULL;
     y.is_written = b->is_written ? b->is_written + begin : NULL;
-    uint64_t common;
+    uint64_t common = 0;
     if (differing >= 2 && have_in_common(&x, &y, width, quotient, &common))
         diag_note(s->d, (src_span){0, 0}, "elements%s differ by the same factor, which depends on the inputs: a sum, a "
                                           "scale or a rescaling is not the same",

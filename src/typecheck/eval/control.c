@@ -299,7 +299,7 @@ static tc_flow static_for(tc *tx, const ast_for *s, tc_value iterable)
     while (tc_walk_next(tx, &walk, &item)) {
         if (!tc_step(tx, s->head))
             return TC_ABORT;
-        tc_take_turn(tx, s->target, item, s->target->span);
+        tc_next_item(tx, s->target, item, s->target->span);
         tc_flow flow = run_static_body(tx, &s->body);
         if (flow == TC_BREAK)
             return TC_NEXT;

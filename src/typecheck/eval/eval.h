@@ -54,7 +54,7 @@ tc_flow tc_exec(tc *tx, const ast_stmt *s);
 bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_bind_local(tc *tx, sym name, tc_value v, src_span span);
 // tc_assign_target for the next iteration of a loop that runs while compiling.
-bool tc_take_turn(tc *tx, const ast_expr *target, tc_value v, src_span span);
+bool tc_next_item(tc *tx, const ast_expr *target, tc_value v, src_span span);
 void tc_name_temporary(tc_value v, sym name); // a tensor made just now takes the first name it is bound to
 
 // walk.c: the items that a loop which runs while compiling visits

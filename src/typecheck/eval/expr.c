@@ -422,7 +422,7 @@ static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_val
 static bool comprehend_item(tc *tx, const ast_comprehension *e, size_t clause, tc_value item, tc_value into)
 {
     const ast_comp_for *c = &e->clauses.at[clause];
-    if (!tc_step(tx, e->node.span) || !tc_take_turn(tx, c->target, item, c->target->span))
+    if (!tc_step(tx, e->node.span) || !tc_next_item(tx, c->target, item, c->target->span))
         return false;
     bool keep = true;
     for (size_t k = 0; k < c->conditions.len && keep; k++) {

@@ -331,26 +331,27 @@ bool tc_assign_target(tc *tx, const ast_expr *target, tc_value v, src_span span)
     }
 }
 
-// A loop that runs while compiling binds its target anew in each turn: known numbers do not become values of the variable that
-// an earlier turn needed for one of the run.
-static void begin_turn(tc *tx, const ast_expr *target, tc_value v)
+// A loop that runs while compiling binds its target anew in each iteration: known numbers do not become values of the variable
+// that an earlier iteration needed for one of the run. Comprehensions take a new variable for those, too: nothing else assigns it.
+static void begin_iteration(tc *tx, const ast_expr *target, tc_value v)
 {
     if (target->kind == AST_TUPLE || target->kind == AST_LIST) {
         const ast_sequence *s = (const ast_sequence *)target;
         bool fits = (v.kind == TC_TUPLE || v.kind == TC_LIST) && v.list->len == s->items.len;
         for (size_t i = 0; fits && i < s->items.len; i++)
-            begin_turn(tx, s->items.at[i], v.list->at[i]);
+            begin_iteration(tx, s->items.at[i], v.list->at[i]);
     }
-    tc_binding *b = target->kind == AST_NAME && tc_is_number(v) && v.kind != TC_RT
+    bool is_anew = v.kind == TC_RT ? tx->frame->scope->is_comprehension : tc_is_number(v);
+    tc_binding *b = target->kind == AST_NAME && is_anew
                         ? tc_scope_find_here(tx->frame->scope, ((const ast_name *)target)->name)
                         : NULL;
     if (b && b->var && b->state == TC_BOUND && b->owner == tx->func && b->region == tx->region)
         b->var = NULL;
 }
 
-bool tc_take_turn(tc *tx, const ast_expr *target, tc_value v, src_span span)
+bool tc_next_item(tc *tx, const ast_expr *target, tc_value v, src_span span)
 {
-    begin_turn(tx, target, v);
+    begin_iteration(tx, target, v);
     return tc_assign_target(tx, target, v, span);
 }
 
