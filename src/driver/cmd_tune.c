@@ -102,7 +102,7 @@ static void take_argument(struct argp_state *state, const char *text)
     }
     run_word word = {text, arena_strndup(a, text, len), text + len + 1};
     if (strcmp(word.name, "sm_count") == 0)
-        q->sm_count = cmd_number(state, "sm_count", word.value, 1);
+        argp_error(state, "'sm_count' is that of the GPU: give --gpu or --sms");
     else
         add_word(q, &word);
 }
@@ -116,8 +116,8 @@ static void check_arguments(struct argp_state *state)
         argp_error(state, "expected NAME=VALUE, found '%s'; one space is tuned at a time", q->shared.inputs.at[1]);
     if (q->shared.archs.len > 1)
         argp_error(state, "a measurement is for one architecture");
-    if (q->sm_count && q->space != 0)
-        argp_error(state, "'sm_count' is that of the GPU, but with --space=0");
+    if (q->shared.sm_count && q->space != 0)
+        argp_error(state, "--sms is for --space=0: what is measured is measured on the SMs that are there");
     if (q->check && (q->groups.len || q->shapes || q->shared.output))
         argp_error(state, "--check takes the sizes from the table");
     if (q->space == 0 && q->shared.output)
@@ -136,9 +136,6 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_CHECK:
         q->check = arg;
         break;
-    case CMD_KEY_ARCH:
-        q->has_arch = true;
-        return ARGP_ERR_UNKNOWN;
     case CMD_KEY_SEED:
         return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->seed});
     case ARGP_KEY_ARG: take_argument(state, arg); break;
@@ -197,11 +194,14 @@ static bool open_gpu(tune_request *q)
     m->include_folders = shared->options.include_folders;
     m->include_count = shared->options.include_count;
     m->nvrtc = shared->options.nvrtc_path;
-    m->arch = q->has_arch ? shared->options.archs[0] : NULL;
+    bool is_named = shared->has_arch || shared->has_gpu;
+    m->arch = is_named ? shared->options.archs[0] : NULL;
+    m->gpu = shared->has_gpu ? shared->options.gpus[0]->name : NULL;
+    m->is_own = !is_named;
     if (!ms_open(a, &q->diags, m, &q->session))
         return false;
     const ms_machine *machine = &ms_record_of(q->session)->machine;
-    m->arch = q->has_arch ? m->arch : machine->arch;
+    m->arch = is_named ? m->arch : machine->arch;
     q->sm_count = machine->sm_count;
     return true;
 }
@@ -209,25 +209,26 @@ static bool open_gpu(tune_request *q)
 // What there is to choose from may depend on the architecture: once more, if it is not the one that the file was read for.
 static pl_status describe_for_gpu(tune_request *q, tune_space *space, tune_keys *keys)
 {
-    if (q->measure.arch == q->shared.archs.at[0])
-        return PL_OK;
-    q->shared.archs.at[0] = q->measure.arch;
+    const ms_machine *machine = &ms_record_of(q->session)->machine;
+    cmd_use_own_gpu(&q->shared, machine->arch, ms_gpu_of(&q->shared.memory, machine));
     pl_status status = cmd_tune_describe(q, space);
     *keys = (tune_keys){0};
     return status == PL_OK && !cmd_tune_keys(q, space, keys) ? PL_ERRORS : status;
 }
 
-// Without one it is asked as of an H100 or H200.
+// Without a GPU, it is asked as of a usual one of the architecture.
 static void look_at_processors(tune_request *q)
 {
+    const cmd_arguments *shared = &q->shared;
     diag_context unheard;
     diag_init(&unheard, &q->shared.memory, &q->sources);
-    if (!q->sm_count && ms_open(&q->shared.memory, &unheard, &q->measure, &q->session)) {
+    bool is_named = shared->has_arch || shared->has_gpu || shared->sm_count;
+    if (!is_named && ms_open(&q->shared.memory, &unheard, &q->measure, &q->session)) {
         q->sm_count = ms_record_of(q->session)->machine.sm_count;
         ms_close(q->session);
         q->session = NULL;
     }
-    q->sm_count = q->sm_count ? q->sm_count : 132;
+    q->sm_count = q->sm_count ? q->sm_count : shared->options.gpus[0]->sm_count;
 }
 
 static bool check_output(tune_request *q, const tune_space *space)
@@ -261,7 +262,7 @@ static pl_status tune(tune_request *q)
         look_at_processors(q);
     else if (!open_gpu(q))
         return PL_ERRORS;
-    if (q->session && !q->has_arch && (status = describe_for_gpu(q, &space, &keys)) != PL_OK)
+    if (q->session && q->measure.is_own && (status = describe_for_gpu(q, &space, &keys)) != PL_OK)
         return status;
     int64_t *sm_count = ARENA_ARRAY(&q->shared.memory, int64_t, keys.len + 1);
     for (size_t i = 0; i < keys.len; i++)

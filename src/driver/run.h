@@ -48,7 +48,7 @@ typedef struct run_request {
     const char *trace;          // where --trace and --break look: "block=(1, 0, 0) thread=5"; NULL: not given
     bool traces;
     bool no_checks, no_races, trap_nan;
-    bool on_device, has_arch;
+    bool on_device;
     dev_cuda *gpu;              // with --device=cuda
     bool print_ir, print_bytecode;
 } run_request;

@@ -46,8 +46,8 @@ typedef struct tune_request {
     const char *shapes;        // file of --shapes; NULL: none
     const char *check;         // file of --check; NULL: none
     int space, candidates;     // of --space; that space 1 measures
-    bool again, has_arch;
-    int64_t sm_count;        // 0: not given
+    bool again;
+    int64_t sm_count;          // of the GPU that is asked about
     uint64_t seed;
     ms_options measure;
     ms_session *session;       // NULL: no GPU is open
