@@ -115,6 +115,9 @@ int tc_region_enter(tc *tx);
 void tc_region_leave(tc *tx);
 bool tc_in_region(const tc *tx, int region);
 ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok); // over parameters only
+// Whether the integer or bool [e] of a host function follows from constants, through single-assignment variables. Then what it
+// decides is not elaborated: kernels that are not launched. In tests, nothing is known that is not in kernels.
+bool tc_known_on_host(tc *tx, ir_expr *e, int64_t *out);
 
 // args.c: arguments of built-in functions
 tc_value *tc_arg_get(tc_args *args, const char *params, int index);       // by position or keyword; NULL: not given
