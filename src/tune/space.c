@@ -1,39 +1,49 @@
 // What a SearchSpace has to say, and which sizes it is asked about.
 #include <string.h>
 
-#include "base/file.h"
-#include "driver/tune.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/job.h"
+#include "tensor/spec.h"
+#include "tune/tune_priv.h"
 
 static const src_span nowhere = {0, 0};
 
 enum { MOST_KEYS = 10000 };
 
+void tune_init(tune *t, arena *a, src_map *sources, diag_context *diags, const pl_options *options, const char *expression)
+{
+    *t = (tune){.arena = a, .sources = sources, .diags = diags, .options = options, .expression = expression};
+}
+
+void tune_free(tune *t)
+{
+    for (size_t i = 0; i < t->units.len; i++)
+        pl_unit_free(t->units.at[i]);
+    t->units.len = 0;
+}
+
 // ---- asking -----------------------------------------------------------------------------------------------------
 
-static pl_status ask(tune_request *q, const tune_space *space, const char *const *calls, int count, const char **answers)
+static pl_status ask(tune *t, const char *const *calls, int count, const char **answers)
 {
-    const tc_question question = {.subject = space->expression,
+    const tc_question question = {.subject = t->expression,
                                   .kind = "a SearchSpace of hidet.lang.search_space",
                                   .method = "survey",
                                   .calls = calls,
                                   .call_count = count};
-    pl_asking *asking = ARENA_NEW(&q->shared.memory, pl_asking);
-    VEC_PUSH(&q->shared.memory, &q->units, &asking->unit);
-    pl_status status = pl_ask(asking, &q->shared.options, &question, &cmd_oom);
+    pl_asking *asking = ARENA_NEW(t->arena, pl_asking);
+    VEC_PUSH(t->arena, &t->units, &asking->unit);
+    pl_status status = pl_ask(asking, t->options, &question, t->arena->oom);
     for (int i = 0; asking->answers && i < count; i++)
         answers[i] = asking->answers[i];
     if (status == PL_OK && !asking->answers)
         status = PL_ERRORS;
-    if (status == PL_NO_MEMORY)
-        fprintf(stderr, "hdsc: out of memory while compiling '%s'\n", space->file);
-    pl_diags_merge(&q->diags, &asking->unit.diags);
+    pl_diags_merge(t->diags, &asking->unit.diags);
     return status;
 }
 
 // [text] split at [separator].
-static const char *const *split(arena *a, const char *text, char separator, int *count)
+const char *const *tune_split(arena *a, const char *text, char separator, int *count)
 {
     VEC(const char *) parts = {0};
     for (const char *at = text; *text;) {
@@ -48,37 +58,28 @@ static const char *const *split(arena *a, const char *text, char separator, int 
     return parts.at;
 }
 
-static void split_target(tune_request *q, tune_space *out)
+pl_status tune_describe(tune *t, tune_space *out)
 {
-    const char *target = q->shared.inputs.at[0], *colons = strstr(target, "::");
-    out->file = colons ? arena_strndup(&q->shared.memory, target, (size_t)(colons - target)) : target;
-    out->expression = colons ? colons + 2 : "SPACE";
-    q->shared.options.input = out->file;
-}
-
-pl_status cmd_tune_describe(tune_request *q, tune_space *out)
-{
-    arena *a = &q->shared.memory;
+    arena *a = t->arena;
     const char *answer = NULL;
     int count = 0;
-    split_target(q, out);
-    pl_status status = ask(q, out, &(const char *){"describe()"}, 1, &answer);
+    pl_status status = ask(t, &(const char *){"describe()"}, 1, &answer);
     if (status != PL_OK)
         return status;
-    const char *const *lines = split(a, answer, '\n', &count);
+    const char *const *lines = tune_split(a, answer, '\n', &count);
     out->name = lines[0];
-    out->sizes = split(a, lines[1], ' ', &out->size_count);
+    out->sizes = tune_split(a, lines[1], ' ', &out->size_count);
     out->labels = lines + 2;
     out->count = count - 2;
     return PL_OK;
 }
 
-const char *cmd_tune_entry(arena *a, const tune_space *space, int candidate)
+const char *tune_entry(tune *t, const tune_space *space, int candidate)
 {
-    return arena_printf(a, "(%s).instance(\"%s\")", space->expression, space->labels[candidate]);
+    return arena_printf(t->arena, "(%s).instance(\"%s\")", t->expression, space->labels[candidate]);
 }
 
-const char *cmd_tune_text(arena *a, const tune_space *space, const int64_t *sizes)
+const char *tune_size_text(arena *a, const tune_space *space, const int64_t *sizes)
 {
     str_buf text;
     str_buf_init(&text, a);
@@ -89,55 +90,10 @@ const char *cmd_tune_text(arena *a, const tune_space *space, const int64_t *size
 
 // ---- words ------------------------------------------------------------------------------------------------------
 
-static bool bad(tune_request *q, const char *text, const char *why)
+static bool bad(tune *t, const char *text, const char *why)
 {
-    diag_report(&q->diags, HDS0826, nowhere, text, why);
+    diag_report(t->diags, HDS0826, nowhere, text, why);
     return false;
-}
-
-// A line of --shapes: words, and a comment behind '#'.
-static bool take_line(tune_request *q, const tune_words *common, const char *line)
-{
-    arena *a = &q->shared.memory;
-    tune_words words = {0};
-    for (size_t i = 0; i < common->len; i++)
-        VEC_PUSH(a, &words, common->at[i]);
-    size_t before = words.len;
-    for (const char *at = line; *at && *at != '#';) {
-        size_t len = strcspn(at, " \t\r#");
-        const char *text = arena_strndup(a, at, len);
-        size_t name = cmd_run_name_length(text);
-        if (len && !name)
-            return bad(q, text, arena_printf(a, "is not NAME=VALUE, in '%s'", q->shapes));
-        if (len)
-            VEC_PUSH(a, &words, ((run_word){text, arena_strndup(a, text, name), text + name + 1}));
-        at += len + (at[len] && at[len] != '#');
-    }
-    if (words.len > before)
-        VEC_PUSH(a, &q->groups, words);
-    return true;
-}
-
-static bool read_shapes(tune_request *q)
-{
-    arena *a = &q->shared.memory;
-    const char *error = NULL;
-    str text;
-    int count = 0;
-    if (!file_read(a, q->shapes, &text, &error)) {
-        diag_report(&q->diags, HDS0490, nowhere, q->shapes, error);
-        return false;
-    }
-    if (q->groups.len > 1)
-        return bad(q, q->shapes, "has the sizes, so the command line cannot have several sets of them");
-    const tune_words common = q->groups.len ? q->groups.at[0] : (tune_words){0};
-    q->groups.len = 0;
-    const char *const *lines = split(a, arena_strndup(a, text.at, text.len), '\n', &count);
-    for (int i = 0; i < count; i++) {
-        if (!take_line(q, &common, lines[i]))
-            return false;
-    }
-    return q->groups.len || bad(q, q->shapes, "has no sizes");
 }
 
 // ---- keys -------------------------------------------------------------------------------------------------------
@@ -151,10 +107,10 @@ static int size_index(const tune_space *space, const char *name)
     return -1;
 }
 
-// Those of the words that are no sizes; sm_count= is the command's own.
-static const tune_words *other_words(tune_request *q, const tune_space *space, const tune_words *words)
+// Those of the words that are no sizes.
+static const tune_words *other_words(tune *t, const tune_space *space, const tune_words *words)
 {
-    arena *a = &q->shared.memory;
+    arena *a = t->arena;
     tune_words *others = ARENA_NEW(a, tune_words);
     for (size_t i = 0; i < words->len; i++) {
         if (size_index(space, words->at[i].name) < 0)
@@ -163,9 +119,9 @@ static const tune_words *other_words(tune_request *q, const tune_space *space, c
     return others;
 }
 
-static const run_word *word_of(const tune_words *words, const char *name)
+static const tune_word *word_of(const tune_words *words, const char *name)
 {
-    const run_word *found = NULL;
+    const tune_word *found = NULL;
     for (size_t i = 0; i < words->len; i++) {
         if (strcmp(words->at[i].name, name) == 0)
             found = &words->at[i];
@@ -183,52 +139,42 @@ static bool has_key(const tune_keys *keys, const char *text)
 }
 
 // All combinations of the values that the sizes from [index] on have.
-static bool add_keys(tune_request *q, const tune_space *space, const tune_words *words, const tune_words *others, int index,
+static bool add_keys(tune *t, const tune_space *space, const tune_words *words, const tune_words *others, int index,
                      int64_t *sizes, tune_keys *out)
 {
-    arena *a = &q->shared.memory;
+    arena *a = t->arena;
     if (index == space->size_count) {
-        tune_key key = {.text = cmd_tune_text(a, space, sizes), .words = others};
+        tune_key key = {.text = tune_size_text(a, space, sizes), .words = others};
         key.sizes = ARENA_ARRAY(a, int64_t, space->size_count + 1);
         memcpy(key.sizes, sizes, (size_t)space->size_count * sizeof *sizes);
         if (!has_key(out, key.text))
             VEC_PUSH(a, out, key);
-        return out->len <= MOST_KEYS || bad(q, space->name, "would be tuned for more than 10000 sets of sizes");
+        return out->len <= MOST_KEYS || bad(t, space->name, "would be tuned for more than 10000 sets of sizes");
     }
-    const run_word *w = word_of(words, space->sizes[index]);
+    const tune_word *w = word_of(words, space->sizes[index]);
     if (!w) {
-        diag *d = diag_report(&q->diags, HDS0826, nowhere, space->name,
+        diag *d = diag_report(t->diags, HDS0826, nowhere, space->name,
                               arena_printf(a, "is tuned by '%s', which is not given", space->sizes[index]));
         diag_help(d, "give it, as in %s=4096", space->sizes[index]);
         return false;
     }
     int count = 0;
-    const char *const *values = split(a, w->value, ',', &count);
-    bool ok = count > 0 || bad(q, w->text, "has no value");
+    const char *const *values = tune_split(a, w->value, ',', &count);
+    bool ok = count > 0 || bad(t, w->text, "has no value");
     for (int i = 0; ok && i < count; i++) {
         uint64_t bits = 0;
         const char *why = ten_number_parse(a, values[i], DT_I64, &bits);
-        ok = (!why && (int64_t)bits >= 0) || bad(q, w->text, "has a size that is not a non-negative integer");
+        ok = (!why && (int64_t)bits >= 0) || bad(t, w->text, "has a size that is not a non-negative integer");
         sizes[index] = (int64_t)bits;
-        ok = ok && add_keys(q, space, words, others, index + 1, sizes, out);
+        ok = ok && add_keys(t, space, words, others, index + 1, sizes, out);
     }
     return ok;
 }
 
-bool cmd_tune_keys(tune_request *q, const tune_space *space, tune_keys *out)
+bool tune_add_keys(tune *t, const tune_space *space, const tune_words *words, tune_keys *out)
 {
-    arena *a = &q->shared.memory;
-    if (q->shapes && !read_shapes(q))
-        return false;
-    if (!q->groups.len)
-        VEC_PUSH(a, &q->groups, (tune_words){0});
-    int64_t *sizes = ARENA_ARRAY(a, int64_t, space->size_count + 1);
-    for (size_t i = 0; i < q->groups.len; i++) {
-        const tune_words *words = &q->groups.at[i];
-        if (!add_keys(q, space, words, other_words(q, space, words), 0, sizes, out))
-            return false;
-    }
-    return true;
+    int64_t *sizes = ARENA_ARRAY(t->arena, int64_t, space->size_count + 1);
+    return add_keys(t, space, words, other_words(t, space, words), 0, sizes, out);
 }
 
 // ---- estimates --------------------------------------------------------------------------------------------------
@@ -240,11 +186,11 @@ static void read_estimate(arena *a, const char *line, tune_estimate *out)
     *out = (tune_estimate){.is_valid = strcmp(line, "-") != 0};
     if (!out->is_valid)
         return;
-    const char *const *parts = split(a, line, '\t', &count);
+    const char *const *parts = tune_split(a, line, '\t', &count);
     out->cost = str_to_double(parts[0]);
     for (int i = 1; i < count; i++) {
         size_t len = strcspn(parts[i], "=");
-        VEC_PUSH(a, &out->values, ((run_word){parts[i], arena_strndup(a, parts[i], len), parts[i] + len + 1}));
+        VEC_PUSH(a, &out->values, ((tune_word){parts[i], arena_strndup(a, parts[i], len), parts[i] + len + 1}));
     }
 }
 
@@ -259,17 +205,17 @@ static const char *survey_call(arena *a, const tune_space *space, const tune_key
     return str_text(&call);
 }
 
-pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *keys, size_t count,
+pl_status tune_survey(tune *t, const tune_space *space, tune_key *keys, size_t count,
                           const int64_t *sm_count)
 {
-    arena *a = &q->shared.memory;
+    arena *a = t->arena;
     const char **calls = ARENA_ARRAY(a, const char *, count + 1), **answers = ARENA_ARRAY(a, const char *, count + 1);
     for (size_t i = 0; i < count; i++)
         calls[i] = survey_call(a, space, &keys[i], sm_count[i]);
-    pl_status status = ask(q, space, calls, (int)count, answers);
+    pl_status status = ask(t, calls, (int)count, answers);
     for (size_t i = 0; status == PL_OK && i < count; i++) {
         int lines_count = 0;
-        const char *const *lines = split(a, answers[i], '\n', &lines_count);
+        const char *const *lines = tune_split(a, answers[i], '\n', &lines_count);
         keys[i].estimates = ARENA_ARRAY(a, tune_estimate, space->count + 1);
         for (int k = 0; k < space->count && k < lines_count; k++)
             read_estimate(a, lines[k], &keys[i].estimates[k]);
@@ -277,10 +223,10 @@ pl_status cmd_tune_survey(tune_request *q, const tune_space *space, tune_key *ke
     return status;
 }
 
-// Of equal ones the first, as at run time.
-void cmd_tune_choose(tune_request *q, const tune_space *space, tune_key *key)
+void tune_rank(tune *t, const tune_space *space, tune_key *key, int most)
 {
-    key->chosen = ARENA_ARRAY(&q->shared.memory, int, space->count + 1);
+    key->chosen = ARENA_ARRAY(t->arena, int, space->count + 1);
+    key->chosen_count = 0;
     for (int k = 0; k < space->count; k++) {
         if (!key->estimates[k].is_valid)
             continue;
@@ -289,6 +235,6 @@ void cmd_tune_choose(tune_request *q, const tune_space *space, tune_key *key)
             key->chosen[at] = key->chosen[at - 1];
         key->chosen[at] = k;
     }
-    if (q->space == 1 && key->chosen_count > q->candidates)
-        key->chosen_count = q->candidates;
+    if (most && key->chosen_count > most)
+        key->chosen_count = most;
 }
