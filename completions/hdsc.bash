@@ -10,6 +10,7 @@ _hdsc() {
         option=${COMP_WORDS[COMP_CWORD-2]}
     fi
     case ${option:-$previous} in
+        --gpu) COMPREPLY=($(compgen -W "native $(hdsc --list=gpus 2>/dev/null)" -- "$word")); return ;;
         --arch) COMPREPLY=($(compgen -W "native $(hdsc --list=archs 2>/dev/null)" -- "$word")); return ;;
         --emit) COMPREPLY=($(compgen -W "$(hdsc --list=kinds 2>/dev/null)" -- "$word")); return ;;
         --dump) COMPREPLY=($(compgen -W "all tokens ast hir cu $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
@@ -44,7 +45,7 @@ _hdsc() {
             fi ;;
         run)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--entry= -D -I --arch= --device= --expect= --rtol= --atol= --profile --profile=json -v
+                COMPREPLY=($(compgen -W "--entry= -D -I --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
                     --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
                     --print-ir --print-bytecode --verify-ir --diagnostics= --color= -W --stdlib= --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
@@ -55,28 +56,28 @@ _hdsc() {
             fi ;;
         test)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --verify-ir --junit= -D -I -W --arch= --stdlib=
+                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --verify-ir --junit= -D -I -W --arch= --gpu= --sms= --stdlib=
                     --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
         prove)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--against= --entry= --arg= --outputs= --seeds= --seed= --budget= --level= --verify-ir -D -I -W --arch= --stdlib=
+                COMPREPLY=($(compgen -W "--against= --entry= --arg= --outputs= --seeds= --seed= --budget= --level= --verify-ir -D -I -W --arch= --gpu= --sms= --stdlib=
                     --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
         bench)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--entry= -D -I --arch= --seed= --method= --graph --samples= --min-time= --warm-up= --gpu-timeout= --bytes=
+                COMPREPLY=($(compgen -W "--entry= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up= --gpu-timeout= --bytes=
                     --flops= --peak= --yardstick= --json= --compare --fail-below= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
         tune)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again -D -I --arch= --seed= --method= --graph --samples= --min-time= --warm-up=
+                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up=
                     --gpu-timeout= -j -o --check= -v --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
@@ -95,7 +96,7 @@ _hdsc() {
             COMPREPLY=($(compgen -P -W -W "error $groups $(printf 'no-%s ' $groups)" -- "${word#-W}"))
             return ;;
         -*)
-            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --prefix= --entry= -D -I -j --jobs= -M -MD -MF -MT -MQ -MP
+            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I -j --jobs= -M -MD -MF -MT -MQ -MP
                 --manifest= --cc= --diagnostics= --color= -W -Werror --error-limit=
                 --verbose -v --resource-usage --lineinfo -G --time-report --time-trace= --nvrtc= --nvrtc-option= --no-cache --cache-dir= --no-line
                 --dump= --passes= --verify-ir --step-budget= --stdlib= --help --usage --version" -- "$word"))

@@ -19,6 +19,8 @@ options=(
     '--manifest=[say what was made, as JSON]:file:_files'
     '--cc=[the C compiler]:command:_command_names'
     '--arch=[architectures]:architecture:_hdsc_list archs native'
+    '--gpu=[GPUs that schedules are chosen for]:GPU:_hdsc_list gpus native'
+    '--sms=[SMs that schedules are chosen for]:N:'
     '*--entry=[compile this kernel only]:name:'
     '*-D[set a constant or type parameter]:NAME=VALUE:'
     '*-I[folder of modules]:folder:_files -/'

@@ -10,7 +10,7 @@ PREFIXES = {
     "base": ("arena_", "str_", "vec_", "map_", "sym_", "file_", "checked_"),
     "cache": ("cache_",),
     "diag": ("diag_", "src_"),
-    "target": ("dt_", "arch_"),
+    "target": ("dt_", "arch_", "gpu_"),
     "taskmap": ("tm_",),
     "frontend": ("lex_", "parse_", "ast_", "mod_"),
     "ir": ("ir_",),

@@ -86,8 +86,13 @@ typedef struct hds_compile_options {
     size_t warning_count;
     bool warnings_are_errors;
     bool line_info;               // source lines in the code, for profilers
+    // Schedules are chosen for this GPU: "h200", as --gpu; "native": the current one; NULL: that one if [arch] is NULL, else a
+    // usual one of [arch]. It names the architecture if [arch] is NULL.
+    const char *gpu;
+    int sm_count;                 // choose them for so many SMs, as --sms; 0: those of the GPU
 } hds_compile_options;
-#define HDS_COMPILE_OPTIONS_INIT {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false}
+#define HDS_COMPILE_OPTIONS_INIT \
+    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0}
 
 // Compiles to machine code. Sets *program, which the caller releases, whenever there are diagnostics to read, also
 // after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; otherwise *program is NULL. [options] may be NULL. After

@@ -53,6 +53,7 @@ bool api_files_read(arena *a, str bytes, api_files *out);
 typedef struct api_request {
     pl_options options;      // emit, architecture, what the user asked for
     const arch *arch;
+    const gpu_model *gpu;          // what schedules are chosen for
     const char *name;
     str text;
     const char *unreadable;  // why the file could not be read; NULL: it could

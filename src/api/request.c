@@ -88,28 +88,40 @@ static hds_status read_warnings(const hds_compile_options *o, pl_options *out)
     return HDS_OK;
 }
 
-// ---- the architecture ------------------------------------------------------------------------------------------
+// ---- the architecture and the GPU --------------------------------------------------------------------------------
 
-// The architecture-specific variant is the better one where there is one: it has all instructions.
-static hds_status find_own_arch(arena *a, const arch **out)
+// [attribute] of the current GPU, or [usual] where the driver does not say.
+static int attribute_or(int attribute, int usual)
 {
+    int value = 0;
+    return hdsrt_device_attribute(&value, attribute) || value <= 0 ? usual : value;
+}
+
+// The current GPU. The architecture-specific variant is the better one where there is one: it has all instructions.
+static hds_status read_own_gpu(arena *a, const gpu_model **out)
+{
+    enum { SMS = 16, MEMORY_CLOCK_KHZ = 36, BUS_BITS = 37, L2_BYTES = 38 };  // CU_DEVICE_ATTRIBUTE_…
     int major = 0, minor = 0;
     hdsrt_status status = hdsrt_capability(&major, &minor);
     if (status)
         return api_fail(HDS_DEVICE, "options->arch is not given and there is no GPU to ask: %s", hdsrt_last_error());
-    *out = arch_find(str_of(arena_printf(a, "sm_%d%da", major, minor)));
-    if (!*out)
-        *out = arch_find(str_of(arena_printf(a, "sm_%d%d", major, minor)));
-    if (!*out)
+    const arch *found = arch_find(str_of(arena_printf(a, "sm_%d%da", major, minor)));
+    if (!found)
+        found = arch_find(str_of(arena_printf(a, "sm_%d%d", major, minor)));
+    if (!found)
         return api_fail(HDS_DEVICE, "compute capability %d.%d of the current GPU is unknown to hds %s", major, minor,
                         hds_version());
+    const gpu_model *usual = gpu_of_arch(found);
+    gpu_model *own = ARENA_NEW(a, gpu_model);
+    *own = (gpu_model){"native", found->name, attribute_or(SMS, usual->sm_count), attribute_or(L2_BYTES, (int)usual->l2_bytes),
+                 (int)(2e-6 * attribute_or(MEMORY_CLOCK_KHZ, 0) * attribute_or(BUS_BITS, 0) / 8)};
+    own->memory_gbps = own->memory_gbps ? own->memory_gbps : usual->memory_gbps;
+    *out = own;
     return HDS_OK;
 }
 
 static hds_status find_arch(arena *a, const char *name, const arch **out)
 {
-    if (!name)
-        return find_own_arch(a, out);
     *out = arch_find(str_of(name));
     if (*out)
         return HDS_OK;
@@ -119,6 +131,41 @@ static hds_status find_arch(arena *a, const char *name, const arch **out)
         str_addf(&known, "%s%s", i ? ", " : "", arch_at(i)->name);
     return api_fail(HDS_INVALID_ARGUMENT, "options->arch: unknown architecture '%s'; expected one of %s", name,
                     str_text(&known));
+}
+
+static hds_status find_gpu(arena *a, const char *name, const gpu_model **out)
+{
+    *out = gpu_find(str_of(name));
+    if (*out)
+        return HDS_OK;
+    str_buf known;
+    str_buf_init(&known, a);
+    for (int i = 0; gpu_at(i); i++)
+        str_addf(&known, "%s, ", gpu_at(i)->name);
+    return api_fail(HDS_INVALID_ARGUMENT, "options->gpu: unknown GPU '%s'; expected one of %snative", name, str_text(&known));
+}
+
+// What code is made for, and what schedules are chosen for.
+static hds_status find_target(arena *a, const hds_compile_options *o, api_request *out)
+{
+    bool is_own = o->gpu ? strcmp(o->gpu, "native") == 0 : !o->arch;
+    hds_status status = o->arch ? find_arch(a, o->arch, &out->arch) : HDS_OK;
+    if (!status && is_own)
+        status = read_own_gpu(a, &out->gpu);
+    else if (!status && o->gpu)
+        status = find_gpu(a, o->gpu, &out->gpu);
+    else if (!status)
+        out->gpu = gpu_of_arch(out->arch);
+    if (!status && o->sm_count < 0)
+        status = api_fail(HDS_INVALID_ARGUMENT, "options->sm_count is %d", o->sm_count);
+    if (status)
+        return status;
+    gpu_model *own = ARENA_NEW(a, gpu_model);
+    *own = *out->gpu;
+    own->sm_count = o->sm_count ? o->sm_count : own->sm_count;
+    out->gpu = own;
+    out->arch = out->arch ? out->arch : arch_find(str_of(own->arch));
+    return HDS_OK;
 }
 
 // ---- the source ------------------------------------------------------------------------------------------------
@@ -172,6 +219,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     str_buf out;
     str_buf_init(&out, a);
     add_text(&out, str_of(r->arch->name));
+    str_addf(&out, "%d %lld %d", r->gpu->sm_count, (long long)r->gpu->l2_bytes, r->gpu->memory_gbps);
     add_text(&out, str_of(r->name));
     add_list(&out, o->defines, (int)o->define_count);
     add_list(&out, o->entries, (int)o->entry_count);
@@ -199,7 +247,7 @@ hds_status api_request_read(arena *a, const hds_compiler *compiler, const hds_so
     if (!status)
         status = read_source(a, source, out);
     if (!status)
-        status = find_arch(a, o.arch, &out->arch);
+        status = find_target(a, &o, out);
     if (status)
         return status;
     pl_options *p = &out->options;
@@ -243,6 +291,12 @@ void api_request_copy(arena *a, const api_request *from, api_request *to)
     archs[0] = from->arch;
     o->archs = archs;
     o->arch_count = 1;
+    gpu_model *properties = ARENA_NEW(a, gpu_model);
+    const gpu_model **gpus = ARENA_NEW(a, const gpu_model *);
+    *properties = *from->gpu;
+    properties->name = arena_strdup(a, from->gpu->name);
+    to->gpu = gpus[0] = properties;
+    o->gpus = gpus;
     to->name = o->input = arena_strdup(a, from->name);
     to->text = (str){arena_strndup(a, from->text.at ? from->text.at : "", from->text.len), from->text.len};
     to->unreadable = from->unreadable ? arena_strdup(a, from->unreadable) : NULL;

@@ -32,11 +32,36 @@ static const arch *first_arch(arena *a, const hdsrt_driver **cuda, int *device, 
     return found;
 }
 
-const arch *dev_native_arch(arena *a, const char **why)
+// The number [attribute], which is 0 where the driver does not say.
+static int attribute_of(const hdsrt_driver *cuda, int device, int attribute)
+{
+    int value = 0;
+    return cuda->device_attribute(&value, attribute, device) ? 0 : value;
+}
+
+static const gpu_model *read_gpu(arena *a, const hdsrt_driver *cuda, int device, const arch *target)
+{
+    const gpu_model *usual = gpu_of_arch(target);
+    gpu_model *out = ARENA_NEW(a, gpu_model);
+    int sms = attribute_of(cuda, device, HDSRT_DEVICE_SMS), l2 = attribute_of(cuda, device, HDSRT_DEVICE_L2);
+    // Two transfers a clock, on every line of the bus.
+    double gbps = 2e-6 * attribute_of(cuda, device, HDSRT_DEVICE_MEMORY_CLOCK) * attribute_of(cuda, device, HDSRT_DEVICE_BUS) / 8;
+    *out = (gpu_model){"native", target->name, sms ? sms : usual->sm_count, l2 ? l2 : usual->l2_bytes,
+                 gbps >= 1 ? (int)gbps : usual->memory_gbps};
+    return out;
+}
+
+const gpu_model *dev_native_gpu(arena *a, const char **why)
 {
     const hdsrt_driver *cuda;
     int device = 0;
-    return first_arch(a, &cuda, &device, why);
+    const arch *found = first_arch(a, &cuda, &device, why);
+    return found ? read_gpu(a, cuda, device, found) : NULL;
+}
+
+const gpu_model *dev_cuda_gpu(const dev_cuda *gpu)
+{
+    return gpu->properties;
 }
 
 dev_cuda *dev_cuda_open(arena *a, const pl_options *options, int64_t seconds, const char **why)
@@ -47,6 +72,7 @@ dev_cuda *dev_cuda_open(arena *a, const pl_options *options, int64_t seconds, co
     gpu->arch = first_arch(a, &gpu->cuda, &gpu->device, why);
     if (!gpu->arch)
         return NULL;
+    gpu->properties = read_gpu(a, gpu->cuda, gpu->device, gpu->arch);
     if (hdsrt_driver_fail(gpu->cuda->primary_retain(&gpu->context, gpu->device), "making a context on the GPU")) {
         *why = arena_printf(a, "%s", hdsrt_last_error());
         return NULL;

@@ -10,6 +10,7 @@ struct dev_cuda {
     const hdsrt_driver *cuda;
     const pl_options *options;
     const arch *arch;
+    const gpu_model *properties;
     int64_t seconds;       // that a kernel may take
     bool is_stuck;         // one did not end: the context can neither be used nor destroyed
     int device;

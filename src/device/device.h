@@ -16,9 +16,9 @@
 
 typedef struct dev_cuda dev_cuda;
 
-// The architecture of the first GPU of this machine, which is only asked for it. NULL where there is none; *[why] then says
-// what is missing, in [a].
-const arch *dev_native_arch(arena *a, const char **why);
+// The first GPU of this machine, which is only asked what it is. In [a]. NULL where there is none; *[why] then says what is
+// missing, in [a].
+const gpu_model *dev_native_gpu(arena *a, const char **why);
 
 // Opens the CUDA driver (libcuda.so.1) and the first GPU. [options] says how kernels are compiled (NVRTC, its options), but
 // not for what architecture; [seconds] how long a kernel may take. NULL where there is no GPU that can be used; *[why] then
@@ -27,6 +27,7 @@ dev_cuda *dev_cuda_open(arena *a, const pl_options *options, int64_t seconds, co
 // False where a kernel still runs that did not end in time: exit() would wait for it, _exit() does not.
 bool dev_cuda_close(dev_cuda *gpu);
 const arch *dev_cuda_arch(const dev_cuda *gpu);
+const gpu_model *dev_cuda_gpu(const dev_cuda *gpu);
 
 // A device for one simulated device, on whatever thread; what goes wrong is reported to [diags]. In [a].
 const sim_device *dev_cuda_attach(dev_cuda *gpu, arena *a, diag_context *diags);

@@ -73,6 +73,8 @@ void diag_label(diag *d, src_span span, const char *format, ...) __attribute__((
 void diag_note(diag *d, src_span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // 'help: …', the smallest change that helps.
 void diag_help(diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// For it: "did you mean 'x'?" with the name nearest to [name], in [a]; NULL if none is near.
+const char *diag_suggest(arena *a, const char *name, const char *const *names, size_t count);
 // A change that a tool can make: replace [span] by [text]. An empty span inserts, an empty text deletes.
 void diag_fix(diag *d, src_span span, const char *text);
 // A point to go back to: what was reported since then is forgotten, as if it had never been.

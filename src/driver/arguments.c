@@ -25,9 +25,11 @@ static const struct argp_option table[] = {
      "tokens, beside the input unless -o",
      1},
     {"arch", CMD_KEY_ARCH, "LIST", 0,
-     "architectures, as in sm_80,sm_90a (default: sm_80); 'native' is that of this machine's GPU; "
-     "several go into one .fatbin, .o, .a, .so or .c",
+     "architectures, as in sm_80,sm_90a (default: sm_80); several go into one .fatbin, .o, .a, .so or .c",
      1},
+    {"gpu", CMD_KEY_GPU, "LIST", 0,
+     "GPUs instead, as in a100,h200: schedules are chosen for them; 'native' is this machine's, here and for --arch", 1},
+    {"sms", CMD_KEY_SMS, "N", 0, "choose schedules for GPUs with N SMs (default: those of the GPU, or of a usual one)", 1},
     {"prefix", CMD_KEY_PREFIX, "NAME", 0, "put NAME before the names of the functions in C", 1},
     {"entry", CMD_KEY_ENTRY, "NAME", 0,
      "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: the whole file)", 1},
@@ -109,6 +111,9 @@ bool cmd_list(const char *name, str_buf *out)
     if (strcmp(name, "archs") == 0) {
         for (int i = 0; arch_at(i); i++)
             str_addf(out, "%s\n", arch_at(i)->name);
+    } else if (strcmp(name, "gpus") == 0) {
+        for (int i = 0; gpu_at(i); i++)
+            str_addf(out, "%s\n", gpu_at(i)->name);
     } else if (strcmp(name, "kinds") == 0) {
         for (int kind = PL_TOKENS; kind < PL_KIND__COUNT; kind++)
             str_addf(out, "%s\n", pl_kind_name((pl_kind)kind));
@@ -193,21 +198,53 @@ int cmd_count(struct argp_state *state, const char *option, const char *text, in
     return (int)value;
 }
 
-static void add_arch(struct argp_state *state, cmd_arguments *args, const char *name)
+static const gpu_model *native_gpu(struct argp_state *state, cmd_arguments *args, const char *option, const char *example)
 {
     const char *why = NULL;
-    const arch *found =
-        strcmp(name, "native") == 0 ? dev_native_arch(&args->memory, &why) : arch_find(str_of(name));
-    if (!found && why)
-        argp_error(state, "cannot use '--arch=native': %s; name the architecture, as in --arch=sm_90", why);
+    const gpu_model *found = dev_native_gpu(&args->memory, &why);
+    if (!found)
+        argp_error(state, "cannot use '%s=native': %s; %s", option, why, example);
+    return found;
+}
+
+// [a] once; [g] NULL: its usual GPU.
+static void add_target_gpu(struct argp_state *state, cmd_arguments *args, const arch *a, const gpu_model *g)
+{
+    for (size_t i = 0; i < args->archs.len; i++) {
+        if (args->archs.at[i] != a)
+            continue;
+        if (g && args->gpus.at[i] != g)
+            argp_error(state, "'%s' and '%s' are both %s, and output has one code for it", args->gpus.at[i]->name, g->name, a->name);
+        return;
+    }
+    VEC_PUSH(&args->memory, &args->archs, a);
+    VEC_PUSH(&args->memory, &args->gpus, g ? g : gpu_of_arch(a));
+}
+
+static void add_arch(struct argp_state *state, cmd_arguments *args, const char *name)
+{
+    const gpu_model *own = NULL;
+    if (strcmp(name, "native") == 0)
+        own = native_gpu(state, args, "--arch", "name the architecture, as in --arch=sm_90");
+    const arch *found = arch_find(str_of(own ? own->arch : name));
     if (!found)
         argp_error(state, "unknown architecture '%s'; expected one of %s or native", name,
                    words_of(&args->memory, "archs"));
-    for (size_t i = 0; i < args->archs.len; i++) {
-        if (args->archs.at[i] == found)
-            return;
-    }
-    VEC_PUSH(&args->memory, &args->archs, found);
+    else
+        add_target_gpu(state, args, found, own);
+    args->has_arch = true;
+}
+
+static void add_gpu(struct argp_state *state, cmd_arguments *args, const char *name)
+{
+    bool is_native = strcmp(name, "native") == 0;
+    const gpu_model *found = is_native ? native_gpu(state, args, "--gpu", "name it, as in --gpu=h200") : gpu_find(str_of(name));
+    if (!found)
+        argp_error(state, "unknown GPU '%s'; expected one of %s or native; of others give --arch and --sms", name,
+                   words_of(&args->memory, "gpus"));
+    else
+        add_target_gpu(state, args, arch_find(str_of(found->arch)), found);
+    args->has_gpu = true;
 }
 
 // Calls [add] for each word of "a,b,c".
@@ -359,6 +396,8 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_MANIFEST: args->manifest = arg; break;
     case CMD_KEY_EMIT: set_emit(state, args, arg); break;
     case CMD_KEY_ARCH: split(state, args, arg, add_arch); break;
+    case CMD_KEY_GPU: split(state, args, arg, add_gpu); break;
+    case CMD_KEY_SMS: args->sm_count = cmd_count(state, "--sms", arg, 1); break;
     case CMD_KEY_ENTRY: VEC_PUSH(&args->memory, &args->entries, arg); break;
     case CMD_KEY_DUMP: set_dump(state, args, arg); break;
     case CMD_KEY_PASSES: split(state, args, arg, add_pass); break;
@@ -380,6 +419,10 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_count(state, "--memory-limit", arg, 1) << 20; break;
     case CMD_KEY_LIST: args->list = arg; break;
     case ARGP_KEY_ARG: VEC_PUSH(&args->memory, &args->inputs, arg); break;
+    case ARGP_KEY_SUCCESS:
+        if (args->has_arch && args->has_gpu)
+            argp_error(state, "--gpu names the architecture, too: give that or --arch, with --sms for another number of SMs");
+        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     if (key == CMD_KEY_ERROR_LIMIT && o->error_limit == 0)
@@ -389,13 +432,38 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 
 // ---- all together -----------------------------------------------------------------------------------------------
 
+// [g] with the SMs of --sms.
+static const gpu_model *with_sms(cmd_arguments *args, const gpu_model *g)
+{
+    if (!args->sm_count)
+        return g;
+    gpu_model *own = ARENA_NEW(&args->memory, gpu_model);
+    *own = *g;
+    own->name = args->has_gpu ? g->name : g->arch;
+    own->sm_count = args->sm_count;
+    return own;
+}
+
+void cmd_use_own_gpu(cmd_arguments *args, const arch *target, const gpu_model *own)
+{
+    if (args->has_arch || args->has_gpu)
+        return;
+    args->archs.at[0] = target;
+    args->gpus.at[0] = with_sms(args, own);
+}
+
 // The lists end as plain arrays in the options.
 static void finish(cmd_arguments *args)
 {
     pl_options *o = &args->options;
-    if (!args->archs.len)
+    if (!args->archs.len) {
         VEC_PUSH(&args->memory, &args->archs, arch_find(STR("sm_80")));
+        VEC_PUSH(&args->memory, &args->gpus, gpu_of_arch(args->archs.at[0]));
+    }
+    for (size_t i = 0; i < args->gpus.len; i++)
+        args->gpus.at[i] = with_sms(args, args->gpus.at[i]);
     o->archs = args->archs.at;
+    o->gpus = args->gpus.at;
     o->arch_count = (int)args->archs.len;
     o->defines = args->defines.at;
     o->define_count = (int)args->defines.len;

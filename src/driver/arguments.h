@@ -21,7 +21,7 @@ enum {
     CMD_KEY_NVRTC_OPTION, CMD_KEY_LINEINFO, CMD_KEY_NO_LINE, CMD_KEY_STEP_BUDGET, CMD_KEY_STDLIB, CMD_KEY_MEMORY_LIMIT,
     CMD_KEY_LIST, CMD_KEY_NO_CACHE, CMD_KEY_CACHE_DIR, CMD_KEY_PREFIX, CMD_KEY_CC, CMD_KEY_MANIFEST,
     CMD_KEY_SEED, CMD_KEY_BUDGET, CMD_KEY_TRAP_NAN, CMD_KEY_LEVEL, CMD_KEY_GPU_TIMEOUT, CMD_KEY_METHOD, CMD_KEY_SAMPLES,
-    CMD_KEY_MIN_TIME, CMD_KEY_WARM_UP, CMD_KEY_GRAPH, CMD_KEY_OWN = 2000
+    CMD_KEY_MIN_TIME, CMD_KEY_WARM_UP, CMD_KEY_GRAPH, CMD_KEY_GPU, CMD_KEY_SMS, CMD_KEY_OWN = 2000
 };
 
 // The options that begin with -M, as in C compilers.
@@ -42,6 +42,8 @@ typedef struct cmd_arguments {
     VEC(tc_define) defines;
     VEC(const char *) entries, include_folders, passes, warnings, nvrtc_options;
     VEC(const arch *) archs;
+    VEC(const gpu_model *) gpus;   // of each: what schedules are chosen for
+    int sm_count;            // of --sms; 0: those of the GPUs
     const char *output;      // of -o
     const char *header;      // of -h
     const char *manifest;    // path
@@ -52,6 +54,7 @@ typedef struct cmd_arguments {
     const char *cache_dir;   // of --cache-dir
     const char *cache_why;   // NULL, or why there is no cache in [options]
     bool has_emit, time_report, verbose, no_cache;
+    bool has_arch, has_gpu;  // of --arch, of --gpu
 } cmd_arguments;
 
 // Reads the arguments of a command that compiles. Ends the program (exit code 2) where they make no sense, as argp
@@ -68,8 +71,10 @@ long cmd_number(struct argp_state *state, const char *option, const char *text, 
 double cmd_amount(struct argp_state *state, const char *option, const char *text);
 int cmd_count(struct argp_state *state, const char *option, const char *text, int least);
 int cmd_choose(struct argp_state *state, const char *option, const char *word, const char *const *choices);
+// Compiles for [own], which is there, unless the command line names an architecture or a GPU.
+void cmd_use_own_gpu(cmd_arguments *args, const arch *target, const gpu_model *own);
 void cmd_arguments_free(cmd_arguments *args);
 
-// The words of hidden '--list=NAME': passes, archs, warnings, kinds or codes, a line each. False if there is no such
+// The words of hidden '--list=NAME': passes, archs, gpus, warnings, kinds or codes, a line each. False if there is no such
 // list.
 bool cmd_list(const char *name, str_buf *out);

@@ -33,8 +33,6 @@ typedef struct bench_plan {
     int row_count;         // every value of each with every one of the others; the last changes fastest
 } bench_plan;
 
-// The default input specification for tensors of this type: "randn".
-const char *cmd_usual_contents(dtype t);
 // Binds the words to the entry's parameters. False after reporting.
 bool cmd_bench_plan(bench_state *b, bench_plan *plan);
 // Binds and fills the arguments of a row; tensors without a word get one that suits their type. False after reporting.

@@ -55,14 +55,6 @@ bool cmd_bench_plan(bench_state *b, bench_plan *plan)
 
 // ---- words of a row ---------------------------------------------------------------------------------------------
 
-// Numbers that keep floats finite, and that are indices of whatever has two elements.
-const char *cmd_usual_contents(dtype t)
-{
-    if (dt_is_float(t) || dt_kind_of(t) == DT_KIND_COMPLEX)
-        return "randn";
-    return dt_bits(t) == 8 && t != DT_BOOL ? "randint(0, 100)" : "randint(0, 2)";
-}
-
 static bool has_word(const run_request *q, const char *name)
 {
     for (size_t i = 0; i < q->words.len; i++) {
@@ -86,7 +78,7 @@ static void add_usual_words(bench_state *b, run_request *q)
         const ir_var *v = f->params.at[i];
         bool is_plain = is_tensor(v) && v->name && (v->type->elem->kind == IR_SCALAR || v->type->elem->kind == IR_VECTOR);
         if (is_plain && !has_word(q, v->name))
-            add_word(b, q, v->name, cmd_usual_contents(v->type->elem->scalar));
+            add_word(b, q, v->name, ten_usual_contents(v->type->elem->scalar));
     }
 }
 

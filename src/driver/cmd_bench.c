@@ -119,9 +119,6 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
         if (q->run.shared.entries.len)
             argp_error(state, "one entry is measured at a time; '--entry' is given twice");
         return ARGP_ERR_UNKNOWN;
-    case CMD_KEY_ARCH:
-        q->run.has_arch = true;
-        return ARGP_ERR_UNKNOWN;
     case CMD_KEY_SEED:
         return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->run.seed});
     case ARGP_KEY_ARG: take_argument(state, arg); break;
@@ -331,16 +328,15 @@ static bool open_gpu(bench_request *q)
     m->include_folders = shared->options.include_folders;
     m->include_count = shared->options.include_count;
     m->nvrtc = shared->options.nvrtc_path;
-    m->arch = q->run.has_arch ? shared->options.archs[0] : NULL;
+    m->arch = shared->has_arch || shared->has_gpu ? shared->options.archs[0] : NULL;
+    m->gpu = shared->has_gpu ? shared->options.gpus[0]->name : NULL;
+    m->sm_count = shared->sm_count;
     if (!ms_open(a, &b->diags, m, &q->session)) {
         cmd_print_diags(&b->diags, &shared->diagnostics);
         return false;
     }
-    if (!q->run.has_arch) {
-        const arch **own = ARENA_NEW(a, const arch *);
-        *own = ms_record_of(q->session)->machine.arch;
-        q->run.shared.options.archs = own;
-    }
+    const ms_machine *machine = &ms_record_of(q->session)->machine;
+    cmd_use_own_gpu(&q->run.shared, machine->arch, ms_gpu_of(a, machine));
     return true;
 }
 

@@ -237,9 +237,6 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
         if (q->shared.entries.len)
             argp_error(state, "one entry runs at a time; '--entry' is given twice");
         return ARGP_ERR_UNKNOWN;
-    case CMD_KEY_ARCH:
-        q->has_arch = true;
-        return ARGP_ERR_UNKNOWN;
     case KEY_EXPECT: add_expectation(state, arg); break;
     case KEY_RTOL: q->rtol = tolerance(state, arg); break;
     case KEY_ATOL: q->atol = tolerance(state, arg); break;
@@ -505,17 +502,12 @@ static int run(run_request *q)
 static bool open_gpu(run_request *q)
 {
     const char *why = NULL;
-    arena *a = &q->shared.memory;
-    q->gpu = dev_cuda_open(a, &q->shared.options, q->gpu_seconds, &why);
+    q->gpu = dev_cuda_open(&q->shared.memory, &q->shared.options, q->gpu_seconds, &why);
     if (!q->gpu) {
         fprintf(stderr, "hdsc: cannot use '--device=cuda': %s\n", why);
         return false;
     }
-    if (!q->has_arch) {
-        const arch **own = ARENA_NEW(a, const arch *);
-        *own = dev_cuda_arch(q->gpu);
-        q->shared.options.archs = own;
-    }
+    cmd_use_own_gpu(&q->shared, dev_cuda_arch(q->gpu), dev_cuda_gpu(q->gpu));
     return true;
 }
 

@@ -5,6 +5,7 @@
 // processes and measured against each other. Each result is written to the table at once.
 #include <string.h>
 
+#include "base/file.h"
 #include "driver/options.h"
 #include "driver/tune.h"
 #include "driver/workers.h"
@@ -57,7 +58,7 @@ static const char doc[] =
     "that is given "
     "again starts a new set of sizes, which inherits the rest from the previous set. Ctrl-C keeps the results so far; "
     "sizes in "
-    "the table are not measured again. With --space=0, 'sm_count=N' asks the model about another GPU.\n"
+    "the table are not measured again. With --space=0, --gpu and --sms ask the model about another GPU.\n"
     "Exit code: 0 success; 1 the file has errors, a candidate is wrong, or --check finds something; 2 the command line "
     "is "
     "wrong; 3 there is no GPU or no NVRTC; 130 interrupted.";
@@ -74,7 +75,7 @@ static bool has_word(const tune_words *words, const char *name)
 }
 
 // A name that is among the own words of the last set begins another, which goes on from there.
-static void add_word(tune_request *q, const run_word *w)
+static void add_word(tune_request *q, const tune_word *w)
 {
     arena *a = &q->shared.memory;
     if (!q->groups.len)
@@ -100,9 +101,9 @@ static void take_argument(struct argp_state *state, const char *text)
         VEC_PUSH(a, &q->shared.inputs, text);
         return;
     }
-    run_word word = {text, arena_strndup(a, text, len), text + len + 1};
+    tune_word word = {text, arena_strndup(a, text, len), text + len + 1};
     if (strcmp(word.name, "sm_count") == 0)
-        q->sm_count = cmd_number(state, "sm_count", word.value, 1);
+        argp_error(state, "'sm_count' is that of the GPU: give --gpu or --sms");
     else
         add_word(q, &word);
 }
@@ -116,8 +117,8 @@ static void check_arguments(struct argp_state *state)
         argp_error(state, "expected NAME=VALUE, found '%s'; one space is tuned at a time", q->shared.inputs.at[1]);
     if (q->shared.archs.len > 1)
         argp_error(state, "a measurement is for one architecture");
-    if (q->sm_count && q->space != 0)
-        argp_error(state, "'sm_count' is that of the GPU, but with --space=0");
+    if (q->shared.sm_count && q->space != 0)
+        argp_error(state, "--sms is for --space=0: what is measured is measured on the SMs that are there");
     if (q->check && (q->groups.len || q->shapes || q->shared.output))
         argp_error(state, "--check takes the sizes from the table");
     if (q->space == 0 && q->shared.output)
@@ -136,9 +137,6 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_CHECK:
         q->check = arg;
         break;
-    case CMD_KEY_ARCH:
-        q->has_arch = true;
-        return ARGP_ERR_UNKNOWN;
     case CMD_KEY_SEED:
         return cmd_take_running(key, arg, state, &(cmd_running){.seed = &q->seed});
     case ARGP_KEY_ARG: take_argument(state, arg); break;
@@ -147,6 +145,74 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
         return cmd_take_measuring(key, arg, state, &q->measure);
     }
     return 0;
+}
+
+// ---- the file of --shapes ----------------------------------------------------------------------------------------
+
+static bool bad(tune_request *q, const char *text, const char *why)
+{
+    diag_report(&q->diags, HDS0826, (src_span){0, 0}, text, why);
+    return false;
+}
+
+// A line of --shapes: words, and a comment behind '#'.
+static bool take_line(tune_request *q, const tune_words *common, const char *line)
+{
+    arena *a = &q->shared.memory;
+    tune_words words = {0};
+    for (size_t i = 0; i < common->len; i++)
+        VEC_PUSH(a, &words, common->at[i]);
+    size_t before = words.len;
+    for (const char *at = line; *at && *at != '#';) {
+        size_t len = strcspn(at, " \t\r#");
+        const char *text = arena_strndup(a, at, len);
+        size_t name = cmd_run_name_length(text);
+        if (len && !name)
+            return bad(q, text, arena_printf(a, "is not NAME=VALUE, in '%s'", q->shapes));
+        if (len)
+            VEC_PUSH(a, &words, ((tune_word){text, arena_strndup(a, text, name), text + name + 1}));
+        at += len + (at[len] && at[len] != '#');
+    }
+    if (words.len > before)
+        VEC_PUSH(a, &q->groups, words);
+    return true;
+}
+
+static bool read_shapes(tune_request *q)
+{
+    arena *a = &q->shared.memory;
+    const char *error = NULL;
+    str text;
+    if (!file_read(a, q->shapes, &text, &error)) {
+        diag_report(&q->diags, HDS0490, (src_span){0, 0}, q->shapes, error);
+        return false;
+    }
+    if (q->groups.len > 1)
+        return bad(q, q->shapes, "has the sizes, so the command line cannot have several sets of them");
+    const tune_words common = q->groups.len ? q->groups.at[0] : (tune_words){0};
+    q->groups.len = 0;
+    for (size_t at = 0; at < text.len;) {
+        const char *end = memchr(text.at + at, '\n', text.len - at);
+        size_t len = end ? (size_t)(end - text.at) - at : text.len - at;
+        if (!take_line(q, &common, arena_strndup(a, text.at + at, len)))
+            return false;
+        at += len + 1;
+    }
+    return q->groups.len || bad(q, q->shapes, "has no sizes");
+}
+
+static bool make_keys(tune_request *q, const tune_space *space, tune_keys *out)
+{
+    if (q->shapes && !q->are_shapes_read && !read_shapes(q))
+        return false;
+    q->are_shapes_read = true;
+    if (!q->groups.len)
+        VEC_PUSH(&q->shared.memory, &q->groups, (tune_words){0});
+    for (size_t i = 0; i < q->groups.len; i++) {
+        if (!tune_add_keys(&q->library, space, &q->groups.at[i], out))
+            return false;
+    }
+    return true;
 }
 
 // ---- the command ------------------------------------------------------------------------------------------------
@@ -197,40 +263,73 @@ static bool open_gpu(tune_request *q)
     m->include_folders = shared->options.include_folders;
     m->include_count = shared->options.include_count;
     m->nvrtc = shared->options.nvrtc_path;
-    m->arch = q->has_arch ? shared->options.archs[0] : NULL;
+    bool is_named = shared->has_arch || shared->has_gpu;
+    m->arch = is_named ? shared->options.archs[0] : NULL;
+    m->gpu = shared->has_gpu ? shared->options.gpus[0]->name : NULL;
+    m->is_own = !is_named;
     if (!ms_open(a, &q->diags, m, &q->session))
         return false;
     const ms_machine *machine = &ms_record_of(q->session)->machine;
-    m->arch = q->has_arch ? m->arch : machine->arch;
+    m->arch = is_named ? m->arch : machine->arch;
     q->sm_count = machine->sm_count;
     return true;
+}
+
+// Splits FILE::SPACE.
+static void open_space(tune_request *q)
+{
+    arena *a = &q->shared.memory;
+    const char *target = q->shared.inputs.at[0], *colons = strstr(target, "::");
+    q->shared.options.input = colons ? arena_strndup(a, target, (size_t)(colons - target)) : target;
+    tune_init(&q->library, a, &q->sources, &q->diags, &q->shared.options, colons ? colons + 2 : "SPACE");
+}
+
+static pl_status describe(tune_request *q, tune_space *space)
+{
+    pl_status status = tune_describe(&q->library, space);
+    if (status == PL_NO_MEMORY)
+        fprintf(stderr, "hdsc: out of memory while compiling '%s'\n", q->shared.options.input);
+    return status;
+}
+
+static pl_status check_table(tune_request *q, const tune_space *space)
+{
+    tune_table t;
+    int own = 0;
+    if (!tune_table_read(&q->library, q->check, true, &t))
+        return PL_ERRORS;
+    pl_status status = tune_table_check(&q->library, space, &t, &own);
+    if (status == PL_OK || status == PL_ERRORS)
+        printf("%s: %d rows of '%s', %d of other spaces\n", t.path, own, space->name, (int)t.rows.len - own);
+    return status;
 }
 
 // What there is to choose from may depend on the architecture: once more, if it is not the one that the file was read for.
 static pl_status describe_for_gpu(tune_request *q, tune_space *space, tune_keys *keys)
 {
-    if (q->measure.arch == q->shared.archs.at[0])
-        return PL_OK;
-    q->shared.archs.at[0] = q->measure.arch;
-    pl_status status = cmd_tune_describe(q, space);
+    const ms_machine *machine = &ms_record_of(q->session)->machine;
+    cmd_use_own_gpu(&q->shared, machine->arch, ms_gpu_of(&q->shared.memory, machine));
+    pl_status status = describe(q, space);
     *keys = (tune_keys){0};
-    return status == PL_OK && !cmd_tune_keys(q, space, keys) ? PL_ERRORS : status;
+    return status == PL_OK && !make_keys(q, space, keys) ? PL_ERRORS : status;
 }
 
-// Without one it is asked as of an H100 or H200.
+// Without a GPU, it is asked as of a usual one of the architecture.
 static void look_at_processors(tune_request *q)
 {
+    const cmd_arguments *shared = &q->shared;
     diag_context unheard;
     diag_init(&unheard, &q->shared.memory, &q->sources);
-    if (!q->sm_count && ms_open(&q->shared.memory, &unheard, &q->measure, &q->session)) {
+    bool is_named = shared->has_arch || shared->has_gpu || shared->sm_count;
+    if (!is_named && ms_open(&q->shared.memory, &unheard, &q->measure, &q->session)) {
         q->sm_count = ms_record_of(q->session)->machine.sm_count;
         ms_close(q->session);
         q->session = NULL;
     }
-    q->sm_count = q->sm_count ? q->sm_count : 132;
+    q->sm_count = q->sm_count ? q->sm_count : shared->options.gpus[0]->sm_count;
 }
 
-static bool check_output(tune_request *q, const tune_space *space)
+static bool check_output(tune_request *q)
 {
     const char *path = q->shared.output;
     const pl_file results = {path, {0}, "the table"};
@@ -241,32 +340,33 @@ static bool check_output(tune_request *q, const tune_space *space)
         diag_report(&q->diags, HDS0494, (src_span){0, 0}, path, why);
         q->is_usage_error = true;
     }
-    return !why && pl_files_check(&q->diags, &results, 1, &space->file, 1);
+    return !why && pl_files_check(&q->diags, &results, 1, &q->shared.options.input, 1);
 }
 
-static pl_status tune(tune_request *q)
+static pl_status do_request(tune_request *q)
 {
     tune_space space;
     tune_keys keys = {0};
     tune_table found = {0};
-    pl_status status = cmd_tune_describe(q, &space);
+    open_space(q);
+    pl_status status = describe(q, &space);
     if (status != PL_OK)
         return status;
     if (q->check)
-        return cmd_tune_check(q, &space);
-    if (!cmd_tune_keys(q, &space, &keys) || !check_output(q, &space) ||
-        (q->shared.output && !cmd_tune_read(q, q->shared.output, false, &found)))
+        return check_table(q, &space);
+    if (!make_keys(q, &space, &keys) || !check_output(q) ||
+        (q->shared.output && !tune_table_read(&q->library, q->shared.output, false, &found)))
         return PL_ERRORS;
     if (q->space == 0)
         look_at_processors(q);
     else if (!open_gpu(q))
         return PL_ERRORS;
-    if (q->session && !q->has_arch && (status = describe_for_gpu(q, &space, &keys)) != PL_OK)
+    if (q->session && q->measure.is_own && (status = describe_for_gpu(q, &space, &keys)) != PL_OK)
         return status;
     int64_t *sm_count = ARENA_ARRAY(&q->shared.memory, int64_t, keys.len + 1);
     for (size_t i = 0; i < keys.len; i++)
         sm_count[i] = q->sm_count;
-    status = cmd_tune_survey(q, &space, keys.at, keys.len, sm_count);
+    status = tune_survey(&q->library, &space, keys.at, keys.len, sm_count);
     return status == PL_OK ? cmd_tune_run(q, &space, &keys, &found) : status;
 }
 
@@ -288,13 +388,12 @@ int cmd_tune(int argc, char **argv)
         diag_switch_group(&q.diags, q.shared.options.warnings[i]);
     if (!q.shared.jobs)
         q.shared.jobs = cmd_core_count() > 1 ? cmd_core_count() - 1 : 1;
-    pl_status status = tune(&q);
+    pl_status status = do_request(&q);
     cmd_print_diags(&q.diags, &q.shared.diagnostics);
     int code = exit_code(&q, status);
     if (q.session && !ms_close(q.session))
         cmd_leave(code);
-    for (size_t i = 0; i < q.units.len; i++)
-        pl_unit_free(q.units.at[i]);
+    tune_free(&q.library);
     cmd_arguments_free(&q.shared);
     return code;
 }

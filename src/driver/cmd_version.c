@@ -47,6 +47,10 @@ void cmd_print_versions(FILE *out, const char *nvrtc_path)
     fprintf(out, "hdsc %s\n", HDS_VERSION);
     fprintf(out, "standard library: %d modules, built in\n", count(pl_stdlib));
     print_nvrtc(out, nvrtc_path);
+    fputs("GPUs:", out);
+    for (int i = 0; gpu_at(i); i++)
+        fprintf(out, " %s", gpu_at(i)->name);
+    fputc('\n', out);
 }
 
 int cmd_version(int argc, char **argv)

@@ -164,13 +164,16 @@ static json_t *texts_of(const char *const *texts, int count)
 
 static json_t *options_of(const pl_options *o)
 {
-    json_t *object = json_object(), *archs = json_array(), *defines = json_object();
+    json_t *object = json_object(), *archs = json_array(), *gpus = json_array(), *defines = json_object();
     for (int i = 0; i < o->arch_count; i++)
         json_array_append_new(archs, text_of(o->archs[i]->name));
+    for (int i = 0; i < o->arch_count; i++)
+        json_array_append_new(gpus, json_pack("{s:s, s:i}", "name", o->gpus[i]->name, "sm_count", o->gpus[i]->sm_count));
     for (int i = 0; i < o->define_count; i++)
         json_object_set_new(defines, o->defines[i].name, text_of(o->defines[i].value));
     json_object_set_new(object, "emit", text_of(pl_kind_name(o->emit)));
     json_object_set_new(object, "archs", archs);
+    json_object_set_new(object, "gpus", gpus);
     json_object_set_new(object, "defines", defines);
     json_object_set_new(object, "entries", texts_of(o->entries, o->entry_count));
     json_object_set_new(object, "prefix", text_of(o->prefix ? o->prefix : ""));

@@ -19,8 +19,12 @@
     {                                                                                                                  \
         NULL, 'I', "DIR", 0, "also search DIR for imported modules; repeatable", group                                 \
     }
+#define CMD_GPU_OPTIONS(gpu, group)                                                                                    \
+    {"gpu", CMD_KEY_GPU, "NAME", 0, "compile for " gpu ", as in h200, and choose schedules for it", group},            \
+        {"sms", CMD_KEY_SMS, "N", 0, "choose schedules for a GPU with N SMs", group}
 #define CMD_ARCH_OPTION(usual, group)                                                                                  \
-    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: " usual ")", group}
+    {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: " usual ")", group},                    \
+        CMD_GPU_OPTIONS("this GPU", group)
 #define CMD_STDLIB_OPTION(group)                                                                                       \
     {                                                                                                                  \
         "stdlib", CMD_KEY_STDLIB, "DIR", 0, "use the standard library in DIR instead of the built-in one", group       \

@@ -48,7 +48,7 @@ typedef struct run_request {
     const char *trace;          // where --trace and --break look: "block=(1, 0, 0) thread=5"; NULL: not given
     bool traces;
     bool no_checks, no_races, trap_nan;
-    bool on_device, has_arch;
+    bool on_device;
     dev_cuda *gpu;              // with --device=cuda
     bool print_ir, print_bytecode;
 } run_request;
@@ -156,8 +156,6 @@ void cmd_run_show_results(run_state *r);
 // Whether the program has statements at all breakpoints, and the variables of --print. False after reporting.
 bool cmd_run_check_breaks(run_state *r);
 bool cmd_run_is_in_file(const run_state *r, const run_place *b, const src_file *file);
-// The name nearest to [name], as "did you mean 'x'?"; NULL if none is near.
-const char *cmd_run_suggest(arena *a, const char *name, const char *const *names, size_t count);
 
 // ---- run_trace.c --------------------------------------------------------------------------------------------------
 

@@ -76,7 +76,7 @@ static bool unknown_parameter(run_state *r, const char *name)
     const char **names = ARENA_ARRAY(&r->unit.memory, const char *, r->arguments.len);
     for (size_t i = 0; i < r->arguments.len; i++)
         names[i] = r->arguments.at[i].name;
-    const char *hint = cmd_run_suggest(&r->unit.memory, name, names, r->arguments.len);
+    const char *hint = diag_suggest(&r->unit.memory, name, names, r->arguments.len);
     diag *d = diag_report(&r->unit.diags, HDS0631, r->entry->span, title_of(r), name);
     diag_help(d, "%s%sits parameters are %s", hint ? hint : "", hint ? " " : "", parameter_list(r));
     return usage(r);
@@ -96,7 +96,7 @@ static bool not_understood(run_state *r, const run_word *w, const char *why)
     arena *a = &r->unit.memory;
     diag *d = diag_report(&r->unit.diags, HDS0630, nowhere, w->text, arena_printf(a, "is not understood: %s", why));
     const char *first = arena_strndup(a, w->value, strspn(w->value, "abcdefghijklmnopqrstuvwxyz"));
-    const char *hint = cmd_run_suggest(a, first, known, sizeof known / sizeof *known);
+    const char *hint = diag_suggest(a, first, known, sizeof known / sizeof *known);
     if (str_ends(str_of(w->value), STR(".npy")))
         diag_help(d, "did you mean '%s=@%s'?", w->name, w->value);
     else if (hint)

@@ -13,22 +13,6 @@ static const char *title_of(const run_state *r)
     return r->entry->title ? r->entry->title : r->entry->name;
 }
 
-const char *cmd_run_suggest(arena *a, const char *name, const char *const *names, size_t count)
-{
-    const char *best = NULL;
-    int limit = strlen(name) < 3 ? 1 : 2, least = limit + 1;
-    for (size_t i = 0; i < count; i++) {
-        int distance = str_distance(str_of(name), str_of(names[i]), limit);
-        if (distance < least && distance < (int)strlen(names[i])) {
-            least = distance;
-            best = names[i];
-        }
-    }
-    for (size_t i = 0; !best && i < count; i++)
-        best = strcasecmp(name, names[i]) == 0 ? names[i] : NULL;
-    return best ? arena_printf(a, "did you mean '%s'?", best) : NULL;
-}
-
 // ---- breakpoints --------------------------------------------------------------------------------------------------
 
 bool cmd_run_is_in_file(const run_state *r, const run_place *b, const src_file *file)
@@ -119,7 +103,7 @@ static bool check_watched(run_state *r, const char *name, const names *known)
     }
     diag *d = diag_report(&r->unit.diags, HDS0630, nowhere, arena_printf(a, "--print %s", name),
                           arena_printf(a, "names no variable of '%s'", title_of(r)));
-    const char *hint = cmd_run_suggest(a, name, known->at, known->len);
+    const char *hint = diag_suggest(a, name, known->at, known->len);
     if (hint)
         diag_help(d, "%s", hint);
     return false;

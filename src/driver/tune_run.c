@@ -151,39 +151,6 @@ static const char *verdict(arena *a, const ms_rival *rivals, int best)
 
 // ---- a set of sizes ---------------------------------------------------------------------------------------------
 
-static bool nothing_left(const tuning *t, const tune_key *key, const char *why)
-{
-    diag_report(&t->request->diags, HDS0821, nowhere, t->space->name, key->text, why);
-    return true;
-}
-
-// Whether so many differ from the first that it may be the one that is wrong.
-static bool disagree(const tune_key *key, const ms_rival *rivals)
-{
-    int tried = 0, wrong = 0;
-    for (int i = 0; i < key->chosen_count; i++) {
-        tried += rivals[i].is_wrong || !rivals[i].failure;
-        wrong += rivals[i].is_wrong;
-    }
-    return wrong && 2 * wrong >= tried;
-}
-
-static void report_failures(const tuning *t, const tune_key *key, const ms_rival *rivals)
-{
-    const char *first = "";
-    for (int i = key->chosen_count - 1; i >= 0; i--) {
-        if (!rivals[i].failure)
-            first = rivals[i].name;
-    }
-    for (int i = 0; i < key->chosen_count; i++) {
-        const ms_rival *r = &rivals[i];
-        if (r->is_wrong)
-            diag_report(&t->request->diags, HDS0822, nowhere, r->name, first, key->text, r->failure);
-        else if (r->failure)  // what was not compiled is said once
-            diag_report(&t->request->diags, HDS0823, nowhere, r->name, r->kernel ? key->text : "all sizes", r->failure);
-    }
-}
-
 static bool keep(const tuning *t, const tune_key *key, const char *label, const char *said)
 {
     const tune_request *q = t->request;
@@ -200,25 +167,12 @@ static bool keep(const tuning *t, const tune_key *key, const char *label, const 
                           .comments = str_of(comment)};
     if (!t->table->path)
         return true;
-    cmd_tune_put(a, t->table, &row);
-    return cmd_tune_write(t->request, t->table);
+    tune_table_put(&t->request->library, t->table, &row);
+    return tune_table_write(&t->request->library, t->table);
 }
 
-static bool show_result(tuning *t, arena *a, const tune_key *key, const ms_rival *rivals)
+static bool show_result(tuning *t, arena *a, const tune_key *key, const ms_rival *rivals, int best)
 {
-    int best = -1;
-    for (int i = 0; i < key->chosen_count; i++) {
-        const ms_rival *r = &rivals[i];
-        bool counts = !r->failure && !r->is_dropped && r->time.count;
-        if (counts && (best < 0 || r->time.median < rivals[best].time.median))
-            best = i;
-    }
-    clear(t);
-    report_failures(t, key, rivals);
-    if (best < 0)
-        return nothing_left(t, key, "all that were tried have failed");
-    if (disagree(key, rivals))
-        return nothing_left(t, key, "too many disagree with the first to tell which are right");
     const char *said = verdict(a, rivals, best);
     printf("%s: '%s' %s\n", key->text, rivals[best].name, said);
     if (t->request->shared.verbose)
@@ -243,7 +197,7 @@ static bool load(tuning *t, int candidate)
     if (t->is_loaded[candidate])
         return true;
     *r = (ms_rival){.name = t->space->labels[candidate],
-                    .entry = cmd_tune_entry(&t->request->shared.memory, t->space, candidate)};
+                    .entry = tune_entry(&t->request->library, t->space, candidate)};
     t->is_loaded[candidate] = true;
     return ms_rival_load(t->request->session, r);
 }
@@ -257,15 +211,12 @@ static bool measure(tuning *t, arena *a, const tune_key *key)
             return false;
         rivals[i] = t->rivals[key->chosen[i]];
     }
-    const ms_judging judging = {.differs = cmd_tune_differs, .differs_user = a, .progress = show_round, .user = t,
-                                .seed = q->seed + (uint64_t)t->number};
-    if (!cmd_tune_check_words(q, t->space, key, rivals))
-        return false;
-    cmd_tune_bind(q, a, t->space, key, rivals);
-    ms_move(q->session, a, &q->diags);
-    bool ok = ms_contest(q->session, rivals, key->chosen_count, &judging);
-    ms_move(q->session, &q->shared.memory, &q->diags);
-    return ok && show_result(t, a, key, rivals);
+    const tune_watch watch = {.session = q->session, .seed = q->seed, .order = q->seed + (uint64_t)t->number,
+                              .progress = show_round, .user = t};
+    int best;
+    bool ok = tune_measure(&q->library, a, t->space, key, rivals, &watch, &best);
+    clear(t);
+    return ok && (best < 0 || show_result(t, a, key, rivals, best));
 }
 
 // False where nothing can be measured any more.
@@ -290,7 +241,7 @@ static bool is_kept(const tuning *t, const tune_key *key)
 {
     const tune_request *q = t->request;
     return t->table->path && !q->again &&
-           cmd_tune_find(t->table, t->space->name, q->sm_count, key->sizes, t->space->size_count);
+           tune_table_find(t->table, t->space->name, q->sm_count, key->sizes, t->space->size_count);
 }
 
 // Those that no set of sizes wants are not compiled.
@@ -308,10 +259,15 @@ static void start_compiling(tuning *t)
             if (t->places[key->chosen[k]] >= 0)
                 continue;
             t->places[key->chosen[k]] = (int)entries.len;
-            VEC_PUSH(a, &entries, cmd_tune_entry(a, t->space, key->chosen[k]));
+            VEC_PUSH(a, &entries, tune_entry(&q->library, t->space, key->chosen[k]));
         }
     }
     cmd_tune_pool_start(q, &t->pool, entries.at, (int)entries.len);
+}
+
+static void none_is_valid(const tuning *t, const tune_key *key)
+{
+    diag_report(&t->request->diags, HDS0821, nowhere, t->space->name, key->text, "none is valid");
 }
 
 static void do_all(tuning *t)
@@ -322,7 +278,10 @@ static void do_all(tuning *t)
         t->number = (int)i + 1;
         if (is_kept(t, key))
             continue;
-        ok = key->chosen_count ? do_key(t, key) : nothing_left(t, key, "none is valid");
+        if (key->chosen_count)
+            ok = do_key(t, key);
+        else
+            none_is_valid(t, key);
     }
 }
 
@@ -335,7 +294,7 @@ static void show_models(tuning *t)
         if (key->chosen_count)
             print_model(a, t->space, key);
         else
-            nothing_left(t, key, "none is valid");
+            none_is_valid(t, key);
     }
 }
 
@@ -367,7 +326,7 @@ pl_status cmd_tune_run(tune_request *q, const tune_space *space, tune_keys *keys
     t.is_loaded = ARENA_ARRAY(a, bool, space->count + 1);
     t.shows_progress = isatty(STDERR_FILENO);
     for (size_t i = 0; i < keys->len; i++)
-        cmd_tune_choose(q, space, &keys->at[i]);
+        tune_rank(&q->library, space, &keys->at[i], q->space == 1 ? q->candidates : 0);
     if (q->space == 0)
         show_models(&t);
     else

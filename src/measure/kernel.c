@@ -83,8 +83,10 @@ bool ms_open(arena *a, diag_context *diags, const ms_options *options, ms_sessio
         diag_report(diags, HDS0648, nowhere, hdsrt_last_error());
         return false;
     }
-    if (!s->options.arch)
+    if (!s->options.arch) {
         s->options.arch = s->record.machine.arch;
+        s->options.is_own = true;
+    }
     if (!make_objects(s)) {
         ms_close(s);
         return false;
@@ -140,6 +142,8 @@ hds_compile_options ms_compile_options(const ms_options *o)
 {
     hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
     options.arch = o->arch->name;
+    options.gpu = o->gpu ? o->gpu : o->is_own ? "native" : NULL;
+    options.sm_count = o->sm_count;
     options.defines = o->defines;
     options.define_count = (size_t)o->define_count;
     options.entries = o->entries;

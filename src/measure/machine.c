@@ -61,6 +61,19 @@ double ms_peak_bandwidth(const ms_machine *m)
     return 2.0 * m->memory_khz * 1e3 * m->bus_bits / 8;
 }
 
+const gpu_model *ms_gpu_of(arena *a, const ms_machine *m)
+{
+    gpu_model *out = ARENA_NEW(a, gpu_model);
+    *out = *gpu_of_arch(m->arch);
+    out->name = "native";
+    out->arch = m->arch->name;
+    out->sm_count = m->sm_count ? m->sm_count : out->sm_count;
+    out->l2_bytes = m->l2_bytes ? m->l2_bytes : out->l2_bytes;
+    int gbps = (int)(ms_peak_bandwidth(m) * 1e-9);
+    out->memory_gbps = gbps ? gbps : out->memory_gbps;
+    return out;
+}
+
 double ms_peak_ops(const ms_machine *m, dtype t)
 {
     return m->arch ? (double)arch_peak_ops(m->arch, t) * m->sm_count * m->clock_khz * 1e3 : 0;

@@ -16,7 +16,7 @@
 #include "diag/diag.h"
 #include "measure/nvml.h"
 #include "measure/statistics.h"
-#include "target/arch.h"
+#include "target/gpu.h"
 #include "target/dtype.h"
 
 typedef enum ms_method {
@@ -31,6 +31,9 @@ typedef struct ms_options {
     const char *const *defines, *const *entries, *const *include_folders;
     int define_count, entry_count, include_count;
     const arch *arch;              // compiled for; NULL: the GPU's own
+    const char *gpu;               // whose schedules: "h200"; NULL: a usual one of [arch], or the GPU itself without that
+    int sm_count;                  // choose schedules for so many SMs; 0: those of the GPU
+    bool is_own;                   // [arch] is the GPU's: set by ms_open if there was none
     const char *nvrtc;             // NULL: where it usually is
     const char *cache_dir;         // of libhds; NULL: the usual one
     ms_method method;
@@ -140,6 +143,8 @@ bool ms_close(ms_session *s);
 
 // Bytes a second of the memory, by clock and width; operations a second of the type, at the highest clock. 0: not known.
 double ms_peak_bandwidth(const ms_machine *m);
+// As schedules are chosen for it, in [a].
+const gpu_model *ms_gpu_of(arena *a, const ms_machine *m);
 double ms_peak_ops(const ms_machine *m, dtype t);
 
 // An integer expression over the arguments' sizes and scalars, which is not negative. NULL, or why it has no value.

@@ -13,7 +13,7 @@ static src_file *add_text(pl_unit *u, const char *name, const char *text)
 static void evaluate(pl_unit *u)
 {
     pl_evaluation *e = (pl_evaluation *)u;
-    const tc_options options = {.arch = u->arch, .find_module = pl_find_module, .find_user = &u->finder};
+    const tc_options options = {.arch = u->arch, .gpu = u->gpu, .find_module = pl_find_module, .find_user = &u->finder};
     src_file *first = e->map_text ? add_text(u, "<mapping>", e->map_text) : NULL;
     src_file *second = e->layout_text ? add_text(u, "<layout>", e->layout_text) : NULL;
     if (first)

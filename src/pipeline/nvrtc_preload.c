@@ -36,6 +36,8 @@ static str describe(arena *a, const pl_options *o, str input)
     str_addf(&out, "flags %d%d%d%d\ninput %s\n", o->line_info, o->device_debug, o->resource_usage, o->no_line, o->input);
     for (int i = 0; i < o->arch_count; i++)
         str_addf(&out, "arch %s\n", o->archs[i]->name);
+    for (int i = 0; o->gpus && i < o->arch_count; i++)
+        str_addf(&out, "gpu %d %lld %d\n", o->gpus[i]->sm_count, (long long)o->gpus[i]->l2_bytes, o->gpus[i]->memory_gbps);
     for (int i = 0; i < o->define_count; i++)
         str_addf(&out, "define %s=%s\n", o->defines[i].name, o->defines[i].value ? o->defines[i].value : "");
     add_words(&out, "entry", o->entries, o->entry_count);

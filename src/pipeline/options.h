@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cache/cache.h"
-#include "target/arch.h"
+#include "target/gpu.h"
 #include "typecheck/typecheck.h"
 
 typedef enum pl_kind {
@@ -33,6 +33,7 @@ typedef struct pl_options {
     pl_kind emit;
     const arch *const *archs;
     int arch_count;  // at least 1
+    const gpu_model *const *gpus;  // one for each architecture: what schedules are chosen for; NULL: the usual ones
 
     // The language
     const tc_define *defines;

@@ -33,9 +33,19 @@ static void set_up(pl_unit *u)
     str_buf_init(&u->usage, &u->memory);
 }
 
+// The GPU of the architecture [target], which is one of the options' unless a test needs a newer one.
+static const gpu_model *gpu_for(const pl_options *options, const arch *target)
+{
+    for (int i = 0; options->gpus && i < options->arch_count; i++) {
+        if (options->archs[i] == target)
+            return options->gpus[i];
+    }
+    return gpu_of_arch(target);
+}
+
 void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, double origin_us)
 {
-    *u = (pl_unit){.options = options, .arch = target, .origin_us = origin_us};
+    *u = (pl_unit){.options = options, .arch = target, .gpu = gpu_for(options, target), .origin_us = origin_us};
     arena_init(&u->memory, &u->oom);
     arena_init(&u->scratch, &u->oom);
     u->memory.limit_bytes = u->scratch.limit_bytes = options->memory_limit_bytes;
@@ -84,6 +94,7 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .operand_types = o->operand_types,
         .operand_count = o->operand_count,
         .arch = u->arch,
+        .gpu = u->gpu,
         .step_budget = o->step_budget,
         .find_module = pl_find_module,
         .find_user = &u->finder,

@@ -33,6 +33,7 @@ typedef struct pl_code {
 typedef struct pl_unit {
     const pl_options *options;
     const arch *arch;
+    const gpu_model *gpu;          // what schedules are chosen for
     const char *input_name;  // as messages show it
     str input;
     double origin_us;        // of the job's clock

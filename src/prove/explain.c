@@ -79,6 +79,7 @@ typedef uint64_t relation(uint64_t a, uint64_t b);
 static bool have_in_common(const prove_output *a, const prove_output *b, int64_t count, relation *of, uint64_t *out)
 {
     bool is_first = true;
+    *out = 0;
     for (int64_t i = 0; i < count; i++) {
         sim_field x = a->values[i], y = b->values[i];
         if (x.p == y.p || (a->is_written && !a->is_written[i]) || (b->is_written && !b->is_written[i]))

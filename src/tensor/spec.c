@@ -177,3 +177,11 @@ const char *ten_spec_parse(arena *a, const char *text, ten_spec *out)
     check_arguments(&r, out);
     return r.error;
 }
+
+// Numbers that keep floats finite, and that are indices of whatever has two elements.
+const char *ten_usual_contents(dtype t)
+{
+    if (dt_is_float(t) || dt_kind_of(t) == DT_KIND_COMPLEX)
+        return "randn";
+    return dt_bits(t) == 8 && t != DT_BOOL ? "randint(0, 100)" : "randint(0, 2)";
+}

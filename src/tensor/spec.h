@@ -33,6 +33,8 @@ typedef struct ten_spec {
 
 // NULL, or what is wrong with [text], in [a]. The strings of *[out] live in [a].
 const char *ten_spec_parse(arena *a, const char *text, ten_spec *out);
+// The specification of tensors of this type that have none: "randn".
+const char *ten_usual_contents(dtype t);
 
 // A number as the language writes it ("-7", "0x1f", "1_000", "0.5", "1e-3", "inf", "true") as the bits of [type]. NULL, or
 // why not, in [a].

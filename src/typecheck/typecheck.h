@@ -9,6 +9,7 @@
 #include "frontend/ast.h"
 #include "frontend/parse.h"
 #include "ir/ir.h"
+#include "target/gpu.h"
 
 // `-D NAME=VALUE`: VALUE is an expression of the language ("128", "f16", "(1, 2)"); no value means True.
 typedef struct tc_define {
@@ -38,6 +39,7 @@ typedef struct tc_options {
     const tc_operand_type *operand_types;
     int operand_count;
     const arch *arch;
+    const gpu_model *gpu; // what schedules are chosen for; NULL: the usual one of the architecture
     int64_t step_budget; // compile-time steps; 0: the default of 10 million
     tc_find_module *find_module;
     void *find_user;

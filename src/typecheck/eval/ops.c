@@ -672,7 +672,11 @@ static tc_value rt_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span s
     if (!t || t->kind != IR_SCALAR)
         return operands_error(tx, op, a, b, span);
     ir_expr *x = tc_cast(tx, a, t, span), *y = tc_cast(tx, b, t, span);
-    return x && y ? tc_rt(ir_binary(tx->ir, comparison_op(op), x, y, span)) : tc_poison();
+    if (!x || !y)
+        return tc_poison();
+    ir_expr *holds = ir_binary(tx->ir, comparison_op(op), x, y, span);
+    int64_t known;
+    return tc_known_on_host(tx, holds, &known) ? tc_bool(known != 0) : tc_rt(holds);
 }
 
 // == and != of sequences with run-time items: item by item. Tensors, and records without '__eq__', have no equality.

@@ -424,6 +424,40 @@ static tc_value run_has_arch(tc *tx, const tc_native *self, tc_args *args)
     return needs ? tc_bool(arch_has(tx->ir->arch, needs)) : tc_poison();
 }
 
+// gpu_property("sm_count"): of the GPU that is compiled for.
+static tc_value run_gpu_property(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    const arch *a = tx->ir->arch;
+    const gpu_model *g = tx->options->gpu ? tx->options->gpu : gpu_of_arch(a);
+    tc_value v = args->list.at[0].value;
+    const struct {
+        str name;
+        int64_t value;
+    } rows[] = {
+        {STR("sm_count"), g->sm_count},
+        {STR("l2_bytes"), g->l2_bytes},
+        {STR("memory_gbps"), g->memory_gbps},
+        {STR("shared_memory_of_block"), a->smem_per_block},
+        {STR("shared_memory_of_sm"), a->smem_per_sm},
+        {STR("registers_of_sm"), a->registers_per_sm},
+        {STR("threads_of_sm"), 32 * a->warps_per_sm},
+        {STR("blocks_of_sm"), a->blocks_per_sm},
+    };
+    if (v.kind == TC_STR && str_equal(v.s, STR("name")))
+        return tc_str(str_of(g->name));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (v.kind == TC_STR && str_equal(v.s, rows[i].name))
+            return tc_of_int((tc_int)rows[i].value);
+    }
+    str_buf known;
+    str_buf_init(&known, tx->arena);
+    str_adds(&known, "name");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        str_addf(&known, ", %.*s", (int)rows[i].name.len, rows[i].name.at);
+    return TC_ERR(tx, HDS0185, args->list.at[0].span, "a property of the GPU", str_text(&known), tc_describe(tx, v));
+}
+
 static tc_value run_assume(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
@@ -607,6 +641,7 @@ const tc_native tc_native_gpu[] = {
     {"compute", tc_native_compute, 2, 2, "shape element", 0},
     {"share", tc_native_share, 1, -1, NULL, 0},
     {"has_arch", run_has_arch, 1, 1, "name", 0},
+    {"gpu_property", run_gpu_property, 1, 1, "name", 0},
     {"analyze", tc_native_analyze, 1, 1, "f", 0},
     {"with_handler", tc_native_with_handler, 2, -1, NULL, 0},
     {"operator", tc_native_operator, 1, 1, "definition", 0},

@@ -1,4 +1,5 @@
 // Writing IR: statements, variables, order of evaluation, control-flow regions.
+#include "ir/fold.h"
 #include "typecheck/values/values.h"
 
 // The site of the call that [f] belongs to. Most calls are evaluated while compiling, so sites are made when the first
@@ -202,4 +203,37 @@ ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok)
     ir_expr *resolved = ir_rewrite_expr(tx->ir, e, resolve_visit, &r);
     *ok = r.ok;
     return resolved;
+}
+
+// [e] as a constant, or NULL; it may look at [*left] more nodes.
+static ir_expr *constant_of(tc *tx, ir_expr *e, int *left)
+{
+    if (--*left < 0)
+        return NULL;
+    if (e->op == IR_OP_INT || e->op == IR_OP_FLOAT)
+        return e;
+    if (e->op == IR_OP_VAR) {
+        bool is_fixed = e->u.var->kind == IR_VAR_LOCAL && !e->u.var->is_mutable;
+        ir_expr *init = is_fixed ? map_get_ptr(&tx->definitions, e->u.var) : NULL;
+        return init ? constant_of(tx, init, left) : NULL;
+    }
+    if (!(ir_op_properties(e->op) & IR_PURE) || !e->arg_count || e->arg_count > 3)
+        return NULL;
+    ir_expr *args[3];
+    for (int i = 0; i < e->arg_count; i++) {
+        if (!(args[i] = constant_of(tx, e->args[i], left)))
+            return NULL;
+    }
+    ir_expr *folded = ir_fold(tx->ir, ir_with_args(tx->ir, e, args));
+    return folded->op == IR_OP_INT || folded->op == IR_OP_FLOAT ? folded : NULL;
+}
+
+bool tc_known_on_host(tc *tx, ir_expr *e, int64_t *out)
+{
+    enum { MOST_NODES = 256 };
+    int left = MOST_NODES;
+    if (!tc_on_host(tx) || tx->in_test)
+        return false;
+    const ir_expr *known = constant_of(tx, e, &left);
+    return known && ir_const_int(known, out);
 }

@@ -116,6 +116,9 @@ int tc_region_enter_loop(tc *tx); // the body of a loop
 void tc_region_leave(tc *tx);
 bool tc_in_region(const tc *tx, int region);
 ir_expr *tc_resolve_definitions(tc *tx, ir_expr *e, bool *ok); // over parameters only
+// Whether the integer or bool [e] of a host function follows from constants, through single-assignment variables. Then what it
+// decides is not elaborated: kernels that are not launched. In tests, nothing is known that is not in kernels.
+bool tc_known_on_host(tc *tx, ir_expr *e, int64_t *out);
 
 // shared.c: values that later code shares, see Note [shared values]
 const tc_value *tc_shared_find(const tc *tx, const tc_function *f, const tc_list *index); // NULL: there is none

@@ -98,6 +98,37 @@ static void entries_and_defines(void **state)
     hds_program_release(p);
 }
 
+static void for_gpu(const rig *r, const char *arch, const char *gpu, int sm_count, const char *extent, const char *made_for)
+{
+    static const char text[] =
+        "from hidet.lang import attrs, f32\n"
+        "from hidet.lang.gpu import GPU\n"
+        "@hidet.script\n"
+        "def fill(x: f32[GPU.sm_count]):\n"
+        "    attrs.cuda.grid_dim = 1\n"
+        "    attrs.cuda.block_dim = 1\n"
+        "    x[0] = 1.0\n";
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
+    o.arch = arch;
+    o.gpu = gpu;
+    o.sm_count = sm_count;
+    hds_program *p = rig_compile(r->compiler, "fill.hds", text, &o);
+    assert_string_equal(hds_kernel_parameter(hds_program_kernel(p, "fill"), 0)->shape[0], extent);
+    assert_string_equal(hds_program_arch(p), made_for);
+    assert_int_equal(hds_program_origin(p), HDS_COMPILED);
+    hds_program_release(p);
+}
+
+// What the schedules of a program are chosen for. Programs for different GPUs are different.
+static void gpus(void **state)
+{
+    const rig *r = *state;
+    for_gpu(r, "sm_90a", NULL, 0, "132", "sm_90a");
+    for_gpu(r, NULL, "h100-pcie", 0, "114", "sm_90a");
+    for_gpu(r, "sm_80", "h100-pcie", 0, "114", "sm_80");
+    for_gpu(r, "sm_90a", NULL, 66, "66", "sm_90a");
+}
+
 // ---- arguments that make no sense ------------------------------------------------------------------------------
 
 static void refuse(const rig *r, const hds_source *source, const hds_compile_options *o, const char *text)
@@ -125,6 +156,12 @@ static void bad_options(void **state)
     o = usual;
     o.arch = "sm_12";
     refuse(r, &good, &o, "unknown architecture 'sm_12'; expected one of sm_");
+    o = usual;
+    o.gpu = "h2000";
+    refuse(r, &good, &o, "unknown GPU 'h2000'; expected one of t4, a100,");
+    o = usual;
+    o.sm_count = -1;
+    refuse(r, &good, &o, "options->sm_count is -1");
     o = usual;
     o.size = 0;
     refuse(r, &good, &o, "HDS_COMPILE_OPTIONS_INIT");
@@ -447,6 +484,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program, rig_set_up, rig_tear_down),
         cmocka_unit_test(nothing_to_ask),
         cmocka_unit_test_setup_teardown(entries_and_defines, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(gpus, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(bad_options, rig_set_up, rig_tear_down),
         cmocka_unit_test(bad_compilers),
         cmocka_unit_test_setup_teardown(own_arch, rig_set_up, rig_tear_down),

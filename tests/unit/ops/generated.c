@@ -115,7 +115,7 @@ static void start_value(value *v, uintptr_t base, int axes)
 // Strides for axes in any order, [fastest] innermost, with gaps between some of them.
 static void set_strides(value *v, int fastest)
 {
-    int order[MOST_AXES], axes = v->tensor.ndim;
+    int order[MOST_AXES] = {0}, axes = v->tensor.ndim;
     for (int d = 0; d < axes; d++) {
         int at = below(d + 1);
         order[d] = order[at];

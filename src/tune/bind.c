@@ -2,8 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "driver/bench.h"
-#include "driver/tune.h"
+#include "tensor/compare.h"
+#include "tensor/spec.h"
+#include "tune/tune_priv.h"
 
 // Random numbers of large tensors repeat after so many. The number is prime, so that no two tiles of a matrix are alike.
 enum { TILE_ELEMENTS = 4194301, MOST_RANK = 16 };
@@ -70,7 +71,7 @@ static const char *fill(arena *a, uint64_t seed, int64_t elements, ms_argument *
     ten_spec spec;
     ten_tensor tile = {.type = out->type, .rank = 1};
     tile.shape[0] = elements < TILE_ELEMENTS ? elements : dt_bits(out->type) < 8 ? TILE_ELEMENTS + 3 : TILE_ELEMENTS;
-    const char *why = ten_spec_parse(a, cmd_usual_contents(out->type), &spec);
+    const char *why = ten_spec_parse(a, ten_usual_contents(out->type), &spec);
     if (!why && !ten_allocate(a, &tile, 0))
         why = "there is not enough memory for it";
     why = why ? why : ten_fill(a, &spec, seed, &tile);
@@ -95,7 +96,7 @@ static bool copy_contents(const ms_rival *rivals, int count, ms_argument *out)
     return false;
 }
 
-static const char *take_tensor(tune_request *q, arena *a, const ms_rival *rivals, int rival, size_t index, const hds_parameter *p,
+static const char *take_tensor(uint64_t seed, arena *a, const ms_rival *rivals, int rival, size_t index, const hds_parameter *p,
                                const hds_argument *values, ms_argument *out)
 {
     int64_t elements = 0;
@@ -109,7 +110,7 @@ static const char *take_tensor(tune_request *q, arena *a, const ms_rival *rivals
     out->bytes = (elements * dt_bits(out->type) + 7) / 8;
     if (!out->bytes || copy_contents(rivals, rival, out))
         return NULL;
-    return fill(a, q->seed + index, elements, out);
+    return fill(a, seed + index, elements, out);
 }
 
 // ---- all of them ------------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ static hds_argument argument_of(const ms_argument *m)
 }
 
 // NULL, or why it cannot be launched. Scalars first: extents are made of them.
-static const char *bind(tune_request *q, arena *a, const tune_space *space, const tune_key *key, ms_rival *rivals, int rival)
+static const char *bind(uint64_t seed, arena *a, const tune_space *space, const tune_key *key, ms_rival *rivals, int rival)
 {
     ms_rival *r = &rivals[rival];
     const char *why = NULL;
@@ -150,18 +151,18 @@ static const char *bind(tune_request *q, arena *a, const tune_space *space, cons
     for (size_t i = 0; !why && i < count; i++) {
         const hds_parameter *p = hds_kernel_parameter(r->kernel, i);
         if (!is_scalar(p))
-            why = take_tensor(q, a, rivals, rival, i, p, values, &arguments[i]);
+            why = take_tensor(seed, a, rivals, rival, i, p, values, &arguments[i]);
     }
     return why;
 }
 
-void cmd_tune_bind(tune_request *q, arena *a, const tune_space *space, const tune_key *key, ms_rival *rivals)
+void tune_bind(arena *a, uint64_t seed, const tune_space *space, const tune_key *key, ms_rival *rivals)
 {
     for (int i = 0; i < key->chosen_count; i++) {
         rivals[i].arguments = NULL;
         rivals[i].count = 0;
         if (rivals[i].kernel && !rivals[i].failure)
-            rivals[i].failure = bind(q, a, space, key, rivals, i);
+            rivals[i].failure = bind(seed, a, space, key, rivals, i);
         if (rivals[i].failure)
             rivals[i].count = 0;
     }
@@ -177,20 +178,20 @@ static bool has_parameter(const ms_rival *r, const char *name)
     return false;
 }
 
-bool cmd_tune_check_words(tune_request *q, const tune_space *space, const tune_key *key, const ms_rival *rivals)
+bool tune_check_words(tune *t, const tune_space *space, const tune_key *key, const ms_rival *rivals)
 {
     bool is_known = false;
     for (int k = 0; k < key->chosen_count; k++)
         is_known = is_known || rivals[k].kernel;
     for (size_t i = 0; is_known && i < key->words->len; i++) {
         bool is_taken = false;
-        const run_word *w = &key->words->at[i];
+        const tune_word *w = &key->words->at[i];
         for (int k = 0; k < key->chosen_count; k++)
             is_taken = is_taken || has_parameter(&rivals[k], w->name);
         if (is_taken)
             continue;
-        diag *d = diag_report(&q->diags, HDS0826, (src_span){0, 0}, w->text, "is neither a size nor a scalar of the kernels");
-        const char *hint = cmd_run_suggest(&q->shared.memory, w->name, space->sizes, (size_t)space->size_count);
+        diag *d = diag_report(t->diags, HDS0826, (src_span){0, 0}, w->text, "is neither a size nor a scalar of the kernels");
+        const char *hint = diag_suggest(t->arena, w->name, space->sizes, (size_t)space->size_count);
         if (hint)
             diag_help(d, "%s", hint);
         return false;
@@ -215,7 +216,7 @@ static double typical(const ten_tensor *t)
     return count ? sqrt(sum / (double)count) : 0;
 }
 
-const char *cmd_tune_differs(void *user, const char *name, dtype type, const void *first, const void *now, int64_t bytes)
+const char *tune_differs(void *user, const char *name, dtype type, const void *first, const void *now, int64_t bytes)
 {
     arena *a = user;
     double rtol, atol;

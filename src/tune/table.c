@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "driver/tune.h"
+#include "tune/tune_priv.h"
 
 static const char new_head[] = "\"\"\"The fastest candidates, where they were measured: space, SMs, sizes, candidate.\n"
                                "\n"
@@ -90,32 +90,32 @@ static bool take_row(scan *s, tune_row *row)
     return s->at == s->end;
 }
 
-static bool not_a_table(tune_request *q, const tune_table *t, src_span span, const char *why)
+static bool not_a_table(tune *t, const tune_table *table, src_span span, const char *why)
 {
-    diag_report(&q->diags, HDS0824, span, t->path, why);
+    diag_report(t->diags, HDS0824, span, table->path, why);
     return false;
 }
 
-static bool twice(tune_request *q, const tune_row *first, const tune_row *again)
+static bool twice(tune *t, const tune_row *first, const tune_row *again)
 {
-    diag *d = diag_report(&q->diags, HDS0827, again->span, again->label, again->space, "is the second choice for the same sizes");
+    diag *d = diag_report(t->diags, HDS0827, again->span, again->label, again->space, "is the second choice for the same sizes");
     diag_label(d, first->span, "the first one");
     return false;
 }
 
-static bool add_row(tune_request *q, tune_table *t, const tune_row *row)
+static bool add_row(tune *t, tune_table *table, const tune_row *row)
 {
-    const tune_row *first = cmd_tune_find(t, row->space, row->sm_count, row->sizes, row->size_count);
+    const tune_row *first = tune_table_find(table, row->space, row->sm_count, row->sizes, row->size_count);
     if (first)
-        return twice(q, first, row);
-    VEC_PUSH(&q->shared.memory, &t->rows, *row);
+        return twice(t, first, row);
+    VEC_PUSH(t->arena, &table->rows, *row);
     return true;
 }
 
 // A line of the list. [comments] begins where those of the next row do.
-static bool take_line(tune_request *q, tune_table *t, const src_file *file, str line, const char **comments)
+static bool take_line(tune *t, tune_table *table, const src_file *file, str line, const char **comments)
 {
-    scan s = {&q->shared.memory, line.at, line.at + line.len};
+    scan s = {t->arena, line.at, line.at + line.len};
     src_span span = {file->base + (uint32_t)(line.at - file->text.at), 0};
     span.end = span.begin + (uint32_t)line.len;
     skip_blanks(&s);
@@ -125,8 +125,8 @@ static bool take_line(tune_request *q, tune_table *t, const src_file *file, str 
     row.span.begin += (uint32_t)(s.at - line.at);
     *comments = line.at + line.len + 1;
     if (!take_row(&s, &row))
-        return not_a_table(q, t, row.span, "expected a row such as (\"matmul\", 132, (4096, 4096), \"128x256\"),");
-    return add_row(q, t, &row);
+        return not_a_table(t, table, row.span, "expected a row such as (\"matmul\", 132, (4096, 4096), \"128x256\"),");
+    return add_row(t, table, &row);
 }
 
 static str line_at(str text, size_t at)
@@ -135,7 +135,7 @@ static str line_at(str text, size_t at)
     return (str){from, stop ? (size_t)(stop - from) : text.len - at};
 }
 
-static bool read_text(tune_request *q, tune_table *t, const src_file *file)
+static bool read_text(tune *t, tune_table *table, const src_file *file)
 {
     str text = file->text;
     bool is_inside = false;
@@ -146,34 +146,34 @@ static bool read_text(tune_request *q, tune_table *t, const src_file *file)
         if (!is_inside && str_equal(line, str_of(begin))) {
             is_inside = true;
             comments = text.at + (at < text.len ? at : text.len);
-            t->head = (str){text.at, (size_t)(comments - text.at)};
+            table->head = (str){text.at, (size_t)(comments - text.at)};
         } else if (is_inside && str_equal(line, str_of(end))) {
-            t->tail = (str){comments, (size_t)(text.at + text.len - comments)};
+            table->tail = (str){comments, (size_t)(text.at + text.len - comments)};
             return true;
-        } else if (is_inside && !take_line(q, t, file, line, &comments)) {
+        } else if (is_inside && !take_line(t, table, file, line, &comments)) {
             return false;
         }
     }
     const src_span whole = {file->base, file->base};
-    return not_a_table(q, t, whole, is_inside ? "expected a line ']' behind the rows" : "expected a line 'TUNED = ['");
+    return not_a_table(t, table, whole, is_inside ? "expected a line ']' behind the rows" : "expected a line 'TUNED = ['");
 }
 
-bool cmd_tune_read(tune_request *q, const char *path, bool must_exist, tune_table *out)
+bool tune_table_read(tune *t, const char *path, bool must_exist, tune_table *out)
 {
-    arena *a = &q->shared.memory;
+    arena *a = t->arena;
     const char *error = NULL;
     str text;
     *out = (tune_table){.path = path, .head = str_of(new_head), .tail = STR("]\n")};
     if (!must_exist && !file_exists(path))
         return true;
     if (!file_read(a, path, &text, &error)) {
-        diag_report(&q->diags, HDS0490, (src_span){0, 0}, path, error);
+        diag_report(t->diags, HDS0490, (src_span){0, 0}, path, error);
         return false;
     }
-    const src_file *file = src_add(&q->sources, path, text);
+    const src_file *file = src_add(t->sources, path, text);
     if (file)
-        return read_text(q, out, file);
-    diag_report(&q->diags, HDS0492, (src_span){0, 0}, path);
+        return read_text(t, out, file);
+    diag_report(t->diags, HDS0492, (src_span){0, 0}, path);
     return false;
 }
 
@@ -194,30 +194,30 @@ static int compare_rows(const tune_row *a, const tune_row *b)
     return order;
 }
 
-tune_row *cmd_tune_find(tune_table *t, const char *space, int64_t sm_count, const int64_t *sizes, int size_count)
+tune_row *tune_table_find(const tune_table *table, const char *space, int64_t sm_count, const int64_t *sizes, int size_count)
 {
     const tune_row wanted = {.space = space, .sm_count = sm_count, .sizes = (int64_t *)sizes, .size_count = size_count};
-    for (size_t i = 0; i < t->rows.len; i++) {
-        if (compare_rows(&t->rows.at[i], &wanted) == 0)
-            return &t->rows.at[i];
+    for (size_t i = 0; i < table->rows.len; i++) {
+        if (compare_rows(&table->rows.at[i], &wanted) == 0)
+            return &table->rows.at[i];
     }
     return NULL;
 }
 
 // Sorted, however they stood before.
-void cmd_tune_put(arena *a, tune_table *t, const tune_row *row)
+void tune_table_put(tune *t, tune_table *table, const tune_row *row)
 {
-    tune_row *same = cmd_tune_find(t, row->space, row->sm_count, row->sizes, row->size_count);
+    tune_row *same = tune_table_find(table, row->space, row->sm_count, row->sizes, row->size_count);
     if (same)
         *same = *row;
     else
-        VEC_PUSH(a, &t->rows, *row);
-    for (size_t i = 1; i < t->rows.len; i++) {
-        tune_row moved = t->rows.at[i];
+        VEC_PUSH(t->arena, &table->rows, *row);
+    for (size_t i = 1; i < table->rows.len; i++) {
+        tune_row moved = table->rows.at[i];
         size_t at = i;
-        for (; at > 0 && compare_rows(&moved, &t->rows.at[at - 1]) < 0; at--)
-            t->rows.at[at] = t->rows.at[at - 1];
-        t->rows.at[at] = moved;
+        for (; at > 0 && compare_rows(&moved, &table->rows.at[at - 1]) < 0; at--)
+            table->rows.at[at] = table->rows.at[at - 1];
+        table->rows.at[at] = moved;
     }
 }
 
@@ -230,20 +230,20 @@ static void add_text(str_buf *out, const tune_row *row)
     str_addf(out, "), \"%s\"),\n", row->label);
 }
 
-bool cmd_tune_write(tune_request *q, const tune_table *t)
+bool tune_table_write(tune *t, const tune_table *table)
 {
     str_buf out;
     arena memory;
     const char *error = NULL;
-    arena_init(&memory, &cmd_oom);
+    arena_init(&memory, t->arena->oom);
     str_buf_init(&out, &memory);
-    str_add(&out, t->head);
-    for (size_t i = 0; i < t->rows.len; i++)
-        add_text(&out, &t->rows.at[i]);
-    str_add(&out, t->tail);
-    bool ok = file_write(&memory, t->path, (str){out.at, out.len}, &error);
+    str_add(&out, table->head);
+    for (size_t i = 0; i < table->rows.len; i++)
+        add_text(&out, &table->rows.at[i]);
+    str_add(&out, table->tail);
+    bool ok = file_write(&memory, table->path, (str){out.at, out.len}, &error);
     if (!ok)
-        diag_report(&q->diags, HDS0494, (src_span){0, 0}, t->path, error);
+        diag_report(t->diags, HDS0494, (src_span){0, 0}, table->path, error);
     arena_free(&memory);
     return ok;
 }
@@ -259,55 +259,51 @@ static int label_index(const tune_space *space, const char *label)
     return -1;
 }
 
-static bool check_names(tune_request *q, const tune_space *space, const tune_row *row)
+static bool check_names(tune *t, const tune_space *space, const tune_row *row)
 {
-    arena *a = &q->shared.memory;
+    arena *a = t->arena;
     if (label_index(space, row->label) < 0) {
-        diag *d = diag_report(&q->diags, HDS0825, row->span, space->name, row->label);
-        const char *hint = cmd_run_suggest(a, row->label, space->labels, (size_t)space->count);
+        diag *d = diag_report(t->diags, HDS0825, row->span, space->name, row->label);
+        const char *hint = diag_suggest(a, row->label, space->labels, (size_t)space->count);
         diag_help(d, "%s", hint ? hint : "tune these sizes again, or remove the row");
         return false;
     }
     if (row->size_count == space->size_count)
         return true;
-    diag_report(&q->diags, HDS0827, row->span, row->label, space->name,
+    diag_report(t->diags, HDS0827, row->span, row->label, space->name,
                 arena_printf(a, "has %d sizes here, and the space has %d", row->size_count, space->size_count));
     return false;
 }
 
-static void check_validity(tune_request *q, const tune_space *space, const tune_key *keys, tune_row *const *rows, size_t count)
+static void check_validity(tune *t, const tune_space *space, const tune_key *keys, tune_row *const *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!keys[i].estimates[label_index(space, rows[i]->label)].is_valid)
-            diag_report(&q->diags, HDS0827, rows[i]->span, rows[i]->label, space->name,
-                        arena_printf(&q->shared.memory, "is not valid for %s", keys[i].text));
+            diag_report(t->diags, HDS0827, rows[i]->span, rows[i]->label, space->name,
+                        arena_printf(t->arena, "is not valid for %s", keys[i].text));
     }
 }
 
-pl_status cmd_tune_check(tune_request *q, const tune_space *space)
+pl_status tune_table_check(tune *t, const tune_space *space, const tune_table *table, int *own)
 {
-    arena *a = &q->shared.memory;
-    tune_table t;
+    arena *a = t->arena;
     tune_keys keys = {0};
     VEC(tune_row *) rows = {0};
     VEC(int64_t) sm_count = {0};
-    int own = 0;
-    if (!cmd_tune_read(q, q->check, true, &t))
-        return PL_ERRORS;
-    for (size_t i = 0; i < t.rows.len; i++) {
-        tune_row *row = &t.rows.at[i];
+    *own = 0;
+    for (size_t i = 0; i < table->rows.len; i++) {
+        tune_row *row = &table->rows.at[i];
         bool is_own = strcmp(row->space, space->name) == 0;
-        own += is_own;
-        if (!is_own || !check_names(q, space, row))
+        *own += is_own;
+        if (!is_own || !check_names(t, space, row))
             continue;
         VEC_PUSH(a, &rows, row);
         VEC_PUSH(a, &sm_count, row->sm_count);
-        VEC_PUSH(a, &keys, ((tune_key){.text = cmd_tune_text(a, space, row->sizes), .sizes = row->sizes}));
+        VEC_PUSH(a, &keys, ((tune_key){.text = tune_size_text(a, space, row->sizes), .sizes = row->sizes}));
     }
-    pl_status status = cmd_tune_survey(q, space, keys.at, keys.len, sm_count.at);
+    pl_status status = tune_survey(t, space, keys.at, keys.len, sm_count.at);
     if (status != PL_OK)
         return status;
-    check_validity(q, space, keys.at, rows.at, rows.len);
-    printf("%s: %d rows of '%s', %d of other spaces\n", t.path, own, space->name, (int)t.rows.len - own);
-    return q->diags.shown_errors ? PL_ERRORS : PL_OK;
+    check_validity(t, space, keys.at, rows.at, rows.len);
+    return t->diags->shown_errors ? PL_ERRORS : PL_OK;
 }
