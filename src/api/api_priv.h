@@ -71,7 +71,9 @@ typedef struct api_core api_core;
 
 struct hds_kernel {
     api_core *core;
-    jit_kernel *jit;
+    jit_kernel *jit;               // of a host function: its entry
+    const jit_function *function;  // NULL: a kernel
+    const char *plan;              // of a function, as text; NULL: none
 };
 
 // What compiling gave; immutable once it is made, but for its kernels' state.
@@ -87,7 +89,7 @@ struct api_core {
     size_t diagnostic_count;
     str texts[HDS_INTERFACE + 1];
     jit_program jit;
-    hds_kernel *kernels;
+    hds_kernel *kernels, *functions;
     uint16_t code_arch;      // as hdsrt_library.archs has it
     api_files files;
 };

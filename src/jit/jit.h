@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "jit/amount.h"
+#include "plan/plan.h"
 #include "target/dtype.h"
 
 // Larger documents are refused: they are none of ours.
@@ -60,11 +61,21 @@ typedef struct jit_kernel {
     size_t frame_bytes;
 } jit_kernel;
 
+// A host function: parameters, as a kernel has them, and the plan that runs with their values.
+typedef struct jit_function {
+    jit_kernel entry;         // but for its extents, maps and code
+    plan plan;
+    jit_kernel **kernels;     // by statement of the plan: what a LAUNCH launches
+    const char *refused;      // why there is no plan: "scale.hds:12:5: a launch plan has no …"; NULL: there is one
+} jit_function;
+
 typedef struct jit_program {
     const char *arch, *source;
     jit_kernel *kernels;
     hdsrt_kernel **launches;  // of the kernels
     int count;
+    jit_function *functions;
+    int function_count;
     hdsrt_library library;
 } jit_program;
 
@@ -95,6 +106,15 @@ typedef struct jit_frame {
 
 // Cuts a frame from [room], kernel->frame_bytes at a multiple of 8.
 void jit_frame_init(jit_frame *f, const jit_kernel *kernel, void *room);
+// Memory for a frame: enough for a dozen tensors; more goes to the heap, and the caller frees [large].
+enum { JIT_SMALL_FRAME = 2048 };
+
+typedef struct jit_room {
+    _Alignas(16) char small[JIT_SMALL_FRAME];
+    void *large;
+} jit_room;
+
+hdsrt_status jit_take_room(jit_room *r, const jit_kernel *kernel, jit_frame *f);
 // Checks the arguments and fills the frame; it points into [arguments].
 hdsrt_status jit_bind(jit_frame *f, const hds_argument *arguments, size_t count, jit_purpose purpose);
 // The extents of the launch, those of a cluster that is compiled in included.
@@ -105,5 +125,23 @@ hdsrt_status jit_extents(const jit_kernel *kernel, const hds_argument *arguments
 hdsrt_status jit_shape(const jit_kernel *kernel, const hds_argument *arguments, size_t count, size_t index,
                        int64_t *shape);
 
+// ---- host functions (run.c) ------------------------------------------------------------------------------------
+
+// What plans run on: the current GPU, or a simulated one. Each function may fail, after hdsrt_fail.
+typedef struct jit_machine {
+    void *user;
+    hdsrt_status (*allocate)(void *user, const char *name, const plan_stmt *s, int64_t bytes, uint64_t *address);
+    hdsrt_status (*release)(void *user, uint64_t address);
+    hdsrt_status (*fill)(void *user, uint64_t to, uint64_t pattern, int element_bytes, int64_t count);
+    hdsrt_status (*copy)(void *user, uint64_t to, uint64_t from, int64_t bytes);
+    // [bits]: of each parameter, as plans have them.
+    hdsrt_status (*launch)(void *user, jit_kernel *kernel, const uint64_t *bits);
+    int64_t most_steps;  // statements after which a run ends as a failure; 0: any number
+} jit_machine;
+
+// Runs the plan, which [f] has, with the values of its parameters. Temporaries that it takes are released, also after a failure.
+hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const jit_machine *machine);
+// Checks the arguments and runs the plan on the current GPU, in stream order.
+hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 // The DLPack code of a type; {0, 0} for those that it has no name for.
 hdsrt_dtype jit_dlpack_type(dtype type);
