@@ -155,13 +155,15 @@ typedef struct hds_parameter {
     const char *const *strides;  // strided tensors: the strides' texts, "ld", "1"; else NULL
 } hds_parameter;
 
-// Host functions of the file, the entries of its operators among them ("softmax_f16"). They are launched, simulated and
-// described as kernels are. What one does is its launch plan, which needs no C compiler (docs/interface.md): checks, sizes,
-// branches, temporaries in stream order, and launches. The same rules for names as above.
+// Host functions of the file, then its operators. They are launched, simulated and described as kernels are. What a host
+// function does is its launch plan, which needs no C compiler (docs/interface.md): checks, sizes, branches, temporaries in
+// stream order, and launches. An operator ("softmax") has one for each type ("softmax_f16"); it takes DLPack tensors, a
+// null tensor for an operand that is left out, and numbers, but no sizes, and finds the one for their types, axes and
+// strides, as the C function of the same name does (docs/aot.md). Names are as above.
 HDSRT_API size_t hds_program_function_count(const hds_program *program);
 HDSRT_API const hds_kernel *hds_program_function_at(const hds_program *program, size_t index);
 HDSRT_API const hds_kernel *hds_program_function(const hds_program *program, const char *name);
-// The plan as text, which lives as long as the program; NULL for kernels, and for a host function that a plan cannot
+// The plan as text, which lives as long as the program; NULL for kernels and operators, and for a host function that a plan cannot
 // express: launching that one is HDS_INVALID_ARGUMENT, and hds_last_error() has the line and the reason.
 HDSRT_API const char *hds_function_plan(const hds_kernel *function);
 

@@ -101,7 +101,7 @@ const hds_kernel *hds_program_kernel(const hds_program *program, const char *nam
 
 size_t hds_program_function_count(const hds_program *program)
 {
-    return program ? (size_t)program->core->jit.function_count : 0;
+    return program ? (size_t)(program->core->jit.function_count + program->core->jit.operator_count) : 0;
 }
 
 const hds_kernel *hds_program_function_at(const hds_program *program, size_t index)
@@ -158,8 +158,9 @@ hds_status hds_launch(const hds_kernel *kernel, const hds_argument *arguments, s
     if (!kernel->core->jit.library.image)
         return api_fail(HDS_NO_TOOLCHAIN, "'%s': there is no machine code, since NVRTC was missing",
                         kernel->jit->launch.name);
-    hdsrt_status status = kernel->function ? jit_call(kernel->function, arguments, count, stream)
-                                           : jit_launch(kernel->jit, arguments, count, stream);
+    hdsrt_status status = kernel->operator   ? jit_call_operator(kernel->operator, arguments, count, stream)
+                          : kernel->function ? jit_call(kernel->function, arguments, count, stream)
+                                             : jit_launch(kernel->jit, arguments, count, stream);
     return status ? api_fail_runtime(status) : HDS_OK;
 }
 
@@ -168,7 +169,7 @@ hds_status hds_kernel_extents(const hds_kernel *kernel, const hds_argument *argu
 {
     if (!kernel || !extents)
         return no_pointer("hds_kernel_extents", kernel ? "extents" : "kernel");
-    if (kernel->function)
+    if (kernel->function || kernel->operator)
         return api_fail(HDS_INVALID_ARGUMENT, "'%s' is a host function: each kernel that it launches has extents of its own",
                         kernel->jit->launch.name);
     hdsrt_status status = jit_extents(kernel->jit, arguments, count, extents);
@@ -180,6 +181,8 @@ hds_status hds_kernel_shape(const hds_kernel *kernel, const hds_argument *argume
 {
     if (!kernel || !shape)
         return no_pointer("hds_kernel_shape", kernel ? "shape" : "kernel");
+    if (kernel->operator)
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s' is an operator: its entries have shapes", kernel->jit->launch.name);
     hdsrt_status status = jit_shape(kernel->jit, arguments, count, index, shape);
     return status ? api_fail_runtime(status) : HDS_OK;
 }

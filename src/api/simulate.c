@@ -438,14 +438,34 @@ static hds_status simulate(const hds_kernel *kernel, const hds_argument *argumen
     return run(&s, findings);
 }
 
+static hds_status simulate_one(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hds_program **findings)
+{
+    void *room = malloc(kernel->jit->frame_bytes + 1);
+    hds_status status = room ? simulate(kernel, arguments, count, room, findings) : api_no_memory();
+    free(room);
+    return status;
+}
+
+// By the entry that the tensors are for.
+static hds_status simulate_operator(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hds_program **findings)
+{
+    const api_core *core = kernel->core;
+    jit_choice *c = malloc(sizeof *c);
+    if (!c)
+        return api_no_memory();
+    hdsrt_status chosen = jit_choose(kernel->operator, arguments, count, JIT_TO_SIMULATE, NULL, c);
+    hds_status status = chosen ? api_fail_runtime(chosen)
+                               : simulate_one(&core->functions[c->function - core->jit.functions], c->arguments, c->count, findings);
+    free(c);
+    return status;
+}
+
 hds_status hds_simulate(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hds_program **findings)
 {
     if (findings)
         *findings = NULL;
     if (!kernel)
         return api_fail(HDS_INVALID_ARGUMENT, "hds_simulate: kernel is a null pointer");
-    void *room = malloc(kernel->jit->frame_bytes + 1);
-    hds_status status = room ? simulate(kernel, arguments, count, room, findings) : api_no_memory();
-    free(room);
-    return status;
+    return kernel->operator ? simulate_operator(kernel, arguments, count, findings)
+                            : simulate_one(kernel, arguments, count, findings);
 }

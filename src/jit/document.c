@@ -190,6 +190,7 @@ static bool read_parameter(reader *r, const json_t *object, jit_parameter *p)
         return false;
     p->shown.is_written = is_set(object, "written");
     p->may_be_zero = is_set(object, "may_be_zero");
+    p->is_result = is_set(object, "result");
     read_type(p->shown.dtype, &p->type, &p->lanes);
     p->bytes = bytes_of(p);
     return check_type(r, p) && read_facts(r, object, p);
@@ -266,6 +267,19 @@ static hdsrt_tensor_rule rule_of(const jit_parameter *p)
     };
 }
 
+// How an operand of an operator takes tensors with more axes.
+static bool read_joined(reader *r, const json_t *object, jit_parameter *p)
+{
+    int64_t joined = 0, group = 0;
+    if (!json_object_get(object, "joined"))
+        return true;
+    if (!integer_of(r, object, "joined", 0, p->shown.ndim - 1, &joined) || !integer_of(r, object, "group", 1, UINT8_MAX, &group))
+        return false;
+    p->joined = (int)joined + 1;
+    p->join_group = (int)group;
+    return true;
+}
+
 static bool read_tensors(reader *r, const json_t *list, const names *n, jit_kernel *k)
 {
     hdsrt_tensor_rule *rules = ARENA_ARRAY(r->arena, hdsrt_tensor_rule, k->count);
@@ -274,7 +288,7 @@ static bool read_tensors(reader *r, const json_t *list, const names *n, jit_kern
         if (p->shown.kind != HDS_TENSOR)
             continue;
         if (!read_shape(r, json_array_get(list, (size_t)i), n, k->parameters, p) ||
-            !read_strides(r, json_array_get(list, (size_t)i), n, p))
+            !read_strides(r, json_array_get(list, (size_t)i), n, p) || !read_joined(r, json_array_get(list, (size_t)i), p))
             return false;
         p->tensor = k->tensor_count;
         p->first_extent = k->extent_count;
@@ -500,6 +514,8 @@ static bool read_function(reader *r, const json_t *object, jit_program *p, jit_f
     k->title = text_of(r, object, "title");
     k->doc = optional_text(r, object, "doc");
     f->refused = optional_text(r, object, "refused");
+    f->operator = optional_text(r, object, "operator");
+    f->is_strided = is_set(object, "strided");
     if (!k->title || !read_parameters(r, object, &n, k))
         return false;
     k->frame_bytes = frame_bytes_of(k);
@@ -515,6 +531,7 @@ static bool read_functions(reader *r, const json_t *list, jit_program *p)
         if (!read_function(r, json_array_get(list, (size_t)i), p, &p->functions[i]))
             return false;
     }
+    jit_find_operators(r->arena, p);
     return true;
 }
 

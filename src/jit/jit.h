@@ -21,7 +21,7 @@
 #include "target/dtype.h"
 
 // Larger documents are refused: they are none of ours.
-enum { JIT_MAX_PARAMETERS = 1024, JIT_MAX_RANK = 16 };
+enum { JIT_MAX_PARAMETERS = 1024, JIT_MAX_RANK = 16, JIT_MOST_OPERANDS = 64, JIT_MOST_ARGUMENTS = 96 };
 
 typedef struct jit_parameter {
     hds_parameter shown;      // tensors of vectors have one more dimension than the kernel says
@@ -35,6 +35,9 @@ typedef struct jit_parameter {
     const jit_amount *strides;  // tensors whose strides are their own: shown.ndim; NULL: row-major
     bool may_be_zero;         // sizes: also as extents
     int64_t min, max, divisor;  // integers: what the declaration says of them
+    int joined;               // operands of operators: 1 + the axis that represents any number of them; 0: none
+    int join_group;           // operands of one group have the same extents there; from 1
+    bool is_result;           // operands: each element is written, and none is read before
 } jit_parameter;
 
 // A descriptor for TMA, passed after the parameters.
@@ -67,7 +70,20 @@ typedef struct jit_function {
     plan plan;
     jit_kernel **kernels;     // by statement of the plan: what a LAUNCH launches
     const char *refused;      // why there is no plan: "scale.hds:12:5: a launch plan has no …"; NULL: there is one
+    const char *operator;     // that this is an entry of, for some types; NULL: none
+    bool is_strided;          // such an entry for tensors with any strides
 } jit_function;
+
+// All entries of an operator as one.
+typedef struct jit_operator {
+    jit_kernel *entry;        // parameters: those of [first], without sizes
+    const jit_function *first;
+    const jit_function **functions;  // [instance_count], then [strided_count], which is the same or 0
+    const int **places;       // by function: where its arguments stand among those of the operator
+    const hdsrt_operand *operands;
+    const hdsrt_dtype *types;
+    int instance_count, strided_count;
+} jit_operator;
 
 typedef struct jit_program {
     const char *arch, *source;
@@ -76,6 +92,8 @@ typedef struct jit_program {
     int count;
     jit_function *functions;
     int function_count;
+    jit_operator *operators;
+    int operator_count;
     hdsrt_library library;
 } jit_program;
 
@@ -143,5 +161,25 @@ typedef struct jit_machine {
 hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const jit_machine *machine);
 // Checks the arguments and runs the plan on the current GPU, in stream order.
 hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream);
+// ---- operators (operator.c) ------------------------------------------------------------------------------------
+
+// Of the functions in [p].
+void jit_find_operators(arena *a, jit_program *p);
+
+// The entry that arguments are for, and its arguments. Points into itself.
+typedef struct jit_choice {
+    const jit_function *function;
+    hds_argument arguments[JIT_MOST_ARGUMENTS];
+    size_t count;
+    const hdsrt_tensor *tensors[JIT_MOST_OPERANDS];
+    hdsrt_joined joined[JIT_MOST_OPERANDS];
+} jit_choice;
+
+// Operands that are left out are null tensors. To launch: operands may be copied, in stream order, and
+// hdsrt_finish_instance has to be called, unless operands are strided. To simulate: nothing is copied.
+hdsrt_status jit_choose(const jit_operator *o, const hds_argument *arguments, size_t count, jit_purpose purpose,
+                        hdsrt_stream stream, jit_choice *out);
+hdsrt_status jit_call_operator(const jit_operator *o, const hds_argument *arguments, size_t count, hdsrt_stream stream);
+
 // The DLPack code of a type; {0, 0} for those that it has no name for.
 hdsrt_dtype jit_dlpack_type(dtype type);

@@ -154,6 +154,12 @@ static void parameter(describer *d, size_t index)
         describe_tensor(d, v);
     if (!is_scalar)
         pl_json_bool(&d->json, "written", d->kernel->writes[index]);
+    if (v->joined) {
+        pl_json_integer(&d->json, "joined", v->joined - 1);
+        pl_json_integer(&d->json, "group", v->join_group);
+    }
+    if (v->is_result)
+        pl_json_bool(&d->json, "result", true);
     describe_facts(d, v);
     pl_json_close(&d->json, '}');
 }
@@ -331,6 +337,10 @@ static void function(describer *d, const ir_func *f)
     pl_json_text(&d->json, "name", f->name);
     pl_json_text(&d->json, "title", f->title ? f->title : f->name);
     pl_json_text(&d->json, "doc", f->doc);
+    if (f->operator)
+        pl_json_text(&d->json, "operator", f->operator);
+    if (f->is_strided)
+        pl_json_bool(&d->json, "strided", true);
     pl_json_open(&d->json, "parameters", '[');
     for (size_t i = 0; i < f->params.len; i++)
         parameter(d, i);

@@ -83,6 +83,18 @@ static void an_operator_runs(void **state)
     assert_null(findings);
     expect_softmax(x, by, out);
     assert_non_null(strstr(hds_function_plan(f), "launch @"));
+    // The operator over all types, on tensors with more axes.
+    memset(out, 0, sizeof out);
+    const hds_kernel *all = hds_program_function(p, "softmax_add");
+    assert_non_null(all);
+    assert_int_equal(hds_kernel_parameter_count(all), 3);
+    const hds_argument three[] = {host(&tx, x, 1, ROWS, COLUMNS), host(&tr, by, 1, ROWS, COLUMNS), host(&to, out, 1, ROWS, COLUMNS)};
+    if (hds_simulate(all, three, 3, &findings) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    expect_softmax(x, by, out);
+    to.dl.dtype.bits = 64;
+    rig_expect_error(hds_simulate(all, three, 3, NULL), HDS_INVALID_ARGUMENT, "'softmax_add': there is no code for x of f32");
+    rig_expect_error(hds_simulate(all, three, 2, NULL), HDS_INVALID_ARGUMENT, "'softmax_add': it takes 3 arguments, not 2");
     hds_program_release(p);
 }
 
@@ -190,10 +202,42 @@ static void refusals(void **state)
     hds_program_release(p);
 }
 
+// By element: broadcast, with strides, and flat.
+static const char scaled[] =
+    "from hidet.lang import f32\n"
+    "from elementwise import elementwise\n"
+    "\n"
+    "\n"
+    "@elementwise((f32,))\n"
+    "def difference(x, y):\n"
+    "    return x - y\n";
+
+static void elementwise_operators(void **state)
+{
+    const rig *r = *state;
+    _Alignas(16) float x[6] = {1, 2, 3, 4, 5, 6}, y[3] = {1, 1, 2}, out[6] = {0};
+    tensor tx, ty, to;
+    hds_program *p = compile(r, "scaled.hds", scaled);
+    const hds_kernel *all = hds_program_function(p, "difference");
+    assert_non_null(all);
+    const hds_argument flat[] = {host(&tx, x, 6, 0, 0), host(&ty, x, 6, 0, 0), host(&to, out, 6, 0, 0)};
+    out[3] = 7;
+    if (hds_simulate(all, flat, 3, NULL) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    assert_true(out[3] == 0);
+    const hds_argument rows[] = {host(&tx, x, 2, 3, 0), host(&ty, y, 3, 0, 0), host(&to, out, 2, 3, 0)};
+    if (hds_simulate(all, rows, 3, NULL) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    for (int i = 0; i < 6; i++)
+        assert_true(out[i] == x[i] - y[i % 3]);
+    hds_program_release(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_operator_runs, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(elementwise_operators, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(control_flow, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(refusals, rig_set_up, rig_tear_down),
     };
