@@ -176,6 +176,16 @@ hds_status hds_kernel_extents(const hds_kernel *kernel, const hds_argument *argu
     return status ? api_fail_runtime(status) : HDS_OK;
 }
 
+hds_status hds_function_workspace(const hds_kernel *function, const hds_argument *arguments, size_t count, int64_t *bytes)
+{
+    if (!function || !bytes)
+        return no_pointer("hds_function_workspace", function ? "bytes" : "function");
+    if (!function->function)
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s' is not a host function", function->jit->launch.name);
+    hdsrt_status status = jit_workspace(function->function, arguments, count, bytes);
+    return status ? api_fail_runtime(status) : HDS_OK;
+}
+
 hds_status hds_kernel_shape(const hds_kernel *kernel, const hds_argument *arguments, size_t count, size_t index,
                             int64_t *shape)
 {

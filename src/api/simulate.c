@@ -454,8 +454,8 @@ static hds_status simulate_operator(const hds_kernel *kernel, const hds_argument
     if (!c)
         return api_no_memory();
     hdsrt_status chosen = jit_choose(kernel->operator, arguments, count, JIT_TO_SIMULATE, NULL, c);
-    hds_status status = chosen ? api_fail_runtime(chosen)
-                               : simulate_one(&core->functions[c->function - core->jit.functions], c->arguments, c->count, findings);
+    const hds_kernel *entry = chosen ? NULL : &core->functions[c->function - core->jit.functions];
+    hds_status status = entry ? simulate_one(entry, c->arguments, c->count, findings) : api_fail_runtime(chosen);
     free(c);
     return status;
 }

@@ -159,6 +159,8 @@ typedef struct jit_machine {
 
 // Runs the plan, which [f] has, with the values of its parameters. Temporaries that it takes are released, also after a failure.
 hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const jit_machine *machine);
+// The most bytes that its temporaries have at one time, for these sizes; -1: that is not known beforehand.
+hdsrt_status jit_workspace(const jit_function *f, const hds_argument *arguments, size_t count, int64_t *bytes);
 // Checks the arguments and runs the plan on the current GPU, in stream order.
 hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 // ---- operators (operator.c) ------------------------------------------------------------------------------------

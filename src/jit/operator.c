@@ -167,9 +167,10 @@ static hdsrt_status choose(const jit_operator *o, const hdsrt_tensor *const *ten
 {
     const char *name = o->entry->launch.name;
     int count = operand_count(o->first);
-    return o->strided_count ? hdsrt_choose_by_element(name, o->operands, o->types, count, o->instance_count, tensors, c->joined, instance)
-                            : hdsrt_choose_instance(name, o->operands, o->types, count, o->instance_count, tensors, stream,
-                                                    c->joined, instance);
+    int instances = o->instance_count;
+    if (o->strided_count)
+        return hdsrt_choose_by_element(name, o->operands, o->types, count, instances, tensors, c->joined, instance);
+    return hdsrt_choose_instance(name, o->operands, o->types, count, instances, tensors, stream, c->joined, instance);
 }
 
 static bool is_row_major(const hdsrt_tensor *t)

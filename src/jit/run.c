@@ -75,8 +75,10 @@ static hdsrt_status allocate(run *r, const plan_stmt *s)
     if (!status)
         status = r->machine->allocate(r->machine->user, name, s, bytes, &address);
     if (status == HDSRT_OUT_OF_MEMORY)
-        return hdsrt_fail(status, "'%s': there is no memory for '%s', a temporary of %" PRId64 " bytes, beside %" PRId64
-                          " bytes of others", r->f->entry.launch.name, name, bytes, r->total);
+        return hdsrt_fail(status,
+                          "'%s': there is no memory for '%s', a temporary of %" PRId64 " bytes, beside %" PRId64
+                          " bytes of others",
+                          r->f->entry.launch.name, name, bytes, r->total);
     if (status)
         return status;
     r->values[s->value] = address;
@@ -323,6 +325,27 @@ hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size
     status = jit_bind(&frame, arguments, count, JIT_TO_LAUNCH);
     if (!status)
         status = jit_run(f, frame.bits, &gpu);
+    free(room.large);
+    return status;
+}
+
+hdsrt_status jit_workspace(const jit_function *f, const hds_argument *arguments, size_t count, int64_t *bytes)
+{
+    jit_frame frame;
+    jit_room room;
+    uint64_t found = 0;
+    if (f->refused)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %s", f->entry.launch.name, f->refused);
+    hdsrt_status status = jit_take_room(&room, &f->entry, &frame);
+    if (status)
+        return status;
+    status = jit_bind(&frame, arguments, count, JIT_TO_MEASURE);
+    bool is_known = !status && f->plan.workspace >= 0;
+    plan_trouble trouble = is_known ? plan_evaluate(&f->plan, f->plan.workspace, frame.bits, &found) : PLAN_FINE;
+    if (trouble)
+        status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %s", f->entry.launch.name, trouble_text(trouble));
+    if (!status)
+        *bytes = is_known ? (int64_t)found : -1;
     free(room.large);
     return status;
 }

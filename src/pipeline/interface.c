@@ -363,6 +363,27 @@ static void functions(describer *d)
     pl_json_close(&d->json, ']');
 }
 
+str pl_plan_text(pl_unit *u)
+{
+    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of};
+    str_buf out;
+    str_buf_init(&out, &u->memory);
+    for (size_t i = 0; i < u->module->funcs.len; i++) {
+        const ir_func *f = u->module->funcs.at[i];
+        bool *writes = ARENA_ARRAY(&u->memory, bool, f->params.len + 1);
+        plan_refusal why;
+        plan p;
+        if (f->kind != IR_HOST_FUNC || !f->is_public)
+            continue;
+        str_adds(&out, out.len ? "\n" : "");
+        if (plan_lower(&u->memory, u->module, f, &kernels, &p, writes, &why))
+            plan_print(&p, &out);
+        else
+            str_addf(&out, "# %s has no plan: %s\n", f->name, refusal_text(u, &why));
+    }
+    return (str){str_text(&out), out.len};
+}
+
 str pl_interface(pl_unit *u)
 {
     describer d = {.unit = u};

@@ -10,7 +10,7 @@ const char *plan_type_name(plan_type t)
 void plan_build_begin(plan_builder *b, arena *a, plan *p, const char *name)
 {
     *b = (plan_builder){.arena = a, .plan = p};
-    *p = (plan){.name = name};
+    *p = (plan){.name = name, .workspace = -1};
 }
 
 int plan_build_fail(plan_builder *b, const char *format, ...)
@@ -90,7 +90,8 @@ int plan_build_read(plan_builder *b, int value)
 {
     if (value < 0 || !plan_build_sees(b, value))
         return plan_build_fail(b, "a value is read where it is not in scope");
-    const plan_node n = {.op = IR_OP_VAR, .type = b->plan->values.at[value].type, .depth = 1, .args = {-1, -1, -1}, .u.value = value};
+    plan_type type = b->plan->values.at[value].type;
+    const plan_node n = {.op = IR_OP_VAR, .type = type, .depth = 1, .args = {-1, -1, -1}, .u.value = value};
     return add_node(b, &n);
 }
 

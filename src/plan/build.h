@@ -37,4 +37,7 @@ int plan_build_node(plan_builder *b, ir_op op, plan_type type, const int *args, 
 // their kind lie between them and the one that they leave. False after failing.
 bool plan_build_stmt(plan_builder *b, const plan_stmt *s);
 
+// workspace.c: the expression for plan.workspace, of a plan without open blocks; -1: it is not known.
+int plan_build_workspace(plan_builder *b);
+
 const char *plan_type_name(plan_type t);  // "i32", "address"

@@ -130,8 +130,9 @@ static int moved(lowerer *l, int base, const ir_expr *count, const ir_type *elem
     int index = cast(l, lower_expr(l, count), DT_I64);
     if (index < 0)
         return -1;
-    int bytes = bits >= 8 ? node(l, IR_OP_MUL, DT_NONE, index, constant(l, bits / 8))
-                          : node(l, IR_OP_FLOORDIV, DT_NONE, node(l, IR_OP_MUL, DT_NONE, index, constant(l, bits)), constant(l, 8));
+    int bytes = node(l, IR_OP_MUL, DT_NONE, index, constant(l, bits >= 8 ? bits / 8 : bits));
+    if (bits < 8)
+        bytes = node(l, IR_OP_FLOORDIV, DT_NONE, bytes, constant(l, 8));
     return node(l, IR_OP_ADD, DT_NONE, base, bytes);
 }
 
@@ -375,7 +376,8 @@ static bool lower_fill(lowerer *l, const ir_stmt *s, int value, const int *exten
         count = node(l, IR_OP_FLOORDIV, DT_NONE, all, constant(l, 8));
     }
     int args[] = {plan_build_read(&l->builder, value), lower_pattern(l, s->value, s->var->tensor->elem), count};
-    const plan_stmt fill = {.kind = PLAN_FILL, .value = -1, .args = args, .arg_count = 3, .bytes = bits < 8 ? 1 : (int)(bits / 8)};
+    int bytes = bits < 8 ? 1 : (int)(bits / 8);
+    const plan_stmt fill = {.kind = PLAN_FILL, .value = -1, .args = args, .arg_count = 3, .bytes = bytes};
     return args[0] >= 0 && args[1] >= 0 && count >= 0 && plan_build_stmt(&l->builder, &fill);
 }
 
@@ -599,5 +601,6 @@ bool plan_lower(arena *a, ir_module *m, const ir_func *f, const plan_kernels *ke
     }
     if (!lower_block(&l, &f->body) || !plan_build_end(&l.builder))
         return refuse(&l, l.builder.why ? l.builder.why : "a launch plan cannot say it") >= 0;
+    out->workspace = plan_build_workspace(&l.builder);
     return true;
 }

@@ -4,7 +4,7 @@
 // copies, and launches kernels by their symbols. How a kernel is launched (grid, shared memory, tensor maps) is said once,
 // with the kernel. Calls are inlined; each value has one type; statements nest as their text does:
 //
-//     plan @scaled(x: address, y: address, n: i32)
+//     plan @scaled(x: address, y: address, n: i32) workspace i64(truncdiv(n + 7, 8)) * 16i64
 //     let t: i32 = truncdiv(n + 7, 8)
 //     check n >= 0, "sizes are not negative" at "scale.hds":12
 //     if n > 0 {
@@ -99,6 +99,7 @@ typedef struct plan {
     VEC(plan_node) nodes;
     VEC(plan_stmt) stmts;
     int loop_count;
+    int workspace;           // node, i64, over the parameters: the most bytes that temporaries have at one time; -1: unknown
 } plan;
 
 // ---- text (print.c, read.c) ---------------------------------------------------------------------------------------------

@@ -209,6 +209,10 @@ static void print_head(const plan *p, str_buf *out)
     for (int i = 0; i < p->parameter_count; i++)
         str_addf(out, "%s%s: %s", i ? ", " : "", p->values.at[i].name, plan_type_name(p->values.at[i].type));
     str_addc(out, ')');
+    if (p->workspace < 0)
+        return;
+    str_adds(out, " workspace ");
+    print_node(p, p->workspace, out);
 }
 
 size_t plan_line_count(const plan *p)

@@ -454,14 +454,20 @@ static void read_head(reader *r)
     need(r, "@");
     r->builder.plan->name = name_of(r);
     need(r, "(");
-    if (take(r, ")"))
+    if (!take(r, ")")) {
+        do {
+            const char *name = name_of(r);
+            need(r, ":");
+            plan_build_value(&r->builder, name, type(r), true);
+        } while (!r->builder.why && take(r, ","));
+        need(r, ")");
+    }
+    if (r->builder.why || !take(r, "workspace"))
         return;
-    do {
-        const char *name = name_of(r);
-        need(r, ":");
-        plan_build_value(&r->builder, name, type(r), true);
-    } while (!r->builder.why && take(r, ","));
-    need(r, ")");
+    int bytes = expression(r, 0);
+    if (bytes >= 0 && r->builder.plan->nodes.at[bytes].type != DT_I64)
+        plan_build_fail(&r->builder, "the workspace is no i64");
+    r->builder.plan->workspace = bytes;
 }
 
 static void read_line(reader *r, bool is_head)

@@ -88,7 +88,8 @@ static void an_operator_runs(void **state)
     const hds_kernel *all = hds_program_function(p, "softmax_add");
     assert_non_null(all);
     assert_int_equal(hds_kernel_parameter_count(all), 3);
-    const hds_argument three[] = {host(&tx, x, 1, ROWS, COLUMNS), host(&tr, by, 1, ROWS, COLUMNS), host(&to, out, 1, ROWS, COLUMNS)};
+    const hds_argument three[] = {host(&tx, x, 1, ROWS, COLUMNS), host(&tr, by, 1, ROWS, COLUMNS),
+                                  host(&to, out, 1, ROWS, COLUMNS)};
     if (hds_simulate(all, three, 3, &findings) != HDS_OK)
         fail_msg("%s", hds_last_error());
     expect_softmax(x, by, out);
@@ -198,6 +199,10 @@ static void refusals(void **state)
     assert_null(hds_program_function(p, "add"));
     assert_null(hds_program_kernel(p, "repeat"));
     assert_null(hds_function_plan(hds_program_kernel(p, "add")));
+    int64_t bytes = 0;
+    rig_expect_error(hds_function_workspace(half, n, 1, &bytes), HDS_INVALID_ARGUMENT, "a launch plan gives no result");
+    rig_expect_error(hds_function_workspace(hds_program_kernel(p, "add"), n, 1, &bytes), HDS_INVALID_ARGUMENT,
+                     "not a host function");
     rig_expect_error(hds_kernel_extents(half, n, 1, &extents), HDS_INVALID_ARGUMENT, "is a host function");
     hds_program_release(p);
 }

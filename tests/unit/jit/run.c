@@ -21,15 +21,17 @@ static const char code[] =
 // With ' for ".
 #define TENSOR(name, type, written)                                                                                    \
     "{'name': '" name "', 'kind': 'tensor', 'dtype': '" type "', 'shape': ['n'], 'alignment': 16, 'written': " written "}"
+#define IN(name) TENSOR(name, "f16", "false")
+#define OUT(name) TENSOR(name, "f16", "true")
 #define SCALAR(name, type) "{'name': '" name "', 'kind': 'scalar', 'dtype': '" type "'}"
 #define SIZE "{'name': 'n', 'kind': 'size', 'dtype': 'i32', 'may_be_zero': true}"
 #define EXTENTS "'grid': ['n', 1, 1], 'block': [32, 1, 1], 'dynamic_shared_bytes': 0"
 #define KERNELS                                                                                                        \
     "{'arch': 'sm_80', 'source': 't.hds', 'kernels': ["                                                                \
-    "{'name': 'put', 'title': 'put', 'parameters': [" TENSOR("x", "f16", "true") ", " SCALAR("v", "f16") ", " SIZE "], " EXTENTS "}, " \
-    "{'name': 'add', 'title': 'add', 'parameters': [" TENSOR("x", "f16", "false") ", " TENSOR("y", "f16", "true") ", " SIZE "], " EXTENTS "}], "
+    "{'name': 'put', 'title': 'put', 'parameters': [" OUT("x") ", " SCALAR("v", "f16") ", " SIZE "], " EXTENTS "}, "    \
+    "{'name': 'add', 'title': 'add', 'parameters': [" IN("x") ", " OUT("y") ", " SIZE "], " EXTENTS "}], "
 #define FUNCTION(plan)                                                                                                 \
-    "'functions': [{'name': 'f', 'title': 'f[n]', 'parameters': [" TENSOR("x", "f16", "false") ", " TENSOR("y", "f16", "true") ", " \
+    "'functions': [{'name': 'f', 'title': 'f[n]', 'parameters': [" IN("x") ", " OUT("y") ", "                          \
     SCALAR("turns", "i32") ", " SIZE "], " plan "}]}"
 #define PLAN(lines) "'plan': {'version': 1, 'lines': ['plan @f(x: address, y: address, turns: i32, n: i32)', " lines "]}"
 
@@ -132,7 +134,8 @@ static void failures(void **state)
     assert_string_equal(hdsrt_last_error(), "t.hds:4: assertion failed: turns are counted");
     fake_cuda_fail("cuMemAllocAsync", 2, 2);
     assert_int_equal(call(1, 100), HDSRT_OUT_OF_MEMORY);
-    assert_string_equal(hdsrt_last_error(), "'f': there is no memory for 'b', a temporary of 200 bytes, beside 200 bytes of others");
+    assert_string_equal(hdsrt_last_error(),
+                        "'f': there is no memory for 'b', a temporary of 200 bytes, beside 200 bytes of others");
     fake_cuda_fail("cuMemAllocAsync", 0, 0);
     const hds_argument few[] = {hds_pointer((void *)0x10000)};
     assert_int_equal(jit_call(&fix.program.functions[0], few, 1, NULL), HDSRT_INVALID_ARGUMENT);
@@ -159,7 +162,8 @@ static void malformed_functions(void **state)
         {KERNELS FUNCTION("'plan': {'version': 1, 'lines': ['plan @f()']}"), "function 'f': its plan has other parameters"},
         {KERNELS FUNCTION(PLAN("'launch @other(x)'")), "function 'f': its plan launches 'other', and there is no such kernel"},
         {KERNELS FUNCTION(PLAN("'launch @put(x)'")), "function 'f': its plan launches 'put' with other arguments than it takes"},
-        {KERNELS FUNCTION(PLAN("'launch @put(x, 1.0, n)'")), "function 'f': its plan launches 'put' with other arguments than it takes"},
+        {KERNELS FUNCTION(PLAN("'launch @put(x, 1.0, n)'")),
+         "function 'f': its plan launches 'put' with other arguments than it takes"},
         {KERNELS FUNCTION(PLAN("'hope'")), "function 'f': its plan cannot be read: line 2: there is no such statement"},
     };
     (void)state;

@@ -97,7 +97,8 @@ static void malformed_plans(void **state)
         {"plan @f()\nallocate a: f32[1i64]\nif true {\nfree a\n}\n", "line 4: it frees what its block has not taken"},
         {"plan @f()\nallocate a: f32[1]\n", "line 2: the operands of a statement have other types than it takes"},
         {"plan @f(x: address)\nfill[3] x, 0u64, 1i64\n", "line 2: the operands of a statement have other types than it takes"},
-        {"plan @f()\nfor i: f32 in 0.0 to 1.0 step 0.5 {\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f()\nfor i: f32 in 0.0 to 1.0 step 0.5 {\n",
+         "line 2: the operands of a statement have other types than it takes"},
         {"plan @f()\ncheck true, \"open\n", "line 2: a text does not end"},
         {"plan @f()\nhope\n", "line 2: there is no such statement"},
     };
