@@ -36,7 +36,7 @@ int plan_build_find(const plan_builder *b, const char *name, size_t len)
 {
     for (size_t i = b->visible.len; i-- > 0;) {
         const char *known = b->plan->values.at[b->visible.at[i]].name;
-        if (strlen(known) == len && memcmp(known, name, len) == 0)
+        if (known[0] == name[0] && strncmp(known, name, len) == 0 && !known[len])
             return b->visible.at[i];
     }
     return -1;

@@ -281,17 +281,19 @@ static int expression(reader *r, int binding)
 // "e, e, …" up to [end]; of at most [most].
 static void list(reader *r, plan_stmt *s, int most, const char *end)
 {
-    s->args = ARENA_ARRAY(r->builder.arena, int, most);
+    VEC(int) nodes = {0};
     if (take(r, end))
         return;
     do {
-        if (s->arg_count == most) {
+        if ((int)nodes.len == most) {
             plan_build_fail(&r->builder, "a list has more than %d elements", most);
             return;
         }
-        s->args[s->arg_count++] = expression(r, 0);
+        VEC_PUSH(r->builder.arena, &nodes, expression(r, 0));
     } while (!r->builder.why && take(r, ","));
     need(r, end);
+    s->args = nodes.at;
+    s->arg_count = (int)nodes.len;
 }
 
 static void operands(reader *r, plan_stmt *s, int count)
