@@ -13,7 +13,7 @@ _hdsc() {
         --gpu) COMPREPLY=($(compgen -W "native $(hdsc --list=gpus 2>/dev/null)" -- "$word")); return ;;
         --arch) COMPREPLY=($(compgen -W "native $(hdsc --list=archs 2>/dev/null)" -- "$word")); return ;;
         --emit) COMPREPLY=($(compgen -W "$(hdsc --list=kinds 2>/dev/null)" -- "$word")); return ;;
-        --dump) COMPREPLY=($(compgen -W "all tokens ast hir cu $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
+        --dump) COMPREPLY=($(compgen -W "all tokens ast hir plan cu $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
         --passes) COMPREPLY=($(compgen -W "$(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
         --diagnostics) COMPREPLY=($(compgen -W "text json" -- "$word")); return ;;
         --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;

@@ -39,7 +39,7 @@ options=(
     '--no-cache[ask NVRTC again]'
     '--cache-dir=[folder of the cache]:folder:_files -/'
     '--no-line[no #line directives]'
-    '--dump=[print a stage]:stage:_hdsc_list passes all tokens ast hir cu'
+    '--dump=[print a stage]:stage:_hdsc_list passes all tokens ast hir plan cu'
     '--passes=[run these passes only]:passes:_hdsc_list passes'
     '--verify-ir[check the IR after each pass]'
     '--step-budget=[steps of evaluation]:N:'

@@ -160,6 +160,18 @@ typedef struct hds_parameter {
     const char *const *strides;  // strided tensors: the strides' texts, "ld", "1"; else NULL
 } hds_parameter;
 
+// Host functions of the file, then its operators. They are launched, simulated and described as kernels are. What a host
+// function does is its launch plan, which needs no C compiler (docs/interface.md): checks, sizes, branches, temporaries in
+// stream order, and launches. An operator ("softmax") has one for each type ("softmax_f16"); it takes DLPack tensors, a
+// null tensor for an operand that is left out, and numbers, but no sizes, and finds the one for their types, axes and
+// strides, as the C function of the same name does (docs/aot.md). Names are as above.
+HDSRT_API size_t hds_program_function_count(const hds_program *program);
+HDSRT_API const hds_kernel *hds_program_function_at(const hds_program *program, size_t index);
+HDSRT_API const hds_kernel *hds_program_function(const hds_program *program, const char *name);
+// The plan as text, which lives as long as the program; NULL for kernels and operators, and for a host function that a
+// plan cannot express: launching that one is HDS_INVALID_ARGUMENT, and hds_last_error() has the line and the reason.
+HDSRT_API const char *hds_function_plan(const hds_kernel *function);
+
 HDSRT_API size_t hds_kernel_parameter_count(const hds_kernel *kernel);
 HDSRT_API const hds_parameter *hds_kernel_parameter(const hds_kernel *kernel, size_t index);
 
@@ -214,15 +226,22 @@ static inline hds_argument hds_tensor(const hdsrt_tensor *value)
 
 // Launches [kernel] on [stream] of the thread's current context. Arguments come in the order of the parameters. Sizes
 // come last and may be omitted if DLPack tensors determine them. Types, shapes, alignment and devices are checked
-// first: HDS_INVALID_ARGUMENT, and hds_last_error() names the parameter.
+// first: HDS_INVALID_ARGUMENT, and hds_last_error() names the parameter. A host function also gives that for an assert
+// that does not hold, and HDS_NO_MEMORY if there is none for its temporaries; what it had launched until then runs.
 HDSRT_API hds_status hds_launch(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 
 // The resources of a launch with these scalars and sizes. Only the extents of tensor arguments are used; they may be
-// null pointers if sizes are given. hds_kernel_shape: the ndim extents of the tensor parameter [index].
+// null pointers if sizes are given. Host functions have no extents. hds_kernel_shape: the ndim extents of the tensor
+// parameter [index].
 HDSRT_API hds_status hds_kernel_extents(const hds_kernel *kernel, const hds_argument *arguments, size_t count,
                                         hdsrt_extents *extents);
 HDSRT_API hds_status hds_kernel_shape(const hds_kernel *kernel, const hds_argument *arguments, size_t count, size_t index,
                                       int64_t *shape);
+
+// The most bytes of GPU memory that its temporaries take at one time, for these scalars and sizes as in hds_kernel_extents;
+// -1 if the sizes do not tell. Not for kernels and operators.
+HDSRT_API hds_status hds_function_workspace(const hds_kernel *function, const hds_argument *arguments, size_t count,
+                                            int64_t *bytes);
 
 // Runs [kernel] on the simulator, on tensors in host memory, with all checks (docs/simulator.md). HDS_ERRORS: a check
 // failed, see *findings. *findings is a program without kernels, released by the caller, or NULL without findings;

@@ -72,7 +72,10 @@ typedef struct api_core api_core;
 
 struct hds_kernel {
     api_core *core;
-    jit_kernel *jit;
+    jit_kernel *jit;               // of a host function or an operator: its entry
+    const jit_function *function;  // NULL: a kernel, or an operator
+    const jit_operator *operator;  // over all types; NULL: none
+    const char *plan;              // of a function, as text; NULL: none
 };
 
 // What compiling gave; immutable once it is made, but for its kernels' state.
@@ -88,7 +91,7 @@ struct api_core {
     size_t diagnostic_count;
     str texts[HDS_INTERFACE + 1];
     jit_program jit;
-    hds_kernel *kernels;
+    hds_kernel *kernels, *functions;  // operators behind the host functions
     uint16_t code_arch;      // as hdsrt_library.archs has it
     api_files files;
 };

@@ -100,6 +100,15 @@ void api_core_set_text(api_core *core, hds_text which, str text)
         core->texts[which] = (str){arena_strndup(&core->memory, text.at, text.len), text.len};
 }
 
+static hds_kernel function_of(api_core *core, jit_function *f)
+{
+    str_buf text;
+    str_buf_init(&text, &core->memory);
+    if (!f->refused)
+        plan_print(&f->plan, &text);
+    return (hds_kernel){.core = core, .jit = &f->entry, .function = f, .plan = f->refused ? NULL : str_text(&text)};
+}
+
 bool api_core_finish(api_core *core)
 {
     const char *why = NULL;
@@ -110,7 +119,14 @@ bool api_core_finish(api_core *core)
     }
     core->kernels = ARENA_ARRAY(&core->memory, hds_kernel, core->jit.count);
     for (int i = 0; i < core->jit.count; i++)
-        core->kernels[i] = (hds_kernel){core, &core->jit.kernels[i]};
+        core->kernels[i] = (hds_kernel){.core = core, .jit = &core->jit.kernels[i]};
+    core->functions = ARENA_ARRAY(&core->memory, hds_kernel, core->jit.function_count + core->jit.operator_count);
+    for (int i = 0; i < core->jit.function_count; i++)
+        core->functions[i] = function_of(core, &core->jit.functions[i]);
+    for (int i = 0; i < core->jit.operator_count; i++) {
+        const jit_operator *o = &core->jit.operators[i];
+        core->functions[core->jit.function_count + i] = (hds_kernel){.core = core, .jit = o->entry, .operator = o};
+    }
     const arch *target = core->request.arch;
     core->code_arch = (uint16_t)((target->major * 10 + target->minor) | (target->accelerated ? HDSRT_ARCH_ONLY : 0));
     if (image.at)

@@ -22,13 +22,13 @@ hds_status api_fail_runtime(hdsrt_status status)
 {
     switch (status) {
     case HDSRT_OK: return HDS_OK;
-    case HDSRT_INVALID_ARGUMENT: return api_fail(HDS_INVALID_ARGUMENT, "%s", hdsrt_last_error());
+    case HDSRT_INVALID_ARGUMENT:
+    case HDSRT_ASSERTION: return api_fail(HDS_INVALID_ARGUMENT, "%s", hdsrt_last_error());
     case HDSRT_OUT_OF_MEMORY: return api_fail(HDS_NO_MEMORY, "%s", hdsrt_last_error());
     case HDSRT_NO_DRIVER:
     case HDSRT_NO_DEVICE:
     case HDSRT_NO_CODE:
     case HDSRT_UNSUPPORTED:
-    case HDSRT_ASSERTION:
     case HDSRT_DRIVER_ERROR: break;
     }
     return api_fail(HDS_DEVICE, "%s", hdsrt_last_error());

@@ -80,18 +80,43 @@ const hds_kernel *hds_program_kernel_at(const hds_program *program, size_t index
     return index < hds_program_kernel_count(program) ? &program->core->kernels[index] : NULL;
 }
 
-const hds_kernel *hds_program_kernel(const hds_program *program, const char *name)
+// By symbol, else by title.
+static const hds_kernel *find(const hds_kernel *list, size_t count, const char *name)
 {
-    size_t count = name ? hds_program_kernel_count(program) : 0;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(program->core->kernels[i].jit->launch.symbol, name) == 0)
-            return &program->core->kernels[i];
+    for (size_t i = 0; name && i < count; i++) {
+        if (strcmp(list[i].jit->launch.symbol, name) == 0)
+            return &list[i];
     }
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(program->core->kernels[i].jit->title, name) == 0)
-            return &program->core->kernels[i];
+    for (size_t i = 0; name && i < count; i++) {
+        if (strcmp(list[i].jit->title, name) == 0)
+            return &list[i];
     }
     return NULL;
+}
+
+const hds_kernel *hds_program_kernel(const hds_program *program, const char *name)
+{
+    return program ? find(program->core->kernels, hds_program_kernel_count(program), name) : NULL;
+}
+
+size_t hds_program_function_count(const hds_program *program)
+{
+    return program ? (size_t)(program->core->jit.function_count + program->core->jit.operator_count) : 0;
+}
+
+const hds_kernel *hds_program_function_at(const hds_program *program, size_t index)
+{
+    return index < hds_program_function_count(program) ? &program->core->functions[index] : NULL;
+}
+
+const hds_kernel *hds_program_function(const hds_program *program, const char *name)
+{
+    return program ? find(program->core->functions, hds_program_function_count(program), name) : NULL;
+}
+
+const char *hds_function_plan(const hds_kernel *function)
+{
+    return function ? function->plan : NULL;
 }
 
 const char *hds_kernel_name(const hds_kernel *kernel)
@@ -133,7 +158,9 @@ hds_status hds_launch(const hds_kernel *kernel, const hds_argument *arguments, s
     if (!kernel->core->jit.library.image)
         return api_fail(HDS_NO_TOOLCHAIN, "'%s': there is no machine code, since NVRTC was missing",
                         kernel->jit->launch.name);
-    hdsrt_status status = jit_launch(kernel->jit, arguments, count, stream);
+    hdsrt_status status = kernel->operator   ? jit_call_operator(kernel->operator, arguments, count, stream)
+                          : kernel->function ? jit_call(kernel->function, arguments, count, stream)
+                                             : jit_launch(kernel->jit, arguments, count, stream);
     return status ? api_fail_runtime(status) : HDS_OK;
 }
 
@@ -142,7 +169,20 @@ hds_status hds_kernel_extents(const hds_kernel *kernel, const hds_argument *argu
 {
     if (!kernel || !extents)
         return no_pointer("hds_kernel_extents", kernel ? "extents" : "kernel");
+    if (kernel->function || kernel->operator)
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s' is a host function: each kernel that it launches has extents of its own",
+                        kernel->jit->launch.name);
     hdsrt_status status = jit_extents(kernel->jit, arguments, count, extents);
+    return status ? api_fail_runtime(status) : HDS_OK;
+}
+
+hds_status hds_function_workspace(const hds_kernel *function, const hds_argument *arguments, size_t count, int64_t *bytes)
+{
+    if (!function || !bytes)
+        return no_pointer("hds_function_workspace", function ? "bytes" : "function");
+    if (!function->function)
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s' is not a host function", function->jit->launch.name);
+    hdsrt_status status = jit_workspace(function->function, arguments, count, bytes);
     return status ? api_fail_runtime(status) : HDS_OK;
 }
 
@@ -151,6 +191,8 @@ hds_status hds_kernel_shape(const hds_kernel *kernel, const hds_argument *argume
 {
     if (!kernel || !shape)
         return no_pointer("hds_kernel_shape", kernel ? "shape" : "kernel");
+    if (kernel->operator)
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s' is an operator: its entries have shapes", kernel->jit->launch.name);
     hdsrt_status status = jit_shape(kernel->jit, arguments, count, index, shape);
     return status ? api_fail_runtime(status) : HDS_OK;
 }

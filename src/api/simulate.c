@@ -1,5 +1,5 @@
 // hds_simulate: the kernel's source is elaborated again, for the simulator. Tensors are copied into its memory and
-// back.
+// back. Of a host function the plan runs here, and its kernels on the simulator.
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,10 @@ typedef struct simulation {
     const hds_argument *arguments;
     size_t argument_count;
     sim *device;
+    const sim_program *program;
     sim_status status;
+    hdsrt_status plan_status;  // of a host function's plan
+    const char *plan_failure;  // what hdsrt_last_error() says then
 } simulation;
 
 // ---- the kernel ------------------------------------------------------------------------------------------------
@@ -28,20 +31,20 @@ static bool is_kernel(const ir_func *f, const char *title)
 }
 
 // How many kernels before this one have its title.
-static int ordinal_of(const hds_kernel *kernel)
+static int ordinal_of(const simulation *s, const jit_kernel *kernel)
 {
     int ordinal = 0;
-    for (const jit_kernel *k = kernel->core->jit.kernels; k < kernel->jit; k++)
-        ordinal += strcmp(k->title, kernel->jit->title) == 0;
+    for (const jit_kernel *k = s->kernel->core->jit.kernels; k < kernel; k++)
+        ordinal += strcmp(k->title, kernel->title) == 0;
     return ordinal;
 }
 
-static const ir_func *find_kernel(const simulation *s)
+static const ir_func *find_kernel(const simulation *s, const jit_kernel *kernel)
 {
     const ir_module *m = s->unit.module;
-    int ordinal = ordinal_of(s->kernel);
+    int ordinal = ordinal_of(s, kernel);
     for (size_t i = 0; i < m->funcs.len; i++) {
-        if (is_kernel(m->funcs.at[i], s->kernel->jit->title) && ordinal-- == 0)
+        if (is_kernel(m->funcs.at[i], kernel->title) && ordinal-- == 0)
             return m->funcs.at[i];
     }
     return NULL;
@@ -153,9 +156,84 @@ static void download(simulation *s, const buffer *buffers)
     }
 }
 
+// ---- the machine that plans run on -----------------------------------------------------------------------------
+
+static hdsrt_status sim_take(void *user, const char *name, const plan_stmt *stmt, int64_t bytes, uint64_t *address)
+{
+    simulation *s = user;
+    int bits = stmt->elem == DT_NONE ? 64 : dt_bits(stmt->elem);
+    *address = sim_allocate(s->device, bytes ? bytes : 1, bits < 8 ? 1 : bits / 8, name);
+    return *address ? HDSRT_OK : hdsrt_fail(HDSRT_OUT_OF_MEMORY, "the simulator has no memory");
+}
+
+static hdsrt_status sim_give_back(void *user, uint64_t address)
+{
+    simulation *s = user;
+    sim_release(s->device, address);
+    return HDSRT_OK;
+}
+
+// Memory for the host to write, or to read; NULL after failing.
+static uint8_t *bytes_at(const simulation *s, uint64_t address, int64_t bytes)
+{
+    int64_t room = 0;
+    uint8_t *at = sim_bytes(s->device, address, &room);
+    if (at && room >= bytes)
+        return at;
+    hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': it writes or copies beyond the end of a tensor", s->kernel->jit->launch.name);
+    return NULL;
+}
+
+static hdsrt_status sim_fill(void *user, uint64_t to, uint64_t pattern, int element_bytes, int64_t count)
+{
+    simulation *s = user;
+    int64_t bytes = 0;
+    if (!mul_checked(count, element_bytes, &bytes) || !bytes)
+        return bytes ? hdsrt_fail(HDSRT_INVALID_ARGUMENT, "it fills more than there is") : HDSRT_OK;
+    uint8_t *at = bytes_at(s, to, bytes);
+    for (int64_t i = 0; at && i < bytes; i++)
+        at[i] = (uint8_t)(pattern >> (8 * (i % element_bytes)));
+    if (at)
+        sim_mark_written(s->device, to, bytes);
+    return at ? HDSRT_OK : HDSRT_INVALID_ARGUMENT;
+}
+
+static hdsrt_status sim_copy(void *user, uint64_t to, uint64_t from, int64_t bytes)
+{
+    simulation *s = user;
+    uint8_t *target = bytes ? bytes_at(s, to, bytes) : NULL, *source = target ? bytes_at(s, from, bytes) : NULL;
+    if (!source)
+        return bytes ? HDSRT_INVALID_ARGUMENT : HDSRT_OK;
+    memmove(target, source, (size_t)bytes);
+    sim_mark_written(s->device, to, bytes);
+    return HDSRT_OK;
+}
+
+static hdsrt_status sim_start(void *user, jit_kernel *kernel, const uint64_t *bits)
+{
+    simulation *s = user;
+    const ir_func *f = find_kernel(s, kernel);
+    uint64_t result = 0;
+    if (!f)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the simulator does not know it", kernel->launch.name);
+    sim_status status = sim_call(s->device, s->program, f, bits, kernel->count, &result);
+    s->status = status > s->status ? status : s->status;
+    return status == SIM_STOPPED ? hdsrt_fail(HDSRT_ASSERTION, "'%s': it was stopped", kernel->launch.name) : HDSRT_OK;
+}
+
+// As many statements as a kernel may execute instructions, by default.
+static void run_plan(simulation *s, const uint64_t *values)
+{
+    const jit_machine machine = {.user = s, .allocate = sim_take, .release = sim_give_back, .fill = sim_fill,
+                                 .copy = sim_copy, .launch = sim_start, .most_steps = 1000000000};
+    s->plan_status = jit_run(s->kernel->function, values, &machine);
+    if (s->plan_status)
+        s->plan_failure = arena_strdup(&s->unit.memory, hdsrt_last_error());
+}
+
 // ---- running ---------------------------------------------------------------------------------------------------
 
-static void call(simulation *s, const sim_program *program, const ir_func *f)
+static void call(simulation *s)
 {
     int count = s->kernel->jit->count;
     uint64_t *values = ARENA_ARRAY(&s->unit.memory, uint64_t, count), result = 0;
@@ -168,7 +246,10 @@ static void call(simulation *s, const sim_program *program, const ir_func *f)
             return;
         values[i] = buffers[i].address;
     }
-    s->status = sim_call(s->device, program, f, values, count, &result);
+    if (s->kernel->function)
+        run_plan(s, values);
+    else
+        s->status = sim_call(s->device, s->program, find_kernel(s, s->kernel->jit), values, count, &result);
     sim_findings_report(s->device, &s->unit.diags);
     if (s->status != SIM_STOPPED)
         download(s, buffers);
@@ -184,14 +265,14 @@ static void body(pl_unit *u)
     // What compiling says is in the program.
     u->diags.all.len = 0;
     u->diags.shown_errors = u->diags.shown_warnings = u->diags.error_count = 0;
-    const ir_func *f = find_kernel(s);
-    const sim_program *program = f ? sim_translate(&u->memory, u->module, &how) : NULL;
-    if (!program) {
+    bool is_known = s->kernel->function || find_kernel(s, s->kernel->jit);
+    s->program = is_known ? sim_translate(&u->memory, u->module, &how) : NULL;
+    if (!s->program) {
         u->status = PL_INTERNAL;
         return;
     }
     s->device = sim_new(&u->memory, &options);
-    call(s, program, f);
+    call(s);
 }
 
 // ---- what came out ---------------------------------------------------------------------------------------------
@@ -222,6 +303,9 @@ static hds_status report(simulation *s, hds_status status, hds_program **finding
             api_core_release(core);
         return findings && !*findings ? HDS_NO_MEMORY : status;
     }
+    // On the caller's thread, which asks for the last error.
+    if (s->plan_status && s->status != SIM_STOPPED)
+        return api_fail_runtime(hdsrt_fail(s->plan_status, "%s", s->plan_failure));
     return status == HDS_NO_MEMORY ? api_no_memory()
            : status                ? api_fail(status, "'%s': it cannot be simulated", name)
                                    : HDS_OK;
@@ -296,6 +380,8 @@ static const char *objection(const hdsrt_tensor *t)
 static hds_status check_parameters(const hds_kernel *kernel, const hds_argument *arguments)
 {
     const char *name = kernel->jit->launch.name;
+    if (kernel->function && kernel->function->refused)
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s': %s", name, kernel->function->refused);
     for (int i = 0; i < kernel->jit->count; i++) {
         const jit_parameter *p = &kernel->jit->parameters[i];
         if (p->shown.kind == HDS_POINTER && arguments[i].kind != HDS_ARG_TENSOR)
@@ -352,14 +438,34 @@ static hds_status simulate(const hds_kernel *kernel, const hds_argument *argumen
     return run(&s, findings);
 }
 
+static hds_status simulate_one(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hds_program **findings)
+{
+    void *room = malloc(kernel->jit->frame_bytes + 1);
+    hds_status status = room ? simulate(kernel, arguments, count, room, findings) : api_no_memory();
+    free(room);
+    return status;
+}
+
+// By the entry that the tensors are for.
+static hds_status simulate_operator(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hds_program **findings)
+{
+    const api_core *core = kernel->core;
+    jit_choice *c = malloc(sizeof *c);
+    if (!c)
+        return api_no_memory();
+    hdsrt_status chosen = jit_choose(kernel->operator, arguments, count, JIT_TO_SIMULATE, NULL, c);
+    const hds_kernel *entry = chosen ? NULL : &core->functions[c->function - core->jit.functions];
+    hds_status status = entry ? simulate_one(entry, c->arguments, c->count, findings) : api_fail_runtime(chosen);
+    free(c);
+    return status;
+}
+
 hds_status hds_simulate(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hds_program **findings)
 {
     if (findings)
         *findings = NULL;
     if (!kernel)
         return api_fail(HDS_INVALID_ARGUMENT, "hds_simulate: kernel is a null pointer");
-    void *room = malloc(kernel->jit->frame_bytes + 1);
-    hds_status status = room ? simulate(kernel, arguments, count, room, findings) : api_no_memory();
-    free(room);
-    return status;
+    return kernel->operator ? simulate_operator(kernel, arguments, count, findings)
+                            : simulate_one(kernel, arguments, count, findings);
 }

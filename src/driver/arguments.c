@@ -70,7 +70,7 @@ static const struct argp_option table[] = {
 
     {NULL, 0, NULL, 0, "For work on the compiler:", 6},
     {"dump", CMD_KEY_DUMP, "STAGE", 0,
-     "print tokens, ast, hir, cu, the IR after a pass, or all; then only -o writes output", 6},
+     "print tokens, ast, hir, plan, cu, the IR after a pass, or all; then only -o writes output", 6},
     {"passes", CMD_KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 6},
     CMD_VERIFY_OPTION(6),
     CMD_STEP_BUDGET_OPTION(6),
@@ -292,12 +292,12 @@ static void add_warning(struct argp_state *state, cmd_arguments *args, const cha
 
 static void set_dump(struct argp_state *state, cmd_arguments *args, const char *stage)
 {
-    static const char *const stages[] = {"all", "tokens", "ast", "hir", "cu"};
+    static const char *const stages[] = {"all", "tokens", "ast", "hir", "plan", "cu"};
     bool known = ir_pass_find(stage) != NULL;
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         known = known || strcmp(stages[i], stage) == 0;
     if (!known)
-        argp_error(state, "unknown stage '%s'; expected one of all, tokens, ast, hir, cu, %s", stage,
+        argp_error(state, "unknown stage '%s'; expected one of all, tokens, ast, hir, plan, cu, %s", stage,
                    words_of(&args->memory, "passes"));
     args->options.dump = stage;
 }

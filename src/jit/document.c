@@ -30,7 +30,8 @@ static void watch_jansson(void)
 
 typedef struct reader {
     arena *arena;
-    const char *kernel;  // under way; NULL: none
+    const char *kernel;  // under way, or host function; NULL: none
+    bool is_function;
     const char *why;
 } reader;
 
@@ -42,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(reader *r, const char *fo
     va_start(args, format);
     const char *what = arena_vprintf(r->arena, format, args);
     va_end(args);
-    r->why = r->kernel ? arena_printf(r->arena, "kernel '%s': %s", r->kernel, what) : what;
+    r->why = r->kernel ? arena_printf(r->arena, "%s '%s': %s", r->is_function ? "function" : "kernel", r->kernel, what) : what;
     return false;
 }
 
@@ -189,6 +190,7 @@ static bool read_parameter(reader *r, const json_t *object, jit_parameter *p)
         return false;
     p->shown.is_written = is_set(object, "written");
     p->may_be_zero = is_set(object, "may_be_zero");
+    p->is_result = is_set(object, "result");
     read_type(p->shown.dtype, &p->type, &p->lanes);
     p->bytes = bytes_of(p);
     return check_type(r, p) && read_facts(r, object, p);
@@ -265,6 +267,19 @@ static hdsrt_tensor_rule rule_of(const jit_parameter *p)
     };
 }
 
+// How an operand of an operator takes tensors with more axes.
+static bool read_joined(reader *r, const json_t *object, jit_parameter *p)
+{
+    int64_t joined = 0, group = 0;
+    if (!json_object_get(object, "joined"))
+        return true;
+    if (!integer_of(r, object, "joined", 0, p->shown.ndim - 1, &joined) || !integer_of(r, object, "group", 1, UINT8_MAX, &group))
+        return false;
+    p->joined = (int)joined + 1;
+    p->join_group = (int)group;
+    return true;
+}
+
 static bool read_tensors(reader *r, const json_t *list, const names *n, jit_kernel *k)
 {
     hdsrt_tensor_rule *rules = ARENA_ARRAY(r->arena, hdsrt_tensor_rule, k->count);
@@ -273,7 +288,7 @@ static bool read_tensors(reader *r, const json_t *list, const names *n, jit_kern
         if (p->shown.kind != HDS_TENSOR)
             continue;
         if (!read_shape(r, json_array_get(list, (size_t)i), n, k->parameters, p) ||
-            !read_strides(r, json_array_get(list, (size_t)i), n, p))
+            !read_strides(r, json_array_get(list, (size_t)i), n, p) || !read_joined(r, json_array_get(list, (size_t)i), p))
             return false;
         p->tensor = k->tensor_count;
         p->first_extent = k->extent_count;
@@ -336,27 +351,27 @@ static int find_tensor(const jit_kernel *k, const char *name)
     return -1;
 }
 
-static bool read_map(reader *r, const json_t *object, const jit_kernel *k, jit_map *map)
+static bool read_map(reader *r, const json_t *object, const jit_kernel *k, jit_map *out)
 {
     const json_t *box = json_object_get(object, "box");
     int64_t swizzle = 0, l2_bytes = 0;
-    map->tensor = text_of(r, object, "tensor");
-    map->parameter = map->tensor ? find_tensor(k, map->tensor) : -1;
-    if (map->parameter < 0)
+    out->tensor = text_of(r, object, "tensor");
+    out->parameter = out->tensor ? find_tensor(k, out->tensor) : -1;
+    if (out->parameter < 0)
         return fail(r, "'tensor_maps' has one of no tensor");
     if (!integer_of(r, object, "swizzle", 0, 128, &swizzle) ||
         !integer_of(r, object, "l2_promotion", 0, 256, &l2_bytes))
         return false;
-    const jit_parameter *p = &k->parameters[map->parameter];
-    const size_t most = sizeof map->tiling.box / sizeof *map->tiling.box;
+    const jit_parameter *p = &k->parameters[out->parameter];
+    const size_t most = sizeof out->tiling.box / sizeof *out->tiling.box;
     if (json_array_size(box) != (size_t)p->shown.ndim || json_array_size(box) > most)
-        return fail(r, "the box of '%s' has %zu dimensions", map->tensor, json_array_size(box));
-    map->tiling = (hdsrt_tiling){.dtype = k->rules[p->tensor].dtype, .ndim = (uint8_t)p->shown.ndim};
-    map->tiling.swizzle_bytes = (uint8_t)swizzle;
-    map->tiling.l2_bytes = (uint16_t)l2_bytes;
+        return fail(r, "the box of '%s' has %zu dimensions", out->tensor, json_array_size(box));
+    out->tiling = (hdsrt_tiling){.dtype = k->rules[p->tensor].dtype, .ndim = (uint8_t)p->shown.ndim};
+    out->tiling.swizzle_bytes = (uint8_t)swizzle;
+    out->tiling.l2_bytes = (uint16_t)l2_bytes;
     for (size_t i = 0; i < json_array_size(box); i++) {
         json_int_t extent = json_integer_value(json_array_get(box, i));
-        map->tiling.box[i] = extent > 0 && extent <= UINT32_MAX ? (uint32_t)extent : 0;
+        out->tiling.box[i] = extent > 0 && extent <= UINT32_MAX ? (uint32_t)extent : 0;
     }
     return true;
 }
@@ -435,6 +450,91 @@ static bool read_kernel(reader *r, const json_t *object, jit_program *p, jit_ker
     return ok && !r->why;
 }
 
+// ---- host functions --------------------------------------------------------------------------------------------
+
+// Whether a value of a plan is one of a parameter. Of vectors and complex numbers plans have none.
+static bool is_passed(const jit_parameter *p, plan_type t)
+{
+    bool is_address = p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER;
+    return is_address ? t == DT_NONE : !p->lanes && p->type == t;
+}
+
+static bool resolve_launch(reader *r, jit_program *p, jit_function *f, const plan_stmt *s, jit_kernel **out)
+{
+    for (int i = 0; i < p->count && !*out; i++)
+        *out = strcmp(p->kernels[i].launch.symbol, s->text) == 0 ? &p->kernels[i] : NULL;
+    if (!*out)
+        return fail(r, "its plan launches '%s', and there is no such kernel", s->text);
+    bool fits = s->arg_count == (*out)->count;
+    for (int i = 0; i < s->arg_count && fits; i++)
+        fits = is_passed(&(*out)->parameters[i], f->plan.nodes.at[s->args[i]].type);
+    return fits || fail(r, "its plan launches '%s' with other arguments than it takes", s->text);
+}
+
+static bool read_plan(reader *r, const json_t *object, jit_program *p, jit_function *f)
+{
+    const json_t *lines = json_object_get(object, "lines");
+    const char *why = NULL;
+    int64_t version = 0;
+    str_buf text;
+    str_buf_init(&text, r->arena);
+    if (!integer_of(r, object, "version", PLAN_VERSION, PLAN_VERSION, &version))
+        return false;
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *line = json_array_get(lines, i);
+        if (!json_is_string(line) || strlen(json_string_value(line)) != json_string_length(line))
+            return fail(r, "its plan has a line that is not text");
+        str_adds(&text, json_string_value(line));
+        str_addc(&text, '\n');
+    }
+    if (!plan_read(r->arena, (str){str_text(&text), text.len}, &f->plan, &why))
+        return fail(r, "its plan cannot be read: %s", why);
+    bool fits = f->plan.parameter_count == f->entry.count;
+    for (int i = 0; i < f->entry.count && fits; i++)
+        fits = is_passed(&f->entry.parameters[i], f->plan.values.at[i].type);
+    if (!fits)
+        return fail(r, "its plan has other parameters");
+    f->kernels = ARENA_ARRAY(r->arena, jit_kernel *, f->plan.stmts.len);
+    for (size_t i = 0; i < f->plan.stmts.len; i++) {
+        if (f->plan.stmts.at[i].kind == PLAN_LAUNCH && !resolve_launch(r, p, f, &f->plan.stmts.at[i], &f->kernels[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool read_function(reader *r, const json_t *object, jit_program *p, jit_function *f)
+{
+    names n = {0};
+    jit_kernel *k = &f->entry;
+    r->kernel = NULL;
+    k->launch.symbol = k->launch.name = text_of(r, object, "name");
+    if (!k->launch.symbol)
+        return false;
+    r->kernel = k->launch.symbol;
+    k->title = text_of(r, object, "title");
+    k->doc = optional_text(r, object, "doc");
+    f->refused = optional_text(r, object, "refused");
+    f->operator = optional_text(r, object, "operator");
+    f->is_strided = is_set(object, "strided");
+    if (!k->title || !read_parameters(r, object, &n, k))
+        return false;
+    k->frame_bytes = frame_bytes_of(k);
+    return f->refused || read_plan(r, json_object_get(object, "plan"), p, f);
+}
+
+static bool read_functions(reader *r, const json_t *list, jit_program *p)
+{
+    r->is_function = true;
+    p->function_count = (int)json_array_size(list);
+    p->functions = ARENA_ARRAY(r->arena, jit_function, p->function_count);
+    for (int i = 0; i < p->function_count; i++) {
+        if (!read_function(r, json_array_get(list, (size_t)i), p, &p->functions[i]))
+            return false;
+    }
+    jit_find_operators(r->arena, p);
+    return true;
+}
+
 // Not inlined: the function below comes back twice.
 __attribute__((noinline)) static bool read_program(reader *r, const json_t *document, jit_program *out)
 {
@@ -452,7 +552,7 @@ __attribute__((noinline)) static bool read_program(reader *r, const json_t *docu
         if (!read_kernel(r, json_array_get(kernels, (size_t)i), out, &out->kernels[i]))
             return false;
     }
-    return !r->why;
+    return read_functions(r, json_object_get(document, "functions"), out) && !r->why;
 }
 
 // Jansson's memory goes back also when the arena gives up: its recovery point is ours meanwhile.

@@ -5,18 +5,10 @@
 
 #include "jit/jit.h"
 
-// Enough for a dozen tensors; more goes to the heap.
-enum { SMALL_FRAME = 2048 };
-
-typedef struct room {
-    _Alignas(16) char small[SMALL_FRAME];
-    void *large;
-} room;
-
-static hdsrt_status take_room(room *r, const jit_kernel *kernel, jit_frame *f)
+hdsrt_status jit_take_room(jit_room *r, const jit_kernel *kernel, jit_frame *f)
 {
-    r->large = kernel->frame_bytes > SMALL_FRAME ? malloc(kernel->frame_bytes) : NULL;
-    if (kernel->frame_bytes > SMALL_FRAME && !r->large)
+    r->large = kernel->frame_bytes > JIT_SMALL_FRAME ? malloc(kernel->frame_bytes) : NULL;
+    if (kernel->frame_bytes > JIT_SMALL_FRAME && !r->large)
         return hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'%s': no memory for its arguments", kernel->launch.name);
     jit_frame_init(f, kernel, r->large ? r->large : r->small);
     return HDSRT_OK;
@@ -115,9 +107,9 @@ static hdsrt_status launch(jit_frame *f, jit_kernel *kernel, const hds_argument 
 
 hdsrt_status jit_launch(jit_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_stream stream)
 {
-    room r;
+    jit_room r;
     jit_frame f;
-    hdsrt_status status = take_room(&r, kernel, &f);
+    hdsrt_status status = jit_take_room(&r, kernel, &f);
     if (status)
         return status;
     status = launch(&f, kernel, arguments, count, stream);
@@ -127,10 +119,10 @@ hdsrt_status jit_launch(jit_kernel *kernel, const hds_argument *arguments, size_
 
 hdsrt_status jit_extents(const jit_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_extents *out)
 {
-    room r;
+    jit_room r;
     jit_frame f;
     hdsrt_extents extents;
-    hdsrt_status status = take_room(&r, kernel, &f);
+    hdsrt_status status = jit_take_room(&r, kernel, &f);
     if (status)
         return status;
     status = jit_bind(&f, arguments, count, JIT_TO_MEASURE);
@@ -145,12 +137,12 @@ hdsrt_status jit_extents(const jit_kernel *kernel, const hds_argument *arguments
 hdsrt_status jit_shape(const jit_kernel *kernel, const hds_argument *arguments, size_t count, size_t index,
                        int64_t *shape)
 {
-    room r;
+    jit_room r;
     jit_frame f;
     const jit_parameter *p = index < (size_t)kernel->count ? &kernel->parameters[index] : NULL;
     if (!p || p->tensor < 0)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': parameter %zu is not a tensor", kernel->launch.name, index);
-    hdsrt_status status = take_room(&r, kernel, &f);
+    hdsrt_status status = jit_take_room(&r, kernel, &f);
     if (status)
         return status;
     status = jit_bind(&f, arguments, count, JIT_TO_MEASURE);

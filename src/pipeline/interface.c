@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pipeline/json.h"
+#include "plan/plan.h"
 
 // The language promises it of every tensor parameter that has no strides (lang/reference.md, 10.1).
 enum { TENSOR_ALIGNMENT = 16 };
@@ -153,6 +154,12 @@ static void parameter(describer *d, size_t index)
         describe_tensor(d, v);
     if (!is_scalar)
         pl_json_bool(&d->json, "written", d->kernel->writes[index]);
+    if (v->joined) {
+        pl_json_integer(&d->json, "joined", v->joined - 1);
+        pl_json_integer(&d->json, "group", v->join_group);
+    }
+    if (v->is_result)
+        pl_json_bool(&d->json, "result", true);
     describe_facts(d, v);
     pl_json_close(&d->json, '}');
 }
@@ -268,6 +275,115 @@ static void kernel(describer *d, const cu_kernel_info *info)
     pl_json_close(&d->json, '}');
 }
 
+// ---- host functions ---------------------------------------------------------------------------------------------
+
+static const cu_kernel_info *info_of(const void *user, const ir_func *kernel)
+{
+    const cu_kernel_list *list = user;
+    for (size_t i = 0; i < list->len; i++) {
+        if (list->at[i].func == kernel)
+            return &list->at[i];
+    }
+    return NULL;
+}
+
+static const char *symbol_of(const void *user, const ir_func *kernel)
+{
+    const cu_kernel_info *info = info_of(user, kernel);
+    return info && kernel->is_public ? info->symbol : NULL;
+}
+
+static const bool *writes_of(const void *user, const ir_func *kernel)
+{
+    const cu_kernel_info *info = info_of(user, kernel);
+    return info ? info->writes : NULL;
+}
+
+// The author's line, and what is there that a plan cannot say.
+static const char *refusal_text(const pl_unit *u, const plan_refusal *why)
+{
+    src_place place = src_place_of(&u->sources, src_author(&u->sources, why->span).begin);
+    arena *a = u->module->arena;
+    return place.file ? arena_printf(a, "%s:%u:%u: %s", place.file->name, place.line, place.column, why->what) : why->what;
+}
+
+static void plan_lines(describer *d, const plan *p)
+{
+    pl_json_open(&d->json, "plan", '{');
+    pl_json_integer(&d->json, "version", PLAN_VERSION);
+    pl_json_open(&d->json, "lines", '[');
+    for (size_t i = 0; i < plan_line_count(p); i++) {
+        str_buf line;
+        str_buf_init(&line, &d->unit->memory);
+        plan_print_line(p, i, &line);
+        pl_json_text(&d->json, NULL, str_text(&line));
+    }
+    pl_json_close(&d->json, ']');
+    pl_json_close(&d->json, '}');
+}
+
+static void function(describer *d, const ir_func *f)
+{
+    pl_unit *u = d->unit;
+    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of};
+    bool *writes = ARENA_ARRAY(&u->memory, bool, f->params.len + 1);
+    const cu_kernel_info as_kernel = {.func = f, .symbol = f->name, .writes = writes};
+    plan_refusal why;
+    plan p;
+    bool has_plan = plan_lower(&u->memory, u->module, f, &kernels, &p, writes, &why);
+    d->kernel = &as_kernel;
+    d->names = name_parameters(u, f);
+    pl_json_open(&d->json, NULL, '{');
+    pl_json_text(&d->json, "name", f->name);
+    pl_json_text(&d->json, "title", f->title ? f->title : f->name);
+    pl_json_text(&d->json, "doc", f->doc);
+    if (f->operator)
+        pl_json_text(&d->json, "operator", f->operator);
+    if (f->is_strided)
+        pl_json_bool(&d->json, "strided", true);
+    pl_json_open(&d->json, "parameters", '[');
+    for (size_t i = 0; i < f->params.len; i++)
+        parameter(d, i);
+    pl_json_close(&d->json, ']');
+    if (has_plan)
+        plan_lines(d, &p);
+    else
+        pl_json_text(&d->json, "refused", refusal_text(u, &why));
+    pl_json_close(&d->json, '}');
+}
+
+static void functions(describer *d)
+{
+    const ir_module *m = d->unit->module;
+    pl_json_open(&d->json, "functions", '[');
+    for (size_t i = 0; i < m->funcs.len; i++) {
+        if (m->funcs.at[i]->kind == IR_HOST_FUNC && m->funcs.at[i]->is_public)
+            function(d, m->funcs.at[i]);
+    }
+    pl_json_close(&d->json, ']');
+}
+
+str pl_plan_text(pl_unit *u)
+{
+    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of};
+    str_buf out;
+    str_buf_init(&out, &u->memory);
+    for (size_t i = 0; i < u->module->funcs.len; i++) {
+        const ir_func *f = u->module->funcs.at[i];
+        bool *writes = ARENA_ARRAY(&u->memory, bool, f->params.len + 1);
+        plan_refusal why;
+        plan p;
+        if (f->kind != IR_HOST_FUNC || !f->is_public)
+            continue;
+        str_adds(&out, out.len ? "\n" : "");
+        if (plan_lower(&u->memory, u->module, f, &kernels, &p, writes, &why))
+            plan_print(&p, &out);
+        else
+            str_addf(&out, "# %s has no plan: %s\n", f->name, refusal_text(u, &why));
+    }
+    return (str){str_text(&out), out.len};
+}
+
 str pl_interface(pl_unit *u)
 {
     describer d = {.unit = u};
@@ -284,6 +400,7 @@ str pl_interface(pl_unit *u)
             kernel(&d, &u->kernels.at[i]);
     }
     pl_json_close(&d.json, ']');
+    functions(&d);
     pl_json_close(&d.json, '}');
     str_addc(&out, '\n');
     return (str){str_text(&out), out.len};

@@ -49,7 +49,7 @@ typedef struct pl_options {
     bool keeps_floats;          // arithmetic of float constants is left to the run (hdsc prove)
 
     // The compiler
-    const char *dump;           // NULL, "all", "tokens", "ast", "hir", "cu" or a pass
+    const char *dump;           // NULL, "all", "tokens", "ast", "hir", "plan", "cu" or a pass
     const char *const *passes;  // these passes only, then the IR is the output; NULL: the pipeline
     int pass_count;
     bool verify_ir;

@@ -160,6 +160,11 @@ static bool remark(pl_unit *u)
 
 // ---- CUDA -------------------------------------------------------------------------------------------------------
 
+static bool dump_plans(pl_unit *u)
+{
+    return !is_dumped(u, "plan") || dump(u, "plan", pl_plan_text(u));
+}
+
 static bool dump_cuda(pl_unit *u)
 {
     return !is_dumped(u, "cu") || dump(u, "cu", u->cuda);
@@ -186,6 +191,7 @@ void pl_compile(pl_unit *u)
         && run_passes(u)  // dumps after each pass
         && output_ir(u)
         && pl_emit(u)
+        && dump_plans(u)
         && remark(u)
         && dump_cuda(u)
         && output_cuda(u)

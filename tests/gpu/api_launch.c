@@ -2,12 +2,13 @@
 //
 //     cc -O2 -Iinclude tests/gpu/api_launch.c BUILD/src/api/libhds.a BUILD/src/runtime/libhdsrt.a -lm -ldl -lpthread -o
 //     api_launch
-//     ./api_launch
+//     ./api_launch        # in the top folder, for ops/
 //
 // Prints a line for each check and time; exit code 1 if a result is wrong or a time beyond its limit. The program runs
 // itself a second time, for the times of a process that finds the kernels in the cache on disk.
 #include <hds/hds.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,20 @@ static const char source[] =
     "    j = blockIdx.x * blockDim.x + threadIdx.x\n"
     "    if j < n:\n"
     "        y[j, blockIdx.y] = f32(s) * f32(x[blockIdx.y, j])\n";
+
+// An operator of the library's, from its definition: run from the top folder.
+static const char fused[] =
+    "from hidet.lang import f32, operator\n"
+    "from arithmetic import add\n"
+    "from softmax import softmax\n"
+    "\n"
+    "@operator\n"
+    "def softmax_add[T: (f32,), *S, N: int](x: T[*S, N], r: T[*S, N]) -> T[*S, N]:\n"
+    "    return softmax(add(x, r))\n"
+    "\n"
+    "@hidet.script\n"
+    "def long_rows[m: int, n: int](x: f32[m, n], y: f32[m, n]):\n"
+    "    softmax.launch(x, into=y)\n";
 
 static int failures;
 
@@ -131,6 +146,71 @@ static void check_scale(const hds_kernel *k)
     y->deleter(y);
 }
 
+// ---- host functions and operators --------------------------------------------------------------------------------
+
+static int differs(const float *x, const float *r, const float *out, int rows, int columns)
+{
+    int wrong = 0;
+    for (int i = 0; i < rows; i++) {
+        double top = -1e30, sum = 0;
+        for (int j = 0; j < columns; j++) {
+            double v = (double)x[i * columns + j] + (r ? (double)r[i * columns + j] : 0);
+            top = v > top ? v : top;
+        }
+        for (int j = 0; j < columns; j++)
+            sum += exp((double)x[i * columns + j] + (r ? (double)r[i * columns + j] : 0) - top);
+        for (int j = 0; j < columns; j++) {
+            double e = exp((double)x[i * columns + j] + (r ? (double)r[i * columns + j] : 0) - top) / sum;
+            wrong += fabs((double)out[i * columns + j] - e) > 1e-6;
+        }
+    }
+    return wrong;
+}
+
+// Short rows by the operator, and long ones by a host function with temporaries and several kernels.
+static void check_plan(const hds_kernel *f, int rows, int columns, int has_two)
+{
+    size_t count = (size_t)rows * (size_t)columns;
+    const int64_t shape[] = {rows, columns};
+    const hdsrt_dtype f32 = {2, 32};
+    float *x = malloc(count * sizeof *x), *out = malloc(count * sizeof *out);
+    hdsrt_managed_tensor *tx = make(f32, 2, shape), *tr = make(f32, 2, shape), *to = make(f32, 2, shape);
+    for (size_t i = 0; i < count; i++)
+        x[i] = (float)(i * 37 % 101) / 25;
+    hdsrt_copy(tx->dl_tensor.data, x, (int64_t)(count * sizeof *x), NULL);
+    hdsrt_copy(tr->dl_tensor.data, x, (int64_t)(count * sizeof *x), NULL);
+    const hds_argument two[] = {hds_tensor(&tx->dl_tensor), hds_tensor(&tr->dl_tensor), hds_tensor(&to->dl_tensor)};
+    const hds_argument one[] = {hds_tensor(&tx->dl_tensor), hds_tensor(&to->dl_tensor)};
+    need(hds_launch(f, has_two ? two : one, has_two ? 3 : 2, NULL) == HDS_OK, "hds_launch");
+    hdsrt_copy(out, to->dl_tensor.data, (int64_t)(count * sizeof *out), NULL);
+    hdsrt_synchronize(NULL);
+    report(has_two ? "softmax(add(x, r)) from a string" : "softmax of long rows, with temporaries",
+           differs(x, has_two ? x : NULL, out, rows, columns) == 0);
+    tx->deleter(tx);
+    tr->deleter(tr);
+    to->deleter(to);
+    free(x);
+    free(out);
+}
+
+static void check_plans(void)
+{
+    static const char *const folders[] = {"ops"};
+    hds_compiler_options uncached = HDS_COMPILER_OPTIONS_INIT;
+    hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
+    hds_compiler *compiler = NULL;
+    hds_program *p = NULL;
+    uncached.cache_dir = "";
+    need(hds_compiler_new(&uncached, &compiler) == HDS_OK, "hds_compiler_new");
+    options.include_dirs = folders;
+    options.include_dir_count = 1;
+    need(hds_compile(compiler, &(hds_source){"fused.hds", fused, 0}, &options, &p) == HDS_OK, "hds_compile");
+    check_plan(hds_program_function(p, "softmax_add"), 64, 200, 1);
+    check_plan(hds_program_function(p, "long_rows"), 3, 40001, 0);
+    hds_program_release(p);
+    hds_compiler_release(compiler);
+}
+
 // ---- times -----------------------------------------------------------------------------------------------------
 
 static double median_launch(const hds_kernel *k, const hds_argument *a, size_t count)
@@ -224,6 +304,7 @@ int main(int argc, char **argv)
     }
     need(mkdtemp(folder) != NULL, "mkdtemp");
     time_first(folder, 0);
+    check_plans();
     // A few, since the files are cold in the first.
     fflush(stdout);
     snprintf(command, sizeof command, "'%s' %s; '%s' %s; '%s' %s", argv[0], folder, argv[0], folder, argv[0], folder);

@@ -14,7 +14,7 @@ def expected_grid(n, m, k):
 
 with open(sys.argv[1], encoding="utf-8") as file:
     document = json.load(file)
-assert list(document) == ["compiler", "arch", "source", "kernels"]
+assert list(document) == ["compiler", "arch", "source", "kernels", "functions"]
 first, second = document["kernels"]
 
 assert first["name"] == "everything" and second["name"] == "generic_f16"

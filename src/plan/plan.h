@@ -1,0 +1,149 @@
+// Launch plans: what a host function does, as data (docs/adr/0022-launch-plans.md).
+//
+// A plan is a list of statements over values: it checks, computes sizes, branches, takes and frees temporaries, fills,
+// copies, and launches kernels by their symbols. How a kernel is launched (grid, shared memory, tensor maps) is said once,
+// with the kernel. Calls are inlined; each value has one type; statements nest as their text does:
+//
+//     plan @scaled(x: address, y: address, n: i32) workspace i64(truncdiv(n + 7, 8)) * 16i64
+//     let t: i32 = truncdiv(n + 7, 8)
+//     check n >= 0, "sizes are not negative" at "scale.hds":12
+//     if n > 0 {
+//         allocate b: f32[t, 8]
+//         launch @scale_1(x, b, n)
+//         launch @add_1(b, y, n)
+//         free b
+//     }
+//
+// One line is one statement. Plans are built by plan_lower (of IR) and plan_read (of text), both through plan_build.h,
+// which admits none that is malformed: types agree, names are in scope, blocks are closed, temporaries are freed at most
+// once and not used afterwards. Plans are immutable then.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "ir/ir.h"
+#include "target/dtype.h"
+
+// Grows with each change of the text that older readers would misread.
+#define PLAN_VERSION 1
+
+// Larger plans are refused.
+enum { PLAN_MOST_PARAMETERS = 1024, PLAN_MOST_DEPTH = 200, PLAN_MOST_RANK = 16, PLAN_MOST_NODES = 1 << 20 };
+
+// The type of a value. DT_NONE: an address. Bits of a value stand in the low end of 64; integers are extended to them.
+typedef dtype plan_type;
+
+// A node of an expression: INT (bits of a constant of any type), VAR, and the operators on scalars of ir_ops.def, with
+// their meaning there. ADD of an address and an i64 counts bytes. Operands stand before their user.
+typedef struct plan_node {
+    ir_op op;
+    plan_type type;
+    uint16_t depth;
+    int args[3];
+    union {
+        uint64_t bits;  // INT
+        int value;      // VAR
+    } u;
+} plan_node;
+
+typedef struct plan_value {
+    const char *name;  // unique within the plan
+    plan_type type;
+    bool is_temporary; // an address that ALLOCATE gives
+} plan_value;
+
+typedef enum plan_kind {
+    PLAN_LET,       // value = args[0]; the value begins here, and ends with the block
+    PLAN_SET,       // value = args[0]
+    PLAN_CHECK,     // args[0] holds, or the run fails with [text]
+    PLAN_IF,        // args[0]; [target]: its ELSE or END
+    PLAN_ELSE,      // [target]: the END
+    PLAN_FOR,       // value from args[0] to args[1], which it does not reach, by args[2]; [target]: the END
+    PLAN_WHILE,     // args[0]; [target]: the END
+    PLAN_SCOPE,     // [target]: the END
+    PLAN_END,       // of a block; [target]: the statement that opened it
+    PLAN_BREAK,     // out of the FOR or WHILE [target]
+    PLAN_CONTINUE,  // to its next turn
+    PLAN_LEAVE,     // out of the SCOPE [target]
+    PLAN_RETURN,
+    PLAN_ALLOCATE,  // value: memory for elements of [elem], in the extents args (i64)
+    PLAN_FREE,      // value; what is not freed goes when the run ends, and when its ALLOCATE comes again
+    PLAN_FILL,      // [bytes] (1, 2, 4, 8) of the pattern args[1] (u64), args[2] (i64) times, to the address args[0]
+    PLAN_COPY,      // args[2] (i64) bytes to args[0] from args[1]
+    PLAN_LAUNCH,    // the kernel [text] with args, one for each of its parameters
+    PLAN__COUNT
+} plan_kind;
+
+typedef struct plan_stmt {
+    plan_kind kind;
+    int value;          // -1: none
+    int *args;          // nodes
+    int arg_count;
+    int target;         // -1: none
+    int loop;           // FOR: its number among those of the plan
+    const char *text;   // CHECK: the message; LAUNCH: the kernel
+    const char *file;   // CHECK: of the source; NULL: unknown
+    uint32_t line;
+    dtype elem;         // ALLOCATE; DT_NONE: addresses
+    int bytes;          // FILL
+} plan_stmt;
+
+typedef struct plan {
+    const char *name;
+    VEC(plan_value) values;  // the parameters first
+    int parameter_count;
+    VEC(plan_node) nodes;
+    VEC(plan_stmt) stmts;
+    int loop_count;
+    int workspace;           // node, i64, over the parameters: the most bytes that temporaries have at one time; -1: unknown
+} plan;
+
+// ---- text (print.c, read.c) ---------------------------------------------------------------------------------------------
+
+void plan_print(const plan *p, str_buf *out);
+// One line of it, without indentation and newline. 0: the head; then the statements.
+void plan_print_line(const plan *p, size_t line, str_buf *out);
+size_t plan_line_count(const plan *p);
+// Reading is the inverse of printing; indentation does not matter. False for what is no plan; *[why] then says what is
+// wrong, with the line, in [a]. The text may come from anywhere.
+bool plan_read(arena *a, str text, plan *out, const char **why);
+
+// ---- from IR (lower.c) --------------------------------------------------------------------------------------------------
+
+// What the lowering has to know of kernels.
+typedef struct plan_kernels {
+    const void *user;
+    const char *(*symbol)(const void *user, const ir_func *kernel);  // NULL: it is not part of the output
+    const bool *(*writes)(const void *user, const ir_func *kernel);  // by parameter
+} plan_kernels;
+
+// Why a host function has no plan.
+typedef struct plan_refusal {
+    const char *what;  // "a launch plan has no calls of functions with results"
+    src_span span;     // of the author's statement
+} plan_refusal;
+
+// The plan of a host function of low level IR, in [a]. [writes]: by parameter, whether something may be written through
+// it. False for what a plan cannot say.
+bool plan_lower(arena *a, ir_module *m, const ir_func *f, const plan_kernels *kernels, plan *out, bool *writes,
+                plan_refusal *refusal);
+
+// ---- evaluation (eval.c) ------------------------------------------------------------------------------------------------
+
+typedef enum plan_trouble {
+    PLAN_FINE,
+    PLAN_ZERO_DIVISION,  // of integers
+    PLAN_TOO_LARGE,      // an amount of memory beyond 63 bits
+    PLAN_NEGATIVE,       // an extent
+} plan_trouble;
+
+// The value of a node; [values]: the bits of each value of the plan.
+plan_trouble plan_evaluate(const plan *p, int node, const uint64_t *values, uint64_t *out);
+// The bytes that an ALLOCATE takes.
+plan_trouble plan_bytes(const plan *p, const plan_stmt *s, const uint64_t *values, int64_t *out);
+// A value of the plan's types as 64 bits: integers wrapped and extended, others cut.
+uint64_t plan_canonical(plan_type t, uint64_t bits);

@@ -1,0 +1,250 @@
+// Host functions and operators through libhds: their plans run, on the simulator, without a C compiler.
+#include <math.h>
+
+#include "rig.h"
+
+#define OPS EXAMPLES "/../ops"
+
+static const char *const folders[] = {OPS};
+
+static hds_program *compile(const rig *r, const char *name, const char *text)
+{
+    hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
+    options.arch = "sm_90a";
+    options.include_dirs = folders;
+    options.include_dir_count = 1;
+    return rig_compile(r->compiler, name, text, &options);
+}
+
+typedef struct tensor {
+    hdsrt_tensor dl;
+    int64_t shape[3];
+} tensor;
+
+static hds_argument host(tensor *t, float *data, int64_t a, int64_t b, int64_t c)
+{
+    *t = (tensor){.shape = {a, b, c}};
+    t->dl.data = data;
+    t->dl.device.device_type = 1;
+    t->dl.ndim = c ? 3 : b ? 2 : 1;
+    t->dl.dtype.code = 2;
+    t->dl.dtype.bits = 32;
+    t->dl.dtype.lanes = 1;
+    t->dl.shape = t->shape;
+    return hds_tensor(&t->dl);
+}
+
+// ---- an operator from a string ----------------------------------------------------------------------------------
+
+static const char softmax_add[] =
+    "from hidet.lang import f32, operator\n"
+    "from arithmetic import add\n"
+    "from softmax import softmax\n"
+    "\n"
+    "\n"
+    "@operator\n"
+    "def softmax_add[T: (f32,), *S, N: int](x: T[*S, N], r: T[*S, N]) -> T[*S, N]:\n"
+    "    return softmax(add(x, r))\n";
+
+enum { ROWS = 3, COLUMNS = 40 };
+
+static void expect_softmax(const float *x, const float *r, const float *out)
+{
+    for (int i = 0; i < ROWS; i++) {
+        double top = -INFINITY, sum = 0;
+        for (int j = 0; j < COLUMNS; j++)
+            top = fmax(top, (double)x[i * COLUMNS + j] + (double)r[i * COLUMNS + j]);
+        for (int j = 0; j < COLUMNS; j++)
+            sum += exp((double)x[i * COLUMNS + j] + (double)r[i * COLUMNS + j] - top);
+        for (int j = 0; j < COLUMNS; j++) {
+            double expected = exp((double)x[i * COLUMNS + j] + (double)r[i * COLUMNS + j] - top) / sum;
+            assert_true(fabs((double)out[i * COLUMNS + j] - expected) < 1e-6);
+        }
+    }
+}
+
+static void an_operator_runs(void **state)
+{
+    const rig *r = *state;
+    _Alignas(16) static float x[ROWS * COLUMNS], by[ROWS * COLUMNS], out[ROWS * COLUMNS];
+    tensor tx, tr, to;
+    hds_program *p = compile(r, "softmax_add.hds", softmax_add), *findings = NULL;
+    const hds_kernel *f = hds_program_function(p, "softmax_add_f32");
+    assert_non_null(f);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        x[i] = (float)(i * 37 % 101) / 25;
+        by[i] = (float)(i * 17 % 89) / 30 - 1;
+    }
+    const hds_argument a[] = {host(&tx, x, ROWS, COLUMNS, 0), host(&tr, by, ROWS, COLUMNS, 0),
+                              host(&to, out, ROWS, COLUMNS, 0)};
+    hds_status status = hds_simulate(f, a, 3, &findings);
+    if (status != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    assert_null(findings);
+    expect_softmax(x, by, out);
+    assert_non_null(strstr(hds_function_plan(f), "launch @"));
+    // The operator over all types, on tensors with more axes.
+    memset(out, 0, sizeof out);
+    const hds_kernel *all = hds_program_function(p, "softmax_add");
+    assert_non_null(all);
+    assert_int_equal(hds_kernel_parameter_count(all), 3);
+    const hds_argument three[] = {host(&tx, x, 1, ROWS, COLUMNS), host(&tr, by, 1, ROWS, COLUMNS),
+                                  host(&to, out, 1, ROWS, COLUMNS)};
+    if (hds_simulate(all, three, 3, &findings) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    expect_softmax(x, by, out);
+    to.dl.dtype.bits = 64;
+    rig_expect_error(hds_simulate(all, three, 3, NULL), HDS_INVALID_ARGUMENT, "'softmax_add': there is no code for x of f32");
+    rig_expect_error(hds_simulate(all, three, 2, NULL), HDS_INVALID_ARGUMENT, "'softmax_add': it takes 3 arguments, not 2");
+    hds_program_release(p);
+}
+
+// ---- host functions ---------------------------------------------------------------------------------------------
+
+static const char sums[] =
+    "from hidet.lang import attrs, f32, i32, printf, tensor\n"
+    "from hidet.lang.cuda import blockIdx\n"
+    "\n"
+    "\n"
+    "@hidet.script\n"
+    "def add[n: int](x: f32[n], y: f32[n]):\n"
+    "    attrs.cuda.grid_dim = n\n"
+    "    attrs.cuda.block_dim = 1\n"
+    "    y[blockIdx.x] = y[blockIdx.x] + x[blockIdx.x]\n"
+    "\n"
+    "\n"
+    "@hidet.script\n"
+    "def put[n: int](y: f32[n], v: f32):\n"
+    "    attrs.cuda.grid_dim = n\n"
+    "    attrs.cuda.block_dim = 1\n"
+    "    y[blockIdx.x] = v\n"
+    "\n"
+    "\n"
+    "@hidet.script\n"
+    "def fill[n: int, m: int](y: f32[n, m]):\n"
+    "    attrs.cuda.grid_dim = n, m\n"
+    "    attrs.cuda.block_dim = 1\n"
+    "    y[blockIdx.x, blockIdx.y] = 1.0\n"
+    "\n"
+    "\n"
+    "@hidet.script\n"
+    "def repeat[n: int](x: f32[n], y: f32[n], turns: i32):\n"
+    "    assert turns >= 0, 'turns are counted'\n"
+    "    if turns == 7:\n"
+    "        return\n"
+    "    sum = tensor(f32, [n])\n"
+    "    put(sum, 0.5)\n"
+    "    i = 0\n"
+    "    while True:\n"
+    "        if i == turns:\n"
+    "            break\n"
+    "        i += 1\n"
+    "        if i == 2:\n"
+    "            continue\n"
+    "        add(x, sum)\n"
+    "    for k in range(2):\n"
+    "        part = tensor(f32, [n, k + 1])\n"
+    "        fill(part)\n"
+    "        add(sum, y)\n"
+    "\n"
+    "\n"
+    "@hidet.script\n"
+    "def says[n: int](x: f32[n]):\n"
+    "    put(x, 1.0)\n"
+    "    printf('%d\\n', n)\n"
+    "\n"
+    "\n"
+    "@hidet.script\n"
+    "def half(n: i32) -> i32:\n"
+    "    attrs.func_kind = 'public'\n"
+    "    return n // 2\n";
+
+static void control_flow(void **state)
+{
+    const rig *r = *state;
+    _Alignas(16) float x[4] = {1, 2, 3, 4}, y[4] = {0};
+    tensor tx, ty;
+    hds_program *p = compile(r, "sums.hds", sums);
+    const hds_kernel *f = hds_program_function(p, "repeat");
+    assert_non_null(f);
+    hds_argument a[] = {host(&tx, x, 4, 0, 0), host(&ty, y, 4, 0, 0), hds_int(3)};
+    if (hds_simulate(f, a, 3, NULL) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    for (int i = 0; i < 4; i++)
+        assert_true(y[i] == 2 * (0.5F + 2 * x[i]));
+    a[2] = hds_int(7);
+    assert_int_equal(hds_simulate(f, a, 3, NULL), HDS_OK);
+    assert_true(y[0] == 5);
+    a[2] = hds_int(-1);
+    rig_expect_error(hds_simulate(f, a, 3, NULL), HDS_INVALID_ARGUMENT, "sums.hds:28: assertion failed: turns are counted");
+    a[2] = hds_float(1);
+    rig_expect_error(hds_simulate(f, a, 3, NULL), HDS_INVALID_ARGUMENT, "'repeat': 'turns' is i32");
+    hds_program_release(p);
+}
+
+// What a plan cannot say is an error at the author's line when it is asked for, not before.
+static void refusals(void **state)
+{
+    const rig *r = *state;
+    _Alignas(16) float x[4] = {0};
+    tensor tx;
+    hdsrt_extents extents;
+    hds_program *p = compile(r, "sums.hds", sums);
+    const hds_kernel *says = hds_program_function(p, "says"), *half = hds_program_function(p, "half");
+    const hds_argument a[] = {host(&tx, x, 4, 0, 0)}, n[] = {hds_int(3)};
+    rig_expect_error(hds_simulate(says, a, 1, NULL), HDS_INVALID_ARGUMENT, "sums.hds:50:5: a launch plan does not print");
+    rig_expect_error(hds_simulate(half, n, 1, NULL), HDS_INVALID_ARGUMENT, "a launch plan gives no result");
+    assert_null(hds_function_plan(says));
+    assert_int_equal(hds_program_function_count(p), 3);
+    assert_null(hds_program_function(p, "add"));
+    assert_null(hds_program_kernel(p, "repeat"));
+    assert_null(hds_function_plan(hds_program_kernel(p, "add")));
+    int64_t bytes = 0;
+    rig_expect_error(hds_function_workspace(half, n, 1, &bytes), HDS_INVALID_ARGUMENT, "a launch plan gives no result");
+    rig_expect_error(hds_function_workspace(hds_program_kernel(p, "add"), n, 1, &bytes), HDS_INVALID_ARGUMENT,
+                     "not a host function");
+    rig_expect_error(hds_kernel_extents(half, n, 1, &extents), HDS_INVALID_ARGUMENT, "is a host function");
+    hds_program_release(p);
+}
+
+// By element: broadcast, with strides, and flat.
+static const char scaled[] =
+    "from hidet.lang import f32\n"
+    "from elementwise import elementwise\n"
+    "\n"
+    "\n"
+    "@elementwise((f32,))\n"
+    "def difference(x, y):\n"
+    "    return x - y\n";
+
+static void elementwise_operators(void **state)
+{
+    const rig *r = *state;
+    _Alignas(16) float x[6] = {1, 2, 3, 4, 5, 6}, y[3] = {1, 1, 2}, out[6] = {0};
+    tensor tx, ty, to;
+    hds_program *p = compile(r, "scaled.hds", scaled);
+    const hds_kernel *all = hds_program_function(p, "difference");
+    assert_non_null(all);
+    const hds_argument flat[] = {host(&tx, x, 6, 0, 0), host(&ty, x, 6, 0, 0), host(&to, out, 6, 0, 0)};
+    out[3] = 7;
+    if (hds_simulate(all, flat, 3, NULL) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    assert_true(out[3] == 0);
+    const hds_argument rows[] = {host(&tx, x, 2, 3, 0), host(&ty, y, 3, 0, 0), host(&to, out, 2, 3, 0)};
+    if (hds_simulate(all, rows, 3, NULL) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    for (int i = 0; i < 6; i++)
+        assert_true(out[i] == x[i] - y[i % 3]);
+    hds_program_release(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_operator_runs, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(elementwise_operators, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(control_flow, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(refusals, rig_set_up, rig_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
