@@ -26,7 +26,8 @@ static void show(void *user, const pl_unit *unit, size_t done, size_t count)
     if (ms < QUIET_MS || width <= 1)
         return;
     pthread_mutex_lock(&p->lock);
-    snprintf(line, sizeof line, "[%zu/%zu] %s for %s, %.1f s", done, count, unit->input_name, unit->arch->name, 1e-3 * (double)ms);
+    snprintf(line, sizeof line, "[%zu/%zu] %s for %s, %.1f s", done, count, unit->input_name, unit->arch->name,
+             1e-3 * (double)ms);
     fprintf(stderr, "\r%.*s\033[K", width - 1, line);
     p->has_line = true;
     pthread_mutex_unlock(&p->lock);

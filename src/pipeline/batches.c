@@ -154,10 +154,12 @@ static void compile_all(work *w)
 {
     pl_unit *u = w->s->unit;
     svc_job *jobs = ARENA_ARRAY(&u->memory, svc_job, w->pending_count);
-    for (size_t i = 0; i < w->pending_count; i++)
-        jobs[i] = (svc_job){.options = w->options, .nvrtc = w->s->nvrtc->path, .cuda_text = w->batches.at[w->pending[i]].text};
+    for (size_t i = 0; i < w->pending_count; i++) {
+        const batch *b = &w->batches.at[w->pending[i]];
+        jobs[i] = (svc_job){.options = w->options, .nvrtc = w->s->nvrtc->path, .cuda_text = b->text};
+    }
     show(w);
-    if (u->options->service && w->pending_count > 1)
+    if (u->options->service && w->pending_count)
         svc_compile(u->options->service, &u->memory, jobs, w->pending_count, deliver, w);
     for (size_t i = 0; i < w->pending_count; i++) {
         batch *b = &w->batches.at[w->pending[i]];

@@ -37,7 +37,7 @@ static void compile(worker *w, arena *a, const svc_job *job, tool_result *out)
     if (nvrtc && is_there)
         tool_nvrtc_compile(nvrtc, a, &job->options, job->cuda_text.at, out);
     else
-        *out = (tool_result){.status = TOOL_FAILED, 
+        *out = (tool_result){.status = TOOL_FAILED,
                              .failure = nvrtc ? "a worker process cannot enter the working folder"
                                               : "a worker process cannot open the library"};
 }

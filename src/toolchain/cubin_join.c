@@ -276,7 +276,8 @@ static bool add_symbol(joiner *j, input *in, size_t index)
     const section *where = in->out[s.st_shndx];
     str name = tool_elf_string(in->names, s.st_name);
     bool is_global = ELF64_ST_BIND(s.st_info) == STB_GLOBAL;
-    const char *key = arena_printf(j->arena, "%d %.*s", is_global ? 0 : where ? where->index : -1, (int)name.len, name.at);
+    int number = is_global ? 0 : where ? where->index : -1;
+    const char *key = arena_printf(j->arena, "%d %.*s", number, (int)name.len, name.at);
     size_t known = (size_t)map_get(&j->known, key, strlen(key));
     if (known && is_global)
         return refuse(j, "two kernels of one name");
@@ -344,8 +345,8 @@ static bool has_symbol(int attribute)
 static bool is_plain(int attribute)
 {
     static const unsigned char plain[] = {
-        0x04, 0x05, 0x10, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x25, 0x26, 0x28, 0x29, 0x2a, 0x2b, 0x30, 0x31, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d,
-        0x3e, 0x3f, 0x41, 0x4a, 0x4c, 0x50, 0x5f,
+        0x04, 0x05, 0x10, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x25, 0x26, 0x28, 0x29, 0x2a, 0x2b, 0x30,
+        0x31, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x41, 0x4a, 0x4c, 0x50, 0x5f,
     };
     return memchr(plain, attribute, sizeof plain) != NULL;
 }
