@@ -144,7 +144,10 @@ static const tool_elf_section *first_of(const joiner *j, const section *s)
 
 static bool place_section(joiner *j, input *in, size_t index)
 {
+    enum { MOST_ALIGNMENT = 4096 };
     const tool_elf_section *from = &in->in[index];
+    if (from->header.sh_addralign > MOST_ALIGNMENT)
+        return refuse(j, "a damaged header");
     const form *f = form_of(from->name);
     if (!f)
         return refuse(j, arena_printf(j->arena, "section '%.*s'", (int)from->name.len, from->name.at));
@@ -633,6 +636,8 @@ bool tool_cubin_join(arena *a, const str *cubins, size_t count, str *out, const 
         ok = refuse(&j, "files of an unknown form");
     for (size_t i = 0; i < count && ok; i++)
         ok = read_input(&j, cubins[i], &j.inputs[i]);
+    if (ok && (!j.shared[FORM_NAMES] || !j.shared[FORM_STRINGS] || !j.shared[FORM_SYMBOLS]))
+        ok = refuse(&j, "a damaged file");
     ok = ok && order_sections(&j) && join_symbols(&j) && join_contents(&j) && join_headers(&j);
     if (ok)
         write_file(&j, out);
