@@ -12,6 +12,7 @@ import itertools
 import os
 import pathlib
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -51,15 +52,21 @@ def source(count):
     return text
 
 
+def cpu_seconds():
+    """Of all processes that have been waited for, with theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def seconds_of(command, environment):
-    """Of the whole process, and of NVRTC, as --time-report has it (0 from the cache)."""
-    start = time.perf_counter()
+    """Of the whole process, of NVRTC, as --time-report has it (0 from the cache), and of CPU time."""
+    start, cpu_before = time.perf_counter(), cpu_seconds()
     done = subprocess.run([*command, "--time-report"], env=environment, capture_output=True, text=True, check=False)
     total = time.perf_counter() - start
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
     found = re.search(r"^\s*(\d+)\s+[\d.]+%\s+NVRTC and ptxas$", done.stderr, re.MULTILINE)
-    return total, int(found.group(1)) / 1e6 if found else 0.0
+    return total, int(found.group(1)) / 1e6 if found else 0.0, cpu_seconds() - cpu_before
 
 
 # ---- libhds ----------------------------------------------------------------------------------------------------------
@@ -122,14 +129,15 @@ def rows_of(args, folder):
     for _ in range(args.runs):
         for name, (command, environment) in commands.items():
             times[name].append(seconds_of(command, environment))
-    total = {name: statistics.median(t for t, _ in found) for name, found in times.items()}
-    nvrtc = {name: statistics.median(t for _, t in found) for name, found in times.items()}
-    rows = [("front end, to CUDA text", f"{total['text']:.2f} s"),
-            ("NVRTC, all kernels as one text", f"{nvrtc['whole']:.2f} s")]
+    total, nvrtc, used = ({name: statistics.median(run[i] for run in found) for name, found in times.items()}
+                          for i in range(3))
+    rows = [("front end, to CUDA text", f"{total['text']:.2f} s, CPU {used['text']:.2f} s"),
+            ("NVRTC, all kernels as one text", f"{nvrtc['whole']:.2f} s, CPU of all {used['whole']:.2f} s")]
     for n in args.workers:
         rows.append((f"NVRTC, batches, {n} process{'es' if n > 1 else ''}",
                      f"{nvrtc[n]:.2f} s, {nvrtc['whole'] / nvrtc[n]:.1f} × as fast as one text, "
-                     f"{nvrtc[args.workers[0]] / nvrtc[n]:.1f} × as fast as with {args.workers[0]}"))
+                     f"{nvrtc[args.workers[0]] / nvrtc[n]:.1f} × as fast as with {args.workers[0]}, "
+                     f"CPU of all {used[n]:.2f} s"))
     rows.append(("hdsc, from the cache, whole process", f"{1000 * total['kept']:.0f} ms"))
     found = library_times(args.build, path, args.arch, args.runs, folder)
     if found:

@@ -7,9 +7,10 @@
 #include "toolchain/cubin_join.h"
 #include "toolchain/ptx_join.h"
 
-// A batch ends with the kernel that makes its own text this long. NVRTC takes 20 ms for an empty text and 4 ms more for a
-// kilobyte of small kernels (docs/performance.md), so that a batch costs three times what starting it does.
-enum { BATCH_BYTES = 10 << 10 };
+// A batch ends with the kernel that makes its own text this long. NVRTC takes 20 ms for an empty text and 9 ms more for a
+// kilobyte of small kernels: smaller batches waste more, larger ones leave some of 16 processes without work
+// (docs/performance.md).
+enum { BATCH_BYTES = 6 << 10 };
 
 typedef struct batch {
     int first, end;  // kernels

@@ -263,11 +263,9 @@ static str unique_name(joiner *j, str name)
 }
 
 // Symbols that each input has: of sections that there is one of, and of none.
-static bool is_common(const section *where, const Elf64_Sym *s)
+static bool is_common(const section *where)
 {
-    if (where)
-        return where->form->treatment != OWN;
-    return ELF64_ST_BIND(s->st_info) == STB_WEAK;
+    return !where || where->form->treatment != OWN;
 }
 
 static bool add_symbol(joiner *j, input *in, size_t index)
@@ -284,7 +282,7 @@ static bool add_symbol(joiner *j, input *in, size_t index)
     size_t known = (size_t)map_get(&j->known, key, strlen(key));
     if (known && is_global)
         return refuse(j, "two kernels of one name");
-    if (known && is_common(where, &s)) {
+    if (known && is_common(where)) {
         const Elf64_Sym *other = &j->symbols.at[known];
         in->symbol_map[index] = (uint32_t)known;
         return (s.st_value == other->st_value && s.st_size == other->st_size && s.st_info == other->st_info) ||
