@@ -55,8 +55,9 @@ typedef struct hds_compiler_options {
     uint64_t cache_bytes;     // size limit of the cache on disk; 0: $HDS_CACHE_SIZE or 1 GiB
     const char *nvrtc;        // the NVRTC library or its folder; NULL: where CUDA is usually installed
     size_t memory_programs;   // programs kept in memory after their last release; 0: 256
+    int workers;              // processes that run NVRTC, at most; 0: one for each core; -1: none, it runs in this process
 } hds_compiler_options;
-#define HDS_COMPILER_OPTIONS_INIT {sizeof(hds_compiler_options), NULL, 0, NULL, 0}
+#define HDS_COMPILER_OPTIONS_INIT {sizeof(hds_compiler_options), NULL, 0, NULL, 0, 0}
 
 HDSRT_API hds_status hds_compiler_new(const hds_compiler_options *options, hds_compiler **compiler);
 // Programs outlive their compiler.

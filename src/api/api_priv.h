@@ -4,6 +4,7 @@
 //     table.c      cores in memory, by these bytes: who asks for what another thread is making waits for it
 //     make.c       cores made by compiling, or taken from the disk
 //     core.c       a core's memory and its texts
+//     worker.c     the program of worker processes
 //     files.c      the files that a core was made from, beside its source
 #pragma once
 
@@ -15,6 +16,7 @@
 #include "cache/cache.h"
 #include "jit/jit.h"
 #include "pipeline/unit.h"
+#include "service/service.h"
 #include "toolchain/build_id.h"
 
 // ---- errors (error.c) ------------------------------------------------------------------------------------------
@@ -131,8 +133,13 @@ struct hds_compiler {
     api_table table;
     cache *disk;        // NULL: none
     char *nvrtc;        // NULL: where it usually is
+    char *worker;       // the program of worker processes; NULL: none
+    const char *worker_command[2];
+    svc_pool *service;  // NULL: NVRTC runs in this process
     const char *build;  // identity.c; NULL: unknown, and programs are not kept on disk
 };
 
+// worker.c: the path of the program, in [a]; NULL: there is none.
+const char *api_find_worker(arena *a);
 // identity.c: text that differs between builds of this library, in [out]; false where the linker left none.
 bool api_build_identity(char out[TOOL_BUILD_ID_LENGTH]);

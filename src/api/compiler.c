@@ -17,6 +17,22 @@ static const char *build_identity(void)
     return api_build_identity(text) ? strdup(text) : NULL;
 }
 
+// Where there is no memory for it, as where there is no program for workers: NVRTC runs in this process.
+static void start_service(hds_compiler *c, int workers)
+{
+    arena memory;
+    arena_oom oom;
+    arena_init(&memory, &oom);
+    if (workers >= 0 && setjmp(oom.jump) == 0) {
+        const char *path = api_find_worker(&memory);
+        c->worker = path ? strdup(path) : NULL;
+    }
+    arena_free(&memory);
+    c->worker_command[0] = c->worker;
+    if (c->worker)
+        c->service = svc_pool_new(&(svc_pool_options){.command = c->worker_command, .workers = workers});
+}
+
 static bool set_up(hds_compiler *c, const hds_compiler_options *o)
 {
     const char *why = NULL;
@@ -26,6 +42,7 @@ static bool set_up(hds_compiler *c, const hds_compiler_options *o)
     c->build = build_identity();
     if (!o->cache_dir || *o->cache_dir)
         c->disk = cache_open(o->cache_dir, o->cache_bytes, &why);
+    start_service(c, o->workers);
     return !o->nvrtc || c->nvrtc;
 }
 
@@ -53,7 +70,9 @@ void hds_compiler_release(hds_compiler *compiler)
         return;
     if (compiler->table.buckets)
         api_table_free(&compiler->table);
+    svc_pool_free(compiler->service);
     cache_close(compiler->disk);
+    free(compiler->worker);
     free((char *)compiler->build);
     free(compiler->nvrtc);
     free(compiler);

@@ -260,6 +260,8 @@ hds_status api_request_read(arena *a, const hds_compiler *compiler, const hds_so
     p->line_info = o.line_info;
     p->nvrtc_path = compiler->nvrtc;
     p->cache = compiler->disk;
+    p->service = compiler->service;
+    p->isolates_nvrtc = compiler->service != NULL;
     out->key = key_of(a, out, &o);
     return HDS_OK;
 }

@@ -96,6 +96,16 @@ static void add_part(str_buf *out, const str_buf *part)
     str_add(out, (str){part->at, part->len});
 }
 
+// The places of kernels were those of the part with the functions.
+static void move_kernels(cu *cx, size_t offset)
+{
+    cu_kernel_list *kernels = cx->options->kernels;
+    for (size_t i = 0; kernels && i < kernels->len; i++) {
+        kernels->at[i].text_begin += offset;
+        kernels->at[i].text_end += offset;
+    }
+}
+
 static void add_host_part(cu *cx, str_buf *out, const str_buf *host)
 {
     if (!host->len)
@@ -118,6 +128,7 @@ static void assemble(cu *cx, str_buf *out, const str_buf *device, const str_buf 
         str_adds(out, "#ifndef __CUDACC_RTC__\n#include <math.h>\n#include <stdio.h>\n#endif\n\n");
     cu_prelude_print(&cx->prelude, CU_DEVICE_PIECES, out);
     add_part(out, &front);
+    move_kernels(cx, out->len);
     add_part(out, device);
     add_host_part(cx, out, host);
     while (out->len > 1 && out->at[out->len - 1] == '\n' && out->at[out->len - 2] == '\n')

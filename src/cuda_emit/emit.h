@@ -16,6 +16,7 @@ typedef struct cu_kernel_info {
     int64_t max_threads;        // of __launch_bounds__; 0: the block's shape depends on arguments
     int64_t min_blocks;         // of __launch_bounds__; 0: not given
     int64_t cluster[3];         // compiled in; 0: no cluster, or one that depends on arguments
+    size_t text_begin, text_end; // of the function in the text: bytes
     const bool *writes;         // by parameter: a tensor or pointer through which the kernel may write
 } cu_kernel_info;
 

@@ -177,7 +177,7 @@ static void add_head(cu *cx, const ir_func *f, str_buf *out)
 
 void cu_function(cu *cx, ir_func *f)
 {
-    size_t mark = cu_scope_begin(cx);
+    size_t mark = cu_scope_begin(cx), begin = cx->out->len;
     str_buf head;
     cx->func = f;
     cx->in_host = false;
@@ -204,6 +204,11 @@ void cu_function(cu *cx, ir_func *f)
     cu_put(cx, "}");
     str_addc(cx->out, '\n');
     cu_scope_end(cx, mark);
+    if (f->kind == IR_KERNEL && cx->options->kernels) {
+        cu_kernel_info *info = &VEC_LAST(cx->options->kernels);
+        info->text_begin = begin;
+        info->text_end = cx->out->len;
+    }
 }
 
 // ---- constant tables --------------------------------------------------------------------------------------------

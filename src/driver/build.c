@@ -10,9 +10,11 @@
 #include "driver/cmd.h"
 #include "driver/depfile.h"
 #include "driver/manifest.h"
+#include "driver/progress.h"
 #include "driver/workers.h"
 #include "pipeline/files.h"
 #include "pipeline/job.h"
+#include "service/service.h"
 #include "toolchain/cc.h"
 
 // Where the files of one output go. A path is NULL where there is no such file.
@@ -27,6 +29,8 @@ typedef struct build {
     src_map sources;
     diag_context diags;  // of the run as a whole
     bool writes, is_joined;
+    int inputs_at_once;  // each in a process of its own, where that is more than one
+    bool shows_progress;
     places *places;      // of each input; of all of them, the first, where [is_joined]
     cmd_result *results;
     VEC(pl_file) files;
@@ -109,6 +113,11 @@ static const char *header_name_of(build *b, size_t index)
         return NULL;
     return p->header && !b->is_joined && strcmp(p->header, "-") != 0 ? base_name(p->header)
                                                                      : arena_printf(b->arena, "%s.h", stem_of(b, index));
+}
+
+static int job_count(const cmd_arguments *args)
+{
+    return args->jobs ? args->jobs : cmd_core_count();
 }
 
 // ---- one input, perhaps in another process ----------------------------------------------------------------------
@@ -205,18 +214,32 @@ static void run_job(build *b, arena *a, pl_job *job, size_t index, cmd_result *o
     out->parts[CMD_COMPLAINED] = (str){str_text(&complained), complained.len};
 }
 
+// This program is its own worker: main.c. Processes that compile inputs at the same time share the cores.
+static svc_pool *make_service(const build *b)
+{
+    static const char *const command[] = {"/proc/self/exe", CMD_WORKER, NULL};
+    int jobs = job_count(b->args) / b->inputs_at_once;
+    return jobs > 1 ? svc_pool_new(&(svc_pool_options){.command = command, .workers = jobs}) : NULL;
+}
+
 static void compile(void *user, arena *a, size_t index, cmd_result *out)
 {
     build *b = user;
+    cmd_progress progress;
     pl_options options = b->args->options;
     options.input = b->args->inputs.at[index];
     options.header_name = header_name_of(b, index);
     if (!b->writes || b->args->depfile.only)
         options.emit = PL_NOTHING;
+    options.service = make_service(b);
+    cmd_progress_begin(&progress);
+    options.progress = b->shows_progress && b->inputs_at_once == 1 ? &progress.as_option : NULL;
     pl_job job;
     pl_job_init(&job, &options, &cmd_oom);
     run_job(b, a, &job, index, out);
+    cmd_progress_end(&progress);
     pl_job_free(&job);
+    svc_pool_free(options.service);
 }
 
 static void show(void *user, size_t index, const cmd_result *result)
@@ -426,12 +449,14 @@ static bool check_names(build *b)
 static int compile_all(build *b)
 {
     cmd_arguments *args = b->args;
-    int jobs = args->jobs ? args->jobs : cmd_core_count();
+    int jobs = job_count(args);
+    b->inputs_at_once = jobs < (int)args->inputs.len ? jobs : (int)args->inputs.len;
+    b->shows_progress = isatty(STDERR_FILENO) && cmd_terminal_width(STDERR_FILENO) && !args->diagnostics.json;
     const cmd_workers workers = {
         .names = args->inputs.at,
         .count = args->inputs.len,
-        .jobs = jobs < (int)args->inputs.len ? jobs : (int)args->inputs.len,
-        .shows_progress = isatty(STDERR_FILENO) && cmd_terminal_width(STDERR_FILENO) && !args->diagnostics.json,
+        .jobs = b->inputs_at_once,
+        .shows_progress = b->shows_progress,
         .work = compile,
         .done = show,
         .user = b,

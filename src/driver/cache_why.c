@@ -229,7 +229,9 @@ static void ask(pl_unit *u)
     q->code = uncacheable || identify(u, &identity) ? CMD_ERRORS : CMD_INTERNAL;
     if (uncacheable || q->code == CMD_INTERNAL)
         return;
-    pl_code_request_make(u, &options, &identity, &w.request);
+    pl_nvrtc_text text;
+    pl_nvrtc_text_of(u, &options, &text);
+    pl_code_request_make(u, &options, &identity, &text, &w.request);
     pl_code_about(u, &w.about);
     q->code = explain(&w, q->out) ? CMD_OK : CMD_ERRORS;
 }

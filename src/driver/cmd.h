@@ -16,6 +16,9 @@ enum {
     CMD_INTERRUPTED = 130,
 };
 
+// The first argument of a program that is a worker of another one (service/service.h); not for people.
+#define CMD_WORKER "--nvrtc-worker"
+
 // Where control goes when memory runs out in a command: to the end of the program, with a message.
 extern arena_oom cmd_oom;
 

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "driver/cmd.h"
+#include "service/service.h"
 
 arena_oom cmd_oom;
 
@@ -96,6 +97,8 @@ static int dispatch(arena *a, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], CMD_WORKER) == 0)
+        return svc_worker_main();
     if (setjmp(cmd_oom.jump) != 0) {
         fputs("hdsc: out of memory\n", stderr);
         return CMD_INTERNAL;

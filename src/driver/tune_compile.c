@@ -29,6 +29,7 @@ static void compile_one(void *user, arena *a, size_t index, cmd_result *out)
     own.entries = &c->entries[index];
     own.entry_count = 1;
     hds_compiler_options compiler_options = HDS_COMPILER_OPTIONS_INIT;
+    compiler_options.workers = -1;
     compiler_options.nvrtc = own.nvrtc;
     compiler_options.cache_dir = own.cache_dir;
     const hds_compile_options options = ms_compile_options(&own);

@@ -185,6 +185,7 @@ void ms_move(ms_session *s, arena *a, diag_context *diags)
 hds_compiler *ms_compiler(ms_session *s)
 {
     hds_compiler_options options = HDS_COMPILER_OPTIONS_INIT;
+    options.workers = -1;
     options.nvrtc = s->options.nvrtc;
     options.cache_dir = s->options.cache_dir;
     if (!s->compiler && hds_compiler_new(&options, &s->compiler))

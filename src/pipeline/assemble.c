@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-#include "pipeline/code_cache.h"
+#include "pipeline/batches.h"
 #include "remarks/remarks.h"
 #include "pipeline/usage.h"
+#include "service/service.h"
 #include "toolchain/log.h"
 #include "toolchain/nvrtc.h"
 
@@ -67,14 +68,91 @@ bool pl_has_author_texts(const ir_module *m)
     return false;
 }
 
+// ---- NVRTC ------------------------------------------------------------------------------------------------------
+
+static bool take(void *user, size_t index, const svc_result *result)
+{
+    svc_result *out = user;
+    (void)index;
+    *out = *result;
+    return true;
+}
+
+void pl_run_nvrtc(const pl_assembly *s, const tool_compile_options *options, str text, tool_result *out, bool *crashed)
+{
+    pl_unit *u = s->unit;
+    const char *folder = options->line_info || !s->text.is_canonical ? pl_working_folder(&u->memory) : NULL;
+    const svc_job job = {.options = *options, .nvrtc = s->nvrtc->path, .folder = folder, .cuda_text = text};
+    svc_result result = {.has_crashed = false};
+    bool is_done = u->options->isolates_nvrtc &&
+                   svc_compile(u->options->service, &u->memory, &job, 1, take, &result) == SVC_OK;
+    if (!is_done)
+        tool_nvrtc_compile(s->nvrtc, &u->memory, options, text.at, &result.result);
+    *out = result.result;
+    *crashed = result.has_crashed;
+}
+
+// ptxas names lines of the PTX. The cached log also names lines of the text, so that later runs can report them.
+void pl_locate(const pl_assembly *s, const tool_compile_options *options, str text, tool_result *result)
+{
+    pl_unit *u = s->unit;
+    tool_result lined = *result;
+    tool_compile_options again = *options;
+    bool crashed;
+    again.cubin = false;
+    again.line_info = true;
+    if (!tool_log_wants_places(result->log))
+        return;
+    if (!options->line_info)
+        pl_run_nvrtc(s, &again, text, &lined, &crashed);
+    if (lined.status != TOOL_COMPILED)
+        return;
+    src_map own;
+    src_map_init(&own, &u->memory);
+    src_add(&own, PL_CANONICAL_NAME, text);
+    result->log = tool_log_locate(&u->memory, s->text.is_canonical ? &own : &u->sources, result->log, result->ptx, lined.ptx);
+}
+
+static bool compile(const pl_assembly *s, tool_result *out)
+{
+    pl_unit *u = s->unit;
+    bool crashed = false;
+    size_t span = pl_span_begin(&u->times, s->options.cubin ? "NVRTC and ptxas" : "NVRTC", 0);
+    if (!pl_compile_batches(s, out)) {
+        pl_run_nvrtc(s, &s->options, s->text.text, out, &crashed);
+        pl_locate(s, &s->options, s->text.text, out);
+    }
+    pl_span_end(&u->times, span);
+    u->origin = PL_COMPILED;
+    if (crashed)
+        pl_report_crash(u, out->failure, 0, u->kernels.len);
+    return u->status == PL_OK;
+}
+
+// ---- reports ----------------------------------------------------------------------------------------------------
+
+void pl_report_crash(pl_unit *u, const char *how, size_t first, size_t end)
+{
+    const ir_func *f = first < end ? u->kernels.at[first].func : NULL;
+    const char *title = f ? (f->title ? f->title : f->name) : u->input_name;
+    diag *d = diag_report(&u->diags, HDS0078, f ? f->span : (src_span){0, 0}, title, how);
+    for (size_t i = first + 1; i < end; i++) {
+        f = u->kernels.at[i].func;
+        diag_note(d, f->span, "it may as well be '%s', which was compiled along with it", f->title ? f->title : f->name);
+    }
+    u->status = PL_INTERNAL;
+}
+
 // What NVRTC complains about is a text of the author, or else our own doing. The messages are mapped to the source.
-static bool report(pl_unit *u, const tool_result *result)
+static bool report(const pl_assembly *s, const tool_result *result)
 {
     tool_log log;
+    pl_unit *u = s->unit;
     const remark_unit unit = pl_remark_unit(u);
     remark_facts_list facts;
     remark_facts_of(&unit, &facts);
-    tool_log_parse(&u->memory, result->log, result->ptx, &log);
+    str text = s->text.is_canonical ? pl_canonical_log_of_source(&u->memory, &s->text.canonical, result->log) : result->log;
+    tool_log_parse(&u->memory, text, result->ptx, &log);
     bool is_authors = remark_on_log(&unit, &facts, &log) > 0 || pl_has_author_texts(u->module);
     if (tool_nvrtc_report(&u->diags, result, &log))
         return true;
@@ -85,71 +163,51 @@ static bool report(pl_unit *u, const tool_result *result)
     return false;
 }
 
-// ptxas names lines of the PTX. The cached log also names source locations, so that later runs can report them.
-static void locate(pl_unit *u, const tool_nvrtc *nvrtc, const tool_compile_options *options, tool_result *result)
-{
-    tool_result lined = *result;
-    tool_compile_options again = *options;
-    again.cubin = false;
-    again.line_info = true;
-    if (!tool_log_wants_places(result->log))
-        return;
-    if (!options->line_info && !tool_nvrtc_compile(nvrtc, &u->memory, &again, u->cuda.at, &lined))
-        return;
-    result->log = tool_log_locate(&u->memory, &u->sources, result->log, result->ptx, lined.ptx);
-}
-
-static bool compile(pl_unit *u, const tool_nvrtc *nvrtc, const tool_compile_options *options, tool_result *out)
-{
-    size_t span = pl_span_begin(&u->times, options->cubin ? "NVRTC and ptxas" : "NVRTC", 0);
-    tool_nvrtc_compile(nvrtc, &u->memory, options, u->cuda.at, out);
-    locate(u, nvrtc, options, out);
-    pl_span_end(&u->times, span);
-    u->origin = PL_COMPILED;
-    return report(u, out);
-}
+// ---- the cache, or NVRTC ----------------------------------------------------------------------------------------
 
 // NVRTC's identity: by its file where that tells, else by opening it.
-static bool identify(pl_unit *u, const tool_nvrtc **nvrtc, tool_nvrtc_identity *out)
+static bool identify(pl_assembly *s)
 {
-    if (tool_nvrtc_identify(&u->memory, u->options->nvrtc_path, out))
+    pl_unit *u = s->unit;
+    if (tool_nvrtc_identify(&u->memory, u->options->nvrtc_path, &s->identity))
         return true;
-    *nvrtc = open_nvrtc(u);
-    return *nvrtc && tool_nvrtc_identity_of(&u->memory, *nvrtc, out);
+    s->nvrtc = open_nvrtc(u);
+    return s->nvrtc && tool_nvrtc_identity_of(&u->memory, s->nvrtc, &s->identity);
 }
 
-static bool is_same_nvrtc(pl_unit *u, const tool_nvrtc *nvrtc, const tool_nvrtc_identity *expected)
+static bool is_same_nvrtc(const pl_assembly *s)
 {
     tool_nvrtc_identity found;
-    return tool_nvrtc_identity_of(&u->memory, nvrtc, &found) && strcmp(found.text, expected->text) == 0;
+    return tool_nvrtc_identity_of(&s->unit->memory, s->nvrtc, &found) && strcmp(found.text, s->identity.text) == 0;
 }
 
-static bool find(pl_unit *u, const tool_compile_options *options, const tool_nvrtc_identity *identity, tool_result *out)
+static bool find(pl_assembly *s, tool_result *out)
 {
+    pl_unit *u = s->unit;
     pl_code_request request;
     size_t span = pl_span_begin(&u->times, "cache", 0);
-    pl_code_request_make(u, options, identity, &request);
+    pl_code_request_make(u, &s->options, &s->identity, &s->text, &request);
     bool is_found = pl_code_find(u, &request, out);
     pl_span_end(&u->times, span);
     return is_found;
 }
 
 // What is found says what it said when it was made. What is kept compiled well, with the NVRTC that it is kept for.
-static bool find_or_compile(pl_unit *u, const tool_compile_options *options, tool_result *out)
+static bool find_or_compile(pl_assembly *s, tool_result *out)
 {
-    const tool_nvrtc *nvrtc = NULL;
-    tool_nvrtc_identity identity;
-    u->uncacheable = u->options->cache ? pl_code_uncacheable(u, options) : NULL;
-    bool is_kept = u->options->cache && !u->uncacheable && identify(u, &nvrtc, &identity);
+    pl_unit *u = s->unit;
+    u->uncacheable = u->options->cache ? pl_code_uncacheable(u, &s->options) : NULL;
+    s->is_kept = u->options->cache && !u->uncacheable && identify(s);
     if (u->status != PL_OK)
         return false;
-    if (is_kept && find(u, options, &identity, out)) {
+    if (s->is_kept && find(s, out)) {
         u->origin = PL_FROM_CACHE;
-        return report(u, out);
+        return report(s, out);
     }
-    nvrtc = nvrtc ? nvrtc : open_nvrtc(u);
-    bool ok = nvrtc && compile(u, nvrtc, options, out);
-    if (ok && is_kept && is_same_nvrtc(u, nvrtc, &identity))
+    s->nvrtc = s->nvrtc ? s->nvrtc : open_nvrtc(u);
+    s->is_kept = s->is_kept && s->nvrtc && is_same_nvrtc(s);
+    bool ok = s->nvrtc && compile(s, out) && report(s, out);
+    if (ok && s->is_kept)
         pl_code_store(u, out);
     cache_abandon(&u->ticket);
     return ok;
@@ -157,16 +215,17 @@ static bool find_or_compile(pl_unit *u, const tool_compile_options *options, too
 
 bool pl_assemble(pl_unit *u)
 {
-    tool_compile_options options = pl_nvrtc_options(u);
+    pl_assembly s = {.unit = u, .options = pl_nvrtc_options(u)};
     tool_result result = {0};
-    if (!find_or_compile(u, &options, &result))
+    pl_nvrtc_text_of(u, &s.options, &s.text);
+    if (!find_or_compile(&s, &result))
         return false;
     u->code = (pl_code){.ptx = result.ptx, .cubin = result.cubin};
     const remark_unit unit = pl_remark_unit(u);
     remark_facts_list facts;
     remark_facts_of(&unit, &facts);
     remark_on_ptx(&unit, &facts, result.ptx);
-    if (options.cubin)
+    if (s.options.cubin)
         pl_usage(u, &facts, result.log);
     return true;
 }

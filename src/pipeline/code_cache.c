@@ -74,35 +74,54 @@ const char *pl_code_uncacheable(pl_unit *u, const tool_compile_options *options)
     return NULL;
 }
 
-// NVRTC writes the working folder into line tables.
-static const char *folder_of(pl_unit *u, const tool_compile_options *options)
+const char *pl_working_folder(arena *a)
 {
     enum { PATH_BYTES = 4096 };
-    if (!options->line_info && !options->extra_len)
-        return NULL;
-    char *path = arena_alloc(&u->memory, PATH_BYTES);
+    char *path = arena_alloc(a, PATH_BYTES);
     return getcwd(path, PATH_BYTES) ? path : "?";
 }
 
+void pl_nvrtc_text_of(pl_unit *u, const tool_compile_options *options, pl_nvrtc_text *out)
+{
+    *out = (pl_nvrtc_text){.text = u->cuda};
+    if (options->line_info || options->extra_len || options->name ||
+        !pl_canonical_make(&u->memory, u->cuda, &u->kernels, &out->canonical))
+        return;
+    pl_line_numbers all;
+    out->text = pl_canonical_text(&u->memory, &out->canonical, 0, (int)u->kernels.len, &all);
+    out->is_canonical = true;
+}
+
 void pl_code_request_make(pl_unit *u, const tool_compile_options *options, const tool_nvrtc_identity *nvrtc,
-                          pl_code_request *out)
+                          const pl_nvrtc_text *text, pl_code_request *out)
 {
     *out = (pl_code_request){.options = *options, .nvrtc = *nvrtc};
     tool_option_list list;
     tool_nvrtc_options(&u->memory, options, &list);
-    const char *folder = folder_of(u, options);
+    // NVRTC writes it into line tables.
+    bool has_folder = !text->is_canonical && (options->line_info || options->extra_len);
     add(u, &out->inputs, "nvrtc", text_of(nvrtc->text));
     add(u, &out->inputs, "arch", str_of(options->target->name));
     for (size_t i = 0; i < list.len; i++)
         add(u, &out->inputs, "option", str_of(list.at[i]));
-    if (folder)
-        add(u, &out->inputs, "folder", str_of(folder));
+    if (has_folder)
+        add(u, &out->inputs, "folder", str_of(pl_working_folder(&u->memory)));
     if (options->name)
         add(u, &out->inputs, "name", str_of(options->name));
-    add(u, &out->inputs, "cuda", u->cuda);
+    add(u, &out->inputs, "cuda", text->text);
 }
 
 // ---- finding and keeping ------------------------------------------------------------------------------------------------
+
+static tool_result result_of(const cache_parts *found)
+{
+    return (tool_result){
+        .status = TOOL_COMPILED,
+        .ptx = cache_part_of(found, "ptx"),
+        .cubin = cache_part_of(found, "cubin"),
+        .log = cache_part_of(found, "log"),
+    };
+}
 
 bool pl_code_find(pl_unit *u, const pl_code_request *q, tool_result *out)
 {
@@ -110,12 +129,16 @@ bool pl_code_find(pl_unit *u, const pl_code_request *q, tool_result *out)
     if (!cache_get(u->options->cache, &u->memory, PL_CODE_KIND, q->inputs.at, q->inputs.len, &found, &u->ticket))
         return false;
     u->is_in_cache = true;
-    *out = (tool_result){
-        .status = TOOL_COMPILED,
-        .ptx = cache_part_of(&found, "ptx"),
-        .cubin = cache_part_of(&found, "cubin"),
-        .log = cache_part_of(&found, "log"),
-    };
+    *out = result_of(&found);
+    return true;
+}
+
+bool pl_code_peek(pl_unit *u, const pl_code_request *q, tool_result *out)
+{
+    cache_entry found;
+    if (!cache_find(u->options->cache, &u->memory, PL_CODE_KIND, q->inputs.at, q->inputs.len, &found))
+        return false;
+    *out = result_of(&found.outputs);
     return true;
 }
 
@@ -137,13 +160,27 @@ void pl_code_about(pl_unit *u, cache_parts *out)
     }
 }
 
-void pl_code_store(pl_unit *u, const tool_result *result)
+static cache_parts outputs_of(pl_unit *u, const tool_result *result)
 {
     cache_parts outputs = {0};
     pl_code_about(u, &outputs);
     add(u, &outputs, "ptx", result->ptx);
     add(u, &outputs, "cubin", result->cubin);
     add(u, &outputs, "log", result->log);
+    return outputs;
+}
+
+void pl_code_store(pl_unit *u, const tool_result *result)
+{
+    cache_parts outputs = outputs_of(u, result);
     u->is_in_cache = u->ticket.cache != NULL;
     cache_put(&u->ticket, outputs.at, outputs.len);
+}
+
+void pl_code_keep(pl_unit *u, const pl_code_request *q, const tool_result *result)
+{
+    cache_ticket ticket;
+    cache_parts outputs = outputs_of(u, result);
+    cache_claim(u->options->cache, PL_CODE_KIND, q->inputs.at, q->inputs.len, &ticket);
+    cache_put(&ticket, outputs.at, outputs.len);
 }

@@ -28,6 +28,14 @@ bool pl_kind_find(const char *name, pl_kind *out);   // by name
 bool pl_kind_of_path(const char *path, pl_kind *out);  // by the ending of a file name
 bool pl_kind_is_c(pl_kind kind);                     // PL_C and what is made of it
 
+struct pl_unit;
+
+// How far NVRTC is with a unit, for who waits for it. Called by the threads of units.
+typedef struct pl_progress {
+    void (*show)(void *user, const struct pl_unit *unit, size_t done, size_t count);  // batches of kernels
+    void *user;
+} pl_progress;
+
 typedef struct pl_options {
     const char *input;  // a path (.hds, or .hir: IR text), or "-"
     pl_kind emit;
@@ -69,6 +77,9 @@ typedef struct pl_options {
 
     // NVRTC
     cache *cache;            // of what it made; NULL: none
+    struct svc_pool *service;      // for batches of kernels; NULL: all is compiled in this process
+    bool isolates_nvrtc;           // a single compilation goes to a worker of [service], too
+    const pl_progress *progress;   // NULL: nobody looks
     const char *nvrtc_path;  // NULL: where CUDA is usually installed
     const char *const *nvrtc_options;
     int nvrtc_option_count;

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from package import CONSUMER, Failed, compare_launches, environment, finish, run
 
-FILES = ("bin/hdsc", "lib/libhdsrt.so", "lib/libhdsrt.so.1", "lib/libhdsrt.a", "lib/libhds.so", "lib/libhds.a",
-         "include/hds/hds.h", "include/hds/runtime.h", "lib/cmake/hds/hds-config.cmake",
+FILES = ("bin/hdsc", "libexec/hds/hds-worker", "lib/libhdsrt.so", "lib/libhdsrt.so.1", "lib/libhdsrt.a",
+         "lib/libhds.so", "lib/libhds.a", "include/hds/hds.h", "include/hds/runtime.h", "lib/cmake/hds/hds-config.cmake",
          "lib/cmake/hds/hds-config-version.cmake", "lib/cmake/hds/HdsKernels.cmake", "lib/pkgconfig/hds.pc",
          "lib/pkgconfig/hdsrt.pc", "share/bash-completion/completions/hdsc", "share/zsh/site-functions/_hdsc",
          "share/fish/vendor_completions.d/hdsc.fish", "share/hdsc/stdlib/language/lang.hds", "share/doc/hdsc/README.md",

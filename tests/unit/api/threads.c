@@ -86,8 +86,8 @@ static void with_little_memory(void **state)
 {
     const rig *r = *state;
     run(r, 1, r->cache);
-    // The CUDA texts name their sources, and each is on disk after its first compilation.
-    assert_int_equal(rig_compilations(r), SOURCES);
+    // The sources differ in their names only, and so do not for NVRTC: the first is on disk when the second comes.
+    assert_int_equal(rig_compilations(r), 1);
 }
 
 // Who waits for a program with errors gets the errors.

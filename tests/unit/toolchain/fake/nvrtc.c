@@ -1,8 +1,10 @@
 // A stand-in for libnvrtc. FAKE_OLD is version 11.0, FAKE_PARTIAL lacks most entry points, FAKE_WHOLE is complete and
 // "compiles" by repeating its options: a text with 'reject' in it is rejected, one with 'fail' makes it fail, one with
-// 'warned' is warned of. In the environment, FAKE_NVRTC_LOG is a file that gets a line for each time the library is opened
+// 'warned' is warned of; one with 'crash' kills the process, one with 'crash_once' only if it can make the file
+// FAKE_NVRTC_CRASHED. In the environment, FAKE_NVRTC_LOG is a file that gets a line for each time the library is opened
 // ("open") and each compilation ("compile"), FAKE_NVRTC_MS how long that takes, FAKE_NVRTC_BYTES the size of cubins.
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,12 +85,21 @@ int nvrtcDestroyProgram(void **p)
     return 0;
 }
 
+static void crash(const char *text)
+{
+    const char *path = getenv("FAKE_NVRTC_CRASHED");
+    int fd = strstr(text, "crash_once") ? open(path ? path : "", O_WRONLY | O_CREAT | O_EXCL, 0600) : -1;
+    if (fd >= 0 || (strstr(text, "crash") && !strstr(text, "crash_once")))
+        kill(getpid(), SIGKILL);
+}
+
 int nvrtcCompileProgram(void *handle, int option_count, const char *const *options)
 {
     program *p = handle;
     const char *ms = getenv("FAKE_NVRTC_MS");
     long pause = ms ? atol(ms) : 0;
     record("compile\n");
+    crash(p->text);
     nanosleep(&(struct timespec){pause / 1000, pause % 1000 * 1000000}, NULL);
     if (strstr(p->text, "warned"))
         snprintf(p->log, sizeof p->log,

@@ -1,0 +1,239 @@
+#include "pipeline/batches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "service/service.h"
+#include "toolchain/cubin_join.h"
+#include "toolchain/ptx_join.h"
+
+// A batch ends with the kernel that makes its own text this long. NVRTC takes 20 ms for an empty text and 9 ms more for a
+// kilobyte of small kernels: smaller batches waste more, larger ones leave some of 16 processes without work
+// (docs/performance.md).
+enum { BATCH_BYTES = 6 << 10 };
+
+typedef struct batch {
+    int first, end;  // kernels
+    size_t own_bytes;
+    str text;
+    pl_line_numbers from;
+    pl_code_request request;
+    tool_result result;
+    bool is_done, has_crashed;
+} batch;
+
+typedef struct work {
+    const pl_assembly *s;
+    tool_compile_options options;
+    VEC(batch) batches;
+    size_t *pending;  // indices, the largest first
+    size_t pending_count, done;
+} work;
+
+// ---- which kernels are a batch ----------------------------------------------------------------------------------
+
+static bool has_shared_symbols(const ir_module *m)
+{
+    for (size_t i = 0; i < m->funcs.len; i++) {
+        const ir_func *f = m->funcs.at[i];
+        if (f->kind != IR_KERNEL && f->kind != IR_HOST_FUNC && f->is_public)
+            return true;
+    }
+    return false;
+}
+
+// Blackwell's cubins cannot be joined; texts of the author may define what kernels share.
+static bool can_be_split(const pl_assembly *s)
+{
+    enum { FIRST_MAJOR_NOT_JOINED = 10 };
+    const pl_unit *u = s->unit;
+    return s->text.is_canonical && s->options.cubin && u->kernels.len > 1 && u->arch->major < FIRST_MAJOR_NOT_JOINED &&
+           !pl_has_author_texts(u->module) && !has_shared_symbols(u->module);
+}
+
+static void plan(work *w)
+{
+    const pl_assembly *s = w->s;
+    arena *a = &s->unit->memory;
+    const pl_canonical *c = &s->text.canonical;
+    size_t *bytes = ARENA_ARRAY(a, size_t, s->unit->kernels.len);
+    for (size_t i = 0; i < c->lines.len; i++) {
+        if (c->lines.at[i].kernel >= 0)
+            bytes[c->lines.at[i].kernel] += c->lines.at[i].text.len + 1;
+    }
+    batch next = {0};
+    for (size_t i = 0; i < s->unit->kernels.len; i++) {
+        next.own_bytes += bytes[i];
+        next.end = (int)i + 1;
+        if (next.own_bytes < BATCH_BYTES && i + 1 < s->unit->kernels.len)
+            continue;
+        VEC_PUSH(a, &w->batches, next);
+        next = (batch){.first = next.end};
+    }
+}
+
+// What one batch uses of the shared text, another may not: that is no reason for a warning.
+static tool_compile_options options_of(const pl_assembly *s)
+{
+    tool_compile_options o = s->options;
+    const char **extra = ARENA_ARRAY(&s->unit->memory, const char *, o.extra_len + 1);
+    memcpy(extra, o.extra, o.extra_len * sizeof *extra);
+    extra[o.extra_len++] = "--diag-suppress=177";
+    o.extra = extra;
+    return o;
+}
+
+// ---- one batch --------------------------------------------------------------------------------------------------
+
+static int larger_first(const void *x, const void *y)
+{
+    const batch *a = *(batch *const *)x, *b = *(batch *const *)y;
+    if (a->own_bytes != b->own_bytes)
+        return a->own_bytes < b->own_bytes ? 1 : -1;
+    return a->first - b->first;
+}
+
+static void find(work *w)
+{
+    pl_unit *u = w->s->unit;
+    for (size_t i = 0; i < w->batches.len; i++) {
+        batch *b = &w->batches.at[i];
+        b->text = pl_canonical_text(&u->memory, &w->s->text.canonical, b->first, b->end, &b->from);
+        if (!w->s->is_kept)
+            continue;
+        const pl_nvrtc_text text = {.text = b->text, .is_canonical = true};
+        pl_code_request_make(u, &w->options, &w->s->identity, &text, &b->request);
+        b->is_done = pl_code_peek(u, &b->request, &b->result);
+    }
+}
+
+static void show(const work *w)
+{
+    const pl_progress *p = w->s->unit->options->progress;
+    if (p)
+        p->show(p->user, w->s->unit, w->done, w->batches.len);
+}
+
+// Each is kept as soon as it is there, so that what was done before an interruption is done.
+static void take(work *w, batch *b, const tool_result *result, bool has_crashed)
+{
+    b->result = *result;
+    b->has_crashed = has_crashed;
+    b->is_done = true;
+    if (result->status == TOOL_COMPILED) {
+        pl_locate(w->s, &w->options, b->text, &b->result);
+        if (w->s->is_kept)
+            pl_code_keep(w->s->unit, &b->request, &b->result);
+    }
+    w->done++;
+    show(w);
+}
+
+static bool deliver(void *user, size_t index, const svc_result *result)
+{
+    work *w = user;
+    take(w, &w->batches.at[w->pending[index]], &result->result, result->has_crashed);
+    return true;
+}
+
+static void list_pending(work *w)
+{
+    arena *a = &w->s->unit->memory;
+    batch **order = ARENA_ARRAY(a, batch *, w->batches.len);
+    w->pending = ARENA_ARRAY(a, size_t, w->batches.len);
+    for (size_t i = 0; i < w->batches.len; i++) {
+        if (!w->batches.at[i].is_done)
+            order[w->pending_count++] = &w->batches.at[i];
+    }
+    qsort(order, w->pending_count, sizeof *order, larger_first);
+    for (size_t i = 0; i < w->pending_count; i++)
+        w->pending[i] = (size_t)(order[i] - w->batches.at);
+    w->done = w->batches.len - w->pending_count;
+}
+
+static void compile_all(work *w)
+{
+    pl_unit *u = w->s->unit;
+    svc_job *jobs = ARENA_ARRAY(&u->memory, svc_job, w->pending_count);
+    for (size_t i = 0; i < w->pending_count; i++) {
+        const batch *b = &w->batches.at[w->pending[i]];
+        jobs[i] = (svc_job){.options = w->options, .nvrtc = w->s->nvrtc->path, .cuda_text = b->text};
+    }
+    show(w);
+    if (u->options->service && w->pending_count)
+        svc_compile(u->options->service, &u->memory, jobs, w->pending_count, deliver, w);
+    for (size_t i = 0; i < w->pending_count; i++) {
+        batch *b = &w->batches.at[w->pending[i]];
+        tool_result result;
+        bool has_crashed;
+        if (b->is_done)
+            continue;
+        pl_run_nvrtc(w->s, &w->options, b->text, &result, &has_crashed);
+        take(w, b, &result, has_crashed);
+    }
+}
+
+// ---- all of them ------------------------------------------------------------------------------------------------
+
+static str whole_log(const work *w)
+{
+    arena *a = &w->s->unit->memory;
+    str_buf log;
+    str_buf_init(&log, a);
+    for (size_t i = 0; i < w->batches.len; i++) {
+        const batch *b = &w->batches.at[i];
+        str_add(&log, pl_canonical_log_of_whole(a, &b->from, b->result.log));
+        if (log.len && log.at[log.len - 1] != '\n')
+            str_addc(&log, '\n');
+    }
+    return (str){str_text(&log), log.len};
+}
+
+// The first failure, in the order of kernels. False: there is none.
+static bool has_failed(const work *w, tool_result *out)
+{
+    bool failed = false;
+    for (size_t i = 0; i < w->batches.len; i++) {
+        const batch *b = &w->batches.at[i];
+        if (b->has_crashed)
+            pl_report_crash(w->s->unit, b->result.failure, (size_t)b->first, (size_t)b->end);
+        if (b->result.status == TOOL_COMPILED || failed)
+            continue;
+        *out = (tool_result){.status = b->result.status, .failure = b->result.failure};
+        failed = true;
+    }
+    return failed;
+}
+
+static bool join(const work *w, tool_result *out)
+{
+    arena *a = &w->s->unit->memory;
+    const char *why;
+    str *cubins = ARENA_ARRAY(a, str, w->batches.len), *texts = ARENA_ARRAY(a, str, w->batches.len);
+    *out = (tool_result){.status = TOOL_COMPILED};
+    for (size_t i = 0; i < w->batches.len; i++) {
+        cubins[i] = w->batches.at[i].result.cubin;
+        texts[i] = w->batches.at[i].result.ptx;
+        out->seconds += w->batches.at[i].result.seconds;
+    }
+    return tool_cubin_join(a, cubins, w->batches.len, &out->cubin, &why) &&
+           tool_ptx_join(a, texts, w->batches.len, &out->ptx);
+}
+
+bool pl_compile_batches(const pl_assembly *s, tool_result *out)
+{
+    work w = {.s = s};
+    if (!can_be_split(s))
+        return false;
+    plan(&w);
+    if (w.batches.len < 2)
+        return false;
+    w.options = options_of(s);
+    find(&w);
+    list_pending(&w);
+    compile_all(&w);
+    if (!has_failed(&w, out) && !join(&w, out))
+        return false;
+    out->log = whole_log(&w);
+    return true;
+}

@@ -1,0 +1,11 @@
+// The kernels of one unit, compiled by NVRTC in batches: several processes at a time, and those again only that have
+// changed since they were put into the code cache. What comes out does not depend on how many processes there are: which
+// kernels are a batch follows from the text alone.
+#pragma once
+
+#include "pipeline/assemble.h"
+
+// True: *out is what compiling the whole text would give, but for the order of kernels in the code. Also true after a
+// failure, which *out has, or which is reported (out->status is TOOL_FAILED then, and u->status is set).
+// False: the unit is too small, or of a kind that cannot be taken apart or put together; nothing was reported.
+bool pl_compile_batches(const pl_assembly *s, tool_result *out);
