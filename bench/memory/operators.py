@@ -21,8 +21,12 @@ MATRICES = ((8192, 1024), (8192, 4096), (65536, 768), (4096, 32768), (256, 26214
 NCHW, NHWC = (64, 256, 56, 56), (64, 56, 56, 256)
 CLASSES = (16, 64, 224, 224)  # of each pixel
 GROUPS = 32
-SORTED, FIRST = ((8192, 4096), (65536, 768)), 8  # matrices, and how many of each row topk takes
+SORTED, FIRST = (
+    ((8192, 4096), (65536, 768)),
+    8,
+)  # matrices, and how many of each row topk takes
 VOCABULARY = 65536
+COMPOSED = ((8192, 4096),)
 EPSILON = 1e-5
 
 
@@ -75,7 +79,10 @@ class Case:
     def tensors(self):
         """Inputs and the output, with the case's type where the table says T."""
         inputs, output = self.operator.tensors(self.shape)
-        return [replace(t, dtypes=tuple(self.dtype if d == T else d for d in t.dtypes)) for t in (*inputs, output)]
+        return [
+            replace(t, dtypes=tuple(self.dtype if d == T else d for d in t.dtypes))
+            for t in (*inputs, output)
+        ]
 
     def traffic(self):
         """Bytes read and written: each input and the output once."""
@@ -97,18 +104,29 @@ def size(tensor):
 
 # ---- shapes -----------------------------------------------------------------------------------------------------
 
+
 def elementwise(shape):
     return [Tensor(shape)], Tensor(shape)
 
 
+def pairs(shape):
+    return [Tensor(shape), Tensor(shape)], Tensor(shape)
+
+
 def of_channels(axis, *fills):
     """With vectors along an axis."""
-    return lambda shape: ([Tensor(shape), *(Tensor((shape[axis],), fill=f) for f in fills)], Tensor(shape))
+    return lambda shape: (
+        [Tensor(shape), *(Tensor((shape[axis],), fill=f) for f in fills)],
+        Tensor(shape),
+    )
 
 
 def along(axes, *dtypes):
     """Without some axes."""
-    return lambda shape: ([Tensor(shape)], Tensor(tuple(n for a, n in enumerate(shape) if a not in axes), dtypes))
+    return lambda shape: (
+        [Tensor(shape)],
+        Tensor(tuple(n for a, n in enumerate(shape) if a not in axes), dtypes),
+    )
 
 
 def along_rows(*dtypes):
@@ -130,7 +148,9 @@ def first_columns(shape):
 
 def classified(shape):
     rows, classes = shape
-    return [Tensor(shape), Tensor((rows,), ("i64", "i32"), "classes", classes)], Tensor(())
+    return [Tensor(shape), Tensor((rows,), ("i64", "i32"), "classes", classes)], Tensor(
+        ()
+    )
 
 
 def halves(shape):
@@ -140,7 +160,10 @@ def halves(shape):
 
 def looked_up(shape):
     rows, width = shape
-    return [Tensor((rows,), ("i64", "i32"), "rows"), Tensor((VOCABULARY, width))], Tensor(shape)
+    return [
+        Tensor((rows,), ("i64", "i32"), "rows"),
+        Tensor((VOCABULARY, width)),
+    ], Tensor(shape)
 
 
 def pooled_nhwc(shape):
@@ -159,6 +182,7 @@ def twice_as_large(shape):
 
 
 # ---- meanings ---------------------------------------------------------------------------------------------------
+
 
 def layer_norm(x, weight, bias):
     return F.layer_norm(x, (x.shape[-1],), weight, bias, EPSILON)
@@ -195,6 +219,30 @@ def bias_gelu_add_nchw(x, bias, residual):
 
 def exact_bias_gelu_add_nchw(x, bias, residual):
     return exact_bias_gelu_add(x, bias.view(-1, 1, 1), residual)
+
+
+def residual_layer_norm(x, weight, bias, residual):
+    return layer_norm(x + residual, weight, bias)
+
+
+def residual_rms_norm(x, weight, residual):
+    return rms_norm(x + residual, weight)
+
+
+def exact_residual_rms_norm(x, weight, residual):
+    return exact_rms_norm(x + residual, weight)
+
+
+def masked_softmax(x, mask):
+    return torch.softmax(x * 0.125 + mask, -1)
+
+
+def bias_gelu(x, bias):
+    return F.gelu(x + bias)
+
+
+def swiglu(gate, up):
+    return F.silu(gate) * up
 
 
 def first_argmax(x):
@@ -237,6 +285,7 @@ def largest_columns(x):
 
 # ---- tolerances: of the last rounding, and of what sums and functions in f32 may lose before ---------------------
 
+
 def of_values(relative, absolute):
     return lambda unit, n: (1.01 * unit + relative, absolute)
 
@@ -251,8 +300,15 @@ def of_means(unit, n):
     return relative, absolute / n
 
 
+def composed(unit, n):
+    """Operators round what they return, and later ones magnify it."""
+    return 16 * unit + 1e-5, 16 * unit + 1e-5
+
+
 def softmax_tolerance(unit, n):
-    return 1.01 * unit + 4e-6, 2.0**-25 if unit == ROUNDING["f16"] else 1e-12  # half of the least f16
+    return 1.01 * unit + 4e-6, 2.0**-25 if unit == ROUNDING[
+        "f16"
+    ] else 1e-12  # half of the least f16
 
 
 POOL = {"window": 3, "kernel": 3, "kernel_size": 3, "stride": 2, "padding": 1}
@@ -260,75 +316,295 @@ NORM = {"eps": EPSILON, "epsilon": EPSILON}
 
 
 def permute(shape, *dims):
-    return Operator(lambda shape: ([Tensor(shape)], Tensor(tuple(shape[d] for d in dims))),
-                    lambda x: x.permute(dims).contiguous(), lambda x: x.permute(dims), shapes=(shape,), is_exact=True)
+    return Operator(
+        lambda shape: ([Tensor(shape)], Tensor(tuple(shape[d] for d in dims))),
+        lambda x: x.permute(dims).contiguous(),
+        lambda x: x.permute(dims),
+        shapes=(shape,),
+        is_exact=True,
+    )
 
 
 OPERATORS = {
-    "softmax": Operator(elementwise, lambda x: torch.softmax(x, -1), lambda x: torch.softmax(x, -1), softmax_tolerance),
-    "layer_norm": Operator(of_channels(-1, "weight", "normal"), layer_norm, layer_norm, of_values(1e-5, 1e-5), scalars=NORM),
-    "rms_norm": Operator(of_channels(-1, "weight"), rms_norm, exact_rms_norm, of_values(1e-5, 1e-6), scalars=NORM),
-    "row_sum": Operator(along_rows(T, "f32"), lambda x: x.sum(-1), lambda x: x.sum(-1), of_sums),
-    "row_max": Operator(along_rows(T), lambda x: x.amax(-1), lambda x: x.amax(-1), is_exact=True),
-    "column_sum": Operator(along_columns(T, "f32"), lambda x: x.sum(0), lambda x: x.sum(0), of_sums,
-                           depth=lambda shape: shape[0]),
-    "column_max": Operator(along_columns(T), lambda x: x.amax(0), lambda x: x.amax(0), is_exact=True),
-    "bias_gelu_add": Operator(lambda shape: ([Tensor(shape), Tensor(shape[-1:]), Tensor(shape)], Tensor(shape)),
-                              bias_gelu_add, exact_bias_gelu_add, of_values(2e-7, 4e-6)),
-    "transpose": Operator(lambda shape: ([Tensor(shape)], Tensor(shape[::-1])), lambda x: x.t().contiguous(),
-                          lambda x: x.t(), is_exact=True),
-    "cumsum": Operator(elementwise, lambda x: torch.cumsum(x, -1), lambda x: torch.cumsum(x, -1), of_sums),
-    "argmax": Operator(along_rows("i64", "i32"), lambda x: torch.argmax(x, -1), first_argmax, is_exact=True),
-    "concat": Operator(halves, lambda a, b: torch.cat((a, b), -1), lambda a, b: torch.cat((a, b), -1), is_exact=True),
-    "embedding": Operator(looked_up, lambda index, table: F.embedding(index, table), lambda index, table: table[index.long()],
-                          shapes=((16384, 768), (16384, 4096)), is_exact=True,
-                          touched=lambda shape, unit: shape[0] * (8 + shape[1] * unit)),
-    "max_pool": Operator(pooled_nhwc, max_pool_nhwc, max_pool_nhwc, shapes=((128, 112, 112, 64),), is_exact=True, scalars=POOL),
-    "max_pool_nchw": Operator(pooled_nchw, max_pool_nchw, max_pool_nchw, shapes=((128, 64, 112, 112),), is_exact=True,
-                              scalars=POOL),
+    "softmax": Operator(
+        elementwise,
+        lambda x: torch.softmax(x, -1),
+        lambda x: torch.softmax(x, -1),
+        softmax_tolerance,
+    ),
+    "layer_norm": Operator(
+        of_channels(-1, "weight", "normal"),
+        layer_norm,
+        layer_norm,
+        of_values(1e-5, 1e-5),
+        scalars=NORM,
+    ),
+    "rms_norm": Operator(
+        of_channels(-1, "weight"),
+        rms_norm,
+        exact_rms_norm,
+        of_values(1e-5, 1e-6),
+        scalars=NORM,
+    ),
+    "row_sum": Operator(
+        along_rows(T, "f32"), lambda x: x.sum(-1), lambda x: x.sum(-1), of_sums
+    ),
+    "row_max": Operator(
+        along_rows(T), lambda x: x.amax(-1), lambda x: x.amax(-1), is_exact=True
+    ),
+    "column_sum": Operator(
+        along_columns(T, "f32"),
+        lambda x: x.sum(0),
+        lambda x: x.sum(0),
+        of_sums,
+        depth=lambda shape: shape[0],
+    ),
+    "column_max": Operator(
+        along_columns(T), lambda x: x.amax(0), lambda x: x.amax(0), is_exact=True
+    ),
+    "bias_gelu_add": Operator(
+        lambda shape: (
+            [Tensor(shape), Tensor(shape[-1:]), Tensor(shape)],
+            Tensor(shape),
+        ),
+        bias_gelu_add,
+        exact_bias_gelu_add,
+        of_values(2e-7, 4e-6),
+    ),
+    "transpose": Operator(
+        lambda shape: ([Tensor(shape)], Tensor(shape[::-1])),
+        lambda x: x.t().contiguous(),
+        lambda x: x.t(),
+        is_exact=True,
+    ),
+    "cumsum": Operator(
+        elementwise,
+        lambda x: torch.cumsum(x, -1),
+        lambda x: torch.cumsum(x, -1),
+        of_sums,
+    ),
+    "argmax": Operator(
+        along_rows("i64", "i32"),
+        lambda x: torch.argmax(x, -1),
+        first_argmax,
+        is_exact=True,
+    ),
+    "concat": Operator(
+        halves,
+        lambda a, b: torch.cat((a, b), -1),
+        lambda a, b: torch.cat((a, b), -1),
+        is_exact=True,
+    ),
+    "embedding": Operator(
+        looked_up,
+        lambda index, table: F.embedding(index, table),
+        lambda index, table: table[index.long()],
+        shapes=((16384, 768), (16384, 4096)),
+        is_exact=True,
+        touched=lambda shape, unit: shape[0] * (8 + shape[1] * unit),
+    ),
+    "max_pool": Operator(
+        pooled_nhwc,
+        max_pool_nhwc,
+        max_pool_nhwc,
+        shapes=((128, 112, 112, 64),),
+        is_exact=True,
+        scalars=POOL,
+    ),
+    "max_pool_nchw": Operator(
+        pooled_nchw,
+        max_pool_nchw,
+        max_pool_nchw,
+        shapes=((128, 64, 112, 112),),
+        is_exact=True,
+        scalars=POOL,
+    ),
     # Activations, sorts and losses.
-    "softmax_4d": Operator(elementwise, lambda x: torch.softmax(x, -1), lambda x: torch.softmax(x, -1), softmax_tolerance,
-                           shapes=((32, 12, 512, 512),)),
-    "softmax_nchw": Operator(elementwise, lambda x: torch.softmax(x, 1), lambda x: torch.softmax(x, 1), softmax_tolerance,
-                             shapes=(CLASSES,), depth=lambda shape: shape[1]),
-    "layer_norm_nhwc": Operator(of_channels(-1, "weight", "normal"), layer_norm, layer_norm, of_values(1e-5, 1e-5),
-                                shapes=(NHWC,), scalars=NORM),
-    "group_norm": Operator(of_channels(1, "weight", "normal"), group_norm, group_norm, of_values(1e-5, 1e-5),
-                           shapes=((32, 320, 64, 64),), scalars=NORM),
-    "batch_norm": Operator(of_channels(1, "normal", "weight", "weight", "normal"), batch_norm, batch_norm,
-                           of_values(1e-5, 1e-5), shapes=(NCHW,), scalars=NORM),
-    "channel_sum_nchw": Operator(along((0, 2, 3), T, "f32"), lambda x: x.sum((0, 2, 3)), lambda x: x.sum((0, 2, 3)), of_sums,
-                                 shapes=(NCHW,), depth=lambda shape: math.prod(shape) // shape[1]),
-    "channel_sum_nhwc": Operator(along((0, 1, 2), T, "f32"), lambda x: x.sum((0, 1, 2)), lambda x: x.sum((0, 1, 2)), of_sums,
-                                 shapes=(NHWC,), depth=lambda shape: math.prod(shape[:-1])),
-    "spatial_mean_nchw": Operator(along((2, 3), T, "f32"), lambda x: x.mean((2, 3)), lambda x: x.mean((2, 3)), of_means,
-                                  shapes=(NCHW,), depth=lambda shape: shape[2] * shape[3]),
-    "spatial_mean_nhwc": Operator(along((1, 2), T, "f32"), lambda x: x.mean((1, 2)), lambda x: x.mean((1, 2)), of_means,
-                                  shapes=(NHWC,), depth=lambda shape: shape[1] * shape[2]),
-    "token_sum": Operator(along((1,), T, "f32"), lambda x: x.sum(1), lambda x: x.sum(1), of_sums, shapes=((256, 196, 768),),
-                          depth=lambda shape: shape[1]),
-    "argmax_nchw": Operator(along((1,), "i64", "i32"), lambda x: torch.argmax(x, 1), lambda x: first_argmax(x.movedim(1, -1)),
-                            shapes=(CLASSES,), is_exact=True),
-    "bias_gelu_add_nchw": Operator(lambda shape: ([Tensor(shape), Tensor((shape[1],)), Tensor(shape)], Tensor(shape)),
-                                   bias_gelu_add_nchw, exact_bias_gelu_add_nchw, of_values(2e-7, 4e-6), shapes=(NCHW,)),
+    "softmax_4d": Operator(
+        elementwise,
+        lambda x: torch.softmax(x, -1),
+        lambda x: torch.softmax(x, -1),
+        softmax_tolerance,
+        shapes=((32, 12, 512, 512),),
+    ),
+    "softmax_nchw": Operator(
+        elementwise,
+        lambda x: torch.softmax(x, 1),
+        lambda x: torch.softmax(x, 1),
+        softmax_tolerance,
+        shapes=(CLASSES,),
+        depth=lambda shape: shape[1],
+    ),
+    "layer_norm_nhwc": Operator(
+        of_channels(-1, "weight", "normal"),
+        layer_norm,
+        layer_norm,
+        of_values(1e-5, 1e-5),
+        shapes=(NHWC,),
+        scalars=NORM,
+    ),
+    "group_norm": Operator(
+        of_channels(1, "weight", "normal"),
+        group_norm,
+        group_norm,
+        of_values(1e-5, 1e-5),
+        shapes=((32, 320, 64, 64),),
+        scalars=NORM,
+    ),
+    "batch_norm": Operator(
+        of_channels(1, "normal", "weight", "weight", "normal"),
+        batch_norm,
+        batch_norm,
+        of_values(1e-5, 1e-5),
+        shapes=(NCHW,),
+        scalars=NORM,
+    ),
+    "channel_sum_nchw": Operator(
+        along((0, 2, 3), T, "f32"),
+        lambda x: x.sum((0, 2, 3)),
+        lambda x: x.sum((0, 2, 3)),
+        of_sums,
+        shapes=(NCHW,),
+        depth=lambda shape: math.prod(shape) // shape[1],
+    ),
+    "channel_sum_nhwc": Operator(
+        along((0, 1, 2), T, "f32"),
+        lambda x: x.sum((0, 1, 2)),
+        lambda x: x.sum((0, 1, 2)),
+        of_sums,
+        shapes=(NHWC,),
+        depth=lambda shape: math.prod(shape[:-1]),
+    ),
+    "spatial_mean_nchw": Operator(
+        along((2, 3), T, "f32"),
+        lambda x: x.mean((2, 3)),
+        lambda x: x.mean((2, 3)),
+        of_means,
+        shapes=(NCHW,),
+        depth=lambda shape: shape[2] * shape[3],
+    ),
+    "spatial_mean_nhwc": Operator(
+        along((1, 2), T, "f32"),
+        lambda x: x.mean((1, 2)),
+        lambda x: x.mean((1, 2)),
+        of_means,
+        shapes=(NHWC,),
+        depth=lambda shape: shape[1] * shape[2],
+    ),
+    "token_sum": Operator(
+        along((1,), T, "f32"),
+        lambda x: x.sum(1),
+        lambda x: x.sum(1),
+        of_sums,
+        shapes=((256, 196, 768),),
+        depth=lambda shape: shape[1],
+    ),
+    "argmax_nchw": Operator(
+        along((1,), "i64", "i32"),
+        lambda x: torch.argmax(x, 1),
+        lambda x: first_argmax(x.movedim(1, -1)),
+        shapes=(CLASSES,),
+        is_exact=True,
+    ),
+    "bias_gelu_add_nchw": Operator(
+        lambda shape: (
+            [Tensor(shape), Tensor((shape[1],)), Tensor(shape)],
+            Tensor(shape),
+        ),
+        bias_gelu_add_nchw,
+        exact_bias_gelu_add_nchw,
+        of_values(2e-7, 4e-6),
+        shapes=(NCHW,),
+    ),
     "nchw_to_nhwc": permute(NCHW, 0, 2, 3, 1),
     "nhwc_to_nchw": permute(NHWC, 0, 3, 1, 2),
     "heads": permute((32, 512, 16, 128), 0, 2, 1, 3),
-    "concat_nchw": Operator(half_channels, lambda a, b: torch.cat((a, b), 1), lambda a, b: torch.cat((a, b), 1),
-                            shapes=(NCHW,), is_exact=True),
-    "cumsum_4d": Operator(elementwise, lambda x: torch.cumsum(x, -1), lambda x: torch.cumsum(x, -1), of_sums,
-                          shapes=((32, 12, 512, 512),)),
-    "avg_pool_nchw": Operator(pooled_nchw, avg_pool_nchw, avg_pool_nchw, of_values(1e-6, 1e-6),
-                              shapes=((128, 64, 112, 112),), scalars=POOL),
-    "avg_pool_nhwc": Operator(pooled_nhwc, avg_pool_nhwc, avg_pool_nhwc, of_values(1e-6, 1e-6),
-                              shapes=((128, 112, 112, 64),), scalars=POOL),
-    "upsample_nchw": Operator(twice_as_large, upsample, upsample, of_values(1e-6, 2e-6), shapes=((64, 64, 56, 56),)),
-    "sort": Operator(elementwise, sorted_rows, sorted_rows, shapes=SORTED, is_exact=True),
-    "topk": Operator(first_columns, largest_columns, lambda x: sorted_rows(x).flip(-1)[..., :FIRST], shapes=SORTED,
-                     is_exact=True),
-    "cross_entropy": Operator(classified, cross_entropy, cross_entropy, of_values(1e-5, 1e-5), shapes=((4096, 32768),)),
-    "mse": Operator(lambda shape: ([Tensor(shape), Tensor(shape)], Tensor(())), lambda x, y: F.mse_loss(x, y),
-                    lambda x, y: F.mse_loss(x, y), of_values(1e-5, 1e-5), shapes=((8192, 4096),)),
+    "concat_nchw": Operator(
+        half_channels,
+        lambda a, b: torch.cat((a, b), 1),
+        lambda a, b: torch.cat((a, b), 1),
+        shapes=(NCHW,),
+        is_exact=True,
+    ),
+    "cumsum_4d": Operator(
+        elementwise,
+        lambda x: torch.cumsum(x, -1),
+        lambda x: torch.cumsum(x, -1),
+        of_sums,
+        shapes=((32, 12, 512, 512),),
+    ),
+    "avg_pool_nchw": Operator(
+        pooled_nchw,
+        avg_pool_nchw,
+        avg_pool_nchw,
+        of_values(1e-6, 1e-6),
+        shapes=((128, 64, 112, 112),),
+        scalars=POOL,
+    ),
+    "avg_pool_nhwc": Operator(
+        pooled_nhwc,
+        avg_pool_nhwc,
+        avg_pool_nhwc,
+        of_values(1e-6, 1e-6),
+        shapes=((128, 112, 112, 64),),
+        scalars=POOL,
+    ),
+    "upsample_nchw": Operator(
+        twice_as_large,
+        upsample,
+        upsample,
+        of_values(1e-6, 2e-6),
+        shapes=((64, 64, 56, 56),),
+    ),
+    "sort": Operator(
+        elementwise, sorted_rows, sorted_rows, shapes=SORTED, is_exact=True
+    ),
+    "topk": Operator(
+        first_columns,
+        largest_columns,
+        lambda x: sorted_rows(x).flip(-1)[..., :FIRST],
+        shapes=SORTED,
+        is_exact=True,
+    ),
+    "cross_entropy": Operator(
+        classified,
+        cross_entropy,
+        cross_entropy,
+        of_values(1e-5, 1e-5),
+        shapes=((4096, 32768),),
+    ),
+    # Compositions, bench/memory/composed.hds: 64 MiB for each f16 tensor.
+    "residual_layer_norm": Operator(
+        lambda s: (
+            [Tensor(s), Tensor(s[-1:], fill="weight"), Tensor(s[-1:]), Tensor(s)],
+            Tensor(s),
+        ),
+        residual_layer_norm,
+        residual_layer_norm,
+        composed,
+        shapes=COMPOSED,
+    ),
+    "residual_rms_norm": Operator(
+        lambda s: ([Tensor(s), Tensor(s[-1:], fill="weight"), Tensor(s)], Tensor(s)),
+        residual_rms_norm,
+        exact_residual_rms_norm,
+        composed,
+        shapes=COMPOSED,
+    ),
+    "masked_softmax": Operator(
+        pairs, masked_softmax, masked_softmax, composed, shapes=COMPOSED
+    ),
+    "bias_gelu": Operator(
+        of_channels(-1, "normal"), bias_gelu, bias_gelu, composed, shapes=COMPOSED
+    ),
+    "swiglu": Operator(pairs, swiglu, swiglu, composed, shapes=COMPOSED),
+    "mse": Operator(
+        lambda shape: ([Tensor(shape), Tensor(shape)], Tensor(())),
+        lambda x, y: F.mse_loss(x, y),
+        lambda x, y: F.mse_loss(x, y),
+        of_values(1e-5, 1e-5),
+        shapes=((8192, 4096),),
+    ),
 }
 
 
@@ -340,8 +616,16 @@ def cases(operators=None, shapes=None, dtypes=("f16", "f32")):
         if operators and name not in operators:
             continue
         takes_any = operator.shapes in (MATRICES, SORTED)
-        more = [s for s in map(extents, shapes or []) if takes_any and len(s) == 2 and s not in operator.shapes]
-        found += [Case(name, shape, dtype) for shape in (*operator.shapes, *more) for dtype in dtypes]
+        more = [
+            s
+            for s in map(extents, shapes or [])
+            if takes_any and len(s) == 2 and s not in operator.shapes
+        ]
+        found += [
+            Case(name, shape, dtype)
+            for shape in (*operator.shapes, *more)
+            for dtype in dtypes
+        ]
     return [c for c in found if not shapes or c.label in shapes]
 
 
@@ -351,17 +635,32 @@ def extents(shape):
 
 # ---- tensors ----------------------------------------------------------------------------------------------------
 
+
 def torch_type(dtype):
-    return {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i32": torch.int32,
-            "i64": torch.int64}[dtype]
+    return {
+        "f16": torch.float16,
+        "bf16": torch.bfloat16,
+        "f32": torch.float32,
+        "f64": torch.float64,
+        "i32": torch.int32,
+        "i64": torch.int64,
+    }[dtype]
 
 
 def filled(tensor, device, generator):
     dtype = torch_type(tensor.dtypes[0])
     if tensor.fill == "rows":
-        return torch.randperm(VOCABULARY, device=device, generator=generator)[:tensor.shape[0]].to(dtype)
+        return torch.randperm(VOCABULARY, device=device, generator=generator)[
+            : tensor.shape[0]
+        ].to(dtype)
     if tensor.fill == "classes":
-        return torch.randint(tensor.classes, tensor.shape, device=device, generator=generator, dtype=dtype)
+        return torch.randint(
+            tensor.classes,
+            tensor.shape,
+            device=device,
+            generator=generator,
+            dtype=dtype,
+        )
     x = torch.randn(tensor.shape, device=device, generator=generator, dtype=dtype)
     return 1 + 0.125 * x if tensor.fill == "weight" else x
 
@@ -370,7 +669,13 @@ def compiled(case):
     """PyTorch's function as code of its own, so that each case is compiled for itself, however many there are."""
     function = case.operator.torch
     code = function.__code__.replace(co_name=case.title)
-    return types.FunctionType(code, function.__globals__, case.title, function.__defaults__, function.__closure__)
+    return types.FunctionType(
+        code,
+        function.__globals__,
+        case.title,
+        function.__defaults__,
+        function.__closure__,
+    )
 
 
 def expected(case, inputs):
@@ -385,8 +690,12 @@ def wrong(case, result, reference, dtype):
     if case.operator.is_exact:
         bad = result != reference.to(result.dtype)
     else:
-        relative, absolute = case.operator.tolerance(ROUNDING[dtype], case.operator.depth(case.shape))
-        bad = ~((result.double() - reference).abs() <= relative * reference.abs() + absolute)
+        relative, absolute = case.operator.tolerance(
+            ROUNDING[dtype], case.operator.depth(case.shape)
+        )
+        bad = ~(
+            (result.double() - reference).abs() <= relative * reference.abs() + absolute
+        )
     count = int(bad.sum())
     if not count:
         return None

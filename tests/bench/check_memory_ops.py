@@ -121,7 +121,7 @@ def moved(name, shape, dtype):
 
 def check_cases(_functions):
     found = operators.cases()
-    assert len(found) == 12 * 10 + 3 * 2 * 2 + 24 * 2
+    assert len(found) == 12 * 10 + 3 * 2 * 2 + 29 * 2
     assert [c.title for c in operators.cases(["argmax"], ["65536x768"], ["f16"])] == ["argmax_f16_65536x768"]
     assert [c.title for c in operators.cases(["argmax", "embedding"], ["16x8"], ["f16"])] == ["argmax_f16_16x8"]
     assert [moved("softmax", s, "f16") for s in operators.MATRICES] == [34, 134, 201, 537, 268]
@@ -153,7 +153,7 @@ def check_shapes(_functions):
 def check_entries(hdsc):
     """Each case has a function in one of the files of ours, which takes what the case has."""
     functions = {}
-    for name in ("ours", "more"):
+    for name in ("ours", "more", "composed"):
         found = header.parse(header_of(hdsc, (TOP / f"bench/memory/{name}.hds").read_text(encoding="utf-8")))
         assert not found.keys() & functions.keys(), "of equal names the first library's counts"
         functions |= found
