@@ -514,6 +514,7 @@ static void splice(tc *tx, tc_frame *f, ir_block *body, size_t shared)
     }
     for (size_t i = 0; i < body->stmts.len; i++)
         ir_append(tx->ir, tx->block, body->stmts.at[i]);
+    ir_block_drop(tx->ir, body);
 }
 
 void tc_missing_return(tc *tx, const tc_function *f)
