@@ -7,6 +7,16 @@
 
 #include "base/format.h"
 
+// A build with the address sanitizer reports what reads memory that a reset has given back.
+#if defined __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define ARENA_HIDE(at, size) ASAN_POISON_MEMORY_REGION((at), (size))
+#define ARENA_REVEAL(at, size) ASAN_UNPOISON_MEMORY_REGION((at), (size))
+#else
+#define ARENA_HIDE(at, size) ((void)(at), (void)(size))
+#define ARENA_REVEAL(at, size) ((void)(at), (void)(size))
+#endif
+
 struct arena_chunk {
     arena_chunk *older;
     size_t size;
@@ -20,10 +30,11 @@ void arena_init(arena *a, arena_oom *oom)
     *a = (arena){.oom = oom};
 }
 
-static void chunks_free(arena_chunk *from, arena_chunk *until)
+static void chunks_free(arena_chunk *from)
 {
-    while (from != until) {
+    while (from) {
         arena_chunk *older = from->older;
+        ARENA_REVEAL(from->data, from->size);
         free(from);
         from = older;
     }
@@ -31,9 +42,11 @@ static void chunks_free(arena_chunk *from, arena_chunk *until)
 
 void arena_free(arena *a)
 {
-    chunks_free(a->head, NULL);
-    free(a->spare);
-    *a = (arena){.oom = a->oom, .limit_bytes = a->limit_bytes};
+    chunks_free(a->head);
+    chunks_free(a->spare);
+    if (a->meter)
+        a->meter->held_bytes -= a->total_bytes;
+    *a = (arena){.oom = a->oom, .meter = a->meter, .limit_bytes = a->limit_bytes};
 }
 
 static _Noreturn void out_of_memory(arena *a)
@@ -44,30 +57,49 @@ static _Noreturn void out_of_memory(arena *a)
     abort();
 }
 
+static arena_chunk *chunk_new(arena *a, size_t size)
+{
+    bool over_limit = a->limit_bytes && a->total_bytes + size > a->limit_bytes;
+    arena_chunk *chunk = over_limit ? NULL : malloc(sizeof *chunk + size);
+    if (!chunk)
+        out_of_memory(a);
+    chunk->size = size;
+    a->total_bytes += size;
+    arena_meter *all = a->meter;
+    if (all) {
+        all->held_bytes += size;
+        all->most_bytes = all->held_bytes > all->most_bytes ? all->held_bytes : all->most_bytes;
+    }
+    return chunk;
+}
+
+// The first spare chunk that is large enough, taken from the list, or NULL.
+static arena_chunk *chunk_reuse(arena *a, size_t size)
+{
+    for (arena_chunk **at = &a->spare; *at; at = &(*at)->older)
+        if ((*at)->size >= size) {
+            arena_chunk *found = *at;
+            *at = found->older;
+            ARENA_REVEAL(found->data, found->size);
+            return found;
+        }
+    return NULL;
+}
+
 // Chunks double in size up to a limit, so that small compilations stay small and large ones call malloc rarely.
 static void chunk_add(arena *a, size_t need)
 {
-    size_t size = a->head ? a->head->size * 2 : FIRST_CHUNK;
-    if (size > LARGEST_CHUNK)
-        size = LARGEST_CHUNK;
-    if (size < need)
-        size = need;
-    arena_chunk *chunk = a->spare;
-    if (chunk && chunk->size >= size) {
-        a->spare = NULL;
-        size = chunk->size;
-    } else {
-        bool over_limit = a->limit_bytes && a->total_bytes + size > a->limit_bytes;
-        chunk = over_limit ? NULL : malloc(sizeof *chunk + size);
-        if (!chunk)
-            out_of_memory(a);
-        chunk->size = size;
+    arena_chunk *chunk = chunk_reuse(a, need);
+    if (!chunk) {
+        size_t size = a->head ? a->head->size * 2 : FIRST_CHUNK;
+        if (size > LARGEST_CHUNK)
+            size = LARGEST_CHUNK;
+        chunk = chunk_new(a, size < need ? need : size);
     }
     chunk->older = a->head;
     a->head = chunk;
     a->next = chunk->data;
-    a->end = chunk->data + size;
-    a->total_bytes += size;
+    a->end = chunk->data + chunk->size;
 }
 
 static void *take(arena *a, size_t size)
@@ -80,6 +112,7 @@ static void *take(arena *a, size_t size)
     if (!a->head || size > (size_t)(a->end - a->next))
         chunk_add(a, size);
     void *result = a->next;
+    ARENA_REVEAL(result, size);
     a->next += size;
     return result;
 }
@@ -155,17 +188,15 @@ arena_mark arena_mark_get(const arena *a)
 
 void arena_reset(arena *a, arena_mark mark)
 {
-    arena_chunk *newest = a->head;
-    for (arena_chunk *c = newest; c != mark.head; c = c->older)
-        a->total_bytes -= c->size;
-    if (newest != mark.head && (!a->spare || a->spare->size < newest->size)) {
-        free(a->spare);
+    while (a->head != mark.head) {
+        arena_chunk *newest = a->head;
+        a->head = newest->older;
+        newest->older = a->spare;
         a->spare = newest;
-        chunks_free(newest->older, mark.head);
-    } else {
-        chunks_free(newest, mark.head);
+        ARENA_HIDE(newest->data, newest->size);
     }
-    a->head = mark.head;
     a->next = mark.next;
     a->end = mark.end;
+    if (a->head)
+        ARENA_HIDE(a->next, (size_t)(a->end - a->next));
 }

@@ -15,16 +15,23 @@ typedef struct arena_oom {
     jmp_buf jump;
 } arena_oom;
 
+// What arenas that belong together hold. It outlives them.
+typedef struct arena_meter {
+    size_t held_bytes;  // obtained from the system and not given back
+    size_t most_bytes;  // the most that was ever held
+} arena_meter;
+
 typedef struct arena_chunk arena_chunk;
 
 typedef struct arena {
     arena_chunk *head;   // newest chunk
-    arena_chunk *spare;  // a chunk that a reset gave back, kept for the next need
+    arena_chunk *spare;  // chunks that resets gave back, kept for the next need; the newest one first
     char *next;          // first free byte of [head]
     char *end;           // one past the last byte of [head]
-    size_t total_bytes;  // bytes obtained from the system so far
+    size_t total_bytes;  // obtained from the system, spare ones included
     size_t limit_bytes;  // 0: no limit
     arena_oom *oom;      // NULL: abort, for tests and tools without a recovery point
+    arena_meter *meter;  // NULL: nobody counts
 } arena;
 
 typedef struct arena_mark {

@@ -272,7 +272,7 @@ static uint32_t count_all(walk *w)
 void cu_analyse(cu *cx)
 {
     walk w = {.cx = cx};
-    cx->var_room = cx->m->next_var + 64;
+    cx->var_room = cx->m->next_var + cx->m->next_var / 16 + 64;
     cx->vars = ARENA_ARRAY(cx->a, cu_var, cx->var_room);
     cx->pool_align = 16;
     map_init(&cx->sides, cx->a);
@@ -290,7 +290,7 @@ ir_var *cu_var_new(cu *cx, const char *name, const ir_type *type, src_span span)
 {
     ir_var *v = ir_var_new(cx->m, IR_VAR_LOCAL, name, type, span);
     if (v->id >= cx->var_room) {
-        cu_var *grown = ARENA_ARRAY(cx->a, cu_var, 2 * v->id);
+        cu_var *grown = ARENA_ARRAY(cx->lasting, cu_var, 2 * v->id);
         memcpy(grown, cx->vars, sizeof *grown * cx->var_room);
         cx->vars = grown;
         cx->var_room = 2 * v->id;

@@ -232,7 +232,7 @@ static cu *new_unit(const cu_c_options *o, int index, bool has_suffix)
     cu_options *options = ARENA_NEW(o->arena, cu_options);
     *options = (cu_options){.lines = o->lines, .sources = m->diags->sources, .host = true};
     cu *cx = ARENA_NEW(o->arena, cu);
-    *cx = (cu){.m = m, .options = options, .a = o->arena, .dialect = &cu_dialect_c, .c = ARENA_NEW(o->arena, cu_c)};
+    *cx = (cu){.m = m, .options = options, .a = o->arena, .lasting = o->arena, .dialect = &cu_dialect_c, .c = ARENA_NEW(o->arena, cu_c)};
     *cx->c = (cu_c){.options = o, .unit = unit};
     str_buf_init(&cx->c->headers, cx->a);
     cu_prelude_init(&cx->prelude, cx->a, m->arch, true);

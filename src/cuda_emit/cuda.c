@@ -124,7 +124,7 @@ static const char *wrapper_name(cu *cx, const ir_intrin *in)
 {
     if (!map_get_ptr(&cx->used_intrins, in)) {
         map_put_ptr(&cx->used_intrins, in, (void *)in);
-        VEC_PUSH(cx->a, &cx->intrins, in);
+        VEC_PUSH(cx->lasting, &cx->intrins, in);
     }
     const char *name = map_get_ptr(&cx->wrappers, in);
     if (!name) {

@@ -61,13 +61,25 @@ static void origin(cu *cx, str_buf *out)
     str_adds(out, "\n\n");
 }
 
+// Names and texts of expressions are needed no longer than their function is written.
+static void write_function(cu *cx, ir_func *f, void (*write)(cu *, ir_func *))
+{
+    arena *scratch = cx->options->scratch ? cx->options->scratch : cx->lasting;
+    arena_mark mark = arena_mark_get(scratch);
+    cx->a = scratch;
+    write(cx, f);
+    cx->a = cx->lasting;
+    if (scratch != cx->lasting)
+        arena_reset(scratch, mark);
+}
+
 static void device_functions(cu *cx)
 {
     for (size_t i = 0; i < cx->m->funcs.len; i++) {
         ir_func *f = cx->m->funcs.at[i];
         bool is_called = map_get_ptr(&cx->sides, f) != NULL;
         if (f->kind != IR_HOST_FUNC && is_called && !cx->failed)
-            cu_function(cx, f);
+            write_function(cx, f, cu_function);
     }
 }
 
@@ -76,7 +88,7 @@ static void host_functions(cu *cx)
     for (size_t i = 0; i < cx->m->funcs.len; i++) {
         ir_func *f = cx->m->funcs.at[i];
         if (f->kind == IR_HOST_FUNC && map_get_ptr(&cx->sides, f) && !cx->failed)
-            cu_host_function(cx, f);
+            write_function(cx, f, cu_host_function);
     }
 }
 
@@ -138,7 +150,7 @@ static void assemble(cu *cx, str_buf *out, const str_buf *device, const str_buf 
 bool cu_emit(ir_module *m, const cu_options *options, str_buf *out)
 {
     cu *cx = ARENA_NEW(m->arena, cu);
-    *cx = (cu){.m = m, .options = options, .a = m->arena, .dialect = &cu_dialect_cuda};
+    *cx = (cu){.m = m, .options = options, .a = m->arena, .lasting = m->arena, .dialect = &cu_dialect_cuda};
     str_buf device, host;
     cu_prelude_init(&cx->prelude, cx->a, m->arch, false);
     cu_names_init(cx);

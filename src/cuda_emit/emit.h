@@ -33,6 +33,7 @@ typedef struct cu_options {
     const char *compiler;    // "hdsc 0.1.0", for the header; may be NULL
     const char *source_name; // as the user gave it, for the header; NULL: the module's name
     const char *flags;       // options given by the user, for the header; NULL: none
+    arena *scratch;          // NULL, or what is needed while a function is written is made there and given back
     cu_kernel_list *kernels; // NULL, or filled in order of the module; memory of the module's arena
 } cu_options;
 

@@ -125,7 +125,7 @@ static void add_bounds(const cu_kernel_info *info, str_buf *out)
 
 static const bool *written_parameters(cu *cx, const ir_func *f)
 {
-    bool *writes = ARENA_ARRAY(cx->a, bool, f->params.len);
+    bool *writes = ARENA_ARRAY(cx->lasting, bool, f->params.len);
     for (size_t i = 0; i < f->params.len; i++) {
         const ir_var *v = f->params.at[i];
         bool is_tensor = v->type->kind == IR_TENSOR;

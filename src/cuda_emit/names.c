@@ -42,10 +42,10 @@ static bool is_visible(const cu *cx, const char *name)
 }
 
 // A C identifier that looks like [wish]: runs of other characters become one underscore.
-static const char *identifier(cu *cx, const char *wish)
+static const char *identifier(arena *a, const char *wish)
 {
     str_buf out;
-    str_buf_init(&out, cx->a);
+    str_buf_init(&out, a);
     if (cu_is_for_compiler(wish))
         wish += strspn(wish, "_");
     if (!*wish)
@@ -84,19 +84,20 @@ static intptr_t first_number(const cu *cx, const char *base, size_t len)
 
 bool cu_name_is_free(cu *cx, const char *name)
 {
-    return !is_visible(cx, name) && !cu_is_reserved(cx, name, true) && strcmp(identifier(cx, name), name) == 0;
+    return !is_visible(cx, name) && !cu_is_reserved(cx, name, true) && strcmp(identifier(cx->a, name), name) == 0;
 }
 
 static const char *unique(cu *cx, const char *wish, bool is_function)
 {
-    const char *base = identifier(cx, wish);
+    arena *a = is_function ? cx->lasting : cx->a;
+    const char *base = identifier(a, wish);
     if (cu_is_of_family(cx, base, is_function)) // where a number behind it would not help
-        base = arena_printf(cx->a, "hds_%s", base);
+        base = arena_printf(a, "hds_%s", base);
     const char *name = base;
     size_t len = strlen(base);
     intptr_t number = is_function ? 1 : first_number(cx, base, len);
     while (is_visible(cx, name) || cu_is_reserved(cx, name, is_function))
-        name = arena_printf(cx->a, "%s_%ld", base, (long)number++);
+        name = arena_printf(a, "%s_%ld", base, (long)number++);
     if (name != base && !is_function)
         map_put(&cx->numbers, base, len, (void *)number);
     map_put(&cx->names, name, strlen(name), visible);
@@ -119,7 +120,7 @@ static void free_number(cu *cx, const char *name)
 const char *cu_name_new(cu *cx, const char *wish)
 {
     const char *name = unique(cx, wish, false);
-    VEC_PUSH(cx->a, &cx->scope, name);
+    VEC_PUSH(cx->lasting, &cx->scope, name);
     return name;
 }
 

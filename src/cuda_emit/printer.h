@@ -30,14 +30,14 @@ typedef struct cu_text {
 // Facts about a variable.
 typedef struct cu_var {
     const char *name;     // while it is in scope
+    const ir_var *points_to; // a pointer into this tensor, and never into another
     uint32_t uses;        // reads of its value, or accesses to a tensor; stores into one of its own count for nothing
     uint32_t uses_before; // as the round of counting before found it
+    int align;            // a register array: alignment that wide access to it needs; 0: none
     bool is_given;        // a value by a statement that goes if there are no uses
     bool is_own;          // a tensor that the function allocates, on the device
     bool is_written;      // a tensor parameter through which something is stored, or may be
-    const ir_var *points_to; // a pointer into this tensor, and never into another
     bool is_nonneg;       // a loop variable that counts up from 0 or more
-    int align;            // a register array: alignment that wide access to it needs; 0: none
 } cu_var;
 
 typedef struct cu_tail {
@@ -98,7 +98,8 @@ typedef struct cu_dialect {
 struct cu {
     ir_module *m;
     const cu_options *options;
-    arena *a;
+    arena *a;              // of what is made now: while a function is written, that of the options' scratch
+    arena *lasting;        // of what the whole text needs
     str_buf *out;
     bool failed;
     cu_prelude prelude;

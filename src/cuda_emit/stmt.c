@@ -301,7 +301,7 @@ static void scope(cu *cx, const ir_stmt *s)
 {
     cu_tail tail = {.outer = cx->tails, .label = s->count};
     cu_label label = {.label = s->count};
-    VEC_PUSH(cx->a, &cx->labels, label);
+    VEC_PUSH(cx->lasting, &cx->labels, label);
     const cu_tail *outer = cx->tails;
     cu_put(cx, "{");
     cx->tails = &tail;

@@ -58,7 +58,7 @@ static const struct argp_option table[] = {
      "table of registers, spills, shared memory and occupancy by kernel", 4},
     {"lineinfo", CMD_KEY_LINEINFO, NULL, 0, "keep source line information in the code, for profilers", 4},
     {NULL, 'G', NULL, 0, "compile for the debugger (slow code)", 4},
-    {"time-report", CMD_KEY_TIME_REPORT, NULL, 0, "table of the time of each stage and pass", 4},
+    {"time-report", CMD_KEY_TIME_REPORT, NULL, 0, "table of the time and memory of stages and passes", 4},
     {"time-trace", CMD_KEY_TIME_TRACE, "FILE", 0, "the same as a trace for chrome://tracing or Perfetto", 4},
 
     {NULL, 0, NULL, 0, "The CUDA compiler:", 5},

@@ -231,7 +231,48 @@ ir_stmt *ir_new_stmt(ir_module *m, ir_stmt_kind kind, src_span span, uint32_t or
     return s;
 }
 
+// Lists of 8, 16, … statements: that of number [i] has room for 8 << i.
+typedef struct ir_spare_list {
+    struct ir_spare_list *next;
+} ir_spare_list;
+
+enum { SPARE_KINDS = sizeof((ir_module *)0)->spare_lists / sizeof(void *), FIRST_ROOM = 8 };
+
+// The number of the lists with that much room; SPARE_KINDS: they are not kept.
+static int kind_of_room(size_t room)
+{
+    int kind = 0;
+    while (kind < SPARE_KINDS && ((size_t)FIRST_ROOM << kind) != room)
+        kind++;
+    return kind;
+}
+
 void ir_append(ir_module *m, ir_block *b, ir_stmt *s)
 {
-    VEC_PUSH(m->arena, &b->stmts, s);
+    if (b->stmts.len == b->stmts.cap) {
+        size_t room = b->stmts.cap ? 2 * b->stmts.cap : FIRST_ROOM;
+        int kind = kind_of_room(room);
+        ir_spare_list *spare = kind < SPARE_KINDS ? m->spare_lists[kind] : NULL;
+        if (spare) {
+            m->spare_lists[kind] = spare->next;
+            if (b->stmts.len)
+                memcpy(spare, b->stmts.at, b->stmts.len * sizeof *b->stmts.at);
+            b->stmts.at = (ir_stmt **)spare;
+            b->stmts.cap = room;
+        } else {
+            VEC_RESERVE(m->arena, &b->stmts, room);
+        }
+    }
+    b->stmts.at[b->stmts.len++] = s;
+}
+
+void ir_block_drop(ir_module *m, ir_block *b)
+{
+    int kind = kind_of_room(b->stmts.cap);
+    if (b->stmts.cap && kind < SPARE_KINDS) {
+        ir_spare_list *spare = (ir_spare_list *)b->stmts.at;
+        spare->next = m->spare_lists[kind];
+        m->spare_lists[kind] = spare;
+    }
+    *b = (ir_block){0};
 }

@@ -325,6 +325,8 @@ struct ir_stmt {
 // Place and origin belong together: a pass that makes a statement of another gives it both.
 ir_stmt *ir_new_stmt(ir_module *m, ir_stmt_kind kind, src_span span, uint32_t origin);
 void ir_append(ir_module *m, ir_block *b, ir_stmt *s);
+// Leaves the block empty; its memory is used again. Nobody else may hold the block's list.
+void ir_block_drop(ir_module *m, ir_block *b);
 
 // ---- functions and modules ---------------------------------------------------------------------------------------------
 
@@ -371,6 +373,7 @@ struct ir_module {
     uint32_t next_var;
     map types;             // interning
     const ir_type *scalar_types[DT__COUNT];  // the fast way to the commonest types
+    struct ir_spare_list *spare_lists[8]; // of statements that dropped blocks had, by capacity
     struct ir_memo *memos; // idle tables of the walkers (walk.c)
     bool is_low;           // the lowering passes have run
     bool keeps_floats;     // arithmetic of float constants is not folded: its rounding would hide what they stand for

@@ -26,6 +26,7 @@ bool pl_emit(pl_unit *u)
         .compiler = "hdsc " HDS_VERSION,
         .source_name = u->input_name,
         .flags = pl_unit_flags(u),
+        .scratch = &u->scratch,
         .kernels = &u->kernels,
     };
     str_buf text;

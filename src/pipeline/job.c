@@ -178,19 +178,19 @@ pl_status pl_job_run(pl_job *job)
 // read, compile (with the stages of each architecture below it), write.
 void pl_job_time_report(pl_job *job, str_buf *out)
 {
-    str_addf(out, "%10s %7s  %s\n", "us", "share", job->options->input);
+    str_addf(out, "%10s %7s %9s  %s\n", "us", "share", "MiB", job->options->input);
     for (size_t i = 0; i < job->times.spans.len; i++) {
         const pl_span *s = &job->times.spans.at[i];
-        pl_times_row(out, 0, s->name, s->duration_us, job->total_us);
+        pl_times_row(out, 0, s->name, s->duration_us, job->total_us, 0);
         if (strcmp(s->name, "compile") != 0)
             continue;
         for (int u = 0; u < job->unit_count; u++) {
             if (job->unit_count > 1)
-                str_addf(out, "%10s %7s    for %s\n", "", "", job->units[u].arch->name);
+                str_addf(out, "%10s %7s %9s    for %s\n", "", "", "", job->units[u].arch->name);
             pl_times_rows(&job->units[u].times, job->unit_count > 1 ? 2 : 1, job->total_us, out);
         }
     }
-    pl_times_row(out, 0, "total", job->total_us, job->total_us);
+    pl_times_row(out, 0, "total", job->total_us, job->total_us, 0);
 }
 
 void pl_job_time_trace(pl_job *job, str_buf *out)

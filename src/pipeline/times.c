@@ -24,23 +24,29 @@ void pl_span_end(pl_times *t, size_t index)
 {
     pl_span *s = &t->spans.at[index];
     s->duration_us = pl_now_us() - t->origin_us - s->start_us;
+    s->most_bytes = t->memory ? t->memory->most_bytes : 0;
 }
 
 void pl_span_add(pl_times *t, const char *name, int depth, double start_us, double duration_us)
 {
-    VEC_PUSH(t->arena, &t->spans, ((pl_span){name, depth, start_us, duration_us}));
+    VEC_PUSH(t->arena, &t->spans, ((pl_span){name, depth, start_us, duration_us, 0}));
 }
 
-void pl_times_row(str_buf *out, int depth, const char *name, double us, double total_us)
+void pl_times_row(str_buf *out, int depth, const char *name, double us, double total_us, size_t bytes)
 {
-    str_addf(out, "%10.0f %6.1f%%  %*s%s\n", us, total_us > 0 ? 100 * us / total_us : 0, 2 * depth, "", name);
+    str_addf(out, "%10.0f %6.1f%% ", us, total_us > 0 ? 100 * us / total_us : 0);
+    if (bytes)
+        str_addf(out, "%9.1f", (double)bytes / (1 << 20));
+    else
+        str_addf(out, "%9s", "");
+    str_addf(out, "  %*s%s\n", 2 * depth, "", name);
 }
 
 void pl_times_rows(const pl_times *t, int depth, double total_us, str_buf *out)
 {
     for (size_t i = 0; i < t->spans.len; i++) {
         const pl_span *s = &t->spans.at[i];
-        pl_times_row(out, depth + s->depth, s->name, s->duration_us, total_us);
+        pl_times_row(out, depth + s->depth, s->name, s->duration_us, total_us, s->most_bytes);
     }
 }
 

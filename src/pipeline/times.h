@@ -9,11 +9,13 @@ typedef struct pl_span {
     int depth;         // 0: a stage; 1: a pass inside the stage before it
     double start_us;   // since pl_clock_start
     double duration_us;
+    size_t most_bytes; // the most memory that the arenas of a unit held until its end; 0: not counted
 } pl_span;
 
 typedef struct pl_times {
     arena *arena;
     double origin_us;  // of the steady clock
+    const arena_meter *memory; // what the spans count memory of; NULL: none
     VEC(pl_span) spans;
 } pl_times;
 
@@ -25,8 +27,9 @@ size_t pl_span_begin(pl_times *t, const char *name, int depth);
 void pl_span_end(pl_times *t, size_t index);
 void pl_span_add(pl_times *t, const char *name, int depth, double start_us, double duration_us);
 
-// Rows of the --time-report table: microseconds, share of [total_us], name indented by [depth] more than its own depth.
-void pl_times_row(str_buf *out, int depth, const char *name, double us, double total_us);
+// Rows of the --time-report table: microseconds, share of [total_us], mebibytes unless they are 0, name indented by [depth]
+// more than its own depth.
+void pl_times_row(str_buf *out, int depth, const char *name, double us, double total_us, size_t bytes);
 void pl_times_rows(const pl_times *t, int depth, double total_us, str_buf *out);
 // The spans as events of the Chrome trace format, one thread [tid] named [title]; *[first] says whether a comma is due.
 void pl_times_trace(const pl_times *t, const char *title, int tid, bool *first, str_buf *out);

@@ -29,6 +29,7 @@ static void set_up(pl_unit *u)
     u->finder.include_folders = u->options->include_folders;
     u->finder.include_count = u->options->include_count;
     pl_times_init(&u->times, &u->memory, u->origin_us);
+    u->times.memory = &u->meter;
     str_buf_init(&u->dump, &u->memory);
     str_buf_init(&u->usage, &u->memory);
 }
@@ -48,6 +49,7 @@ void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, dou
     *u = (pl_unit){.options = options, .arch = target, .gpu = gpu_for(options, target), .origin_us = origin_us};
     arena_init(&u->memory, &u->oom);
     arena_init(&u->scratch, &u->oom);
+    u->memory.meter = u->scratch.meter = &u->meter;
     u->memory.limit_bytes = u->scratch.limit_bytes = options->memory_limit_bytes;
 }
 
@@ -95,6 +97,7 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .operand_count = o->operand_count,
         .arch = u->arch,
         .gpu = u->gpu,
+        .scratch = &u->scratch,
         .step_budget = o->step_budget,
         .find_module = pl_find_module,
         .find_user = &u->finder,

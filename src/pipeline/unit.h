@@ -41,6 +41,7 @@ typedef struct pl_unit {
 
     arena memory, scratch;
     arena_oom oom;
+    arena_meter meter; // of the two arenas
     src_map sources;
     sym_table syms;
     diag_context diags;

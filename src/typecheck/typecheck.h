@@ -40,6 +40,7 @@ typedef struct tc_options {
     int operand_count;
     const arch *arch;
     const gpu_model *gpu; // what schedules are chosen for; NULL: the usual one of the architecture
+    arena *scratch;      // of what is needed while a function of the output is elaborated; NULL: all is kept
     int64_t step_budget; // compile-time steps; 0: the default of 10 million
     tc_find_module *find_module;
     void *find_user;

@@ -16,7 +16,7 @@ tc_function *tc_function_new(tc *tx, const ast_function *decl, tc_scope *closure
     f->closure = closure;
     f->env = tx->env;
     f->facts = ARENA_NEW(tx->arena, tc_function_facts);
-    map_init(&f->facts->instances, tx->arena);
+    map_init(&f->facts->instances, tx->lasting);
     return f;
 }
 
@@ -36,6 +36,11 @@ const char *tc_function_title(tc *tx, const tc_function *f)
     if (f->bound_count)
         str_addc(&b, ']');
     return str_text(&b);
+}
+
+const char *tc_frame_title(tc *tx, const tc_frame *f)
+{
+    return f->title ? f->title : tc_function_title(tx, f->function);
 }
 
 static const ast_params *params_of(const tc_function *f)
@@ -509,6 +514,7 @@ static void splice(tc *tx, tc_frame *f, ir_block *body, size_t shared)
     }
     for (size_t i = 0; i < body->stmts.len; i++)
         ir_append(tx->ir, tx->block, body->stmts.at[i]);
+    ir_block_drop(tx->ir, body);
 }
 
 void tc_missing_return(tc *tx, const tc_function *f)
@@ -519,8 +525,7 @@ void tc_missing_return(tc *tx, const tc_function *f)
 
 static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, uint32_t *site, src_span span, bool compile_time)
 {
-    tc_frame frame = {
-        .caller = tx->frame, .function = f, .scope = scope, .call_span = span, .title = tc_function_title(tx, f)};
+    tc_frame frame = {.caller = tx->frame, .function = f, .scope = scope, .call_span = span};
     frame.site = site;
     frame.compile_time = compile_time;
     frame.dissolved = true;
@@ -590,7 +595,7 @@ static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_tim
     matching m;
     tc_frame *saved = tx->frame;
     uint32_t site = 0;
-    tc_frame outer = {.caller = saved, .function = f, .call_span = args->span, .title = tc_function_title(tx, f)};
+    tc_frame outer = {.caller = saved, .function = f, .call_span = args->span};
     if (!prepare(tx, &m, f, args))
         return tc_poison();
     // Defaults, bounds and annotations are evaluated in a frame of the callee, for the notes' sake.
@@ -741,7 +746,6 @@ static tc_value call_in_force(tc *tx, tc_function *f, tc_args *args)
         tc_frame outer = {.caller = tx->frame,
                           .function = f,
                           .call_span = args->span,
-                          .title = tc_function_title(tx, f),
                           .scope = m.scope,
                           .preparing = true};
         tc_frame *saved = tx->frame;
@@ -867,6 +871,7 @@ tc_value tc_call(tc *tx, tc_value callee, tc_args *args)
 tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span)
 {
     tc_args args = {.span = span};
+    VEC_RESERVE(tx->arena, &args.list, len);
     for (size_t i = 0; i < len; i++)
         VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, values[i], span}));
     return tc_call(tx, callee, &args);

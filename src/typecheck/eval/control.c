@@ -428,7 +428,7 @@ static tc_flow range_for(tc *tx, const ast_for *s, const tc_range *r)
     if (!tc_range_bounds(tx, r, &s->body, s->iterable->span, bounds))
         return TC_NEXT;
     ir_stmt *loop = tc_new_stmt(tx, IR_FOR, s->head);
-    loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
+    loop->args = arena_dup(tx->ir->arena, bounds, sizeof bounds);
     loop->arg_count = 3;
     loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, target_text(s->target), bounds[0]->type, s->target->span);
     int region = tc_region_enter_loop(tx);
@@ -481,7 +481,7 @@ static const char *coordinate_name(tc *tx, const ast_expr *target, int i)
 {
     if (target->kind == AST_TUPLE && (size_t)i < AST_AS(TUPLE, sequence, target)->items.len)
         return target_text(AST_AS(TUPLE, sequence, target)->items.at[i]);
-    return target->kind == AST_NAME ? arena_printf(tx->arena, "%s%d", target_text(target), i) : "i";
+    return target->kind == AST_NAME ? arena_printf(tx->ir->arena, "%s%d", target_text(target), i) : "i";
 }
 
 static tc_flow tasks_for(tc *tx, const ast_for *s, const tm_map *mapping, ir_expr *worker, bool as_tuple)
@@ -491,10 +491,10 @@ static tc_flow tasks_for(tc *tx, const ast_for *s, const tm_map *mapping, ir_exp
     materialize(tx, &s->body);
     ir_stmt *loop = tc_new_stmt(tx, IR_TASKS, s->head);
     loop->map = mapping;
-    loop->args = ARENA_ARRAY(tx->arena, ir_expr *, 1);
+    loop->args = ARENA_ARRAY(tx->ir->arena, ir_expr *, 1);
     loop->arg_count = 1;
     loop->args[0] = tc_keep(tx, worker, "worker", s->iterable->span);
-    loop->vars = ARENA_ARRAY(tx->arena, ir_var *, mapping->rank);
+    loop->vars = ARENA_ARRAY(tx->ir->arena, ir_var *, mapping->rank);
     for (int i = 0; i < mapping->rank; i++) {
         loop->vars[i] = ir_var_new(tx->ir, IR_VAR_LOOP, coordinate_name(tx, s->target, i), ir_scalar(tx->ir, DT_I32),
                                    s->target->span);
@@ -574,7 +574,7 @@ static tc_flow grid_for(tc *tx, const ast_for *s, const tc_grid *g)
         ir_stmt *loop = tc_new_stmt(tx, IR_FOR, s->head);
         loop->unroll = unroll[i];
         loop->factor = factor[i];
-        loop->args = ARENA_ARRAY(tx->arena, ir_expr *, 3);
+        loop->args = ARENA_ARRAY(tx->ir->arena, ir_expr *, 3);
         loop->arg_count = 3;
         loop->args[0] = ir_int(tx->ir, extent->type->scalar, 0);
         loop->args[1] = steady_bound(tx, extent, &s->body, s->iterable->span);
@@ -625,7 +625,7 @@ static tc_flow sequence_for(tc *tx, const ast_for *s, tc_value record)
     ir_expr *stop = tc_keep(tx, tc_default_rt(tx, length, span), "turns", span);
     dtype t = stop->type->scalar;
     ir_expr *bounds[3] = {ir_int(tx->ir, t, 0), stop, ir_int(tx->ir, t, 1)};
-    loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
+    loop->args = arena_dup(tx->ir->arena, bounds, sizeof bounds);
     loop->arg_count = 3;
     loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, "turn", stop->type, span);
     int region = tc_region_enter_loop(tx);
@@ -802,7 +802,7 @@ static tc_flow return_from_function(tc *tx, const ast_return *s, tc_value v)
             return TC_DEAD;
     } else if (v.kind != TC_NONE) {
         bool is_kernel = tx->func->kind == IR_KERNEL;
-        diag *d = tc_error(tx, HDS0169, s->node.span, tx->frame->title);
+        diag *d = tc_error(tx, HDS0169, s->node.span, tc_frame_title(tx, tx->frame));
         diag_help(d, is_kernel ? "a kernel has no result: write the value into a tensor"
                                : "annotate the function with its result type: -> T");
         return TC_DEAD;

@@ -359,6 +359,7 @@ static void keep_items_before(tc *tx, tc_list *items, size_t mark, src_span span
 
 bool tc_eval_items(tc *tx, const ast_list *items, tc_list *out)
 {
+    VEC_RESERVE(tx->arena, out, out->len + items->len);
     for (size_t i = 0; i < items->len; i++) {
         const ast_node *item = items->at[i];
         if (item->kind == AST_STARRED) {
@@ -899,6 +900,7 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
     case TC_TUPLE:
     case TC_LIST:
     case TC_SET:
+        VEC_RESERVE(tx->arena, out, out->len + v.list->len);
         for (size_t i = 0; i < v.list->len; i++)
             tc_list_push(tx, out, v.list->at[i]);
         return true;

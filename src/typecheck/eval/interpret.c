@@ -102,7 +102,7 @@ tc_value tc_native_with_handler(tc *tx, const tc_native *self, tc_args *args)
     if (!is_callable(tx, head[1]))
         return TC_ERR(tx, HDS0184, args->list.at[1].span, "what is interpreted", "function", tc_describe(tx, head[1]));
     tc_env *env = ARENA_NEW(tx->arena, tc_env);
-    *env = (tc_env){.handler = head[0], .outer = tx->env};
+    *env = (tc_env){.handler = head[0], .outer = tx->env, .id = ++tx->last_env};
     const tc_env *around = tx->env, *in_force = head[0].kind == TC_NONE ? &tc_no_interpretation : env;
     tx->env = in_force;
     tc_value r = tc_call(tx, under(tx, head[1], in_force), &rest);
@@ -201,9 +201,9 @@ static bool make_loops(loops *l, const tc_list *shape, src_span span)
         ir_stmt *loop = tc_new_stmt(tx, IR_FOR, span);
         dtype t = extent->type->scalar;
         ir_expr *bounds[3] = {ir_int(tx->ir, t, 0), extent, ir_int(tx->ir, t, 1)};
-        loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
+        loop->args = arena_dup(tx->ir->arena, bounds, sizeof bounds);
         loop->arg_count = 3;
-        loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, arena_printf(tx->arena, "i%d", i), extent->type, span);
+        loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, arena_printf(tx->ir->arena, "i%d", i), extent->type, span);
         l->places[i] = tc_rt(ir_read(tx->ir, loop->var, span));
         if (l->inner)
             ir_append(tx->ir, &l->inner->body, loop);
@@ -369,6 +369,7 @@ tc_tensor *tc_node_tensor(tc *tx, tc_value v)
 tc_value tc_node_of_type(tc *tx, tc_value v, const ir_type *elem)
 {
     v.record = arena_dup(tx->arena, v.record, sizeof *v.record);
+    v.record->born = tx->born;
     v.record->elem = elem;
     return v;
 }

@@ -31,7 +31,7 @@ static void evaluate_module(tc *tx, tc_module *m)
     tx->block = NULL;
     tx->speculating = 0;
     m->loading = true;
-    VEC_PUSH(tx->arena, &tx->loading, m);
+    VEC_PUSH(tx->lasting, &tx->loading, m);
     tc_exec_list(tx, &m->ast->body);
     tx->loading.len--;
     m->loading = false;
@@ -106,6 +106,8 @@ tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *import
         return NULL;
     }
     if (!m) {
+        tc_lifetime around;
+        tc_lasting_begin(tx, &around);
         m = module_new(tx, arena_strdup(tx->arena, path), file);
         m->importer = importer;
         m->imported_at = span;
@@ -115,6 +117,7 @@ tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *import
             map_put(&tx->modules, path, strlen(path), m);
         if (m->ast)
             evaluate_module(tx, m);
+        tc_lasting_end(tx, &around);
     } else if (!level) {
         map_put(&tx->modules, path, strlen(path), m);
     }
@@ -293,7 +296,7 @@ bool tc_exec_import(tc *tx, const ast_stmt *s)
 
 static void tc_init(tc *tx, arena *a, sym_table *syms, diag_context *diags, const tc_options *options, const char *name)
 {
-    *tx = (tc){.arena = a, .syms = syms, .diags = diags, .options = options};
+    *tx = (tc){.arena = a, .lasting = a, .syms = syms, .diags = diags, .options = options};
     tx->ir = ir_module_new(a, syms, diags, options->arch ? options->arch : arch_find(STR("sm_80")), name);
     tx->step_budget = options->step_budget ? options->step_budget : DEFAULT_BUDGET;
     map_init(&tx->modules, a);
@@ -334,9 +337,12 @@ tc *tc_open(arena *a, sym_table *syms, diag_context *diags, src_file *file, cons
 ir_module *tc_compile(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options)
 {
     int before = diags->error_count;
+    arena_mark mark = options->scratch ? arena_mark_get(options->scratch) : (arena_mark){0};
     tc *tx = tc_open(a, syms, diags, file, options);
     if (tx && !tx->aborted)
         tc_compile_entries(tx);
+    if (options->scratch)
+        arena_reset(options->scratch, mark); // what lifetimes have kept
     return tx && diags->error_count == before ? tx->ir : NULL;
 }
 

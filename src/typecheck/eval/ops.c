@@ -84,7 +84,7 @@ static tc_value compose(tc *tx, tc_value a, tc_value b, src_span span)
 {
     tm_reason why = TM_OK;
     if (a.kind == TC_MAP && b.kind == TC_MAP) {
-        const tm_map *m = tm_compose(tx->arena, a.map, b.map, &why);
+        const tm_map *m = tm_compose(tx->ir->arena, a.map, b.map, &why);
         if (m)
             return tc_map_value(m);
         diag *d = tc_error(tx, HDS0124, span, tm_reason_text(why));
@@ -92,14 +92,14 @@ static tc_value compose(tc *tx, tc_value a, tc_value b, src_span span)
                    arena_printf(tx->arena, "rank %d", b.map->rank));
         return tc_poison();
     }
-    const tm_layout *l = tm_layout_compose(tx->arena, a.layout, b.layout, &why);
+    const tm_layout *l = tm_layout_compose(tx->ir->arena, a.layout, b.layout, &why);
     return l ? tc_layout_value(l) : mapping_error(tx, why, span);
 }
 
 static tc_value layout_concat(tc *tx, tc_value a, tc_value b, src_span span)
 {
     tm_reason why = TM_OK;
-    const tm_layout *l = tm_layout_concat(tx->arena, a.layout, b.layout, &why);
+    const tm_layout *l = tm_layout_concat(tx->ir->arena, a.layout, b.layout, &why);
     return l ? tc_layout_value(l) : mapping_error(tx, why, span);
 }
 

@@ -91,7 +91,7 @@ static ir_stmt *store_to(tc *tx, ir_stmt_kind kind, const ir_expr *place, src_sp
     ir_stmt *s = tc_new_stmt(tx, kind, span);
     s->var = kind == IR_STORE ? place->u.var : NULL;
     s->arg_count = place->arg_count;
-    s->args = arena_dup(tx->arena, place->args, (size_t)place->arg_count * sizeof *place->args);
+    s->args = arena_dup(tx->ir->arena, place->args, (size_t)place->arg_count * sizeof *place->args);
     return s;
 }
 

@@ -283,6 +283,7 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args)
     }
     instance->closure = types;
     tc_record *r = ARENA_NEW(tx->arena, tc_record);
+    r->born = tx->born;
     r->class = instance;
     r->env = tx->env;
     r->fields = ARENA_ARRAY(tx->arena, tc_value, c->field_count + 1);
@@ -306,6 +307,7 @@ tc_value tc_record_copy(tc *tx, tc_value v, src_span span)
 {
     const tc_record *from = v.record;
     tc_record *r = ARENA_NEW(tx->arena, tc_record);
+    r->born = tx->born;
     r->class = from->class;
     r->env = from->env;
     r->elem = from->elem;
@@ -345,6 +347,7 @@ static bool store_field(tc *tx, tc_record *record, tc_value *field, sym name, tc
     if (tx->frame->compile_time || field->kind == TC_NONE || !tx->block) {
         if (!tc_may_hold(tx, (tc_value){.kind = TC_RECORD, .record = record}, v, span))
             return false;
+        tc_changes(tx, record->born);
         tc_remember(tx, field);
         *field = v;
         return true;

@@ -260,7 +260,7 @@ static bool serial_range(serial *s, size_t k, const tc_range *r)
     if (!tc_is_plain_name(tx, clause->target) || !tc_range_bounds(tx, r, &nothing, clause->iterable->span, bounds))
         return false;
     ir_stmt *loop = tc_new_stmt(tx, IR_FOR, s->e->node.span);
-    loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
+    loop->args = arena_dup(tx->ir->arena, bounds, sizeof bounds);
     loop->arg_count = 3;
     sym name = AST_AS(NAME, name, clause->target)->name;
     loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, name->text, bounds[0]->type, clause->target->span);

@@ -206,7 +206,7 @@ static bool store_pointer(tc *tx, ir_expr *p, const tc_list *items, tc_value v, 
     if (!value)
         return false;
     ir_stmt *s = tc_new_stmt(tx, IR_PSTORE, span);
-    s->args = ARENA_ARRAY(tx->arena, ir_expr *, 2);
+    s->args = ARENA_ARRAY(tx->ir->arena, ir_expr *, 2);
     s->arg_count = 2;
     s->args[0] = p;
     s->args[1] = index;
@@ -573,7 +573,7 @@ static void tell(tc *tx, told *t, str what, ir_expr *value)
     for (size_t i = 0; i < what.len; i++)
         str_adds(&t->format, what.at[i] == '%' ? "%%" : what.at[i] == '\n' ? " " : (char[]){what.at[i], 0});
     str_addf(&t->format, " is %s", exact_conversion(value->type));
-    VEC_PUSH(tx->arena, &t->values, value);
+    VEC_PUSH(tx->ir->arena, &t->values, value);
 }
 
 typedef struct loop_search {
@@ -623,7 +623,7 @@ static void tell_sides(tc *tx, told *t, const ast_expr *condition, const ir_expr
 static void explain_assert(tc *tx, const ast_assert *s, ir_expr *condition)
 {
     told t = {0};
-    str_buf_init(&t.format, tx->arena);
+    str_buf_init(&t.format, tx->ir->arena);
     tell_sides(tx, &t, s->condition, condition);
     if (!t.values.len)
         return;
@@ -668,7 +668,7 @@ static bool exec_assert(tc *tx, const ast_assert *s)
         explain_assert(tx, s, condition);
     ir_stmt *a = tc_new_stmt(tx, IR_ASSERT, s->node.span);
     a->value = condition;
-    a->text = arena_strndup(tx->arena, message.s.at, message.s.len);
+    a->text = arena_strndup(tx->ir->arena, message.s.at, message.s.len);
     tc_emit(tx, a);
     return true;
 }

@@ -21,7 +21,7 @@ static void value_key(tc *tx, tc_value v, str_buf *key)
     switch (v.kind) {
     case TC_FUNCTION: {
         const tc_function *f = v.function;
-        str_addf(key, "#%u@%p@%p", f->id, (const void *)f->closure, (const void *)f->env);
+        str_addf(key, "#%u@%u@%lld", f->id, f->closure->id, f->env ? (long long)f->env->id : -1LL);
         values_key(tx, f->bound_values, (size_t)f->bound_count, key);
         if (f->self)
             value_key(tx, *f->self, key);

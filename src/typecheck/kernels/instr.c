@@ -50,11 +50,14 @@ static bool set_arch(tc *tx, tc_function_facts *facts, tc_value v, src_span span
 // updates="acc", or a tuple of names.
 static bool set_updates(tc *tx, tc_function_facts *facts, tc_value v, src_span span)
 {
-    tc_list *names = ARENA_NEW(tx->arena, tc_list);
-    if (v.kind == TC_TUPLE || v.kind == TC_LIST)
-        *names = *v.list;
-    else
-        tc_list_push(tx, names, v);
+    tc_list *names = ARENA_NEW(tx->lasting, tc_list);
+    bool is_list = v.kind == TC_TUPLE || v.kind == TC_LIST;
+    for (size_t i = 0; i < (is_list ? v.list->len : 1); i++) {
+        tc_value name = is_list ? v.list->at[i] : v;
+        if (name.kind == TC_STR)
+            name.s = sym_str(sym_intern(tx->syms, name.s));
+        VEC_PUSH(tx->lasting, names, name);
+    }
     for (size_t i = 0; i < names->len; i++)
         if (names->at[i].kind != TC_STR) {
             diag *d = tc_error(tx, HDS0184, span, "property 'updates'", "str", tc_describe(tx, names->at[i]));
@@ -278,7 +281,7 @@ static const char *hole(instr_builder *b, const char *at, const char *end, bool 
         paste(b, v);
         return at + 1;
     }
-    const char *operand = arena_strndup(tx->arena, whole.at, whole.len);
+    const char *operand = sym_intern(tx->syms, whole)->text;
     *ok &= add_operand(b, operand, v);
     str_addf(&b->text, "{%s}", operand);
     return at + 1;
@@ -401,15 +404,33 @@ static const char *key_of(tc *tx, const char *module, uint32_t id, const ir_intr
 
 static const char *identifier(tc *tx, const char *text)
 {
-    char *name = arena_strdup(tx->arena, text);
+    char *name = arena_strdup(tx->ir->arena, text);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '_')
             *c = '_';
     const char *result = name;
     for (int i = 1; tc_name_is_taken(tx, result, false); i++)
-        result = arena_printf(tx->arena, "%s_%d", name, i);
+        result = arena_printf(tx->ir->arena, "%s_%d", name, i);
     map_put(&tx->names_used, result, strlen(result), tx);
     return result;
+}
+
+// The instruction with all that belongs to it, in the memory of the IR.
+static ir_intrin *copy_of(tc *tx, const ir_intrin *in)
+{
+    arena *a = tx->ir->arena;
+    ir_intrin *copy = arena_dup(a, in, sizeof *in);
+    copy->text = arena_strdup(a, in->text);
+    copy->operands = arena_dup(a, in->operands, (size_t)in->operand_count * sizeof *in->operands);
+    for (int i = 0; i < in->operand_count; i++)
+        copy->operands[i].name = arena_strdup(a, in->operands[i].name);
+    size_t count = 0;
+    while (in->dtypes && in->dtypes[count])
+        count++;
+    copy->dtypes = in->dtypes ? ARENA_ARRAY(a, const char *, count + 1) : NULL;
+    for (size_t i = 0; i < count; i++)
+        copy->dtypes[i] = arena_strdup(a, in->dtypes[i]);
+    return copy;
 }
 
 // One instance for all calls of equal text and operands; [name] is what its identifier begins with.
@@ -419,9 +440,10 @@ static const ir_intrin *intern(tc *tx, ir_intrin *in, uint32_t id, const char *n
     ir_intrin *known = map_get(&tx->intrins, key, strlen(key));
     if (known)
         return known;
+    in = copy_of(tx, in);
     in->instance = identifier(tx, name);
     map_put(&tx->intrins, key, strlen(key), in);
-    VEC_PUSH(tx->arena, &tx->ir->intrins, in);
+    VEC_PUSH(tx->ir->arena, &tx->ir->intrins, in);
     return in;
 }
 
@@ -473,7 +495,7 @@ static tc_value emit_array(tc *tx, ir_expr *call, const tc_tensor_type *type, sr
     t.tensor->is_temporary = true;
     int count;
     ir_stmt *s = tc_new_stmt(tx, IR_INTRIN_TO, span);
-    s->args = ARENA_ARRAY(tx->arena, ir_expr *, 1);
+    s->args = ARENA_ARRAY(tx->ir->arena, ir_expr *, 1);
     s->arg_count = 1;
     s->args[0] = tc_tensor_tile(tx, t.tensor, &count, span);
     s->value = call;

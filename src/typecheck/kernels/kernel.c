@@ -9,10 +9,11 @@
 
 tc_saved tc_enter(tc *tx, ir_func *func, ir_block *block, tc_captures *captures)
 {
-    tc_saved s = {tx->func, tx->block, tx->frame, tx->speculating, tx->captures, tx->env};
+    tc_saved s = {tx->func, tx->block, tx->frame, tx->speculating, tx->captures, tx->env, tx->definitions};
     tx->func = func;
     tx->block = block;
     tx->captures = captures;
+    map_init(&tx->definitions, tx->arena);
     tx->env = NULL; // what an interpretation means belongs to the function in which it was made
     tx->speculating = 0;
     tc_region_enter_loop(tx); // nothing around it is shared
@@ -26,6 +27,7 @@ void tc_leave(tc *tx, tc_saved s)
     tx->frame = s.frame;
     tx->captures = s.captures;
     tx->env = s.env;
+    tx->definitions = s.definitions;
     tx->speculating = s.speculating;
     tc_region_leave(tx);
 }
@@ -41,13 +43,13 @@ bool tc_name_is_taken(const tc *tx, const char *name, bool is_entry)
 // What an entry is called does not depend on what else the file needs, nor on which comes first.
 static const char *unique_name(tc *tx, const char *base, bool is_entry)
 {
-    char *name = arena_strdup(tx->arena, base);
+    char *name = arena_strdup(tx->ir->arena, base);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '_')
             *c = '_';
     const char *result = name;
     for (int i = 1; tc_name_is_taken(tx, result, is_entry); i++)
-        result = arena_printf(tx->arena, "%s_%d", name, i);
+        result = arena_printf(tx->ir->arena, "%s_%d", name, i);
     map_put(&tx->names_used, result, strlen(result), tx);
     return result;
 }
@@ -70,7 +72,7 @@ const char *tc_instance_name(tc *tx, const tc_function *f, const tc_scope *scope
 const char *tc_instance_title(tc *tx, const tc_function *f, const tc_scope *scope)
 {
     str_buf b;
-    str_buf_init(&b, tx->arena);
+    str_buf_init(&b, tx->ir->arena);
     str_adds(&b, f->name ? f->name->text : "lambda");
     int shown = 0;
     for (size_t i = 0; f->decl && i < f->decl->type_params.len; i++) {
@@ -141,8 +143,8 @@ static bool bind_open_types(tc_builder *k, const bool *bound, bool is_entry)
         if (given && v.kind == TC_RT) {
             // a size that the host knows only at run time
             ir_var *s = size_param(tx, p, v.rt->type->scalar, k->scope);
-            VEC_PUSH(tx->arena, &k->sizes, s);
-            VEC_PUSH(tx->arena, &k->size_args, v.rt);
+            VEC_PUSH(tx->ir->arena, &k->sizes, s);
+            VEC_PUSH(tx->ir->arena, &k->size_args, v.rt);
             tc_binding *b = tc_scope_bind(tx, k->scope, p->name, tc_rt(ir_read(tx->ir, s, p->span)), p->span);
             b->owner = k->func;
             continue;
@@ -159,7 +161,7 @@ static bool bind_open_types(tc_builder *k, const bool *bound, bool is_entry)
             return false;
         } else if (t != DT_NONE) {
             ir_var *s = size_param(tx, p, t, k->scope);
-            VEC_PUSH(tx->arena, &k->sizes, s);
+            VEC_PUSH(tx->ir->arena, &k->sizes, s);
             tc_binding *b = tc_scope_bind(tx, k->scope, p->name, tc_rt(ir_read(tx->ir, s, p->span)), p->span);
             b->owner = k->func;
         } else {
@@ -239,7 +241,7 @@ bool tc_add_param(tc_builder *k, const ast_param *p)
         tc_error(tx, HDS0229, p->annotation->span, p->name->text, k->f->name->text, tc_describe(tx, annotation));
         return false;
     }
-    VEC_PUSH(tx->arena, &k->func->params, var);
+    VEC_PUSH(tx->ir->arena, &k->func->params, var);
     tc_binding *b = tc_scope_bind(tx, k->scope, p->name, v, p->name_span);
     b->owner = k->func;
     b->var = v.kind == TC_RT ? var : NULL;
@@ -397,8 +399,11 @@ static const ir_type *annotated_result(tc *tx, const tc_function *f, tc_scope *s
 }
 
 ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name,
-                             tc_captures *captures, ir_func_kind kind, tc_builder *k, src_span call_span)
+                         tc_captures *captures, ir_func_kind kind, tc_builder *k, src_span call_span)
 {
+    tc_lifetime lifetime;
+    tc_lifetime_begin(tx, &lifetime);
+    scope->born = tx->born; // nobody reads it afterwards
     *k = (tc_builder){.tx = tx, .f = f, .scope = scope};
     k->func = ir_func_new(tx->ir, kind, name ? name : f->name->text, f->decl->name_span);
     k->func->doc = f->decl->doc;
@@ -407,15 +412,14 @@ ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bo
         k->func->grid[i] = k->func->block[i] = NULL; // set by the attributes, or missing
     tc_frame *caller = tx->frame;
     tc_saved saved = tc_enter(tx, k->func, &k->func->body, captures);
-    tc_frame frame = {
-        .caller = caller, .function = f, .scope = scope, .call_span = call_span, .title = tc_function_title(tx, f)};
+    tc_frame frame = {.caller = caller, .function = f, .scope = scope, .call_span = call_span};
     frame.entry_region = tx->region;
     tx->frame = &frame;
     bool ok = bind_open_types(k, bound, captures == NULL);
     for (size_t i = 0; ok && i < f->decl->params.len; i++)
         ok = tc_add_param(k, &f->decl->params.at[i]);
     for (size_t i = 0; i < k->sizes.len; i++)
-        VEC_PUSH(tx->arena, &k->func->params, k->sizes.at[i]);
+        VEC_PUSH(tx->ir->arena, &k->func->params, k->sizes.at[i]);
     k->func->title = tc_instance_title(tx, f, scope);
     k->func->name = name ? unique_name(tx, name, true) : tc_instance_name(tx, f, scope, captures != NULL);
     const ir_type *result = ok ? annotated_result(tx, f, scope, kind) : NULL;
@@ -426,6 +430,7 @@ ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bo
         ok = kind == IR_KERNEL ? finish_kernel(k) : check_host_code(tx, k->func);
     tx->frame = &frame;
     tc_leave(tx, saved);
+    tc_lifetime_end(tx, &lifetime);
     if (!ok)
         return NULL;
     ir_func_add(tx->ir, k->func);

@@ -31,6 +31,7 @@ typedef struct tc_saved {
     int speculating;
     tc_captures *captures;
     const tc_env *env;
+    map definitions;
 } tc_saved;
 
 typedef struct tc_builder {

@@ -197,7 +197,7 @@ static bool pass_arguments(launch *l, const ir_func *kernel)
                                                           : tc_convert(tx, v, param->type, l->spans[i], param->name);
         if (!e)
             return false;
-        VEC_PUSH(tx->arena, &l->actual, e);
+        VEC_PUSH(tx->ir->arena, &l->actual, e);
     }
     return true;
 }
@@ -224,9 +224,9 @@ tc_value tc_launch(tc *tx, tc_function *f, tc_args *args)
     if (!pass_arguments(&l, kernel))
         return tc_poison();
     for (size_t i = 0; i < k.size_args.len; i++)
-        VEC_PUSH(tx->arena, &l.actual, k.size_args.at[i]);
+        VEC_PUSH(tx->ir->arena, &l.actual, k.size_args.at[i]);
     for (size_t i = 0; i < captures->args.len; i++)
-        VEC_PUSH(tx->arena, &l.actual, captures->args.at[i]);
+        VEC_PUSH(tx->ir->arena, &l.actual, captures->args.at[i]);
     check_strides(&l, kernel);
     s->args = l.actual.at;
     s->arg_count = (int)l.actual.len;
@@ -244,8 +244,8 @@ static ir_var *capture_scalar(tc *tx, ir_expr *host, const char *name, src_span 
 {
     tc_captures *c = tx->captures;
     ir_var *var = ir_var_new(tx->ir, IR_VAR_PARAM, name, host->type, span);
-    VEC_PUSH(tx->arena, &tx->func->params, var);
-    VEC_PUSH(tx->arena, &c->args, host);
+    VEC_PUSH(tx->ir->arena, &tx->func->params, var);
+    VEC_PUSH(tx->ir->arena, &c->args, host);
     return var;
 }
 
@@ -292,8 +292,8 @@ static tc_value capture_view(tc *tx, tc_value v, src_span span)
     tc_value fresh = tc_tensor_declare(tx, t->base->name, &type, IR_VAR_PARAM, tc_none(), 0, NULL, span);
     if (!address || fresh.kind != TC_TENSOR)
         return tc_poison();
-    VEC_PUSH(tx->arena, &tx->func->params, fresh.tensor->base);
-    VEC_PUSH(tx->arena, &tx->captures->args, address);
+    VEC_PUSH(tx->ir->arena, &tx->func->params, fresh.tensor->base);
+    VEC_PUSH(tx->ir->arena, &tx->captures->args, address);
     map_put_ptr(&tx->captures->vars, t, fresh.tensor->base);
     return fresh;
 }
@@ -306,12 +306,12 @@ static tc_value capture_tensor(tc *tx, tc_value v, src_span span)
         return capture_view(tx, v, span);
     if (known)
         return tc_tensor_of_var(tx, known);
-    ir_tensor *info = arena_dup(tx->arena, t->base->tensor, sizeof *info);
-    info->shape = ARENA_ARRAY(tx->arena, ir_expr *, info->rank + 1);
+    ir_tensor *info = arena_dup(tx->ir->arena, t->base->tensor, sizeof *info);
+    info->shape = ARENA_ARRAY(tx->ir->arena, ir_expr *, info->rank + 1);
     for (int i = 0; i < info->rank; i++)
         info->shape[i] = capture_expr(tx, t->base->tensor->shape[i], span);
     if (info->is_strided) {
-        info->strides = ARENA_ARRAY(tx->arena, ir_expr *, info->rank + 1);
+        info->strides = ARENA_ARRAY(tx->ir->arena, ir_expr *, info->rank + 1);
         for (int i = 0; i < info->rank; i++)
             info->strides[i] = capture_expr(tx, t->base->tensor->strides[i], span);
     } else if (info->strides) {
@@ -323,11 +323,11 @@ static tc_value capture_tensor(tc *tx, tc_value v, src_span span)
         info = fresh.tensor->base->tensor;
     }
     ir_var *var = ir_tensor_var(tx->ir, IR_VAR_PARAM, t->base->name, info, span);
-    VEC_PUSH(tx->arena, &tx->func->params, var);
+    VEC_PUSH(tx->ir->arena, &tx->func->params, var);
     ir_expr *zero[TM_MAX_RANK];
     for (int i = 0; i < info->rank; i++)
         zero[i] = ir_int(tx->ir, DT_I32, 0);
-    VEC_PUSH(tx->arena, &tx->captures->args, ir_addr(tx->ir, t->base, zero, info->rank, span));
+    VEC_PUSH(tx->ir->arena, &tx->captures->args, ir_addr(tx->ir, t->base, zero, info->rank, span));
     map_put_ptr(&tx->captures->vars, t->base, var);
     return tc_tensor_of_var(tx, var);
 }

@@ -118,6 +118,7 @@ static tc_value record_tensor(tc *tx, const tensor_args *a, src_span span)
         model = made.record;
     }
     tc_record *r = ARENA_NEW(tx->arena, tc_record);
+    r->born = tx->born;
     r->class = model->class;
     r->fields = ARENA_ARRAY(tx->arena, tc_value, model->class->field_count + 1);
     for (int i = 0; i < model->class->field_count; i++) {
@@ -305,7 +306,7 @@ void tc_place_dynamic_smem(tc *tx)
     tc_dynamic_smem *d = &tx->dynamic_smem;
     if (d->func != tx->func || !d->alloc)
         return;
-    VEC_PUSH(tx->arena, &d->block->stmts, d->alloc);
+    VEC_PUSH(tx->ir->arena, &d->block->stmts, d->alloc);
     ir_stmt **at = d->block->stmts.at;
     memmove(at + d->position + 1, at + d->position, (d->block->stmts.len - 1 - d->position) * sizeof *at);
     at[d->position] = d->alloc;
@@ -486,7 +487,7 @@ static tc_value run_comment(tc *tx, const tc_native *self, tc_args *args)
     if (!tx->block)
         return tc_none();
     ir_stmt *s = tc_new_stmt(tx, IR_COMMENT, args->span);
-    s->text = arena_strndup(tx->arena, v.s.at, v.s.len);
+    s->text = arena_strndup(tx->ir->arena, v.s.at, v.s.len);
     tc_emit(tx, s);
     return tc_none();
 }

@@ -135,8 +135,8 @@ static tc_value construct(tc *tx, int which, tc_args *args)
     if (!ok)
         return tc_poison();
     tm_reason why = TM_OK;
-    const tm_map *m = repeats ? tm_repeat(tx->arena, rank, shape, given ? ranks : NULL, attrs, &why)
-                              : tm_spatial(tx->arena, rank, shape, given ? ranks : NULL, &why);
+    const tm_map *m = repeats ? tm_repeat(tx->ir->arena, rank, shape, given ? ranks : NULL, attrs, &why)
+                              : tm_spatial(tx->ir->arena, rank, shape, given ? ranks : NULL, &why);
     return map_or_error(tx, m, &why, args->span);
 }
 
@@ -160,8 +160,8 @@ tc_value tc_native_mapping_map(tc *tx, const tc_native *self, tc_args *args)
     if (!ok)
         return tc_poison();
     tm_reason why = TM_OK;
-    const tm_map *m = self->data == CTOR_REPEAT ? tm_repeat(tx->arena, rank, shape, given ? ranks : NULL, attrs, &why)
-                                                : tm_spatial(tx->arena, rank, shape, given ? ranks : NULL, &why);
+    const tm_map *m = self->data == CTOR_REPEAT ? tm_repeat(tx->ir->arena, rank, shape, given ? ranks : NULL, attrs, &why)
+                                                : tm_spatial(tx->ir->arena, rank, shape, given ? ranks : NULL, &why);
     return map_or_error(tx, m, &why, args->span);
 }
 
@@ -182,7 +182,7 @@ tc_value tc_native_auto_map(tc *tx, const tc_native *self, tc_args *args)
         return tc_poison();
     tm_reason why = TM_OK;
     if (self->data == 0) {
-        const tm_map *m = tm_auto(tx->arena, rank, shape, workers, given ? ranks : NULL, &why);
+        const tm_map *m = tm_auto(tx->ir->arena, rank, shape, workers, given ? ranks : NULL, &why);
         if (m)
             return tc_map_value(m);
         tc_value *on_fail = named(tx, args, "on_fail");
@@ -196,7 +196,7 @@ tc_value tc_native_auto_map(tc *tx, const tc_native *self, tc_args *args)
             diag_help(d, "use predicated_auto_map, or a number of workers that divides the number of tasks");
         return tc_poison();
     }
-    const tm_map *m = tm_auto_predicated(tx->arena, rank, shape, workers, given ? ranks : NULL, &why);
+    const tm_map *m = tm_auto_predicated(tx->ir->arena, rank, shape, workers, given ? ranks : NULL, &why);
     return map_or_error(tx, m, &why, args->span);
 }
 
@@ -218,9 +218,9 @@ tc_value tc_native_layout(tc *tx, const tc_native *self, tc_args *args)
     if (!extents(tx, args, shape, &rank, "an extent"))
         return tc_poison();
     tm_reason why = TM_OK;
-    const tm_layout *l = self->data == 0   ? tm_layout_row_major(tx->arena, rank, shape, &why)
-                         : self->data == 1 ? tm_layout_column_major(tx->arena, rank, shape, &why)
-                                           : tm_layout_local(tx->arena, rank, shape, &why);
+    const tm_layout *l = self->data == 0   ? tm_layout_row_major(tx->ir->arena, rank, shape, &why)
+                         : self->data == 1 ? tm_layout_column_major(tx->ir->arena, rank, shape, &why)
+                                           : tm_layout_local(tx->ir->arena, rank, shape, &why);
     return layout_or_error(tx, l, &why, args->span);
 }
 
@@ -238,12 +238,12 @@ tc_value tc_native_strided_layout(tc *tx, const tc_native *self, tc_args *args)
             return tc_poison();
         if (n != rank)
             return reason_error(tx, TM_RANK_MISMATCH, args->span);
-        return layout_or_error(tx, tm_layout_strided(tx->arena, rank, shape, strides, &why), &why, args->span);
+        return layout_or_error(tx, tm_layout_strided(tx->ir->arena, rank, shape, strides, &why), &why, args->span);
     }
     if (!ranks_of(tx, tc_arg_get(args, self->params, 1), args->span, rank, ranks, &given))
         return tc_poison();
-    const tm_layout *l = given ? tm_layout_ranked(tx->arena, rank, shape, ranks, &why)
-                               : tm_layout_row_major(tx->arena, rank, shape, &why);
+    const tm_layout *l = given ? tm_layout_ranked(tx->ir->arena, rank, shape, ranks, &why)
+                               : tm_layout_row_major(tx->ir->arena, rank, shape, &why);
     return layout_or_error(tx, l, &why, args->span);
 }
 
@@ -253,7 +253,7 @@ tc_value tc_native_register_layout(tc *tx, const tc_native *self, tc_args *args)
     (void)self;
     if (args->list.at[0].value.kind != TC_MAP)
         return TC_ERR(tx, HDS0184, args->span, "the argument", "mapping", tc_describe(tx, args->list.at[0].value));
-    return tc_layout_value(tm_layout_of_map(tx->arena, args->list.at[0].value.map));
+    return tc_layout_value(tm_layout_of_map(tx->ir->arena, args->list.at[0].value.map));
 }
 
 static tc_value rt_offset(tc *tx, const tm_layout *l, tc_args *args);
@@ -467,7 +467,7 @@ static tc_value projection(tc *tx, const tm_map *m, tc_args *args)
         int64_t dim, to;
         if (!tc_as_int64(d->keys.at[i], &dim) || !tc_as_int64(d->values.at[i], &to) || to != 0)
             return reason_error(tx, TM_BAD_DIM, args->span);
-        m = tm_project(tx->arena, m, (int)dim, &why);
+        m = tm_project(tx->ir->arena, m, (int)dim, &why);
         if (!m)
             return reason_error(tx, why, args->span);
     }
@@ -506,11 +506,11 @@ tc_value tc_native_map_method(tc *tx, const tm_map *m, str name, tc_args *args, 
         int64_t dim;
         if (!dim_argument(tx, args, m->rank, &dim))
             return tc_poison();
-        return map_or_error(tx, tm_without(tx->arena, m, (int)dim, &why), &why, args->span);
+        return map_or_error(tx, tm_without(tx->ir->arena, m, (int)dim, &why), &why, args->span);
     }
     if (str_equal(name, STR("permute")))
         return permutation(tx, args, m->rank, perm)
-                   ? map_or_error(tx, tm_permute(tx->arena, m, perm, &why), &why, args->span)
+                   ? map_or_error(tx, tm_permute(tx->ir->arena, m, perm, &why), &why, args->span)
                    : tc_poison();
     bool spatial = str_equal(name, STR("spatial")), repeat = str_equal(name, STR("repeat"));
     if (spatial || repeat) {
@@ -561,24 +561,24 @@ tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *
         int step = int_argument(tx, args, 2, "log_step", 0);
         if (dim < 0 || dim >= l->rank)
             return reason_error(tx, TM_BAD_DIM, args->span);
-        return layout_or_error(tx, tm_layout_swizzle(tx->arena, l, dim, regards, step, &why), &why, args->span);
+        return layout_or_error(tx, tm_layout_swizzle(tx->ir->arena, l, dim, regards, step, &why), &why, args->span);
     }
     if (str_equal(name, STR("xor"))) {
         int bits = int_argument(tx, args, 0, "bits", -1), base = int_argument(tx, args, 1, "base", -1),
             shift = int_argument(tx, args, 2, "shift", -1);
-        return layout_or_error(tx, tm_layout_xor(tx->arena, l, bits, base, shift, &why), &why, args->span);
+        return layout_or_error(tx, tm_layout_xor(tx->ir->arena, l, bits, base, shift, &why), &why, args->span);
     }
     if (str_equal(name, STR("reshape"))) {
         int64_t shape[TM_MAX_RANK];
         int rank;
         if (!extents(tx, args, shape, &rank, "an extent"))
             return tc_poison();
-        return layout_or_error(tx, tm_layout_reshape(tx->arena, l, rank, shape, &why), &why, args->span);
+        return layout_or_error(tx, tm_layout_reshape(tx->ir->arena, l, rank, shape, &why), &why, args->span);
     }
     if (str_equal(name, STR("permute"))) {
         int perm[TM_MAX_RANK];
         return permutation(tx, args, l->rank, perm)
-                   ? layout_or_error(tx, tm_layout_permute(tx->arena, l, perm, &why), &why, args->span)
+                   ? layout_or_error(tx, tm_layout_permute(tx->ir->arena, l, perm, &why), &why, args->span)
                    : tc_poison();
     }
     if (str_equal(name, STR("within_bound"))) {

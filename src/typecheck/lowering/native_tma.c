@@ -160,7 +160,7 @@ static bool check_rows(tc *tx, tc_value tensor, const ir_tensor_map *of, src_spa
 // What the author calls the tensor, and what for.
 static const char *default_name(tc *tx, const ir_tensor_map *of)
 {
-    return arena_printf(tx->arena, "%s_map", of->tensor->name);
+    return arena_printf(tx->ir->arena, "%s_map", of->tensor->name);
 }
 
 static bool is_same(const ir_tensor_map *a, const ir_tensor_map *b)
@@ -176,7 +176,7 @@ static ir_var *var_of(tc *tx, const ir_tensor_map *of, src_span span)
             return tx->func->maps.at[i];
     ir_var *v = ir_map_var(tx->ir, default_name(tx, of), of, span);
     v->role = IR_ROLE_RESULT;
-    VEC_PUSH(tx->arena, &tx->func->maps, v);
+    VEC_PUSH(tx->ir->arena, &tx->func->maps, v);
     return v;
 }
 
@@ -217,12 +217,12 @@ static const tm_layout *tile_layout(tc *tx, const ir_tensor_map *of)
     for (int i = 0; i < t->rank; i++)
         shape[i] = of->box[i];
     tm_reason why = TM_OK;
-    const tm_layout *rows = tm_layout_row_major(tx->arena, t->rank, shape, &why);
+    const tm_layout *rows = tm_layout_row_major(tx->ir->arena, t->rank, shape, &why);
     if (!of->swizzle || !rows)
         return rows;
     int piece = __builtin_ctz((unsigned)(ROW_UNIT / ir_type_bytes(t->elem))),
         bits = __builtin_ctz((unsigned)of->swizzle) - 4;
-    return tm_layout_xor(tx->arena, rows, bits, piece, 3, &why);
+    return tm_layout_xor(tx->ir->arena, rows, bits, piece, 3, &why);
 }
 
 // The pattern repeats every eight rows, counted by absolute addresses.

@@ -268,7 +268,7 @@ static void assert_stride(tc *tx, const ir_var *param, const tc_tensor *t, int a
     }
     ir_stmt *s = tc_new_stmt(tx, IR_ASSERT, span);
     s->value = condition;
-    s->text = arena_printf(tx->arena, "'%s' has another stride along axis %d than the other arguments of the kernel say",
+    s->text = arena_printf(tx->ir->arena, "'%s' has another stride along axis %d than the other arguments of the kernel say",
                            param->name, axis);
     tc_emit(tx, s);
 }

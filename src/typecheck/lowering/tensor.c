@@ -99,7 +99,7 @@ static tc_value open_shape(tc *tx, const tc_tensor_type *t, src_span span)
 
 ir_expr **tc_row_major_strides(tc *tx, ir_expr **shape, int rank, src_span span)
 {
-    ir_expr **strides = ARENA_ARRAY(tx->arena, ir_expr *, rank ? rank : 1);
+    ir_expr **strides = ARENA_ARRAY(tx->ir->arena, ir_expr *, rank ? rank : 1);
     const ir_type *wide = ir_scalar(tx->ir, DT_I64);
     ir_expr *stride = ir_int(tx->ir, DT_I32, 1);
     for (int i = rank - 1; i >= 0; i--) {
@@ -125,7 +125,7 @@ static const tm_layout *static_layout(tc *tx, const tc_tensor_type *type, const 
             return NULL;
         }
     tm_reason why = TM_OK;
-    const tm_layout *l = tm_layout_row_major(tx->arena, type->rank, shape, &why);
+    const tm_layout *l = tm_layout_row_major(tx->ir->arena, type->rank, shape, &why);
     if (!l)
         tc_error(tx, HDS0124, span, tm_reason_text(why));
     return l;
@@ -133,19 +133,19 @@ static const tm_layout *static_layout(tc *tx, const tc_tensor_type *type, const 
 
 static ir_tensor *tensor_info(tc *tx, const tc_tensor_type *type, ir_expr *worker, int align, src_span span)
 {
-    ir_tensor *t = ARENA_NEW(tx->arena, ir_tensor);
+    ir_tensor *t = ARENA_NEW(tx->ir->arena, ir_tensor);
     t->elem = type->elem;
     t->space = type->space;
     t->rank = type->rank;
     t->align_bytes = align;
     t->smem_offset = -1;
-    t->shape = ARENA_ARRAY(tx->arena, ir_expr *, type->rank ? type->rank : 1);
+    t->shape = ARENA_ARRAY(tx->ir->arena, ir_expr *, type->rank ? type->rank : 1);
     for (int i = 0; i < type->rank; i++)
         t->shape[i] = tc_size_expr(tx, type->shape[i]);
     int64_t shape[TM_MAX_RANK];
     if (type->is_strided) {
         t->is_strided = true;
-        t->strides = ARENA_ARRAY(tx->arena, ir_expr *, type->rank ? type->rank : 1);
+        t->strides = ARENA_ARRAY(tx->ir->arena, ir_expr *, type->rank ? type->rank : 1);
         for (int i = 0; i < type->rank; i++)
             t->strides[i] = tc_size_expr(tx, type->strides[i]);
         t->align_bytes = type->align;
@@ -311,7 +311,7 @@ static ir_expr **base_indices(tc *tx, const tc_tensor *t, tc_value *idx, size_t 
             return NULL;
     }
     int rank = t->base->tensor->rank;
-    ir_expr **out = ARENA_ARRAY(tx->arena, ir_expr *, rank ? rank : 1);
+    ir_expr **out = ARENA_ARRAY(tx->ir->arena, ir_expr *, rank ? rank : 1);
     for (int d = 0; d < rank; d++)
         out[d] = base_index(tx, t, d, numbers, len, span);
     return out;
@@ -518,7 +518,7 @@ static bool tile_view(view_builder *vb, src_span span)
     }
     int outer;
     tm_reason why = TM_OK;
-    const tm_map *tile = tm_inner_tile(tx->arena, t->map, shape, &outer, &why);
+    const tm_map *tile = tm_inner_tile(tx->ir->arena, t->map, shape, &outer, &why);
     if (!tile) {
         diag *d = tc_error(tx, HDS0197, span, t->base->name, tc_text(tx, tc_map_value(t->map)));
         diag_help(d, "a slice of a register tensor must be a tile that an inner part of its mapping covers");
@@ -676,7 +676,7 @@ static tc_value transposed(tc *tx, tc_tensor *t, src_span span)
         v->dim_of[b] = t->dim_of[b] >= 0 ? t->rank - 1 - t->dim_of[b] : -1;
     if (t->map) {
         tm_reason why = TM_OK;
-        v->map = tm_permute(tx->arena, t->map, perm, &why);
+        v->map = tm_permute(tx->ir->arena, t->map, perm, &why);
         if (!v->map)
             return TC_ERR(tx, HDS0124, span, tm_reason_text(why));
     }

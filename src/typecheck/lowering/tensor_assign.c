@@ -140,7 +140,7 @@ static bool copy_registers(tc *tx, tc_tensor *to, tc_tensor *from, src_span span
     if (retarget(tx, from, target))
         return true;
     ir_stmt *s = tc_new_stmt(tx, IR_COPY, span);
-    s->args = ARENA_ARRAY(tx->arena, ir_expr *, 2);
+    s->args = ARENA_ARRAY(tx->ir->arena, ir_expr *, 2);
     s->arg_count = 2;
     s->args[0] = target;
     s->args[1] = source;
@@ -227,9 +227,9 @@ static bool assign_in_loops(elements *e, int dim)
     ir_expr *stop = tc_size_expr(tx, e->to->shape[dim]);
     dtype t = stop->type->scalar;
     ir_expr *bounds[3] = {ir_int(tx->ir, t, 0), stop, ir_int(tx->ir, t, 1)};
-    loop->args = arena_dup(tx->arena, bounds, sizeof bounds);
+    loop->args = arena_dup(tx->ir->arena, bounds, sizeof bounds);
     loop->arg_count = 3;
-    loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, arena_printf(tx->arena, "i%d", dim), stop->type, e->span);
+    loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, arena_printf(tx->ir->arena, "i%d", dim), stop->type, e->span);
     e->at[dim] = tc_rt(ir_read(tx->ir, loop->var, e->span));
     ir_block *saved = tx->block;
     int region = tc_region_enter_loop(tx);

@@ -123,7 +123,7 @@ static ir_func *build(const writer *entry, tc_value v, const axis_list *axes, co
 {
     writer w = *entry;
     tc *tx = w.tx;
-    str_buf_init(&w.out, tx->arena);
+    str_buf_init(&w.out, tx->lasting);
     const char *name = arena_printf(tx->arena, "%s_collapse", w.op->name);
     str_addf(&w.out, "@hidet.script\ndef %s", name);
     write_type_params(&w);

@@ -10,8 +10,8 @@ static tc_value define_value(tc *tx, int i, src_span *span)
     const tc_define *d = &tx->options->defines[i];
     const char *text = d->value && *d->value ? d->value : "True";
     src_file *file =
-        src_add(tx->diags->sources, arena_printf(tx->arena, "<-D %s>", d->name), str_of(arena_strdup(tx->arena, text)));
-    parse_context px = {tx->arena, tx->syms, tx->diags};
+        src_add(tx->diags->sources, arena_printf(tx->lasting, "<-D %s>", d->name), str_of(arena_strdup(tx->lasting, text)));
+    parse_context px = {tx->lasting, tx->syms, tx->diags};
     ast_expr *e = file ? parse_expression(&px, file) : NULL;
     if (span && e)
         *span = e->span;
@@ -217,8 +217,8 @@ static tc_value no_entry_of_operator(tc *tx, const tc_operator *o, const char *t
 
 static tc_value entry_by_text(tc *tx, const char *text)
 {
-    src_file *file = src_add(tx->diags->sources, "<--entry>", str_of(arena_strdup(tx->arena, text)));
-    parse_context px = {tx->arena, tx->syms, tx->diags};
+    src_file *file = src_add(tx->diags->sources, "<--entry>", str_of(arena_strdup(tx->lasting, text)));
+    parse_context px = {tx->lasting, tx->syms, tx->diags};
     ast_expr *e = file ? parse_expression(&px, file) : NULL;
     if (!e)
         return tc_poison();

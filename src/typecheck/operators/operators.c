@@ -586,12 +586,12 @@ tc_function *tc_function_of_text(writer *w, tc_value v, tc_module *m, const char
 {
     tc *tx = w->tx;
     tc_operator *o = w->op;
-    src_file *file = src_add(tx->diags->sources, arena_printf(tx->arena, "<operator %s>", o->name),
+    src_file *file = src_add(tx->diags->sources, arena_printf(tx->lasting, "<operator %s>", o->name),
                              (str){str_text(&w->out), w->out.len});
     if (!file)
         return NULL;
     file->author = o->span;
-    parse_context px = {tx->arena, tx->syms, tx->diags};
+    parse_context px = {tx->lasting, tx->syms, tx->diags};
     ast_module *ast = parse_module(&px, file);
     if (ast->has_errors)
         return NULL;
@@ -617,7 +617,7 @@ static tc_function *make_template(const writer *layout, tc_value v, tc_module *m
     writer w = *layout;
     w.is_strided = is_strided;
     w.left_out = left_out;
-    str_buf_init(&w.out, w.tx->arena);
+    str_buf_init(&w.out, w.tx->lasting);
     if (is_strided)
         w.ranks[0] = STRIDED_RANK;
     const char *name = arena_printf(w.tx->arena, "%s_entry", w.op->name);

@@ -3,8 +3,8 @@
 
 static ast_expr *parse_text(tc *tx, const char *name, const char *text)
 {
-    src_file *file = src_add(tx->diags->sources, name, str_of(arena_strdup(tx->arena, text)));
-    parse_context px = {tx->arena, tx->syms, tx->diags};
+    src_file *file = src_add(tx->diags->sources, name, str_of(arena_strdup(tx->lasting, text)));
+    parse_context px = {tx->lasting, tx->syms, tx->diags};
     return file ? parse_expression(&px, file) : NULL;
 }
 

@@ -6,18 +6,18 @@
 // ---- scopes ------------------------------------------------------------------------------------------------------
 
 typedef struct tc_binding {
-    sym name;
     tc_value value;
-    src_span span;     // where it was bound
-    ir_var *var;       // run-time scalar variable behind [value], or NULL
-    bool is_reference; // a parameter by reference: assignments go to what [value] reads
-    ir_func *owner;    // function whose IR the run-time value belongs to
-    int region;        // control-flow region in which it was bound
-    enum { TC_BOUND, TC_MAYBE_UNDEFINED } state;
-    src_span other;         // MAYBE_UNDEFINED: the branch
-    bool differs;           // MAYBE_UNDEFINED: both branches bind it, to things that have nothing in common
+    sym name;
+    ir_var *var;    // run-time scalar variable behind [value], or NULL
+    ir_func *owner; // function whose IR the run-time value belongs to
     tc_module *lazy_module; // imports are followed on first use of the name …
     sym lazy_name;
+    src_span span;  // where it was bound
+    src_span other; // MAYBE_UNDEFINED: the branch
+    int region;     // control-flow region in which it was bound
+    enum { TC_BOUND, TC_MAYBE_UNDEFINED } state : 8;
+    bool differs;      // MAYBE_UNDEFINED: both branches bind it, to things that have nothing in common
+    bool is_reference; // a parameter by reference: assignments go to what [value] reads
 } tc_binding;
 
 struct tc_scope {
@@ -26,6 +26,8 @@ struct tc_scope {
     enum { TC_SCOPE_NATIVE, TC_SCOPE_MODULE, TC_SCOPE_CLASS, TC_SCOPE_FUNCTION } kind;
     bool is_comprehension; // has the targets of a comprehension; `:=` in there binds in the scope around it
     bool hashed;
+    uint32_t id;            // of this scope alone
+    uint32_t born;          // see Note [lifetimes]
     map names;              // of large scopes: sym -> tc_binding*
     VEC(tc_binding *) list; // in order of binding
 };
@@ -68,7 +70,7 @@ struct tc_frame {
     const tc_function *function; // NULL: module level
     tc_scope *scope;
     src_span call_span;
-    const char *title;
+    const char *title; // NULL: that of the function
     uint32_t *site;    // of the inlined call, 0 until a statement needs it; NULL: no such call
     bool compile_time; // loops over known bounds run
     bool preparing;    // its arguments are being matched: the frame of the body, if there is one yet, tells the same
@@ -123,8 +125,23 @@ typedef struct tc_dynamic_smem {
     ir_stmt *alloc;    // its declaration, which is put in place when the body is written
 } tc_dynamic_smem;
 
+// The elaboration of one function of the output: lifetime.c, Note [lifetimes].
+typedef struct tc_lifetime {
+    struct tc_lifetime *outer;
+    arena *arena;    // of what is around it
+    uint32_t born;   // likewise
+    arena_mark mark; // of the scratch arena
+    size_t shared;   // as tc_shared_mark gave it
+    uint32_t first;  // what was born before is older
+    bool keeps;      // something older has changed
+} tc_lifetime;
+
 struct tc {
-    arena *arena;
+    arena *arena;   // of what is made now
+    arena *lasting; // of modules
+    tc_lifetime *lifetime; // NULL: at the top level of a module
+    uint32_t born;         // of what is made now
+    uint32_t last_born, last_scope, last_env;
     sym_table *syms;
     diag_context *diags;
     const tc_options *options;
@@ -155,7 +172,7 @@ struct tc {
     map intrins;     // key -> ir_intrin*
     VEC(tc_shared *) shared; // oldest first
     map shared_by_function;        // tc_function* -> the latest tc_shared*
-    map definitions; // ir_var* -> ir_expr* (initialisers of single-assignment locals)
+    map definitions; // of the function being written: ir_var* -> ir_expr* (initialisers of single-assignment locals)
     map names_used;  // IR function names
     map entry_names; // those that entries have or will have: no other function takes one
     uint32_t next_id;

@@ -11,7 +11,7 @@ static uint32_t site_of(tc *tx, const tc_frame *f)
     if (!f || !f->site || tx->speculating)
         return 0;
     if (!*f->site)
-        *f->site = ir_site_add(tx->ir, f->call_span, site_of(tx, f->caller), f->title);
+        *f->site = ir_site_add(tx->ir, f->call_span, site_of(tx, f->caller), sym_of(tx->syms, tc_frame_title(tx, f))->text);
     return *f->site;
 }
 
@@ -106,6 +106,7 @@ tc_value tc_freeze(tc *tx, tc_value v, src_span span)
     // Lists and dicts keep their identity: others may hold them too.
     tc_value settled = v.kind == TC_TUPLE ? tc_list_new(tx, v.kind, v.list->at, v.list->len) : v;
     tc_list *items = v.kind == TC_DICT ? &v.dict->values : settled.list;
+    tc_changes(tx, items->born);
     for (size_t i = 0; i < items->len; i++)
         items->at[i] = tc_freeze(tx, items->at[i], span);
     return settled;
@@ -144,7 +145,7 @@ void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span)
 
 int tc_region_enter(tc *tx)
 {
-    VEC_PUSH(tx->arena, &tx->region_stack, ((tc_region_around){tx->region, tx->loop_region}));
+    VEC_PUSH(tx->lasting, &tx->region_stack, ((tc_region_around){tx->region, tx->loop_region}));
     tx->region = ++tx->next_region;
     return tx->region;
 }

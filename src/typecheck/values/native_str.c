@@ -561,7 +561,7 @@ static void add_escaped(str_buf *out, str text)
 static tc_value emit_print(tc *tx, const char *text, ir_expr **args, size_t count, src_span span)
 {
     ir_stmt *s = tc_new_stmt(tx, IR_PRINT, span);
-    s->text = text;
+    s->text = arena_strdup(tx->ir->arena, text);
     s->args = args;
     s->arg_count = (int)count;
     tc_emit(tx, s);
@@ -574,7 +574,7 @@ static bool add_value(tc *tx, tc_value v, src_span span, str_buf *text, expr_lis
 {
     if (v.kind == TC_RT && (v.rt->type->kind == IR_SCALAR || v.rt->type->kind == IR_POINTER)) {
         str_adds(text, conversion(v.rt->type));
-        VEC_PUSH(tx->arena, out, v.rt);
+        VEC_PUSH(tx->ir->arena, out, v.rt);
         return true;
     }
     if ((v.kind == TC_TUPLE || v.kind == TC_LIST) && !tc_is_compile_time(v)) {
@@ -706,10 +706,9 @@ static tc_value c_printf(tc *tx, tc_args *args)
         if (c == 's') {
             if (!tc_is_compile_time(v))
                 return TC_ERR(tx, HDS0293, span, "%s", tc_describe(tx, v));
-            VEC_PUSH(tx->arena, &values,
-                     ir_text(tx->ir, arena_printf(tx->arena, "%s",
-                                                  v.kind == TC_STR ? arena_strndup(tx->arena, v.s.at, v.s.len)
-                                                                   : tc_text(tx, v))));
+            VEC_PUSH(tx->ir->arena, &values,
+                     ir_text(tx->ir, v.kind == TC_STR ? arena_strndup(tx->ir->arena, v.s.at, v.s.len)
+                                                      : arena_strdup(tx->ir->arena, tc_text(tx, v))));
             str_addc(&text, 's');
             i = k;
             continue;
@@ -724,7 +723,7 @@ static tc_value c_printf(tc *tx, tc_args *args)
         if (!real && !pointer && dt_bits(e->type->scalar) == 64)
             str_adds(&text, "ll");
         str_addc(&text, c);
-        VEC_PUSH(tx->arena, &values, e);
+        VEC_PUSH(tx->ir->arena, &values, e);
         i = k;
     }
     if (next < args->list.len)

@@ -11,6 +11,8 @@ tc_scope *tc_scope_new(tc *tx, tc_scope *parent, tc_module *module, int kind)
     s->parent = parent;
     s->module = module;
     s->kind = kind;
+    s->id = ++tx->last_scope;
+    s->born = tx->born;
     return s;
 }
 
@@ -48,6 +50,7 @@ static void start_hashing(tc *tx, tc_scope *s)
 tc_binding *tc_scope_bind(tc *tx, tc_scope *s, sym name, tc_value v, src_span span)
 {
     tc_binding *b = tc_scope_find_here(s, name);
+    tc_changes(tx, s->born);
     if (!b) {
         b = ARENA_NEW(tx->arena, tc_binding);
         b->name = name;
@@ -96,7 +99,7 @@ static const char *frame_title(tc *tx, const tc_frame *f)
 {
     const tc_function *function = f->function;
     if (!function->decl || !f->scope || !function->decl->type_params.len)
-        return f->title;
+        return tc_frame_title(tx, f);
     str_buf b;
     str_buf_init(&b, tx->arena);
     if (function->owner)
@@ -147,7 +150,7 @@ static void note_frames(tc *tx, diag *d)
             diag_note(d, (src_span){0}, "and %zu calls between", chain.len - FIRST - LAST);
             i = chain.len - LAST - 1;
         } else if (repeats.at[i] > 1) {
-            diag_note(d, f->call_span, "in %s, called %d times here", f->title, repeats.at[i]);
+            diag_note(d, f->call_span, "in %s, called %d times here", tc_frame_title(tx, f), repeats.at[i]);
         } else {
             diag_note(d, f->call_span, "in %s, %s here", frame_title(tx, f), frame_verb(f));
         }

@@ -134,5 +134,5 @@ void tc_shared_add(tc *tx, const tc_function *f, const tc_list *index, tc_value 
     for (size_t i = 0; i < index->len; i++)
         VEC_PUSH(tx->arena, &s->index, index->at[i]);
     map_put_ptr(&tx->shared_by_function, f, s);
-    VEC_PUSH(tx->arena, &tx->shared, s);
+    VEC_PUSH(tx->lasting, &tx->shared, s);
 }

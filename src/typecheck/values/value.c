@@ -20,6 +20,7 @@ tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
     tc_list *list = ARENA_NEW(tx->arena, tc_list);
     list->region = tx->region;
     list->attempt = tx->speculating ? tx->attempt : 0;
+    list->born = tx->born;
     if (len) {
         list->at = arena_dup(tx->arena, items, len * sizeof *items);
         list->len = list->cap = len;
@@ -63,6 +64,7 @@ tc_value tc_dict_new(tc *tx)
     tc_dict *dict = ARENA_NEW(tx->arena, tc_dict);
     dict->region = tx->region;
     dict->keys.attempt = dict->values.attempt = tx->speculating ? tx->attempt : 0;
+    dict->keys.born = dict->values.born = tx->born;
     return (tc_value){.kind = TC_DICT, .dict = dict};
 }
 
@@ -74,7 +76,7 @@ static void remember_list(tc *tx, tc_list *list)
     tc_undo u = {.list = list, .before = *list};
     u.before.at = list->len ? arena_dup(tx->arena, list->at, list->len * sizeof *list->at) : NULL;
     u.before.cap = list->len;
-    VEC_PUSH(tx->arena, &tx->undo, u);
+    VEC_PUSH(tx->lasting, &tx->undo, u);
     list->attempt = tx->attempt;
 }
 
@@ -82,7 +84,7 @@ static void remember_list(tc *tx, tc_list *list)
 void tc_remember(tc *tx, tc_value *slot)
 {
     if (tx->speculating)
-        VEC_PUSH(tx->arena, &tx->undo, ((tc_undo){.slot = slot, .value = *slot}));
+        VEC_PUSH(tx->lasting, &tx->undo, ((tc_undo){.slot = slot, .value = *slot}));
 }
 
 // Takes back what changed after the first [mark] changes.
@@ -181,6 +183,7 @@ bool tc_may_change(tc *tx, tc_value container, src_span span)
 {
     if (!is_open(tx, container, span))
         return false;
+    tc_changes(tx, container.kind == TC_DICT ? container.dict->keys.born : container.list->born);
     if (!tx->speculating)
         return true;
     if (container.kind == TC_DICT) {

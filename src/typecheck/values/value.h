@@ -68,6 +68,7 @@ typedef struct tc_list {
     size_t len, cap;
     int region;     // in which it was made; 0 also where it does not matter
     int attempt;    // the compile-time attempt that made it or has remembered how it was; 0: none
+    uint32_t born;  // see Note [lifetimes]
     int depth;      // of items in each other, 1 without any; parts that change later are not counted
     int level;      // how deep it may lie in containers that were changed to hold it
     int64_t weight; // items, those of items included: shared parts count each time, as a traversal visits them
@@ -207,6 +208,7 @@ struct tc_tensor {
 typedef struct tc_env {
     tc_value handler; // a record; NONE: no interpretation, whatever is in force around
     const struct tc_env *outer;
+    uint32_t id; // of this environment alone
 } tc_env;
 
 struct tc_function {
@@ -276,6 +278,7 @@ struct tc_record {
     tc_value *fields;    // RT fields: VAR of the field's own variable
     const tc_env *env;   // in force where it was made, and so in its methods; NULL: that of the call
     int depth, level;    // as those of lists
+    uint32_t born;       // likewise
     const ir_type *elem; // of a record that stands for a tensor: the type of its elements, if an annotation has said it
 };
 

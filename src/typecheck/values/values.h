@@ -3,6 +3,15 @@
 
 #include "typecheck/values/context.h"
 
+// lifetime.c
+void tc_lifetime_begin(tc *tx, tc_lifetime *l);
+void tc_lifetime_end(tc *tx, tc_lifetime *l);
+// Around what a module makes while it is loaded.
+void tc_lasting_begin(tc *tx, tc_lifetime *l);
+void tc_lasting_end(tc *tx, tc_lifetime *l);
+// Called where something that was born then comes to hold something new.
+void tc_changes(tc *tx, uint32_t born);
+
 // value.c
 extern const char *const tc_kind_texts[];
 // Whether the value known while compiling is of this kind, as isinstance() asks; annotations take more.
@@ -144,6 +153,7 @@ tc_value tc_attribute(tc *tx, tc_value v, sym name, src_span span, src_span valu
 // eval/call.c
 tc_value tc_call(tc *tx, tc_value callee, tc_args *args);
 const char *tc_function_title(tc *tx, const tc_function *f);
+const char *tc_frame_title(tc *tx, const tc_frame *f);
 // eval/protocol.c
 // Equality of items of containers, with the '__eq__' of records. False after an error.
 bool tc_items_equal(tc *tx, tc_value a, tc_value b, bool *equal);

@@ -1,0 +1,65 @@
+// Lifetimes: what is made while a function of the output is elaborated is given back when its IR stands.
+// See Note [lifetimes].
+#include "typecheck/values/values.h"
+
+void tc_lifetime_begin(tc *tx, tc_lifetime *l)
+{
+    *l = (tc_lifetime){.outer = tx->lifetime, .arena = tx->arena, .born = tx->born, .first = ++tx->last_born};
+    l->shared = tc_shared_mark(tx);
+    if (tx->options->scratch) {
+        tx->arena = tx->options->scratch;
+        l->mark = arena_mark_get(tx->arena);
+    }
+    tx->born = l->first;
+    tx->lifetime = l;
+}
+
+void tc_lifetime_end(tc *tx, tc_lifetime *l)
+{
+    tc_shared_drop(tx, l->shared);
+    if (tx->options->scratch && !l->keeps)
+        arena_reset(tx->options->scratch, l->mark);
+    tx->lifetime = l->outer;
+    tx->arena = l->arena;
+    tx->born = l->born;
+}
+
+void tc_lasting_begin(tc *tx, tc_lifetime *l)
+{
+    *l = (tc_lifetime){.outer = tx->lifetime, .arena = tx->arena, .born = tx->born};
+    tx->arena = tx->lasting;
+    tx->born = 0;
+    tx->lifetime = NULL;
+}
+
+void tc_lasting_end(tc *tx, tc_lifetime *l)
+{
+    tx->lifetime = l->outer;
+    tx->arena = l->arena;
+    tx->born = l->born;
+}
+
+void tc_changes(tc *tx, uint32_t born)
+{
+    for (tc_lifetime *l = tx->lifetime; l && born < l->first; l = l->outer)
+        l->keeps = true;
+}
+
+/* Note [lifetimes]
+ *
+ * Memory of elaboration has three lifetimes:
+ *
+ *   tx->lasting    until the unit is freed: syntax trees, modules and what their top levels make, memos
+ *   tx->ir->arena  as long as the IR (today the same arena): functions, statements, expressions, types, mappings and
+ *                  layouts, and the texts in all of these
+ *   tx->arena      what is made now. At the top level of a module that is tx->lasting; while a function of the output is
+ *                  elaborated, from tc_lifetime_begin to tc_lifetime_end, it is the scratch arena, which is then reset:
+ *                  scopes, frames, arguments, compile-time values.
+ *
+ * Lifetimes nest: a kernel is elaborated at its launch in a host function. A module that is imported meanwhile is loaded
+ * between tc_lasting_begin and tc_lasting_end.
+ *
+ * IR never holds memory of tx->arena. Data that are older than the function may come to hold some: a list of a module that a
+ * kernel appends to. So scopes, containers and records know when they were made (born), whatever changes one says so
+ * (tc_changes), and if it is older than a lifetime under way, what is made in that lifetime is kept.
+ */

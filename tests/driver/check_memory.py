@@ -1,0 +1,76 @@
+"""What the compiler holds grows with what it writes, not with what it thinks: counted by its arenas (--time-report).
+
+Kernels that work much while compiling and write little leave little behind; and a file of operators needs at most a
+mebibyte a kernel, with everything that the file as a whole needs.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from compiler import TOP, finish  # noqa: E402
+
+THINKING = """
+def digits(n: int):
+    return [[(i * k) % 10 for i in range(30)] for k in range(n)]
+
+"""
+KERNEL = """
+@hidet.script
+def kernel_{0}(x: f32[4]):
+    attrs.cuda.grid_dim = 1
+    attrs.cuda.block_dim = 1
+    x[0] = f32(sum(digits({0} % 7 + 20)[3]))
+
+"""
+MOST_A_KERNEL = 32 << 10   # bytes that a kernel of one statement may leave
+MOST_OF_LIBRARY = 1 << 20  # bytes a kernel of the library
+
+
+def held(hdsc, path, stage):
+    done = subprocess.run([hdsc, "check", "--time-report", "-I", str(TOP / "ops"), str(path)], capture_output=True,
+                          text=True, check=False, timeout=600)
+    found = re.search(rf"% +([\d.]+) +{stage}$", done.stdout + done.stderr, re.MULTILINE)
+    if done.returncode or not found:
+        sys.exit(f"{path}: {done.stderr}{done.stdout}")
+    return float(found[1]) * 2**20
+
+
+def kernels_of(hdsc, path):
+    done = subprocess.run([hdsc, "--emit=cu", "-o", "-", "-I", str(TOP / "ops"), str(path)], capture_output=True,
+                          check=True, timeout=600)
+    return done.stdout.count(b"__global__ ")
+
+
+def check_growth(hdsc, folder):
+    few, many = 20, 120
+    sizes = []
+    for count in (few, many):
+        path = folder / f"thinking_{count}.hds"
+        path.write_text("import hidet\nfrom hidet.lang import attrs, f32\n" + THINKING
+                        + "".join(KERNEL.format(i) for i in range(count)))
+        sizes.append(held(hdsc, path, "elaborate"))
+    each = (sizes[1] - sizes[0]) / (many - few)
+    return [] if each <= MOST_A_KERNEL else [f"a kernel of one statement leaves {each:.0f} bytes, more than {MOST_A_KERNEL}"]
+
+
+def check_library(hdsc, path):
+    each = held(hdsc, path, "emit") / kernels_of(hdsc, path)
+    return [] if each <= MOST_OF_LIBRARY else [f"{path}: {each:.0f} bytes a kernel, more than {MOST_OF_LIBRARY}"]
+
+
+def main():
+    hdsc = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        problems = check_growth(hdsc, pathlib.Path(folder))
+    files = [TOP / "ops" / name for name in ("softmax.hds", "rope.hds", "reduction.hds")]
+    for path in files:
+        problems += check_library(hdsc, path)
+    sys.exit(finish(problems, 1 + len(files) - len(problems)))
+
+
+if __name__ == "__main__":
+    main()
