@@ -417,6 +417,31 @@ static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
     return TC_ERR(tx, HDS0157, span, str_text(&b));
 }
 
+// The call in the author's own code that led here, or this place if there is none.
+static src_span place_of_author(const tc *tx, src_span here)
+{
+    for (const tc_frame *f = tx->frame; f; f = f->caller) {
+        const src_file *file = f->call_span.begin ? src_file_at(tx->diags->sources, f->call_span.begin) : NULL;
+        if (file && !file->is_builtin)
+            return f->call_span;
+    }
+    return here;
+}
+
+// For hidet.lang.plan: a definition that no schedule takes, and why. Nothing is said of the compiler's own code.
+static tc_value run_slow_definition(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    if (tx->speculating || tx->analyzes || tx->in_test)
+        return tc_none();
+    str_buf b;
+    str_buf_init(&b, tx->arena);
+    tc_to_text(tx, args->list.at[0].value, &b);
+    diag *d = tc_error(tx, HDS0789, place_of_author(tx, args->span), str_text(&b));
+    diag_help(d, "reduce in nodes of their own, compute([M], lambda i: sum(…)), with operands that are read at all indices in order");
+    return tc_none();
+}
+
 // has_arch("sm_90"): whether the code being compiled may use what came with that architecture.
 static tc_value run_has_arch(tc *tx, const tc_native *self, tc_args *args)
 {
@@ -624,6 +649,7 @@ const tc_native tc_native_gpu[] = {
     {"tensor_pointer", tensor_pointer, 1, 4, "dtype shape layout init", 0},
     {"dynamic_shared_memory", dynamic_shared_memory, 2, 2, "byte_offset dtype", 0},
     {"static_assert", run_static_assert, 1, 2, "condition message", 0},
+    {"slow_definition", run_slow_definition, 1, 1, "why", 0},
     {"assume", run_assume, 1, 1, "condition", 0},
     {"__builtin_assume", run_assume, 1, 1, "condition", 0},
     {"comment", run_comment, 1, 1, "text", 0},
