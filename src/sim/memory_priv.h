@@ -77,6 +77,7 @@ enum {
     SIM_GLOBAL_SERIALS = 1 << 22,      // that are given out before cells of global memory are cleared
     SIM_SHARDS = 256,
     SIM_NO_SHARD = SIM_SHARDS,
+    SIM_PAGE_SHIFT = 14,               // log2 of the bytes of write cells that share a lock
 };
 
 struct sim_memory {
@@ -105,6 +106,16 @@ struct sim_memory {
 };
 
 // ---- accesses of a warp ----------------------------------------------------------------------------------------------
+
+// An earlier access that a touch has met, and what is known of its order: this goes for all lanes and granules.
+typedef struct sim_met {
+    sim_party party;
+    uint32_t serial;
+    uint32_t before;       // lanes of [party] whose access is ordered before the touch
+    uint32_t concurrent;   // lanes whose access is not
+} sim_met;
+
+enum { SIM_MOST_MET = 8 };
 
 typedef enum sim_target { SIM_IN_GLOBAL, SIM_IN_SHARED, SIM_IN_LOCAL } sim_target;
 
@@ -143,6 +154,9 @@ typedef struct sim_touch {
     uint32_t warp_known;       // SHARED: what the warp itself did up to here is known to all its lanes
     uint64_t *cells;           // the access cells that the touch enters; only with races
     uint32_t held_first, held_last; // shards that are locked
+    uintptr_t held_page;       // the page of write cells that is locked (SIM_PAGE_SHIFT), if it is one; else 0
+    uint32_t met_count;
+    sim_met met[SIM_MOST_MET];
     bool any_unwritten;
     uint64_t offset[SIM_LANES];
     uint64_t unwritten[SIM_LANES];  // a bit for each byte of the lane; only with any_unwritten
@@ -189,7 +203,11 @@ void sim_lock_cells(sim_touch *t, uint64_t first, uint64_t count);
 void sim_unlock_cells(sim_touch *t);
 static inline void sim_hold(sim_touch *t, uint64_t first, uint64_t count)
 {
-    if (t->target == SIM_IN_GLOBAL && t->races)
+    const uint32_t *cells = t->shadow->write + first;
+    if (t->target != SIM_IN_GLOBAL || !t->races)
+        return;
+    uintptr_t begin = (uintptr_t)cells >> SIM_PAGE_SHIFT, end = (uintptr_t)(cells + count - 1) >> SIM_PAGE_SHIFT;
+    if (begin != t->held_page || end != t->held_page)
         sim_lock_cells(t, first, count);
 }
 static inline void sim_let_go(sim_touch *t)

@@ -18,6 +18,7 @@ void sim_touch_open(sim_touch *t, sim_warp *w, const sim_access *access, uint32_
     t->reach = SIM_CTA;
     t->is_async = false;
     t->held_first = t->held_last = SIM_NO_SHARD;
+    t->held_page = 0;
     t->checks = !t->device->options.no_checks;
 }
 
@@ -178,6 +179,7 @@ static void describe(sim_touch *t)
     t->is_same = !t->is_row && !spread;
     t->any_unwritten = false;
     t->races = false;
+    t->met_count = 0;
     if (!t->checks || !t->shadow || !t->shadow->write)
         return;
     if (t->target == SIM_IN_SHARED)
