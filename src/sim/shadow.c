@@ -236,16 +236,14 @@ static bool is_uniform(const sim_touch *t, uint64_t first, uint64_t count)
 // Enters one access in granules one behind the other. Where a cell is as the one before it was, so is the result.
 static void enter_all(sim_touch *t, uint64_t first, uint64_t count, uint32_t lanes, uint32_t flags)
 {
-    uint64_t before = SIM_ACCESS_LIST, after = 0;
-    for (uint64_t *at = t->cells + first; at < t->cells + first + count; at++) {
-        uint64_t cell = sim_access_get(at);
-        if (cell == before && !((cell | after) & SIM_ACCESS_LIST)) {
-            sim_access_set(at, after);
-            continue;
-        }
-        enter(t, (uint64_t)(at - t->cells), lanes, flags);
+    uint64_t before = SIM_ACCESS_LIST;
+    for (uint64_t i = first; i < first + count; i++) {
+        uint64_t cell = sim_access_get(&t->cells[i]);
+        if (cell == before && !(cell & SIM_ACCESS_LIST))
+            sim_access_copy(t, i);
+        else
+            enter(t, i, lanes, flags);
         before = cell;
-        after = sim_access_get(at);
     }
 }
 

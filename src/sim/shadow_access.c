@@ -411,6 +411,24 @@ void sim_access_enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flags)
     }
 }
 
+static uint32_t copied_list(sim_entries *to, const sim_entries *from, uint32_t k)
+{
+    if (!k)
+        return 0;
+    sim_entry e = from->at[k];
+    uint32_t next = copied_list(to, from, e.next);
+    return take_entry(to, e.serial, e.lanes, next);
+}
+
+void sim_access_copy(sim_touch *t, uint64_t i)
+{
+    uint64_t cell = sim_access_get(&t->cells[i - 1]);
+    uint32_t low = (uint32_t)cell, high = (uint32_t)(cell >> SIM_ACCESS_LANES);
+    if (low & SIM_ACCESS_LIST)
+        high = copied_list(entries_of(t, i), entries_of(t, i - 1), high);
+    sim_access_set(&t->cells[i], sim_access_of(low, high));
+}
+
 // ---- all granules
 // ----------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,8 @@ uint32_t sim_against_write(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cel
 uint32_t sim_against_accesses(sim_touch *t, uint32_t lane, uint64_t i, const uint8_t *value, bool is_part);
 // Enters an access of [lanes] in the warp's cell of the granule. [flags]: SPECIAL, PART.
 void sim_access_enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flags);
+// The warp's cell of granule [i] becomes what that of the granule before it is, with a list of its own.
+void sim_access_copy(sim_touch *t, uint64_t i);
 // Whether nothing in the access cells of the granule is newer than what all threads know.
 bool sim_accesses_are_old(const sim_touch *t, uint64_t i);
 // All access cells of [count] granules become empty.
