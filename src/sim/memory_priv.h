@@ -29,13 +29,13 @@ enum { SIM_NOTE_WRITE = 1, SIM_NOTE_ATOMIC = 2 };
 typedef struct sim_note {
     uint32_t site;
     uint32_t local;  // serial in its block, by which it is ordered
-    uint32_t who;    // warp, 1 + rank of a thread of another block << 8, SIM_NOTE_ bits << 16, reach << 24
+    uint32_t packed; // warp, 1 + rank of a thread of another block << 8, SIM_NOTE_ bits << 16, reach << 24
 } sim_note;
 
-static inline int sim_note_warp(const sim_note *n) { return (int)(n->who & 0xff); }
-static inline int sim_note_rank(const sim_note *n) { return (int)(n->who >> 8 & 0xff) - 1; }  // -1: of the block itself
-static inline uint32_t sim_note_kind(const sim_note *n) { return n->who >> 16 & 0xff; }
-static inline sim_reach sim_note_reach(const sim_note *n) { return (sim_reach)(n->who >> 24); }
+static inline int sim_note_warp(const sim_note *n) { return (int)(n->packed & 0xff); }
+static inline int sim_note_rank(const sim_note *n) { return (int)(n->packed >> 8 & 0xff) - 1; }  // -1: of the block itself
+static inline uint32_t sim_note_kind(const sim_note *n) { return n->packed >> 16 & 0xff; }
+static inline sim_reach sim_note_reach(const sim_note *n) { return (sim_reach)(n->packed >> 24); }
 
 // One end of a conflict that is looked at.
 typedef struct sim_party {
@@ -310,7 +310,7 @@ typedef struct sim_lanes {
 enum { SIM_MEMOS = 16 };
 
 struct sim_clock {
-    bool is_engine;  // accesses are those of TMA: done is as good as known
+    bool is_tma;  // accesses are those of TMA: done is as good as known
     uint32_t epoch;  // serial at the last synchronisation of any lane: later accesses get new ones
     uint32_t base;   // all lanes know all lanes of the warp up to here
     sim_memo memos[SIM_MEMOS];
