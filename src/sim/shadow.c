@@ -95,6 +95,31 @@ static inline bool all_old(const sim_touch *t, const uint32_t *cells, uint64_t c
 }
 #endif
 
+// The same of access cells, without [flip].
+static bool all_accesses_old(const sim_touch *t, const uint64_t *cells, uint64_t count, uint32_t mask)
+{
+    uint64_t i = 0;
+    uint32_t newer = 0;
+#if !SIM_TSAN
+    // Each cell is two numbers, the lower one first; the upper one is masked out: zero is always old.
+    quad known = splat(t->known), begin = splat(t->own_begin), end = splat(t->own_end), good = splat(UINT32_MAX);
+    quad masks = (quad){(int32_t)mask, 0, (int32_t)mask, 0};
+    for (; count >= SIM_LANES && i + 2 <= count; i += 2) {
+        quad pair;
+        memcpy(&pair, &cells[i], sizeof pair);
+        quad v = pair & masks;
+        good &= (v <= known) | ((v >= begin) & (v < end));
+    }
+    if (i && !(good[0] & good[1] & good[2] & good[3]))
+        return false;
+#endif
+    for (; i < count; i++) {
+        uint32_t serial = (uint32_t)sim_access_get(&cells[i]) & mask;
+        newer |= (uint32_t)(serial > t->known) & (uint32_t)(serial - t->own_begin >= t->own_end - t->own_begin);
+    }
+    return !newer;
+}
+
 enum { READ_MASK = SIM_CELL_SERIAL | SIM_CELL_MIXED | SIM_CELL_WRITTEN | SIM_CELL_PENDING };
 
 static bool is_readable(const sim_touch *t, uint64_t i)
@@ -181,10 +206,24 @@ static inline void enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flag
         sim_access_enter(t, i, lanes, flags);
 }
 
+// Each lane enters its own granules of a row.
+static void fill_accesses(const sim_touch *t, uint64_t *cells, uint64_t each)
+{
+    for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
+        uint64_t mark = sim_access_of(t->mine, (uint32_t)1 << lane);
+        for (uint64_t k = 0; k < each; k++)
+            sim_access_set(&cells[lane * each + k], mark);
+    }
+}
+
 static bool enter_row(sim_touch *t, uint64_t first, uint64_t each)
 {
     uint64_t *cells = t->cells + first;
-    uint32_t all = UINT32_MAX, any = 0;
+    uint32_t all = UINT32_MAX, any = 0, mask = SIM_CELL_SERIAL | SIM_ACCESS_LIST | SIM_ACCESS_SPECIAL;
+    if (all_accesses_old(t, cells, each * SIM_LANES, mask)) {
+        fill_accesses(t, cells, each);
+        return true;
+    }
     for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
         for (uint64_t k = 0; k < each; k++) {
             uint32_t seen = glance(t, sim_access_get(&cells[lane * each + k]), (uint32_t)1 << lane);
@@ -254,6 +293,8 @@ static bool all_unread(const sim_touch *t, uint64_t first, uint64_t count)
     const sim_shadow *s = t->shadow;
     uint32_t newest = 0;
     if (t->target == SIM_IN_GLOBAL) {
+        if (all_accesses_old(t, s->access + first, count, SIM_CELL_SERIAL | SIM_ACCESS_LIST))
+            return true;
         for (uint64_t i = first; i < first + count; i++) {
             uint32_t low = (uint32_t)sim_access_get(&s->access[i]);
             bool is_own = !(low & SIM_ACCESS_LIST) && sim_is_old(t, low & SIM_CELL_SERIAL);
@@ -279,7 +320,9 @@ static bool row_is_unread(const sim_touch *t, uint64_t first, uint64_t each)
         const uint64_t *cells = s->by_warp[k];
         bool is_own = cells == t->cells;
         uint32_t newest = 0;
-        for (uint32_t lane = 0; cells && lane < SIM_LANES; lane++) {
+        if (!cells || all_accesses_old(t, cells + first, each * SIM_LANES, SIM_CELL_SERIAL))
+            continue;
+        for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
             for (uint64_t at = first + lane * each; at < first + (lane + 1) * each; at++) {
                 uint32_t low = (uint32_t)cells[at], high = (uint32_t)(cells[at] >> SIM_ACCESS_LANES);
                 bool is_lane = is_own && high == (uint32_t)1 << lane && !(low & SIM_ACCESS_LIST);

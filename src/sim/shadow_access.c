@@ -223,7 +223,7 @@ static void drop_cells(sim_touch *t, uint64_t *cells, uint64_t first, uint64_t c
 {
     uint64_t any = 0;
     for (uint64_t i = first; i < first + count; i++)
-        any |= sim_access_get(&cells[i]);
+        any |= cells[i];
     for (uint64_t i = first; any && i < first + count; i++) {
         uint64_t cell = sim_access_get(&cells[i]);
         if (cell & SIM_ACCESS_LIST)
