@@ -324,6 +324,7 @@ static void run_in_parallel(sim_launch *l)
     int count = sim_worker_count(l->device);
     if (count > cluster_count(l))
         count = (int)cluster_count(l);
+    l->is_parallel = count > 1;
     sim_worker workers[64];
     pthread_t threads[64];
     int started = 0;
@@ -349,16 +350,16 @@ static int resident_count(const sim_launch *l)
 }
 
 // The resident clusters, scheduled round-robin. One that has ended makes room for the next.
-typedef struct company {
+typedef struct interleaving {
     sim_launch *launch;
     arena memory;
     arena_oom oom;
     resident *at;
     int count;
     int64_t next, ended;
-} company;
+} interleaving;
 
-static bool fill_place(company *c, resident *r)
+static bool fill_slot(interleaving *c, resident *r)
 {
     if (!r->cluster && c->next < cluster_count(c->launch)) {
         if (!r->memory.oom) {
@@ -370,7 +371,7 @@ static bool fill_place(company *c, resident *r)
     return r->cluster != NULL;
 }
 
-static void leave_place(company *c, resident *r)
+static void leave_slot(interleaving *c, resident *r)
 {
     finish_cluster(r->cluster);
     arena_reset(&r->memory, r->empty);
@@ -378,20 +379,20 @@ static void leave_place(company *c, resident *r)
     c->ended++;
 }
 
-static void take_turns(company *c)
+static void run_each(interleaving *c)
 {
     bool any = false;
     sim_cluster *stuck = NULL;
     for (int i = 0; i < c->count && !is_halted(c->launch); i++) {
         resident *r = &c->at[i];
-        if (!fill_place(c, r))
+        if (!fill_slot(c, r))
             continue;
         if (run_cluster(r->cluster))
             any = true;
         else
             stuck = r->cluster;
         if (!r->cluster->alive)
-            leave_place(c, r);
+            leave_slot(c, r);
     }
     if (!any && stuck && !is_halted(c->launch)) {
         report_deadlock(stuck);
@@ -401,14 +402,14 @@ static void take_turns(company *c)
 
 static void run_together(sim_launch *l)
 {
-    company c = {.launch = l, .count = resident_count(l)};
+    interleaving c = {.launch = l, .count = resident_count(l)};
     arena_init(&c.memory, &c.oom);
     if (setjmp(c.oom.jump)) {
         out_of_memory(l);
     } else {
         c.at = ARENA_ARRAY(&c.memory, resident, c.count);
         while (c.ended < cluster_count(l) && !is_halted(l))
-            take_turns(&c);
+            run_each(&c);
     }
     for (int i = 0; c.at && i < c.count; i++) {
         if (c.at[i].cluster)

@@ -198,13 +198,14 @@ void sim_fields_move(sim_warp *w, uint32_t lane, uint64_t to, uint64_t from, int
 
 sim_shard *sim_shard_of(sim_memory *m, const uint32_t *cell);
 // Locks the cells of [count] granules of global memory from [first] on, at most 4096, instead of those that the touch
-// had locked before; a touch that races in global memory looks at cells only between these two.
+// had locked before; a touch that races in global memory looks at cells only between these two. sim_hold: if the blocks
+// of the launch run on one host thread, there is nothing to lock.
 void sim_lock_cells(sim_touch *t, uint64_t first, uint64_t count);
 void sim_unlock_cells(sim_touch *t);
 static inline void sim_hold(sim_touch *t, uint64_t first, uint64_t count)
 {
     const uint32_t *cells = t->shadow->write + first;
-    if (t->target != SIM_IN_GLOBAL || !t->races)
+    if (t->target != SIM_IN_GLOBAL || !t->races || !t->w->block->launch->is_parallel)
         return;
     uintptr_t begin = (uintptr_t)cells >> SIM_PAGE_SHIFT, end = (uintptr_t)(cells + count - 1) >> SIM_PAGE_SHIFT;
     if (begin != t->held_page || end != t->held_page)
