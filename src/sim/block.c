@@ -38,7 +38,7 @@ typedef struct resident {
     sim_cluster *cluster;
 } resident;
 
-// ---- random turns ------------------------------------------------------------------------------------------------
+// ---- random order ------------------------------------------------------------------------------------------------
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -94,7 +94,7 @@ static void start_warp(sim_block *b, int index)
 }
 
 // Where block [rank] of a cluster is in the grid; of both x varies fastest.
-static void place_block(sim_block *b, int64_t cluster)
+static void set_position(sim_block *b, int64_t cluster)
 {
     const int64_t *grid = b->launch->shape.grid, *size = b->launch->shape.cluster;
     int64_t rank = b->rank;
@@ -113,7 +113,7 @@ static sim_block *start_block(sim_cluster *c, int rank, int64_t cluster)
     arena *a = c->arena;
     sim_block *b = ARENA_NEW(a, sim_block);
     *b = (sim_block){.launch = l, .cluster = c, .rank = rank, .arena = a};
-    place_block(b, cluster);
+    set_position(b, cluster);
     b->thread_count = (int)(l->shape.block[0] * l->shape.block[1] * l->shape.block[2]);
     b->warp_count = b->alive = (b->thread_count + SIM_LANES - 1) / SIM_LANES;
     b->shared_bytes = (int64_t)l->code->shared_bytes + l->shape.dynamic_smem_bytes;
@@ -170,11 +170,11 @@ static void describe_waiting(sim_warp *w, sim_finding *f, int *waiting, int *not
     if (b->cluster->count > 1)
         str_addf(&name, " of block %lld", (long long)b->index);
     sim_barrier_describe(w, &text);
-    sim_actor who = {w->waiting_for ? w->waiting_for->site : w->pc[-1].site, b->index, -1, w->index};
+    sim_actor actor = {w->waiting_for ? w->waiting_for->site : w->pc[-1].site, b->index, -1, w->index};
     if (!*waiting)
-        f->who = who;
-    else if (who.site != f->who.site && !f->other.site)
-        f->other = who, f->other_text = arena_printf(b->arena, "%s waits here: %s", str_text(&name), str_text(&text));
+        f->actor = actor;
+    else if (actor.site != f->actor.site && !f->other.site)
+        f->other = actor, f->other_text = arena_printf(b->arena, "%s waits here: %s", str_text(&name), str_text(&text));
     if (!*waiting)
         f->under = arena_printf(b->arena, "%s waits: %s", str_text(&name), str_text(&text));
     else if (*notes < 3)
@@ -201,7 +201,7 @@ static void report_deadlock(sim_cluster *c)
     sim_find(c->launch->device, c->launch, &f);
 }
 
-// A turn for each warp that can go on. False: none could.
+// Runs each warp that can go on for a while. False: none could.
 static bool run_turns(sim_block *b)
 {
     sim_launch *l = b->launch;
@@ -237,7 +237,7 @@ static bool run_turns(sim_block *b)
 // All its warps have ended, and with them its shared memory.
 static void end_block(sim_block *b)
 {
-    if (b->launch->code->uses_copy_engine)
+    if (b->launch->code->uses_async_proxy)
         sim_bulk_block_ends(b);
     if (b->cluster->count > 1)
         sim_order_check_guests(b);
@@ -324,6 +324,7 @@ static void run_in_parallel(sim_launch *l)
     int count = sim_worker_count(l->device);
     if (count > cluster_count(l))
         count = (int)cluster_count(l);
+    l->is_parallel = count > 1;
     sim_worker workers[64];
     pthread_t threads[64];
     int started = 0;
@@ -348,17 +349,17 @@ static int resident_count(const sim_launch *l)
     return (int)(count < cluster_count(l) ? count : cluster_count(l));
 }
 
-// The clusters that are resident: one turn each, round and round. One that has ended makes room for the next.
-typedef struct company {
+// The resident clusters, scheduled round-robin. One that has ended makes room for the next.
+typedef struct interleaving {
     sim_launch *launch;
     arena memory;
     arena_oom oom;
     resident *at;
     int count;
     int64_t next, ended;
-} company;
+} interleaving;
 
-static bool fill_place(company *c, resident *r)
+static bool fill_slot(interleaving *c, resident *r)
 {
     if (!r->cluster && c->next < cluster_count(c->launch)) {
         if (!r->memory.oom) {
@@ -370,7 +371,7 @@ static bool fill_place(company *c, resident *r)
     return r->cluster != NULL;
 }
 
-static void leave_place(company *c, resident *r)
+static void leave_slot(interleaving *c, resident *r)
 {
     finish_cluster(r->cluster);
     arena_reset(&r->memory, r->empty);
@@ -378,20 +379,20 @@ static void leave_place(company *c, resident *r)
     c->ended++;
 }
 
-static void take_turns(company *c)
+static void run_each(interleaving *c)
 {
     bool any = false;
     sim_cluster *stuck = NULL;
     for (int i = 0; i < c->count && !is_halted(c->launch); i++) {
         resident *r = &c->at[i];
-        if (!fill_place(c, r))
+        if (!fill_slot(c, r))
             continue;
         if (run_cluster(r->cluster))
             any = true;
         else
             stuck = r->cluster;
         if (!r->cluster->alive)
-            leave_place(c, r);
+            leave_slot(c, r);
     }
     if (!any && stuck && !is_halted(c->launch)) {
         report_deadlock(stuck);
@@ -401,14 +402,14 @@ static void take_turns(company *c)
 
 static void run_together(sim_launch *l)
 {
-    company c = {.launch = l, .count = resident_count(l)};
+    interleaving c = {.launch = l, .count = resident_count(l)};
     arena_init(&c.memory, &c.oom);
     if (setjmp(c.oom.jump)) {
         out_of_memory(l);
     } else {
         c.at = ARENA_ARRAY(&c.memory, resident, c.count);
         while (c.ended < cluster_count(l) && !is_halted(l))
-            take_turns(&c);
+            run_each(&c);
     }
     for (int i = 0; c.at && i < c.count; i++) {
         if (c.at[i].cluster)

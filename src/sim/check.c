@@ -21,8 +21,8 @@ static sim_actor actor_of(const sim_warp *w, uint32_t lane, uint32_t site)
 // False: it was said before.
 static bool begin(sim_warp *w, uint32_t lane, uint32_t site, diag_code code, sim_finding *f)
 {
-    *f = (sim_finding){.code = code, .who = actor_of(w, lane, site)};
-    return !sim_found_before(w->block->launch->device, w->block->launch, code, &f->who, 0);
+    *f = (sim_finding){.code = code, .actor = actor_of(w, lane, site)};
+    return !sim_found_before(w->block->launch->device, w->block->launch, code, &f->actor, 0);
 }
 
 static void report(sim_warp *w, const sim_finding *f)
@@ -55,13 +55,13 @@ void sim_check_owner(sim_warp *w, uint32_t site, uint32_t lane, const sim_bound 
 void sim_check_flight(sim_warp *w, uint32_t site, uint32_t lanes, uint32_t cell)
 {
     uint32_t lane = (uint32_t)__builtin_ctz(lanes), wgmma = w->why[cell] & ~SIM_WHY_FLIGHT;
-    sim_finding f = {.code = HDS0626, .who = actor_of(w, lane, site), .other = actor_of(w, lane, wgmma)};
+    sim_finding f = {.code = HDS0626, .actor = actor_of(w, lane, site), .other = actor_of(w, lane, wgmma)};
     w->told_flight = true;
-    if (sim_found_before(w->block->launch->device, w->block->launch, f.code, &f.who, wgmma))
+    if (sim_found_before(w->block->launch->device, w->block->launch, f.code, &f.actor, wgmma))
         return;
     str_buf out;
     str_buf_init(&out, w->block->arena);
-    sim_thread_print(w->block->launch, &f.who, true, &out);
+    sim_thread_print(w->block->launch, &f.actor, true, &out);
     str_adds(&out, " writes to an accumulator");
     f.args[0] = str_text(&out);
     f.other_text = "it starts here";

@@ -118,7 +118,7 @@ typedef struct sim_code {
     // stand between them. None where the IR has been through allocate-shared: then all of it is one region.
     VEC(sim_shared_tensor) shared;
     uint32_t shared_bytes;  // red zones included, without what the launch adds
-    bool uses_copy_engine;  // kernels: instructions of hidet.lang.tma with a tensor map, and wgmma
+    bool uses_async_proxy;  // kernels: instructions of hidet.lang.tma with a tensor map, and wgmma
     bool talks_between_blocks;  // atomics, ordered or volatile accesses to global memory, here or in what it calls
 } sim_code;
 

@@ -10,7 +10,7 @@
 
 #include "sim/cast.h"
 
-enum { KEPT_PER_SHOWN = 8 }; // more are kept than shown, so that what is shown does not depend on who came first
+enum { KEPT_PER_SHOWN = 8 }; // more are kept than shown, so that what is shown does not depend on actor came first
 
 typedef struct key {
     const sim_program *program;
@@ -72,21 +72,21 @@ int sim_finding_count(const sim *s)
 
 // ---- keeping -------------------------------------------------------------------------------------------------------
 
-static key key_of(const sim_launch *l, diag_code code, const sim_actor *who, uint32_t other)
+static key key_of(const sim_launch *l, diag_code code, const sim_actor *actor, uint32_t other)
 {
     key k;
     memset(&k, 0, sizeof k);
     k.program = l ? l->program : NULL;
     k.code = (uint32_t)code;
-    k.site = who->site;
+    k.site = actor->site;
     k.other = other;
     return k;
 }
 
 // Of several of a kind the one in the first block is told.
-static bool comes_before(const sim_launch *l, const sim_actor *who, const kept *old)
+static bool comes_before(const sim_launch *l, const sim_actor *actor, const kept *old)
 {
-    return l && l->number == old->launch && who->block < old->f.who.block;
+    return l && l->number == old->launch && actor->block < old->f.actor.block;
 }
 
 static const char *copy(arena *a, const char *text)
@@ -111,27 +111,27 @@ static void set(struct sim_findings *fs, kept *k, const sim_launch *l, const sim
     k->f.other_text = copy(a, f->other_text);
     k->f.help = copy(a, f->help);
     k->program = l ? l->program : NULL;
-    k->site = site_of(k->program, f->who.site);
+    k->site = site_of(k->program, f->actor.site);
     k->other = site_of(k->program, f->other.site);
     k->launch = l ? l->number : 0;
-    bool has_thread = l && !l->is_host && f->who.block >= 0;
+    bool has_thread = l && !l->is_host && f->actor.block >= 0;
     k->kernel = has_thread && l->kernel ? copy(a, l->kernel->title ? l->kernel->title : l->kernel->name) : NULL;
     str_buf out;
     str_buf_init(&out, a);
     if (has_thread)
-        sim_actor_print(l, &f->who, &out);
+        sim_actor_print(l, &f->actor, &out);
     k->coordinates = has_thread ? str_text(&out) : NULL;
 }
 
 void sim_find(sim *s, const sim_launch *l, const sim_finding *f)
 {
     struct sim_findings *fs = s->findings;
-    key at = key_of(l, f->code, &f->who, f->other.site);
+    key at = key_of(l, f->code, &f->actor, f->other.site);
     pthread_mutex_lock(&fs->lock);
     kept *k = map_get(&fs->by_key, &at, sizeof at);
     if (k) {
         k->count++;
-        if (comes_before(l, &f->who, k))
+        if (comes_before(l, &f->actor, k))
             set(fs, k, l, f);
     } else if (fs->all.len < (size_t)fs->limit * KEPT_PER_SHOWN) {
         k = ARENA_NEW(&fs->arena, kept);
@@ -145,14 +145,14 @@ void sim_find(sim *s, const sim_launch *l, const sim_finding *f)
     pthread_mutex_unlock(&fs->lock);
 }
 
-bool sim_found_before(sim *s, const sim_launch *l, diag_code code, const sim_actor *who, uint32_t other_site)
+bool sim_found_before(sim *s, const sim_launch *l, diag_code code, const sim_actor *actor, uint32_t other_site)
 {
     struct sim_findings *fs = s->findings;
-    key at = key_of(l, code, who, other_site);
+    key at = key_of(l, code, actor, other_site);
     pthread_mutex_lock(&fs->lock);
     kept *k = map_get(&fs->by_key, &at, sizeof at);
     bool is_full = fs->all.len >= (size_t)fs->limit * KEPT_PER_SHOWN;
-    bool is_known = k ? !comes_before(l, who, k) : is_full;
+    bool is_known = k ? !comes_before(l, actor, k) : is_full;
     if (is_known && k)
         k->count++;
     else if (is_known)
@@ -167,7 +167,7 @@ void sim_find_at(sim_warp *w, uint32_t lane, uint32_t site, diag_code code, cons
     const sim_launch *l = w->block->launch;
     bool is_host = l->is_host;
     sim_finding f = {.code = code, .args = {arg0, arg1, arg2}, .help = help};
-    f.who =
+    f.actor =
         (sim_actor){site, is_host ? -1 : w->block->index, is_host ? -1 : sim_thread(w, lane), is_host ? -1 : w->index};
     f.other.block = f.other.thread = f.other.warp = -1;
     sim_find(l->device, l, &f);
@@ -186,35 +186,35 @@ static void print_index(const int64_t *extent, int64_t index, str_buf *out)
     str_addf(out, "(%" PRId64 ", %" PRId64 ", %" PRId64 ")", index % x, index / x % y, index / x / y);
 }
 
-void sim_actor_print(const sim_launch *l, const sim_actor *who, str_buf *out)
+void sim_actor_print(const sim_launch *l, const sim_actor *actor, str_buf *out)
 {
-    if (who->block < 0) {
+    if (actor->block < 0) {
         str_adds(out, "the host");
         return;
     }
     str_adds(out, "block ");
-    print_index(l->shape.grid, who->block, out);
-    if (who->thread >= 0) {
+    print_index(l->shape.grid, actor->block, out);
+    if (actor->thread >= 0) {
         str_adds(out, ", thread ");
-        print_index(l->shape.block, who->thread, out);
-    } else if (who->warp >= 0) {
-        str_addf(out, ", warp %d", who->warp);
+        print_index(l->shape.block, actor->thread, out);
+    } else if (actor->warp >= 0) {
+        str_addf(out, ", warp %d", actor->warp);
     }
 }
 
-void sim_thread_print(const sim_launch *l, const sim_actor *who, bool with_block, str_buf *out)
+void sim_thread_print(const sim_launch *l, const sim_actor *actor, bool with_block, str_buf *out)
 {
-    if (who->thread >= 0) {
+    if (actor->thread >= 0) {
         str_adds(out, "thread ");
-        print_index(l->shape.block, who->thread, out);
+        print_index(l->shape.block, actor->thread, out);
     } else {
-        str_adds(out, who->warp >= 0 ? "a thread of warp " : "a thread");
-        if (who->warp >= 0)
-            str_addf(out, "%d", who->warp);
+        str_adds(out, actor->warp >= 0 ? "a thread of warp " : "a thread");
+        if (actor->warp >= 0)
+            str_addf(out, "%d", actor->warp);
     }
-    if (with_block && who->block >= 0) {
+    if (with_block && actor->block >= 0) {
         str_adds(out, " of block ");
-        print_index(l->shape.grid, who->block, out);
+        print_index(l->shape.grid, actor->block, out);
     }
 }
 
@@ -265,7 +265,7 @@ static bool in_library(const diag_context *dx, src_span span)
 
 // The location in the author's file: that of the code, or the innermost call outside of the library that led to it.
 // *[call]: that call, NULL if it is the location itself.
-static src_span place_of(const diag_context *dx, const sim_program *p, const sim_site *site, const ir_site **call)
+static src_span span_of(const diag_context *dx, const sim_program *p, const sim_site *site, const ir_site **call)
 {
     *call = NULL;
     if (!in_library(dx, site->span))
@@ -306,7 +306,7 @@ static void report(const kept *k, diag_context *dx)
 {
     const sim_finding *f = &k->f;
     const ir_site *call = NULL, *unused = NULL;
-    src_span span = place_of(dx, k->program, &k->site, &call);
+    src_span span = span_of(dx, k->program, &k->site, &call);
     const char *args[4];
     for (int i = 0; i < 4; i++)
         args[i] = f->args[i] ? f->args[i] : "";
@@ -314,7 +314,7 @@ static void report(const kept *k, diag_context *dx)
     if (f->under)
         diag_under(d, "%s", f->under);
     if (f->other.site && f->other_text)
-        diag_label(d, place_of(dx, k->program, &k->other, &unused), "%s", f->other_text);
+        diag_label(d, span_of(dx, k->program, &k->other, &unused), "%s", f->other_text);
     note_where(d, k);
     for (int i = 0; i < 4 && f->notes[i]; i++)
         diag_note(d, (src_span){0}, "%s", f->notes[i]);
@@ -326,8 +326,8 @@ static void report(const kept *k, diag_context *dx)
 static int compare(const void *pa, const void *pb)
 {
     const kept *a = *(kept *const *)pa, *b = *(kept *const *)pb;
-    uint32_t x[] = {a->site.span.begin, (uint32_t)a->f.code, a->other.span.begin, a->f.who.site, a->f.other.site};
-    uint32_t y[] = {b->site.span.begin, (uint32_t)b->f.code, b->other.span.begin, b->f.who.site, b->f.other.site};
+    uint32_t x[] = {a->site.span.begin, (uint32_t)a->f.code, a->other.span.begin, a->f.actor.site, a->f.other.site};
+    uint32_t y[] = {b->site.span.begin, (uint32_t)b->f.code, b->other.span.begin, b->f.actor.site, b->f.other.site};
     for (size_t i = 0; i < sizeof x / sizeof *x; i++) {
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;

@@ -24,7 +24,7 @@ static bool refuse(const launching *x, const char *help, const char *why, ...)
     va_start(args, why);
     sim_finding f = {
         .code = HDS0620,
-        .who = {x->site, -1, -1, -1},
+        .actor = {x->site, -1, -1, -1},
         .args = {kernel->title ? kernel->title : kernel->name, arena_vprintf(x->arena, why, args)},
         .help = help,
     };

@@ -124,6 +124,7 @@ struct sim_launch {
     int64_t block_count;
     uint64_t number;       // launches so far
     bool is_host;          // a host function: one lane, no shared memory
+    bool is_parallel;      // its blocks run on several host threads
     bool halted;           // atomic: set by the first to find that it cannot continue
     int64_t steps;         // atomic: warp instructions of all blocks so far
     VEC(uint64_t) kept;    // host functions: what they have allocated, freed when they return

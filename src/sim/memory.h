@@ -65,8 +65,8 @@ void sim_load_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint
 void sim_store_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes,
                      const uint8_t (*in)[16], const uint16_t *poisoned);
 
-// Pieces of 16 bytes that a unit reads for a while: sim_look_bytes when it begins, which checks what it meets, and
-// sim_enter_reads when it ends, as if the lanes read then. In between sim_bulk_lend_pieces is for who writes them.
+// Asynchronous reads of 16-byte vectors: sim_look_bytes checks them when they begin, sim_enter_reads records them when
+// they end, as if the lanes read then. In between, sim_bulk_begin_reads makes writes to them findings.
 void sim_look_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, uint8_t (*out)[16],
                     uint16_t *poisoned);
 void sim_enter_reads(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address);
@@ -106,17 +106,17 @@ bool sim_touch_mbarrier(struct sim_warp *w, uint32_t site, uint32_t lane, uint64
 
 // The bytes at the destination are in flight: until [sim_async_land], any access to them is a finding
 // (HDS0609) that shows the location of the copy.
-typedef struct sim_async_piece {
+typedef struct sim_async_chunk {
     uint32_t site, lane;
     uint64_t to, from;
     int bytes, present;  // the first [present] come from [from], the others are zeros; up to 64
     int align;           // both addresses must be multiples of it
-    bool is_engine;      // copied by TMA: threads that are done with the destination need not have released it
+    bool is_tma;      // copied by TMA: threads that are done with the destination need not have released it
     uint32_t started;    // set by sim_async_start, by which sim_async_land knows whether the source was written in between
-} sim_async_piece;
-void sim_async_start(struct sim_warp *w, sim_async_piece *piece);
+} sim_async_chunk;
+void sim_async_start(struct sim_warp *w, sim_async_chunk *chunk);
 // They have arrived, as if the lane wrote them now.
-void sim_async_land(struct sim_warp *w, const sim_async_piece *piece);
+void sim_async_land(struct sim_warp *w, const sim_async_chunk *chunk);
 
 // ---- order (race.c) ----------------------------------------------------------------------------------------------
 

@@ -247,9 +247,9 @@ static void advance(const sim_access *a, const uint64_t *address, int elements, 
             moved[lane] = address[lane] + (uint64_t)(elements * a->bytes);
             continue;
         }
-        uint64_t place = (uint64_t)7 << SIM_BIT_SHIFT;
-        uint64_t bit = ((address[lane] & place) >> SIM_BIT_SHIFT) + (uint64_t)(elements * a->bits);
-        moved[lane] = ((address[lane] & ~place) + bit / 8) | bit % 8 << SIM_BIT_SHIFT;
+        uint64_t bit_mask = (uint64_t)7 << SIM_BIT_SHIFT;
+        uint64_t bit = ((address[lane] & bit_mask) >> SIM_BIT_SHIFT) + (uint64_t)(elements * a->bits);
+        moved[lane] = ((address[lane] & ~bit_mask) + bit / 8) | bit % 8 << SIM_BIT_SHIFT;
     }
 }
 
@@ -275,11 +275,11 @@ static bool in_parts(sim_warp *w, const sim_access *a, uint32_t mask, const uint
     if (most == a->count)
         return false;
     for (int at = 0; at < a->count; at += most) {
-        sim_access piece = *a;
+        sim_access slice = *a;
         uint64_t moved[SIM_LANES];
-        piece.count = (uint16_t)(a->count - at < most ? a->count - at : most);
+        slice.count = (uint16_t)(a->count - at < most ? a->count - at : most);
         advance(a, address, at, moved);
-        part(w, &piece, mask, moved, cell + (uint32_t)at * cells_of(a->bytes));
+        part(w, &slice, mask, moved, cell + (uint32_t)at * cells_of(a->bytes));
     }
     return true;
 }
@@ -452,7 +452,7 @@ void sim_load_bytes(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *a
     }
 }
 
-// Reads of the async proxy: what they meet is looked at when they begin, and who reads is entered when they end.
+// Reads of the async proxy: checked when they begin, recorded when they end.
 void sim_look_bytes(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, uint8_t (*out)[16],
                     uint16_t *poisoned)
 {
@@ -561,11 +561,11 @@ void sim_copy(sim_warp *w, const sim_access *a, uint32_t mask, const uint64_t *t
     }
     most = a->bits ? 1 : most;
     for (int at = 0; at < a->count; at += most) {
-        sim_access piece = *a;
+        sim_access slice = *a;
         uint64_t there[SIM_LANES], here[SIM_LANES];
-        piece.count = (uint16_t)(a->count - at < most ? a->count - at : most);
+        slice.count = (uint16_t)(a->count - at < most ? a->count - at : most);
         advance(a, to, at, there);
         advance(a, from, at, here);
-        copy_together(w, &piece, mask, there, here);
+        copy_together(w, &slice, mask, there, here);
     }
 }

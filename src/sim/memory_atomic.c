@@ -101,7 +101,7 @@ bool sim_touch_mbarrier(sim_warp *w, uint32_t site, uint32_t lane, uint64_t addr
 
 // ---- asynchronous copies -------------------------------------------------------------------------------------------
 
-// A copy that was refused, and reported, will not be missed by those who read where it should have gone.
+// A copy was refused and reported: its destination counts as written, so that reads of it are not reported too.
 static void forgive(sim_warp *w, uint64_t to, int bytes)
 {
     uint64_t offset = to & SIM_SHARED_MASK;
@@ -112,14 +112,14 @@ static void forgive(sim_warp *w, uint64_t to, int bytes)
 }
 
 // The bytes that a vector writes, for its lane alone. [at]: addresses of all lanes, filled here.
-static bool open_target(sim_touch *t, sim_warp *w, const sim_async_piece *p, uint64_t *at)
+static bool open_target(sim_touch *t, sim_warp *w, const sim_async_chunk *p, uint64_t *at)
 {
     spread(at, p->to);
     sim_touch_open(t, w, NULL, p->site, (uint32_t)1 << p->lane, at, p->bytes, p->align, SIM_NOTE_WRITE);
     return sim_touch_next(t);
 }
 
-void sim_async_start(sim_warp *w, sim_async_piece *p)
+void sim_async_start(sim_warp *w, sim_async_chunk *p)
 {
     sim_touch t;
     uint64_t at[SIM_LANES];
@@ -127,18 +127,18 @@ void sim_async_start(sim_warp *w, sim_async_piece *p)
     if (p->present > 0) {
         spread(at, p->from);
         sim_touch_open(&t, w, NULL, p->site, (uint32_t)1 << p->lane, at, p->present, p->align, 0);
-        t.is_async = p->is_engine;
+        t.is_async = p->is_tma;
         if (sim_touch_next(&t)) {
             unwritten_of(&t, p->lane);
             p->started = t.target == SIM_IN_GLOBAL ? t.mine : 0;
         }
     }
-    w->clock->is_engine = p->is_engine;
+    w->clock->is_tma = p->is_tma;
     if (!open_target(&t, w, p, at))
         forgive(w, p->to, p->bytes);
     else if (t.checks)
         sim_shadow_pend(&t, p->lane);
-    w->clock->is_engine = false;
+    w->clock->is_tma = false;
 }
 
 // Whether a thread of the block has written the source since the copy started. (What other blocks write is a race with
@@ -156,7 +156,7 @@ static void check_source(sim_touch *t, uint32_t lane, int bytes, uint32_t starte
 }
 
 // The bytes that arrived, and which of them are uninitialized. Errors of the address were reported at the start.
-static uint64_t fetch(sim_warp *w, const sim_async_piece *p, uint8_t *bytes)
+static uint64_t fetch(sim_warp *w, const sim_async_chunk *p, uint8_t *bytes)
 {
     sim_touch t;
     uint64_t at[SIM_LANES], first, poison = 0;
@@ -178,15 +178,15 @@ static uint64_t fetch(sim_warp *w, const sim_async_piece *p, uint8_t *bytes)
     return poison;
 }
 
-void sim_async_land(sim_warp *w, const sim_async_piece *p)
+void sim_async_land(sim_warp *w, const sim_async_chunk *p)
 {
     sim_touch t;
     uint64_t at[SIM_LANES];
     uint8_t value[SIM_TOUCH_BYTES] = {0};
     uint64_t poison = fetch(w, p, value);
-    w->clock->is_engine = p->is_engine;
+    w->clock->is_tma = p->is_tma;
     bool is_open = open_target(&t, w, p, at);
-    w->clock->is_engine = false;
+    w->clock->is_tma = false;
     if (!is_open)
         return;
     if (poison && t.target == SIM_IN_GLOBAL) {

@@ -119,9 +119,9 @@ void sim_fields_store(sim_touch *t, uint32_t lane, uint32_t cell, int bytes, int
 
 void sim_fields_move(sim_warp *w, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
 {
-    uint64_t place = ~((uint64_t)7 << SIM_BIT_SHIFT);
-    sim_field *into = sim_memory_field(w, lane, to & place);
-    const sim_field *out = present ? sim_memory_field(w, lane, from & place) : NULL;
+    uint64_t bit_mask = ~((uint64_t)7 << SIM_BIT_SHIFT);
+    sim_field *into = sim_memory_field(w, lane, to & bit_mask);
+    const sim_field *out = present ? sim_memory_field(w, lane, from & bit_mask) : NULL;
     if (!into)
         return;
     memset(into, 0xff, (size_t)bytes * sizeof *into);

@@ -29,13 +29,13 @@ enum { SIM_NOTE_WRITE = 1, SIM_NOTE_ATOMIC = 2 };
 typedef struct sim_note {
     uint32_t site;
     uint32_t local;  // serial in its block, by which it is ordered
-    uint32_t who;    // warp, 1 + rank of a thread of another block << 8, SIM_NOTE_ bits << 16, reach << 24
+    uint32_t packed; // warp, 1 + rank of a thread of another block << 8, SIM_NOTE_ bits << 16, reach << 24
 } sim_note;
 
-static inline int sim_note_warp(const sim_note *n) { return (int)(n->who & 0xff); }
-static inline int sim_note_rank(const sim_note *n) { return (int)(n->who >> 8 & 0xff) - 1; }  // -1: of the block itself
-static inline uint32_t sim_note_kind(const sim_note *n) { return n->who >> 16 & 0xff; }
-static inline sim_reach sim_note_reach(const sim_note *n) { return (sim_reach)(n->who >> 24); }
+static inline int sim_note_warp(const sim_note *n) { return (int)(n->packed & 0xff); }
+static inline int sim_note_rank(const sim_note *n) { return (int)(n->packed >> 8 & 0xff) - 1; }  // -1: of the block itself
+static inline uint32_t sim_note_kind(const sim_note *n) { return n->packed >> 16 & 0xff; }
+static inline sim_reach sim_note_reach(const sim_note *n) { return (sim_reach)(n->packed >> 24); }
 
 // One end of a conflict that is looked at.
 typedef struct sim_party {
@@ -77,6 +77,7 @@ enum {
     SIM_GLOBAL_SERIALS = 1 << 22,      // that are given out before cells of global memory are cleared
     SIM_SHARDS = 256,
     SIM_NO_SHARD = SIM_SHARDS,
+    SIM_PAGE_SHIFT = 14,               // log2 of the bytes of write cells that share a lock
 };
 
 struct sim_memory {
@@ -105,6 +106,16 @@ struct sim_memory {
 };
 
 // ---- accesses of a warp ----------------------------------------------------------------------------------------------
+
+// An earlier access that a touch has met, and what is known of its order: this goes for all lanes and granules.
+typedef struct sim_met {
+    sim_party party;
+    uint32_t serial;
+    uint32_t before;       // lanes of [party] whose access is ordered before the touch
+    uint32_t concurrent;   // lanes whose access is not
+} sim_met;
+
+enum { SIM_MOST_MET = 8 };
 
 typedef enum sim_target { SIM_IN_GLOBAL, SIM_IN_SHARED, SIM_IN_LOCAL } sim_target;
 
@@ -143,6 +154,9 @@ typedef struct sim_touch {
     uint32_t warp_known;       // SHARED: what the warp itself did up to here is known to all its lanes
     uint64_t *cells;           // the access cells that the touch enters; only with races
     uint32_t held_first, held_last; // shards that are locked
+    uintptr_t held_page;       // the page of write cells that is locked (SIM_PAGE_SHIFT), if it is one; else 0
+    uint32_t met_count;
+    sim_met met[SIM_MOST_MET];
     bool any_unwritten;
     uint64_t offset[SIM_LANES];
     uint64_t unwritten[SIM_LANES];  // a bit for each byte of the lane; only with any_unwritten
@@ -184,12 +198,17 @@ void sim_fields_move(sim_warp *w, uint32_t lane, uint64_t to, uint64_t from, int
 
 sim_shard *sim_shard_of(sim_memory *m, const uint32_t *cell);
 // Locks the cells of [count] granules of global memory from [first] on, at most 4096, instead of those that the touch
-// had locked before; a touch that races in global memory looks at cells only between these two.
+// had locked before; a touch that races in global memory looks at cells only between these two. sim_hold: if the blocks
+// of the launch run on one host thread, there is nothing to lock.
 void sim_lock_cells(sim_touch *t, uint64_t first, uint64_t count);
 void sim_unlock_cells(sim_touch *t);
 static inline void sim_hold(sim_touch *t, uint64_t first, uint64_t count)
 {
-    if (t->target == SIM_IN_GLOBAL && t->races)
+    const uint32_t *cells = t->shadow->write + first;
+    if (t->target != SIM_IN_GLOBAL || !t->races || !t->w->block->launch->is_parallel)
+        return;
+    uintptr_t begin = (uintptr_t)cells >> SIM_PAGE_SHIFT, end = (uintptr_t)(cells + count - 1) >> SIM_PAGE_SHIFT;
+    if (begin != t->held_page || end != t->held_page)
         sim_lock_cells(t, first, count);
 }
 static inline void sim_let_go(sim_touch *t)
@@ -292,7 +311,7 @@ typedef struct sim_lanes {
 enum { SIM_MEMOS = 16 };
 
 struct sim_clock {
-    bool is_engine;  // accesses are those of TMA: done is as good as known
+    bool is_tma;  // accesses are those of TMA: done is as good as known
     uint32_t epoch;  // serial at the last synchronisation of any lane: later accesses get new ones
     uint32_t base;   // all lanes know all lanes of the warp up to here
     sim_memo memos[SIM_MEMOS];

@@ -134,7 +134,7 @@ static uint32_t fence_behind(const sim_block *b, int thread, uint32_t serial, bo
 static bool knows(const sim_warp *w, uint32_t lane, const sim_block *block, int thread, uint32_t serial)
 {
     sim_party other = {.block = block->index, .lane = (uint32_t)thread % SIM_LANES};
-    other.note = (sim_note){.local = serial, .who = (uint32_t)(thread / SIM_LANES)};
+    other.note = (sim_note){.local = serial, .packed = (uint32_t)(thread / SIM_LANES)};
     return sim_order_knows(w, lane, &other);
 }
 
@@ -193,7 +193,7 @@ void sim_proxy_note(sim_touch *t)
 {
     struct sim_proxy *p = sim_bulk_proxy(t->owner);
     bool writes = t->kind & SIM_NOTE_WRITE, is_atomic = (t->kind & SIM_NOTE_ATOMIC) && !t->access;
-    if (t->is_async || t->w->clock->is_engine || !t->races || (!writes && is_atomic))
+    if (t->is_async || t->w->clock->is_tma || !t->races || (!writes && is_atomic))
         return;
     reads *r = writes ? NULL : reads_of(p, t);
     uint32_t load = writes ? 0 : sim_uses_load(t->w);
@@ -280,8 +280,8 @@ void sim_bulk_check_refill(sim_warp *w, uint32_t site, uint32_t lane, uint64_t a
     sim_block *home = sim_block_of(w->block, address);
     const struct sim_proxy *p = home ? sim_bulk_proxy(home) : NULL;
     uint64_t offset = address & SIM_SHARED_MASK, last = (offset + (uint64_t)bytes - 1) >> WORD_SHIFT;
-    bool is_good = p != NULL, was_engine = w->clock->is_engine;
-    w->clock->is_engine = true;
+    bool is_good = p != NULL, was_tma = w->clock->is_tma;
+    w->clock->is_tma = true;
     for (uint64_t i = offset >> WORD_SHIFT; is_good && i <= last && i < p->count; i++) {
         const written *s = &p->words[i];
         is_good = check_readers(w, site, lane, home, i);
@@ -290,5 +290,5 @@ void sim_bulk_check_refill(sim_warp *w, uint32_t site, uint32_t lane, uint64_t a
         sim_report_refilled(w, home, site, lane, i << WORD_SHIFT, s->site, s->thread, s->block->index, true);
         is_good = false;
     }
-    w->clock->is_engine = was_engine;
+    w->clock->is_tma = was_tma;
 }

@@ -18,8 +18,8 @@ static sim_actor actor_of(const sim_touch *t, uint32_t lane)
 // Begins a finding; false if it was made before.
 static bool begin(const sim_touch *t, uint32_t lane, diag_code code, uint32_t other_site, sim_finding *f)
 {
-    *f = (sim_finding){.code = code, .who = actor_of(t, lane), .other = {0, -1, -1, -1}};
-    return !sim_found_before(t->device, t->w->block->launch, code, &f->who, other_site);
+    *f = (sim_finding){.code = code, .actor = actor_of(t, lane), .other = {0, -1, -1, -1}};
+    return !sim_found_before(t->device, t->w->block->launch, code, &f->actor, other_site);
 }
 
 static void tell(const sim_touch *t, const sim_finding *f)
@@ -211,12 +211,12 @@ void sim_report_outside(sim_touch *t, uint32_t lane)
     if (!begin(t, lane, is_freed ? HDS0622 : HDS0602, 0, &f))
         return;
     arena_mark mark = arena_mark_get(scratch_of(t));
-    uint64_t place = t->access && t->access->bits ? (uint64_t)7 << SIM_BIT_SHIFT : 0;
+    uint64_t bit_mask = t->access && t->access->bits ? (uint64_t)7 << SIM_BIT_SHIFT : 0;
     f.args[0] = deed(t);
     if (is_freed) {
         f.args[1] = t->allocation->name;
     } else {
-        f.args[1] = outside(t, t->address[lane] & ~place, t->address[lane] & SIM_OFFSET_MASK);
+        f.args[1] = outside(t, t->address[lane] & ~bit_mask, t->address[lane] & SIM_OFFSET_MASK);
         f.help = "check the index arithmetic, or guard the access with a condition";
     }
     tell(t, &f);
@@ -262,7 +262,7 @@ void sim_report_read_only(sim_touch *t, uint32_t lane)
     str_buf out;
     arena_mark mark = arena_mark_get(scratch_of(t));
     str_buf_init(&out, scratch_of(t));
-    sim_thread_print(t->w->block->launch, &f.who, true, &out);
+    sim_thread_print(t->w->block->launch, &f.actor, true, &out);
     f.args[0] = str_text(&out);
     f.args[1] = t->allocation->name;
     tell(t, &f);
@@ -285,16 +285,16 @@ static const char *verb(uint32_t kind)
     }
 }
 
-static void not_there(sim_launch *l, diag_code code, sim_actor who, uint32_t kind, const sim_block *owner,
+static void not_there(sim_launch *l, diag_code code, sim_actor actor, uint32_t kind, const sim_block *owner,
                       const char *help)
 {
-    sim_finding f = {.code = code, .who = who, .other = {0, -1, -1, -1}, .help = help};
-    if (sim_found_before(l->device, l, f.code, &f.who, 0))
+    sim_finding f = {.code = code, .actor = actor, .other = {0, -1, -1, -1}, .help = help};
+    if (sim_found_before(l->device, l, f.code, &f.actor, 0))
         return;
     arena_mark mark = arena_mark_get(owner->arena);
     str_buf out;
     str_buf_init(&out, owner->arena);
-    sim_thread_print(l, &f.who, true, &out);
+    sim_thread_print(l, &f.actor, true, &out);
     f.args[0] = arena_printf(owner->arena, "%s %s", str_text(&out), verb(kind));
     f.args[1] = arena_printf(owner->arena, "%" PRId64, owner->index);
     sim_find(l->device, l, &f);
@@ -311,8 +311,8 @@ void sim_report_ended(sim_touch *t, uint32_t lane, const sim_block *owner)
 void sim_report_guest(sim_block *owner, const sim_guest *g, uint32_t lane)
 {
     int64_t block = owner->cluster->blocks[g->rank]->index;
-    sim_actor who = {g->site, block, g->warp * SIM_LANES + (int)lane, g->warp};
-    not_there(owner->launch, HDS0771, who, g->kind, owner, meet_behind);
+    sim_actor actor = {g->site, block, g->warp * SIM_LANES + (int)lane, g->warp};
+    not_there(owner->launch, HDS0771, actor, g->kind, owner, meet_behind);
 }
 
 void sim_report_unborn(sim_touch *t, uint32_t lane)
@@ -332,7 +332,7 @@ static void report_flight(sim_touch *t, uint32_t lane, const char *what, uint32_
         return;
     arena_mark mark = arena_mark_get(scratch_of(t));
     f.args[0] = arena_printf(scratch_of(t), "%s is taken from an accumulator", what);
-    f.other = (sim_actor){wgmma, f.who.block, f.who.thread, f.who.warp};
+    f.other = (sim_actor){wgmma, f.actor.block, f.actor.thread, f.actor.warp};
     f.other_text = "it starts here";
     f.help = "commit(), then wait(acc, 0) before the accumulators are used";
     tell(t, &f);
@@ -353,7 +353,7 @@ void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t w
     f.args[0] = what;
     f.under = arena_printf(scratch_of(t), "%s", named(t, t->offset[lane]));
     if (other) {
-        f.other = (sim_actor){other, f.who.block, f.who.thread, f.who.warp};
+        f.other = (sim_actor){other, f.actor.block, f.actor.thread, f.actor.warp};
         f.other_text = "this read what nobody had written";
     }
     tell(t, &f);
@@ -370,14 +370,14 @@ void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t unit_site)
     str_buf out;
     arena_mark mark = arena_mark_get(scratch_of(t));
     str_buf_init(&out, scratch_of(t));
-    sim_thread_print(t->w->block->launch, &f.who, true, &out);
+    sim_thread_print(t->w->block->launch, &f.actor, true, &out);
     str_addf(&out, " %s %s", verb(t->kind), named(t, t->offset[lane]));
     f.args[0] = str_text(&out);
     if (copy_site) {
-        f.other = (sim_actor){copy_site, f.who.block, -1, -1};
+        f.other = (sim_actor){copy_site, f.actor.block, -1, -1};
         f.other_text = copy_site == t->site ? NULL : is_wgmma ? "wgmma reads it from here on" : "the copy starts here";
     }
-    f.help = is_wgmma ? "wait for its group before the operand is written, and let those who write it know"
+    f.help = is_wgmma ? "wait for its group before the operand is written, and let those actor write it know"
              : t->w->block->order->bulk
                  ? "wait for the copy first (the mbarrier of a load, wait_group_read of a store), and let all threads know"
                  : "wait for the copy first (wait_group, wait_all), and make it everybody's with syncthreads()";
@@ -397,7 +397,7 @@ void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t off
     str_buf_init(&starter, scratch_of(&t));
     str_buf_init(&writer, scratch_of(&t));
     f.other = (sim_actor){write_site, block, thread, thread / SIM_LANES};
-    sim_thread_print(w->block->launch, &f.who, true, &starter);
+    sim_thread_print(w->block->launch, &f.actor, true, &starter);
     sim_thread_print(w->block->launch, &f.other, block != w->block->index, &writer);
     f.args[0] = str_text(&starter);
     f.args[1] = reader;
@@ -422,7 +422,7 @@ void sim_report_refilled(sim_warp *copy, sim_block *home, uint32_t site, uint32_
     str_buf_init(&starter, scratch_of(&t));
     str_buf_init(&other, scratch_of(&t));
     f.other = (sim_actor){other_site, block, thread, thread / SIM_LANES};
-    sim_thread_print(copy->block->launch, &f.who, true, &starter);
+    sim_thread_print(copy->block->launch, &f.actor, true, &starter);
     sim_thread_print(copy->block->launch, &f.other, block != copy->block->index, &other);
     f.args[0] = str_text(&starter);
     f.args[1] = named(&t, offset);
@@ -441,17 +441,17 @@ void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer)
     int warp = sim_note_warp(&writer->note);
     sim_finding f = {
         .code = HDS0609,
-        .who = {writer->note.site, writer->block, warp * SIM_LANES + (int)writer->lane, warp},
+        .actor = {writer->note.site, writer->block, warp * SIM_LANES + (int)writer->lane, warp},
         .other = {t->site, t->w->block->index, sim_thread(t->w, lane), t->w->index},
         .other_text = "the copy from there starts here",
         .help = "wait for the copy before its source is written (wait_group, wait_all)",
     };
-    if (sim_found_before(l->device, l, f.code, &f.who, f.other.site))
+    if (sim_found_before(l->device, l, f.code, &f.actor, f.other.site))
         return;
     arena_mark mark = arena_mark_get(scratch_of(t));
     str_buf out;
     str_buf_init(&out, scratch_of(t));
-    sim_thread_print(l, &f.who, true, &out);
+    sim_thread_print(l, &f.actor, true, &out);
     str_addf(&out, " writes %s", named(t, t->offset[lane]));
     f.args[0] = str_text(&out);
     tell(t, &f);
@@ -461,7 +461,7 @@ void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer)
 // ---- races ---------------------------------------------------------------------------------------------------------
 
 typedef struct side {
-    sim_actor who;
+    sim_actor actor;
     uint32_t kind;
     const char *value; // that it reads or writes; NULL: not known
     uint32_t begin;    // of its location in the source
@@ -496,7 +496,7 @@ static bool is_swapped(const side *a, const side *b)
         return a_writes;
     if (a->begin != b->begin)
         return a->begin < b->begin;
-    return a->who.block < b->who.block;
+    return a->actor.block < b->actor.block;
 }
 
 // Whether two locations are in one statement, as the read and the write of 'y[0] += x' are.
@@ -513,19 +513,19 @@ static const char *race_help(const sim_touch *t, const side *a, const side *b, b
 {
     if (has_bits)
         return "elements of less than a byte share it, and a store rewrites all of it: let one thread store them";
-    bool is_one_place = t->is_same || a->who.block != b->who.block;
-    bool is_update = is_one_place && a->kind != b->kind && is_same_line(t, a->who.site, b->who.site);
+    bool is_one_address = t->is_same || a->actor.block != b->actor.block;
+    bool is_update = is_one_address && a->kind != b->kind && is_same_line(t, a->actor.site, b->actor.site);
     if (is_update)
         return "if all of them add to it, let atomic.add or atomic.red_add do it, or a reduction; if not, give each "
                "its own";
-    if (t->target == SIM_IN_SHARED && a->who.block != b->who.block)
+    if (t->target == SIM_IN_SHARED && a->actor.block != b->actor.block)
         return "let the blocks of the cluster meet between the two (cluster_sync()), or hand over through an mbarrier "
                "(arrive_at_release and wait_cluster)";
-    if (a->who.block != b->who.block)
+    if (a->actor.block != b->actor.block)
         return "blocks run in any order: use atomics, or a launch for each of the two";
-    if (a->who.site == b->who.site && (a->kind & b->kind & SIM_NOTE_WRITE))
+    if (a->actor.site == b->actor.site && (a->kind & b->kind & SIM_NOTE_WRITE))
         return "several threads write different values there: let one of them do it, or give each its own element";
-    if (a->who.warp == b->who.warp)
+    if (a->actor.warp == b->actor.warp)
         return "insert syncwarp() between the two, or syncthreads()";
     return "insert syncthreads() between the two";
 }
@@ -534,9 +534,9 @@ static const char *race_text(const sim_touch *t, const side *a, const side *b, c
 {
     str_buf out;
     str_buf_init(&out, scratch_of(t));
-    sim_thread_print(t->w->block->launch, &a->who, true, &out);
+    sim_thread_print(t->w->block->launch, &a->actor, true, &out);
     str_addf(&out, " %s %s while ", verb(a->kind), element);
-    sim_thread_print(t->w->block->launch, &b->who, a->who.block != b->who.block, &out);
+    sim_thread_print(t->w->block->launch, &b->actor, a->actor.block != b->actor.block, &out);
     str_addf(&out, " %s it", verb(b->kind));
     return str_text(&out);
 }
@@ -545,7 +545,7 @@ static const char *other_text(const sim_touch *t, const side *s)
 {
     str_buf out;
     str_buf_init(&out, scratch_of(t));
-    sim_thread_print(t->w->block->launch, &s->who, false, &out);
+    sim_thread_print(t->w->block->launch, &s->actor, false, &out);
     bool writes = s->kind & SIM_NOTE_WRITE;
     str_addf(&out, " %s %s here", writes ? "wrote" : "read", s->value ? s->value : "it");
     return str_text(&out);
@@ -557,12 +557,12 @@ void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_pa
     int warp = sim_note_warp(&other->note);
     side mine = {actor_of(t, lane), t->kind, NULL, begin_of(t, t->site)},
          theirs = {.kind = sim_note_kind(&other->note)};
-    theirs.who = (sim_actor){other->note.site, other->block, warp * SIM_LANES + (int)other->lane, warp};
+    theirs.actor = (sim_actor){other->note.site, other->block, warp * SIM_LANES + (int)other->lane, warp};
     theirs.begin = begin_of(t, other->note.site);
-    bool swapped = is_swapped(&mine, &theirs), same_place = mine.who.site == theirs.who.site;
+    bool swapped = is_swapped(&mine, &theirs), same_site = mine.actor.site == theirs.actor.site;
     const side *first = swapped ? &theirs : &mine, *second = swapped ? &mine : &theirs;
-    uint32_t second_site = same_place ? 0 : second->who.site;
-    if (sim_found_before(t->device, t->w->block->launch, code, &first->who, second_site))
+    uint32_t second_site = same_site ? 0 : second->actor.site;
+    if (sim_found_before(t->device, t->w->block->launch, code, &first->actor, second_site))
         return;
     arena_mark mark = arena_mark_get(scratch_of(t));
     uint64_t at = granule << t->shadow->shift;
@@ -570,12 +570,12 @@ void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_pa
     sim_bytes_get(now, sim_touch_at(t, lane), t->bytes, t->access && t->access->bytes ? t->access->bytes : 1);
     theirs.value = value_in(t, lane, granule, now);
     mine.value = t->kind & SIM_NOTE_WRITE ? value_in(t, lane, granule, value) : NULL;
-    sim_finding f = {.code = code, .who = first->who, .other = {0, -1, -1, -1}};
+    sim_finding f = {.code = code, .actor = first->actor, .other = {0, -1, -1, -1}};
     f.args[0] = race_text(t, first, second, named(t, at > t->offset[lane] ? at : t->offset[lane]));
     if (first->value)
         f.under = arena_printf(scratch_of(t), "%s %s", first->kind & SIM_NOTE_WRITE ? "writes" : "reads", first->value);
-    if (!same_place) {
-        f.other = second->who;
+    if (!same_site) {
+        f.other = second->actor;
         f.other_text = other_text(t, second);
     } else if (second->value) {
         f.notes[0] = arena_printf(scratch_of(t), "the other %s %s", second->kind & SIM_NOTE_WRITE ? "writes" : "reads",

@@ -18,6 +18,7 @@ void sim_touch_open(sim_touch *t, sim_warp *w, const sim_access *access, uint32_
     t->reach = SIM_CTA;
     t->is_async = false;
     t->held_first = t->held_last = SIM_NO_SHARD;
+    t->held_page = 0;
     t->checks = !t->device->options.no_checks;
 }
 
@@ -128,15 +129,15 @@ static void refuse(sim_touch *t, uint32_t lanes, uint64_t end)
 // Splits the addresses into [offset], and the index of the first bit in its byte, [bit].
 static void strip_bits(sim_touch *t)
 {
-    uint64_t place = (uint64_t)7 << SIM_BIT_SHIFT;
+    uint64_t bit_mask = (uint64_t)7 << SIM_BIT_SHIFT;
     for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
-        t->bit[lane] = (uint8_t)((t->address[lane] & place) >> SIM_BIT_SHIFT);
-        t->offset[lane] = t->address[lane] & ~place;
+        t->bit[lane] = (uint8_t)((t->address[lane] & bit_mask) >> SIM_BIT_SHIFT);
+        t->offset[lane] = t->address[lane] & ~bit_mask;
     }
 }
 
 // Makes offsets from [base] of the addresses; gives the lanes that are inside and aligned, and says how they lie.
-static uint32_t place_lanes(sim_touch *t, uint64_t base, uint64_t last)
+static uint32_t locate_lanes(sim_touch *t, uint64_t base, uint64_t last)
 {
     uint64_t odd = (uint64_t)t->align - 1, step = (uint64_t)t->bytes, stray = 0;
     uint32_t inside = 0, first = (uint32_t)__builtin_ctz(t->todo);
@@ -156,7 +157,7 @@ static uint32_t place_lanes(sim_touch *t, uint64_t base, uint64_t last)
     return inside & t->todo;
 }
 
-// Lanes that are not in [inside] but in the same allocation are not let in; others have their turn later.
+// Lanes that are not in [inside] but in the same allocation are refused; lanes in other allocations stay in [todo].
 static void refuse_rest(sim_touch *t, uint32_t inside, uint64_t last)
 {
     uint32_t bad = 0;
@@ -178,6 +179,7 @@ static void describe(sim_touch *t)
     t->is_same = !t->is_row && !spread;
     t->any_unwritten = false;
     t->races = false;
+    t->met_count = 0;
     if (!t->checks || !t->shadow || !t->shadow->write)
         return;
     if (t->target == SIM_IN_SHARED)
@@ -185,7 +187,7 @@ static void describe(sim_touch *t)
     sim_order_touch(t);
     if (t->target == SIM_IN_SHARED && t->owner->order->bulk) {
         if (t->kind & SIM_NOTE_WRITE)
-            sim_bulk_check_loans(t);
+            sim_bulk_check_writes(t);
         sim_proxy_note(t);
     }
 }
@@ -205,7 +207,7 @@ bool sim_touch_next(sim_touch *t)
             continue;
         }
         uint64_t last = size - (uint64_t)t->bytes;
-        t->lanes = place_lanes(t, base, last);
+        t->lanes = locate_lanes(t, base, last);
         if (t->lanes != t->todo)
             refuse_rest(t, t->lanes, last);
         t->todo &= ~t->lanes;

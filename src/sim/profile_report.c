@@ -25,15 +25,15 @@ typedef struct report {
 // ---- by line ----------------------------------------------------------------------------------------------------
 
 // An inlined call into the library counts where the author called it.
-static src_place place_of(const report *r, const sim_program *p, const sim_site *site)
+static src_place location_of(const report *r, const sim_program *p, const sim_site *site)
 {
-    src_place place = src_place_of(r->sources, site->span.begin);
+    src_place location = src_place_of(r->sources, site->span.begin);
     const ir_site *call = ir_site_at(p->module, site->origin);
-    while (call && place.file && strncmp(place.file->name, "stdlib/", 7) == 0) {
-        place = src_place_of(r->sources, call->span.begin);
+    while (call && location.file && strncmp(location.file->name, "stdlib/", 7) == 0) {
+        location = src_place_of(r->sources, call->span.begin);
         call = ir_site_at(p->module, call->parent);
     }
-    return place;
+    return location;
 }
 
 static void add(sim_counts *to, const sim_counts *from)
@@ -44,13 +44,13 @@ static void add(sim_counts *to, const sim_counts *from)
         target[i] += source[i];
 }
 
-static row *row_at(report *r, src_place place)
+static row *row_at(report *r, src_place location)
 {
     for (size_t i = 0; i < r->rows.len; i++) {
-        if (r->rows.at[i].file == place.file && r->rows.at[i].line == place.line)
+        if (r->rows.at[i].file == location.file && r->rows.at[i].line == location.line)
             return &r->rows.at[i];
     }
-    VEC_PUSH(r->arena, &r->rows, ((row){.file = place.file, .line = place.line}));
+    VEC_PUSH(r->arena, &r->rows, ((row){.file = location.file, .line = location.line}));
     return &VEC_LAST(&r->rows);
 }
 
@@ -71,7 +71,7 @@ static void gather(report *r, const sim_profile *p, src_map *sources, arena *a)
             const sim_counts *c = &page->counts[i];
             if (!c->warp_instructions && !c->global.requests && !c->shared.requests && !c->local_bytes)
                 continue;
-            add(&row_at(r, place_of(r, page->program, &page->program->sites.at[i]))->counts, c);
+            add(&row_at(r, location_of(r, page->program, &page->program->sites.at[i]))->counts, c);
             add(&r->total, c);
         }
     }

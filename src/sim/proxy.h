@@ -1,10 +1,10 @@
 // The two ways to shared memory: threads use the generic proxy, bulk and tensor copies and wgmma the async proxy. Only
 // fence.proxy.async orders accesses of one behind those of the other (PTX ISA 8, "proxies").
 //
-// For each word of 4 bytes, who wrote it last, and which lanes of each warp have read it, through the generic proxy. What
-// was written must be fenced before the async proxy reads or overwrites it, by the thread that wrote, or by the one that
-// starts the copy after it knew of the write. What was read must be done before the async proxy overwrites it: the reader
-// has fenced, or it has used the values (uses.c), and then released the word.
+// For each word of 4 bytes: the thread that wrote it last, and which lanes of each warp have read it, through the generic
+// proxy. What was written must be fenced before the async proxy reads or overwrites it, by the thread that wrote, or by
+// the one that starts the copy after it knew of the write. What was read must be done before the async proxy overwrites
+// it: the reader has fenced, or it has used the values (uses.c), and then released the word.
 #pragma once
 
 #include "sim/memory_priv.h"
@@ -14,7 +14,7 @@ struct sim_proxy *sim_proxy_new(sim_block *b);
 struct sim_proxy *sim_bulk_proxy(const sim_block *b);
 // Lanes access shared memory of a block that has one, through the generic proxy.
 void sim_proxy_note(sim_touch *t);
-void sim_bulk_check_loans(sim_touch *t);
+void sim_bulk_check_writes(sim_touch *t);
 
 // ---- uses of values (uses.c) -----------------------------------------------------------------------------------------
 //

@@ -303,7 +303,7 @@ static bool knows_remotely(const sim_warp *w, uint32_t lane, const sim_party *ot
                                    o->done,   all ? all->done : NULL,   own ? own->done : NULL};
     bool knows = false;
     pthread_mutex_lock(&m->lock);
-    for (int i = 0; i < (w->clock->is_engine ? 6 : 3) && !knows; i++)
+    for (int i = 0; i < (w->clock->is_tma ? 6 : 3) && !knows; i++)
         knows = sim_remote_knows(m, sources[i], other->block, thread, serial);
     pthread_mutex_unlock(&m->lock);
     return knows;

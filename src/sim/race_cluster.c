@@ -138,10 +138,10 @@ void sim_order_clear(sim_block *home, sim_sync *sync)
 bool sim_order_knows_begin(sim_warp *w, uint32_t lane, const sim_block *b)
 {
     sim_party other = {.block = b->index, .note = {.local = 1}};
-    bool was_engine = w->clock->is_engine;
-    w->clock->is_engine = true;
+    bool was_tma = w->clock->is_tma;
+    w->clock->is_tma = true;
     bool knows = sim_order_knows(w, lane, &other);
-    w->clock->is_engine = was_engine;
+    w->clock->is_tma = was_tma;
     return knows;
 }
 
@@ -150,10 +150,10 @@ static bool anybody_knows(sim_block *b, const sim_party *other, bool is_weak)
     bool knows = false;
     for (int i = 0; i < b->warp_count && !knows; i++) {
         sim_warp *w = &b->warps[i];
-        w->clock->is_engine = !is_weak;
+        w->clock->is_tma = !is_weak;
         for (uint32_t lane = 0; lane < SIM_LANES && !knows; lane++)
             knows = sim_order_knows(w, lane, other);
-        w->clock->is_engine = false;
+        w->clock->is_tma = false;
     }
     return knows;
 }
@@ -164,7 +164,7 @@ void sim_order_check_guests(sim_block *b)
     for (size_t i = 0; i < o->guests.len; i++) {
         const sim_guest *g = &o->guests.at[i];
         sim_party other = {.block = b->cluster->blocks[g->rank]->index};
-        other.note = (sim_note){.site = g->site, .who = (uint32_t)g->warp};
+        other.note = (sim_note){.site = g->site, .packed = (uint32_t)g->warp};
         SIM_EACH(lane, g->lanes) {
             other.lane = lane;
             other.note.local = g->local[lane];

@@ -1,5 +1,5 @@
-// Serials of accesses and the notes behind them, and what begins and ends with launches and blocks: who may record, and
-// the cells of shared memory.
+// Serials of accesses and the notes behind them, and what begins and ends with launches and blocks: the blocks that
+// record, and the cells of shared memory.
 #include "sim/memory_priv.h"
 
 #include "sim/pages.h"
@@ -12,13 +12,13 @@ static void note_put(sim_note *to, const sim_note *n)
 {
     __atomic_store_n(&to->site, n->site, __ATOMIC_RELAXED);
     __atomic_store_n(&to->local, n->local, __ATOMIC_RELAXED);
-    __atomic_store_n(&to->who, n->who, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->packed, n->packed, __ATOMIC_RELAXED);
 }
 
 static sim_note note_get(const sim_note *n)
 {
     return (sim_note){__atomic_load_n(&n->site, __ATOMIC_RELAXED), __atomic_load_n(&n->local, __ATOMIC_RELAXED),
-                      __atomic_load_n(&n->who, __ATOMIC_RELAXED)};
+                      __atomic_load_n(&n->packed, __ATOMIC_RELAXED)};
 }
 
 // The block's notes have become too many, or the serials too large for cells: shared memory forgets its accesses.
@@ -66,8 +66,8 @@ static sim_memo *memo_of(sim_touch *t)
     if (o->serial == UINT32_MAX)
         return NULL;
     sim_note *note = log_next(w->block);
-    uint32_t who = (uint32_t)w->index | t->kind << 16 | (uint32_t)t->reach << 24;
-    *note = (sim_note){t->site, ++o->serial, who};
+    uint32_t packed = (uint32_t)w->index | t->kind << 16 | (uint32_t)t->reach << 24;
+    *note = (sim_note){t->site, ++o->serial, packed};
     *memo = (sim_memo){t->site, t->lanes, kind, o->serial, 0};
     return memo;
 }
@@ -85,7 +85,7 @@ static void forget_lists(sim_memory *m)
     }
 }
 
-// All allocations forget who accessed them, and serials begin again. The caller holds the lock, and no block but its
+// All allocations forget their accesses, and serials begin again. The caller holds the lock, and no block but its
 // own records.
 static void clear_global(sim_memory *m)
 {
@@ -144,9 +144,9 @@ static uint32_t global_serial(sim_touch *t, sim_memo *memo)
         return memo->global;
     if (o->chunk_next == o->chunk_end && !next_chunk(b))
         return 0;
-    uint32_t who = (uint32_t)t->w->index | t->kind << 16 | (uint32_t)t->reach << 24;
+    uint32_t packed = (uint32_t)t->w->index | t->kind << 16 | (uint32_t)t->reach << 24;
     memo->global = o->chunk_next++;
-    note_put(&b->launch->device->memory->notes[memo->global], &(sim_note){t->site, memo->local, who});
+    note_put(&b->launch->device->memory->notes[memo->global], &(sim_note){t->site, memo->local, packed});
     return memo->global;
 }
 
@@ -165,7 +165,7 @@ static void count_shadow(sim_block *b, int64_t bytes)
 static void remember_guest(sim_touch *t, const sim_memo *memo)
 {
     struct sim_order *there = t->owner->order;
-    bool is_weak = !(t->kind & SIM_NOTE_ATOMIC) && !t->w->clock->is_engine;
+    bool is_weak = !(t->kind & SIM_NOTE_ATOMIC) && !t->w->clock->is_tma;
     sim_guest *g = NULL;
     for (size_t i = 0; i < there->guests.len && !g; i++) {
         sim_guest *at = &there->guests.at[i];
@@ -402,7 +402,7 @@ void sim_order_start(sim_block *b)
         enter_launch(b);
     if (b->shared_bytes > 0)
         make_shadow(b, first_shift(b));
-    if (o->tracks && b->launch->code && b->launch->code->uses_copy_engine)
+    if (o->tracks && b->launch->code && b->launch->code->uses_async_proxy)
         sim_bulk_start(b);
 }
 

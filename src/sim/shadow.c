@@ -6,11 +6,9 @@
 // ---- locks
 // -----------------------------------------------------------------------------------------------------------
 
-enum { SHARD_SHIFT = 14 }; // bytes of write cells that share a lock
-
 static uint32_t shard_number(const uint32_t *cell)
 {
-    return (uint32_t)((uintptr_t)cell >> SHARD_SHIFT) % SIM_SHARDS;
+    return (uint32_t)((uintptr_t)cell >> SIM_PAGE_SHIFT) % SIM_SHARDS;
 }
 
 sim_shard *sim_shard_of(sim_memory *m, const uint32_t *cell)
@@ -33,21 +31,24 @@ void sim_unlock_cells(sim_touch *t)
         __atomic_store_n(&m->shards[t->held_last].lock, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&m->shards[t->held_first].lock, 0, __ATOMIC_RELEASE);
     t->held_first = t->held_last = SIM_NO_SHARD;
+    t->held_page = 0;
 }
 
 void sim_lock_cells(sim_touch *t, uint64_t first, uint64_t count)
 {
     sim_memory *m = t->device->memory;
-    uint32_t a = shard_number(&t->shadow->write[first]), b = shard_number(&t->shadow->write[first + count - 1]);
+    const uint32_t *cells = &t->shadow->write[first];
+    uint32_t a = shard_number(cells), b = shard_number(cells + count - 1);
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
-    if (t->held_first == low && t->held_last == high)
-        return;
-    sim_let_go(t);
-    take_lock(&m->shards[low]);
-    if (high != low)
-        take_lock(&m->shards[high]);
-    t->held_first = low;
-    t->held_last = high;
+    if (t->held_first != low || t->held_last != high) {
+        sim_let_go(t);
+        take_lock(&m->shards[low]);
+        if (high != low)
+            take_lock(&m->shards[high]);
+        t->held_first = low;
+        t->held_last = high;
+    }
+    t->held_page = low == high ? (uintptr_t)cells >> SIM_PAGE_SHIFT : 0;
 }
 
 // ---- many write cells
@@ -94,10 +95,41 @@ static inline bool all_old(const sim_touch *t, const uint32_t *cells, uint64_t c
 }
 #endif
 
+// The same of access cells, without [flip].
+static bool all_accesses_old(const sim_touch *t, const uint64_t *cells, uint64_t count, uint32_t mask)
+{
+    uint64_t i = 0;
+    uint32_t newer = 0;
+#if !SIM_TSAN
+    // Each cell is two numbers, the lower one first; the upper one is masked out: zero is always old.
+    quad known = splat(t->known), begin = splat(t->own_begin), end = splat(t->own_end), good = splat(UINT32_MAX);
+    quad masks = (quad){(int32_t)mask, 0, (int32_t)mask, 0};
+    for (; count >= SIM_LANES && i + 2 <= count; i += 2) {
+        quad pair;
+        memcpy(&pair, &cells[i], sizeof pair);
+        quad v = pair & masks;
+        good &= (v <= known) | ((v >= begin) & (v < end));
+    }
+    if (i && !(good[0] & good[1] & good[2] & good[3]))
+        return false;
+#endif
+    for (; i < count; i++) {
+        uint32_t serial = (uint32_t)sim_access_get(&cells[i]) & mask;
+        newer |= (uint32_t)(serial > t->known) & (uint32_t)(serial - t->own_begin >= t->own_end - t->own_begin);
+    }
+    return !newer;
+}
+
+enum { READ_MASK = SIM_CELL_SERIAL | SIM_CELL_MIXED | SIM_CELL_WRITTEN | SIM_CELL_PENDING };
+
+static bool is_readable(const sim_touch *t, uint64_t i)
+{
+    return sim_is_old(t, (sim_cell_get(&t->shadow->write[i]) & READ_MASK) ^ SIM_CELL_WRITTEN);
+}
+
 static bool all_readable(const sim_touch *t, uint64_t first, uint64_t count)
 {
-    uint32_t mask = SIM_CELL_SERIAL | SIM_CELL_MIXED | SIM_CELL_WRITTEN | SIM_CELL_PENDING;
-    return all_old(t, t->shadow->write + first, count, mask, SIM_CELL_WRITTEN);
+    return all_old(t, t->shadow->write + first, count, READ_MASK, SIM_CELL_WRITTEN);
 }
 
 static bool all_writable(const sim_touch *t, uint64_t first, uint64_t count)
@@ -174,10 +206,24 @@ static inline void enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flag
         sim_access_enter(t, i, lanes, flags);
 }
 
+// Each lane enters its own granules of a row.
+static void fill_accesses(const sim_touch *t, uint64_t *cells, uint64_t each)
+{
+    for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
+        uint64_t mark = sim_access_of(t->mine, (uint32_t)1 << lane);
+        for (uint64_t k = 0; k < each; k++)
+            sim_access_set(&cells[lane * each + k], mark);
+    }
+}
+
 static bool enter_row(sim_touch *t, uint64_t first, uint64_t each)
 {
     uint64_t *cells = t->cells + first;
-    uint32_t all = UINT32_MAX, any = 0;
+    uint32_t all = UINT32_MAX, any = 0, mask = SIM_CELL_SERIAL | SIM_ACCESS_LIST | SIM_ACCESS_SPECIAL;
+    if (all_accesses_old(t, cells, each * SIM_LANES, mask)) {
+        fill_accesses(t, cells, each);
+        return true;
+    }
     for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
         for (uint64_t k = 0; k < each; k++) {
             uint32_t seen = glance(t, sim_access_get(&cells[lane * each + k]), (uint32_t)1 << lane);
@@ -199,6 +245,47 @@ static bool enter_row(sim_touch *t, uint64_t first, uint64_t each)
     return true;
 }
 
+// Whether [count] cells hold the same, and none of them a list: then an access meets the same at each of them.
+static bool are_alike(const uint64_t *cells, uint64_t count)
+{
+    uint64_t cell = sim_access_get(&cells[0]), odd = cell & SIM_ACCESS_LIST;
+    for (uint64_t k = 1; k < count; k++)
+        odd |= sim_access_get(&cells[k]) ^ cell;
+    return !odd;
+}
+
+// The same of all cells of [count] granules.
+static bool is_uniform(const sim_touch *t, uint64_t first, uint64_t count)
+{
+    const sim_shadow *s = t->shadow;
+    uint32_t cell = sim_cell_get(&s->write[first]), odd = 0;
+    for (uint64_t i = first + 1; i < first + count; i++)
+        odd |= sim_cell_get(&s->write[i]) ^ cell;
+    if (odd || count < 2 || !t->races)
+        return !odd;
+    if (t->target == SIM_IN_GLOBAL)
+        return are_alike(s->access + first, count);
+    for (int k = 0; k < s->warps; k++) {
+        if (s->by_warp[k] && !are_alike(s->by_warp[k] + first, count))
+            return false;
+    }
+    return true;
+}
+
+// Enters one access in granules one behind the other. Where a cell is as the one before it was, so is the result.
+static void enter_all(sim_touch *t, uint64_t first, uint64_t count, uint32_t lanes, uint32_t flags)
+{
+    uint64_t before = SIM_ACCESS_LIST;
+    for (uint64_t i = first; i < first + count; i++) {
+        uint64_t cell = sim_access_get(&t->cells[i]);
+        if (cell == before && !(cell & SIM_ACCESS_LIST))
+            sim_access_copy(t, i);
+        else
+            enter(t, i, lanes, flags);
+        before = cell;
+    }
+}
+
 // Whether all accesses of [count] granules are ordered before a plain write by [lanes] (of a row: each lane's own), as
 // far as a glance tells.
 static bool all_unread(const sim_touch *t, uint64_t first, uint64_t count)
@@ -206,6 +293,8 @@ static bool all_unread(const sim_touch *t, uint64_t first, uint64_t count)
     const sim_shadow *s = t->shadow;
     uint32_t newest = 0;
     if (t->target == SIM_IN_GLOBAL) {
+        if (all_accesses_old(t, s->access + first, count, SIM_CELL_SERIAL | SIM_ACCESS_LIST))
+            return true;
         for (uint64_t i = first; i < first + count; i++) {
             uint32_t low = (uint32_t)sim_access_get(&s->access[i]);
             bool is_own = !(low & SIM_ACCESS_LIST) && sim_is_old(t, low & SIM_CELL_SERIAL);
@@ -231,7 +320,9 @@ static bool row_is_unread(const sim_touch *t, uint64_t first, uint64_t each)
         const uint64_t *cells = s->by_warp[k];
         bool is_own = cells == t->cells;
         uint32_t newest = 0;
-        for (uint32_t lane = 0; cells && lane < SIM_LANES; lane++) {
+        if (!cells || all_accesses_old(t, cells + first, each * SIM_LANES, SIM_CELL_SERIAL))
+            continue;
+        for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
             for (uint64_t at = first + lane * each; at < first + (lane + 1) * each; at++) {
                 uint32_t low = (uint32_t)cells[at], high = (uint32_t)(cells[at] >> SIM_ACCESS_LANES);
                 bool is_lane = is_own && high == (uint32_t)1 << lane && !(low & SIM_ACCESS_LIST);
@@ -286,35 +377,81 @@ static uint32_t flags_of(const sim_touch *t, bool is_part)
     return is_part ? SIM_ACCESS_PART | SIM_ACCESS_SPECIAL : t->kind ? SIM_ACCESS_SPECIAL : 0;
 }
 
-// False: the read is not to be entered.
-static bool look_granule(sim_touch *t, uint32_t lane, uint64_t i, bool is_part)
+// What was seen at a granule that is read.
+typedef struct look {
+    bool enters;   // the read is to be entered
+    bool is_clean; // nothing was reported
+} look;
+
+static look look_granule(sim_touch *t, uint32_t lane, uint64_t i, bool is_part)
 {
-    uint32_t cell = sim_cell_get(&t->shadow->write[i]);
+    uint32_t cell = sim_cell_get(&t->shadow->write[i]), verdict = 0;
     if (is_closed(t, lane, i, cell))
-        return false;
+        return (look){false, false};
     if (!(cell & SIM_CELL_WRITTEN))
         note_unwritten(t, lane, i);
     if (!t->races)
-        return false;
+        return (look){false, true};
     if (!sim_is_old(t, cell & SIM_CELL_SERIAL))
-        sim_against_write(t, lane, i, cell, NULL, is_part);
+        verdict |= sim_against_write(t, lane, i, cell, NULL, is_part);
     if (!(cell & SIM_CELL_MIXED))
-        return true;
-    sim_against_accesses(t, lane, i, NULL, is_part);
+        return (look){true, !verdict};
+    verdict |= sim_against_accesses(t, lane, i, NULL, is_part);
     if ((cell & SIM_CELL_SERIAL) <= t->known && sim_cluster_count(t->w->block) == 1 && sim_accesses_are_old(t, i))
         sim_cell_set(&t->shadow->write[i], cell & ~SIM_CELL_MIXED);
-    return true;
+    return (look){true, !verdict};
 }
 
-static void read_lane(sim_touch *t, uint32_t lane)
+// Granules that need a closer look. Where all are alike and nothing is to be reported, one look goes for all.
+static void read_closely(sim_touch *t, uint32_t lane, span s)
 {
-    span s = span_of(t, lane);
-    uint32_t flags = flags_of(t, s.is_part);
-    sim_hold(t, s.first, s.count);
-    bool is_readable = all_readable(t, s.first, s.count);
-    for (uint64_t i = s.first; (t->races || !is_readable) && i < s.first + s.count; i++) {
-        if (is_readable || look_granule(t, lane, i, s.is_part))
+    uint32_t flags = flags_of(t, s.is_part), *write = t->shadow->write;
+    uint64_t end = s.first + s.count;
+    bool is_same = is_uniform(t, s.first, s.count);
+    look l = look_granule(t, lane, s.first, s.is_part);
+    if (is_same && l.is_clean) {
+        uint32_t cell = sim_cell_get(&write[s.first]);
+        fill(write + s.first + 1, s.count - 1, cell);
+        for (uint64_t i = s.first + 1; !(cell & SIM_CELL_WRITTEN) && i < end; i++)
+            note_unwritten(t, lane, i);
+        if (l.enters)
+            enter_all(t, s.first, s.count, (uint32_t)1 << lane, flags);
+        return;
+    }
+    for (uint64_t i = s.first; i < end; i++) {
+        l = i == s.first ? l : look_granule(t, lane, i, s.is_part);
+        if (l.enters)
             enter(t, i, (uint32_t)1 << lane, flags);
+    }
+}
+
+// [lanes] read the same bytes.
+static void read_lanes(sim_touch *t, uint32_t lanes)
+{
+    span s = span_of(t, (uint32_t)__builtin_ctz(lanes));
+    sim_hold(t, s.first, s.count);
+    if (s.count == 1 && is_readable(t, s.first)) {
+        if (t->races)
+            enter(t, s.first, lanes, flags_of(t, s.is_part));
+        return;
+    }
+    if (!all_readable(t, s.first, s.count)) {
+        SIM_EACH(lane, lanes)
+            read_closely(t, lane, s);
+        return;
+    }
+    if (t->races)
+        enter_all(t, s.first, s.count, lanes, flags_of(t, s.is_part));
+}
+
+static void read_each(sim_touch *t)
+{
+    for (uint32_t rest = t->lanes; rest;) {
+        uint32_t first = (uint32_t)__builtin_ctz(rest), lanes = 0;
+        for (uint32_t lane = first; lane < SIM_LANES && (rest >> lane & 1) && t->offset[lane] == t->offset[first]; lane++)
+            lanes |= (uint32_t)1 << lane;
+        read_lanes(t, lanes);
+        rest &= ~lanes;
     }
 }
 
@@ -346,24 +483,35 @@ void sim_shadow_look(sim_touch *t)
 }
 
 // Where a copy is on its way, there is nothing to read.
+static void enter_lane(sim_touch *t, uint32_t lane)
+{
+    span s = span_of(t, lane);
+    uint32_t flags = flags_of(t, s.is_part), any = 0;
+    sim_hold(t, s.first, s.count);
+    for (uint64_t i = s.first; i < s.first + s.count; i++)
+        any |= sim_cell_get(&t->shadow->write[i]);
+    if (!(any & SIM_CELL_PENDING)) {
+        enter_all(t, s.first, s.count, (uint32_t)1 << lane, flags);
+        return;
+    }
+    for (uint64_t i = s.first; i < s.first + s.count; i++) {
+        if (!(sim_cell_get(&t->shadow->write[i]) & SIM_CELL_PENDING))
+            enter(t, i, (uint32_t)1 << lane, flags);
+    }
+}
+
 void sim_shadow_enter(sim_touch *t)
 {
-    SIM_EACH(lane, t->lanes) {
-        span s = span_of(t, lane);
-        sim_hold(t, s.first, s.count);
-        for (uint64_t i = s.first; i < s.first + s.count; i++) {
-            if (!(sim_cell_get(&t->shadow->write[i]) & SIM_CELL_PENDING))
-                enter(t, i, (uint32_t)1 << lane, flags_of(t, s.is_part));
-        }
-    }
+    SIM_EACH(lane, t->lanes)
+        enter_lane(t, lane);
     sim_let_go(t);
 }
 
 // All lanes one behind the other, if nothing needs a closer look.
 static bool read_row(sim_touch *t, span s)
 {
-    bool is_readable = all_readable(t, s.first, s.count * SIM_LANES);
-    if (!is_readable && (!t->races || !are_own_writes(t, s.first, s.count)))
+    bool is_quiet = all_readable(t, s.first, s.count * SIM_LANES);
+    if (!is_quiet && (!t->races || !are_own_writes(t, s.first, s.count)))
         return false;
     return !t->races || (!t->kind && enter_row(t, s.first, s.count));
 }
@@ -373,8 +521,8 @@ static bool read_same(sim_touch *t, span s)
 {
     if (!all_readable(t, s.first, s.count))
         return false;
-    for (uint64_t i = s.first; t->races && i < s.first + s.count; i++)
-        enter(t, i, t->lanes, flags_of(t, false));
+    if (t->races)
+        enter_all(t, s.first, s.count, t->lanes, flags_of(t, false));
     return true;
 }
 
@@ -393,10 +541,8 @@ void sim_shadow_read(sim_touch *t)
 {
     if (!t->shadow || !t->shadow->write)
         return;
-    if (!read_together(t)) {
-        SIM_EACH(lane, t->lanes)
-            read_lane(t, lane);
-    }
+    if (!read_together(t))
+        read_each(t);
     sim_let_go(t);
 }
 
@@ -429,36 +575,39 @@ bool sim_shadow_write_row(sim_touch *t)
     return is_done;
 }
 
-// Checks a write against all that is there. True: it must not replace the last plain write.
-static bool check_write(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell, const uint8_t *value, bool is_part)
+// Checks a write against all that is there: SIM_VERDICT_ bits.
+static uint32_t check_write(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell, const uint8_t *value, bool is_part)
 {
-    bool is_silent = false;
+    uint32_t verdict = 0;
     if (!sim_is_old(t, cell & SIM_CELL_SERIAL))
-        is_silent |= sim_against_write(t, lane, i, cell, value, is_part);
-    is_silent |= sim_against_accesses(t, lane, i, value, is_part);
-    return is_silent || is_part || (t->kind & SIM_NOTE_ATOMIC);
+        verdict |= sim_against_write(t, lane, i, cell, value, is_part);
+    return verdict | sim_against_accesses(t, lane, i, value, is_part);
 }
 
-static void write_granule(sim_touch *t, uint32_t lane, uint64_t i, bool is_part, const uint8_t *value, uint64_t poison)
+// True: it is the last plain write of the granule now, and nothing was reported.
+static bool write_granule(sim_touch *t, uint32_t lane, uint64_t i, bool is_part, const uint8_t *value, uint64_t poison)
 {
-    uint32_t *at = &t->shadow->write[i], cell = sim_cell_get(at);
+    uint32_t *at = &t->shadow->write[i], cell = sim_cell_get(at), verdict = 0;
     bool is_pending = cell & SIM_CELL_PENDING, joins = false;
     if (is_closed(t, lane, i, cell) && !is_pending)
-        return;
-    if (t->races && !is_pending)
-        joins = check_write(t, lane, i, cell, value, is_part);
+        return false;
+    if (t->races && !is_pending) {
+        verdict = check_write(t, lane, i, cell, value, is_part);
+        joins = (verdict & SIM_VERDICT_SILENT) || is_part || (t->kind & SIM_NOTE_ATOMIC);
+    }
     bool is_written =
         poison ? (sim_bytes_in(t, lane, i) & ~poison) != 0 || (is_part && (cell & SIM_CELL_WRITTEN)) : true;
     uint32_t state = is_written ? SIM_CELL_WRITTEN : 0;
     if (joins) {
         enter(t, i, (uint32_t)1 << lane, flags_of(t, is_part));
         sim_cell_set(at, (cell & ~SIM_CELL_WRITTEN) | SIM_CELL_MIXED | state);
-        return;
+        return false;
     }
     if (t->races)
-        sim_accesses_drop(t, i);
+        sim_accesses_drop(t, i, 1);
     uint32_t mark = t->races ? t->mine | lane << SIM_LANE_SHIFT : 0;
     sim_cell_set(at, mark | state | (is_part ? SIM_CELL_PART : 0));
+    return !is_pending && !verdict;
 }
 
 static void write_lane(sim_touch *t, uint32_t lane, const uint8_t *value, uint64_t poison)
@@ -470,7 +619,15 @@ static void write_lane(sim_touch *t, uint32_t lane, const uint8_t *value, uint64
         fill(t->shadow->write + s.first, s.count, mark | SIM_CELL_WRITTEN);
         return;
     }
-    for (uint64_t i = s.first; i < s.first + s.count; i++)
+    bool is_same = !poison && s.count > 1 && is_uniform(t, s.first, s.count);
+    bool is_clean = write_granule(t, lane, s.first, s.is_part, value, poison);
+    if (is_same && is_clean) {
+        if (t->races)
+            sim_accesses_drop(t, s.first + 1, s.count - 1);
+        fill(t->shadow->write + s.first + 1, s.count - 1, sim_cell_get(&t->shadow->write[s.first]));
+        return;
+    }
+    for (uint64_t i = s.first + 1; i < s.first + s.count; i++)
         write_granule(t, lane, i, s.is_part, value, poison);
 }
 
@@ -512,10 +669,10 @@ void sim_shadow_land(sim_touch *t, uint32_t lane, uint64_t poison)
     span s = span_of(t, lane);
     uint32_t mark = (t->races ? t->mine | lane << SIM_LANE_SHIFT : 0) | (s.is_part ? SIM_CELL_PART : 0);
     sim_hold(t, s.first, s.count);
+    if (t->races)
+        sim_accesses_drop(t, s.first, s.count);
     for (uint64_t i = s.first; i < s.first + s.count; i++) {
-        bool is_written = (sim_bytes_in(t, lane, i) & ~poison) != 0;
-        if (t->races)
-            sim_accesses_drop(t, i);
+        bool is_written = !poison || (sim_bytes_in(t, lane, i) & ~poison) != 0;
         if ((sim_cell_get(&t->shadow->write[i]) & SIM_CELL_SERIAL) != SIM_CELL_RED)
             sim_cell_set(&t->shadow->write[i], mark | (is_written ? SIM_CELL_WRITTEN : 0));
     }

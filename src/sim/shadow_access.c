@@ -77,6 +77,24 @@ static bool is_same_warp(const sim_touch *t, const sim_party *other)
     return other->block == t->w->block->index && sim_note_warp(&other->note) == t->w->index;
 }
 
+static sim_met *meet(sim_touch *t, uint32_t serial)
+{
+    for (uint32_t k = 0; k < t->met_count; k++) {
+        if (t->met[k].serial == serial)
+            return &t->met[k];
+    }
+    sim_met *m = &t->met[t->met_count < SIM_MOST_MET ? t->met_count++ : serial % SIM_MOST_MET];
+    *m = (sim_met){.party = sim_order_party(t, serial), .serial = serial};
+    return m;
+}
+
+// Whether all lanes of the touch know the same of threads of other warps.
+static bool has_common_knowledge(const sim_touch *t)
+{
+    const sim_lanes *more = t->w->clock->more;
+    return !more || (!more->fresh && !more->lanes);
+}
+
 // The first of [lanes] of the party's warp whose access is not ordered before what [lane] does now; SIM_LANES: all are.
 static uint32_t unordered(const sim_touch *t, uint32_t lane, sim_party *other, uint32_t lanes)
 {
@@ -90,6 +108,25 @@ static uint32_t unordered(const sim_touch *t, uint32_t lane, sim_party *other, u
             return peer;
     }
     return SIM_LANES;
+}
+
+// Whether the accesses by [lanes] are ordered before what [lane] does now; else sets the lane of the party to one whose
+// access is not.
+static bool is_ordered(const sim_touch *t, uint32_t lane, sim_met *m, uint32_t lanes)
+{
+    if (is_same_warp(t, &m->party) || !has_common_knowledge(t))
+        return unordered(t, lane, &m->party, lanes) == SIM_LANES;
+    if (!(lanes & m->concurrent) && (lanes & ~m->before)) {
+        uint32_t peer = unordered(t, lane, &m->party, lanes & ~m->before);
+        if (peer == SIM_LANES)
+            m->before |= lanes;
+        else
+            m->concurrent |= (uint32_t)1 << peer;
+    }
+    if (!(lanes & m->concurrent))
+        return true;
+    m->party.lane = (uint32_t)__builtin_ctz(lanes & m->concurrent);
+    return false;
 }
 
 // Atomic accesses do not race with each other, if each reaches the other's thread.
@@ -123,52 +160,51 @@ static bool is_silent(const sim_touch *t, uint32_t lane, uint64_t i, const uint8
 }
 
 // The access against that of another party by [lanes], at least one of which writes. See sim_against_write.
-static bool against(sim_touch *t, uint32_t lane, uint64_t i, sim_party *other, uint32_t lanes, const uint8_t *value)
+static uint32_t against(sim_touch *t, uint32_t lane, uint64_t i, sim_met *m, uint32_t lanes, const uint8_t *value)
 {
-    if (is_compatible(t, other) || unordered(t, lane, other, lanes) == SIM_LANES)
-        return false;
-    if (is_silent(t, lane, i, value, other))
-        return true;
-    sim_report_race(t, lane, i, other, value);
-    return false;
+    if (is_compatible(t, &m->party) || is_ordered(t, lane, m, lanes))
+        return 0;
+    if (is_silent(t, lane, i, value, &m->party))
+        return SIM_VERDICT_SILENT;
+    sim_report_race(t, lane, i, &m->party, value);
+    return SIM_VERDICT_RACE;
 }
 
-bool sim_against_write(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell, const uint8_t *value, bool is_part)
+uint32_t sim_against_write(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell, const uint8_t *value, bool is_part)
 {
     if (is_part && (cell & SIM_CELL_PART))
-        return false;
-    sim_party other = sim_order_party(t, cell & SIM_CELL_SERIAL);
-    return against(t, lane, i, &other, (uint32_t)1 << (cell >> SIM_LANE_SHIFT), value);
+        return 0;
+    return against(t, lane, i, meet(t, cell & SIM_CELL_SERIAL), (uint32_t)1 << (cell >> SIM_LANE_SHIFT), value);
 }
 
-static bool against_cell(sim_touch *t, uint32_t lane, uint64_t i, uint64_t cell, const uint8_t *value, bool is_part)
+static uint32_t against_cell(sim_touch *t, uint32_t lane, uint64_t i, uint64_t cell, const uint8_t *value, bool is_part)
 {
-    bool is_silent_write = false;
+    uint32_t verdict = 0;
     for (walk w = walk_begin(entries_of(t, i), cell); w.is_there; walk_next(&w)) {
         uint32_t serial = w.entry.serial & SIM_CELL_SERIAL;
         bool both_parts = is_part && (w.entry.serial & SIM_ACCESS_PART);
         bool may_write = (t->kind & SIM_NOTE_WRITE) || (w.entry.serial & SIM_ACCESS_SPECIAL);
         if (both_parts || !may_write || sim_is_old(t, serial))
             continue;
-        sim_party other = sim_order_party(t, serial);
-        if ((t->kind | sim_note_kind(&other.note)) & SIM_NOTE_WRITE)
-            is_silent_write |= against(t, lane, i, &other, w.entry.lanes, value);
+        sim_met *m = meet(t, serial);
+        if ((t->kind | sim_note_kind(&m->party.note)) & SIM_NOTE_WRITE)
+            verdict |= against(t, lane, i, m, w.entry.lanes, value);
     }
-    return is_silent_write;
+    return verdict;
 }
 
-bool sim_against_accesses(sim_touch *t, uint32_t lane, uint64_t i, const uint8_t *value, bool is_part)
+uint32_t sim_against_accesses(sim_touch *t, uint32_t lane, uint64_t i, const uint8_t *value, bool is_part)
 {
     const sim_shadow *s = t->shadow;
-    bool is_silent_write = false;
+    uint32_t verdict = 0;
     if (t->target == SIM_IN_GLOBAL)
         return against_cell(t, lane, i, sim_access_get(&s->access[i]), value, is_part);
     for (int k = 0; k < s->warps; k++) {
         uint64_t cell = s->by_warp[k] ? s->by_warp[k][i] : 0;
         if ((cell & SIM_CELL_SERIAL) > t->known)
-            is_silent_write |= against_cell(t, lane, i, cell, value, is_part);
+            verdict |= against_cell(t, lane, i, cell, value, is_part);
     }
-    return is_silent_write;
+    return verdict;
 }
 
 bool sim_accesses_are_old(const sim_touch *t, uint64_t i)
@@ -183,23 +219,27 @@ bool sim_accesses_are_old(const sim_touch *t, uint64_t i)
     return true;
 }
 
-static void drop_cell(sim_touch *t, uint64_t *cell, uint64_t i)
+static void drop_cells(sim_touch *t, uint64_t *cells, uint64_t first, uint64_t count)
 {
-    uint64_t old = sim_access_get(cell);
-    if (!old)
-        return;
-    free_list(entries_of(t, i), old);
-    sim_access_set(cell, 0);
+    uint64_t any = 0;
+    for (uint64_t i = first; i < first + count; i++)
+        any |= cells[i];
+    for (uint64_t i = first; any && i < first + count; i++) {
+        uint64_t cell = sim_access_get(&cells[i]);
+        if (cell & SIM_ACCESS_LIST)
+            free_list(entries_of(t, i), cell);
+        sim_access_set(&cells[i], 0);
+    }
 }
 
-void sim_accesses_drop(sim_touch *t, uint64_t i)
+void sim_accesses_drop(sim_touch *t, uint64_t first, uint64_t count)
 {
     const sim_shadow *s = t->shadow;
     if (t->target == SIM_IN_GLOBAL)
-        drop_cell(t, &s->access[i], i);
+        drop_cells(t, s->access, first, count);
     for (int k = 0; t->target == SIM_IN_SHARED && k < s->warps; k++) {
         if (s->by_warp[k])
-            drop_cell(t, &s->by_warp[k][i], i);
+            drop_cells(t, s->by_warp[k], first, count);
     }
 }
 
@@ -241,16 +281,16 @@ static bool is_replaced(newcomer *n, sim_entry *e)
         n->lanes |= e->lanes;
         return true;
     }
-    sim_party other = sim_order_party(t, serial);
-    bool same_kind = sim_note_kind(&other.note) == t->kind && sim_note_reach(&other.note) == t->reach;
+    sim_met *m = meet(t, serial);
+    bool same_kind = sim_note_kind(&m->party.note) == t->kind && sim_note_reach(&m->party.note) == t->reach;
     if (!same_kind)
         return false;
-    if (is_same_warp(t, &other))
+    if (is_same_warp(t, &m->party))
         e->lanes &= ~n->lanes;
-    if (!e->lanes || unordered(t, (uint32_t)__builtin_ctz(n->lanes), &other, e->lanes) == SIM_LANES)
+    if (!e->lanes || is_ordered(t, (uint32_t)__builtin_ctz(n->lanes), m, e->lanes))
         return true;
     if (!flags && t->target == SIM_IN_GLOBAL) {
-        int64_t cluster = cluster_of(t, other.block);
+        int64_t cluster = cluster_of(t, m->party.block);
         n->is_settled |= n->cluster >= 0 && cluster != n->cluster;
         n->cluster = cluster;
     }
@@ -298,11 +338,26 @@ static bool is_needed(const newcomer *n)
     return n->flags || !n->is_settled;
 }
 
+// If the first entry of a list is of the same access, the lanes join it.
+static bool joins_first(const sim_touch *t, sim_entries *all, uint64_t cell, uint32_t lanes, uint32_t flags)
+{
+    uint32_t low = (uint32_t)cell;
+    if (!(low & SIM_ACCESS_LIST) || (low & SIM_CELL_SERIAL) <= all->base)
+        return false;
+    sim_entry *e = &all->at[cell >> SIM_ACCESS_LANES];
+    if (e->serial != (t->mine | flags))
+        return false;
+    e->lanes |= lanes;
+    return true;
+}
+
 static void enter_list(sim_touch *t, uint64_t i, uint64_t cell, uint32_t lanes, uint32_t flags)
 {
     sim_entries *all = entries_of(t, i);
     newcomer n = {.t = t, .lanes = lanes, .flags = flags, .cluster = -1};
     uint32_t low = (uint32_t)cell, high = (uint32_t)(cell >> SIM_ACCESS_LANES);
+    if (joins_first(t, all, cell, lanes, flags))
+        return;
     uint32_t head = low & SIM_ACCESS_LIST ? high : take_entry(all, low, high, 0);
     head = thinned(all, &n, head);
     bool is_needed_here = is_needed(&n);
@@ -354,6 +409,24 @@ void sim_access_enter(sim_touch *t, uint64_t i, uint32_t lanes, uint32_t flags)
     } else if (!(low & SIM_ACCESS_SETTLED) || flags) {
         enter_list(t, i, cell, lanes, flags);
     }
+}
+
+static uint32_t copied_list(sim_entries *to, const sim_entries *from, uint32_t k)
+{
+    if (!k)
+        return 0;
+    sim_entry e = from->at[k];
+    uint32_t next = copied_list(to, from, e.next);
+    return take_entry(to, e.serial, e.lanes, next);
+}
+
+void sim_access_copy(sim_touch *t, uint64_t i)
+{
+    uint64_t cell = sim_access_get(&t->cells[i - 1]);
+    uint32_t low = (uint32_t)cell, high = (uint32_t)(cell >> SIM_ACCESS_LANES);
+    if (low & SIM_ACCESS_LIST)
+        high = copied_list(entries_of(t, i), entries_of(t, i - 1), high);
+    sim_access_set(&t->cells[i], sim_access_of(low, high));
 }
 
 // ---- all granules

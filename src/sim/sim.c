@@ -98,7 +98,7 @@ int sim_worker_count(const sim *s)
 
 // ---- constant tensors --------------------------------------------------------------------------------------------
 
-static uint64_t place_constant(sim *s, const ir_var *v, ir_expr *const *values)
+static uint64_t store_constant(sim *s, const ir_var *v, ir_expr *const *values)
 {
     const ir_type *elem = v->tensor->elem;
     int64_t count = v->tensor->storage_elems;
@@ -122,14 +122,14 @@ static uint64_t place_constant(sim *s, const ir_var *v, ir_expr *const *values)
     return address;
 }
 
-static void place_constants(sim *s, const sim_program *p)
+static void store_constants(sim *s, const sim_program *p)
 {
     const ir_module *m = p->module;
     if (!m->globals.len || map_get_ptr(&s->constants, p))
         return;
     uint64_t *addresses = ARENA_ARRAY(s->arena, uint64_t, m->globals.len);
     for (size_t i = 0; i < m->globals.len; i++)
-        addresses[i] = place_constant(s, m->globals.at[i], m->global_values.at[i]);
+        addresses[i] = store_constant(s, m->globals.at[i], m->global_values.at[i]);
     map_put_ptr(&s->constants, p, addresses);
 }
 
@@ -253,7 +253,7 @@ static bool evaluate_shape(sim *s, const sim_program *p, const ir_func *kernel, 
     const sim_code *code = sim_code_of(p, kernel)->shape;
     lone h;
     *shape = (sim_launch_shape){0};
-    place_constants(s, p);
+    store_constants(s, p);
     start_lone(&h, s, p, kernel, code, args, count);
     bool is_done = run_lone(&h);
     if (is_done) {
@@ -341,7 +341,7 @@ static sim_status call_host(sim *s, const sim_program *p, const ir_func *f, cons
     const sim_code *code = sim_code_of(p, f);
     int findings = sim_finding_count(s);
     lone h;
-    place_constants(s, p);
+    store_constants(s, p);
     start_lone(&h, s, p, f, code, args, count);
     bool ended = run_lone(&h);
     if (ended && result && code->result_cells)

@@ -149,7 +149,7 @@ static void declare(tr *t, const ir_stmt *s)
 {
     bool is_tensor = s->var->type->kind == IR_TENSOR;
     int cells = is_tensor ? 2 : tr_value_cells(s->var->type);
-    uint32_t cell = tr_place_of(t, s->var)->cell;
+    uint32_t cell = tr_location_of(t, s->var)->cell;
     t->is_index = map_get_ptr(&t->indexing, s->var) != NULL;
     if (s->value)
         tr_expr_to(t, s->value, cell);
@@ -165,7 +165,8 @@ static void assign(tr *t, const ir_stmt *s)
     uint32_t from = tr_expr(t, s->value);
     t->is_index = false;
     int cells = s->var->type->kind == IR_TENSOR ? 2 : tr_value_cells(s->var->type);
-    tr_assign(t, tr_place_of(t, s->var)->cell, from, cells, s->var->type->kind == IR_TENSOR ? 2 : tr_element_cells(s->var->type));
+    int each = s->var->type->kind == IR_TENSOR ? 2 : tr_element_cells(s->var->type);
+    tr_assign(t, tr_location_of(t, s->var)->cell, from, cells, each);
 }
 
 static void store_through(tr *t, const ir_stmt *s)
@@ -230,7 +231,7 @@ static sim_opcode less_op(dtype type)
     return wide ? (is_signed ? SIM_OP_LT_I64 : SIM_OP_LT_U64) : (is_signed ? SIM_OP_LT_I32 : SIM_OP_LT_U32);
 }
 
-// Whether a turn follows: i < end going up, i > end going down; the direction may be known at run time only.
+// Whether another iteration follows: i < end going up, i > end going down; the direction may be known at run time only.
 static uint32_t goes_on(tr *t, dtype type, uint32_t i, uint32_t end, uint32_t step, const ir_expr *step_expr)
 {
     uint32_t up = tr_cells(t, 1);
@@ -252,7 +253,7 @@ static void counted_loop(tr *t, const ir_stmt *s)
 {
     dtype type = s->var->type->scalar;
     int cells = tr_width(type);
-    uint32_t i = tr_place_of(t, s->var)->cell;
+    uint32_t i = tr_location_of(t, s->var)->cell;
     // The bounds are evaluated once, and the body may change what they read.
     uint32_t first = tr_expr(t, s->args[0]), end = tr_fresh(t, s->args[1]), step = tr_fresh(t, s->args[2]);
     tr_move(t, i, first, cells);
@@ -323,7 +324,7 @@ static void task_loop(tr *t, const ir_stmt *s)
     }
     for (int d = 0; d < m->rank; d++) {
         dtype type = s->vars[d]->type->scalar;
-        uint32_t cell = tr_place_of(t, s->vars[d])->cell;
+        uint32_t cell = tr_location_of(t, s->vars[d])->cell;
         tr_op(t, SIM_OP_CAST, cell, sums[d], DT_I64, type);
         note_local(t, s->vars[d], cell, 1);
     }
@@ -520,7 +521,7 @@ static void begin(tr *t, const ir_func *f)
     t->constants.len = t->levels.len = 0;
     t->constant_next = 0;
     t->next = 0;
-    map_init(&t->places, t->arena);
+    map_init(&t->locations, t->arena);
     map_init(&t->done, t->arena);
     map_init(&t->done_index, t->arena);
     tr_cells(t, TR_CONSTANT_CELLS);

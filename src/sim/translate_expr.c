@@ -241,7 +241,7 @@ static bool may_divide_by_zero(const ir_expr *e)
 }
 
 // Reads memory, may divide by zero, may overflow where that is looked at, or has effects: evaluated under the mask of
-// those who want it.
+// the threads that need it.
 static bool is_delicate(const tr *t, const ir_expr *e)
 {
     switch (e->op) {
@@ -394,7 +394,7 @@ static void bind_map(tr *t, sim_operand *o, const ir_var *v)
     o->cell = tr_constant_of(t, (uint64_t)o->immediate, 2);
     o->count = 1;
     o->cells = 2;
-    t->code->uses_copy_engine = true;
+    t->code->uses_async_proxy = true;
 }
 
 static void bind_operand(tr *t, sim_operand *o, const ir_operand *declared, const ir_expr *arg, tr_tile *tile)
@@ -458,11 +458,11 @@ void tr_intrin(tr *t, const ir_expr *e, uint32_t result)
     }
     use.site = t->site;
     use.model = sim_model_find(in->module, in->name);
-    t->code->uses_copy_engine |= strcmp(in->module, "hidet.lang.tma") == 0;
+    t->code->uses_async_proxy |= strcmp(in->module, "hidet.lang.tma") == 0;
     if (use.model && use.model->bind && !use.model->bind(&use))
         use.model = NULL;
     if (use.model && sim_is_wgmma(&use))
-        t->code->uses_copy_engine = true;
+        t->code->uses_async_proxy = true;
     if (use.model && use.model->talks_between_blocks && may_be_global(e))
         t->code->talks_between_blocks = true;
     VEC_PUSH(t->arena, &t->program->uses, use);
@@ -501,7 +501,7 @@ static void other_operation(tr *t, const ir_expr *e, uint32_t dst)
     case IR_OP_FLOAT: tr_move(t, dst, constant(t, e), tr_value_cells(e->type)); break;
     case IR_OP_TEXT: break;
     case IR_OP_VAR:
-        tr_move(t, dst, e->u.var->tensor ? tr_base(t, e->u.var) : tr_place_of(t, e->u.var)->cell,
+        tr_move(t, dst, e->u.var->tensor ? tr_base(t, e->u.var) : tr_location_of(t, e->u.var)->cell,
                 tr_value_cells(e->type));
         break;
     case IR_OP_SREG: special_register(t, e, dst); break;
@@ -563,7 +563,7 @@ uint32_t tr_fresh(tr *t, const ir_expr *e)
 uint32_t tr_expr(tr *t, const ir_expr *e)
 {
     if (e->op == IR_OP_VAR)
-        return e->u.var->tensor ? tr_base(t, e->u.var) : tr_place_of(t, e->u.var)->cell;
+        return e->u.var->tensor ? tr_base(t, e->u.var) : tr_location_of(t, e->u.var)->cell;
     if (e->op == IR_OP_INT || e->op == IR_OP_FLOAT)
         return constant(t, e);
     // Expressions share parts: what was computed for every lane of the statement is not computed again. An index is asked

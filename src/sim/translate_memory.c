@@ -8,31 +8,31 @@
 
 // ---- addresses -----------------------------------------------------------------------------------------------------
 
-tr_place *tr_new_place(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements)
+tr_location *tr_new_place(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements)
 {
-    tr_place *p = ARENA_NEW(t->arena, tr_place);
-    *p = (tr_place){is_array, cell, elements};
-    map_put_ptr(&t->places, v, p);
+    tr_location *p = ARENA_NEW(t->arena, tr_location);
+    *p = (tr_location){is_array, cell, elements};
+    map_put_ptr(&t->locations, v, p);
     return p;
 }
 
-tr_place *tr_place_of(tr *t, const ir_var *v)
+tr_location *tr_location_of(tr *t, const ir_var *v)
 {
-    tr_place *p = map_get_ptr(&t->places, v);
+    tr_location *p = map_get_ptr(&t->locations, v);
     if (p)
         return p;
     uintptr_t global = (uintptr_t)map_get_ptr(&t->program->globals, v);
     uint32_t cell = tr_cells(t, 2);
     tr_op(t, SIM_OP_GLOBAL_BASE, cell, (uint32_t)(global - 1), 0, 0);
     // Computed again at its next use: this point may not be on every path to it.
-    p = ARENA_NEW(t->arena, tr_place);
-    *p = (tr_place){false, cell, 0};
+    p = ARENA_NEW(t->arena, tr_location);
+    *p = (tr_location){false, cell, 0};
     return p;
 }
 
 uint32_t tr_base(tr *t, const ir_var *tensor)
 {
-    return tr_place_of(t, tensor)->cell;
+    return tr_location_of(t, tensor)->cell;
 }
 
 uint32_t tr_access(tr *t, const ir_type *elem, int count, ir_space space, const ir_var *var, bool is_volatile)
@@ -126,9 +126,9 @@ static uint32_t swizzled_offset(tr *t, const tm_layout *l, const uint32_t *index
 {
     uint32_t changed[TM_MAX_RANK];
     memcpy(changed, index, sizeof *index * (size_t)l->rank);
-    uint32_t turns = with64(t, SIM_OP_DIV_U64, index[l->regards], (int64_t)1 << l->log_step);
-    turns = with64(t, SIM_OP_MOD_U64, turns, l->shape[l->dim]);
-    changed[l->dim] = binary64(t, SIM_OP_XOR_I64, index[l->dim], turns);
+    uint32_t swizzle = with64(t, SIM_OP_DIV_U64, index[l->regards], (int64_t)1 << l->log_step);
+    swizzle = with64(t, SIM_OP_MOD_U64, swizzle, l->shape[l->dim]);
+    changed[l->dim] = binary64(t, SIM_OP_XOR_I64, index[l->dim], swizzle);
     return layout_offset(t, l->inner, changed);
 }
 
@@ -329,7 +329,7 @@ bool tr_is_private(const ir_var *v)
 
 static bool is_array(tr *t, const ir_var *v)
 {
-    const tr_place *p = map_get_ptr(&t->places, v);
+    const tr_location *p = map_get_ptr(&t->locations, v);
     return p && p->is_array;
 }
 
@@ -401,7 +401,7 @@ static uint32_t slot_cell(tr *t, const ir_var *v, ir_expr *const *index, int cou
 static void load_register(tr *t, const ir_expr *e, int count, uint32_t dst)
 {
     const ir_var *v = e->u.var;
-    const tr_place *p = tr_place_of(t, v);
+    const tr_location *p = tr_location_of(t, v);
     int cells = tr_value_cells(v->tensor->elem);
     int64_t slot;
     check_owner(t, v, e->args);
@@ -416,7 +416,7 @@ static void load_register(tr *t, const ir_expr *e, int count, uint32_t dst)
 
 static void store_register(tr *t, const ir_stmt *s, uint32_t value)
 {
-    const tr_place *p = tr_place_of(t, s->var);
+    const tr_location *p = tr_location_of(t, s->var);
     int cells = tr_value_cells(s->var->tensor->elem);
     int64_t slot;
     check_owner(t, s->var, s->args);
@@ -445,7 +445,7 @@ static void move_tile(tr *t, const tr_tile *tile, bool back)
 tr_tile tr_tile_of(tr *t, const ir_expr *e)
 {
     const ir_var *v = e->u.var;
-    const tr_place *p = tr_place_of(t, v);
+    const tr_location *p = tr_location_of(t, v);
     tr_tile tile = {.cells_each = tr_value_cells(v->tensor->elem), .count = e->count, .elements = p->elements};
     tile.part = tr_element_cells(v->tensor->elem);
     if (!p->is_array) {
@@ -629,7 +629,7 @@ static uint32_t shared_offset(tr *t, const ir_var *v)
     return placed.offset;
 }
 
-static void fill_array(tr *t, const ir_stmt *s, const tr_place *p)
+static void fill_array(tr *t, const ir_stmt *s, const tr_location *p)
 {
     int cells = tr_value_cells(s->var->tensor->elem);
     if (!s->value) {
@@ -644,7 +644,7 @@ static void fill_array(tr *t, const ir_stmt *s, const tr_place *p)
         tr_assign(t, p->cell + (uint32_t)(i * cells), value, cells, tr_element_cells(s->var->tensor->elem));
 }
 
-static void note_array(tr *t, const ir_var *v, const tr_place *p)
+static void note_array(tr *t, const ir_var *v, const tr_location *p)
 {
     sim_local local = {v, p->cell, (int)p->elements};
     VEC_PUSH(t->arena, &t->code->locals, local);
@@ -669,7 +669,7 @@ static void alloc_private(tr *t, const ir_stmt *s)
     int64_t elements = tr_private_elements(tensor);
     if (!map_get_ptr(&t->in_memory, s->var)) {
         uint32_t cell = tr_cells(t, (int)(elements * tr_value_cells(tensor->elem)));
-        tr_place *p = tr_new_place(t, s->var, true, cell, elements);
+        tr_location *p = tr_new_place(t, s->var, true, cell, elements);
         fill_array(t, s, p);
         note_array(t, s->var, p);
         return;

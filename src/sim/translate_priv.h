@@ -16,11 +16,11 @@ typedef struct tr_constant {
 
 // Where a variable lives: its value's cells, or of a tensor the cells of its base pointer; register arrays whose
 // address is not taken: the elements themselves.
-typedef struct tr_place {
+typedef struct tr_location {
     bool is_array;       // cells of elements
     uint32_t cell;
     int64_t elements;    // arrays
-} tr_place;
+} tr_location;
 
 typedef enum tr_level_kind { TR_IF, TR_LOOP, TR_SCOPE } tr_level_kind;
 
@@ -36,7 +36,7 @@ typedef struct tr {
     const ir_func *func;
     sim_code *code;
     sim_code function_shared;  // the shared tensors of device functions so far
-    map places;          // ir_var* -> tr_place*
+    map locations;       // ir_var* -> tr_location*
     map in_memory;       // private tensors that have an address
     map indexing;        // variables that indices depend on
     map done;            // expressions of the statement under way that are computed: -> cell + 1
@@ -91,8 +91,8 @@ void tr_intrin(tr *t, const ir_expr *e, uint32_t result);  // result: cells for 
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-tr_place *tr_place_of(tr *t, const ir_var *v);
-tr_place *tr_new_place(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements);
+tr_location *tr_location_of(tr *t, const ir_var *v);
+tr_location *tr_new_place(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements);
 uint32_t tr_base(tr *t, const ir_var *tensor);  // cells of the base address
 // Address of the element, without the lanes whose indices are outside of the shape if [checked].
 uint32_t tr_address(tr *t, const ir_expr *at, bool checked);

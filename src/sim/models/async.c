@@ -8,7 +8,7 @@
 typedef struct copy {
     uint32_t pending; // lanes whose bytes are still on their way
     uint32_t group[SIM_LANES]; // groups that the lane had committed before
-    sim_async_piece piece[SIM_LANES];
+    sim_async_chunk chunk[SIM_LANES];
 } copy;
 
 struct sim_async {
@@ -52,16 +52,16 @@ static sim_step run_copy(sim_warp *w, const sim_use *use)
     SIM_EACH(lane, lanes) {
         int32_t n = present ? sim_i32(w, present->cell)[lane] : bytes;
         n = n < 0 ? 0 : n > bytes ? bytes : n;
-        c->piece[lane] = (sim_async_piece){.site = use->site, .lane = lane, .bytes = bytes, .present = n, .align = bytes};
+        c->chunk[lane] = (sim_async_chunk){.site = use->site, .lane = lane, .bytes = bytes, .present = n, .align = bytes};
         reads |= (uint32_t)(n > 0) << lane;
     }
     lanes = (lanes & ~reads) | sim_require_defined(w, use->site, src->cell, reads, "address of a copy");
     c->pending = lanes;
     SIM_EACH(lane, lanes) {
-        c->piece[lane].to = sim_u64(w, dst->cell)[lane];
-        c->piece[lane].from = sim_u64(w, src->cell)[lane];
+        c->chunk[lane].to = sim_u64(w, dst->cell)[lane];
+        c->chunk[lane].from = sim_u64(w, src->cell)[lane];
         c->group[lane] = all->committed[lane];
-        sim_async_start(w, &c->piece[lane]);
+        sim_async_start(w, &c->chunk[lane]);
     }
     VEC_PUSH(w->block->arena, &all->flying, c);
     return SIM_NEXT;
@@ -92,7 +92,7 @@ static void land(sim_warp *w, struct sim_async *all, uint32_t lanes, uint32_t pe
         copy *c = all->flying.at[i];
         uint32_t there = arrived(all, c, lanes, pending);
         SIM_EACH(lane, there)
-            sim_async_land(w, &c->piece[lane]);
+            sim_async_land(w, &c->chunk[lane]);
         c->pending &= ~there;
         if (c->pending)
             all->flying.at[kept++] = c;

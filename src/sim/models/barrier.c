@@ -15,7 +15,7 @@ typedef struct named_barrier {
     uint64_t waiting; // warps
     uint32_t
         lanes[SIM_LANES]; // by warp: those that wait, and those that were let go on: see Note [barriers count warps]
-    uint32_t site;        // of the first to come, and who it was
+    uint32_t site;        // of the first to arrive, and its warp and lane
     int warp;
     uint32_t lane;
     sim_sync sync;
@@ -54,7 +54,7 @@ bool sim_barrier_whole_warp(sim_warp *w, const sim_use *use, uint32_t lanes)
     uint32_t missing = lanes & ~w->active, ended = missing & ~sim_live(w);
     if (!missing)
         return true;
-    sim_finding f = {.code = HDS0607, .who = actor_of(w, use->site, sim_first_lane(w->active))};
+    sim_finding f = {.code = HDS0607, .actor = actor_of(w, use->site, sim_first_lane(w->active))};
     f.args[0] = sim_say(w, "'%s' is reached by a part of warp %d", use->intrin->name, w->index);
     f.under = sim_say(w, "%s wait%s here, %s %s", sim_say_lanes(w, w->active), w->active & (w->active - 1) ? "" : "s",
                       sim_say_lanes(w, ended ? ended : missing), ended ? "ended before" : "took another branch");
@@ -65,7 +65,7 @@ bool sim_barrier_whole_warp(sim_warp *w, const sim_use *use, uint32_t lanes)
 
 // ---- syncthreads and its like ------------------------------------------------------------------------------------
 
-static bool same_place(const sim_warp *w, uint32_t a, uint32_t b)
+static bool same_site(const sim_warp *w, uint32_t a, uint32_t b)
 {
     const sim_site *x = sim_site_at(w->block->launch->program, a), *y = sim_site_at(w->block->launch->program, b);
     return a == b || (x->origin == y->origin && memcmp(&x->span, &y->span, sizeof x->span) == 0);
@@ -76,9 +76,9 @@ static bool meets_others(sim_warp *w, const sim_use *use, const struct sim_barri
     if (!all->waiting)
         return true;
     const sim_warp *first = &w->block->warps[__builtin_ctzll(all->waiting)];
-    if (same_place(w, first->waiting_for->site, use->site))
+    if (same_site(w, first->waiting_for->site, use->site))
         return true;
-    sim_finding f = {.code = HDS0607, .who = actor_of(w, use->site, sim_first_lane(w->active))};
+    sim_finding f = {.code = HDS0607, .actor = actor_of(w, use->site, sim_first_lane(w->active))};
     f.other = actor_of(first, first->waiting_for->site, sim_first_lane(first->waiting_lanes));
     f.args[0] = sim_say(w, "warps %d and %d wait at different barriers", w->index, first->index);
     f.under = sim_say(w, "warp %d waits here", w->index);
@@ -91,7 +91,7 @@ static bool meets_others(sim_warp *w, const sim_use *use, const struct sim_barri
 // Threads that have ended do not come any more: HDS0607 at the warp that waits. See Note [threads that have ended]
 static void report_ended(sim_warp *w, const sim_use *use, const sim_warp *ended)
 {
-    sim_finding f = {.code = HDS0607, .who = actor_of(w, use->site, sim_first_lane(w->active))};
+    sim_finding f = {.code = HDS0607, .actor = actor_of(w, use->site, sim_first_lane(w->active))};
     f.args[0] =
         sim_say(w, "warp %d waits at '%s', and warp %d ended without it", w->index, use->intrin->name, ended->index);
     f.help = "let all threads of the block reach the barrier, and return behind it";
@@ -202,7 +202,7 @@ void sim_barrier_warp_ended(sim_warp *w)
 static void inconsistent(sim_warp *w, const sim_use *use, int id, const named_barrier *other, const char *what,
                          const char *help)
 {
-    sim_finding f = {.code = HDS0624, .who = actor_of(w, use->site, sim_first_lane(w->active))};
+    sim_finding f = {.code = HDS0624, .actor = actor_of(w, use->site, sim_first_lane(w->active))};
     f.args[0] = sim_say(w, "%d", id);
     f.args[1] = what;
     f.help = help;
@@ -406,7 +406,7 @@ const sim_model sim_models_barrier[] = {
 // A warp waits as a whole, with the lanes that are active: its other lanes run again only when these go on. That is
 // what syncthreads asks for anyway. barrier_sync_unaligned may stand in two branches of one warp, both of which the
 // barrier needs. So when no warp of the block can go on (sim_barrier_relax), a part of a warp that waits there goes on
-// with its branch as if the barrier were complete, and its other lanes get their turn. What it then reads of others is
+// with its branch as if the barrier were complete, and its other lanes run next. What it then reads of others is
 // not ordered by the barrier yet, so it is reported as a race and not silently wrong.
 //
 // Note [threads that have ended]

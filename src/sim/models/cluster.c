@@ -193,7 +193,7 @@ static sim_step run_map(sim_warp *w, const sim_use *use)
 
 typedef struct parcel {
     sim_block *home;
-    sim_async_piece piece;
+    sim_async_chunk chunk;
     const sim_use *use;
     uint64_t bits[4];                     // of each element
     sim_field field[4 * SIM_FIELD_PARTS]; // by byte
@@ -215,16 +215,16 @@ static bool bind_parcel(sim_use *use)
 static void land_store(sim_warp *w, void *of)
 {
     parcel *c = of;
-    uint64_t offset = c->piece.to & SIM_SHARED_MASK;
+    uint64_t offset = c->chunk.to & SIM_SHARED_MASK;
     int each = sim_operand_bytes(&c->use->operands[c->use->bound[2]]);
-    sim_async_land(w, &c->piece);
-    if (offset + (uint64_t)c->piece.bytes > (uint64_t)c->home->shared_bytes)
+    sim_async_land(w, &c->chunk);
+    if (offset + (uint64_t)c->chunk.bytes > (uint64_t)c->home->shared_bytes)
         return;
-    for (int i = 0; i * each < c->piece.bytes; i++)
+    for (int i = 0; i * each < c->chunk.bytes; i++)
         memcpy(c->home->shared + offset + (size_t)(i * each), &c->bits[i], (size_t)each);
-    sim_field *to = sim_memory_field(w, c->piece.lane, c->piece.to);
+    sim_field *to = sim_memory_field(w, c->chunk.lane, c->chunk.to);
     if (to)
-        memcpy(to, c->field, (size_t)c->piece.bytes * sizeof *to);
+        memcpy(to, c->field, (size_t)c->chunk.bytes * sizeof *to);
 }
 
 static const char *operation_of(const sim_use *use)
@@ -242,15 +242,15 @@ static void land_red(sim_warp *w, void *of)
     parcel *c = of;
     const sim_operand *value = &c->use->operands[c->use->bound[2]];
     uint64_t old = 0;
-    const sim_async_piece *p = &c->piece;
+    const sim_async_chunk *p = &c->chunk;
     uint8_t *at = sim_atomic(w, p->site, p->lane, p->to, p->bytes, true, SIM_RELAXED, SIM_CLUSTER);
     if (!at)
         return;
-    memcpy(&old, at, (size_t)c->piece.bytes);
+    memcpy(&old, at, (size_t)c->chunk.bytes);
     old = sim_atomic_combine(operation_of(c->use), value->type, old, c->bits[0], false);
-    memcpy(at, &old, (size_t)c->piece.bytes);
-    sim_field *to = sim_memory_field(w, c->piece.lane, c->piece.to);
-    for (int i = 0; to && i < c->piece.bytes; i++)
+    memcpy(at, &old, (size_t)c->chunk.bytes);
+    sim_field *to = sim_memory_field(w, c->chunk.lane, c->chunk.to);
+    for (int i = 0; to && i < c->chunk.bytes; i++)
         to[i] = SIM_FIELD_NOTHING;
 }
 
@@ -261,8 +261,8 @@ static parcel *pack(sim_warp *w, const sim_use *use, uint32_t lane, sim_block *h
     uint32_t cells = (uint32_t)(value->count * value->cells);
     parcel *c = ARENA_NEW(w->block->arena, parcel);
     *c = (parcel){.home = home, .use = use};
-    c->piece = (sim_async_piece){.site = use->site, .lane = lane, .bytes = bytes, .align = bytes, .is_engine = true};
-    c->piece.to = sim_address_in(sim_u64(w, use->operands[use->bound[1]].cell)[lane], home->rank);
+    c->chunk = (sim_async_chunk){.site = use->site, .lane = lane, .bytes = bytes, .align = bytes, .is_tma = true};
+    c->chunk.to = sim_address_in(sim_u64(w, use->operands[use->bound[1]].cell)[lane], home->rank);
     for (int i = 0; i < value->count; i++)
         c->bits[i] = sim_element(w, value, i, lane);
     for (uint32_t i = 0; w->field && i < cells; i++)
@@ -286,8 +286,8 @@ static sim_step run_parcel(sim_warp *w, const sim_use *use)
             continue;
         parcel *c = pack(w, use, lane, home);
         if (is_store)
-            sim_async_start(w, &c->piece);
-        sim_mbarrier_promise(w, use, lane, home, c->piece.bytes, is_store ? land_store : land_red, c);
+            sim_async_start(w, &c->chunk);
+        sim_mbarrier_promise(w, use, lane, home, c->chunk.bytes, is_store ? land_store : land_red, c);
     }
     return SIM_NEXT;
 }

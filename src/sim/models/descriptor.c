@@ -8,11 +8,11 @@
 // Bits that have no meaning: 14, 15; 30, 31; 46 … 48; 52 … 61.
 #define UNUSED_BITS ((uint64_t)0x3ff1c000c000c000)
 
-enum { PIECE = 16 };
+enum { VECTOR = 16 };
 
 static uint32_t field_at(uint64_t bits, int at)
 {
-    return (uint32_t)(bits >> at & ADDRESS_BITS) * PIECE;
+    return (uint32_t)(bits >> at & ADDRESS_BITS) * VECTOR;
 }
 
 static uint32_t pattern_of(const sim_matrix *m)
@@ -50,7 +50,7 @@ static const char *check_step(const sim_warp *w, const sim_matrix *m, const char
 
 static bool has_several_atoms(const sim_matrix *m)
 {
-    return m->rows * 2 > (m->swizzle ? m->swizzle : PIECE);
+    return m->rows * 2 > (m->swizzle ? m->swizzle : VECTOR);
 }
 
 static const char *check_steps(const sim_warp *w, const sim_matrix *m)
@@ -84,27 +84,27 @@ const char *sim_matrix_decode(const sim_warp *w, uint64_t bits, int rows, bool i
 // Exchanges bits 4 … 6 of an address with 7 … 9, as copies by tensor map do (Note [swizzle] in tma.c).
 static uint32_t swizzled(const sim_matrix *m, uint32_t address)
 {
-    uint32_t mask = m->swizzle ? (uint32_t)m->swizzle - PIECE : 0;
+    uint32_t mask = m->swizzle ? (uint32_t)m->swizzle - VECTOR : 0;
     return address ^ ((address - ((uint32_t)m->phase << 7)) >> 3 & mask);
 }
 
 static uint32_t along_k(const sim_matrix *m, uint32_t row, uint32_t half)
 {
-    uint32_t pitch = m->swizzle ? (uint32_t)m->swizzle : PIECE, right = m->swizzle ? PIECE : m->leading;
+    uint32_t pitch = m->swizzle ? (uint32_t)m->swizzle : VECTOR, right = m->swizzle ? VECTOR : m->leading;
     return m->start + row % 8 * pitch + row / 8 * m->stride + half * right;
 }
 
-static uint32_t across(const sim_matrix *m, uint32_t k, uint32_t piece)
+static uint32_t across(const sim_matrix *m, uint32_t k, uint32_t vector)
 {
     if (!m->swizzle)
-        return m->start + k % 8 * PIECE + k / 8 * m->leading + piece * m->stride;
-    uint32_t wide = (uint32_t)m->swizzle / PIECE;
-    return m->start + piece % wide * PIECE + piece / wide * m->leading + k % 8 * (uint32_t)m->swizzle +
+        return m->start + k % 8 * VECTOR + k / 8 * m->leading + vector * m->stride;
+    uint32_t wide = (uint32_t)m->swizzle / VECTOR;
+    return m->start + vector % wide * VECTOR + vector / wide * m->leading + k % 8 * (uint32_t)m->swizzle +
            k / 8 * m->stride;
 }
 
-uint32_t sim_matrix_piece(const sim_matrix *m, int piece)
+uint32_t sim_matrix_vector(const sim_matrix *m, int vector)
 {
-    uint32_t i = (uint32_t)piece, a_k = (uint32_t)m->rows / 8;
+    uint32_t i = (uint32_t)vector, a_k = (uint32_t)m->rows / 8;
     return swizzled(m, m->is_mn_major ? across(m, i / a_k, i % a_k) : along_k(m, i / 16 * 8 + i % 8, i / 8 % 2));
 }

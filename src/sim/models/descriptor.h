@@ -19,9 +19,9 @@ typedef struct sim_matrix {
 
 // Reads the 64 bits; NULL if all is well, else what is wrong with them, in words.
 const char *sim_matrix_decode(const sim_warp *w, uint64_t bits, int rows, bool is_mn_major, sim_matrix *out);
-static inline int sim_matrix_pieces(const sim_matrix *m)
+static inline int sim_matrix_vectors(const sim_matrix *m)
 {
     return 2 * m->rows;
 }
 // The offset in shared memory of a vector.
-uint32_t sim_matrix_piece(const sim_matrix *m, int piece);
+uint32_t sim_matrix_vector(const sim_matrix *m, int vector);

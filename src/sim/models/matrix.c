@@ -262,7 +262,7 @@ static bool bind_rows(sim_use *use)
 }
 
 // Where byte [i] of a lane's register of a matrix stands: the lane that points at the row, and the byte in the row.
-static void place_of(bool transposed, int matrix, int lane, int i, int *row, int *byte)
+static void position_of(bool transposed, int matrix, int lane, int i, int *row, int *byte)
 {
     *row = matrix * 8 + (transposed ? lane % 4 * 2 + i / 2 : lane / 4);
     *byte = transposed ? lane / 4 * 2 + i % 2 : lane % 4 * 4 + i;
@@ -284,7 +284,7 @@ static void rows_to_fragment(sim_warp *w, const sim_use *use, uint8_t (*rows)[16
         for (int lane = 0; lane < SIM_LANES; lane++) {
             int row, byte;
             uint64_t bits = 0;
-            place_of(use->bound[3], e / per, lane, e % per * bytes, &row, &byte);
+            position_of(use->bound[3], e / per, lane, e % per * bytes, &row, &byte);
             if (bytes == 2) {
                 uint16_t half;
                 memcpy(&half, &rows[row][byte], sizeof half);
@@ -292,7 +292,7 @@ static void rows_to_fragment(sim_warp *w, const sim_use *use, uint8_t (*rows)[16
                 poison |= (uint32_t)((unwritten[row] >> byte & 3) != 0) << lane;
             } else {
                 for (int i = 0; i < bytes; i++) {
-                    place_of(use->bound[3], e / per, lane, e % per * bytes + i, &row, &byte);
+                    position_of(use->bound[3], e / per, lane, e % per * bytes + i, &row, &byte);
                     bits |= (uint64_t)rows[row][byte] << (8 * i);
                     poison |= (uint32_t)(unwritten[row] >> byte & 1) << lane;
                 }
@@ -314,7 +314,7 @@ static void move_fields(sim_warp *w, const sim_use *use, const sim_operand *frag
     for (int e = 0; e < fragment->count; e++)
         for (int lane = 0; lane < SIM_LANES; lane++) {
             int row, byte;
-            place_of(use->bound[3], e / per, lane, e % per * bytes, &row, &byte);
+            position_of(use->bound[3], e / per, lane, e % per * bytes, &row, &byte);
             sim_field *parts = sim_field_of(w, sim_element_cell(fragment, e), lane);
             if (!rows[row])
                 continue;
@@ -357,7 +357,7 @@ static sim_step run_stmatrix(sim_warp *w, const sim_use *use)
             uint32_t is_bad = w->poison[sim_element_cell(x, e)] >> lane & 1;
             for (int i = 0; i < bytes; i++) {
                 int row, byte;
-                place_of(use->bound[3], e / per, lane, e % per * bytes + i, &row, &byte);
+                position_of(use->bound[3], e / per, lane, e % per * bytes + i, &row, &byte);
                 rows[row][byte] = (uint8_t)(bits >> (8 * i));
                 poisoned[row] |= (uint16_t)(is_bad << byte);
             }

@@ -76,7 +76,7 @@ static bool home_of(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t *ad
 static void wrong(sim_warp *w, const sim_use *use, uint32_t lane, const mbarrier *m, uint64_t address, const char *what)
 {
     sim_finding f = {.code = HDS0624};
-    f.who = (sim_actor){use->site, w->block->index, sim_thread(w, lane), w->index};
+    f.actor = (sim_actor){use->site, w->block->index, sim_thread(w, lane), w->index};
     if (m && m->home && m->site) {
         f.other = (sim_actor){m->site, m->home->index, -1, -1};
         f.other_text = sim_say(w, "initialised here for %u arrivals", m->expected);
@@ -448,7 +448,7 @@ const sim_model sim_models_mbarrier[] = {
 // Hardware completes a phase as soon as its arrivals and bytes are there, and bytes arrive at any time. Here a phase with
 // copies completes when somebody waits or tests for it, or when the next arrival or copy is certainly for the phase behind
 // it. So a program that reads a tile without having waited meets a copy on its way, however fast the copy may be. What the
-// thread that started the copy did up to its arrival counts as seen by those who wait, which is a little too kind.
+// thread that started the copy did up to its arrival counts as seen by the waiting threads: races can be missed there.
 //
 // Note [waiting for a phase]
 //

@@ -120,7 +120,7 @@ static void report_flight(sim_warp *w, uint32_t site, uint32_t lane, const char 
 {
     sim_finding f = {.code = HDS0626, .other_text = "it starts here"};
     f.args[0] = sim_say(w, "%s is taken from an accumulator", what);
-    f.who = (sim_actor){site, w->block->index, sim_thread(w, lane), w->index};
+    f.actor = (sim_actor){site, w->block->index, sim_thread(w, lane), w->index};
     f.other = (sim_actor){wgmma, w->block->index, sim_thread(w, lane), w->index};
     f.help = "commit(), then wait(acc, 0) before the accumulators are used";
     sim_find(w->block->launch->device, w->block->launch, &f);
@@ -175,7 +175,7 @@ uint32_t sim_require_defined(sim_warp *w, uint32_t site, uint32_t cell, uint32_t
         w->poison[cell] &= ~bad;
         return lanes & ~bad;
     }
-    f.who = (sim_actor){site, w->block->index, sim_thread(w, lane), w->index};
+    f.actor = (sim_actor){site, w->block->index, sim_thread(w, lane), w->index};
     if (w->why[cell] && w->why[cell] != site)
         f.other = (sim_actor){w->why[cell], w->block->index, sim_thread(w, lane), w->index};
     sim_find(w->block->launch->device, w->block->launch, &f);
@@ -289,7 +289,7 @@ const char *sim_say_lanes(const sim_warp *w, uint32_t lanes)
     return str_text(&out);
 }
 
-// ---- who takes part ----------------------------------------------------------------------------------------------
+// ---- participants ----------------------------------------------------------------------------------------------
 
 static void find_lanes(sim_warp *w, const sim_use *use, uint32_t lane, const char *what, const char *help)
 {

@@ -157,7 +157,7 @@ static const char *first_text(const comparison *c, const difference *first, int 
 static void report(const comparison *c, int64_t differing, const difference *worst, const difference *first)
 {
     sim_warp *w = c->w;
-    sim_finding f = {.code = HDS0650, .who = {c->use->site, -1, -1, -1}};
+    sim_finding f = {.code = HDS0650, .actor = {c->use->site, -1, -1, -1}};
     f.args[0] = sim_say(w, "%lld", (long long)differing);
     f.args[1] = sim_say(w, "%lld", (long long)c->shape.count);
     f.notes[0] = compared(c);

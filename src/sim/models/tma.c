@@ -9,7 +9,7 @@
 #include "sim/bulk.h"
 #include "sim/models/mbarrier.h"
 
-enum { PIECE = 16, TILE_ALIGN = 128 };
+enum { CHUNK = 16, TILE_ALIGN = 128 };
 
 typedef struct copy {
     const sim_tensor_map *map;
@@ -24,7 +24,7 @@ typedef struct copy {
     int64_t bytes;               // copies without a map; 0: a box
     uint64_t memory;             // these: the other address
     uint32_t group;              // stores: groups that the lane had committed before
-    uint32_t loan;               // stores: of the tile, while the engine may read it
+    uint32_t reading;            // stores: number of the read of the tile, sim_bulk_begin_read
 } copy;
 
 // Of the block: loads that have not arrived.
@@ -89,51 +89,51 @@ static uint64_t swizzled(const copy *c, uint64_t address)
     return address ^ (address >> 3 & masks[swizzle == 128 ? 3 : swizzle / 32]);
 }
 
-typedef void piece_run(copy *c, sim_async_piece *piece);
+typedef void chunk_run(copy *c, sim_async_chunk *chunk);
 
 // [count] elements from [tile] and [memory] on; [present] of them are inside of the tensor.
-static void run_piece(copy *c, uint64_t tile, uint64_t memory, int64_t count, int64_t present, piece_run *run)
+static void run_chunk(copy *c, uint64_t tile, uint64_t memory, int64_t count, int64_t present, chunk_run *run)
 {
     int bytes = (int)count * element_of(c), inside = (int)present * element_of(c);
-    sim_async_piece piece = {
-        .site = c->site, .lane = c->lane, .align = element_of(c), .is_engine = true, .started = c->started};
-    piece.to = c->is_load ? tile : memory;
-    piece.from = c->is_load ? memory : tile;
-    piece.bytes = c->is_load ? bytes : inside;
-    piece.present = inside;
-    if (piece.bytes > 0)
-        run(c, &piece);
-    c->started = piece.started ? piece.started : c->started;
+    sim_async_chunk chunk = {
+        .site = c->site, .lane = c->lane, .align = element_of(c), .is_tma = true, .started = c->started};
+    chunk.to = c->is_load ? tile : memory;
+    chunk.from = c->is_load ? memory : tile;
+    chunk.bytes = c->is_load ? bytes : inside;
+    chunk.present = inside;
+    if (chunk.bytes > 0)
+        run(c, &chunk);
+    c->started = chunk.started ? chunk.started : c->started;
 }
 
 // Sixteen bytes of a row, which begin at element [x] of the tensor's row; [memory]: the address of that.
-static void split_piece(copy *c, uint64_t tile, uint64_t memory, int64_t x, bool is_inside, piece_run *run)
+static void split_chunk(copy *c, uint64_t tile, uint64_t memory, int64_t x, bool is_inside, chunk_run *run)
 {
-    int64_t each = element_of(c), count = PIECE / each, extent = c->map->extent[rank_of(c) - 1];
+    int64_t each = element_of(c), count = CHUNK / each, extent = c->map->extent[rank_of(c) - 1];
     int64_t begin = x < 0 ? -x : 0, end = extent - x < count ? extent - x : count;
     if (!is_inside || end <= begin) {
-        run_piece(c, tile, 0, count, 0, run);
+        run_chunk(c, tile, 0, count, 0, run);
         return;
     }
     if (begin)
-        run_piece(c, tile, 0, begin, 0, run);
-    run_piece(c, tile + (uint64_t)(begin * each), memory + (uint64_t)(begin * each), count - begin, end - begin, run);
+        run_chunk(c, tile, 0, begin, 0, run);
+    run_chunk(c, tile + (uint64_t)(begin * each), memory + (uint64_t)(begin * each), count - begin, end - begin, run);
 }
 
-static void each_row(copy *c, piece_run *run)
+static void each_row(copy *c, chunk_run *run)
 {
-    for (int64_t at = 0; at < c->bytes; at += PIECE) {
-        sim_async_piece piece = {
-            .site = c->site, .lane = c->lane, .align = PIECE, .bytes = PIECE, .present = PIECE, .is_engine = true};
-        piece.to = (c->is_load ? c->tile : c->memory) + (uint64_t)at;
-        piece.from = (c->is_load ? c->memory : c->tile) + (uint64_t)at;
-        piece.started = c->started;
-        run(c, &piece);
-        c->started = piece.started ? piece.started : c->started;
+    for (int64_t at = 0; at < c->bytes; at += CHUNK) {
+        sim_async_chunk chunk = {
+            .site = c->site, .lane = c->lane, .align = CHUNK, .bytes = CHUNK, .present = CHUNK, .is_tma = true};
+        chunk.to = (c->is_load ? c->tile : c->memory) + (uint64_t)at;
+        chunk.from = (c->is_load ? c->memory : c->tile) + (uint64_t)at;
+        chunk.started = c->started;
+        run(c, &chunk);
+        c->started = chunk.started ? chunk.started : c->started;
     }
 }
 
-static void each_piece(copy *c, piece_run *run)
+static void each_chunk(copy *c, chunk_run *run)
 {
     if (c->bytes) {
         each_row(c, run);
@@ -156,22 +156,22 @@ static void each_piece(copy *c, piece_run *run)
             is_inside = is_inside && index[d] >= 0 && index[d] < c->map->extent[d];
             element += is_inside ? index[d] * c->map->stride[d] : 0;
         }
-        for (int64_t x = 0; x < plan->box[last]; x += PIECE / each, tile += PIECE) {
+        for (int64_t x = 0; x < plan->box[last]; x += CHUNK / each, tile += CHUNK) {
             int64_t at = c->at[last] + x;
-            split_piece(c, swizzled(c, tile), c->map->address + (uint64_t)((element + at) * each), at, is_inside, run);
+            split_chunk(c, swizzled(c, tile), c->map->address + (uint64_t)((element + at) * each), at, is_inside, run);
         }
     }
 }
 
 // What is combined is read only when it lands, and there must be something to read.
-static void start_combining(copy *c, const sim_async_piece *piece)
+static void start_combining(copy *c, const sim_async_chunk *chunk)
 {
     uint64_t from[SIM_LANES];
     uint8_t bytes[SIM_LANES][16];
     uint16_t poisoned[SIM_LANES];
-    for (int each = element_of(c), i = 0; i < piece->bytes; i += each) {
+    for (int each = element_of(c), i = 0; i < chunk->bytes; i += each) {
         for (int lane = 0; lane < SIM_LANES; lane++)
-            from[lane] = piece->from + (uint64_t)i;
+            from[lane] = chunk->from + (uint64_t)i;
         sim_load_bytes(c->warp, c->site, (uint32_t)1 << c->lane, from, each, bytes, poisoned);
         if (!poisoned[c->lane])
             continue;
@@ -180,27 +180,27 @@ static void start_combining(copy *c, const sim_async_piece *piece)
     }
 }
 
-static void start_piece(copy *c, sim_async_piece *piece)
+static void start_chunk(copy *c, sim_async_chunk *chunk)
 {
-    if (!c->is_load || (piece->from & SIM_TAG_MASK) == SIM_TAG_SHARED)
-        sim_bulk_check_fences(c->warp, c->site, c->lane, piece->from, piece->bytes, "TMA");
-    if ((piece->to & SIM_TAG_MASK) == SIM_TAG_SHARED)
-        sim_bulk_check_refill(c->warp, c->site, c->lane, piece->to, piece->bytes);
+    if (!c->is_load || (chunk->from & SIM_TAG_MASK) == SIM_TAG_SHARED)
+        sim_bulk_check_fences(c->warp, c->site, c->lane, chunk->from, chunk->bytes, "TMA");
+    if ((chunk->to & SIM_TAG_MASK) == SIM_TAG_SHARED)
+        sim_bulk_check_refill(c->warp, c->site, c->lane, chunk->to, chunk->bytes);
     if (c->operation)
-        start_combining(c, piece);
+        start_combining(c, chunk);
     else
-        sim_async_start(c->warp, piece);
+        sim_async_start(c->warp, chunk);
 }
 
 // One element after the other, each as one step.
-static void combine_piece(copy *c, const sim_async_piece *piece)
+static void combine_chunk(copy *c, const sim_async_chunk *chunk)
 {
     dtype t = plan_of(c)->tensor->tensor->elem->scalar;
     int each = element_of(c);
-    const uint8_t *from = c->warp->block->shared + (piece->from & SIM_SHARED_MASK);
-    for (int i = 0; i < piece->bytes; i += each) {
+    const uint8_t *from = c->warp->block->shared + (chunk->from & SIM_SHARED_MASK);
+    for (int i = 0; i < chunk->bytes; i += each) {
         uint64_t old = 0, value = 0;
-        uint8_t *at = sim_atomic(c->warp, c->site, c->lane, piece->to + (uint64_t)i, each, true, SIM_RELAXED, SIM_GPU);
+        uint8_t *at = sim_atomic(c->warp, c->site, c->lane, chunk->to + (uint64_t)i, each, true, SIM_RELAXED, SIM_GPU);
         if (!at)
             return;
         memcpy(&old, at, (size_t)each);
@@ -208,20 +208,20 @@ static void combine_piece(copy *c, const sim_async_piece *piece)
         uint64_t now = sim_atomic_combine(c->operation, t, old, value, t == DT_F32);
         memcpy(at, &now, (size_t)each);
         if (c->warp->field)
-            sim_atomic_follow(c->warp, c->lane, c->operation, t, piece->to + (uint64_t)i, piece->from + (uint64_t)i, old,
+            sim_atomic_follow(c->warp, c->lane, c->operation, t, chunk->to + (uint64_t)i, chunk->from + (uint64_t)i, old,
                               value, now);
     }
 }
 
-static void land_piece(copy *c, sim_async_piece *piece)
+static void land_chunk(copy *c, sim_async_chunk *chunk)
 {
     if (c->operation) {
-        combine_piece(c, piece);
+        combine_chunk(c, chunk);
         return;
     }
-    sim_async_land(c->warp, piece);
+    sim_async_land(c->warp, chunk);
     if (c->is_load)
-        sim_bulk_written(c->home, piece->to, piece->bytes);
+        sim_bulk_written(c->home, chunk->to, chunk->bytes);
 }
 
 // ---- starting ------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ static void begins_before(const copy *c, int axis)
 {
     sim_launch *l = c->warp->block->launch;
     sim_finding f = {.code = HDS0601,
-                     .who = {c->site, c->warp->block->index, sim_thread(c->warp, c->lane), c->warp->index}};
+                     .actor = {c->site, c->warp->block->index, sim_thread(c->warp, c->lane), c->warp->index}};
     f.other.block = f.other.thread = f.other.warp = -1;
     f.args[0] = sim_say(c->warp, "%lld", (long long)c->at[axis]);
     f.args[1] = sim_say(c->warp, "%d", axis);
@@ -286,17 +286,17 @@ static void begins_before(const copy *c, int axis)
 }
 
 // A store clips in whole vectors of 16 bytes: it writes all of the last one in a row (seen on an H200).
-static bool ends_in_a_piece(const copy *c, const sim_use *use)
+static bool ends_in_a_vector(const copy *c, const sim_use *use)
 {
     int last = rank_of(c) - 1, each = element_of(c);
     int64_t extent = c->map->extent[last], end = c->at[last] + plan_of(c)->box[last];
-    if (c->is_load || end <= extent || c->at[last] >= extent || !(extent * each % PIECE))
+    if (c->is_load || end <= extent || c->at[last] >= extent || !(extent * each % CHUNK))
         return false;
     const char *found = sim_say(c->warp, "the end of a row of '%s', byte %lld", plan_of(c)->tensor->name, (long long)(extent * each));
     sim_find_at(c->warp, c->lane, use->site, HDS0603, "a store of a tile that crosses the end of a row",
-                sim_say(c->warp, "%d", PIECE), found,
+                sim_say(c->warp, "%d", CHUNK), found,
                 sim_say(c->warp, "store only where rows have a multiple of %d elements; it writes more than the row",
-                        PIECE / each));
+                        CHUNK / each));
     return true;
 }
 
@@ -311,12 +311,12 @@ static void check_begin(const copy *c, const sim_use *use)
             return;
         }
     }
-    if (ends_in_a_piece(c, use) || !(c->at[last] * element_of(c) % PIECE))
+    if (ends_in_a_vector(c, use) || !(c->at[last] * element_of(c) % CHUNK))
         return;
     const char *found = sim_say(c->warp, "element %lld of a row of '%s'", (long long)c->at[last], plan_of(c)->tensor->name);
     sim_find_at(
-        c->warp, c->lane, use->site, HDS0603, "a copy of a tile", sim_say(c->warp, "%d", PIECE), found,
-        sim_say(c->warp, "begin at a multiple of %d elements, and skip the others in the tile", PIECE / element_of(c)));
+        c->warp, c->lane, use->site, HDS0603, "a copy of a tile", sim_say(c->warp, "%d", CHUNK), found,
+        sim_say(c->warp, "begin at a multiple of %d elements, and skip the others in the tile", CHUNK / element_of(c)));
 }
 
 // NULL after a finding.
@@ -340,7 +340,7 @@ static void land(sim_warp *w, void *of)
     copy *c = of;
     (void)w;
     if (!c->is_there)
-        each_piece(c, land_piece);
+        each_chunk(c, land_chunk);
     c->is_there = true;
 }
 
@@ -356,7 +356,7 @@ static void send(sim_warp *w, const sim_use *use, copy *c, sim_block *home)
     c->home = home;
     if (home != w->block)
         c->tile = sim_address_in(c->tile, home->rank);
-    each_piece(c, start_piece);
+    each_chunk(c, start_chunk);
     VEC_PUSH(w->block->arena, &all->flying, c);
     sim_mbarrier_promise(w, use, c->lane, home, box_bytes(c), land, c);
 }
@@ -399,9 +399,9 @@ static sim_step run_load(sim_warp *w, const sim_use *use)
 static void keep_store(sim_warp *w, const sim_use *use, copy *c)
 {
     stores *all = stores_of(w);
-    each_piece(c, start_piece);
+    each_chunk(c, start_chunk);
     c->group = all->committed[c->lane];
-    c->loan = sim_bulk_lend(w, use->site, c->tile, box_bytes(c));
+    c->reading = sim_bulk_begin_read(w, use->site, c->tile, box_bytes(c));
     VEC_PUSH(w->block->arena, &all->flying, c);
 }
 
@@ -437,10 +437,10 @@ static bool bind_bytes(sim_use *use)
 
 static bool is_whole(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t value, const char *what)
 {
-    if (!(value % PIECE))
+    if (!(value % CHUNK))
         return true;
     const char *found = sim_say(w, "%s %llu", what, (unsigned long long)(value & SIM_SHARED_MASK));
-    sim_find_at(w, lane, use->site, HDS0603, "a copy of bytes", sim_say(w, "%d", PIECE), found,
+    sim_find_at(w, lane, use->site, HDS0603, "a copy of bytes", sim_say(w, "%d", CHUNK), found,
                 "addresses and numbers of bytes are multiples of 16");
     return false;
 }
@@ -479,7 +479,7 @@ static sim_step run_commit(sim_warp *w, const sim_use *use)
 
 static void finish_store(copy *c)
 {
-    sim_bulk_take_back(c->warp->block, c->loan);
+    sim_bulk_end_read(c->warp->block, c->reading);
     land(c->warp, c);
 }
 
@@ -527,8 +527,8 @@ static void left_behind(const copy *c)
 {
     sim_launch *l = c->warp->block->launch;
     sim_finding f = {.code = HDS0609,
-                     .who = {c->site, c->warp->block->index, sim_thread(c->warp, c->lane), c->warp->index}};
-    if (sim_found_before(l->device, l, f.code, &f.who, 0))
+                     .actor = {c->site, c->warp->block->index, sim_thread(c->warp, c->lane), c->warp->index}};
+    if (sim_found_before(l->device, l, f.code, &f.actor, 0))
         return;
     f.args[0] = "the block ends, and its shared memory with it,";
     f.under = c->is_load ? "this load is never waited for" : "this store is never waited for";

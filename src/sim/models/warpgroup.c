@@ -36,7 +36,7 @@ sim_warpgroup *sim_group_of(sim_warp *w)
 static void find(sim_warp *w, const sim_use *use, const char *what, const sim_use *other, const char *there)
 {
     sim_finding f = {.code = HDS0615, .args = {use->intrin->name, what}};
-    f.who = (sim_actor){use->site, w->block->index, sim_thread(w, sim_first_lane(w->active)), w->index};
+    f.actor = (sim_actor){use->site, w->block->index, sim_thread(w, sim_first_lane(w->active)), w->index};
     if (other) {
         f.other = (sim_actor){other->site, w->block->index, -1, -1};
         f.other_text = there;
@@ -142,7 +142,7 @@ static bool take(sim_warpgroup *g, int count)
     return true;
 }
 
-// Registers have been given back: who waits for some may get them.
+// Registers have been given back: a warpgroup that waits for some may get them.
 static void serve(sim_block *b)
 {
     for (int i = 0; i < group_count(b); i++) {

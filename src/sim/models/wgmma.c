@@ -1,8 +1,8 @@
 // hidet.lang.wgmma: products by warpgroups (PTX ISA 9.7.15).
 //
-// The four warps meet at an instruction; the last one executes it for all. Results are in the accumulators at once, but
-// marked as on their way (poison with SIM_WHY_FLIGHT) until the warp has waited for their group; what was read of
-// shared memory is lent until the first warp has.
+// The four warps wait for each other at an instruction; the last one executes it for all. Results are in the
+// accumulators at once, but marked as in flight (poison with SIM_WHY_FLIGHT) until the warp has waited for their group.
+// Operands in shared memory must not be written until the first warp has waited.
 //
 // Operands are read in wgmma_operands.c; wgmma_flight.c keeps what is under way.
 #include "sim/models/wgmma.h"
@@ -258,7 +258,7 @@ static void run_for_all(sim_warpgroup *g, const sim_use *use)
     }
     if (is_tracked) {
         VEC_PUSH(g->block->arena, &g->flying, f);
-        sim_bulk_lend_pieces(g->block, use->site | SIM_WHY_FLIGHT, f->pieces, f->piece_count);
+        sim_bulk_begin_reads(g->block, use->site | SIM_WHY_FLIGHT, f->vectors, f->vector_count);
     } else {
         VEC_PUSH(g->block->arena, &g->spare, f);
     }

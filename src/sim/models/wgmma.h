@@ -11,7 +11,7 @@ enum {
     WGMMA_ROWS = 64,
     WGMMA_WARP_ROWS = 16,
     WGMMA_MOST_COLUMNS = 256,
-    WGMMA_MOST_PIECES = 2 * (WGMMA_ROWS + WGMMA_MOST_COLUMNS),
+    WGMMA_MOST_VECTORS = 2 * (WGMMA_ROWS + WGMMA_MOST_COLUMNS),
     WGMMA_MOST_A = 16
 };
 
@@ -44,8 +44,8 @@ struct sim_flight {
     uint32_t why;                    // of [poison]
     uint32_t landed;                 // warps that have waited for it
     uint32_t group[SIM_GROUP_WARPS]; // groups that the warp had committed before
-    int piece_count;                 // of shared memory; their numbers
-    uint32_t pieces[WGMMA_MOST_PIECES];
+    int vector_count;                 // of shared memory; their numbers
+    uint32_t vectors[WGMMA_MOST_VECTORS];
     sim_sync done; // what the first thread that waited knows
     sim_flight_part parts[SIM_GROUP_WARPS];
 };

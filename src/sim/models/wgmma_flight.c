@@ -134,7 +134,7 @@ sim_flight *sim_flight_new(sim_warpgroup *g, const sim_use *use)
     sim_flight *f = g->spare.len ? VEC_POP(&g->spare) : ARENA_NEW(g->block->arena, sim_flight);
     f->use = use;
     f->landed = f->why = 0;
-    f->piece_count = 0;
+    f->vector_count = 0;
     memcpy(f->group, g->committed, sizeof f->group);
     return f;
 }
@@ -160,7 +160,7 @@ static sim_flight *writer_of(const sim_warpgroup *g, int warp, uint32_t cell, in
 static void find_flight(sim_warp *w, uint32_t site, const sim_flight *f, const char *what)
 {
     sim_finding found = {.code = HDS0626, .args = {what}};
-    found.who = (sim_actor){site, w->block->index, sim_thread(w, 0), w->index};
+    found.actor = (sim_actor){site, w->block->index, sim_thread(w, 0), w->index};
     found.other = (sim_actor){f->use->site, w->block->index, -1, w->index};
     found.other_text = "it starts here";
     found.help = "commit(), then wait(acc, 0) before the registers are used";
@@ -261,13 +261,13 @@ static void land_operand(sim_warp *w, const sim_flight *f, uint32_t site)
         find_changed(w, site, f, "the operand 'a' in registers is written");
 }
 
-static void read_pieces(sim_warp *w, const sim_flight *f)
+static void read_vectors(sim_warp *w, const sim_flight *f)
 {
-    for (int i = 0; i < f->piece_count; i += SIM_LANES) {
+    for (int i = 0; i < f->vector_count; i += SIM_LANES) {
         uint64_t address[SIM_LANES] = {0};
-        int count = f->piece_count - i < SIM_LANES ? f->piece_count - i : SIM_LANES;
+        int count = f->vector_count - i < SIM_LANES ? f->vector_count - i : SIM_LANES;
         for (int l = 0; l < count; l++)
-            address[l] = SIM_TAG_SHARED | (uint64_t)f->pieces[i + l] << 4;
+            address[l] = SIM_TAG_SHARED | (uint64_t)f->vectors[i + l] << 4;
         sim_enter_reads(w, f->use->site, count == SIM_LANES ? UINT32_MAX : (1u << count) - 1, address);
     }
 }
@@ -276,8 +276,8 @@ static void read_pieces(sim_warp *w, const sim_flight *f)
 static void land(sim_warpgroup *g, sim_warp *w, sim_flight *f, uint32_t site)
 {
     if (!f->landed) {
-        read_pieces(w, f);
-        sim_bulk_take_back_pieces(g->block, f->pieces, f->piece_count);
+        read_vectors(w, f);
+        sim_bulk_end_reads(g->block, f->vectors, f->vector_count);
         sim_order_warp_barrier(w, UINT32_MAX);
         sim_order_release(w, UINT32_MAX, &f->done);
     } else {

@@ -1,6 +1,6 @@
 // Operands of wgmma: descriptors to bytes, with the checks of their visibility.
 //
-// See Note [who reads]
+// See Note [reading warps]
 #include "sim/bulk.h"
 #include "sim/models/wgmma.h"
 
@@ -42,17 +42,17 @@ static bool decode(const sim_wgmma_work *x, int operand, int rows, bool is_mn_ma
 }
 
 // Stores a vector at its position in the operand.
-static void place_piece(const sim_matrix *m, int piece, const uint8_t *bytes, uint16_t unwritten, uint8_t (*rows)[32],
+static void scatter_vector(const sim_matrix *m, int vector, const uint8_t *bytes, uint16_t unwritten, uint8_t (*rows)[32],
                         uint64_t *bad)
 {
     if (!m->is_mn_major) {
-        int row = piece / 16 * 8 + piece % 8;
-        memcpy(rows[row] + piece / 8 % 2 * 16, bytes, 16);
+        int row = vector / 16 * 8 + vector % 8;
+        memcpy(rows[row] + vector / 8 % 2 * 16, bytes, 16);
         if (unwritten)
             bad[row / 64] |= (uint64_t)1 << row % 64;
         return;
     }
-    int k = piece / (m->rows / 8), first = piece % (m->rows / 8) * 8;
+    int k = vector / (m->rows / 8), first = vector % (m->rows / 8) * 8;
     for (int i = 0; i < 8; i++) {
         memcpy(rows[first + i] + 2 * k, bytes + 2 * i, 2);
         if (unwritten >> (2 * i) & 3)
@@ -60,26 +60,26 @@ static void place_piece(const sim_matrix *m, int piece, const uint8_t *bytes, ui
     }
 }
 
-static void place_fields(const sim_matrix *m, int piece, const sim_field *from, sim_field *fields)
+static void scatter_fields(const sim_matrix *m, int vector, const sim_field *from, sim_field *fields)
 {
     if (!m->is_mn_major) {
-        memcpy(fields + (piece / 16 * 8 + piece % 8) * 32 + piece / 8 % 2 * 16, from, 16 * sizeof *fields);
+        memcpy(fields + (vector / 16 * 8 + vector % 8) * 32 + vector / 8 % 2 * 16, from, 16 * sizeof *fields);
         return;
     }
-    int k = piece / (m->rows / 8), first = piece % (m->rows / 8) * 8;
+    int k = vector / (m->rows / 8), first = vector % (m->rows / 8) * 8;
     for (int i = 0; i < 8; i++)
         fields[(first + i) * 32 + 2 * k] = from[2 * i];
 }
 
 // The warp that checks a vector of a: the warp of its rows.
-static int looker(const sim_matrix *m, bool is_a, int piece)
+static int looker(const sim_matrix *m, bool is_a, int vector)
 {
     if (!is_a)
-        return piece / SIM_LANES % SIM_GROUP_WARPS;
-    return m->is_mn_major ? piece % 8 / 2 : piece / SIM_LANES;
+        return vector / SIM_LANES % SIM_GROUP_WARPS;
+    return m->is_mn_major ? vector % 8 / 2 : vector / SIM_LANES;
 }
 
-// Pieces [of] a warp looks at, no more than it has lanes.
+// Vectors [of] a warp looks at, no more than it has lanes.
 static void read_some(sim_wgmma_work *x, sim_warp *w, const sim_matrix *m, const int *of, int count,
                       uint8_t (*rows)[32], uint64_t *bad, sim_field *fields, sim_flight *f)
 {
@@ -88,17 +88,17 @@ static void read_some(sim_wgmma_work *x, sim_warp *w, const sim_matrix *m, const
     uint16_t unwritten[SIM_LANES];
     uint32_t lanes = count == SIM_LANES ? UINT32_MAX : (1u << count) - 1, site = x->use->site;
     for (int l = 0; l < count; l++) {
-        uint32_t offset = sim_matrix_piece(m, of[l]);
+        uint32_t offset = sim_matrix_vector(m, of[l]);
         address[l] = SIM_TAG_SHARED | offset;
-        f->pieces[f->piece_count++] = offset >> 4;
+        f->vectors[f->vector_count++] = offset >> 4;
     }
     sim_look_bytes(w, site, lanes, address, bytes, unwritten);
     for (int l = 0; l < count; l++) {
         sim_bulk_check_fences(w, site, (uint32_t)l, address[l], 16, "wgmma");
-        place_piece(m, of[l], bytes[l], unwritten[l], rows, bad);
+        scatter_vector(m, of[l], bytes[l], unwritten[l], rows, bad);
         const sim_field *from = fields ? sim_memory_field(w, 0, address[l]) : NULL;
         if (from)
-            place_fields(m, of[l], from, fields);
+            scatter_fields(m, of[l], from, fields);
     }
 }
 
@@ -107,10 +107,10 @@ static void read_matrix(sim_wgmma_work *x, const sim_matrix *m, bool is_a, uint8
 {
     for (int i = 0; i < SIM_GROUP_WARPS; i++) {
         int mine[SIM_LANES], count = 0;
-        for (int piece = 0; piece < sim_matrix_pieces(m); piece++) {
-            if (looker(m, is_a, piece) != i)
+        for (int vector = 0; vector < sim_matrix_vectors(m); vector++) {
+            if (looker(m, is_a, vector) != i)
                 continue;
-            mine[count++] = piece;
+            mine[count++] = vector;
             if (count == SIM_LANES) {
                 read_some(x, sim_wgmma_warp(x, i), m, mine, count, rows, bad, fields, f);
                 count = 0;
@@ -147,11 +147,10 @@ bool sim_wgmma_read(sim_wgmma_work *x, sim_flight *f)
     return true;
 }
 
-// Note [who reads]
+// Note [reading warps]
 //
-// Each warp looks at its own rows of a, and all four together at b: a write that a warp does not know of is a race also
-// where the others know of it, and a warp that has made its rows by itself need only meet itself. While the product is
-// on its way what it reads is lent: writing there is a finding. When the first warp has waited for it, the reads are
-// entered as that warp's, and the others know of them when they have waited, so that one thread of the warpgroup can
-// say for all that a tile may be filled again; who says so before it has waited says it of reads that it does not know.
-//
+// Each warp checks its own rows of a, and all four warps together check b: a write that one warp does not know of is a
+// race, even if the other three know of it. A warp that has written its rows of a itself need not synchronize with the
+// others. While the product is in flight, writes to its operands are findings. When the first warp has waited for the
+// product, the reads are recorded as that warp's, and the other warps know of them once they have waited. So one thread
+// of the warpgroup, after its own wait, can release a tile for all four; before its wait it does not know of the reads.

@@ -165,7 +165,7 @@ static void uses_are_reported(void **state)
     }
 }
 
-// A variable comes into being anew in each turn of a loop.
+// A variable comes into being anew in each iteration of a loop.
 static void fresh_in_every_turn(void **state)
 {
     (void)state;

@@ -76,7 +76,7 @@ static void many_blocks(void **state)
     free(y);
 }
 
-// The number of instructions that threads execute does not depend on who runs them.
+// The number of instructions that threads execute does not depend on the host threads that run them.
 static void counted_the_same(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void launching(void **state)
     rig_close(&r);
 }
 
-// Through functions that call each other in a circle, one of which talks between blocks: blocks then take turns, so
+// Through functions that call each other recursively, one of which synchronizes blocks: blocks are then interleaved, so
 // that one may wait for another.
 static void talk_through_functions(void **state)
 {

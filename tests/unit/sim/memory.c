@@ -8,12 +8,12 @@ static void values_go_around(void **state)
     (void)state;
     world s;
     world_open(&s, 1, 1, 4096);
-    uint64_t x = sim_allocate(s.device, 4096, 4, "x"), places[] = {x, shared, local};
+    uint64_t x = sim_allocate(s.device, 4096, 4, "x"), addresses[] = {x, shared, local};
     for (int p = 0; p < 3; p++) {
         for (int bytes = 1; bytes <= 8; bytes *= 2) {
-            int step = places[p] == local ? 0 : bytes;
+            int step = addresses[p] == local ? 0 : bytes;
             act a = {.lanes = UINT32_MAX,
-                     .address = places[p],
+                     .address = addresses[p],
                      .step = step,
                      .bytes = bytes,
                      .site = 1,
@@ -137,8 +137,8 @@ static void lanes_in_several_places(void **state)
     uint64_t x = sim_allocate(s.device, 64, 4, "x"), address[SIM_LANES];
     sim_access a = {.bytes = 4, .count = 1, .type = DT_U32, .site = 1};
     for (int lane = 0; lane < SIM_LANES; lane++) {
-        uint64_t places[] = {x + 4 * (uint64_t)(lane / 4), shared + 4 * (uint64_t)lane, local, 0};
-        address[lane] = places[lane % 4];
+        uint64_t addresses[] = {x + 4 * (uint64_t)(lane / 4), shared + 4 * (uint64_t)lane, local, 0};
+        address[lane] = addresses[lane % 4];
         sim_u32(w, 16)[lane] = (uint32_t)lane;
     }
     sim_store(w, &a, UINT32_MAX, address, 16);
@@ -353,18 +353,18 @@ static sim_field field_of(uint64_t p)
     return (sim_field){p, p + 1};
 }
 // A copy of a lane, whose addresses are multiples of its size.
-static sim_async_piece piece(uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
+static sim_async_chunk chunk(uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
 {
-    return (sim_async_piece){
+    return (sim_async_chunk){
         .site = site, .lane = lane, .to = to, .from = from, .bytes = bytes, .present = present, .align = bytes};
 }
 
-static void copy_start(sim_warp *w, sim_async_piece p)
+static void copy_start(sim_warp *w, sim_async_chunk p)
 {
     sim_async_start(w, &p);
 }
 
-static void copy_land(sim_warp *w, sim_async_piece p)
+static void copy_land(sim_warp *w, sim_async_chunk p)
 {
     sim_async_land(w, &p);
 }
@@ -392,8 +392,8 @@ static void field_values_go_along(void **state)
     sim_copy(w, &a, 1, to, at);
     assert_int_equal(sim_memory_field(w, 0, x + 10)->q, 201);
     assert_int_equal(sim_memory_field(w, 0, x + 9)->q, SIM_FIELD_NONE);
-    copy_start(w, piece(2, 0, shared + 64, x + 8, 8, 4));
-    copy_land(w, piece(2, 0, shared + 64, x + 8, 8, 4));
+    copy_start(w, chunk(2, 0, shared + 64, x + 8, 8, 4));
+    copy_land(w, chunk(2, 0, shared + 64, x + 8, 8, 4));
     assert_int_equal(sim_memory_field(w, 0, shared + 66)->p, 200);
     assert_int_equal(sim_memory_field(w, 0, shared + 68)->p, SIM_FIELD_NONE);
     WORLD_EXPECT(&s, "");
@@ -474,10 +474,10 @@ static void words(void **state)
         assert_string_equal(str_text(&out), rows[i].text);
     }
     sim_launch l = {.shape = {.grid = {4, 4, 1}, .block = {8, 4, 2}}};
-    sim_actor who = {.block = 6, .thread = 43, .warp = 1};
+    sim_actor actor = {.block = 6, .thread = 43, .warp = 1};
     str_buf out;
     str_buf_init(&out, &a);
-    sim_actor_print(&l, &who, &out);
+    sim_actor_print(&l, &actor, &out);
     assert_string_equal(str_text(&out), "block (2, 1, 0), thread (3, 1, 1)");
     arena_free(&a);
 }

@@ -1,4 +1,4 @@
-// Barriers of the block and mbarriers: who waits, who is woken, what comes out, what is reported.
+// Barriers of the block and mbarriers: waiting, waking, results, findings.
 #include "hand.h"
 
 #include "sim/barrier.h"
@@ -43,7 +43,7 @@ static void all_meet(void **state)
     hand h;
     hand_open(&h, 3, false);
     sim_use *use = plain(&h, "syncthreads");
-    for (int turn = 0; turn < 3; turn++) {
+    for (int trial = 0; trial < 3; trial++) {
         assert_int_equal(step(&h, 1, use), SIM_WAIT);
         assert_int_equal(step(&h, 0, use), SIM_WAIT);
         str_buf text;

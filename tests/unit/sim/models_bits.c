@@ -251,7 +251,7 @@ static void check_row(hand *h, const row *r)
                             r->argument);
     dtype t = r->operands[0].type;
     uint64_t mask = dt_bits(r->result) == 64 ? UINT64_MAX : UINT32_MAX;
-    for (int turn = 0; turn < 100; turn++) {
+    for (int trial = 0; trial < 100; trial++) {
         uint64_t x[SIM_LANES][4] = {{0}};
         for (int lane = 0; lane < SIM_LANES; lane++)
             for (int i = 0; i < use->intrin->operand_count; i++) {

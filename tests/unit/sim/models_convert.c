@@ -262,7 +262,7 @@ static void pairs(void **state)
     for (int k = 0; k < 5; k++) {
         sim_use *use = hand_use(&h, module, rows[k].name, rows[k].text, (hand_operand){"result", rows[k].t, 2},
                                 HAND_OPERANDS({"second", DT_F32, 1}, {"first", DT_F32, 1}), NULL);
-        for (int turn = 0; turn < 500; turn++) {
+        for (int trial = 0; trial < 500; trial++) {
             for (int lane = 0; lane < SIM_LANES; lane++)
                 for (int i = 0; i < 2; i++)
                     hand_set(w, &use->operands[i], 0, lane, hand_random(&h) & 0xc3ffffff);

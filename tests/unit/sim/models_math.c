@@ -75,7 +75,7 @@ static void check_f32(hand *h, const char *module, const row *r)
     sim_warp *w = &h->block.warps[0];
     sim_use *use = hand_use(h, module, r->name, "f({x})", (hand_operand){"result", DT_F32, 1},
                             HAND_OPERANDS({"x", DT_F32, 1}), NULL);
-    for (int turn = 0; turn < 200; turn++) {
+    for (int trial = 0; trial < 200; trial++) {
         for (int lane = 0; lane < SIM_LANES; lane++)
             hand_set(w, &use->operands[0], 0, lane, sim_bits_of((float)pick(h, r->low, r->high)));
         hand_run(w, use);
@@ -96,7 +96,7 @@ static void check_f64(hand *h, const row *r)
     sim_warp *w = &h->block.warps[0];
     sim_use *use = hand_use(h, "hidet.lang.math", r->name, "f({x})", (hand_operand){"result", DT_F64, 1},
                             HAND_OPERANDS({"x", DT_F64, 1}), NULL);
-    for (int turn = 0; turn < 100; turn++) {
+    for (int trial = 0; trial < 100; trial++) {
         for (int lane = 0; lane < SIM_LANES; lane++)
             sim_f64(w, use->operands[0].cell)[lane] = pick(h, r->low, r->high);
         hand_run(w, use);
@@ -196,11 +196,11 @@ static void fused(void **state)
     sim_warp *w = &h.block.warps[0];
     sim_use *use = hand_use(&h, "hidet.lang.math", "fma", "fmaf({a}, {b}, {c})", (hand_operand){"result", DT_F32, 1},
                             HAND_OPERANDS({"a", DT_F32, 1}, {"b", DT_F32, 1}, {"c", DT_F32, 1}), NULL);
-    for (int turn = 0; turn < 20000; turn++) {
+    for (int trial = 0; trial < 20000; trial++) {
         for (int lane = 0; lane < SIM_LANES; lane++) {
             float a = sim_float_of((uint32_t)hand_random(&h)), b = sim_float_of((uint32_t)hand_random(&h));
-            float c = turn % 2 ? -a * b : sim_float_of((uint32_t)hand_random(&h));
-            c = turn % 4 == 1 ? nextafterf(c, 0) * 0x1p-20f : c;
+            float c = trial % 2 ? -a * b : sim_float_of((uint32_t)hand_random(&h));
+            c = trial % 4 == 1 ? nextafterf(c, 0) * 0x1p-20f : c;
             hand_set(w, &use->operands[0], 0, lane, sim_bits_of(a));
             hand_set(w, &use->operands[1], 0, lane, sim_bits_of(b));
             hand_set(w, &use->operands[2], 0, lane, sim_bits_of(c));
@@ -244,7 +244,7 @@ static void halves(void **state)
     sim_use *use = hand_use(&h, "hidet.lang.fast", "fma2", "fma.rn.f16x2 {result}, {a}, {b}, {c};",
                             (hand_operand){"result", DT_F16, 2},
                             HAND_OPERANDS({"a", DT_F16, 2}, {"b", DT_F16, 2}, {"c", DT_F16, 2}), NULL);
-    for (int turn = 0; turn < 20000; turn++) {
+    for (int trial = 0; trial < 20000; trial++) {
         for (int lane = 0; lane < SIM_LANES; lane++)
             for (int i = 0; i < 3; i++)
                 for (int e = 0; e < 2; e++) {

@@ -141,7 +141,7 @@ static void products(void **state)
     for (int k = 0; k < ROWS; k++) {
         sim_use *use = product(&h, &rows[k]);
         matrices x;
-        for (int turn = 0; turn < 30; turn++) {
+        for (int trial = 0; trial < 30; trial++) {
             fill(&h, w, use, &rows[k], &x);
             assert_int_equal(hand_run(w, use), SIM_NEXT);
             for (int l = 0; l < 32; l++)
@@ -173,7 +173,7 @@ static void kernels_agree(void **state)
                            rows[k].k,
                            32 / dt_bits(rows[k].a),
                            use->bound[7] != 0};
-        for (int turn = 0; turn < 300; turn++) {
+        for (int trial = 0; trial < 300; trial++) {
             uint32_t a[512], b[256], c[128], d[2][128];
             uint32_t mask[3] = {dt_bits(rows[k].a) == 32 ? UINT32_MAX : (1u << dt_bits(rows[k].a)) - 1, 0,
                                 dt_bits(rows[k].c) == 16 ? 0xffff : UINT32_MAX};
@@ -236,9 +236,9 @@ static void poison(void **state)
     for (int k = 0; k < ROWS; k++) {
         sim_use *use = product(&h, &rows[k]);
         memset(w->all_poison, 0, HAND_CELLS * sizeof(uint32_t));
-        for (int turn = 0; turn < 40; turn++) {
+        for (int trial = 0; trial < 40; trial++) {
             bool bad[16][8] = {{false}};
-            int o = turn % 3, i = (int)(hand_random(&h) % use->operands[o].count), l = (int)(hand_random(&h) % 32), y,
+            int o = trial % 3, i = (int)(hand_random(&h) % use->operands[o].count), l = (int)(hand_random(&h) % 32), y,
                 z;
             uint32_t cell = hand_cell(&use->operands[o], i);
             w->poison[cell] = 1u << l;

@@ -123,7 +123,7 @@ static void one_element(void **state)
         size_t bytes = (size_t)dt_bits(rows[k].t) / 8;
         uint64_t x = global(&h, 16), now = value(&h, rows[k].t), found = 0;
         memcpy(bytes_at(&h, x), &now, bytes);
-        for (int turn = 0; turn < 20; turn++) {
+        for (int trial = 0; trial < 20; trial++) {
             for (int lane = 0; lane < SIM_LANES; lane++) {
                 hand_set(w, &use->operands[0], 0, lane, x);
                 hand_set(w, &use->operands[1], 0, lane, value(&h, rows[k].t));
@@ -188,13 +188,13 @@ static void flushing(void **state)
     hand h;
     hand_open(&h, 1, false);
     sim_warp *w = &h.block.warps[0];
-    uint64_t places[2] = {global(&h, 4), SIM_TAG_SHARED | 8};
+    uint64_t addresses[2] = {global(&h, 4), SIM_TAG_SHARED | 8};
     memset(h.block.shared, 0, 64);
     for (int i = 0; i < 2; i++) {
         sim_use *use = hand_use(&h, "hidet.lang.atomic", "red_add", "red.relaxed.gpu.add.f32 [{p}], {value};",
                                 (hand_operand){0}, HAND_OPERANDS({"p", DT_NONE, 1}, {"value", DT_F32, 1}), NULL);
         w->active = 1;
-        hand_set(w, &use->operands[0], 0, 0, places[i]);
+        hand_set(w, &use->operands[0], 0, 0, addresses[i]);
         hand_set(w, &use->operands[1], 0, 0, 0x00000001);
         if (i) {
             sim_use *store =
@@ -207,7 +207,7 @@ static void flushing(void **state)
         hand_run(w, use);
     }
     uint32_t found[2];
-    memcpy(&found[0], bytes_at(&h, places[0]), 4);
+    memcpy(&found[0], bytes_at(&h, addresses[0]), 4);
     memcpy(&found[1], h.block.shared + 8, 4);
     assert_int_equal(found[0], 0); // global memory flushes subnormal numbers, shared memory keeps them
     assert_int_equal(found[1], 1);

@@ -196,9 +196,9 @@ static void groups(void **state)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         sim_use *use = hand_use(&h, module, rows[k].name, rows[k].text, (hand_operand){"result", rows[k].result, 1},
                                 HAND_OPERANDS({"mask", DT_U32, 1}, {rows[k].value, rows[k].t, 1}), NULL);
-        for (int turn = 0; turn < 200; turn++) {
+        for (int trial = 0; trial < 200; trial++) {
             // Each lane is in the group of its mask; groups are disjoint.
-            uint32_t part = turn % 3 == 0 ? UINT32_MAX : (uint32_t)hand_random(&h);
+            uint32_t part = trial % 3 == 0 ? UINT32_MAX : (uint32_t)hand_random(&h);
             uint64_t x[SIM_LANES];
             for (int lane = 0; lane < SIM_LANES; lane++) {
                 x[lane] = rows[k].t == DT_BOOL       ? hand_random(&h) % 8 != 0
@@ -207,7 +207,7 @@ static void groups(void **state)
                 hand_set(w, &use->operands[0], 0, lane, part >> lane & 1 ? part : ~part);
                 hand_set(w, &use->operands[1], 0, lane, x[lane]);
             }
-            uint32_t poison = turn % 2 ? 1u << turn % 32 : 0;
+            uint32_t poison = trial % 2 ? 1u << trial % 32 : 0;
             w->poison[use->operands[1].cell] = poison;
             hand_run(w, use);
             for (int lane = 0; lane < SIM_LANES; lane++) {

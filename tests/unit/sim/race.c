@@ -15,21 +15,21 @@ static void unordered_pairs(void **state)
     struct {
         uint64_t base;
         const char *code;
-    } places[] = {{shared, "HDS0605"}, {x, "HDS0606"}, {y, "HDS0606"}};
+    } addresses[] = {{shared, "HDS0605"}, {x, "HDS0606"}, {y, "HDS0606"}};
     int threads[] = {1, 32, 63};
     uint64_t at = 0;
     for (int p = 0; p < 3; p++) {
         for (int t = 0; t < 3; t++, at += 4) {
-            uint64_t address = places[p].base + at % 256;
+            uint64_t address = addresses[p].base + at % 256;
             world_store(&s, one(0, 0, address, 4, 1));
             world_load(&s, one(0, threads[t], address, 4, 2));
-            WORLD_EXPECT(&s, places[p].code);
+            WORLD_EXPECT(&s, addresses[p].code);
             world_store(&s, one(0, threads[t], address + 64, 4, 3));
             world_store(&s, one(0, 0, address + 64, 4, 4));
-            WORLD_EXPECT(&s, places[p].code);
+            WORLD_EXPECT(&s, addresses[p].code);
             world_load(&s, one(0, 0, address + 128, 4, 5));
             world_store(&s, one(0, threads[t], address + 128, 4, 6));
-            WORLD_EXPECT(&s, places[p].code);
+            WORLD_EXPECT(&s, addresses[p].code);
             // The same thread again, and reads only.
             world_store(&s, one(0, 0, address + 192, 4, 7));
             world_load(&s, one(0, 0, address + 192, 4, 8));
@@ -120,7 +120,7 @@ static void one_instruction(void **state)
         "with nothing in between that orders them; under: writes 9; in block 0, thread 2; the other writes 8; "
         "several threads write different values there: let one of them do it, or give each its own element");
     sim_order_block_barrier(&s.blocks[0]);
-    // In a loop without a barrier the next turn is no more ordered.
+    // In a loop without a barrier the next iteration is not ordered either.
     for (uint64_t i = 0; i < 2; i++)
         world_store(&s, (act){.lanes = 3, .address = shared + 64, .bytes = 4, .site = 2, .value = i});
     WORLD_EXPECT(&s, "HDS0605");
@@ -503,27 +503,27 @@ static void widths(void **state)
     world s;
     world_open(&s, 2, 2, 1024);
     uint64_t words = sim_allocate(s.device, 1024, 4, "words"), halves = sim_allocate(s.device, 1024, 2, "halves");
-    uint64_t places[] = {shared, words, halves};
+    uint64_t addresses[] = {shared, words, halves};
     for (int p = 0; p < 3; p++) {
         const char *code = p ? "HDS0606" : "HDS0605";
         // Threads that write parts of one word do not race; an access to the whole word races with both.
-        world_store(&s, one(0, 0, places[p], 2, 1));
-        world_store(&s, one(0, 40, places[p] + 2, 2, 2));
-        world_store(&s, one(0, 1, places[p] + 8, 4, 3));
-        world_store(&s, one(0, 41, places[p] + 12, 4, 4));
+        world_store(&s, one(0, 0, addresses[p], 2, 1));
+        world_store(&s, one(0, 40, addresses[p] + 2, 2, 2));
+        world_store(&s, one(0, 1, addresses[p] + 8, 4, 3));
+        world_store(&s, one(0, 41, addresses[p] + 12, 4, 4));
         for (int i = 0; i < 4; i++)
-            world_store(&s, one(0, 20 * i, places[p] + 16 + (uint64_t)i, 1, 5));
+            world_store(&s, one(0, 20 * i, addresses[p] + 16 + (uint64_t)i, 1, 5));
         WORLD_EXPECT(&s, "");
-        world_load(&s, one(0, 7, places[p], 4, 6));
+        world_load(&s, one(0, 7, addresses[p], 4, 6));
         assert_true(strstr(world_codes(&s), code));
-        world_load(&s, (act){.lanes = 1 << 8, .address = places[p], .bytes = 4, .count = 4, .site = 7});
+        world_load(&s, (act){.lanes = 1 << 8, .address = addresses[p], .bytes = 4, .count = 4, .site = 7});
         assert_true(strstr(world_codes(&s), code));
-        world_load(&s, one(0, 9, places[p] + 8, 8, 8));
+        world_load(&s, one(0, 9, addresses[p] + 8, 8, 8));
         assert_true(strstr(world_codes(&s), code));
         sim_order_block_barrier(&s.blocks[0]);
-        world_load(&s, (act){.lanes = 1 << 8, .address = places[p], .bytes = 4, .count = 4, .site = 7});
+        world_load(&s, (act){.lanes = 1 << 8, .address = addresses[p], .bytes = 4, .count = 4, .site = 7});
         WORLD_EXPECT(&s, "");
-        world_store(&s, one(0, 50, places[p] + 3, 1, 9));
+        world_store(&s, one(0, 50, addresses[p] + 3, 1, 9));
         assert_true(strstr(world_codes(&s), code));
         sim_order_block_barrier(&s.blocks[0]);
     }
@@ -533,18 +533,18 @@ static void widths(void **state)
 // ---- asynchronous copies -------------------------------------------------------------------------------------------
 
 // A copy of a lane, whose addresses are multiples of its size.
-static sim_async_piece piece(uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
+static sim_async_chunk chunk(uint32_t site, uint32_t lane, uint64_t to, uint64_t from, int bytes, int present)
 {
-    return (sim_async_piece){
+    return (sim_async_chunk){
         .site = site, .lane = lane, .to = to, .from = from, .bytes = bytes, .present = present, .align = bytes};
 }
 
-static void copy_start(sim_warp *w, sim_async_piece p)
+static void copy_start(sim_warp *w, sim_async_chunk p)
 {
     sim_async_start(w, &p);
 }
 
-static void copy_land(sim_warp *w, sim_async_piece p)
+static void copy_land(sim_warp *w, sim_async_chunk p)
 {
     sim_async_land(w, &p);
 }
@@ -559,16 +559,16 @@ static void copies_on_their_way(void **state)
         uint64_t x = sim_allocate(s.device, 1024, 4, "x");
         sim_mark_written(s.device, x, 512);
         world_store(&s, one(0, 0, shared + 512, granule, 1));
-        copy_start(w, piece(2, 3, shared, x, 16, 16));
+        copy_start(w, chunk(2, 3, shared, x, 16, 16));
         WORLD_EXPECT(&s, "");
         world_load(&s, one(0, 3, shared + 8, 4, 4));
-        copy_start(w, piece(3, 3, shared + 256, x, 16, 16));
+        copy_start(w, chunk(3, 3, shared + 256, x, 16, 16));
         world_store(&s, one(0, 40, shared + 268, 4, 5));
         WORLD_EXPECT(&s, "HDS0609 HDS0609");
-        copy_start(w, piece(6, 3, shared, x, 16, 16));
+        copy_start(w, chunk(6, 3, shared, x, 16, 16));
         WORLD_EXPECT(&s, "HDS0609");
         // It lands for the thread that waits; for others after a barrier.
-        copy_land(w, piece(2, 3, shared, x, 16, 16));
+        copy_land(w, chunk(2, 3, shared, x, 16, 16));
         world_load(&s, one(0, 3, shared, 4, 7));
         WORLD_EXPECT(&s, "");
         world_load(&s, one(0, 4, shared, 4, 8));
@@ -579,19 +579,19 @@ static void copies_on_their_way(void **state)
         // Readers that no barrier held back are overwritten.
         sim_order_block_barrier(&s.blocks[0]);
         world_load(&s, one(0, 33, shared + 4, 4, 10));
-        copy_start(w, piece(11, 3, shared, x, 16, 16));
+        copy_start(w, chunk(11, 3, shared, x, 16, 16));
         WORLD_EXPECT(&s, "HDS0605");
-        copy_land(w, piece(11, 3, shared, x, 16, 16));
+        copy_land(w, chunk(11, 3, shared, x, 16, 16));
         // Zeros for what is not present; what was not written in global memory stays unwritten.
         sim_order_block_barrier(&s.blocks[0]);
-        copy_start(w, piece(12, 3, shared, x + 508, 16, 4));
+        copy_start(w, chunk(12, 3, shared, x + 508, 16, 4));
         WORLD_EXPECT(&s, "HDS0603");
-        copy_start(w, piece(12, 3, shared + 64, x + 496, 16, 4));
-        copy_land(w, piece(12, 3, shared + 64, x + 496, 16, 4));
-        copy_start(w, piece(13, 3, shared + 128, x + 512, 16, 16));
-        copy_land(w, piece(13, 3, shared + 128, x + 512, 16, 16));
-        copy_start(w, piece(14, 3, shared + 192, 0, 16, 0));
-        copy_land(w, piece(14, 3, shared + 192, 0, 16, 0));
+        copy_start(w, chunk(12, 3, shared + 64, x + 496, 16, 4));
+        copy_land(w, chunk(12, 3, shared + 64, x + 496, 16, 4));
+        copy_start(w, chunk(13, 3, shared + 128, x + 512, 16, 16));
+        copy_land(w, chunk(13, 3, shared + 128, x + 512, 16, 16));
+        copy_start(w, chunk(14, 3, shared + 192, 0, 16, 0));
+        copy_land(w, chunk(14, 3, shared + 192, 0, 16, 0));
         sim_order_block_barrier(&s.blocks[0]);
         assert_int_equal(world_load(&s, one(0, 40, shared + 76, 4, 15)), 0);
         assert_int_equal(world_load(&s, one(0, 40, shared + 128, 4, 15)), 1 << 8);

@@ -1,7 +1,8 @@
 // Random histories of accesses and synchronisations against an exact oracle: a vector clock for each thread, and for
-// each byte who has read and written it last. What is reported must be a race; and of the accesses that race, all must
-// be reported that are the first race of a byte (what comes after one is not promised). Exceptions: values of a byte
-// repeat, and two writes of one value are no race; accesses narrower than the elements of global memory are not compared.
+// each byte the threads that have read and written it last. What is reported must be a race; and of the accesses that
+// race, all must be reported that are the first race of a byte (what comes after one is not promised). Exceptions: values
+// of a byte repeat, and two writes of one value are no race; accesses narrower than the elements of global memory are not
+// compared.
 #include "world.h"
 
 enum { BLOCKS = 2, WARPS = 2, THREADS = BLOCKS * WARPS * SIM_LANES, BYTES = 64, SYNCS = 3, FLAGS = 3 };
@@ -108,7 +109,7 @@ static void judge(player *p, bool race)
     p->is_first = false;
 }
 
-// One access of some lanes, each at a place of its own or all at one.
+// One access of some lanes, each at its own address or all at one.
 static void access_some(player *p)
 {
     act a = {.block = (int)pick(p, BLOCKS),

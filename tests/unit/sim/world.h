@@ -104,7 +104,7 @@ static inline void world_close(world *s)
     arena_free(&s->mem);
 }
 
-// The codes of all findings so far, which are forgotten: "HDS0605 HDS0606", each once for each pair of places.
+// The codes of all findings so far, which are forgotten: "HDS0605 HDS0606", each once for each pair of locations.
 static inline const char *world_codes(world *s)
 {
     diag_context dx;
@@ -119,7 +119,7 @@ static inline const char *world_codes(world *s)
     return str_text(&out);
 }
 
-// The message of the first finding, with its second place and help; all are forgotten.
+// The message of the first finding, with its second location and help; all are forgotten.
 static inline const char *world_text(world *s)
 {
     diag_context dx;
