@@ -129,12 +129,20 @@ void api_table_free(api_table *t);
 // The core of the request, with a reference for the caller; *is_known: it was there. NULL after recording why.
 api_core *api_table_get(api_table *t, hds_compiler *compiler, const api_request *request, bool *is_known);
 
+// What the driver said of GPUs: some attributes take hundreds of microseconds.
+enum { API_MOST_GPUS = 64 };
+typedef struct api_gpus {
+    pthread_mutex_t lock;
+    gpu_model of_device[API_MOST_GPUS]; // without a name until the driver was asked
+} api_gpus;
+
 struct hds_compiler {
     api_table table;
     cache *disk;        // NULL: none
     char *nvrtc;        // NULL: where it usually is
     char *worker;       // the program of worker processes; NULL: none
     const char *worker_command[2];
+    api_gpus gpus;
     svc_pool *service;  // NULL: NVRTC runs in this process
     const char *build;  // identity.c; NULL: unknown, and programs are not kept on disk
 };

@@ -36,6 +36,7 @@ static void start_service(hds_compiler *c, int workers)
 static bool set_up(hds_compiler *c, const hds_compiler_options *o)
 {
     const char *why = NULL;
+    pthread_mutex_init(&c->gpus.lock, NULL);
     if (!api_table_init(&c->table, o->memory_programs ? o->memory_programs : DEFAULT_PROGRAMS))
         return false;
     c->nvrtc = o->nvrtc ? strdup(o->nvrtc) : NULL;
@@ -71,6 +72,7 @@ void hds_compiler_release(hds_compiler *compiler)
     if (compiler->table.buckets)
         api_table_free(&compiler->table);
     svc_pool_free(compiler->service);
+    pthread_mutex_destroy(&compiler->gpus.lock);
     cache_close(compiler->disk);
     free(compiler->worker);
     free((char *)compiler->build);

@@ -97,8 +97,8 @@ static int attribute_or(int attribute, int usual)
     return hdsrt_device_attribute(&value, attribute) || value <= 0 ? usual : value;
 }
 
-// The current GPU. The architecture-specific variant is the better one where there is one: it has all instructions.
-static hds_status read_own_gpu(arena *a, const gpu_model **out)
+// What the driver says of the current GPU. The architecture-specific variant is the better one where there is one: it has all instructions.
+static hds_status ask_own_gpu(arena *a, gpu_model *own)
 {
     enum { SMS = 16, MEMORY_CLOCK_KHZ = 36, BUS_BITS = 37, L2_BYTES = 38 };  // CU_DEVICE_ATTRIBUTE_…
     int major = 0, minor = 0;
@@ -112,12 +112,26 @@ static hds_status read_own_gpu(arena *a, const gpu_model **out)
         return api_fail(HDS_DEVICE, "compute capability %d.%d of the current GPU is unknown to hds %s", major, minor,
                         hds_version());
     const gpu_model *usual = gpu_of_arch(found);
-    gpu_model *own = ARENA_NEW(a, gpu_model);
     *own = (gpu_model){"native", found->name, attribute_or(SMS, usual->sm_count), attribute_or(L2_BYTES, (int)usual->l2_bytes),
                  (int)(2e-6 * attribute_or(MEMORY_CLOCK_KHZ, 0) * attribute_or(BUS_BITS, 0) / 8)};
     own->memory_gbps = own->memory_gbps ? own->memory_gbps : usual->memory_gbps;
-    *out = own;
     return HDS_OK;
+}
+
+// The current GPU, which the driver is asked for once.
+static hds_status read_own_gpu(arena *a, hds_compiler *compiler, const gpu_model **out)
+{
+    int number = 0;
+    gpu_model *own = ARENA_NEW(a, gpu_model);
+    *out = own;
+    if (hdsrt_current_device(&number) || number < 0 || number >= API_MOST_GPUS)
+        return ask_own_gpu(a, own);
+    pthread_mutex_lock(&compiler->gpus.lock);
+    gpu_model *known = &compiler->gpus.of_device[number];
+    hds_status status = known->name ? HDS_OK : ask_own_gpu(a, known);
+    *own = *known;
+    pthread_mutex_unlock(&compiler->gpus.lock);
+    return status;
 }
 
 static hds_status find_arch(arena *a, const char *name, const arch **out)
@@ -146,12 +160,12 @@ static hds_status find_gpu(arena *a, const char *name, const gpu_model **out)
 }
 
 // What code is made for, and what schedules are chosen for.
-static hds_status find_target(arena *a, const hds_compile_options *o, api_request *out)
+static hds_status find_target(arena *a, hds_compiler *compiler, const hds_compile_options *o, api_request *out)
 {
     bool is_own = o->gpu ? strcmp(o->gpu, "native") == 0 : !o->arch;
     hds_status status = o->arch ? find_arch(a, o->arch, &out->arch) : HDS_OK;
     if (!status && is_own)
-        status = read_own_gpu(a, &out->gpu);
+        status = read_own_gpu(a, compiler, &out->gpu);
     else if (!status && o->gpu)
         status = find_gpu(a, o->gpu, &out->gpu);
     else if (!status)
@@ -247,7 +261,7 @@ hds_status api_request_read(arena *a, const hds_compiler *compiler, const hds_so
     if (!status)
         status = read_source(a, source, out);
     if (!status)
-        status = find_target(a, &o, out);
+        status = find_target(a, compiler, &o, out);
     if (status)
         return status;
     pl_options *p = &out->options;

@@ -61,23 +61,29 @@ static bool serve(worker *w, str message)
     return ok;
 }
 
-static void *run(void *unused)
+// Until the pipe is closed. A function of its own: what it holds in variables is not there after a longjmp.
+static void serve_all(worker *w)
 {
     static const char greeting[] = SVC_GREETING;
-    worker w = {.nvrtc = NULL};
     char *message;
     size_t len;
+    bool ok = svc_send(STDIN_FILENO, (str){greeting, sizeof greeting - 1});
+    while (ok && svc_receive(STDIN_FILENO, &message, &len)) {
+        ok = serve(w, (str){message, len});
+        free(message);
+    }
+}
+
+static void *run(void *unused)
+{
+    worker w = {.nvrtc = NULL};
     (void)unused;
     arena_init(&w.memory, &w.oom);
     if (setjmp(w.oom.jump) != 0)
         _exit(EXIT_FAILURE);
     src_map_init(&w.sources, &w.memory);
     diag_init(&w.unheard, &w.memory, &w.sources);
-    bool ok = svc_send(STDIN_FILENO, (str){greeting, sizeof greeting - 1});
-    while (ok && svc_receive(STDIN_FILENO, &message, &len)) {
-        ok = serve(&w, (str){message, len});
-        free(message);
-    }
+    serve_all(&w);
     arena_free(&w.memory);
     return NULL;
 }
