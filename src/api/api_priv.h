@@ -63,7 +63,7 @@ typedef struct api_request {
 } api_request;
 
 // Reads options and source into [a], which must last as long as the request; the strings of the caller are not copied.
-hds_status api_request_read(arena *a, const hds_compiler *compiler, const hds_source *source,
+hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *source,
                             const hds_compile_options *options, api_request *out);
 // A copy with all that it points to in [a], but for the key.
 void api_request_copy(arena *a, const api_request *from, api_request *to);

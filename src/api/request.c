@@ -246,7 +246,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     return (str){str_text(&out), out.len};
 }
 
-hds_status api_request_read(arena *a, const hds_compiler *compiler, const hds_source *source,
+hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *source,
                             const hds_compile_options *options, api_request *out)
 {
     hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
