@@ -412,9 +412,9 @@ static void modulo(ir_env *env, const ir_linear *l, int64_t d, const ir_type *ty
         out->failed = true;
     } else if (constant_quotient(env, &rest, d, &quotient)) {
         ir_sum_add(env, out, ir_sum_finish(env, &rest), factor);
-        int64_t turns;
-        if (mul_checked(-quotient, d, &turns) && mul_checked(turns, factor, &turns))
-            ir_sum_add_constant(out, turns);
+        int64_t wraps;
+        if (mul_checked(-quotient, d, &wraps) && mul_checked(wraps, factor, &wraps))
+            ir_sum_add_constant(out, wraps);
         else
             out->failed = true;
     } else if (peel(env, &rest, d, &g, &high, &low)) {

@@ -67,7 +67,7 @@ typedef enum plan_kind {
     PLAN_SCOPE,     // [target]: the END
     PLAN_END,       // of a block; [target]: the statement that opened it
     PLAN_BREAK,     // out of the FOR or WHILE [target]
-    PLAN_CONTINUE,  // to its next turn
+    PLAN_CONTINUE,  // to its next iteration
     PLAN_LEAVE,     // out of the SCOPE [target]
     PLAN_RETURN,
     PLAN_ALLOCATE,  // value: memory for elements of [elem], in the extents args (i64)

@@ -69,7 +69,7 @@ static const char code[] =
     // 32 x 32 of them by way of shared memory, where rows are 33 words apart for the sake of the banks: neighbouring threads
     // read neighbours, and write neighbours. A thread has four words, 8 rows apart. Tiles are numbered along axis 0 first,
     // then along axis 1, and by the other axes from the innermost on; there are less than 2 ** 31.
-    ".visible .entry turn" PARAMETERS "{\n"
+    ".visible .entry transpose" PARAMETERS "{\n"
     ".shared .align 16 .b8 tile[16896];\n"
     ".reg .pred %p, %p0, %p1, %p2, %p3, %reads, %writes;\n.reg .u32 %b, %i, %k, %q, %r, %w, %x, %y;\n"
     ".reg .u64 %d<4>, %e<4>, %f<4>, %t<4>, %ft, %tt, %from, %to, %in, %out, %at, %n;\n"
@@ -121,7 +121,7 @@ static hdsrt_library library = {.name = "copies of tensors",
                                 .arch_count = 1,
                                 .ptx_arch = 0};
 static hdsrt_kernel copy = {.library = &library, .symbol = "copy", .name = "a copy of a tensor"};
-static hdsrt_kernel turn = {.library = &library, .symbol = "turn", .name = "a copy of a turned tensor"};
+static hdsrt_kernel transpose = {.library = &library, .symbol = "transpose", .name = "a copy of a transposed tensor"};
 
 // ---- what to copy ---------------------------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ static uint32_t choose_words(walk *w)
 
 // Whether elements are nearer to each other along another axis than along the last one where they are read, and both
 // are long enough for tiles, whose axes they become then: 0 and 1.
-static bool may_turn(walk *w)
+static bool may_transpose(walk *w)
 {
     int last = w->rank - 1, nearest = last;
     for (int k = 0; k < last; k++)
@@ -247,14 +247,14 @@ static uint64_t tiles_of(const walk *w)
 
 static hdsrt_status launch(walk *w, uint32_t words, hdsrt_stream stream)
 {
-    bool turns = may_turn(w);
+    bool is_transposed = may_transpose(w);
     uint32_t rank = (uint32_t)w->rank;
     uint64_t count = product(w->extents, w->rank);
-    uint64_t blocks = turns ? tiles_of(w) : (count + THREADS - 1) / THREADS;
+    uint64_t blocks = is_transposed ? tiles_of(w) : (count + THREADS - 1) / THREADS;
     hdsrt_extents extents = {.grid = {(int64_t)blocks, 1, 1}, .block = {THREADS, 1, 1}};
     void *parameters[] = {&w->address[TO], &w->address[FROM], &count,         &words,
                           &rank,           w->extents,        w->strides[TO], w->strides[FROM]};
-    return hdsrt_launch(turns ? &turn : &copy, &extents, parameters, stream);
+    return hdsrt_launch(is_transposed ? &transpose : &copy, &extents, parameters, stream);
 }
 
 hdsrt_status hdsrt_copy_elements(const hdsrt_elements *to, const hdsrt_elements *from, int ndim, const int64_t *shape,

@@ -60,11 +60,11 @@ static ir_stmt *new_copy(const wide_loop *w, const wide_group *g, ir_expr *to, i
     return copy;
 }
 
-// The indices in turn [turn].
-static void index_at(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr **index)
+// The indices in iteration [iteration].
+static void index_at(wide_loop *w, const wide_group *g, ir_expr *iteration, ir_expr **index)
 {
     for (int d = 0; d < g->rank; d++)
-        index[d] = ir_simplify_index(w->env, ir_wide_outside_loop(w, g->index[d], turn));
+        index[d] = ir_simplify_index(w->env, ir_wide_outside_loop(w, g->index[d], iteration));
 }
 
 static ir_expr *plus(const wide_loop *w, ir_expr *a, ir_expr *b)
@@ -73,13 +73,13 @@ static ir_expr *plus(const wide_loop *w, ir_expr *a, ir_expr *b)
 }
 
 // The whole copy is inside: its first element is not below, its last one not above.
-static ir_expr *inside_whole(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr **first, ir_expr *begins)
+static ir_expr *inside_whole(wide_loop *w, const wide_group *g, ir_expr *iteration, ir_expr **first, ir_expr *begins)
 {
     ir_expr *last[TM_MAX_RANK];
     bool starts_inside = true;
     for (int d = 0; d < g->rank; d++)
         starts_inside &= ir_prove_nonneg(w->env, ir_linear_of(w->env, first[d]));
-    index_at(w, g, plus(w, turn, number(w, g->width - 1)), last);
+    index_at(w, g, plus(w, iteration, number(w, g->width - 1)), last);
     ir_expr *ends = ir_inside(w->env, g->tensor->tensor, last, g->span);
     if (starts_inside || !ends)
         return ends ? ends : begins;
@@ -87,7 +87,7 @@ static ir_expr *inside_whole(wide_loop *w, const wide_group *g, ir_expr *turn, i
 }
 
 // for e in 0 … width: registers[slot + e] = x[…], or the other way round, with the guard of the loop.
-static void copy_one_by_one(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr *slot, bool in, ir_block *out)
+static void copy_one_by_one(wide_loop *w, const wide_group *g, ir_expr *iteration, ir_expr *slot, bool in, ir_block *out)
 {
     ir_module *m = w->px->module;
     ir_stmt *loop = ir_new_stmt(m, IR_FOR, g->stmt->span, g->stmt->origin);
@@ -100,7 +100,7 @@ static void copy_one_by_one(wide_loop *w, const wide_group *g, ir_expr *turn, ir
     ir_env_mark mark = ir_env_enter(w->env);
     ir_env_loop(w->env, loop);
     ir_expr *e = ir_read(m, loop->var, g->span), **index = ARENA_ARRAY(m->arena, ir_expr *, g->rank);
-    index_at(w, g, plus(w, turn, e), index);
+    index_at(w, g, plus(w, iteration, e), index);
     ir_expr **place = ARENA_ARRAY(m->arena, ir_expr *, 1);
     place[0] = ir_simplify_index(w->env, plus(w, slot, e));
     ir_stmt *store = ir_new_stmt(m, IR_STORE, g->stmt->span, g->stmt->origin);
@@ -116,25 +116,25 @@ static void copy_one_by_one(wide_loop *w, const wide_group *g, ir_expr *turn, ir
     ir_append(m, out, loop);
 }
 
-// One copy of the elements of the turns from [turn] on; the registers begin at [slot].
-static ir_stmt *copy_at(wide_loop *w, const wide_group *g, ir_expr *turn, ir_expr *slot, bool in)
+// One copy of the elements of the iterations from [iteration] on; the registers begin at [slot].
+static ir_stmt *copy_at(wide_loop *w, const wide_group *g, ir_expr *iteration, ir_expr *slot, bool in)
 {
     ir_module *m = w->px->module;
     ir_expr *index[TM_MAX_RANK];
-    index_at(w, g, turn, index);
+    index_at(w, g, iteration, index);
     ir_expr *memory = ir_addr(m, g->tensor, index, g->rank, g->span);
     ir_expr *registers = tile_at(w, g->registers, slot, g->width, g->span);
     ir_stmt *copy = new_copy(w, g, in ? registers : memory, in ? memory : registers);
     ir_expr *cond = g->is_guarded ? ir_inside(w->env, g->tensor->tensor, index, g->span) : NULL;
     if (g->is_ragged)
-        cond = inside_whole(w, g, turn, index, cond);
+        cond = inside_whole(w, g, iteration, index, cond);
     if (!cond)
         return copy;
     ir_stmt *guard = ir_new_stmt(m, IR_IF, g->stmt->span, g->stmt->origin);
     guard->value = cond;
     ir_append(m, &guard->body, copy);
     if (g->is_ragged)
-        copy_one_by_one(w, g, turn, slot, in, &guard->or_else);
+        copy_one_by_one(w, g, iteration, slot, in, &guard->or_else);
     return guard;
 }
 
@@ -145,7 +145,7 @@ static void copy_in_loop(ir_rewriter *r, wide_loop *w, const wide_group *g, bool
     ir_module *m = w->px->module;
     const ir_type *type = w->loop->var->type;
     ir_stmt *loop = ir_new_stmt(m, IR_FOR, g->stmt->span, g->stmt->origin);
-    loop->var = ir_var_new(m, IR_VAR_LOOP, "piece", type, g->span);
+    loop->var = ir_var_new(m, IR_VAR_LOOP, "run", type, g->span);
     loop->unroll = w->loop->unroll == TM_LOOP_UNROLL_FULL ? TM_LOOP_UNROLL_FULL : TM_LOOP_UNROLL;
     loop->args = ARENA_ARRAY(m->arena, ir_expr *, 3);
     loop->arg_count = 3;
@@ -154,24 +154,24 @@ static void copy_in_loop(ir_rewriter *r, wide_loop *w, const wide_group *g, bool
     loop->args[2] = ir_int(m, type->scalar, 1);
     ir_env_mark mark = ir_env_enter(w->env);
     ir_env_loop(w->env, loop);
-    ir_expr *piece = ir_read(m, loop->var, g->span);
-    ir_expr *slot = ir_binary(m, IR_OP_MUL, piece, ir_int(m, type->scalar, g->width), g->span);
-    ir_expr *turn = w->first ? ir_binary(m, IR_OP_ADD, slot, ir_int(m, type->scalar, w->first), g->span) : slot;
-    ir_append(m, &loop->body, copy_at(w, g, turn, slot, in));
+    ir_expr *run = ir_read(m, loop->var, g->span);
+    ir_expr *slot = ir_binary(m, IR_OP_MUL, run, ir_int(m, type->scalar, g->width), g->span);
+    ir_expr *iteration = w->first ? ir_binary(m, IR_OP_ADD, slot, ir_int(m, type->scalar, w->first), g->span) : slot;
+    ir_append(m, &loop->body, copy_at(w, g, iteration, slot, in));
     ir_env_leave(w->env, mark);
     ir_emit(r, out, loop);
 }
 
 static void copy_all(ir_rewriter *r, wide_loop *w, const wide_group *g, bool in, ir_block *out)
 {
-    int64_t pieces = w->trips / g->width;
-    if (pieces > COPIES_IN_A_ROW) {
+    int64_t runs = w->trips / g->width;
+    if (runs > COPIES_IN_A_ROW) {
         copy_in_loop(r, w, g, in, out);
         return;
     }
-    for (int64_t piece = 0; piece < pieces; piece++) {
-        ir_expr *turn = ir_int(w->px->module, w->loop->var->type->scalar, w->first + piece * g->width);
-        ir_emit(r, out, copy_at(w, g, turn, number(w, piece * g->width), in));
+    for (int64_t run = 0; run < runs; run++) {
+        ir_expr *iteration = ir_int(w->px->module, w->loop->var->type->scalar, w->first + run * g->width);
+        ir_emit(r, out, copy_at(w, g, iteration, number(w, run * g->width), in));
     }
 }
 
@@ -195,11 +195,11 @@ static void raise_alignment(const wide_loop *w, const wide_group *g)
 
 static ir_expr *slot_of_turn(const wide_loop *w)
 {
-    ir_expr *turn = ir_read(w->px->module, w->loop->var, w->loop->span);
+    ir_expr *iteration = ir_read(w->px->module, w->loop->var, w->loop->span);
     if (!w->first)
-        return turn;
-    ir_expr *first = ir_int(w->px->module, turn->type->scalar, w->first);
-    return ir_binary(w->px->module, IR_OP_SUB, turn, first, w->loop->span);
+        return iteration;
+    ir_expr *first = ir_int(w->px->module, iteration->type->scalar, w->first);
+    return ir_binary(w->px->module, IR_OP_SUB, iteration, first, w->loop->span);
 }
 
 static ir_expr *replace_load(void *user, ir_expr *e)
@@ -278,7 +278,7 @@ static const ir_linear *run_of_slots(wide_loop *w, const ir_var *v, int flags, i
     return base && ir_linear_divisor(w->env, base) % width == 0 ? base : NULL;
 }
 
-// r[s + turn] = x[i, j + turn] and the like: the registers are there already.
+// r[s + iteration] = x[i, j + iteration] and the like: the registers are there already.
 static bool copy_directly(ir_rewriter *r, wide_loop *w, ir_block *out)
 {
     ir_stmt *s = only_store(&w->loop->body);
@@ -421,10 +421,10 @@ bool ir_pass_form_wide(ir_pass_context *px)
 
 // Note [what may be moved]
 //
-// All reads of a run happen before the loop's first turn, all writes after its last. That is the same program if
+// All reads of a run happen before the loop's first iteration, all writes after its last. That is the same program if
 // nothing in the loop tells the difference: no calls, barriers, instructions with effects, or jumps; the accesses are
-// made in every turn (inner loops of constant bounds count as straight on); and a tensor that is written has no other
-// accesses in the loop than to the one element of the turn, which then live in the registers in order. Different
+// made in every iteration (inner loops of constant bounds count as straight on); and a tensor that is written has no other
+// accesses in the loop than to the one element of the iteration, which then live in the registers in order. Different
 // tensors do not overlap, unless one of them was made of a pointer: for parameters that is the language's rule (a
 // tensor may be given twice only if the kernel writes an element after all reads of that element, as in place
 // elementwise operators do), and for shared memory the allocator's.

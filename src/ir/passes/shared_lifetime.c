@@ -353,7 +353,7 @@ static bool is_jumped_over(const shared_lifetimes *l, int from, int barrier)
     return false;
 }
 
-// The innermost blocks have the nearest barriers. Out of a loop one may get in another turn, from anywhere in it.
+// The innermost blocks have the nearest barriers. Out of a loop one may get in another iteration, from anywhere in it.
 static int barrier_after(const shared_lifetimes *l, const use *u)
 {
     int from = u->from;
@@ -539,7 +539,7 @@ bool ir_shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, co
         return false;
     if (b->first_barrier <= a->last && a->last_barrier >= b->first)
         return false;
-    // The next turn of a loop comes to the first tensor again.
+    // The next iteration of a loop comes to the first tensor again.
     int loop = common_loop(l, a, b);
     return loop < 0 || b->last_barrier < l->blocks.at[loop].end || a->first_barrier > l->blocks.at[loop].begin;
 }

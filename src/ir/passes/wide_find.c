@@ -14,7 +14,7 @@ bool ir_wide_is_candidate(const ir_stmt *loop, int64_t *first, int64_t *trips)
     if (!ir_const_int(loop->args[0], first) || !ir_const_int(loop->args[1], &end) ||
         !ir_const_int(loop->args[2], &step))
         return false;
-    // An odd number of turns has no runs of two.
+    // An odd number of iterations has no runs of two.
     return step == 1 && sub_checked(end, *first, trips) && *trips >= 2 && *trips % 2 == 0 && *trips <= MOST_TRIPS;
 }
 
@@ -225,9 +225,9 @@ const ir_linear *ir_wide_unit_form(wide_loop *w, const ir_linear *l)
     int64_t coef;
     if (!l || !ir_linear_coefficient(l, w->loop->var, &coef) || coef != 1)
         return NULL;
-    ir_expr *turn = ir_read(w->px->module, w->loop->var, w->loop->span);
+    ir_expr *iteration = ir_read(w->px->module, w->loop->var, w->loop->span);
     ir_linear first = {w->first, 0};
-    const ir_linear *rest = ir_linear_combine(w->env, l, 1, ir_linear_of(w->env, turn), -1);
+    const ir_linear *rest = ir_linear_combine(w->env, l, 1, ir_linear_of(w->env, iteration), -1);
     return rest ? ir_linear_combine(w->env, rest, 1, &first, 1) : NULL;
 }
 
@@ -256,8 +256,8 @@ static int widest(wide_loop *w, const ir_var *v, int64_t unit)
     return width * bits >= 8 ? width : 1;
 }
 
-// The bounds hold for all or none of each [width] turns that begin at a multiple of it: sure for a dimension whose
-// index does not change with the turns, and where both index and extent are multiples.
+// The bounds hold for all or none of each [width] iterations that begin at a multiple of it: sure for a dimension whose
+// index does not change with the iterations, and where both index and extent are multiples.
 static bool guard_is_uniform(wide_loop *w, const wide_access *a, int width)
 {
     int64_t coef;
@@ -377,7 +377,7 @@ static bool is_written_in(const wide_loop *w, const ir_var *tensor)
     return false;
 }
 
-// What is written in the loop may be moved only if all accesses are to one element a turn, and so all in one group.
+// What is written in the loop may be moved only if all accesses are to one element a iteration, and so all in one group.
 static void dissolve_if_mixed(wide_loop *w, const ir_var *tensor)
 {
     int group = -2;

@@ -1,6 +1,6 @@
 // Calls: matching arguments with parameters, binding type parameters, and the three ways a call goes: evaluated while
 // compiling, inlined into the caller, or a call of a CUDA function of its own.
-#include "typecheck/eval/place.h"
+#include "typecheck/eval/reference.h"
 
 #include <string.h>
 

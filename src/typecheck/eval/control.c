@@ -622,12 +622,12 @@ static tc_flow sequence_for(tc *tx, const ast_for *s, tc_value record)
         tc_error(tx, HDS0167, s->head);
     materialize(tx, &s->body);
     ir_stmt *loop = tc_new_stmt(tx, IR_FOR, s->head);
-    ir_expr *stop = tc_keep(tx, tc_default_rt(tx, length, span), "turns", span);
+    ir_expr *stop = tc_keep(tx, tc_default_rt(tx, length, span), "iterations", span);
     dtype t = stop->type->scalar;
     ir_expr *bounds[3] = {ir_int(tx->ir, t, 0), stop, ir_int(tx->ir, t, 1)};
     loop->args = arena_dup(tx->ir->arena, bounds, sizeof bounds);
     loop->arg_count = 3;
-    loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, "turn", stop->type, span);
+    loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, "iteration", stop->type, span);
     int region = tc_region_enter_loop(tx);
     ir_block *saved = tx->block;
     tx->block = &loop->body;

@@ -1,6 +1,6 @@
 // Expressions: one function per kind of node; names, f-strings, comprehensions, subscripts, attributes.
 #include "typecheck/eval/eval.h"
-#include "typecheck/eval/place.h"
+#include "typecheck/eval/reference.h"
 #include "typecheck/values/text.h"
 
 #include <string.h>
@@ -419,7 +419,7 @@ static tc_value eval_dict(tc *tx, const ast_dict *e)
 
 static bool comprehend(tc *tx, const ast_comprehension *e, size_t clause, tc_value into);
 
-// One turn of the loop of that clause.
+// One iteration of the loop of that clause.
 static bool comprehend_item(tc *tx, const ast_comprehension *e, size_t clause, tc_value item, tc_value into)
 {
     const ast_comp_for *c = &e->clauses.at[clause];

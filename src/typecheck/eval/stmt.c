@@ -1,5 +1,5 @@
 // Statements without control flow: assignment in all its forms, assertions, nested definitions.
-#include "typecheck/eval/place.h"
+#include "typecheck/eval/reference.h"
 #include "typecheck/values/text.h"
 
 #include <string.h>

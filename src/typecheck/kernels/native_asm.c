@@ -1,7 +1,7 @@
 // asm(template, outputs=[…], output_inputs=[…], inputs=[…]): inline PTX as Hidet has it. It becomes an instruction
 // whose operands are %0, %1, … in the order outputs, output_inputs, inputs. A single output is its result; others are
 // registers that it updates.
-#include "typecheck/eval/place.h"
+#include "typecheck/eval/reference.h"
 #include "typecheck/kernels/kernels.h"
 
 #include <ctype.h>

@@ -68,7 +68,7 @@ static void copy_word(const kernel_arguments *a, uint64_t number)
     move_word(a, index);
 }
 
-// What a block of 'turn' does.
+// What a block of 'transpose' does.
 static void copy_tile(const kernel_arguments *a, uint64_t number)
 {
     int64_t index[AXES], begin[2];
@@ -88,7 +88,7 @@ static void run(void *user, const fake_cuda_launch *l)
     uint64_t blocks = l->grid[0], moved = 0;
     (void)user;
     copied_words = a.words;
-    has_turned = strcmp(l->kernel, "turn") == 0;
+    has_turned = strcmp(l->kernel, "transpose") == 0;
     if (has_turned) {
         EXPECT(a.rank >= 2);
         uint64_t tiles = 1;

@@ -1,7 +1,7 @@
 // Arguments by reference. The elaborator inlines the functions that have such parameters, so that a reference is the
 // expression that reads the variable or the element: writing through it is a store to what the expression names.
 #include "typecheck/eval/eval.h"
-#include "typecheck/eval/place.h"
+#include "typecheck/eval/reference.h"
 
 #include <string.h>
 
