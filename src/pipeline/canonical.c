@@ -176,6 +176,8 @@ static bool add_place(const mapping *m, uint32_t line, str_buf *out)
 static str map_places(arena *a, const mapping *m, str log)
 {
     static const char word[] = PL_CANONICAL_NAME "(";
+    if (!log.len)
+        return log;
     str_buf out;
     str_buf_init(&out, a);
     const char *at = log.at, *end = log.at + log.len, *found;
