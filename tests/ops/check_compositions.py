@@ -125,7 +125,8 @@ class Program:
             exact = ref.filled(sizes, lambda i: as_stored(dtype, self.random.gauss(0.0, 1.0)))
         else:
             exact = ref.filled(sizes, lambda i: self.random.randrange(below))
-        value = Value(f"x{len(self.operands)}", dtype, tuple(shape), [exact] * VARIANTS)
+        others = [exact if below else self.rounded(exact) for _ in range(VARIANTS - 1)]
+        value = Value(f"x{len(self.operands)}", dtype, tuple(shape), [exact, *others])
         self.operands.append(value)
         return value
 
@@ -431,7 +432,7 @@ def tolerance(dtype, value):
 
 
 def save(path, dtype, array):
-    """As .npy; bf16 as the bits of u16, as hdsc reads and writes it."""
+    """Writes a .npy file; bf16 are two bytes each, as hdsc reads and writes them."""
     code = {"f32": "<f4", "f16": "<f2", "i32": "<i4", "bf16": "<V2"}[dtype]
     if dtype == "bf16":
         data = b"".join(struct.pack("<f", v)[2:] for v in array.data)
@@ -478,8 +479,10 @@ def run_entry(hdsc, program, folder, entry):
 
 
 def prove(hdsc, folder, program):
-    given = [f"--arg={e.text}={e.size}" for e in program.pool if not e.text.isdigit()]
-    given += [f"--arg={v.name}=0..{1}" for v in program.operands if v.dtype == "i32"]
+    """What is wrong, or None; indices are 0."""
+    sizes = {e.text: e.size for v in [*program.operands, *program.nodes] for e in v.shape if not e.text.isdigit()}
+    given = [f"--arg={name}={size}" for name, size in sorted(sizes.items())]
+    given += [f"--arg={v.name}=0..0" for v in program.operands if v.dtype == "i32"]
     command = [hdsc, "prove", "-I", str(TOP / "ops"), f"--arch={program.arch}", "program.hds:composed", "--against", ":separate"]
     done = subprocess.run(command + given, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
     return None if done.returncode == 0 else f"prove: exit status {done.returncode}\n{done.stdout}{done.stderr[:3000]}"
