@@ -55,7 +55,7 @@ def stage_times(command, runs):
         report = subprocess.run([*command, "--time-report"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                 check=True).stderr
         seen = {}
-        for us, name in re.findall(r"^\s*(\d+)\s+[\d.]+%\s+(.*)$", report, re.MULTILINE):
+        for us, name in re.findall(r"^\s*(\d+)\s+[\d.]+%\s+(?:[\d.]+\s+)?(.*)$", report, re.MULTILINE):
             seen[name.strip()] = seen.get(name.strip(), 0) + int(us)
         for name, us in seen.items():
             rows.setdefault(name, []).append(us / 1000)

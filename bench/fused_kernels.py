@@ -2,8 +2,9 @@
 """Measures how fast a file with many small fused kernels compiles, and prints a Markdown table.
 
 Usage: fused_kernels.py [--build build/release] [--kernels 100] [--workers 1,2,16] [--runs 5] [--arch sm_90a]
-What is needed of the build: bin/hdsc, and for the last rows src/api/libhds.so and libexec/hds/hds-worker. Times are
-medians over --runs runs; the compared commands alternate. Nothing is read from or written to the usual cache.
+--build is a build folder or an installed prefix (cmake --install build/release --prefix build/gpu). What is needed of it:
+hdsc; and for the last rows libhds.so and hds-worker, which are left out where they are not there. Times are medians over
+--runs runs; the compared commands alternate. Nothing is read from or written to the usual cache. Needs NVRTC, no GPU.
 """
 
 import argparse
@@ -65,8 +66,18 @@ def seconds_of(command, environment):
     total = time.perf_counter() - start
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    found = re.search(r"^\s*(\d+)\s+[\d.]+%\s+NVRTC and ptxas$", done.stderr, re.MULTILINE)
+    # us, share, MiB where that is known, stage
+    found = re.search(r"^\s*(\d+)\s+[\d.]+%\s+(?:[\d.]+\s+)?NVRTC and ptxas$", done.stderr, re.MULTILINE)
     return total, int(found.group(1)) / 1e6 if found else 0.0, cpu_seconds() - cpu_before
+
+
+def median_of(runs, column):
+    return statistics.median(run[column] for run in runs)
+
+
+def ratio(one, other):
+    """As text; a stage that the report does not show took no time."""
+    return f"{one / other:.1f} ×" if other else "no time to compare: is NVRTC in the report of hdsc --time-report?"
 
 
 # ---- libhds ----------------------------------------------------------------------------------------------------------
@@ -85,28 +96,44 @@ class Options(ctypes.Structure):
 def compile_in_process(library, path, arch):
     """Seconds of hds_compile in this process, with a new compiler: from the disk where that has it."""
     hds = ctypes.CDLL(library)
+    hds.hds_last_error.restype = ctypes.c_char_p
     compiler, program = ctypes.c_void_p(), ctypes.c_void_p()
     folders = (ctypes.c_char_p * 1)(str(TOP / "ops").encode())
     options = Options(ctypes.sizeof(Options), arch.encode(), None, 0, None, 0, folders, 1)
-    hds.hds_compiler_new(None, ctypes.byref(compiler))
+    if hds.hds_compiler_new(None, ctypes.byref(compiler)):
+        sys.exit(f"hds_compiler_new: {hds.hds_last_error().decode()}")
     start = time.perf_counter()
     status = hds.hds_compile(compiler, ctypes.byref(Source(str(path).encode(), None, 0)), ctypes.byref(options),
                              ctypes.byref(program))
     seconds = time.perf_counter() - start
+    if status:
+        sys.exit(f"hds_compile, status {status}: {hds.hds_last_error().decode()}")
     hds.hds_compiler_release(compiler)
-    return seconds if status == 0 else None
+    return seconds
+
+
+def installed(build, *patterns):
+    """The first file of a build folder, or of an installed prefix, that is there; None."""
+    found = (path for pattern in patterns for path in sorted(build.glob(pattern)))
+    return next(found, None)
 
 
 def library_times(build, path, arch, runs, folder):
-    """Cold, then from the disk; each in a process of its own."""
-    library = build / "src" / "api" / "libhds.so"
-    if not library.exists():
-        return None
-    environment = {**os.environ, "HDS_CACHE_DIR": f"{folder}/library",
-                   "HDS_WORKER": str(build / "libexec" / "hds" / "hds-worker")}
+    """Cold, then from the disk; each in a process of its own. As text, what keeps it from being measured."""
+    library = installed(build, "src/api/libhds.so", "lib*/libhds.so", "lib*/*/libhds.so")
+    worker = installed(build, "libexec/hds/hds-worker", "lib*/hds/hds-worker")
+    if not library:
+        return "there is no libhds.so"
+    environment = {**os.environ, "HDS_CACHE_DIR": f"{folder}/library"}
+    if worker:
+        environment["HDS_WORKER"] = str(worker)
     command = [sys.executable, __file__, "--in-process", str(library), "--arch", arch, str(path)]
-    times = [float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
-             for _ in range(1 + runs)]
+    times = []
+    for _ in range(1 + runs):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
+        times.append(float(done.stdout))
     return times[0], statistics.median(times[1:])
 
 
@@ -129,20 +156,19 @@ def rows_of(args, folder):
     for _ in range(args.runs):
         for name, (command, environment) in commands.items():
             times[name].append(seconds_of(command, environment))
-    total, nvrtc, used = ({name: statistics.median(run[i] for run in found) for name, found in times.items()}
-                          for i in range(3))
+    total, nvrtc, used = ({name: median_of(runs, i) for name, runs in times.items()} for i in range(3))
     rows = [("front end, to CUDA text", f"{total['text']:.2f} s, CPU {used['text']:.2f} s"),
             ("NVRTC, all kernels as one text", f"{nvrtc['whole']:.2f} s, CPU of all {used['whole']:.2f} s")]
+    first = args.workers[0]
     for n in args.workers:
         rows.append((f"NVRTC, batches, {n} process{'es' if n > 1 else ''}",
-                     f"{nvrtc[n]:.2f} s, {nvrtc['whole'] / nvrtc[n]:.1f} × as fast as one text, "
-                     f"{nvrtc[args.workers[0]] / nvrtc[n]:.1f} × as fast as with {args.workers[0]}, "
-                     f"CPU of all {used[n]:.2f} s"))
+                     f"{nvrtc[n]:.2f} s; against one text {ratio(nvrtc['whole'], nvrtc[n])}, against {first} "
+                     f"process{'es' if first > 1 else ''} {ratio(nvrtc[first], nvrtc[n])}; CPU of all {used[n]:.2f} s"))
     rows.append(("hdsc, from the cache, whole process", f"{1000 * total['kept']:.0f} ms"))
     found = library_times(args.build, path, args.arch, args.runs, folder)
-    if found:
-        rows += [("hds_compile, cold", f"{found[0]:.2f} s"), ("hds_compile, from the disk", f"{1000 * found[1]:.1f} ms")]
-    return rows
+    if isinstance(found, str):
+        return [*rows, ("hds_compile", f"not measured: {found}")]
+    return [*rows, ("hds_compile, cold", f"{found[0]:.2f} s"), ("hds_compile, from the disk", f"{1000 * found[1]:.1f} ms")]
 
 
 def main():
@@ -157,8 +183,8 @@ def main():
     parser.add_argument("source", nargs="?", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.in_process:
-        seconds = compile_in_process(args.in_process, args.source, args.arch)
-        sys.exit("hds_compile failed" if seconds is None else print(seconds))
+        print(compile_in_process(args.in_process, args.source, args.arch))
+        return
     with tempfile.TemporaryDirectory() as folder:
         rows = rows_of(args, folder)
     print(f"{args.kernels} kernels for {args.arch}, {cpu()}\n\n| what | measured |\n|---|---|")

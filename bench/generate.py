@@ -49,9 +49,9 @@ def stencil_{i}[n: int](x: f32[n], weights: f32[2 * RADIUS_{i} + 1], out: f32[n]
     at = blockIdx.x * 128 + threadIdx.x
     total: f32 = 0.0
     for offset in range(2 * RADIUS_{i} + 1):
-        place = at + offset - RADIUS_{i}
-        if place >= 0 and place < n:
-            total += x[place] * weights[offset]
+        index = at + offset - RADIUS_{i}
+        if index >= 0 and index < n:
+            total += x[index] * weights[offset]
     if at < n:
         out[at] = total
 '''

@@ -11,7 +11,7 @@ static const char sample[] =
     "def tiled_matmul_%d[M: int, N: int, K: int](a: f32[M, K], b: f32[K, N], c: f32[M, N]):\n"
     "    \"\"\"c = a * b, one block per tile.\n"
     "\n"
-    "    Each thread of a warp visits 2 x 2 places, where the 4 x 8 lanes sit, each with a 4 x 4 patch; reads that\n"
+    "    Each thread of a warp visits 2 x 2 positions, where the 4 x 8 lanes sit, each with a 4 x 4 patch; reads that\n"
     "    stick out over an edge are masked.\n"
     "    \"\"\"\n"
     "    attrs.cuda.grid_dim = ceil_div(N, BN), ceil_div(M, BM)\n"

@@ -37,6 +37,12 @@ _hdsc() {
         mapping)
             COMPREPLY=($(compgen -W "--layout --bytes --table -o --help" -- "$word"))
             return ;;
+        graph)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--print=graph --print=program --print=dot -D -I --stdlib= --diagnostics= --color= --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
         ops)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--json --markdown --folder -I --stdlib= --diagnostics= --color= -W --help" -- "$word"))
@@ -83,7 +89,7 @@ _hdsc() {
                 return
             fi ;;
         help)
-            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops cache explain version" -- "$word"))
+            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops graph cache explain version" -- "$word"))
             return ;;
         version)
             COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
@@ -104,7 +110,7 @@ _hdsc() {
             return ;;
     esac
     COMPREPLY=($(compgen -f -X '!*.@(hds|hir)' -- "$word") $(compgen -d -S / -- "$word"))
-    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops cache explain version help" -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops graph cache explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }
 complete -F _hdsc hdsc

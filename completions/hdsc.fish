@@ -4,10 +4,10 @@ function __hdsc_list
     hdsc --list=$argv[1] 2>/dev/null
 end
 
-set -l commands check run test prove bench tune mapping ops cache explain version help
+set -l commands check run test prove bench tune mapping ops graph cache explain version help
 complete -c hdsc -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c hdsc -n "__fish_seen_subcommand_from explain" -f -a "(__hdsc_list codes) --list"
-complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping ops cache explain version"
+complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping ops graph cache explain version"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l json -d "all that is known, for tools"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l markdown -d "a reference page"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l folder -f -d "of the operators that come with hdsc"

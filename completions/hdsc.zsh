@@ -89,7 +89,7 @@ case ${words[2]} in
     ops) _arguments '--json[all that is known, for tools]' '--markdown[a reference page]' '--folder[of the operators that come with hdsc]' \
         '*-I[folder of modules]:folder:_files -/' '*:file, folder or name:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
-    help) _arguments '2:command:(check run test prove bench tune mapping ops cache explain version)' ;;
-    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping ops cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
+    help) _arguments '2:command:(check run test prove bench tune mapping ops graph cache explain version)' ;;
+    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping ops graph cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
         '*:file:_files -g "*.(hds|hir)"' ;;
 esac

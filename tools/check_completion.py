@@ -7,21 +7,21 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-PLACES = ("completions/hdsc.bash", "completions/hdsc.zsh", "completions/hdsc.fish", "docs/man/hdsc.1")
+FILES = ("completions/hdsc.bash", "completions/hdsc.zsh", "completions/hdsc.fish", "docs/man/hdsc.1")
 
 
 def main():
     text = subprocess.run([sys.argv[1], "--help"], capture_output=True, text=True, check=True).stdout
     options = sorted(set(re.findall(r"^\s+(?:-\w, )?--([a-z][a-z-]+)", text, re.MULTILINE)))
-    commands = ("check", "run", "test", "prove", "bench", "tune", "mapping", "ops", "cache", "explain", "version", "help")
+    commands = ("check", "run", "test", "prove", "bench", "tune", "mapping", "ops", "graph", "cache", "explain", "version", "help")
     problems, passed = [], 0
-    for place in PLACES:
-        content = (TOP / place).read_text(encoding="utf-8").replace("\\-", "-")
+    for file in FILES:
+        content = (TOP / file).read_text(encoding="utf-8").replace("\\-", "-")
         for word in (*options, *commands):
             if word in content:
                 passed += 1
             else:
-                problems.append(f"{place} does not mention '{word}'")
+                problems.append(f"{file} does not mention '{word}'")
     for problem in problems:
         print(problem)
     print(f"{passed} passed, {len(problems)} failed")

@@ -66,11 +66,11 @@ def solve(rows, count):
     """Gauss and Jordan modulo Q; rare primes first, which keeps most rows sparse."""
     for column in range(count - 1, -1, -1):
         at = min((r for r in range(count - 1 - column, len(rows)) if rows[r][column]), key=lambda r: sum(map(bool, rows[r])))
-        place = count - 1 - column
-        rows[place], rows[at] = rows[at], rows[place]
-        inverse = pow(rows[place][column], -1, Q)
-        rows[place] = pivot = [value * inverse % Q for value in rows[place]]
-        for other in range(place + 1, len(rows)):
+        pivot_row = count - 1 - column
+        rows[pivot_row], rows[at] = rows[at], rows[pivot_row]
+        inverse = pow(rows[pivot_row][column], -1, Q)
+        rows[pivot_row] = pivot = [value * inverse % Q for value in rows[pivot_row]]
+        for other in range(pivot_row + 1, len(rows)):
             factor = rows[other][column]
             if factor:
                 rows[other] = [(a - factor * b) % Q if b else a for a, b in zip(rows[other], pivot)]

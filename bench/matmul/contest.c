@@ -104,7 +104,7 @@ bool mm_contest_reference(mm_contest *c, const mm_way *peer)
            hdsrt_synchronize(c->gpu->stream) == HDSRT_OK;
 }
 
-// How far two right results may be apart: each is rounded once, and sums end in random places.
+// How far two right results may be apart: each is rounded once, and sums end at random points.
 static int64_t differences(mm_contest *c)
 {
     const mm_product *p = &c->product;

@@ -114,12 +114,12 @@ static bool open_path(mm_peer *p, const char *path)
 
 static bool open_libraries(mm_peer *p, const char *path)
 {
-    static const char *const places[] = {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so",
+    static const char *const paths[] = {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so",
                                          "/usr/local/cuda/lib64/libcublas.so.13", "libcublas.so"};
     if (path)
         return open_path(p, path);
-    for (int i = 0; i < (int)(sizeof places / sizeof *places); i++) {
-        if (open_path(p, places[i]))
+    for (int i = 0; i < (int)(sizeof paths / sizeof *paths); i++) {
+        if (open_path(p, paths[i]))
             return true;
     }
     return false;

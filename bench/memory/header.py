@@ -183,6 +183,6 @@ def bind(function, operands, scalars=None):
 
 @dataclass(frozen=True)
 class Slot:
-    """The place of the operand of this number."""
+    """The position of the operand of this number."""
 
     operand: int

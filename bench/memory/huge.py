@@ -94,7 +94,7 @@ def first_numbers(positions, shape, kept):
     return [min(numbers) for numbers in found]
 
 
-def check_places(checks, x):
+def check_indices(checks, x):
     """The largest and the smallest elements are beyond the first 2^32, adjacent and apart, and once more further on.
     Two rows apart from each other, with and without whole 16-byte vectors; two columns."""
     torch, flat = checks.torch, x.view(-1)
@@ -160,8 +160,8 @@ def check_moves(checks, x, y, generator):
     checks.call("rolled_f16", x, y)
     for first, count in parts():
         begin = first * N
-        places = (torch.arange(begin, begin + count * N, device="cuda") - 12345) % x.numel()
-        checks.compare(f"rolled_f16, from {begin}", flat[begin:begin + count * N], x.view(-1)[places], **exactly)
+        indices = (torch.arange(begin, begin + count * N, device="cuda") - 12345) % x.numel()
+        checks.compare(f"rolled_f16, from {begin}", flat[begin:begin + count * N], x.view(-1)[indices], **exactly)
     at = torch.randint(x.numel(), (1_000_003,), device="cuda", generator=generator)
     taken = torch.empty(at.shape, dtype=x.dtype, device="cuda")
     checks.call("taken_f16", x, at, taken)
@@ -225,7 +225,7 @@ def main():
     check_conditions(checks, x)
     check_floats(checks, x)
     check_floats(checks, x.float().add_(0.5))
-    check_places(checks, x)
+    check_indices(checks, x)
     del x
     check_tall_columns(checks)
     for problem in checks.problems:

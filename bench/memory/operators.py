@@ -247,8 +247,8 @@ def swiglu(gate, up):
 
 def first_argmax(x):
     """The first of equal ones, as NumPy has it."""
-    places = torch.arange(x.shape[-1], device=x.device)
-    return torch.where(x == x.amax(-1, keepdim=True), places, x.shape[-1]).amin(-1)
+    indices = torch.arange(x.shape[-1], device=x.device)
+    return torch.where(x == x.amax(-1, keepdim=True), indices, x.shape[-1]).amin(-1)
 
 
 def max_pool_nhwc(x):

@@ -94,17 +94,17 @@ __global__ __launch_bounds__(THREADS) void sort_row(const T *x, T *y, int32_t *c
     using Load = cub::BlockLoad<T, THREADS, ITEMS, cub::BLOCK_LOAD_VECTORIZE>;
     __shared__ typename Sort::TempStorage space;
     T keys[ITEMS];
-    uint16_t places[ITEMS];
+    uint16_t indices[ITEMS];
     int64_t begin = int64_t(blockIdx.x) * (THREADS * ITEMS);
     Load().Load(x + begin, keys);
 #pragma unroll
     for (int i = 0; i < ITEMS; i++)
-        places[i] = uint16_t(threadIdx.x * ITEMS + i);
-    Sort(space).SortBlockedToStriped(keys, places);
+        indices[i] = uint16_t(threadIdx.x * ITEMS + i);
+    Sort(space).SortBlockedToStriped(keys, indices);
     cub::StoreDirectStriped<THREADS>(threadIdx.x, y + begin, keys);
 #pragma unroll
     for (int i = 0; i < ITEMS; i++)
-        columns[begin + threadIdx.x + i * THREADS] = places[i];
+        columns[begin + threadIdx.x + i * THREADS] = indices[i];
 }
 
 template <typename T>

@@ -5,7 +5,6 @@
 //     make.c       cores made by compiling, or taken from the disk
 //     core.c       a core's memory and its texts
 //     worker.c     the program of worker processes
-//     files.c      the files that a core was made from, beside its source
 #pragma once
 
 #include <pthread.h>
@@ -15,6 +14,7 @@
 
 #include "cache/cache.h"
 #include "jit/jit.h"
+#include "pipeline/read_files.h"
 #include "pipeline/unit.h"
 #include "service/service.h"
 #include "toolchain/build_id.h"
@@ -29,26 +29,6 @@ hds_status api_fail_runtime(hdsrt_status status);
 // defaults and [size] bytes; [least] were in the first version; [initialiser]: what sets the size. [from] may be NULL.
 hds_status api_read_options(const void *from, size_t least, const char *initialiser, void *to, size_t size);
 hds_status api_no_memory(void);
-
-// ---- files (files.c) -------------------------------------------------------------------------------------------
-
-typedef struct api_file {
-    const char *path;
-    const char *hash;  // of its text; NULL: nothing that can be read is there
-} api_file;
-
-typedef struct api_files {
-    api_file *at;
-    size_t len, cap;
-} api_files;
-
-// What the finder looked at, in [a].
-void api_files_of(arena *a, const pl_finder *finder, api_files *out);
-// Whether all of them are as they were. Takes memory from [scratch].
-bool api_files_hold(arena *scratch, const api_files *files);
-// As bytes, and back; false for bytes that are none.
-str api_files_write(arena *a, const api_files *files);
-bool api_files_read(arena *a, str bytes, api_files *out);
 
 // ---- requests (request.c) --------------------------------------------------------------------------------------
 
@@ -95,7 +75,7 @@ struct api_core {
     jit_program jit;
     hds_kernel *kernels, *functions;  // operators behind the host functions
     uint16_t code_arch;      // as hdsrt_library.archs has it
-    api_files files;
+    pl_read_files files;
 };
 
 // NULL where there is no memory. One reference.
@@ -144,10 +124,8 @@ struct hds_compiler {
     const char *worker_command[2];
     api_gpus gpus;
     svc_pool *service;  // NULL: NVRTC runs in this process
-    const char *build;  // identity.c; NULL: unknown, and programs are not kept on disk
+    const char *build;  // of this library; NULL: unknown, and programs are not kept on disk
 };
 
 // worker.c: the path of the program, in [a]; NULL: there is none.
 const char *api_find_worker(arena *a);
-// identity.c: text that differs between builds of this library, in [out]; false where the linker left none.
-bool api_build_identity(char out[TOOL_BUILD_ID_LENGTH]);

@@ -14,7 +14,7 @@ enum { DEFAULT_PROGRAMS = 256 };
 static const char *build_identity(void)
 {
     char text[TOOL_BUILD_ID_LENGTH];
-    return api_build_identity(text) ? strdup(text) : NULL;
+    return tool_own_build_id(text) ? strdup(text) : NULL;
 }
 
 // Where there is no memory for it, as where there is no program for workers: NVRTC runs in this process.

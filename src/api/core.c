@@ -65,7 +65,7 @@ static const char *rendered(api_core *core, const diag_context *dx, diag *d)
 
 static hds_diagnostic copy_of(api_core *core, const diag_context *dx, diag *d)
 {
-    src_place begin = src_place_of(dx->sources, d->span.begin), end = src_place_of(dx->sources, d->span.end);
+    src_location begin = src_location_of(dx->sources, d->span.begin), end = src_location_of(dx->sources, d->span.end);
     hds_diagnostic copy = {
         .code = diag_name(d->code),
         .severity = severity_of(d),

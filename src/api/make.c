@@ -52,8 +52,8 @@ static const char *const part_names[] = {
 // Whether the entry is still what compiling would give.
 static bool take_entry(api_core *core, const cache_parts *parts)
 {
-    if (!api_files_read(&core->memory, cache_part_of(parts, "files"), &core->files) ||
-        !api_files_hold(&core->memory, &core->files))
+    if (!pl_read_files_parse(&core->memory, cache_part_of(parts, "files"), &core->files) ||
+        !pl_read_files_hold(&core->memory, &core->files))
         return false;
     for (int which = HDS_CUDA; which <= HDS_INTERFACE; which++) {
         str text = cache_part_of(parts, part_names[which]);
@@ -76,6 +76,7 @@ static bool from_disk(maker *m)
     if (take_entry(m->core, &parts))
         return true;
     memset(m->core->texts, 0, sizeof m->core->texts);
+    m->core->files = (pl_read_files){0};
     m->core->failure = NULL;
     cache_claim(disk, "program", m->inputs, m->input_count, &m->ticket);
     return false;
@@ -85,7 +86,7 @@ static bool from_disk(maker *m)
 static void to_disk(maker *m)
 {
     api_core *core = m->core;
-    cache_part outputs[HDS_INTERFACE + 2] = {{"files", api_files_write(&core->memory, &core->files)}};
+    cache_part outputs[HDS_INTERFACE + 2] = {{"files", pl_read_files_write(&core->memory, &core->files)}};
     if (core->status || core->diagnostic_count || m->unit.uncacheable) {
         cache_abandon(&m->ticket);
         return;
@@ -130,7 +131,7 @@ static void take_results(maker *m)
     api_core *core = m->core;
     u->memory.oom = &core->oom;
     api_core_add_diagnostics(core, &u->diags);
-    api_files_of(&core->memory, &u->finder, &core->files);
+    pl_read_files_add(&core->memory, &u->finder, &core->files);
     if (!u->text.at)
         return;
     api_core_set_text(core, HDS_CUDA, u->cuda);

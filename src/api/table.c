@@ -196,7 +196,7 @@ static bool holds(const api_core *core)
     arena scratch;
     arena_oom oom;
     arena_init(&scratch, &oom);
-    bool ok = setjmp(oom.jump) == 0 && api_files_hold(&scratch, &core->files);
+    bool ok = setjmp(oom.jump) == 0 && pl_read_files_hold(&scratch, &core->files);
     arena_free(&scratch);
     return ok;
 }

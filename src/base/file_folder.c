@@ -67,9 +67,9 @@ static bool is_abandoned(int fd)
            flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static void remove_abandoned(arena *a, const char *place)
+static void remove_abandoned(arena *a, const char *parent)
 {
-    DIR *dir = opendir(place);
+    DIR *dir = opendir(parent);
     if (!dir)
         return;
     for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
@@ -79,7 +79,7 @@ static void remove_abandoned(arena *a, const char *place)
         if (fd < 0)
             continue;
         if (is_abandoned(fd))
-            file_folder_empty(arena_printf(a, "%s/%s/", place, e->d_name));
+            file_folder_empty(arena_printf(a, "%s/%s/", parent, e->d_name));
         close(fd);
     }
     closedir(dir);
@@ -87,11 +87,11 @@ static void remove_abandoned(arena *a, const char *place)
 
 const char *file_folder_new(arena *a, int *fd, const char **error)
 {
-    const char *given = getenv("TMPDIR"), *place = given && *given ? given : "/tmp";
-    remove_abandoned(a, place);
-    char *folder = arena_printf(a, "%s/" PREFIX "XXXXXX", place);
+    const char *given = getenv("TMPDIR"), *parent = given && *given ? given : "/tmp";
+    remove_abandoned(a, parent);
+    char *folder = arena_printf(a, "%s/" PREFIX "XXXXXX", parent);
     if (!mkdtemp(folder)) {
-        *error = arena_printf(a, "cannot make a folder in '%s': %s", place, strerror(errno));
+        *error = arena_printf(a, "cannot make a folder in '%s': %s", parent, strerror(errno));
         return NULL;
     }
     char *path = arena_printf(a, "%s/", folder);

@@ -17,7 +17,7 @@ static bool fail(arena *a, const char **error, int number)
     return false;
 }
 
-// Whether [path] is still the file that [fd] is: its last owner may have put it in its place meanwhile.
+// Whether [path] is still the file that [fd] is: its last owner may have renamed it meanwhile.
 static bool is_same(int fd, const char *path)
 {
     struct stat ours, there;

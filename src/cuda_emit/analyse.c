@@ -84,7 +84,7 @@ static void see_intrin(walk *w, const ir_expr *e)
 {
     const ir_intrin *in = e->u.intrin;
     if (in->form == IR_INTRIN_PTX && strstr(in->text, "setmaxnreg"))
-        w->cx->sets_registers = true;
+        map_put_ptr(&w->cx->setters, w->func, (void *)w->func);
     for (int i = 0; i < e->arg_count; i++) {
         const ir_operand *o = i < in->operand_count ? &in->operands[i] : NULL;
         if (o && o->type->kind == IR_POINTER && cu_reads_only(in, i))
@@ -209,8 +209,6 @@ static void see_stmt(void *user, ir_stmt *s)
     }
     if (s->kind == IR_INTRIN_TO && s->args[0]->op == IR_OP_TILE)
         raise_align(w, s->args[0]->u.var, 4);
-    if (s->kind == IR_ALLOC && s->var->tensor->is_dynamic_smem && s->var->tensor->align_bytes > w->cx->pool_align)
-        w->cx->pool_align = s->var->tensor->align_bytes;
     if (s->kind == IR_ALLOC && s->var->tensor->storage_elems < 0)
         for (int i = 0; i < s->var->tensor->rank; i++)
             see_expr(w, s->var->tensor->shape[i]);
@@ -274,7 +272,7 @@ void cu_analyse(cu *cx)
     walk w = {.cx = cx};
     cx->var_room = cx->m->next_var + cx->m->next_var / 16 + 64;
     cx->vars = ARENA_ARRAY(cx->a, cu_var, cx->var_room);
-    cx->pool_align = 16;
+    map_init(&cx->setters, cx->a);
     map_init(&cx->sides, cx->a);
     map_init(&cx->orders, cx->a);
     mark_roots(cx);

@@ -208,7 +208,7 @@ static void check_fails(cu *cx)
     cx->c->used_fails = false;
 }
 
-static void add_amount(cu *cx, const ir_expr *e, str_buf *out, bool *is_constant)
+static void add_extent(cu *cx, const ir_expr *e, str_buf *out, bool *is_constant)
 {
     int64_t known;
     cu_add_item(out, cu_c_extent(cx, e));
@@ -218,7 +218,7 @@ static void add_amount(cu *cx, const ir_expr *e, str_buf *out, bool *is_constant
 static void shape_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant)
 {
     for (int d = 0; d < t->rank; d++)
-        add_amount(cx, t->shape[d], out, is_constant);
+        add_extent(cx, t->shape[d], out, is_constant);
     if (cu_c_lanes(t->elem))
         cu_add_item(out, arena_printf(cx->a, "%d", cu_c_lanes(t->elem)));
     if (!out->len)
@@ -228,7 +228,7 @@ static void shape_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_const
 static void stride_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant)
 {
     for (int d = 0; d < t->rank; d++)
-        add_amount(cx, t->strides[d], out, is_constant);
+        add_extent(cx, t->strides[d], out, is_constant);
     if (!out->len)
         str_adds(out, "1");
 }
@@ -236,7 +236,7 @@ static void stride_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_cons
 typedef void items_of(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant);
 
 // const int64_t x_shape[] = {m, n}; its name.
-static const char *amounts(cu *cx, const ir_var *v, const char *what, items_of *items)
+static const char *array_of(cu *cx, const ir_var *v, const char *what, items_of *items)
 {
     bool is_constant = true;
     str_buf list;
@@ -248,9 +248,9 @@ static const char *amounts(cu *cx, const ir_var *v, const char *what, items_of *
 }
 
 // const int64_t x_shape[] = {m, n}; …; const hdsrt_tensor_value tensors[] = {{x, x_shape}, …};
-static cu_c_amounts *tensor_values(cu *cx, const ir_func *f, const char **name, str_buf *decls)
+static cu_c_arrays *tensor_values(cu *cx, const ir_func *f, const char **name, str_buf *decls)
 {
-    cu_c_amounts *names = ARENA_ARRAY(cx->a, cu_c_amounts, f->params.len + 1);
+    cu_c_arrays *names = ARENA_ARRAY(cx->a, cu_c_arrays, f->params.len + 1);
     bool has_strided = cu_c_has_strided(f);
     str_buf list, *out = cx->out;
     str_buf_init(&list, cx->a);
@@ -259,8 +259,8 @@ static cu_c_amounts *tensor_values(cu *cx, const ir_func *f, const char **name, 
         const ir_var *v = f->params.at[i];
         if (!cu_c_is_tensor(v))
             continue;
-        names[i].shape = amounts(cx, v, "shape", shape_items);
-        names[i].strides = v->tensor->is_strided ? amounts(cx, v, "strides", stride_items) : NULL;
+        names[i].shape = array_of(cx, v, "shape", shape_items);
+        names[i].strides = v->tensor->is_strided ? array_of(cx, v, "strides", stride_items) : NULL;
         const char *strides = names[i].strides ? names[i].strides : "NULL";
         cu_add_item(&list, has_strided ? arena_printf(cx->a, "{%s, %s, %s}", cu_var_name(cx, v), names[i].shape, strides)
                                        : arena_printf(cx->a, "{%s, %s}", cu_var_name(cx, v), names[i].shape));
@@ -287,14 +287,14 @@ void cu_c_put_with_flag(cu *cx, const str_buf *text, bool *is_declared)
     check_fails(cx);
 }
 
-const cu_c_amounts *cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag)
+const cu_c_arrays *cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag)
 {
     if (!tensor_count(f))
         return NULL;
     const char *name;
     str_buf text;
     str_buf_init(&text, cx->a);
-    const cu_c_amounts *names = tensor_values(cx, f, &name, &text);
+    const cu_c_arrays *names = tensor_values(cx, f, &name, &text);
     const char *check = cu_c_has_strided(f) ? "strided" : "tensors";
     cu_c_put_with_flag(cx, &text, has_flag);
     cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_%s(\"%s\", hds_rules_%s, %s, %d)", check, cx->c->at->name,

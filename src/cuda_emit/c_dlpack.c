@@ -63,7 +63,7 @@ static void deduce(cu *cx, const cu_c_func *f, const char *const *strides)
     }
 }
 
-// The text of an amount, in quotes' inside, as the author wrote it.
+// The text of an extent or stride, in quotes' inside, as the author wrote it.
 static const char *said(cu *cx, const ir_expr *e)
 {
     str_buf out;

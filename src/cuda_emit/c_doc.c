@@ -19,7 +19,7 @@ static void add_doc(const char *text, str_buf *out)
     }
 }
 
-// What is said of the amount: as the author wrote it.
+// An expression, as the author wrote it.
 static const char *said(cu *cx, const ir_expr *e, cu_prec prec)
 {
     cx->in_comment = true;
@@ -138,7 +138,7 @@ typedef struct workspace {
     cu *cx;
     int64_t known;     // bytes
     str_buf terms;     // " + 4 * n"
-    bool is_open;      // some amount is known only when the function runs
+    bool is_open;      // some expression is known only when the function runs
     bool asserts;
 } workspace;
 

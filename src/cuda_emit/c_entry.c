@@ -54,18 +54,18 @@ static const char *extents(cu *cx, const cu_c_func *f, str_buf *out)
 }
 
 // The tensor map (TMA, sm_90) of a tensor. An empty grid launches nothing, and its tensors may have no elements.
-static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const cu_c_amounts *amounts, const char *extents)
+static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const cu_c_arrays *arrays, const char *extents)
 {
     const ir_tensor_map *of = v->map;
     const ir_tensor *t = of->tensor->tensor;
     const char *name = cu_name_new(cx, v->name), *tensor = cu_var_name(cx, of->tensor);
-    cu_c_amounts own = {0};
+    cu_c_arrays own = {0};
     str_buf box;
     str_buf_init(&box, cx->a);
     for (int i = 0; i < t->rank; i++)
         cu_add_item(&box, arena_printf(cx->a, "%d", of->box[i]));
     for (size_t i = 0; i < f->params.len; i++)
-        own = f->params.at[i] == of->tensor ? amounts[i] : own;
+        own = f->params.at[i] == of->tensor ? arrays[i] : own;
     const char *tiling = cu_name_new(cx, arena_printf(cx->a, "%s_tiling", v->name));
     cu_put(cx, "hdsrt_tensor_map %s = {{0}};", name);
     cu_put(cx, "const hdsrt_tiling %s = {", tiling);
@@ -95,7 +95,7 @@ static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const c
 }
 
 // The tensor maps stand behind the parameters.
-static const char *parameter_list(cu *cx, const ir_func *f, const cu_c_amounts *amounts, const char *extents)
+static const char *parameter_list(cu *cx, const ir_func *f, const cu_c_arrays *arrays, const char *extents)
 {
     str_buf out;
     str_buf_init(&out, cx->a);
@@ -105,7 +105,7 @@ static const char *parameter_list(cu *cx, const ir_func *f, const cu_c_amounts *
         cu_add_item(&out, arena_printf(cx->a, is_array ? "(void *)%s" : "&%s", cu_var_name(cx, v)));
     }
     for (size_t i = 0; i < f->maps.len; i++)
-        cu_add_item(&out, arena_printf(cx->a, "&%s", tensor_map(cx, f, f->maps.at[i], amounts, extents)));
+        cu_add_item(&out, arena_printf(cx->a, "&%s", tensor_map(cx, f, f->maps.at[i], arrays, extents)));
     return out.len ? str_text(&out) : "NULL";
 }
 
@@ -169,13 +169,13 @@ static void kernel_body(cu *cx, const cu_c_func *f)
     cu_c_begin_fails(cx);
     cu_c_check_facts(cx, f->func);
     cu_c_check_assumptions(cx, f->func, &has_flag);
-    const cu_c_amounts *amounts = cu_c_check_tensors(cx, f->func, &has_flag);
+    const cu_c_arrays *arrays = cu_c_check_tensors(cx, f->func, &has_flag);
     str_buf text;
     str_buf_init(&text, cx->a);
     const char *name = extents(cx, f, &text);
     cu_c_put_with_flag(cx, &text, &has_flag);
     check_sizes(cx, f->func, name);
-    const char *parameters = cu_name_new(cx, "parameters"), *list = parameter_list(cx, f->func, amounts, name);
+    const char *parameters = cu_name_new(cx, "parameters"), *list = parameter_list(cx, f->func, arrays, name);
     cu_put(cx, "void *%s[] = {%s};", parameters, list);
     cu_put(cx, "return hdsrt_launch(&hds_kernel_%s, &%s, %s, stream);", f->name, name, parameters);
     cx->c->fails = NULL;

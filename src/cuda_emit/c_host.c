@@ -147,13 +147,13 @@ static void fill_device(cu *cx, const ir_stmt *s, const char *name, const char *
 }
 
 // In a loop: what the turn before took.
-static void release_before(cu *cx, const char *place, bool is_device)
+static void release_before(cu *cx, const char *lvalue, bool is_device)
 {
     if (is_device)
-        cu_put(cx, "%s = hdsrt_release(%s, stream);", cx->c->status, place);
+        cu_put(cx, "%s = hdsrt_release(%s, stream);", cx->c->status, lvalue);
     else
-        cu_put(cx, "free(%s);", place);
-    cu_put(cx, "%s = NULL;", place);
+        cu_put(cx, "free(%s);", lvalue);
+    cu_put(cx, "%s = NULL;", lvalue);
     if (is_device) {
         cu_put(cx, "if (%s != HDSRT_OK)", cx->c->status);
         cx->indent++;
@@ -181,45 +181,45 @@ static void fill_host(cu *cx, const ir_stmt *s, const char *name)
     cu_scope_end(cx, mark);
 }
 
-static const char *place_of(cu *cx, const cu_c_slot *slot)
+static const char *lvalue_of(cu *cx, const cu_c_slot *slot)
 {
     return arena_printf(cx->a, "%s[%d]", slot->is_device ? cx->c->memory : cx->c->buffers, slot->number);
 }
 
 // "float *parts = memory[0];  // f32[t]"
-static void name_place(cu *cx, const ir_stmt *s, const char *place)
+static void name_slot(cu *cx, const ir_stmt *s, const char *lvalue)
 {
     if (!cx->vars[s->var->id].uses)
         return;
     const char *comment = cu_shape_comment(cx, s->var), *name = cu_declare(cx, s->var);
-    cu_put(cx, "%s = %s;  // %s", cu_declarator(cx, s->var->type, name), place, comment);
+    cu_put(cx, "%s = %s;  // %s", cu_declarator(cx, s->var->type, name), lvalue, comment);
 }
 
 static void alloc_device(cu *cx, const ir_stmt *s, const cu_c_slot *slot)
 {
-    const char *place = place_of(cx, slot), *bytes = bytes_text(cx, s->var);
+    const char *lvalue = lvalue_of(cx, slot), *bytes = bytes_text(cx, s->var);
     if (slot->is_in_loop)
-        release_before(cx, place, true);
-    cu_c_checked(cx, arena_printf(cx->a, "hdsrt_allocate(&%s, %s, stream)", place, bytes));
+        release_before(cx, lvalue, true);
+    cu_c_checked(cx, arena_printf(cx->a, "hdsrt_allocate(&%s, %s, stream)", lvalue, bytes));
     if (s->value)
-        fill_device(cx, s, place, bytes);
-    name_place(cx, s, place);
+        fill_device(cx, s, lvalue, bytes);
+    name_slot(cx, s, lvalue);
 }
 
 static void alloc_buffer(cu *cx, const ir_stmt *s, const cu_c_slot *slot)
 {
-    const char *place = place_of(cx, slot), *bytes = bytes_text(cx, s->var);
+    const char *lvalue = lvalue_of(cx, slot), *bytes = bytes_text(cx, s->var);
     cu_c_needs(cx, "stdlib.h");
     if (slot->is_in_loop)
-        release_before(cx, place, false);
-    cu_put(cx, "%s = calloc(1, (size_t)%s + 1);", place, bytes);
-    cu_put(cx, "if (!%s) {", place);
+        release_before(cx, lvalue, false);
+    cu_put(cx, "%s = calloc(1, (size_t)%s + 1);", lvalue, bytes);
+    cu_put(cx, "if (!%s) {", lvalue);
     cx->indent++;
     cu_c_failed(cx, arena_printf(cx->a, "hdsrt_fail(HDSRT_OUT_OF_MEMORY, \"'%s': the host has no memory for '%s'\")", cx->c->at->name,
                                  s->var->name));
     cx->indent--;
     cu_put(cx, "}");
-    name_place(cx, s, place);
+    name_slot(cx, s, lvalue);
 }
 
 static void alloc(cu *cx, const ir_stmt *s)

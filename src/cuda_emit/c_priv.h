@@ -72,7 +72,7 @@ cu_c_range cu_c_range_of(const ir_expr *e);
 bool cu_c_may_overflow(const ir_expr *e);        // this operator, in its own type
 bool cu_c_is_narrow(const cu *cx, const ir_expr *e);  // this one or one below, in a type of fewer than 64 bits
 ir_expr *cu_c_wide(cu *cx, const ir_expr *e);    // in i64, where it cannot have wrapped around before
-const char *cu_c_extent(cu *cx, const ir_expr *e);  // an amount as an int64_t, by cu_c_wide
+const char *cu_c_extent(cu *cx, const ir_expr *e);  // an extent as an int64_t, by cu_c_wide
 
 // c_unit.c
 cu **cu_c_prepare(const cu_c_options *o);        // the units with the text of their functions; NULL after reporting
@@ -98,11 +98,11 @@ void cu_c_check_assumptions(cu *cx, const ir_func *f, bool *has_flag);
 // The kernel's assumptions on its parameters, from statement [*next] on; NULL after the last.
 ir_expr *cu_c_assumption(cu *cx, const ir_func *f, size_t *next);
 // The names of the arrays of extents and of strides of a tensor.
-typedef struct cu_c_amounts {
+typedef struct cu_c_arrays {
     const char *shape, *strides;  // NULL strides: row-major
-} cu_c_amounts;
+} cu_c_arrays;
 // By parameter; NULL: no tensors.
-const cu_c_amounts *cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag);
+const cu_c_arrays *cu_c_check_tensors(cu *cx, const ir_func *f, bool *has_flag);
 void cu_c_begin_fails(cu *cx);                   // names the flag of arithmetic that has no result
 // Text that may set the flag, behind its declaration.
 void cu_c_put_with_flag(cu *cx, const str_buf *text, bool *is_declared);

@@ -21,7 +21,7 @@ void cu_check(cu *cx, const ir_stmt *s)
 {
     str_buf message;
     str_buf_init(&message, cx->a);
-    cu_place_text(cx, s->span, &message);
+    cu_location_text(cx, s->span, &message);
     str_adds(&message, "assertion failed");
     if (s->text && *s->text)
         str_addf(&message, ": %s", s->text);

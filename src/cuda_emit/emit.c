@@ -108,7 +108,7 @@ static void add_part(str_buf *out, const str_buf *part)
     str_add(out, (str){part->at, part->len});
 }
 
-// The places of kernels were those of the part with the functions.
+// Kernel offsets were relative to the part with the functions.
 static void move_kernels(cu *cx, size_t offset)
 {
     cu_kernel_list *kernels = cx->options->kernels;

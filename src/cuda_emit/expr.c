@@ -77,10 +77,10 @@ static void add_packed(cu *cx, const ir_expr *e, str_buf *out)
 {
     int bits = dt_bits(e->type->scalar), per_byte = 8 / bits, mask = (1 << bits) - 1;
     for (int i = 0; i < e->arg_count; i++) {
-        int place = i % per_byte;
+        int position = i % per_byte;
         const char *value = cu_paren(cx, cu_exact(cx, e->args[i], true), CU_SHIFT);
-        str_adds(out, place ? " | " : i ? "), (unsigned char)(" : "(unsigned char)(");
-        str_addf(out, place ? "(%s & %d) << %d" : "(%s & %d)", value, mask, place * bits);
+        str_adds(out, position ? " | " : i ? "), (unsigned char)(" : "(unsigned char)(");
+        str_addf(out, position ? "(%s & %d) << %d" : "(%s & %d)", value, mask, position * bits);
     }
     str_addc(out, ')');
 }

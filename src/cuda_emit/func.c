@@ -134,6 +134,41 @@ static const bool *written_parameters(cu *cx, const ir_func *f)
     return writes;
 }
 
+typedef struct setting {
+    cu *cx;
+    bool is_found;
+} setting;
+
+static void look_for_setter(setting *s, const ir_func *f);
+
+static void look_in_expr(void *user, ir_expr *e)
+{
+    if (e->op == IR_OP_CALL)
+        look_for_setter(user, e->u.func);
+}
+
+static void look_in_stmt(void *user, ir_stmt *stmt)
+{
+    setting *s = user;
+    ir_walk_stmt_exprs(s->cx->m, stmt, look_in_expr, s);
+}
+
+static void look_for_setter(setting *s, const ir_func *f)
+{
+    s->is_found |= map_get_ptr(&s->cx->setters, f) != NULL;
+    if (!s->is_found)
+        ir_walk((ir_block *)&f->body, look_in_stmt, s);
+}
+
+// Whether the kernel, or a function that it calls, has a setmaxnreg.
+static bool sets_registers(cu *cx, const ir_func *f)
+{
+    setting s = {.cx = cx};
+    if (cx->setters.len)
+        look_for_setter(&s, f);
+    return s.is_found;
+}
+
 static cu_kernel_info kernel_info(cu *cx, const ir_func *f)
 {
     int64_t block[3], cluster[3];
@@ -146,7 +181,7 @@ static cu_kernel_info kernel_info(cu *cx, const ir_func *f)
     if (cu_const_dims(f->block, block))
         info.max_threads = block[0] * block[1] * block[2];
     // ptxas ignores setmaxnreg where the registers at entry do not follow from the bounds.
-    if (cx->sets_registers && info.max_threads && !info.min_blocks)
+    if (info.max_threads && !info.min_blocks && sets_registers(cx, f))
         info.min_blocks = 1;
     bool has_cluster = f->cluster[0] && cu_const_dims(f->cluster, cluster);
     if (has_cluster && cluster[0] * cluster[1] * cluster[2] > 1)

@@ -18,42 +18,42 @@ static void count_lines(cu *cx)
     cx->counted = cx->out->len;
 }
 
-static src_place place_of(const cu *cx, src_span span)
+static src_location location_of(const cu *cx, src_span span)
 {
     if (!cx->options->sources || !span.begin)
-        return (src_place){0};
-    return src_place_of(cx->options->sources, span.begin);
+        return (src_location){0};
+    return src_location_of(cx->options->sources, span.begin);
 }
 
 bool cu_line_differs(cu *cx, src_span span)
 {
     if (!cx->options->lines)
         return false;
-    src_place place = place_of(cx, span);
+    src_location location = location_of(cx, span);
     count_lines(cx);
-    return place.file && (!cx->file_is_named || place.file != cx->file || place.line != cx->line);
+    return location.file && (!cx->file_is_named || location.file != cx->file || location.line != cx->line);
 }
 
 void cu_line(cu *cx, src_span span)
 {
     if (!cu_line_differs(cx, span))
         return;
-    src_place place = place_of(cx, span);
-    bool is_named = cx->file_is_named && place.file == cx->file;
-    if (is_named && place.line == cx->line + 1) {
+    src_location location = location_of(cx, span);
+    bool is_named = cx->file_is_named && location.file == cx->file;
+    if (is_named && location.line == cx->line + 1) {
         str_addc(cx->out, '\n');
         return;
     }
-    str_addf(cx->out, "#line %u", place.line);
+    str_addf(cx->out, "#line %u", location.line);
     if (!is_named) {
         str_adds(cx->out, " \"");
-        cu_add_literal(cx->out, place.file->name);
+        cu_add_literal(cx->out, location.file->name);
         str_addc(cx->out, '"');
     }
     str_addc(cx->out, '\n');
-    cx->file = place.file;
+    cx->file = location.file;
     cx->file_is_named = true;
-    cx->line = place.line;
+    cx->line = location.line;
     cx->counted = cx->out->len;
 }
 
@@ -69,11 +69,11 @@ void cu_put(cu *cx, const char *format, ...)
     str_addc(cx->out, '\n');
 }
 
-void cu_place_text(cu *cx, src_span span, str_buf *out)
+void cu_location_text(cu *cx, src_span span, str_buf *out)
 {
-    src_place place = place_of(cx, span);
-    if (place.file)
-        str_addf(out, "%s:%u: ", place.file->name, place.line);
+    src_location location = location_of(cx, span);
+    if (location.file)
+        str_addf(out, "%s:%u: ", location.file->name, location.line);
 }
 
 void cu_add_literal(str_buf *out, const char *text)

@@ -109,11 +109,11 @@ static const char *compound(const ir_stmt *s, const ir_type *elem)
     return same ? signs[v->op] : NULL;
 }
 
-static void assign(cu *cx, const ir_stmt *s, const char *place, const ir_type *elem)
+static void assign(cu *cx, const ir_stmt *s, const char *lvalue, const ir_type *elem)
 {
     const char *sign = compound(s, elem);
     if (!sign) {
-        cu_put(cx, "%s = %s;", place, cu_as(cx, s->value, elem));
+        cu_put(cx, "%s = %s;", lvalue, cu_as(cx, s->value, elem));
         return;
     }
     const ir_expr *by = s->value->args[1];
@@ -121,20 +121,20 @@ static void assign(cu *cx, const ir_stmt *s, const char *place, const ir_type *e
     if (is_negative && s->value->op == IR_OP_ADD && dt_is_signed(elem->scalar)) {
         const char *size = arena_printf(cx->a, "%lld", -(long long)by->u.i);
         if (by->u.i == -1)
-            cu_put(cx, "%s--;", place);
+            cu_put(cx, "%s--;", lvalue);
         else
-            cu_put(cx, "%s -= %s;", place, size);
+            cu_put(cx, "%s -= %s;", lvalue, size);
         return;
     }
     bool is_one = by->op == IR_OP_INT && by->u.i == 1 && (s->value->op == IR_OP_ADD || s->value->op == IR_OP_SUB);
     if (is_one)
-        cu_put(cx, "%s%s;", place, s->value->op == IR_OP_ADD ? "++" : "--");
+        cu_put(cx, "%s%s;", lvalue, s->value->op == IR_OP_ADD ? "++" : "--");
     else if (s->value->op == IR_OP_SHL)
-        cu_put(cx, "%s %s %s;", place, sign, cu_paren(cx, cu_exact(cx, by, true), CU_ASSIGN));
+        cu_put(cx, "%s %s %s;", lvalue, sign, cu_paren(cx, cu_exact(cx, by, true), CU_ASSIGN));
     else if (s->value->op == IR_OP_DIV || dt_is_float(elem->scalar))
-        cu_put(cx, "%s %s %s;", place, sign, cu_at(cx, by, CU_ASSIGN));
+        cu_put(cx, "%s %s %s;", lvalue, sign, cu_at(cx, by, CU_ASSIGN));
     else
-        cu_put(cx, "%s %s %s;", place, sign, cu_as(cx, by, elem));
+        cu_put(cx, "%s %s %s;", lvalue, sign, cu_as(cx, by, elem));
 }
 
 // The lvalue of a volatile struct is its bits.
@@ -203,7 +203,7 @@ static const ir_expr *moved(cu *cx, const ir_expr *e, int64_t offset)
     return ir_binary(cx->m, IR_OP_ADD, (ir_expr *)index, ir_int(cx->m, index->type->scalar, offset), e->span);
 }
 
-static const char *wide_place(cu *cx, const ir_expr *e, int64_t offset, const char *type, const char *qualifier)
+static const char *wide_lvalue(cu *cx, const ir_expr *e, int64_t offset, const char *type, const char *qualifier)
 {
     cu_text at = cx->dialect->address(cx, cu_var_name(cx, e->u.var), e->u.var, moved(cx, e, offset));
     return arena_printf(cx->a, "*(%s%s *)%s", qualifier, type, cu_paren(cx, at, CU_UNARY));
@@ -242,8 +242,8 @@ void cu_copy(cu *cx, const ir_stmt *s)
     const char *type = wide_type(elem, chunk), *qualifier = from->op == IR_OP_TILE ? "" : "const ";
     for (int64_t done = 0; done < bytes; done += chunk) {
         int64_t offset = done * 8 / elem_bits;
-        const char *left = wide_place(cx, to, offset, type, "");
-        cu_put(cx, "%s = %s;", left, wide_place(cx, from, offset, type, qualifier));
+        const char *left = wide_lvalue(cx, to, offset, type, "");
+        cu_put(cx, "%s = %s;", left, wide_lvalue(cx, from, offset, type, qualifier));
     }
 }
 
@@ -361,7 +361,7 @@ void cu_alloc(cu *cx, const ir_stmt *s)
 
 typedef struct pools {
     const cu *cx;
-    int static_count, dynamic_count, static_align;
+    int static_count, dynamic_count, static_align, dynamic_align;
     int64_t static_end;
     bool first_is_whole; // the only static tensor is the whole pool
 } pools;
@@ -376,6 +376,7 @@ static void see_alloc(void *user, ir_stmt *s)
         return;
     if (t->is_dynamic_smem) {
         p->dynamic_count++;
+        p->dynamic_align = t->align_bytes > p->dynamic_align ? t->align_bytes : p->dynamic_align;
         return;
     }
     int64_t end = t->smem_offset + storage_bytes(t);
@@ -387,7 +388,7 @@ static void see_alloc(void *user, ir_stmt *s)
 
 void cu_pools(cu *cx, const ir_func *f)
 {
-    pools p = {.cx = cx, .static_align = 16};
+    pools p = {.cx = cx, .static_align = 16, .dynamic_align = 16};
     ir_walk((ir_block *)&f->body, see_alloc, &p);
     cx->static_pool = cx->dynamic_pool = NULL;
     int64_t bytes = f->static_smem_bytes > p.static_end ? f->static_smem_bytes : p.static_end;
@@ -397,7 +398,9 @@ void cu_pools(cu *cx, const ir_func *f)
                (long long)bytes);
     }
     if (p.dynamic_count) {
-        cx->dynamic_pool = cu_name_new(cx, "dynamic_smem");
-        cu_put(cx, "extern __shared__ __align__(%d) unsigned char %s[];", cx->pool_align, cx->dynamic_pool);
+        // All declarations of one name have one alignment, and that of a kernel does not depend on its neighbours.
+        const char *name = p.dynamic_align == 16 ? "dynamic_smem" : arena_printf(cx->a, "dynamic_smem_%d", p.dynamic_align);
+        cx->dynamic_pool = cu_name_new(cx, name);
+        cu_put(cx, "extern __shared__ __align__(%d) unsigned char %s[];", p.dynamic_align, cx->dynamic_pool);
     }
 }

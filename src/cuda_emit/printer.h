@@ -132,13 +132,12 @@ struct cu {
     bool file_is_named;
     // shared memory of the kernel
     const char *static_pool, *dynamic_pool;
-    bool sets_registers;   // some instruction is setmaxnreg
-    int pool_align;        // of all dynamic pools of the module
+    map setters;           // functions with a setmaxnreg of their own
     const cu_dialect *dialect;
     struct cu_c *c;        // the state of the C back end, see c_priv.h
 };
 
-// analyse.c: fills vars, sides and pool_align.
+// analyse.c: fills vars, sides and setters.
 void cu_analyse(cu *cx);
 // A variable that the text needs beside those of the IR.
 ir_var *cu_var_new(cu *cx, const char *name, const ir_type *type, src_span span);
@@ -171,7 +170,7 @@ bool cu_is_reserved(const cu *cx, const char *name, bool is_function);  // besid
 void cu_line(cu *cx, src_span span);                    // before a statement: its first line counts as the source's
 bool cu_line_differs(cu *cx, src_span span);            // whether cu_line would write anything
 void cu_put(cu *cx, const char *format, ...) __attribute__((format(printf, 2, 3)));  // one whole line, indented
-void cu_place_text(cu *cx, src_span span, str_buf *out);  // "kernel.hds:12: " or nothing
+void cu_location_text(cu *cx, src_span span, str_buf *out);                          // "kernel.hds:12: " or nothing
 void cu_add_literal(str_buf *out, const char *text);    // as the inside of a C string literal
 
 // type.c

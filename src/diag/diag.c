@@ -86,7 +86,7 @@ diag *diag_vreport(diag_context *dx, diag_code code, src_span span, va_list args
     d->severity = rows[code].severity;
     if (d->severity == DIAG_WARNING && dx->warnings_are_errors)
         d->severity = DIAG_ERROR;
-    d->span = src_author(dx->sources, span);
+    d->span = span;
     d->message = arena_vprintf(dx->arena, rows[code].text, args);
     d->context = dx;
     if (!dx->off[code])
@@ -120,7 +120,7 @@ void diag_label(diag *d, src_span span, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    add_part(d, (diag_part){DIAG_PART_LABEL, src_author(d->context->sources, span), arena_vprintf(d->context->arena, format, args)});
+    add_part(d, (diag_part){DIAG_PART_LABEL, span, arena_vprintf(d->context->arena, format, args)});
     va_end(args);
 }
 
@@ -128,7 +128,7 @@ void diag_note(diag *d, src_span span, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    add_part(d, (diag_part){DIAG_PART_NOTE, src_author(d->context->sources, span), arena_vprintf(d->context->arena, format, args)});
+    add_part(d, (diag_part){DIAG_PART_NOTE, span, arena_vprintf(d->context->arena, format, args)});
     va_end(args);
 }
 

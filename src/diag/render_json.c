@@ -25,14 +25,14 @@ static json_t *text_of(diag_context *dx, const char *text)
     return json_stringn(str_text(&clean), clean.len);
 }
 
-static json_t *number_of(const src_place *place, uint32_t value)
+static json_t *number_of(const src_location *location, uint32_t value)
 {
-    return place->file ? json_integer(value) : json_null();
+    return location->file ? json_integer(value) : json_null();
 }
 
 static void add_span(diag_context *dx, json_t *object, src_span span)
 {
-    src_place begin = src_place_of(dx->sources, span.begin), end = src_place_of(dx->sources, span.end);
+    src_location begin = src_location_of(dx->sources, span.begin), end = src_location_of(dx->sources, span.end);
     json_object_set_new(object, "file", text_of(dx, begin.file ? begin.file->name : NULL));
     json_object_set_new(object, "line", number_of(&begin, begin.line));
     json_object_set_new(object, "column", number_of(&begin, begin.column));

@@ -246,35 +246,36 @@ static void add_snippet(renderer *r, const snippet *s)
         add_mark(r, &s->marks.at[i], w);
 }
 
-// The part of [span] on the line of [place], where it begins. A span over several lines is marked to the line's end.
-static mark mark_of(renderer *r, const src_place *place, src_span span, char sign, const char *color, const char *text)
+// The part of [span] on the line of [location], where it begins. A span over several lines is marked to the line's end.
+static mark mark_of(renderer *r, const src_location *location, src_span span, char sign, const char *color,
+                    const char *text)
 {
-    str line = src_line(r->dx->sources, place->file, place->line);
-    size_t begin = place->column - 1, end = span.end > span.begin ? begin + (span.end - span.begin) : begin;
+    str line = src_line(r->dx->sources, location->file, location->line);
+    size_t begin = location->column - 1, end = span.end > span.begin ? begin + (span.end - span.begin) : begin;
     mark m = {.sign = sign, .color = color, .text = text};
     columns_of(line, begin, end > line.len && begin < line.len ? line.len : end, &m.first, &m.past);
     return m;
 }
 
-static snippet snippet_of(renderer *r, const src_place *place)
+static snippet snippet_of(renderer *r, const src_location *location)
 {
-    return (snippet){.line = src_line(r->dx->sources, place->file, place->line), .number = place->line};
+    return (snippet){.line = src_line(r->dx->sources, location->file, location->line), .number = location->line};
 }
 
 // ---- messages ---------------------------------------------------------------------------------------------------
 
-static void add_place(renderer *r, const src_place *place)
+static void add_location(renderer *r, const src_location *location)
 {
-    add_text(r, place->file->name);
-    str_addf(r->out, ":%u:%u", place->line, place->column);
+    add_text(r, location->file->name);
+    str_addf(r->out, ":%u:%u", location->line, location->column);
 }
 
-static void add_head(renderer *r, const diag *d, const src_place *place)
+static void add_head(renderer *r, const diag *d, const src_location *location)
 {
     if (r->style.color)
         str_adds(r->out, BOLD);
-    if (place->file) {
-        add_place(r, place);
+    if (location->file) {
+        add_location(r, location);
         str_adds(r->out, ": ");
     }
     if (r->style.color)
@@ -291,9 +292,9 @@ static void add_head(renderer *r, const diag *d, const src_place *place)
 
 static void set_gutter(renderer *r, const diag *d)
 {
-    uint32_t largest = src_place_of(r->dx->sources, d->span.begin).line;
+    uint32_t largest = src_location_of(r->dx->sources, d->span.begin).line;
     for (size_t i = 0; i < d->parts.len; i++) {
-        uint32_t line = src_place_of(r->dx->sources, d->parts.at[i].span.begin).line;
+        uint32_t line = src_location_of(r->dx->sources, d->parts.at[i].span.begin).line;
         if (d->parts.at[i].kind == DIAG_PART_LABEL && line > largest)
             largest = line;
     }
@@ -302,50 +303,50 @@ static void set_gutter(renderer *r, const diag *d)
         r->gutter++;
 }
 
-static bool is_on(const src_place *a, const src_place *b)
+static bool is_on(const src_location *a, const src_location *b)
 {
     return a->file == b->file && a->line == b->line;
 }
 
-static bool is_label(const diag *d, size_t i, src_place *place, const renderer *r)
+static bool is_label(const diag *d, size_t i, src_location *location, const renderer *r)
 {
     const diag_part *part = &d->parts.at[i];
-    *place = src_place_of(r->dx->sources, part->span.begin);
-    return part->kind == DIAG_PART_LABEL && place->file;
+    *location = src_location_of(r->dx->sources, part->span.begin);
+    return part->kind == DIAG_PART_LABEL && location->file;
 }
 
-// The labels from [from] on that lie on the line of [place].
-static void add_labels_on(renderer *r, const diag *d, size_t from, const src_place *place, snippet *s)
+// The labels from [from] on that lie on the line of [location].
+static void add_labels_on(renderer *r, const diag *d, size_t from, const src_location *location, snippet *s)
 {
-    src_place other;
+    src_location other;
     for (size_t i = from; i < d->parts.len; i++) {
-        if (is_label(d, i, &other, r) && is_on(&other, place))
+        if (is_label(d, i, &other, r) && is_on(&other, location))
             VEC_PUSH(r->dx->arena, &s->marks, mark_of(r, &other, d->parts.at[i].span, '-', BLUE, d->parts.at[i].text));
     }
 }
 
-static bool is_shown_before(renderer *r, const diag *d, size_t index, const src_place *place)
+static bool is_shown_before(renderer *r, const diag *d, size_t index, const src_location *location)
 {
-    src_place other = src_place_of(r->dx->sources, d->span.begin);
-    if (is_on(&other, place))
+    src_location other = src_location_of(r->dx->sources, d->span.begin);
+    if (is_on(&other, location))
         return true;
     for (size_t i = 0; i < index; i++) {
-        if (is_label(d, i, &other, r) && is_on(&other, place))
+        if (is_label(d, i, &other, r) && is_on(&other, location))
             return true;
     }
     return false;
 }
 
-static void add_snippets(renderer *r, const diag *d, const src_place *place)
+static void add_snippets(renderer *r, const diag *d, const src_location *location)
 {
-    if (place->file) {
-        snippet s = snippet_of(r, place);
-        VEC_PUSH(r->dx->arena, &s.marks, mark_of(r, place, d->span, '^', color_of(d->severity), d->label));
-        add_labels_on(r, d, 0, place, &s);
+    if (location->file) {
+        snippet s = snippet_of(r, location);
+        VEC_PUSH(r->dx->arena, &s.marks, mark_of(r, location, d->span, '^', color_of(d->severity), d->label));
+        add_labels_on(r, d, 0, location, &s);
         add_snippet(r, &s);
     }
     for (size_t i = 0; i < d->parts.len; i++) {
-        src_place other;
+        src_location other;
         if (!is_label(d, i, &other, r) || is_shown_before(r, d, i, &other))
             continue;
         str_adds(r->out, "  at ");
@@ -361,23 +362,23 @@ static void add_note(renderer *r, const diag_part *part)
 {
     paint(r, CYAN, "  note:");
     str_addc(r->out, ' ');
-    src_place place = src_place_of(r->dx->sources, part->span.begin);
+    src_location location = src_location_of(r->dx->sources, part->span.begin);
     str text = str_of(part->text);
-    if (place.file && str_ends(text, STR(" here")))
+    if (location.file && str_ends(text, STR(" here")))
         text.len -= strlen(" here");
     add_text(r, arena_strndup(r->dx->arena, text.at, text.len));
-    if (place.file) {
+    if (location.file) {
         str_adds(r->out, " at ");
-        add_place(r, &place);
+        add_location(r, &location);
     }
     str_addc(r->out, '\n');
 }
 
 // The source under [span], for 'delete'. A span that is no longer than a line, or its beginning.
-static str text_under(renderer *r, const src_place *place, src_span span)
+static str text_under(renderer *r, const src_location *location, src_span span)
 {
-    str line = src_line(r->dx->sources, place->file, place->line);
-    size_t begin = place->column - 1 < line.len ? place->column - 1 : line.len;
+    str line = src_line(r->dx->sources, location->file, location->line);
+    size_t begin = location->column - 1 < line.len ? location->column - 1 : line.len;
     size_t len = span.end - span.begin;
     return (str){line.at + begin, len < line.len - begin ? len : line.len - begin};
 }
@@ -397,14 +398,14 @@ static void add_quoted(renderer *r, str text)
 
 static void add_fix(renderer *r, const diag *d, const diag_part *part)
 {
-    src_place place = src_place_of(r->dx->sources, part->span.begin);
+    src_location location = src_location_of(r->dx->sources, part->span.begin);
     bool inserts = part->span.end <= part->span.begin, deletes = !inserts && !*part->text;
     paint(r, GREEN, "  fix:");
     str_adds(r->out, inserts ? " insert " : deletes ? " delete " : " replace by ");
-    add_quoted(r, deletes && place.file ? text_under(r, &place, part->span) : str_of(part->text));
-    if (place.file && part->span.begin != d->span.begin) {
+    add_quoted(r, deletes && location.file ? text_under(r, &location, part->span) : str_of(part->text));
+    if (location.file && part->span.begin != d->span.begin) {
         str_adds(r->out, " at ");
-        add_place(r, &place);
+        add_location(r, &location);
     }
     str_addc(r->out, '\n');
 }
@@ -421,7 +422,7 @@ static void add_part(renderer *r, const diag *d, const diag_part *part)
 {
     switch (part->kind) {
     case DIAG_PART_LABEL:
-        if (!src_place_of(r->dx->sources, part->span.begin).file)
+        if (!src_location_of(r->dx->sources, part->span.begin).file)
             add_note(r, part);
         break;
     case DIAG_PART_NOTE: add_note(r, part); break;
@@ -435,10 +436,10 @@ void diag_render_text(diag_context *dx, str_buf *out, diag_style style)
     renderer r = {.dx = dx, .out = out, .style = style};
     diag **all = diag_sorted(dx);
     for (size_t i = 0; i < dx->all.len; i++) {
-        src_place place = src_place_of(dx->sources, all[i]->span.begin);
+        src_location location = src_location_of(dx->sources, all[i]->span.begin);
         set_gutter(&r, all[i]);
-        add_head(&r, all[i], &place);
-        add_snippets(&r, all[i], &place);
+        add_head(&r, all[i], &location);
+        add_snippets(&r, all[i], &location);
         for (size_t k = 0; k < all[i]->parts.len; k++)
             add_part(&r, all[i], &all[i]->parts.at[k]);
     }

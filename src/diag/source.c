@@ -59,17 +59,11 @@ static void find_lines(const src_map *map, src_file *file)
         file->line_starts[file->line_count++] = (uint32_t)at;
 }
 
-src_span src_author(const src_map *map, src_span span)
-{
-    const src_file *file = src_file_at(map, span.begin);
-    return file && file->author.begin ? file->author : span;
-}
-
-src_place src_place_of(const src_map *map, uint32_t position)
+src_location src_location_of(const src_map *map, uint32_t position)
 {
     src_file *file = src_file_at(map, position);
     if (!file)
-        return (src_place){0};
+        return (src_location){0};
     find_lines(map, file);
     uint32_t offset = position - file->base, low = 0, high = file->line_count;
     while (high - low > 1) {
@@ -79,7 +73,7 @@ src_place src_place_of(const src_map *map, uint32_t position)
         else
             high = middle;
     }
-    return (src_place){file, low + 1, offset - file->line_starts[low] + 1};
+    return (src_location){file, low + 1, offset - file->line_starts[low] + 1};
 }
 
 str src_line(src_map *map, src_file *file, uint32_t line)

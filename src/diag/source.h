@@ -23,7 +23,6 @@ typedef struct src_file {
     uint32_t base;          // position of the first byte; never 0
     uint32_t *line_starts;  // offsets within [text], made on first use
     uint32_t line_count;
-    src_span author;  // of a text that the compiler made: what of the author's it was made for; else nowhere
     bool is_builtin;  // a part of the compiler: what can be said of its code is of no use to the author
 } src_file;
 
@@ -37,16 +36,14 @@ void src_map_init(src_map *map, arena *a);
 // NULL if the position space (4 GiB over all files) is full. [text] must live as long as the map.
 src_file *src_add(src_map *map, const char *name, str text);
 src_file *src_file_at(const src_map *map, uint32_t position);
-// [span], or what the author wrote where it is in a text that the compiler made of that.
-src_span src_author(const src_map *map, src_span span);
 
-typedef struct src_place {
+typedef struct src_location {
     src_file *file;   // NULL for "nowhere"
     uint32_t line;    // from 1
     uint32_t column;  // from 1, in bytes
-} src_place;
+} src_location;
 
-src_place src_place_of(const src_map *map, uint32_t position);
+src_location src_location_of(const src_map *map, uint32_t position);
 // The text of line [line] (from 1) without its end-of-line bytes.
 str src_line(src_map *map, src_file *file, uint32_t line);
 

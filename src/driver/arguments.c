@@ -179,7 +179,7 @@ long cmd_number(struct argp_state *state, const char *option, const char *text, 
     return value;
 }
 
-double cmd_amount(struct argp_state *state, const char *option, const char *text)
+double cmd_non_negative(struct argp_state *state, const char *option, const char *text)
 {
     cmd_arguments *args = state->input;
     uint64_t bits;

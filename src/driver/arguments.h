@@ -68,7 +68,7 @@ void cmd_parse_with(cmd_arguments *args, int argc, char **argv, const char *usag
 // [word] in a list that ends with NULL.
 long cmd_number(struct argp_state *state, const char *option, const char *text, long least);
 // One that need not be whole, from 0 to a million: seconds, ratios.
-double cmd_amount(struct argp_state *state, const char *option, const char *text);
+double cmd_non_negative(struct argp_state *state, const char *option, const char *text);
 int cmd_count(struct argp_state *state, const char *option, const char *text, int least);
 int cmd_choose(struct argp_state *state, const char *option, const char *word, const char *const *choices);
 // Compiles for [own], which is there, unless the command line names an architecture or a GPU.

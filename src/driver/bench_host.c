@@ -20,7 +20,7 @@ typedef struct block {
 typedef struct host_row {
     bench_state *bench;
     dev_cuda_recording *recording;
-    uint64_t *places;      // of each allocation on the GPU, for the set that is bound next
+    uint64_t *bound_addresses; // the addresses that are bound next, one for each allocation on the GPU
     int *arguments;        // that the allocation is, by number; -1: one of the host function's own
     VEC(block) blocks;
 } host_row;
@@ -28,7 +28,7 @@ typedef struct host_row {
 // ---- on the simulator -------------------------------------------------------------------------------------------
 
 // Memory that is never read or written: only the addresses matter.
-static bool place(run_state *r, run_argument *a)
+static bool allocate(run_state *r, run_argument *a)
 {
     int64_t bytes = cmd_run_span(a);
     int elem_bytes = dt_bits(a->tensor.type) < 8 ? 1 : dt_bits(a->tensor.type) / 8;
@@ -43,7 +43,7 @@ static bool call(run_state *r, const sim_device *device)
     r->device = sim_new(&r->unit.memory, &options);
     for (size_t i = 0; i < r->arguments.len; i++) {
         run_argument *a = &r->arguments.at[i];
-        if (a->is_tensor && !place(r, a))
+        if (a->is_tensor && !allocate(r, a))
             return false;
         values[i] = a->value;
     }
@@ -79,7 +79,7 @@ static block *free_block(host_row *h, const dev_cuda_memory *m)
     return NULL;
 }
 
-static bool place_own(host_row *h, const dev_cuda_memory *m, uint64_t *place)
+static bool allocate_block(host_row *h, const dev_cuda_memory *m, uint64_t *address)
 {
     run_state *r = &h->bench->run;
     arena *a = &r->unit.memory;
@@ -91,7 +91,7 @@ static bool place_own(host_row *h, const dev_cuda_memory *m, uint64_t *place)
         known = &VEC_LAST(&h->blocks);
     }
     known->last = m->last;
-    *place = (uintptr_t)known->address;
+    *address = (uintptr_t)known->address;
     return true;
 }
 
@@ -100,11 +100,11 @@ static bool allocate_own(host_row *h)
     run_state *r = &h->bench->run;
     int count;
     const dev_cuda_memory *memory = dev_cuda_recording_memory(h->recording, &count);
-    h->places = ARENA_ARRAY(&r->unit.memory, uint64_t, count + 1);
+    h->bound_addresses = ARENA_ARRAY(&r->unit.memory, uint64_t, count + 1);
     h->arguments = ARENA_ARRAY(&r->unit.memory, int, count + 1);
     for (int i = 0; i < count; i++) {
         h->arguments[i] = argument_at(r, memory[i].base);
-        if (h->arguments[i] < 0 && !place_own(h, &memory[i], &h->places[i]))
+        if (h->arguments[i] < 0 && !allocate_block(h, &memory[i], &h->bound_addresses[i]))
             return false;
     }
     return true;
@@ -118,9 +118,9 @@ static bool bind(void *user, int set, void *const *addresses)
     dev_cuda_recording_memory(h->recording, &count);
     for (int i = 0; i < count; i++) {
         if (h->arguments[i] >= 0)
-            h->places[i] = (uintptr_t)addresses[h->arguments[i]];
+            h->bound_addresses[i] = (uintptr_t)addresses[h->arguments[i]];
     }
-    return dev_cuda_recording_bind(h->recording, h->places) >= 0;
+    return dev_cuda_recording_bind(h->recording, h->bound_addresses) >= 0;
 }
 
 static bool launch(void *user, int set, void *stream)

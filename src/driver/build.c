@@ -18,10 +18,10 @@
 #include "toolchain/cc.h"
 
 // Where the files of one output go. A path is NULL where there is no such file.
-typedef struct places {
+typedef struct output_paths {
     const char *output, *header, *depfile;
     const char *target;  // what the rule of the depfile is for
-} places;
+} output_paths;
 
 typedef struct build {
     cmd_arguments *args;
@@ -31,7 +31,7 @@ typedef struct build {
     bool writes, is_joined;
     int inputs_at_once;  // each in a process of its own, where that is more than one
     bool shows_progress;
-    places *places;      // of each input; of all of them, the first, where [is_joined]
+    output_paths *paths; // of each input; of all of them, the first, where [is_joined]
     cmd_result *results;
     VEC(pl_file) files;
     VEC(const char *) kinds;  // of [files], for the manifest
@@ -82,11 +82,11 @@ static const char *nominal_output(build *b, const char *input, const char *outpu
     return with_ending(b->arena, strcmp(input, "-") == 0 ? "stdin" : input, pl_kind_ending(kind));
 }
 
-static places places_of(build *b, const char *input)
+static output_paths output_paths_of(build *b, const char *input)
 {
     const cmd_arguments *args = b->args;
     const cmd_depfile *d = &args->depfile;
-    places p = {.output = output_of(b, input)};
+    output_paths p = {.output = output_of(b, input)};
     const char *nominal = nominal_output(b, input, p.output);
     if (b->writes && args->header)
         p.header = args->header;
@@ -108,7 +108,7 @@ static const char *stem_of(build *b, size_t index)
 // Each member of a library has a header of its own, which the library's header holds. NULL: no header is made.
 static const char *header_name_of(build *b, size_t index)
 {
-    const places *p = &b->places[b->is_joined ? 0 : index];
+    const output_paths *p = &b->paths[b->is_joined ? 0 : index];
     if (b->args->depfile.only || (!p->header && !pl_kind_is_c(b->args->options.emit)))
         return NULL;
     return p->header && !b->is_joined && strcmp(p->header, "-") != 0 ? base_name(p->header)
@@ -186,7 +186,7 @@ static bool link_alone(build *b, pl_job *job, size_t index)
     if (b->is_joined || (kind != PL_ARCHIVE && kind != PL_SHARED))
         return true;
     const tool_member member = {arena_printf(&job->memory, "%s.o", stem_of(b, index)), job->product.output};
-    const char *name = base_name(nominal_output(b, job->options->input, b->places[index].output));
+    const char *name = base_name(nominal_output(b, job->options->input, b->paths[index].output));
     return tool_cc_link(&job->memory, &job->diags, job->cc, kind == PL_ARCHIVE ? TOOL_LINK_ARCHIVE : TOOL_LINK_SHARED, name,
                         &member, 1, &job->product.output);
 }
@@ -232,6 +232,8 @@ static void compile(void *user, arena *a, size_t index, cmd_result *out)
     if (!b->writes || b->args->depfile.only)
         options.emit = PL_NOTHING;
     options.service = make_service(b);
+    options.looks_at_units = b->args->manifest != NULL;
+    options.only_checks = options.emit == PL_NOTHING && !options.header_name && !options.looks_at_units;
     cmd_progress_begin(&progress);
     options.progress = b->shows_progress && b->inputs_at_once == 1 ? &progress.as_option : NULL;
     pl_job job;
@@ -318,20 +320,20 @@ static int collect(build *b)
         int code = join(b, &output, &header);
         if (code != CMD_OK)
             return code;
-        add_file(b, b->places[0].output, output, "the output", kind);
-        add_file(b, b->places[0].header, header, "the C header", "header");
+        add_file(b, b->paths[0].output, output, "the output", kind);
+        add_file(b, b->paths[0].header, header, "the C header", "header");
         return CMD_OK;
     }
     for (size_t i = 0; i < b->args->inputs.len; i++) {
-        add_file(b, b->places[i].output, b->results[i].parts[CMD_OUTPUT], "the output", kind);
-        add_file(b, b->places[i].header, b->results[i].parts[CMD_HEADER], "the C header", "header");
+        add_file(b, b->paths[i].output, b->results[i].parts[CMD_OUTPUT], "the output", kind);
+        add_file(b, b->paths[i].header, b->results[i].parts[CMD_HEADER], "the C header", "header");
     }
     return CMD_OK;
 }
 
 // ---- depfiles ---------------------------------------------------------------------------------------------------
 
-static bool add_rule(build *b, const places *p, str depends, str_buf *out)
+static bool add_rule(build *b, const output_paths *p, str depends, str_buf *out)
 {
     const cmd_depfile *d = &b->args->depfile;
     const char *usual = cmd_depfile_name(b->arena, p->target);
@@ -350,19 +352,19 @@ static int add_depfiles(build *b)
     size_t count = b->is_joined ? 1 : b->args->inputs.len;
     str_buf *texts = ARENA_ARRAY(b->arena, str_buf, count);
     for (size_t i = 0; b->args->depfile.is_wanted && i < count; i++) {
-        bool is_shared = i && strcmp(b->places[i].depfile, b->places[0].depfile) == 0;
+        bool is_shared = i && strcmp(b->paths[i].depfile, b->paths[0].depfile) == 0;
         str_buf *text = &texts[is_shared ? 0 : i], depends;
         str_buf_init(&depends, b->arena);
         if (!is_shared)
             str_buf_init(text, b->arena);
         for (size_t k = b->is_joined ? 0 : i; k < (b->is_joined ? b->args->inputs.len : i + 1); k++)
             str_add(&depends, b->results[k].parts[CMD_DEPENDS]);
-        if (!add_rule(b, &b->places[i], (str){str_text(&depends), depends.len}, text))
+        if (!add_rule(b, &b->paths[i], (str){str_text(&depends), depends.len}, text))
             return CMD_ERRORS;
     }
     for (size_t i = 0; b->args->depfile.is_wanted && i < count; i++) {
         if (texts[i].arena)
-            add_file(b, b->places[i].depfile, (str){str_text(&texts[i]), texts[i].len}, "the depfile", "depfile");
+            add_file(b, b->paths[i].depfile, (str){str_text(&texts[i]), texts[i].len}, "the depfile", "depfile");
     }
     return CMD_OK;
 }
@@ -437,8 +439,8 @@ static bool check_names(build *b)
 {
     size_t count = b->is_joined ? 1 : b->args->inputs.len;
     for (size_t i = 0; i < count; i++) {
-        add_file(b, b->places[i].output, (str){0}, "the output", "");
-        add_file(b, b->places[i].header, (str){0}, "the C header", "");
+        add_file(b, b->paths[i].output, (str){0}, "the output", "");
+        add_file(b, b->paths[i].header, (str){0}, "the C header", "");
     }
     add_file(b, b->args->time_trace, (str){0}, "the trace", "");
     bool ok = check_stems(b) && check_files(b) && check_writable(b);
@@ -474,9 +476,9 @@ int cmd_build(cmd_arguments *args, bool writes)
     build b = {.args = args, .arena = &args->memory, .writes = writes, .is_joined = writes && cmd_is_joined(args)};
     src_map_init(&b.sources, b.arena);
     diag_init(&b.diags, b.arena, &b.sources);
-    b.places = ARENA_ARRAY(b.arena, places, args->inputs.len);
+    b.paths = ARENA_ARRAY(b.arena, output_paths, args->inputs.len);
     for (size_t i = 0; i < args->inputs.len; i++)
-        b.places[i] = places_of(&b, args->inputs.at[i]);
+        b.paths[i] = output_paths_of(&b, args->inputs.at[i]);
     int code = check_names(&b) ? CMD_OK : CMD_ERRORS;
     if (code == CMD_OK)
         code = compile_all(&b);

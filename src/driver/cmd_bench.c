@@ -114,7 +114,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_YARDSTICK: q->measure.yardstick = cmd_choose(state, "--yardstick", arg, yardsticks) == 1; break;
     case KEY_JSON: q->json = arg; break;
     case KEY_COMPARE: q->compares = true; break;
-    case KEY_FAIL_BELOW: q->fail_below = cmd_amount(state, "--fail-below", arg); break;
+    case KEY_FAIL_BELOW: q->fail_below = cmd_non_negative(state, "--fail-below", arg); break;
     case CMD_KEY_ENTRY:
         if (q->run.shared.entries.len)
             argp_error(state, "one entry is measured at a time; '--entry' is given twice");

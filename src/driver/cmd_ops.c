@@ -11,13 +11,16 @@
 #include "driver/cmd.h"
 #include "driver/options.h"
 #include "pipeline/evaluate.h"
+#include "pipeline/modules.h"
 
-enum { KEY_JSON = CMD_KEY_OWN, KEY_MARKDOWN, KEY_FOLDER };
+enum { KEY_JSON = CMD_KEY_OWN, KEY_MARKDOWN, KEY_FOLDER, KEY_GIVEN };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is shown:", 1},
     {"json", KEY_JSON, NULL, 0, "all properties of each operator, as JSON for tools", 1},
     {"markdown", KEY_MARKDOWN, NULL, 0, "a reference page in Markdown", 1},
+    {"given", KEY_GIVEN, "NAME=VALUE", 0,
+     "with --json: an operand, x=f32[4, 8], or attribute, axis=0, that results are shown for; repeatable", 1},
     {"folder", KEY_FOLDER, NULL, 0, "print only the folder of the operators that come with hdsc", 1},
     {NULL, 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 1},
     {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "use the standard library in DIR instead of the built-in one", 1},
@@ -43,39 +46,18 @@ typedef struct request {
     cmd_arguments shared;
     VEC(const char *) files, names;
     VEC(pl_unit *) units;  // of the files: the operators are in their memory
+    VEC(tc_define) given;
     bool json, markdown, folder;
 } request;
 
 typedef struct listed_file {
     const char *path, *doc;
-    const src_map *sources;
-    tc_operator_list list;
+    op_schemas list;
 } listed_file;
 
 typedef VEC(listed_file) listing;
 
 // ---- which files ------------------------------------------------------------------------------------------------
-
-// As it is installed, beside bin/, or in the sources that the program was built in.
-static const char *own_folder(arena *a)
-{
-    enum { FOLDERS_UP = 4, PATH_BYTES = 4096 };
-    char *path = arena_alloc(a, PATH_BYTES);
-    ssize_t len = readlink("/proc/self/exe", path, PATH_BYTES - 1);
-    if (len <= 0)
-        return NULL;
-    path[len] = '\0';
-    const char *folder = path;
-    for (int i = 0; i < FOLDERS_UP && strcmp(folder, "/") != 0; i++) {
-        folder = file_folder(a, folder);
-        const char *installed = file_join(a, folder, "share/hdsc/ops"), *sources = file_join(a, folder, "ops");
-        if (file_exists(file_join(a, installed, "elementwise.hds")))
-            return installed;
-        if (file_exists(file_join(a, sources, "elementwise.hds")))
-            return sources;
-    }
-    return NULL;
-}
 
 // Its files, and those one folder further down; in order of name.
 static void add_folder(request *r, const char *folder)
@@ -107,7 +89,7 @@ static int find_files(request *r)
         else
             VEC_PUSH(a, &r->names, word);
     }
-    const char *own = own_folder(a);
+    const char *own = pl_operator_folder(a);
     if (!own && (r->folder || !r->files.len)) {
         fputs("hdsc: the operators that come with hdsc were not found beside it; name a folder or a file\n", stderr);
         return CMD_USAGE;
@@ -121,14 +103,24 @@ static int find_files(request *r)
     return CMD_OK;
 }
 
+static void add_given(request *r, const char *arg, struct argp_state *state)
+{
+    arena *a = &r->shared.memory;
+    size_t len = strcspn(arg, "=");
+    if (!len || !arg[len])
+        argp_error(state, "--given takes NAME=VALUE, as in --given 'x=f32[4, 8]', not '%s'", arg);
+    tc_define given = {arena_strndup(a, arg, len), arena_strdup(a, arg + len + !!arg[len])};
+    VEC_PUSH(a, &r->given, given);
+}
+
 static error_t take_own(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
-    (void)arg;
     switch (key) {
     case KEY_JSON: r->json = true; break;
     case KEY_MARKDOWN: r->markdown = true; break;
     case KEY_FOLDER: r->folder = true; break;
+    case KEY_GIVEN: add_given(r, arg, state); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -154,15 +146,15 @@ static int read_file(request *r, const char *path, listing *out)
     options->entry_count = (int)r->names.len;
     options->include_folders = r->shared.include_folders.at;
     options->include_count = (int)r->shared.include_folders.len;
-    pl_status status = pl_list_operators(q, options, &cmd_oom);
+    pl_status status = pl_list_operators(q, options, r->given.at, (int)r->given.len, &cmd_oom);
     VEC_PUSH(a, &r->units, &q->unit);
     cmd_print_diags(&q->unit.diags, &r->shared.diagnostics);
     if (status != PL_OK || !q->is_read)
         return CMD_ERRORS;
-    listed_file file = {.path = path, .doc = q->doc, .sources = &q->unit.sources};
-    for (size_t i = 0; i < q->list.len; i++)
-        if (is_asked_for(r, q->list.at[i]->name))
-            VEC_PUSH(a, &file.list, q->list.at[i]);
+    listed_file file = {.path = path, .doc = q->listing.doc};
+    for (size_t i = 0; i < q->listing.list.len; i++)
+        if (is_asked_for(r, q->listing.list.at[i]->name))
+            VEC_PUSH(a, &file.list, q->listing.list.at[i]);
     if (file.list.len)
         VEC_PUSH(a, out, file);
     return CMD_OK;
@@ -191,59 +183,15 @@ static str first_line(const char *text)
     return (str){text ? text : "", text ? strcspn(text, "\n") : 0};
 }
 
-static void add_types(const tc_operator_type *t, str_buf *out)
-{
-    str_addf(out, "%s: ", t->name);
-    for (size_t i = 0; i < t->choices.len; i++)
-        str_addf(out, "%s%s", i ? ", " : "", dt_name(t->choices.at[i]));
-    if (t->is_any)
-        str_adds(out, ", …");
-}
+enum { PAGE_WIDTH = 120 };
 
-// Adds [part], on a new line if it goes beyond the width of pages. [separator]: what ends the part before it, or NULL: it is
-// the first of a line.
-static void add_part(str_buf *out, size_t *line, const char *separator, const char *indent, const char *part)
+static void add_all_types(const op_schema *o, const char *before, str_buf *out)
 {
-    enum { PAGE_WIDTH = 120 };
-    if (!separator) {
-        str_adds(out, part);
-        return;
-    }
-    bool fits = out->len - *line + strlen(separator) + 1 + strlen(part) <= PAGE_WIDTH;
-    str_addf(out, "%s%c", separator, fits ? ' ' : '\n');
-    if (!fits) {
-        *line = out->len;
-        str_adds(out, indent);
-    }
-    str_adds(out, part);
-}
-
-static const char *parameter_text(arena *a, const tc_operator_param *p)
-{
-    const char *type = p->type ? arena_printf(a, ": %s", p->type) : "";
-    const char *value = !p->default_value ? "" : arena_printf(a, p->type ? " = %s" : "=%s", p->default_value);
-    return arena_printf(a, "%s%s%s", p->name, type, value);
-}
-
-// "softmax(x: T[*S, N]) -> T[*S, N]"
-static void add_signature(const tc_operator *o, str_buf *out)
-{
-    size_t line = out->len;
-    str_addf(out, "%s(", o->name);
-    for (size_t i = 0; i < o->params.len; i++)
-        add_part(out, &line, i ? "," : NULL, "    ", parameter_text(out->arena, &o->params.at[i]));
-    str_adds(out, ")");
-    for (size_t i = 0; i < o->results.len; i++) {
-        const char *result = arena_printf(out->arena, "%s%s", i ? "" : "-> ", o->results.at[i]);
-        add_part(out, &line, i ? "," : "", "    ", result);
-    }
-}
-
-static void add_all_types(const tc_operator *o, const char *before, str_buf *out)
-{
-    for (size_t i = 0; i < o->types.len; i++) {
+    for (size_t i = 0; i < o->symbols.len; i++) {
+        if (o->symbols.at[i].kind != OP_TYPE)
+            continue;
         str_adds(out, before);
-        add_types(&o->types.at[i], out);
+        op_add_choices(&o->symbols.at[i], out);
         str_addc(out, '\n');
     }
 }
@@ -257,15 +205,14 @@ static void add_indented(const char *text, str_buf *out)
     }
 }
 
-static void add_page(const listed_file *f, const tc_operator *o, str_buf *out)
+static void add_page(const op_schema *o, str_buf *out)
 {
-    src_place place = src_place_of(f->sources, o->span.begin);
-    add_signature(o, out);
+    op_add_signature(o, PAGE_WIDTH, out);
     str_addc(out, '\n');
     add_all_types(o, "    ", out);
-    str_addf(out, "    %s:%u\n", f->path, place.line);
-    if (o->why_not)
-        str_addf(out, "    no entry of its own: %s\n", o->why_not);
+    str_addf(out, "    %s:%u\n", o->file, o->line);
+    if (o->no_entry)
+        str_addf(out, "    no entry of its own: %s\n", o->no_entry);
     str_addc(out, '\n');
     add_indented(o->doc ? o->doc : "(not documented)", out);
 }
@@ -276,7 +223,7 @@ static void add_pages(const listing *l, str_buf *out)
     for (size_t i = 0; i < l->len; i++)
         for (size_t k = 0; k < l->at[i].list.len; k++) {
             str_adds(out, any ? "\n" : "");
-            add_page(&l->at[i], l->at[i].list.at[k], out);
+            add_page(l->at[i].list.at[k], out);
             any = true;
         }
 }
@@ -298,7 +245,7 @@ static void add_list(const listing *l, str_buf *out)
         if (head.len)
             str_addf(out, "%.*s\n", (int)head.len, head.at);
         for (size_t k = 0; k < l->at[i].list.len; k++) {
-            const tc_operator *o = l->at[i].list.at[k];
+            const op_schema *o = l->at[i].list.at[k];
             str summary = first_line(o->doc);
             str_addf(out, "  %-*s %.*s\n", NAME_WIDTH, o->name, (int)summary.len, summary.at);
         }
@@ -337,7 +284,7 @@ static void add_links(const listing *l, size_t i, str_buf *out)
     size_t line = out->len;
     str_addf(out, "* [%s](#%.*shds): ", base, (int)strcspn(base, "."), base);
     for (size_t k = 0; k < l->at[i].list.len; k++)
-        add_part(out, &line, k ? "," : NULL, "  ", link_text(out->arena, l, i, k));
+        op_add_part(out, &line, PAGE_WIDTH, k ? "," : NULL, "  ", link_text(out->arena, l, i, k));
     str_addc(out, '\n');
 }
 
@@ -355,9 +302,9 @@ static void add_markdown(const listing *l, str_buf *out)
         if (l->at[i].doc)
             str_addf(out, "```text\n%s\n```\n", l->at[i].doc);
         for (size_t k = 0; k < l->at[i].list.len; k++) {
-            const tc_operator *o = l->at[i].list.at[k];
+            const op_schema *o = l->at[i].list.at[k];
             str_addf(out, "\n### %s\n\n```text\n", o->name);
-            add_signature(o, out);
+            op_add_signature(o, PAGE_WIDTH, out);
             str_addc(out, '\n');
             add_all_types(o, "", out);
             if (o->doc)
@@ -369,40 +316,12 @@ static void add_markdown(const listing *l, str_buf *out)
 
 // ---- for tools --------------------------------------------------------------------------------------------------
 
-static json_t *text(const char *s)
-{
-    return s ? json_string(s) : json_null();
-}
-
-static json_t *json_of(const listed_file *f, const tc_operator *o)
-{
-    static const char *const kinds[] = {[TC_PARAM_TENSOR] = "tensor", [TC_PARAM_NUMBER] = "number", [TC_PARAM_CHOICE] = "choice"};
-    json_t *types = json_object(), *params = json_array(), *results = json_array();
-    for (size_t i = 0; i < o->types.len; i++) {
-        json_t *choices = json_array();
-        for (size_t k = 0; k < o->types.at[i].choices.len; k++)
-            json_array_append_new(choices, text(dt_name(o->types.at[i].choices.at[k])));
-        json_object_set_new(types, o->types.at[i].name, choices);
-    }
-    for (size_t i = 0; i < o->params.len; i++) {
-        const tc_operator_param *p = &o->params.at[i];
-        json_array_append_new(params, json_pack("{s:s, s:s, s:o, s:o}", "name", p->name, "kind", kinds[p->kind], "type",
-                                                text(p->type), "default", text(p->default_value)));
-    }
-    for (size_t i = 0; i < o->results.len; i++)
-        json_array_append_new(results, text(o->results.at[i]));
-    src_place place = src_place_of(f->sources, o->span.begin);
-    return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "name", o->name, "file", f->path, "line", (int)place.line,
-                     "types", types, "parameters", params, "results", results, "why_no_entry", text(o->why_not), "doc",
-                     text(o->doc));
-}
-
 static void add_json(const listing *l, str_buf *out)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < l->len; i++)
         for (size_t k = 0; k < l->at[i].list.len; k++)
-            json_array_append_new(all, json_of(&l->at[i], l->at[i].list.at[k]));
+            json_array_append_new(all, op_schema_json(l->at[i].list.at[k]));
     char *printed = json_dumps(all, JSON_INDENT(2));
     str_addf(out, "%s\n", printed);
     free(printed);
@@ -418,7 +337,7 @@ static int list(request *r)
     str_buf_init(&out, &r->shared.memory);
     int code = find_files(r);
     if (code == CMD_OK && r->folder) {
-        str_addf(&out, "%s\n", own_folder(&r->shared.memory));
+        str_addf(&out, "%s\n", pl_operator_folder(&r->shared.memory));
         return cmd_print((str){str_text(&out), out.len}) ? CMD_OK : CMD_ERRORS;
     }
     for (size_t i = 0; code == CMD_OK && i < r->files.len; i++)

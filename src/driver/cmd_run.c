@@ -144,9 +144,9 @@ static void add_break(struct argp_state *state, const char *text)
 {
     run_request *q = state->input;
     const char *colon = strrchr(text, ':'), *digits = colon ? colon + 1 : text;
-    run_place place = {.text = text, .file = colon ? copy(q, text, (size_t)(colon - text)) : NULL};
-    place.line = (uint32_t)cmd_count(state, "--break", digits, 1);
-    VEC_PUSH(&q->shared.memory, &q->breaks, place);
+    run_breakpoint breakpoint = {.text = text, .file = colon ? copy(q, text, (size_t)(colon - text)) : NULL};
+    breakpoint.line = (uint32_t)cmd_count(state, "--break", digits, 1);
+    VEC_PUSH(&q->shared.memory, &q->breaks, breakpoint);
 }
 
 static void add_watched(run_request *q, const char *list)

@@ -18,7 +18,7 @@ typedef struct command {
 
 static const command commands[] = {
     {"check", cmd_check}, {"run", cmd_run}, {"test", cmd_test}, {"prove", cmd_prove}, {"bench", cmd_bench},
-    {"tune", cmd_tune}, {"mapping", cmd_mapping}, {"ops", cmd_ops}, {"cache", cmd_cache}, {"explain", cmd_explain},
+    {"tune", cmd_tune}, {"mapping", cmd_mapping}, {"ops", cmd_ops}, {"cache", cmd_cache}, {"explain", cmd_explain}, {"graph", cmd_graph},
     {"version", cmd_version}, {"help", cmd_help},
 };
 

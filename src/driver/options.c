@@ -41,10 +41,10 @@ error_t cmd_take_measuring(int key, char *arg, struct argp_state *state, ms_opti
         to->method = (ms_method)cmd_choose(state, "--method", arg, methods);
         break;
     case CMD_KEY_MIN_TIME:
-        to->min_seconds = cmd_amount(state, "--min-time", arg);
+        to->min_seconds = cmd_non_negative(state, "--min-time", arg);
         break;
     case CMD_KEY_WARM_UP:
-        to->warm_up_seconds = cmd_amount(state, "--warm-up", arg);
+        to->warm_up_seconds = cmd_non_negative(state, "--warm-up", arg);
         break;
     case CMD_KEY_SAMPLES:
         to->samples = cmd_count(state, "--samples", arg, 1);

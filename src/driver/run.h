@@ -24,12 +24,12 @@ typedef struct run_expectation {
 } run_expectation;
 
 // --break file:line
-typedef struct run_place {
+typedef struct run_breakpoint {
     const char *text;
     const char *file;  // NULL: the file that is run
     uint32_t line;
     bool is_met;       // some statement is at that line
-} run_place;
+} run_breakpoint;
 
 typedef enum run_profile { RUN_NO_PROFILE, RUN_PROFILE_TEXT, RUN_PROFILE_JSON } run_profile;
 
@@ -37,7 +37,7 @@ typedef struct run_request {
     cmd_arguments shared;  // first: inputs[0] is the file, the others are words
     VEC(run_word) words;
     VEC(run_expectation) expectations;
-    VEC(run_place) breaks;
+    VEC(run_breakpoint) breaks;
     VEC(const char *) watched;  // --print; none: all variables
     double rtol, atol;          // negative: not given
     uint64_t seed, schedule;
@@ -155,7 +155,7 @@ void cmd_run_show_results(run_state *r);
 
 // Whether the program has statements at all breakpoints, and the variables of --print. False after reporting.
 bool cmd_run_check_breaks(run_state *r);
-bool cmd_run_is_in_file(const run_state *r, const run_place *b, const src_file *file);
+bool cmd_run_is_in_file(const run_state *r, const run_breakpoint *b, const src_file *file);
 
 // ---- run_trace.c --------------------------------------------------------------------------------------------------
 

@@ -57,8 +57,7 @@ static bool is_given(const run_argument *a)
     return a->has_shape && a->tensor.rank >= axes_before(a) + axes_after(a);
 }
 
-// ---- elementwise operators
-// --------------------------------------------------------------------------------------------
+// ---- elementwise operators -----------------------------------------------------------------------------------------
 
 static bool meet(run_state *r, run_argument *a, run_axes *whole)
 {
@@ -138,8 +137,7 @@ static bool meet_all(run_state *r)
     return true;
 }
 
-// ---- all operators
-// ------------------------------------------------------------------------------------------------------
+// ---- all operators -------------------------------------------------------------------------------------------------
 
 static bool agree(run_state *r, const run_argument *a, run_axes *known)
 {

@@ -535,8 +535,8 @@ static void store_strided(run_state *r, const run_argument *a)
     int64_t bytes = dt_bits(t->type) / 8, room = 0;
     cmd_run_scatter(t, a->strides, sim_bytes(r->device, a->value, &room));
     for (int64_t i = 0; i < t->count; i++) {
-        uint64_t place = (uint64_t)(strided_span_offset(t->rank, t->shape, a->strides, i) * bytes);
-        sim_mark_written(r->device, a->value + place, bytes);
+        uint64_t offset = (uint64_t)(strided_span_offset(t->rank, t->shape, a->strides, i) * bytes);
+        sim_mark_written(r->device, a->value + offset, bytes);
     }
 }
 

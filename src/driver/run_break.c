@@ -15,7 +15,7 @@ static const char *title_of(const run_state *r)
 
 // ---- breakpoints --------------------------------------------------------------------------------------------------
 
-bool cmd_run_is_in_file(const run_state *r, const run_place *b, const src_file *file)
+bool cmd_run_is_in_file(const run_state *r, const run_breakpoint *b, const src_file *file)
 {
     if (!file || !b->file)
         return file && file == r->unit.file;
@@ -30,20 +30,20 @@ typedef struct lines {
     uint32_t before, after;  // nearest lines; 0: none
 } lines;
 
-static void look_at(const run_state *r, const run_place *b, src_place place, lines *out)
+static void look_at(const run_state *r, const run_breakpoint *b, src_location location, lines *out)
 {
-    if (!cmd_run_is_in_file(r, b, place.file))
+    if (!cmd_run_is_in_file(r, b, location.file))
         return;
     out->has_file = true;
-    if (place.line == b->line)
+    if (location.line == b->line)
         out->is_there = true;
-    else if (place.line < b->line)
-        out->before = place.line > out->before ? place.line : out->before;
+    else if (location.line < b->line)
+        out->before = location.line > out->before ? location.line : out->before;
     else
-        out->after = !out->after || place.line < out->after ? place.line : out->after;
+        out->after = !out->after || location.line < out->after ? location.line : out->after;
 }
 
-static lines find_lines(run_state *r, const run_place *b)
+static lines find_lines(run_state *r, const run_breakpoint *b)
 {
     lines found = {0};
     for (size_t f = 0; f < r->unit.module->funcs.len; f++) {
@@ -51,13 +51,13 @@ static lines find_lines(run_state *r, const run_place *b)
         for (size_t i = 0; code && i < code->ops.len; i++) {
             const sim_op *op = &code->ops.at[i];
             if (op->code == SIM_OP_STATEMENT)
-                look_at(r, b, src_place_of(&r->unit.sources, sim_site_at(r->program, op->site)->span.begin), &found);
+                look_at(r, b, src_location_of(&r->unit.sources, sim_site_at(r->program, op->site)->span.begin), &found);
         }
     }
     return found;
 }
 
-static bool check_break(run_state *r, const run_place *b)
+static bool check_break(run_state *r, const run_breakpoint *b)
 {
     arena *a = &r->unit.memory;
     lines found = find_lines(r, b);

@@ -28,7 +28,7 @@ typedef struct run_trace {
     // The statement under way.
     bool has_last;
     const sim_code *code;
-    src_place last;
+    src_location last;
     int64_t block;
     int thread;
     VEC(seen) variables;
@@ -205,20 +205,20 @@ static seen *seen_of(run_trace *t, const ir_var *v)
     return &VEC_LAST(&t->variables);
 }
 
-static src_place declared_at(const run_trace *t, const ir_var *v)
+static src_location declared_at(const run_trace *t, const ir_var *v)
 {
-    return src_place_of(&t->run->unit.sources, v->span.begin);
+    return src_location_of(&t->run->unit.sources, v->span.begin);
 }
 
 // Whether the statement of the last line may have assigned it: cells serve others before a variable is declared and after
 // it was used for the last time.
 static bool may_be_assigned(const run_trace *t, const ir_var *v)
 {
-    src_place place = declared_at(t, v);
-    if (!v->name || (v->role != IR_ROLE_NAME && v->role != IR_ROLE_FIELD) || place.file != t->last.file)
+    src_location location = declared_at(t, v);
+    if (!v->name || (v->role != IR_ROLE_NAME && v->role != IR_ROLE_FIELD) || location.file != t->last.file)
         return false;
     bool changes = v->is_mutable || v->kind == IR_VAR_LOOP || v->tensor;
-    return changes ? place.line <= t->last.line : place.line == t->last.line;
+    return changes ? location.line <= t->last.line : location.line == t->last.line;
 }
 
 // Adds the variables that are not what they were, if [out] is given.
@@ -241,40 +241,40 @@ static void look_again(run_trace *t, sim_warp *w, uint32_t lane, str_buf *out)
 
 // ---- source locations -------------------------------------------------------------------------------------------
 
-static src_place place_of(run_trace *t, uint32_t site)
+static src_location location_of(run_trace *t, uint32_t site)
 {
     const sim_site *s = sim_site_at(t->run->program, site);
-    return src_place_of(&t->run->unit.sources, s->span.begin);
+    return src_location_of(&t->run->unit.sources, s->span.begin);
 }
 
-static void add_line(run_trace *t, const sim_warp *w, src_place place, uint32_t lanes)
+static void add_line(run_trace *t, const sim_warp *w, src_location location, uint32_t lanes)
 {
-    str line = place.file ? src_line(&t->run->unit.sources, place.file, place.line) : (str){"", 0};
+    str line = location.file ? src_line(&t->run->unit.sources, location.file, location.line) : (str){"", 0};
     char warp[64] = "";
     if (!t->watch.has_thread)
         snprintf(warp, sizeof warp, " block %lld warp %d (%d lanes)", (long long)w->block->index, w->index,
                  __builtin_popcount(lanes));
-    str_addf(&t->out, "%s:%u:%s  %s\n", place.file ? place.file->name : "?", place.line, warp,
+    str_addf(&t->out, "%s:%u:%s  %s\n", location.file ? location.file->name : "?", location.line, warp,
              arena_strndup(&t->run->unit.memory, line.at, line.len));
 }
 
 // Those that were asked for, else all that are declared above the line.
-static bool is_watched(const run_trace *t, const ir_var *v, src_place place)
+static bool is_watched(const run_trace *t, const ir_var *v, src_location location)
 {
     const run_request *q = t->run->request;
     for (size_t i = 0; i < q->watched.len; i++) {
         if (v->name && strcmp(v->name, q->watched.at[i]) == 0)
             return true;
     }
-    src_place declared = declared_at(t, v);
-    bool is_there = v->kind == IR_VAR_PARAM || (declared.file == place.file && declared.line < place.line);
+    src_location declared = declared_at(t, v);
+    bool is_there = v->kind == IR_VAR_PARAM || (declared.file == location.file && declared.line < location.line);
     return !q->watched.len && v->name && v->role == IR_ROLE_NAME && is_there;
 }
 
-static void add_break(run_trace *t, sim_warp *w, src_place place, uint32_t lane)
+static void add_break(run_trace *t, sim_warp *w, src_location location, uint32_t lane)
 {
     sim_actor who = {0, w->block->index, sim_thread(w, lane), w->index};
-    str_addf(&t->out, "%s:%u: at ", place.file->name, place.line);
+    str_addf(&t->out, "%s:%u: at ", location.file->name, location.line);
     if (w->block->launch->is_host)
         str_adds(&t->out, "the host");
     else
@@ -282,7 +282,7 @@ static void add_break(run_trace *t, sim_warp *w, src_place place, uint32_t lane)
     str_addc(&t->out, '\n');
     for (size_t i = 0; i < w->code->locals.len; i++) {
         const sim_local *local = &w->code->locals.at[i];
-        if (!is_watched(t, local->var, place))
+        if (!is_watched(t, local->var, location))
             continue;
         str_adds(&t->out, "        ");
         add_variable(t, w, local, lane, &t->out);
@@ -303,24 +303,24 @@ static void statement(void *user, sim_warp *w, uint32_t site, uint32_t lanes)
     run_trace *t = user;
     run_request *q = t->run->request;
     uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-    src_place place = place_of(t, site);
+    src_location location = location_of(t, site);
     if (t->traces) {
         bool goes_on = t->has_last && t->code == w->code && t->block == w->block->index && t->thread == sim_thread(w, lane);
         if (!goes_on)
             t->variables.len = 0;
         look_again(t, w, lane, goes_on ? &t->out : NULL);
-        add_line(t, w, place, lanes);
+        add_line(t, w, location, lanes);
         t->has_last = true;
-        t->last = place;
+        t->last = location;
         t->code = w->code;
         t->block = w->block->index;
         t->thread = sim_thread(w, lane);
     }
     for (size_t i = 0; i < q->breaks.len; i++) {
-        if (q->breaks.at[i].line != place.line || !cmd_run_is_in_file(t->run, &q->breaks.at[i], place.file))
+        if (q->breaks.at[i].line != location.line || !cmd_run_is_in_file(t->run, &q->breaks.at[i], location.file))
             continue;
         q->breaks.at[i].is_met = true;
-        add_break(t, w, place, lane);
+        add_break(t, w, location, lane);
     }
     flush(t);
 }
@@ -416,7 +416,7 @@ static const char *watched_thread(run_state *r)
 void cmd_run_end_watch(run_state *r)
 {
     for (size_t i = 0; r->trace && i < r->request->breaks.len; i++) {
-        const run_place *b = &r->request->breaks.at[i];
+        const run_breakpoint *b = &r->request->breaks.at[i];
         if (b->is_met)
             continue;
         r->is_usage_error = r->is_usage_error || !r->unit.diags.shown_errors;

@@ -15,7 +15,7 @@ typedef struct tuning {
     tune_keys *keys;
     tune_table *table;   // of -o; without, it has no path
     tune_pool pool;
-    int *places;         // of each candidate, in the pool; -1: not compiled
+    int *in_pool;        // of each candidate, in the pool; -1: not compiled
     ms_rival *rivals;    // of each candidate
     bool *is_loaded;
     const tune_key *key; // that is measured
@@ -184,7 +184,7 @@ static bool show_result(tuning *t, arena *a, const tune_key *key, const ms_rival
 static bool is_compiled(const tuning *t, const tune_key *key)
 {
     for (int i = 0; i < key->chosen_count; i++) {
-        if (!t->pool.is_ready[t->places[key->chosen[i]]])
+        if (!t->pool.is_ready[t->in_pool[key->chosen[i]]])
             return false;
     }
     return true;
@@ -250,15 +250,15 @@ static void start_compiling(tuning *t)
     tune_request *q = t->request;
     arena *a = &q->shared.memory;
     VEC(const char *) entries = {0};
-    t->places = ARENA_ARRAY(a, int, t->space->count + 1);
+    t->in_pool = ARENA_ARRAY(a, int, t->space->count + 1);
     for (int k = 0; k < t->space->count; k++)
-        t->places[k] = -1;
+        t->in_pool[k] = -1;
     for (size_t i = 0; i < t->keys->len; i++) {
         const tune_key *key = &t->keys->at[i];
         for (int k = 0; k < key->chosen_count && !is_kept(t, key); k++) {
-            if (t->places[key->chosen[k]] >= 0)
+            if (t->in_pool[key->chosen[k]] >= 0)
                 continue;
-            t->places[key->chosen[k]] = (int)entries.len;
+            t->in_pool[key->chosen[k]] = (int)entries.len;
             VEC_PUSH(a, &entries, tune_entry(&q->library, t->space, key->chosen[k]));
         }
     }

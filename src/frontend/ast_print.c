@@ -24,7 +24,7 @@ static void open_line(printer *p, const char *part, const char *kind, src_span s
     indent(p);
     if (part)
         str_addf(p->out, "%s: ", part);
-    src_place begin = src_place_of(p->sources, span.begin), end = src_place_of(p->sources, span.end);
+    src_location begin = src_location_of(p->sources, span.begin), end = src_location_of(p->sources, span.end);
     str_addf(p->out, "%s %u:%u-%u:%u", kind, begin.line, begin.column, end.line, end.column);
 }
 

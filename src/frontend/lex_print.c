@@ -43,8 +43,8 @@ void lex_print(parse_context *px, src_file *file, str_buf *out)
     lex_token token;
     do {
         token = lex_next(s);
-        src_place begin = src_place_of(px->diags->sources, token.span.begin);
-        src_place end = src_place_of(px->diags->sources, token.span.end);
+        src_location begin = src_location_of(px->diags->sources, token.span.begin);
+        src_location end = src_location_of(px->diags->sources, token.span.end);
         str_addf(out, "%u:%u-%u:%u %s", begin.line, begin.column, end.line, end.column, lex_kind_name(token.kind));
         if (shows_text(token.kind)) {
             str_addc(out, ' ');

@@ -23,8 +23,7 @@ static const ir_linear *atom_form(ir_env *env, ir_expr *e)
     return ir_sum_finish(env, &s);
 }
 
-// The form of an atom that was made here is the atom, whatever building and taking apart once more would give: so the
-// way through forms of forms ends.
+// The form of an atom created here is the atom itself, even if it could be decomposed again: this bounds the recursion.
 static const ir_linear *final_atom(ir_env *env, ir_expr *e)
 {
     const ir_linear *l = atom_form(env, e);
@@ -113,7 +112,7 @@ static void add_product(ir_env *env, ir_sum *s, const ir_term *a, const ir_term 
     s->terms[s->count++] = t;
 }
 
-// Each term of the one with each of the other, as long as they are few.
+// Multiplies each term by each other term, as long as there are few.
 static const ir_linear *multiply(ir_env *env, const ir_linear *a, const ir_linear *b, const ir_type *type)
 {
     ir_sum s;
@@ -181,7 +180,7 @@ static bool positive_constant(ir_env *env, ir_expr *e, int64_t *d)
     return r.min == r.max && r.min > 0 && r.max != INT64_MAX;
 }
 
-// Truncating and flooring agree: nothing negative, or nothing left over.
+// Truncating and flooring division agree: nothing is negative, or there is no remainder.
 static bool truncates_down(ir_env *env, ir_expr *e, int64_t d)
 {
     return ir_range_of(env, e->args[0]).min >= 0 || ir_divisor_of(env, e->args[0]) % d == 0;
@@ -308,8 +307,8 @@ static int64_t low_zero_unit(ir_env *env, ir_expr *e)
     return d & -d;
 }
 
-// a | b and a ^ b are a + b where the one ends below the lowest bit of the other. Of a ^ b the bits below those of b
-// are a's own, and the rest is a smaller xor.
+// a | b and a ^ b are a + b if all bits of one are below the lowest bit of the other. In a ^ b the bits below those of
+// b are those of a, and the rest is a smaller xor.
 static const ir_linear *or_form(ir_env *env, ir_expr *e)
 {
     for (int i = 0; i < 2; i++) {
@@ -455,7 +454,7 @@ static const ir_linear *new_form(ir_env *env, ir_expr *e)
     return l;
 }
 
-// What has no variable to expand in it has one form for both modes.
+// An expression without variables to expand has the same form in both modes.
 const ir_linear *ir_linear_of(ir_env *env, ir_expr *e)
 {
     int mode = env->no_expand;
@@ -464,7 +463,7 @@ const ir_linear *ir_linear_of(ir_env *env, ir_expr *e)
         env->unexpanded += mode && note->linear[0] != note->linear[1];
         return note->linear[mode];
     }
-    // A quotient's form may take a proof, and the proof a fact about the quotient: there it stands for itself.
+    // The form of a quotient may need a proof that uses a fact about the quotient: in there it is an atom.
     if (note->is_under_way[mode])
         return atom_form(env, e);
     uint32_t unexpanded = env->unexpanded;

@@ -33,7 +33,7 @@ bool ir_range_fits(ir_range r, const ir_type *t)
     return r.min >= all.min && r.max <= all.max;
 }
 
-// Arithmetic of the type does not overflow, by the author's promise.
+// Arithmetic of the type does not overflow: overflow is undefined behaviour.
 static bool never_overflows(const ir_type *t)
 {
     return t->kind == IR_SCALAR && dt_is_signed(t->scalar) && dt_bits(t->scalar) >= 32;

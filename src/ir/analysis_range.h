@@ -1,11 +1,11 @@
 // Facts about integers at a program point: ranges, divisors, conditions that hold.
 //
-// An environment follows a pass on its way through the statements. It knows the ranges of special registers and size
-// parameters, the values of single-assignment variables, the bounds of the loops around, and the conditions of the
-// branches, ASSUMEs and ASSERTs that lead to the point. All results are conservative.
+// An environment follows a pass through the statements. It holds the ranges of special registers and size parameters,
+// the values of single-assignment variables, the bounds of enclosing loops, and the conditions of dominating branches,
+// ASSUMEs and ASSERTs. All results are conservative.
 //
 // Arithmetic. Ranges and proofs speak of the mathematical value of an expression. Signed arithmetic of 32 bits and more
-// does not overflow (as in C: the author's promise); narrower and unsigned arithmetic wraps, so that a result that may
+// does not overflow (undefined behaviour, as in C); narrower and unsigned arithmetic wraps, so that a result that may
 // leave its type has the type's whole range.
 //
 // Mutable variables and memory are unknown: no fact about them survives the expression that reads them.
@@ -42,8 +42,8 @@ typedef struct ir_var_info {
     int weight;     // operators in [value] once all definitions in it are written out
 } ir_var_info;
 
-// Results about an expression. The node knows the number of its note, and the note knows its node, so that a number left
-// behind by another environment is noticed.
+// Cached results about an expression. The node stores the index of its note, and the note points back to its node, so
+// that an index of another environment is detected.
 typedef struct ir_note {
     const ir_expr *of;
     uint32_t state; // that all but [rewritten] holds in
@@ -81,11 +81,11 @@ typedef struct ir_env_mark {
 // [f] may be NULL (expressions outside of functions).
 ir_env *ir_env_new(ir_module *m, const ir_func *f, arena *scratch);
 
-// A scope: what is assumed after the mark is forgotten by leaving it.
+// A scope: leaving it discards everything assumed after the mark.
 ir_env_mark ir_env_enter(const ir_env *env);
 void ir_env_leave(ir_env *env, ir_env_mark mark);
 
-// [v] = [value] was declared (of mutable variables nothing is kept).
+// [v] = [value] was declared (mutable variables are ignored).
 void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value);
 // The body of the FOR statement [loop] is entered.
 void ir_env_loop(ir_env *env, const ir_stmt *loop);
@@ -99,7 +99,7 @@ bool ir_env_knows(const ir_env *env, const ir_expr *cond, bool holds);
 void ir_env_learn(ir_env *env, ir_stmt *s);
 // The initialiser of a single-assignment variable, if it is pure; else NULL.
 ir_expr *ir_env_value(const ir_env *env, const ir_var *v);
-// What is known of the variable; NULL: only what its declaration says.
+// The facts about the variable; NULL: only those of its declaration.
 const ir_var_info *ir_env_info(const ir_env *env, const ir_var *v);
 ir_note *ir_note_new(ir_env *env, const ir_expr *e);
 // The note about [e] for the present state, empty at first. Another call may move it.
@@ -142,12 +142,12 @@ struct ir_rewriter {
     void *user;
 };
 void ir_rewrite_block(ir_rewriter *r, ir_block *b);
-// The blocks inside [s], each with what is known there.
+// The blocks inside [s], each under the facts that hold there.
 void ir_rewrite_nested(ir_rewriter *r, ir_stmt *s);
 void ir_emit(ir_rewriter *r, ir_block *out, ir_stmt *s);
 
 // Rewrites an expression bottom-up like ir_rewrite_expr, but arms of SELECT and right operands of LAND and LOR are
-// visited with what their condition says. Shared operands are visited once in each state, also by later calls: an
+// visited under the facts that their condition implies. Shared operands are visited once per state, across calls: an
 // environment serves one visitor.
 ir_expr *ir_env_rewrite(ir_env *env, ir_expr *e, ir_expr_visit *visit, void *user);
 // All expressions that [s] itself holds. The fill value of ALLOC and the condition of WHILE are among them.

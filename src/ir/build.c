@@ -9,7 +9,7 @@
 ir_module *ir_module_new(arena *a, sym_table *syms, diag_context *diags, const arch *target, const char *name)
 {
     ir_module *m = ARENA_NEW(a, ir_module);
-    m->arena = a;
+    m->arena = m->lasting = a;
     m->syms = syms;
     m->diags = diags;
     m->arch = target;
@@ -20,10 +20,10 @@ ir_module *ir_module_new(arena *a, sym_table *syms, diag_context *diags, const a
 
 ir_func *ir_func_new(ir_module *m, ir_func_kind kind, const char *name, src_span span)
 {
-    ir_func *f = ARENA_NEW(m->arena, ir_func);
+    ir_func *f = ARENA_NEW(m->lasting, ir_func);
     f->id = (uint32_t)m->funcs.len;
     f->kind = kind;
-    f->name = arena_strdup(m->arena, name);
+    f->name = arena_strdup(m->lasting, name);
     f->title = f->name;
     f->span = span;
     f->result = ir_void(m);
@@ -36,7 +36,7 @@ ir_func *ir_func_new(ir_module *m, ir_func_kind kind, const char *name, src_span
 void ir_func_add(ir_module *m, ir_func *f)
 {
     f->id = (uint32_t)m->funcs.len;
-    VEC_PUSH(m->arena, &m->funcs, f);
+    VEC_PUSH(m->lasting, &m->funcs, f);
 }
 
 ir_var *ir_var_new(ir_module *m, ir_var_kind kind, const char *name, const ir_type *type, src_span span)
@@ -275,4 +275,10 @@ void ir_block_drop(ir_module *m, ir_block *b)
         m->spare_lists[kind] = spare;
     }
     *b = (ir_block){0};
+}
+
+void ir_forget_spare(ir_module *m)
+{
+    for (int kind = 0; kind < SPARE_KINDS; kind++)
+        m->spare_lists[kind] = NULL;
 }

@@ -25,7 +25,7 @@ static ir_expr *not_negative(ir_env *env, ir_expr *e, src_span span)
     return ir_binary(env->module, IR_OP_GE, e, ir_int(env->module, e->type->scalar, 0), span);
 }
 
-// What the ranges say needs no condition: nothing is built for the commonest indices.
+// No condition is needed where the ranges prove it, as for most indices.
 static bool is_never_negative(ir_env *env, const ir_expr *e)
 {
     return ir_range_of(env, e).min >= 0;

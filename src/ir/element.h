@@ -1,4 +1,4 @@
-// Places in tensors: element offsets of index tuples, and whether indices are inside the shape.
+// Addressing in tensors: element offsets of index tuples, and whether indices are inside the shape.
 #pragma once
 
 #include "ir/analysis_linear.h"
@@ -15,7 +15,7 @@ const ir_linear *ir_element_form(ir_env *env, const ir_tensor *t, ir_expr **inde
 void ir_assume_inside(ir_env *env, const ir_tensor *t, ir_expr **index);
 // The comparisons that are not proved, joined with LAND; NULL if the indices are surely inside.
 ir_expr *ir_inside(ir_env *env, const ir_tensor *t, ir_expr **index, src_span span);
-// A dimension in which the index is outside however the program goes, or -1.
+// A dimension in which the index is always outside, or -1.
 int ir_outside_dim(ir_env *env, const ir_tensor *t, ir_expr **index);
 // a op b with the narrower operand widened.
 ir_expr *ir_compare(ir_env *env, ir_op op, ir_expr *a, ir_expr *b, src_span span);

@@ -1,4 +1,4 @@
-// The environment: what scopes, declarations, loops and conditions say. See analysis_range.h.
+// The environment: facts from scopes, declarations, loops and conditions. See analysis_range.h.
 #include "ir/linear_priv.h"
 
 #include "base/checked.h"
@@ -111,7 +111,7 @@ static int weight_of(const ir_env *env, const ir_expr *e)
     return weight;
 }
 
-// Facts about a value to look through are not computed yet: a query of the variable returns what is known by then.
+// Facts about the initialiser are computed lazily: a query of the variable returns what is known at that time.
 void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value)
 {
     if (v->is_mutable || !value || !ir_is_integer(v->type))
@@ -171,7 +171,7 @@ void ir_env_loop(ir_env *env, const ir_stmt *loop)
         assume_compare(env, IR_OP_GE, v, lo);
     if (ir_const_int(hi, &known) || !ir_is_pure(hi))
         return;
-    // Where the steps divide the way, the whole last step stays below the bound.
+    // If the step divides the distance, the whole last step stays below the bound.
     ir_expr *way = ir_binary(env->module, IR_OP_SUB, hi, lo, (src_span){0});
     bool whole = by > 1 && ir_is_pure(lo) && ir_index_divisor(env, way) % by == 0;
     if (whole)
@@ -182,7 +182,7 @@ void ir_env_loop(ir_env *env, const ir_stmt *loop)
 
 // ---- conditions ----------------------------------------------------------------------------------------------------
 
-// From now on more is known: what is found out must not be taken for what held before.
+// A new state begins: cached results of it must not be used for the previous one.
 static void enter_state(ir_env *env)
 {
     env->state = ++env->next_state;
@@ -228,8 +228,8 @@ static void refine_term(ir_env *env, const ir_linear *l, int at)
         refine(env, t->atom, r, 1);
 }
 
-// What the ranges say already is no news. A fact that they say cannot help a proof either: to subtract it from a goal
-// never raises the goal's least value.
+// A fact that the ranges imply is not recorded. It cannot help a proof: subtracting it from a goal never raises the
+// goal's lower bound.
 static bool is_news(ir_range least_of_all)
 {
     return least_of_all.min < 0;

@@ -13,7 +13,7 @@ bool ir_const_float(const ir_expr *e, double *out)
     return true;
 }
 
-static ir_expr *at_place(ir_expr *constant, const ir_expr *e)
+static ir_expr *with_span_of(ir_expr *constant, const ir_expr *e)
 {
     constant->span = e->span;
     return constant;
@@ -21,12 +21,12 @@ static ir_expr *at_place(ir_expr *constant, const ir_expr *e)
 
 static ir_expr *integer(ir_module *m, const ir_expr *e, int64_t value)
 {
-    return at_place(ir_int(m, e->type->scalar, value), e);
+    return with_span_of(ir_int(m, e->type->scalar, value), e);
 }
 
 static ir_expr *boolean(ir_module *m, const ir_expr *e, bool value)
 {
-    return at_place(ir_int(m, DT_BOOL, value), e);
+    return with_span_of(ir_int(m, DT_BOOL, value), e);
 }
 
 // ---- integers ------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ static bool computes_in_double(dtype t)
 
 static ir_expr *real(ir_module *m, ir_expr *e, double value)
 {
-    return isnan(value) ? e : at_place(ir_float(m, e->type->scalar, value), e);
+    return isnan(value) ? e : with_span_of(ir_float(m, e->type->scalar, value), e);
 }
 
 static ir_expr *float_arithmetic(ir_module *m, ir_expr *e, double a, double b)

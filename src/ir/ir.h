@@ -1,11 +1,11 @@
 // The intermediate representation: structured, typed, tensor-aware.
 //
 // A module is a list of functions; a function is a tree of statements over expression trees. Loops and branches stay
-// loops and branches; variables keep the author's names; tensors keep their shapes and layouts, and loops over the tasks
-// of a mapping stay one statement, until passes lower them. Everything lives in the module's arena. Expressions are
+// loops and branches; variables keep their source names; tensors keep their shapes and layouts, and a loop over the
+// tasks of a mapping is one statement, until passes lower them. Everything lives in the module's arena. Expressions are
 // immutable and may be shared (a DAG); statements are owned by exactly one block and may be edited by passes.
 //
-// Levels. The elaborator makes HIGH level IR. The lowering passes (passes.def) take away, in this order: task loops
+// Levels. The elaborator emits HIGH level IR. The lowering passes (passes.def) eliminate, in this order: task loops
 // (TASKS), register tensors with mappings, guarded accesses, multi-dimensional accesses. LOW level IR has only rank-1
 // accesses (flag IR_FLAT) and is what src/cuda_emit prints.
 #pragma once
@@ -90,6 +90,7 @@ struct ir_var {
     bool is_result;    // of an operator's entry: what it gives
     const char *default_text; // of a number of an operator's entry: the default, as its author wrote it; NULL: none
     ir_tensor_map *map; // of TENSOR_MAP type: what it describes; else NULL
+    ir_expr *definition; // what a local was declared with; holds as long as it is not mutable, and while its function is elaborated
     // Facts about an integer's value, from the declaration (assume(), loop bounds, T % 8 == 0): inclusive bounds and a
     // known divisor. Unknown: the type's own range and 1.
     bool has_range;
@@ -117,7 +118,7 @@ struct ir_tensor {
 };
 
 // A tensor map for TMA (sm_90): a CUtensorMap, created by the launcher from the address and the extents of a parameter.
-// Axes are in the tensor's own order, the fastest one last; the engine's begins with it.
+// Axes are in the tensor's order, the fastest one last; TMA's order begins with it.
 enum { IR_MAP_MAX_RANK = 5, IR_MAP_MAX_BOX = 256 };
 
 struct ir_tensor_map {
@@ -190,8 +191,8 @@ ir_op ir_op_negated(ir_op op);  // of a comparison: EQ of NE, GE of LT
 // Whether the parameter [v], but for conversions of integers, is an extent of a tensor among the function's parameters.
 bool ir_is_extent(const ir_func *f, const ir_var *v);
 bool ir_is_pure(const ir_expr *e);  // no effects and no reads, in the whole tree (VARs that are mutable count as reads)
-// Whether evaluating [e] does something besides giving a value: calls, volatile accesses, instructions that write,
-// order, synchronise or are volatile. Expressions without effects may be removed if the value is unused.
+// Whether evaluating [e] has side effects: calls, volatile accesses, instructions that write, order, synchronise or are
+// volatile. Expressions without side effects may be removed if the value is unused.
 bool ir_has_effects(const ir_expr *e);
 
 // Builders. They check nothing (the verifier does) and fold nothing except as said.
@@ -322,11 +323,13 @@ struct ir_stmt {
     ir_block or_else;  // IF
 };
 
-// Place and origin belong together: a pass that makes a statement of another gives it both.
+// [span] and [origin] belong together: a pass that derives a statement from another one passes on both.
 ir_stmt *ir_new_stmt(ir_module *m, ir_stmt_kind kind, src_span span, uint32_t origin);
 void ir_append(ir_module *m, ir_block *b, ir_stmt *s);
-// Leaves the block empty; its memory is used again. Nobody else may hold the block's list.
+// Empties the block and recycles its list, which must not be referenced elsewhere.
 void ir_block_drop(ir_module *m, ir_block *b);
+// Before m->arena is reset or another: what blocks have dropped is not used again.
+void ir_forget_spare(ir_module *m);
 
 // ---- functions and modules ---------------------------------------------------------------------------------------------
 
@@ -360,7 +363,8 @@ struct ir_func {
 };
 
 struct ir_module {
-    arena *arena;
+    arena *arena;          // of statements, expressions and variables that are made now
+    arena *lasting;        // of all else, and of what ir_settle has moved there; the same arena unless somebody sets another
     sym_table *syms;
     diag_context *diags;
     const char *name;      // of the source file, without folder and ending
@@ -379,6 +383,7 @@ struct ir_module {
     bool keeps_floats;     // arithmetic of float constants is not folded: its rounding would hide what they stand for
 };
 
+// Both arenas are [a].
 ir_module *ir_module_new(arena *a, sym_table *syms, diag_context *diags, const arch *target, const char *name);
 ir_func *ir_func_new(ir_module *m, ir_func_kind kind, const char *name, src_span span);  // appended by ir_func_add
 void ir_func_add(ir_module *m, ir_func *f);
@@ -386,14 +391,25 @@ ir_var *ir_var_new(ir_module *m, ir_var_kind kind, const char *name, const ir_ty
 ir_var *ir_tensor_var(ir_module *m, ir_var_kind kind, const char *name, ir_tensor *tensor, src_span span);
 ir_var *ir_map_var(ir_module *m, const char *name, const ir_tensor_map *of, src_span span);  // for ir_func.maps
 
+// How much there was in a module at some point.
+typedef struct ir_extent {
+    size_t funcs;
+    uint32_t vars, sites;
+} ir_extent;
+
+// Moves the functions from m->arena to m->lasting: their variables, statements and expressions are copied, so that nothing
+// of theirs is left in m->arena, which may be reset. Their variables, and the sites behind before->sites that they have, get
+// numbers behind those of [before], without gaps; globals stay. [scratch] is as it was afterwards.
+void ir_settle(ir_module *m, const ir_extent *before, arena *scratch);
+
 // ---- sites --------------------------------------------------------------------------------------------------------------
 
 uint32_t ir_site_add(ir_module *m, src_span span, uint32_t parent, const char *callee);  // its number, from 1
 // The site of that number, NULL for 0. From the innermost call to the author's line:
 //     for (const ir_site *site = ir_site_at(m, s->origin); site; site = ir_site_at(m, site->parent)) …
 const ir_site *ir_site_at(const ir_module *m, uint32_t number);
-// Adds to [d] a note for each call through which a statement of that origin came to stand where it does, innermost first;
-// a long chain is cut in the middle.
+// Adds to [d] a note for each inlined call in the chain of that origin, innermost first; a long chain is cut in the
+// middle.
 void ir_note_sites(const ir_module *m, diag *d, uint32_t origin);
 
 // ---- walking ------------------------------------------------------------------------------------------------------------

@@ -169,7 +169,7 @@ static bool share_factor(building *b, parts *p, ir_expr *factor)
     int64_t constant = 0;
     if (count_cofactors(p, factor) < 2)
         return false;
-    int place = -1;
+    int index = -1;
     for (int i = 0; i < p->count; i++) {
         ir_expr *other = cofactor(p->at[i].e, factor);
         bool itself = ir_same_value(p->at[i].e, factor);
@@ -177,8 +177,8 @@ static bool share_factor(building *b, parts *p, ir_expr *factor)
             out.at[out.count++] = p->at[i];
             continue;
         }
-        if (place < 0)
-            place = out.count++;
+        if (index < 0)
+            index = out.count++;
         if (other)
             inner.at[inner.count++] = (part){p->at[i].coef, other, false};
         else if (!add_checked(constant, p->at[i].coef, &constant))
@@ -186,7 +186,7 @@ static bool share_factor(building *b, parts *p, ir_expr *factor)
     }
     share_coefficients(b, &inner);
     ir_expr *sum = add_parts(b, &inner, constant);
-    out.at[place] = (part){1, ir_binary(b->env->module, IR_OP_MUL, sum, cast_to(b, factor, b->type), b->span), false};
+    out.at[index] = (part){1, ir_binary(b->env->module, IR_OP_MUL, sum, cast_to(b, factor, b->type), b->span), false};
     *p = out;
     return true;
 }
@@ -248,8 +248,8 @@ int ir_expr_cost(const ir_expr *e)
     return cost(e, &budget);
 }
 
-// Operations that could leave their type for all that is known. A rewritten expression must not have more of them: what
-// the author's order of evaluation keeps small, another may not.
+// The number of operations that may overflow, as far as known. A rewritten expression must not have more of them:
+// another order of evaluation may overflow where the author's does not.
 static int risks(ir_env *env, const ir_expr *e, int *budget)
 {
     if (--*budget < 0 || !ir_is_integer(e->type))
@@ -268,8 +268,8 @@ static int count_risks(ir_env *env, const ir_expr *e)
     return risks(env, e, &budget);
 }
 
-// What the expression of the form costs at least: sums of the terms, and their quotients and remainders, of which
-// sharing saves none. It is seen without building anything.
+// A lower bound of the cost of the form's expression: the sums of its terms, and their quotients and remainders, which
+// are never shared. It is computed without building anything.
 static int least_cost(ir_env *env, const ir_linear *l)
 {
     int sum = l->count && l->constant;

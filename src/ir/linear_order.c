@@ -1,4 +1,4 @@
-// When two expressions have the same value, and which of two comes first.
+// Equality of values of expressions, and a total order of expressions.
 #include "ir/linear_priv.h"
 
 static bool same_leaf(const ir_expr *a, const ir_expr *b)
@@ -23,7 +23,7 @@ static const ir_expr *without_widening(const ir_expr *e)
     return e;
 }
 
-// One mathematical value whatever the width: signed arithmetic that does not overflow, and constants.
+// The mathematical value does not depend on the width: signed arithmetic without overflow, and constants.
 static bool width_matters(const ir_expr *a, const ir_expr *b)
 {
     if (a->type == b->type)

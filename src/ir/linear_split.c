@@ -37,7 +37,7 @@ bool ir_term_same_split(const ir_term *a, const ir_term *b)
     return a->lower == b->lower && a->extent == b->extent && same_atom(a, b);
 }
 
-// The product coef·divisor as a number that says what the term is divisible by.
+// The product coef·divisor, by which the term is divisible.
 static bool term_divisible(ir_env *env, const ir_term *t, int64_t d)
 {
     int64_t product;
@@ -199,7 +199,7 @@ void ir_sum_add(ir_env *env, ir_sum *s, const ir_linear *l, int64_t factor)
     }
     ir_sum_add_constant(s, value);
     if (!s->count && (factor == 1 || factor == -1)) {
-        // A form is what its own terms add up to.
+        // A form is rebuilt from its own terms.
         for (; s->count < l->count; s->count++) {
             ir_term *t = &s->terms[s->count];
             *t = l->terms[s->count];
@@ -220,7 +220,7 @@ const ir_linear *ir_sum_finish(ir_env *env, const ir_sum *s)
 {
     if (s->failed)
         return NULL;
-    // The one number without an opposite is not worth its special cases.
+    // INT64_MIN has no negation and is not supported.
     for (int i = 0; i < s->count; i++)
         if (s->terms[i].coef == INT64_MIN)
             return NULL;
@@ -268,8 +268,8 @@ static void add_exact_quotient(ir_env *env, ir_sum *s, ir_term t, int64_t d)
     ir_sum_add_term(env, s, t);
 }
 
-// l = d·[whole] + [rest]: multiples of d apart from what is left. What is left has the signs of what was there: x - 3
-// must not become x + 5, which may be too large for its type; unless [floors].
+// l = d·[whole] + [rest]: separates multiples of d from the rest. The rest keeps the signs of the terms (x - 3 must not
+// become x + 5, which may overflow) unless [floors].
 static void separate(ir_env *env, const ir_linear *l, int64_t d, bool floors, ir_sum *whole, ir_sum *rest)
 {
     ir_sum_add_constant(whole, floors ? floor_div(l->constant, d) : l->constant / d);
@@ -340,7 +340,7 @@ static ir_expr *term_expr(ir_env *env, ir_term t, const ir_type *type)
     return build_sum(env, &s, type);
 }
 
-// floor(s / d) where nothing of s can be taken out any more.
+// floor(s / d) if nothing more can be taken out of s.
 static ir_term quotient_term(ir_env *env, const ir_sum *s, int64_t d, const ir_type *type)
 {
     if (is_single(s)) {

@@ -12,7 +12,7 @@ static const ir_pass passes[] = {
 
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
-// After this pass the rules of LOW level hold.
+// After this pass the IR is at LOW level.
 static const char last_lowering[] = "flatten";
 
 const ir_pass *ir_pass_at(int index)
@@ -62,7 +62,7 @@ static bool run_one(ir_pass_context *px, const ir_pass *pass, double origin)
     bool fine = pass->run(px);
     arena_reset(px->scratch, mark);
     ir_pass_time time = {pass->name, start - origin, now_us() - start};
-    VEC_PUSH(px->module->arena, &px->times, time);
+    VEC_PUSH(px->module->lasting, &px->times, time);
     if (fine && is_called(pass->name, last_lowering))
         px->module->is_low = true;
     if (o)

@@ -436,30 +436,30 @@ static void start_line(printer *p)
         str_adds(p->out, "    ");
 }
 
-static void print_place(printer *p, const char *lead, src_span span)
+static void print_location(printer *p, const char *lead, src_span span)
 {
     if (!p->module || !span.begin)
         return;
-    src_place place = src_place_of(p->module->diags->sources, span.begin);
-    if (place.file)
-        str_addf(p->out, "%s%s:%u", lead, place.file->name, place.line);
+    src_location location = src_location_of(p->module->diags->sources, span.begin);
+    if (location.file)
+        str_addf(p->out, "%s%s:%u", lead, location.file->name, location.line);
 }
 
-static void print_places(printer *p, const ir_stmt *s)
+static void print_locations(printer *p, const ir_stmt *s)
 {
     if (!p->module)
         return;
-    print_place(p, "  ; ", s->span);
+    print_location(p, "  ; ", s->span);
     const char *lead = s->span.begin ? " from " : "  ; from ";
     for (const ir_site *site = ir_site_at(p->module, s->origin); site; site = ir_site_at(p->module, site->parent)) {
-        print_place(p, lead, site->span);
+        print_location(p, lead, site->span);
         lead = " from ";
     }
 }
 
 static void end_line(printer *p, const ir_stmt *s)
 {
-    print_places(p, s);
+    print_locations(p, s);
     str_addc(p->out, '\n');
 }
 
@@ -468,7 +468,7 @@ static void print_body(printer *p, const ir_block *b, const ir_stmt *s)
 {
     str_adds(p->out, " {");
     if (s)
-        print_places(p, s);
+        print_locations(p, s);
     str_addc(p->out, '\n');
     p->indent++;
     print_block(p, b);
@@ -764,7 +764,7 @@ static void print_func(printer *p, const ir_func *f)
         str_adds(p->out, " -> ");
         print_type(p, f->result);
     }
-    print_place(p, "  ; ", f->span);
+    print_location(p, "  ; ", f->span);
     str_addc(p->out, '\n');
     print_head(p, f);
     str_adds(p->out, "{\n");
@@ -837,7 +837,7 @@ static void print_global(printer *p, const ir_var *v, ir_expr *const *values)
     str_adds(p->out, "\n\n");
 }
 
-static void print_module(const ir_module *m, bool with_places, str_buf *out)
+static void print_module(const ir_module *m, bool with_locations, str_buf *out)
 {
     printer p;
     printer_init(&p, out);
@@ -850,7 +850,7 @@ static void print_module(const ir_module *m, bool with_places, str_buf *out)
         print_global(&p, m->globals.at[i], i < m->global_values.len ? m->global_values.at[i] : NULL);
     for (size_t i = 0; i < m->funcs.len; i++) {
         printer_init(&p, out);
-        p.module = with_places && m->diags ? m : NULL;
+        p.module = with_locations && m->diags ? m : NULL;
         for (size_t k = 0; k < m->globals.len; k++)
             var_name(&p, m->globals.at[k]);
         str_adds(out, i ? "\n" : "");

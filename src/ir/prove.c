@@ -7,8 +7,8 @@
 
 // ---- nonneg --------------------------------------------------------------------------------------------------------
 
-// A goal l >= 0 is tried by its range; else a fact f >= 0 that shares a term is subtracted, as often as cancels the
-// term, and the rest is the new goal. Few steps suffice for bounds of tiles; more would only cost time.
+// A goal l >= 0 is proved by its range. Otherwise a fact f >= 0 that shares a term is subtracted, with a factor that
+// cancels the term, and the rest is the new goal. A few steps suffice for bounds of tiles.
 enum { MOST_DEPTH = 3, MOST_TRIES = 400 };
 
 static bool prove_nonneg(ir_env *env, const ir_linear *l, int depth, int *tries);
@@ -278,8 +278,8 @@ bool ir_prove_equal(ir_env *env, ir_expr *a, ir_expr *b)
     return proved;
 }
 
-// Sums come apart in quotients, and not always in the same way on both sides: (9·y + x) mod 6 and its parts (… / 3) mod
-// 2 and … mod 3 have forms that do not join again. With the sum as one atom they do.
+// Quotients split sums, not always in the same way on both sides: (9·y + x) mod 6 and its parts (… / 3) mod 2 and
+// … mod 3 have forms that do not join again. With the sum as one atom they do.
 bool ir_prove_equal_in(ir_env *env, ir_expr *a, ir_expr *b, ir_expr *unit)
 {
     if (ir_prove_equal(env, a, b))

@@ -1,7 +1,7 @@
 // Questions about expressions: purity, effects, equality.
 //
-// Nothing here allocates. Shared operands of large expressions are kept from being asked again and again by a small
-// direct-mapped cache on the stack, which only walks past SMALL_WALK nodes pay for.
+// Nothing here allocates. A small direct-mapped cache on the stack avoids repeated visits of shared operands; only
+// walks of more than SMALL_WALK nodes use it.
 #include "ir/ir.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ enum {
                       IR_EFFECT_VOLATILE
 };
 
-// What gives nothing was not written for its value: a prefetch, a hint.
+// An instruction without a result has an effect: a prefetch, a hint.
 static bool gives_value(const ir_intrin *in)
 {
     return in->result->kind != IR_VOID;

@@ -20,10 +20,10 @@ static void unbind_to(reader *r, size_t mark)
     }
 }
 
-static void no_guarded_place(reader *r)
+static void no_guarded_target(reader *r)
 {
-    if (r->guarded_place)
-        ir_read_fail(r, r->guarded_place->span, "'guarded' is for the left side of a store");
+    if (r->guarded_target)
+        ir_read_fail(r, r->guarded_target->span, "'guarded' is for the left side of a store");
 }
 
 // ---- variables ---------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ static void read_var_tail(reader *r, ir_var *v)
         continue;
 }
 
-// name: type facts. The caller binds the name where it begins to hold.
+// name: type facts. The caller binds the name where its scope begins.
 static ir_var *read_var_decl(reader *r, ir_var_kind kind, str *key)
 {
     str name;
@@ -228,13 +228,13 @@ static ir_stmt *read_if(reader *r, src_span span)
         read_block(r, &s->body);
         if (!ir_read_take_word(r, "else"))
             break;
-        src_span place = r->now.span;
+        src_span start = r->now.span;
         if (!ir_read_take_word(r, "if")) {
             read_block(r, &s->or_else);
             break;
         }
         ir_read_enter(r);
-        ir_stmt *next = new_stmt(r, IR_IF, place);
+        ir_stmt *next = new_stmt(r, IR_IF, start);
         ir_append(r->module, &s->or_else, next);
         s = next;
     }
@@ -301,10 +301,10 @@ static ir_stmt *read_tasks(reader *r, src_span span)
         vars[count] = read_var_decl(r, IR_VAR_LOOP, &keys[count]);
         count++;
     }
-    src_span place = r->now.span;
+    src_span start = r->now.span;
     s->map = ir_read_map(r);
     if (s->map->rank != count)
-        ir_read_fail(r, place, "expected a mapping of rank %d, found one of rank %d", count, s->map->rank);
+        ir_read_fail(r, start, "expected a mapping of rank %d, found one of rank %d", count, s->map->rank);
     s->vars = arena_dup(r->arena, vars, sizeof *vars * (size_t)count);
     ir_read_word(r, "on");
     set_args(r, s, 1, ir_read_expr(r), NULL, NULL);
@@ -401,32 +401,32 @@ static ir_stmt *read_comment(reader *r, src_span span)
 }
 
 // target = value; the target determines the kind of the statement.
-static ir_stmt *read_assignment(reader *r, ir_expr *place, src_span span)
+static ir_stmt *read_assignment(reader *r, ir_expr *target, src_span span)
 {
     ir_stmt *s = new_stmt(r, IR_ASSIGN, span);
     s->value = ir_read_expr(r);
-    switch (place->op) {
-    case IR_OP_VAR: s->var = place->u.var; break;
+    switch (target->op) {
+    case IR_OP_VAR: s->var = target->u.var; break;
     case IR_OP_LOAD:
-        if ((place->flags & IR_GUARDED) && place != r->guarded_place)
-            ir_read_fail(r, place->span, "a store has no 'else'; 'guarded' makes it one that stays inside");
-        r->guarded_place = place == r->guarded_place ? NULL : r->guarded_place;
+        if ((target->flags & IR_GUARDED) && target != r->guarded_target)
+            ir_read_fail(r, target->span, "a store has no 'else'; 'guarded' makes it one that stays inside");
+        r->guarded_target = target == r->guarded_target ? NULL : r->guarded_target;
         s->kind = IR_STORE;
-        s->var = place->u.var;
-        s->args = place->args;
-        s->arg_count = place->arg_count;
-        s->flags = place->flags;
+        s->var = target->u.var;
+        s->args = target->args;
+        s->arg_count = target->arg_count;
+        s->flags = target->flags;
         break;
     case IR_OP_PLOAD:
         s->kind = IR_PSTORE;
-        s->flags = place->flags;
-        set_args(r, s, 2, place->args[0], place->args[1], NULL);
+        s->flags = target->flags;
+        set_args(r, s, 2, target->args[0], target->args[1], NULL);
         break;
     case IR_OP_TILE:
         s->kind = IR_INTRIN_TO;
-        set_args(r, s, 1, place, NULL, NULL);
+        set_args(r, s, 1, target, NULL, NULL);
         break;
-    default: ir_read_fail(r, place->span, "expected a variable, an element or a tile before '='");
+    default: ir_read_fail(r, target->span, "expected a variable, an element or a tile before '='");
     }
     return s;
 }
@@ -465,13 +465,13 @@ static ir_stmt *read_stmt(reader *r)
 
 static void read_block(reader *r, ir_block *out)
 {
-    no_guarded_place(r);
+    no_guarded_target(r);
     ir_read_enter(r);
     size_t mark = r->undo.len;
     ir_read_sign(r, "{");
     while (!ir_read_take_sign(r, "}")) {
         ir_append(r->module, out, read_stmt(r));
-        no_guarded_place(r);
+        no_guarded_target(r);
         if (!at_end_of_stmt(r))
             ir_read_expected(r, "the end of the line");
     }
@@ -550,10 +550,10 @@ static void read_tensor_map(reader *r, ir_func *f)
         ir_read_expected(r, "the name of a tensor map");
     ir_read_next(r);
     ir_read_sign(r, "=");
-    src_span place = r->now.span;
+    src_span start = r->now.span;
     const ir_expr *tensor = ir_read_expr(r);
     if (tensor->op != IR_OP_VAR || !tensor->u.var->tensor)
-        ir_read_fail(r, place, "expected a tensor among the parameters");
+        ir_read_fail(r, start, "expected a tensor among the parameters");
     made.tensor = tensor->u.var;
     ir_read_word(r, "box");
     ir_read_open(r, "(");
@@ -618,10 +618,10 @@ static void read_func(reader *r)
     bool is_public = ir_read_take_word(r, "public");
     ir_func_kind kind = read_func_kind(r);
     ir_read_sign(r, "@");
-    src_span place = r->now.span;
+    src_span start = r->now.span;
     str name = ir_read_name(r, "the name of a function");
     if (map_get(&r->funcs, name.at, name.len))
-        ir_read_fail(r, place, "function '%.*s' is already declared", (int)name.len, name.at);
+        ir_read_fail(r, start, "function '%.*s' is already declared", (int)name.len, name.at);
     ir_func *f = ir_func_new(r->module, kind, arena_strndup(r->arena, name.at, name.len), span);
     f->is_public = is_public;
     size_t mark = r->undo.len;
@@ -728,10 +728,10 @@ static void read_intrin_decl(reader *r)
     ir_intrin *in = ARENA_NEW(r->arena, ir_intrin);
     intrin_lists lists = {0};
     in->span = r->now.span;
-    src_span place = r->now.span;
+    src_span start = r->now.span;
     str name = ir_read_name(r, "the name of an instruction");
     if (map_get(&r->intrins, name.at, name.len))
-        ir_read_fail(r, place, "instruction '%.*s' is already declared", (int)name.len, name.at);
+        ir_read_fail(r, start, "instruction '%.*s' is already declared", (int)name.len, name.at);
     in->instance = in->name = arena_strndup(r->arena, name.at, name.len);
     in->module = in->text = "";
     in->result = ir_void(r->module);
@@ -772,7 +772,7 @@ static void read_global(reader *r)
         VEC_RESERVE(r->arena, &list, 1);
         values = list.at;
     }
-    no_guarded_place(r);
+    no_guarded_target(r);
     bind(r, key, v);
     VEC_PUSH(r->arena, &r->module->globals, v);
     VEC_PUSH(r->arena, &r->module->global_values, values);

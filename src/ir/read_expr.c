@@ -203,9 +203,9 @@ static ir_expr *load_of(reader *r, const access *a, src_span span)
     e->flags |= (uint8_t)a->flags;
     if (!(a->flags & IR_GUARDED))
         return e;
-    if (a->outside || r->guarded_place)
+    if (a->outside || r->guarded_target)
         ir_read_fail(r, span, "'guarded' is for the left side of a store; a load says what to read 'else'");
-    r->guarded_place = e;
+    r->guarded_target = e;
     return e;
 }
 

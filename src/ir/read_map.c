@@ -1,4 +1,4 @@
-// The little language of mappings and layouts inside the text form: what tm_print and tm_layout_print write.
+// The syntax of mappings and layouts in the text form, as printed by tm_print and tm_layout_print.
 //
 //     map     product of factors:  repeat(2, 1) * spatial_map([4, 8], ranks=[1, 0]), each followed by methods
 //     layout  sum of products of factors:  row_major(8, 64).swizzle(1) * column_major(2, 2)

@@ -1,8 +1,8 @@
 // The reader of the text form, in four files: tokens (read_lex.c), expressions (read_expr.c), mappings and layouts
 // (read_map.c), statements, functions and modules (read.c).
 //
-// The first error ends the reading: it is reported and control jumps to the recovery point in ir_read_text. Everything
-// lives in the arena, so nothing is lost.
+// The first error is reported and ends the reading with a jump to the recovery point in ir_read_text. All memory is in
+// the arena, so nothing leaks.
 #pragma once
 
 #include <setjmp.h>
@@ -50,7 +50,7 @@ typedef struct reader {
     map funcs;
     map intrins;
     VEC(binding) undo; // bindings of the blocks that are open
-    ir_expr *guarded_place; // the A[guarded i] of this statement: only a store may have one
+    ir_expr *guarded_target; // the A[guarded i] of this statement: only a store may have one
     jmp_buf failed;
 } reader;
 

@@ -4,7 +4,7 @@
 uint32_t ir_site_add(ir_module *m, src_span span, uint32_t parent, const char *callee)
 {
     ir_site site = {span, parent, callee};
-    VEC_PUSH(m->arena, &m->sites, site);
+    VEC_PUSH(m->lasting, &m->sites, site);
     return (uint32_t)m->sites.len;
 }
 

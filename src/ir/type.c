@@ -18,7 +18,7 @@ static const ir_type *intern(ir_module *m, ir_type_kind kind, dtype scalar, int 
     key.is_const = is_const;
     ir_type *found = map_get(&m->types, &key, sizeof key);
     if (!found) {
-        found = arena_dup(m->arena, &key, sizeof key);
+        found = arena_dup(m->lasting, &key, sizeof key);
         map_put(&m->types, &key, sizeof key, found);
     }
     return found;

@@ -139,7 +139,7 @@ static void check_load(verifier *v, const ir_expr *e)
         ir_verify_broken(v, "the value outside is of the tensor's element type");
 }
 
-static void check_place(verifier *v, const ir_expr *e)
+static void check_indexed(verifier *v, const ir_expr *e)
 {
     ir_verify_access(v, e->u.var, e->args, e->arg_count, e->flags);
     if (!e->u.var || !e->u.var->tensor)
@@ -435,7 +435,7 @@ static void check_node(verifier *v, const ir_expr *e)
     case IR_OP_BITCAST: check_bitcast(v, e); break;
     case IR_OP_LOAD: check_load(v, e); break;
     case IR_OP_ADDR:
-    case IR_OP_TILE: check_place(v, e); break;
+    case IR_OP_TILE: check_indexed(v, e); break;
     case IR_OP_PLOAD: check_pload(v, e); break;
     case IR_OP_CALL: check_call(v, e); break;
     case IR_OP_INTRIN: check_intrin(v, e); break;

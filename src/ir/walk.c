@@ -31,9 +31,9 @@ static ir_memo *memo_take(ir_module *m)
     if (memo) {
         m->memos = memo->next;
     } else {
-        memo = ARENA_NEW(m->arena, ir_memo);
+        memo = ARENA_NEW(m->lasting, ir_memo);
         memo->slot_count = FIRST_SLOTS;
-        memo->slots = ARENA_ARRAY(m->arena, memo_slot, FIRST_SLOTS);
+        memo->slots = ARENA_ARRAY(m->lasting, memo_slot, FIRST_SLOTS);
     }
     memo->used = 0;
     if (++memo->stamp == 0) {
@@ -64,7 +64,7 @@ static void memo_grow(ir_module *m, ir_memo *memo)
 {
     ir_memo old = *memo;
     memo->slot_count *= 2;
-    memo->slots = ARENA_ARRAY(m->arena, memo_slot, memo->slot_count);
+    memo->slots = ARENA_ARRAY(m->lasting, memo_slot, memo->slot_count);
     for (size_t i = 0; i < old.slot_count; i++)
         if (old.slots[i].stamp == old.stamp)
             *memo_slot_of(memo, old.slots[i].key) = old.slots[i];
@@ -292,6 +292,7 @@ static ir_var *renew_var(ir_module *m, ir_var *from, map *substitution)
 {
     ir_var *to = arena_dup(m->arena, from, sizeof *from);
     to->id = m->next_var++;
+    to->definition = NULL;
     if (from->tensor)
         to->tensor = clone_tensor(m, from->tensor, substitution);
     map_put_ptr(substitution, from, ir_read(m, to, from->span));

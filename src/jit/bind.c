@@ -1,5 +1,5 @@
-// From arguments to what a kernel is given: scalars as the bits of their types, sizes from the tensors that tell them,
-// addresses, and every promise checked that the document makes.
+// From arguments to kernel parameters: scalars as the bits of their types, sizes deduced from tensors, and addresses.
+// Everything that the document promises about them is checked.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static const char *entry_of(const jit_frame *f)
     return f->kernel->launch.name;
 }
 
-// "'saxpy': 'n' …" in front of what is wrong, as in the messages of libhdsrt.
+// Prefixes the error with "'saxpy': 'n' …", as in the messages of libhdsrt.
 #define FAIL(f, p, format, ...) \
     hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' " format, entry_of(f), (p)->shown.name, ##__VA_ARGS__)
 
@@ -27,13 +27,13 @@ void jit_frame_init(jit_frame *f, const jit_kernel *kernel, void *room)
     f->addresses = (void **)(f->bits + count);
     f->tensors = (hdsrt_strided_value *)(f->addresses + count + kernel->map_count);
     f->extents = (int64_t *)(f->tensors + tensors);
-    // The driver wants them at multiples of their alignment, which the room has not.
+    // The driver requires the alignment of the type, which the buffer does not have.
     f->strides = f->extents + kernel->extent_count;
     uintptr_t behind = (uintptr_t)(f->strides + kernel->extent_count), unit = _Alignof(hdsrt_tensor_map);
     f->maps = (hdsrt_tensor_map *)((behind + unit - 1) / unit * unit);
 }
 
-// What the declaration says of an integer beyond its type.
+// Checks the declared range and divisor of an integer.
 static hdsrt_status check_facts(const jit_frame *f, const jit_parameter *p, int64_t value)
 {
     if (value < p->min)
@@ -73,7 +73,7 @@ static hdsrt_status wrong_kind(const jit_frame *f, const jit_parameter *p, const
 static hdsrt_status take_integer(jit_frame *f, int i, int64_t value)
 {
     const jit_parameter *p = &f->kernel->parameters[i];
-    // Any 64 bits are a u64.
+    // Every 64-bit pattern is a valid u64.
     if (p->type != DT_U64 && !dt_holds_int(p->type, value))
         return FAIL(f, p, "is %s and cannot be %" PRId64, p->shown.dtype, value);
     bool is_huge = p->type == DT_U64 && value < 0;
@@ -89,7 +89,7 @@ static hdsrt_status take_float(jit_frame *f, int i, double value)
     return HDSRT_OK;
 }
 
-// Vectors and complex numbers are given by where they stand.
+// Vectors and complex numbers are passed by address.
 static hdsrt_status take_by_address(jit_frame *f, int i, const hds_argument *a)
 {
     const jit_parameter *p = &f->kernel->parameters[i];
@@ -117,7 +117,7 @@ static hdsrt_status take_scalar(jit_frame *f, int i, const hds_argument *a)
 
 // ---- sizes -----------------------------------------------------------------------------------------------------
 
-// [by]: the tensor that tells it; NULL: the caller did.
+// [by]: the tensor that the size is deduced from; NULL: it was given by the caller.
 static hdsrt_status set_size(jit_frame *f, int i, int64_t value, const char *by)
 {
     const jit_parameter *p = &f->kernel->parameters[i];
@@ -142,12 +142,12 @@ static bool is_known(const jit_frame *f, int i)
     return f->addresses[i] != NULL;
 }
 
-// An axis that is a size alone tells it.
+// An extent that is just a size determines that size.
 static hdsrt_status learn_sizes(jit_frame *f, const jit_parameter *p, const int64_t *shape)
 {
     for (int d = 0; d < p->shown.ndim; d++) {
-        const jit_amount *extent = &p->shape[d];
-        int i = extent->kind == JIT_AMOUNT_NAME ? (int)extent->number : -1;
+        const jit_expr *extent = &p->shape[d];
+        int i = extent->kind == JIT_EXPR_NAME ? (int)extent->number : -1;
         if (i < 0 || f->kernel->parameters[i].shown.kind != HDS_SIZE || is_known(f, i))
             continue;
         hdsrt_status status = set_size(f, i, shape[d], p->shown.name);
@@ -157,18 +157,18 @@ static hdsrt_status learn_sizes(jit_frame *f, const jit_parameter *p, const int6
     return HDSRT_OK;
 }
 
-// Whether a DLPack tensor said what its extents are.
+// Whether a DLPack tensor gave its extents.
 static bool has_extents(const hds_argument *arguments, int i)
 {
     return arguments[i].kind == HDS_ARG_TENSOR && arguments[i].value.tensor;
 }
 
-// The same of strides, once all extents have told what they know: those of more than one element first, then the others.
+// The same for strides, after all extents: first of axes with more than one element, then of the others.
 static hdsrt_status learn_from_strides(jit_frame *f, const jit_parameter *p, bool from_idle)
 {
     for (int d = 0; d < p->shown.ndim; d++) {
-        const jit_amount *stride = &p->strides[d];
-        int i = stride->kind == JIT_AMOUNT_NAME ? (int)stride->number : -1;
+        const jit_expr *stride = &p->strides[d];
+        int i = stride->kind == JIT_EXPR_NAME ? (int)stride->number : -1;
         bool is_idle = f->extents[p->first_extent + d] <= 1;
         if (i < 0 || f->kernel->parameters[i].shown.kind != HDS_SIZE || is_known(f, i) || is_idle != from_idle)
             continue;
@@ -320,7 +320,7 @@ static hdsrt_status take_tensor(jit_frame *f, int i, const hds_argument *a, jit_
     return HDSRT_OK;
 }
 
-// A tensor stands for its first element.
+// A tensor is passed as the address of its first element.
 static hdsrt_status take_pointer(jit_frame *f, int i, const hds_argument *a)
 {
     const hdsrt_tensor *t = a->kind == HDS_ARG_TENSOR ? a->value.tensor : NULL;
@@ -333,7 +333,7 @@ static hdsrt_status take_pointer(jit_frame *f, int i, const hds_argument *a)
 static hdsrt_status check_extent(jit_frame *f, const jit_parameter *p, int axis, bool is_given)
 {
     int64_t expected = 0, *extent = &f->extents[p->first_extent + axis];
-    jit_trouble trouble = jit_amount_evaluate(&p->shape[axis], f->values, &expected);
+    jit_trouble trouble = jit_expr_evaluate(&p->shape[axis], f->values, &expected);
     if (trouble)
         return FAIL(f, p, "has the extent '%s' along axis %d: %s", p->shown.shape[axis], axis,
                     jit_trouble_text(trouble));
@@ -346,7 +346,7 @@ static hdsrt_status check_extent(jit_frame *f, const jit_parameter *p, int axis,
 static hdsrt_status check_stride(jit_frame *f, const jit_parameter *p, int axis, const hdsrt_tensor *given)
 {
     int64_t expected = 0, *stride = &f->strides[p->first_extent + axis];
-    jit_trouble trouble = jit_amount_evaluate(&p->strides[axis], f->values, &expected);
+    jit_trouble trouble = jit_expr_evaluate(&p->strides[axis], f->values, &expected);
     hdsrt_status status = HDSRT_OK;
     if (trouble)
         return FAIL(f, p, "has the stride '%s' along axis %d: %s", p->shown.strides[axis], axis,
@@ -433,10 +433,10 @@ static hdsrt_status check_host_tensors(const jit_frame *f)
 
 // ---- assumptions -----------------------------------------------------------------------------------------------
 
-static hdsrt_status assumption_fails(const jit_frame *f, const jit_amount *a)
+static hdsrt_status assumption_fails(const jit_frame *f, const jit_expr *a)
 {
     enum { SHOWN = 4 };
-    int shown[SHOWN], count = jit_amount_names(a, shown, SHOWN);
+    int shown[SHOWN], count = jit_expr_names(a, shown, SHOWN);
     char values[256] = "";
     for (int i = 0, len = 0; i < count && len < (int)sizeof values; i++) {
         const jit_value *v = &f->values[shown[i]];
@@ -448,12 +448,12 @@ static hdsrt_status assumption_fails(const jit_frame *f, const jit_amount *a)
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': it assumes '%s'%s", entry_of(f), a->text, values);
 }
 
-// What cannot be computed is not broken: the kernel's own arithmetic may wrap around.
+// An expression that cannot be evaluated does not fail: the kernel's own arithmetic may wrap around.
 static hdsrt_status check_assumptions(const jit_frame *f)
 {
     for (int i = 0; i < f->kernel->assumption_count; i++) {
         int64_t holds = 1;
-        jit_amount_evaluate(&f->kernel->assumptions[i], f->values, &holds);
+        jit_expr_evaluate(&f->kernel->assumptions[i], f->values, &holds);
         if (!holds)
             return assumption_fails(f, &f->kernel->assumptions[i]);
     }
@@ -488,7 +488,7 @@ static hdsrt_status take(jit_frame *f, int i, const hds_argument *a, jit_purpose
     return HDSRT_OK;
 }
 
-// Sizes first: what is said is not learned, but held against the tensors.
+// Given sizes come first: they are not deduced, but checked against the tensors.
 static hdsrt_status take_all(jit_frame *f, const hds_argument *arguments, int count, jit_purpose purpose)
 {
     int least = f->kernel->count - f->kernel->size_count;

@@ -1,5 +1,5 @@
-// Reads the interface document. It comes from the compiler or from a file that may have been touched: nothing is
-// believed.
+// Reads the interface document. It comes from the compiler or from a file, so it is untrusted input: everything is
+// validated.
 
 #include <jansson.h>
 #include <pthread.h>
@@ -9,11 +9,11 @@
 
 #include "jit/jit.h"
 
-// Jansson's standard input inside libhds (src/api/CMakeLists.txt): never read.
+// Replaces Jansson's stdin inside libhds (src/api/CMakeLists.txt): never read.
 extern FILE *jit_no_input;
 FILE *jit_no_input;
 
-// Jansson may drop a character where there is no memory for it, and say nothing: so its allocations are watched.
+// Jansson may silently drop a character when out of memory, so its allocations are monitored.
 static _Thread_local bool ran_out;
 
 static void *watched_malloc(size_t size)
@@ -30,7 +30,7 @@ static void watch_jansson(void)
 
 typedef struct reader {
     arena *arena;
-    const char *kernel;  // under way, or host function; NULL: none
+    const char *kernel;  // the kernel or host function being read; NULL: none
     bool is_function;
     const char *why;
 } reader;
@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(reader *r, const char *fo
 
 // ---- members of objects ----------------------------------------------------------------------------------------
 
-// NULL after failing. Texts end at their first 0, which JSON texts need not.
+// NULL on failure. Strings with a NUL character are rejected.
 static const char *text_of(reader *r, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -60,7 +60,7 @@ static const char *text_of(reader *r, const json_t *object, const char *key)
     return arena_strdup(r->arena, json_string_value(value));
 }
 
-// A text, or NULL for null and where there is none.
+// A string, or NULL if it is null or missing.
 static const char *optional_text(reader *r, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -81,37 +81,37 @@ static bool integer_of(reader *r, const json_t *object, const char *key, int64_t
     return (*out >= least && *out <= most) || fail(r, "'%s' is %lld", key, (long long)*out);
 }
 
-// ---- amounts ---------------------------------------------------------------------------------------------------
+// ---- expressions -----------------------------------------------------------------------------------------------
 
 typedef struct names {
     const char **at;
     int count;
 } names;
 
-static bool amount_of(reader *r, const json_t *value, const names *n, const char *what, jit_amount *out)
+static bool expr_of(reader *r, const json_t *value, const names *n, const char *what, jit_expr *out)
 {
-    *out = (jit_amount){.kind = JIT_AMOUNT_UNKNOWN};
+    *out = (jit_expr){.kind = JIT_EXPR_UNKNOWN};
     if (json_is_null(value))
         return true;
     if (json_is_integer(value)) {
-        out->kind = JIT_AMOUNT_NUMBER;
+        out->kind = JIT_EXPR_NUMBER;
         out->number = json_integer_value(value);
         return true;
     }
     if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value))
         return fail(r, "'%s' is neither a number nor a text", what);
     const char *text = arena_strdup(r->arena, json_string_value(value)), *why = NULL;
-    return jit_amount_compile(r->arena, text, n->at, n->count, out, &why) ||
+    return jit_expr_compile(r->arena, text, n->at, n->count, out, &why) ||
            fail(r, "'%s' cannot be read, %s: '%s'", what, why, text);
 }
 
-static bool three_amounts(reader *r, const json_t *object, const char *key, const names *n, jit_amount out[3])
+static bool three_exprs(reader *r, const json_t *object, const char *key, const names *n, jit_expr out[3])
 {
     const json_t *list = json_object_get(object, key);
     if (json_array_size(list) != 3)
         return fail(r, "'%s' is not a list of three", key);
     for (size_t i = 0; i < 3; i++) {
-        if (!amount_of(r, json_array_get(list, i), n, key, &out[i]))
+        if (!expr_of(r, json_array_get(list, i), n, key, &out[i]))
             return false;
     }
     return true;
@@ -132,7 +132,7 @@ static bool kind_of(reader *r, const char *text, hds_parameter_kind *out)
     return fail(r, "there is no kind '%s' of parameters", text);
 }
 
-// "f16", "f32x4". Types of elements that are neither (pointers) are only known as 8 bytes.
+// "f16", "f32x4". Other element types (pointers) are only known to have 8 bytes.
 static void read_type(const char *text, dtype *type, int *lanes)
 {
     const char *x = strrchr(text, 'x');
@@ -169,7 +169,7 @@ static bool check_type(reader *r, const jit_parameter *p)
     return true;
 }
 
-// Facts that are not said are those of the type.
+// Missing facts default to those of the type.
 static bool read_facts(reader *r, const json_t *object, jit_parameter *p)
 {
     p->min = INT64_MIN;
@@ -196,14 +196,14 @@ static bool read_parameter(reader *r, const json_t *object, jit_parameter *p)
     return check_type(r, p) && read_facts(r, object, p);
 }
 
-static const char *amount_text(reader *r, const jit_amount *amount)
+static const char *expr_text(reader *r, const jit_expr *expr)
 {
-    if (amount->kind == JIT_AMOUNT_UNKNOWN)
+    if (expr->kind == JIT_EXPR_UNKNOWN)
         return "?";
-    return amount->text ? amount->text : arena_printf(r->arena, "%lld", (long long)amount->number);
+    return expr->text ? expr->text : arena_printf(r->arena, "%lld", (long long)expr->number);
 }
 
-// A vector is one more dimension.
+// A vector element adds one dimension.
 static bool read_shape(reader *r, const json_t *object, const names *n, jit_parameter *parameters, jit_parameter *p)
 {
     const json_t *shape = json_object_get(object, "shape");
@@ -213,22 +213,22 @@ static bool read_shape(reader *r, const json_t *object, const names *n, jit_para
         return fail(r, "the shape of '%s' is not a list of at most %d", p->shown.name, JIT_MAX_RANK);
     if (!integer_of(r, object, "alignment", 1, 1 << 20, &alignment) || (alignment & (alignment - 1)))
         return fail(r, "the alignment of '%s' is not a power of two", p->shown.name);
-    jit_amount *amounts = ARENA_ARRAY(r->arena, jit_amount, all);
+    jit_expr *exprs = ARENA_ARRAY(r->arena, jit_expr, all);
     const char **texts = ARENA_ARRAY(r->arena, const char *, all);
     for (size_t i = 0; i < rank; i++) {
-        if (!amount_of(r, json_array_get(shape, i), n, p->shown.name, &amounts[i]))
+        if (!expr_of(r, json_array_get(shape, i), n, p->shown.name, &exprs[i]))
             return false;
     }
     if (p->lanes) {
-        amounts[rank] = (jit_amount){.kind = JIT_AMOUNT_NUMBER, .number = p->lanes};
+        exprs[rank] = (jit_expr){.kind = JIT_EXPR_NUMBER, .number = p->lanes};
         p->shown.dtype = dt_name(p->type);
     }
     for (size_t i = 0; i < all; i++) {
-        texts[i] = amount_text(r, &amounts[i]);
-        if (amounts[i].kind == JIT_AMOUNT_NAME)
-            parameters[amounts[i].number].is_extent = true;
+        texts[i] = expr_text(r, &exprs[i]);
+        if (exprs[i].kind == JIT_EXPR_NAME)
+            parameters[exprs[i].number].is_extent = true;
     }
-    p->shape = amounts;
+    p->shape = exprs;
     p->shown.shape = texts;
     p->shown.ndim = (int)all;
     p->shown.alignment = (uint32_t)alignment;
@@ -243,14 +243,14 @@ static bool read_strides(reader *r, const json_t *object, const names *n, jit_pa
         return true;
     if (json_array_size(strides) != (size_t)p->shown.ndim || p->lanes || !json_is_array(strides))
         return fail(r, "the strides of '%s' are not a list of %d", p->shown.name, p->shown.ndim);
-    jit_amount *amounts = ARENA_ARRAY(r->arena, jit_amount, p->shown.ndim);
+    jit_expr *exprs = ARENA_ARRAY(r->arena, jit_expr, p->shown.ndim);
     const char **texts = ARENA_ARRAY(r->arena, const char *, p->shown.ndim);
     for (int i = 0; i < p->shown.ndim; i++) {
-        if (!amount_of(r, json_array_get(strides, (size_t)i), n, p->shown.name, &amounts[i]))
+        if (!expr_of(r, json_array_get(strides, (size_t)i), n, p->shown.name, &exprs[i]))
             return false;
-        texts[i] = amount_text(r, &amounts[i]);
+        texts[i] = expr_text(r, &exprs[i]);
     }
-    p->strides = amounts;
+    p->strides = exprs;
     p->shown.strides = texts;
     return true;
 }
@@ -267,7 +267,7 @@ static hdsrt_tensor_rule rule_of(const jit_parameter *p)
     };
 }
 
-// How an operand of an operator takes tensors with more axes.
+// How an operand of an operator accepts tensors with more axes.
 static bool read_joined(reader *r, const json_t *object, jit_parameter *p)
 {
     int64_t joined = 0, group = 0;
@@ -328,15 +328,15 @@ static bool read_assumptions(reader *r, const json_t *object, const names *n, ji
 {
     const json_t *list = json_object_get(object, "assumptions");
     k->assumption_count = (int)json_array_size(list);
-    jit_amount *amounts = ARENA_ARRAY(r->arena, jit_amount, k->assumption_count);
+    jit_expr *exprs = ARENA_ARRAY(r->arena, jit_expr, k->assumption_count);
     for (int i = 0; i < k->assumption_count; i++) {
         const json_t *text = json_array_get(list, (size_t)i);
         if (!json_is_string(text))
             return fail(r, "'assumptions' has an element that is not text");
-        if (!amount_of(r, text, n, "assumptions", &amounts[i]))
+        if (!expr_of(r, text, n, "assumptions", &exprs[i]))
             return false;
     }
-    k->assumptions = amounts;
+    k->assumptions = exprs;
     return true;
 }
 
@@ -393,17 +393,17 @@ static bool read_maps(reader *r, const json_t *object, jit_kernel *k)
 
 // ---- kernels ---------------------------------------------------------------------------------------------------
 
-// A cluster of known extents is part of the machine code, and one of 1 block is none.
+// A cluster of constant extents is part of the machine code; a cluster of 1 block is no cluster.
 static bool read_cluster(reader *r, const json_t *object, const names *n, jit_kernel *k)
 {
     const json_t *cluster = json_object_get(object, "cluster");
     if (!cluster || json_is_null(cluster))
         return true;
     k->has_cluster = k->is_cluster_fixed = true;
-    if (!three_amounts(r, object, "cluster", n, k->cluster))
+    if (!three_exprs(r, object, "cluster", n, k->cluster))
         return false;
     for (int i = 0; i < 3; i++)
-        k->is_cluster_fixed = k->is_cluster_fixed && k->cluster[i].kind == JIT_AMOUNT_NUMBER;
+        k->is_cluster_fixed = k->is_cluster_fixed && k->cluster[i].kind == JIT_EXPR_NUMBER;
     return true;
 }
 
@@ -415,13 +415,13 @@ static size_t frame_bytes_of(const jit_kernel *k)
            (maps ? (maps + 1) * sizeof(hdsrt_tensor_map) : 0);
 }
 
-// Beyond 48 KiB a kernel has to ask for its shared memory, which takes a call of the driver.
+// Above 48 KiB a kernel must opt in to its dynamic shared memory, with a driver call.
 static uint32_t flags_of(const json_t *object, const jit_kernel *k)
 {
     enum { WITHOUT_ASKING = 48 << 10 };
     json_int_t own = json_integer_value(json_object_get(object, "static_shared_bytes"));
-    const jit_amount *wish = &k->dynamic_smem_bytes;
-    bool is_small = wish->kind == JIT_AMOUNT_NUMBER && own >= 0 && own <= WITHOUT_ASKING && wish->number >= 0 &&
+    const jit_expr *wish = &k->dynamic_smem_bytes;
+    bool is_small = wish->kind == JIT_EXPR_NUMBER && own >= 0 && own <= WITHOUT_ASKING && wish->number >= 0 &&
                     wish->number <= WITHOUT_ASKING - own;
     return (is_small ? 0 : HDSRT_LARGE_SHARED) | (is_set(object, "dependent_launch") ? HDSRT_DEPENDENT_LAUNCH : 0);
 }
@@ -441,9 +441,9 @@ static bool read_kernel(reader *r, const json_t *object, jit_program *p, jit_ker
     if (!k->title || !read_parameters(r, object, &n, k))
         return false;
     bool ok = read_assumptions(r, object, &n, k) && read_maps(r, object, k) &&
-              three_amounts(r, object, "grid", &n, k->grid) && three_amounts(r, object, "block", &n, k->block) &&
+              three_exprs(r, object, "grid", &n, k->grid) && three_exprs(r, object, "block", &n, k->block) &&
               read_cluster(r, object, &n, k) &&
-              amount_of(r, json_object_get(object, "dynamic_shared_bytes"), &n, "dynamic_shared_bytes",
+              expr_of(r, json_object_get(object, "dynamic_shared_bytes"), &n, "dynamic_shared_bytes",
                         &k->dynamic_smem_bytes);
     k->launch.flags = flags_of(object, k);
     k->frame_bytes = frame_bytes_of(k);
@@ -452,7 +452,7 @@ static bool read_kernel(reader *r, const json_t *object, jit_program *p, jit_ker
 
 // ---- host functions --------------------------------------------------------------------------------------------
 
-// Whether a value of a plan is one of a parameter. Of vectors and complex numbers plans have none.
+// Whether a value of a plan belongs to a parameter. Plans have no values for vectors and complex numbers.
 static bool is_passed(const jit_parameter *p, plan_type t)
 {
     bool is_address = p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER;
@@ -535,7 +535,7 @@ static bool read_functions(reader *r, const json_t *list, jit_program *p)
     return true;
 }
 
-// Not inlined: the function below comes back twice.
+// Not inlined: the function below returns twice (setjmp).
 __attribute__((noinline)) static bool read_program(reader *r, const json_t *document, jit_program *out)
 {
     const json_t *kernels = json_object_get(document, "kernels");
@@ -555,7 +555,7 @@ __attribute__((noinline)) static bool read_program(reader *r, const json_t *docu
     return read_functions(r, json_object_get(document, "functions"), out) && !r->why;
 }
 
-// Jansson's memory goes back also when the arena gives up: its recovery point is ours meanwhile.
+// Jansson's memory is also freed when the arena fails: its recovery point is replaced by ours meanwhile.
 static bool read_guarded(reader *r, json_t *document, jit_program *out)
 {
     arena_oom *outer = r->arena->oom, inner;
@@ -585,7 +585,7 @@ bool jit_read(arena *a, str document, jit_program *out, const char **why)
     json_t *root = json_loadb(document.at, document.len, 0, &error);
     if (ran_out) {
         json_decref(root);
-        arena_alloc(a, SIZE_MAX);  // never comes back
+        arena_alloc(a, SIZE_MAX);  // does not return
     }
     bool ok = root ? read_guarded(&r, root, out) : fail(&r, "line %d: %s", error.line, error.text);
     *why = r.why;

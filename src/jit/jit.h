@@ -1,4 +1,4 @@
-// Kernels that are launched by what a document says of them (docs/interface.md), instead of by generated code.
+// Kernels launched from their interface document (docs/interface.md) instead of by generated code.
 //
 //     jit_program p;
 //     if (jit_read(arena, document, &p, &why)) {
@@ -7,44 +7,44 @@
 //         jit_unload(&p);
 //     }
 //
-// A program is read-only once it has its code, but for what libhdsrt keeps in it: any number of threads may launch its
-// kernels. Failures are those of libhdsrt: a status, and a text for hdsrt_last_error(). Launching takes no memory,
-// unless a kernel has dozens of parameters.
+// Once it has code, a program is read-only except for state of libhdsrt, so any number of threads may launch its
+// kernels. Errors are reported as in libhdsrt: a status, and a text for hdsrt_last_error(). A launch does not allocate
+// unless the kernel has dozens of parameters.
 #pragma once
 
 #include <hds/hds.h>
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "jit/amount.h"
+#include "jit/expr.h"
 #include "plan/plan.h"
 #include "target/dtype.h"
 
-// Larger documents are refused: they are none of ours.
+// Larger documents are rejected: the compiler does not generate them.
 enum { JIT_MAX_PARAMETERS = 1024, JIT_MAX_RANK = 16, JIT_MOST_OPERANDS = 64, JIT_MOST_ARGUMENTS = 96 };
 
 typedef struct jit_parameter {
-    hds_parameter shown;      // tensors of vectors have one more dimension than the kernel says
-    dtype type;               // of the value, or of what is pointed at; DT_NONE: something else (pointers to pointers)
+    hds_parameter shown;      // tensors of vectors have one more dimension than in the kernel
+    dtype type;               // of the value or the pointee; DT_NONE: other (pointers to pointers)
     int lanes;                // of a vector; 0: none
     int bytes;                // as passed: 8 for addresses
-    int tensor;               // which one of the tensors it is; -1: none
+    int tensor;               // index among the tensors; -1: no tensor
     bool is_extent;           // sizes: some tensor has it as an extent
     int first_extent;         // tensors: where its extents begin among those of all tensors
-    const jit_amount *shape;  // tensors: shown.ndim
-    const jit_amount *strides;  // tensors whose strides are their own: shown.ndim; NULL: row-major
-    bool may_be_zero;         // sizes: also as extents
-    int64_t min, max, divisor;  // integers: what the declaration says of them
+    const jit_expr *shape;  // tensors: shown.ndim
+    const jit_expr *strides;  // tensors with strides: shown.ndim of them; NULL: row-major
+    bool may_be_zero;         // sizes: 0 is allowed, also as an extent
+    int64_t min, max, divisor;  // integers: from the declaration
     int joined;               // operands of operators: 1 + the axis that represents any number of them; 0: none
-    int join_group;           // operands of one group have the same extents there; from 1
+    int join_group;           // operands of one group have equal extents there; from 1
     bool is_result;           // operands: each element is written, and none is read before
 } jit_parameter;
 
 // A descriptor for TMA, passed after the parameters.
 typedef struct jit_map {
     const char *tensor;
-    int parameter;        // that tensor
-    hdsrt_tiling tiling;  // but for the shape
+    int parameter;        // the index of the tensor
+    hdsrt_tiling tiling;  // without the shape
 } jit_map;
 
 typedef struct jit_kernel {
@@ -54,11 +54,11 @@ typedef struct jit_kernel {
     int count, size_count;     // sizes come last
     const hdsrt_tensor_rule *rules;  // of the tensors
     int tensor_count, extent_count;
-    const jit_amount *assumptions;  // what has to be true
+    const jit_expr *assumptions;  // conditions that must hold
     int assumption_count;
     const jit_map *maps;
     int map_count;
-    jit_amount grid[3], block[3], cluster[3], dynamic_smem_bytes;
+    jit_expr grid[3], block[3], cluster[3], dynamic_smem_bytes;
     bool has_cluster;
     bool is_cluster_fixed;     // compiled in
     size_t frame_bytes;
@@ -66,12 +66,12 @@ typedef struct jit_kernel {
 
 // A host function: parameters, as a kernel has them, and the plan that runs with their values.
 typedef struct jit_function {
-    jit_kernel entry;         // but for its extents, maps and code
+    jit_kernel entry;         // without extents, maps and code
     plan plan;
     jit_kernel **kernels;     // by statement of the plan: what a LAUNCH launches
     const char *refused;      // why there is no plan: "scale.hds:12:5: a launch plan has no …"; NULL: there is one
-    const char *operator;     // that this is an entry of, for some types; NULL: none
-    bool is_strided;          // such an entry for tensors with any strides
+    const char *operator;     // the operator of which this is an instance; NULL: none
+    bool is_strided;          // an instance for tensors with any strides
 } jit_function;
 
 // All entries of an operator as one.
@@ -79,7 +79,7 @@ typedef struct jit_operator {
     jit_kernel *entry;        // parameters: those of [first], without sizes
     const jit_function *first;
     const jit_function **functions;  // [instance_count], then [strided_count], which is the same or 0
-    const int **places;       // by function: where its arguments stand among those of the operator
+    const int **operand_indices;     // by function, for each argument: its index among the operator's
     const hdsrt_operand *operands;
     const hdsrt_dtype *types;
     int instance_count, strided_count;
@@ -97,10 +97,10 @@ typedef struct jit_program {
     hdsrt_library library;
 } jit_program;
 
-// Reads a document; the result is in [a] and must not move. False for what is none, *why then says what is wrong, in
-// [a].
+// Reads a document; the result is in [a] and must not be moved. Returns false for an invalid document, with the reason
+// in *why, in [a].
 bool jit_read(arena *a, str document, jit_program *out, const char **why);
-// What the kernels are launched from. [archs] must live as long.
+// Sets the machine code of the kernels. [archs] must live as long as the program.
 void jit_set_code(jit_program *p, str image, const uint16_t *archs, uint32_t arch_count);
 void jit_unload(jit_program *p);
 
@@ -116,7 +116,7 @@ typedef struct jit_frame {
     const jit_kernel *kernel;
     jit_value *values;            // by parameter
     uint64_t *bits;               // by parameter: scalars, sizes and addresses as passed
-    void **addresses;             // by parameter, then by map: where what is passed stands
+    void **addresses;             // by parameter, then by map: the address of the value to pass
     hdsrt_strided_value *tensors; // by tensor
     int64_t *extents, *strides;   // of all tensors
     hdsrt_tensor_map *maps;
@@ -124,7 +124,7 @@ typedef struct jit_frame {
 
 // Cuts a frame from [room], kernel->frame_bytes at a multiple of 8.
 void jit_frame_init(jit_frame *f, const jit_kernel *kernel, void *room);
-// Memory for a frame: enough for a dozen tensors; more goes to the heap, and the caller frees [large].
+// Memory for a frame: enough for a dozen tensors. Larger frames are on the heap; the caller frees [large].
 enum { JIT_SMALL_FRAME = 2048 };
 
 typedef struct jit_room {
@@ -135,7 +135,7 @@ typedef struct jit_room {
 hdsrt_status jit_take_room(jit_room *r, const jit_kernel *kernel, jit_frame *f);
 // Checks the arguments and fills the frame; it points into [arguments].
 hdsrt_status jit_bind(jit_frame *f, const hds_argument *arguments, size_t count, jit_purpose purpose);
-// The extents of the launch, those of a cluster that is compiled in included.
+// The extents of the launch, including those of a compiled-in cluster.
 hdsrt_status jit_frame_extents(const jit_frame *f, hdsrt_extents *out);
 
 hdsrt_status jit_launch(jit_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_stream stream);
@@ -145,7 +145,7 @@ hdsrt_status jit_shape(const jit_kernel *kernel, const hds_argument *arguments, 
 
 // ---- host functions (run.c) ------------------------------------------------------------------------------------
 
-// What plans run on: the current GPU, or a simulated one. Each function may fail, after hdsrt_fail.
+// The device that plans run on: the current GPU or a simulated one. A function that fails has called hdsrt_fail.
 typedef struct jit_machine {
     void *user;
     hdsrt_status (*allocate)(void *user, const char *name, const plan_stmt *s, int64_t bytes, uint64_t *address);
@@ -154,12 +154,12 @@ typedef struct jit_machine {
     hdsrt_status (*copy)(void *user, uint64_t to, uint64_t from, int64_t bytes);
     // [bits]: of each parameter, as plans have them.
     hdsrt_status (*launch)(void *user, jit_kernel *kernel, const uint64_t *bits);
-    int64_t most_steps;  // statements after which a run ends as a failure; 0: any number
+    int64_t most_steps;  // a run fails after this many statements; 0: unlimited
 } jit_machine;
 
-// Runs the plan, which [f] has, with the values of its parameters. Temporaries that it takes are released, also after a failure.
+// Runs the plan of [f] with the values of its parameters. Temporaries are released, also after a failure.
 hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const jit_machine *machine);
-// The most bytes that its temporaries have at one time, for these sizes; -1: that is not known beforehand.
+// The peak size of its temporaries in bytes for these sizes; -1: not known in advance.
 hdsrt_status jit_workspace(const jit_function *f, const hds_argument *arguments, size_t count, int64_t *bytes);
 // Checks the arguments and runs the plan on the current GPU, in stream order.
 hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream);
@@ -168,7 +168,7 @@ hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size
 // Of the functions in [p].
 void jit_find_operators(arena *a, jit_program *p);
 
-// The entry that arguments are for, and its arguments. Points into itself.
+// The instance selected for the arguments, and its arguments. Self-referential: do not copy.
 typedef struct jit_choice {
     const jit_function *function;
     hds_argument arguments[JIT_MOST_ARGUMENTS];
@@ -177,11 +177,11 @@ typedef struct jit_choice {
     hdsrt_joined joined[JIT_MOST_OPERANDS];
 } jit_choice;
 
-// Operands that are left out are null tensors. To launch: operands may be copied, in stream order, and
-// hdsrt_finish_instance has to be called, unless operands are strided. To simulate: nothing is copied.
+// Omitted operands are null tensors. To launch: operands may be copied in stream order, and the caller must call
+// hdsrt_finish_instance unless operands are strided. To simulate: nothing is copied.
 hdsrt_status jit_choose(const jit_operator *o, const hds_argument *arguments, size_t count, jit_purpose purpose,
                         hdsrt_stream stream, jit_choice *out);
 hdsrt_status jit_call_operator(const jit_operator *o, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 
-// The DLPack code of a type; {0, 0} for those that it has no name for.
+// The DLPack type code; {0, 0} for types that DLPack lacks.
 hdsrt_dtype jit_dlpack_type(dtype type);

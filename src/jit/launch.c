@@ -16,22 +16,22 @@ hdsrt_status jit_take_room(jit_room *r, const jit_kernel *kernel, jit_frame *f)
 
 // ---- extents ---------------------------------------------------------------------------------------------------
 
-static hdsrt_status evaluate(const jit_frame *f, const jit_amount *amount, const char *what, int64_t *out)
+static hdsrt_status evaluate(const jit_frame *f, const jit_expr *expr, const char *what, int64_t *out)
 {
-    jit_trouble trouble = jit_amount_evaluate(amount, f->values, out);
+    jit_trouble trouble = jit_expr_evaluate(expr, f->values, out);
     if (!trouble)
         return HDSRT_OK;
-    const char *quote = amount->text ? "'" : "", *name = f->kernel->launch.name;
+    const char *quote = expr->text ? "'" : "", *name = f->kernel->launch.name;
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the %s cannot be computed%s%s%s%s: %s", name, what,
-                      amount->text ? " from " : "", quote, amount->text ? amount->text : "", quote,
+                      expr->text ? " from " : "", quote, expr->text ? expr->text : "", quote,
                       jit_trouble_text(trouble));
 }
 
-static hdsrt_status evaluate_three(const jit_frame *f, const jit_amount *amounts, const char *what, int64_t *out)
+static hdsrt_status evaluate_three(const jit_frame *f, const jit_expr *exprs, const char *what, int64_t *out)
 {
     hdsrt_status status = HDSRT_OK;
     for (int i = 0; i < 3 && !status; i++)
-        status = evaluate(f, &amounts[i], what, &out[i]);
+        status = evaluate(f, &exprs[i], what, &out[i]);
     return status;
 }
 

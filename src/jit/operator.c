@@ -51,14 +51,14 @@ static int find_operand(const jit_function *f, const char *name)
 }
 
 // Where the arguments of [g] stand among those of [f]: operands by name, numbers by order. NULL: they are others.
-static const int *places_in(arena *a, const jit_function *f, const jit_function *g)
+static const int *operand_indices_of(arena *a, const jit_function *f, const jit_function *g)
 {
-    int *places = ARENA_ARRAY(a, int, argument_count(g) + 1), number = 0;
+    int *indices = ARENA_ARRAY(a, int, argument_count(g) + 1), number = 0;
     for (int i = 0; i < argument_count(g); i++) {
         const jit_parameter *own = &g->entry.parameters[i];
         if (is_tensor(own)) {
-            places[i] = find_operand(f, own->shown.name);
-            if (places[i] < 0)
+            indices[i] = find_operand(f, own->shown.name);
+            if (indices[i] < 0)
                 return NULL;
             continue;
         }
@@ -66,9 +66,9 @@ static const int *places_in(arena *a, const jit_function *f, const jit_function 
             number++;
         if (number == argument_count(f) || strcmp(f->entry.parameters[number].shown.dtype, own->shown.dtype) != 0)
             return NULL;
-        places[i] = number++;
+        indices[i] = number++;
     }
-    return places;
+    return indices;
 }
 
 static bool add_instances(arena *a, const jit_program *p, bool is_strided, jit_operator *o)
@@ -77,10 +77,10 @@ static bool add_instances(arena *a, const jit_program *p, bool is_strided, jit_o
         const jit_function *g = &p->functions[i];
         if (!is_instance(g, o->entry->launch.name, is_strided))
             continue;
-        const int *places = places_in(a, o->first, g);
-        if (!places)
+        const int *indices = operand_indices_of(a, o->first, g);
+        if (!indices)
             return false;
-        o->places[o->instance_count + o->strided_count] = places;
+        o->operand_indices[o->instance_count + o->strided_count] = indices;
         o->functions[o->instance_count + o->strided_count] = g;
         o->strided_count += is_strided;
         o->instance_count += !is_strided;
@@ -133,7 +133,7 @@ void jit_find_operators(arena *a, jit_program *p)
         jit_operator *o = &p->operators[p->operator_count];
         *o = (jit_operator){.first = f, .entry = entry_of(a, f)};
         o->functions = ARENA_ARRAY(a, const jit_function *, p->function_count);
-        o->places = ARENA_ARRAY(a, const int *, p->function_count);
+        o->operand_indices = ARENA_ARRAY(a, const int *, p->function_count);
         if (!add_instances(a, p, false, o) || !add_instances(a, p, true, o))
             continue;
         // By element, each type has both.
@@ -225,7 +225,7 @@ hdsrt_status jit_choose(const jit_operator *o, const hds_argument *arguments, si
     c->function = o->functions[instance];
     c->count = (size_t)argument_count(c->function);
     for (size_t i = 0; i < c->count; i++) {
-        int from = o->places[instance][i];
+        int from = o->operand_indices[instance][i];
         c->arguments[i] = operand_of[from] < 0 ? arguments[from] : hds_tensor(&c->joined[operand_of[from]].tensor);
     }
     return HDSRT_OK;

@@ -1,4 +1,4 @@
-// Tensors on the GPU, in as many copies as the method wants.
+// Tensors on the GPU, in as many copies as the method needs.
 #include <string.h>
 
 #include "measure/measure_priv.h"
@@ -30,7 +30,7 @@ static int64_t bytes_of_set(const ms_argument *arguments, int count)
     return sum;
 }
 
-// Nine tenths of what is free: the driver wants some of it for itself.
+// Nine tenths of free memory: the driver needs some of it.
 static int64_t free_bytes(ms_session *s)
 {
     size_t available = 0, total = 0;
@@ -58,7 +58,7 @@ static bool no_room(ms_session *s, int64_t wanted, int64_t available)
 
 // ---- contents ---------------------------------------------------------------------------------------------------
 
-// The given bytes over and over: what is there is doubled until it is enough.
+// Repeats the given bytes by doubling what is already written.
 bool ms_buffer_fill(ms_session *s, char *to, const ms_argument *a)
 {
     if (!a->data_bytes)
@@ -108,7 +108,7 @@ static bool add_set(ms_session *s, ms_buffers *b, const ms_argument *arguments, 
 
 // ---- all of it --------------------------------------------------------------------------------------------------
 
-// Room for copies that read half of what the kernel moves and write the other half; less than nothing is not compared.
+// Memory for copies that read half of the bytes the kernel moves and write the other half; none if there are no bytes.
 static bool add_pool(ms_session *s, ms_buffers *b, int64_t moved, int64_t room)
 {
     int64_t half = rounded(moved / 2);
@@ -141,7 +141,7 @@ bool ms_buffers_make(ms_session *s, const ms_argument *arguments, int count, int
     int64_t room = free_bytes(s);
     if (bytes > room)
         return no_room(s, bytes, room);
-    // The yardstick has its own room; half of the memory stays for it.
+    // Half of the memory is left for the yardstick's own buffers.
     int64_t for_sets = s->options.yardstick ? room / 2 : room;
     out->sets = s->options.method == MS_ROTATE ? ms_sets(bytes, s->record.machine.l2_bytes, for_sets) : 1;
     out->arguments = ARENA_ARRAY(s->arena, hds_argument, out->sets * count + 1);

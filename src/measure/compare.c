@@ -90,7 +90,7 @@ static const char *name_of_row(arena *a, json_t *row)
 
 // ---- comparing --------------------------------------------------------------------------------------------------
 
-// How fast the kernel is against the copy, now and before: the part of a difference that is not the machine's.
+// The kernel's speed relative to the copy, before and now: what does not depend on the machine's state.
 static const char *of_copy_text(arena *a, json_t *before, json_t *now)
 {
     ms_summary t, c, t2, c2;

@@ -1,7 +1,7 @@
 // Compares kernels for the same work. They run on the same tensors, and their samples are interleaved, so that a change
-// of the GPU's clock affects all of them. Normally one sample is taken of each in rotation; of kernels that are long
-// enough to heat the GPU it is a block of them, so that each runs at the clock that it leaves itself under the power
-// limit, and not at that of its rivals.
+// of the GPU's clock affects all of them. Normally the kernels take turns with one sample each. Kernels long enough to
+// heat the GPU take turns with blocks of samples, so that each runs at the clock that the power limit allows for it,
+// not at the clock left by its rivals.
 #include <string.h>
 
 #include "measure/measure_priv.h"
@@ -9,7 +9,7 @@
 static const src_span nowhere = {0, 0};
 
 enum {
-    PIECES = 64, PIECE_BYTES = 1 << 18,  // that are compared of a large tensor: enough that a wrong tile is among them
+    PIECES = 64, PIECE_BYTES = 1 << 18,  // compared ranges of a large tensor: enough to hit a wrong tile
     MOST_ROUNDS = 1000,
     BLOCK_ROUNDS = 9,                    // of kernels that have blocks
 };
@@ -63,7 +63,7 @@ void ms_rival_free(ms_rival *r)
 typedef struct entrant {
     ms_rival *rival;
     hds_argument *arguments;  // [sets][count]
-    const int *places;        // of its arguments, among all
+    const int *indices;       // of its arguments, among all
     ms_work work;
     VEC(double) times;
     bool is_in;
@@ -89,7 +89,7 @@ static bool is_same(const ms_argument *a, const ms_argument *b)
     return a->is_tensor ? a->bytes == b->bytes : a->value == b->value;
 }
 
-static int place_of(contest *c, const ms_argument *a)
+static int index_of(contest *c, const ms_argument *a)
 {
     for (size_t i = 0; i < c->all.len; i++) {
         if (is_same(&c->all.at[i], a))
@@ -101,10 +101,10 @@ static int place_of(contest *c, const ms_argument *a)
 
 static void add_entrant(contest *c, entrant *e, ms_rival *r)
 {
-    int *places = ARENA_ARRAY(c->session->arena, int, r->count + 1);
+    int *indices = ARENA_ARRAY(c->session->arena, int, r->count + 1);
     for (int i = 0; i < r->count; i++)
-        places[i] = place_of(c, &r->arguments[i]);
-    *e = (entrant){.rival = r, .places = places, .is_in = r->kernel && !r->failure};
+        indices[i] = index_of(c, &r->arguments[i]);
+    *e = (entrant){.rival = r, .indices = indices, .is_in = r->kernel && !r->failure};
 }
 
 static bool make_buffers(contest *c)
@@ -117,7 +117,7 @@ static bool make_buffers(contest *c)
         int count = e->rival->count;
         e->arguments = ARENA_ARRAY(c->session->arena, hds_argument, sets * count + 1);
         for (int i = 0; i < sets * count; i++)
-            e->arguments[i] = c->buffers.arguments[i / count * c->buffers.count + e->places[i % count]];
+            e->arguments[i] = c->buffers.arguments[i / count * c->buffers.count + e->indices[i % count]];
     }
     return true;
 }
@@ -139,8 +139,8 @@ static void leave(entrant *e, const char *why)
     e->rival->failure = why;
 }
 
-// Once on fresh tensors, and then until the clocks are up. What the launch itself refuses concerns this one only; what
-// comes later may have broken the context.
+// Runs once on fresh tensors, then until the clocks are up. An error of the launch itself concerns this kernel only; a
+// later error may have broken the context.
 static bool run_once(contest *c, entrant *e)
 {
     ms_session *s = c->session;
@@ -166,7 +166,7 @@ static int64_t compared_bytes(const ms_argument *a)
     return a->bytes < most ? a->bytes : most;
 }
 
-// Pieces that are spread evenly, the first and the last bytes among them.
+// Evenly spaced ranges that include the first and the last bytes.
 static bool download(ms_session *s, const ms_argument *a, const char *from, char *to)
 {
     if (a->bytes <= (int64_t)PIECES * PIECE_BYTES)
@@ -261,7 +261,7 @@ static int samples_of_block(const entrant *e)
     return count < 4 ? 4 : count;
 }
 
-// A sample, or a block of them, of which the first quarter only sets the clock.
+// A sample, or a block of samples whose first quarter only lets the clock settle.
 static bool take_turn(contest *c, entrant *e)
 {
     int count = c->has_blocks ? samples_of_block(e) : 1;
@@ -291,7 +291,7 @@ static void summarize(contest *c)
         c->entrants[i].rival->time = ms_summarize(c->entrants[i].times.at, c->entrants[i].times.len);
 }
 
-// Those that the best cannot be taken for any more: at first by their best time, later by their quartiles.
+// Drops kernels that can no longer be the fastest: at first by their best time, later by their quartiles.
 static void drop_slow(contest *c, bool at_first)
 {
     const ms_summary *best = NULL;

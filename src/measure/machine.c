@@ -1,4 +1,4 @@
-// What the GPU is, and the most it can do.
+// Properties and peak rates of the GPU.
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ static int attribute(ms_session *s, int number, int device)
     return s->cuda->device_attribute(&value, number, device) == 0 ? value : 0;
 }
 
-// Code for the "a" variant may use all that the GPU has.
+// Code for the "a" variant may use all features of the GPU.
 static const arch *own_arch(int major, int minor)
 {
     const arch *found = NULL;

@@ -32,22 +32,22 @@ typedef struct ms_options {
     int define_count, entry_count, include_count;
     const arch *arch;              // compiled for; NULL: the GPU's own
     const char *gpu;               // whose schedules: "h200"; NULL: a usual one of [arch], or the GPU itself without that
-    int sm_count;                  // choose schedules for so many SMs; 0: those of the GPU
-    bool is_own;                   // [arch] is the GPU's: set by ms_open if there was none
+    int sm_count;                  // choose schedules for this many SMs; 0: those of the GPU
+    bool is_own;                   // set by ms_open if no arch was given: [arch] is the GPU's
     const char *nvrtc;             // NULL: where it usually is
     const char *cache_dir;         // of libhds; NULL: the usual one
     ms_method method;
-    double min_seconds;            // least time that the kernel of a row runs while it is measured
+    double min_seconds;            // minimum time for which a row's kernel is measured
     double warm_up_seconds;        // before
     int samples;                   // least number
     int64_t gpu_seconds;           // most that a sample may take
     bool graph;                    // launches in CUDA graphs
     bool yardstick;                // a copy of as many bytes beside each row
-    const char *flops, *bytes;     // expressions over sizes and scalars; NULL: not said, and what the tensors have
-    dtype peak_type;               // whose peak the FLOP rate is held against; DT_NONE: by the tensors
+    const char *flops, *bytes;     // expressions over sizes and scalars; NULL: none (bytes: those of the tensors)
+    dtype peak_type;               // the type whose peak limits the FLOP rate; DT_NONE: by the tensors
     int argc;                      // the command line, for the record
     const char *const *argv;
-    // Called between samples: true ends the work, with the rows so far.
+    // Called between samples: true stops the measurement and keeps the rows so far.
     bool (*stopped)(void *user);
     void (*progress)(void *user, const char *text);  // NULL: no progress reports
     void *user;
@@ -58,7 +58,7 @@ typedef struct ms_argument {
     const char *name;
     bool is_tensor, is_size;
     dtype type;
-    // Tensors: bytes, and the bytes at the beginning that are repeated to the end; none: left as they are.
+    // Tensors: size in bytes, and initial bytes that are repeated to the end; none: not initialised.
     int64_t bytes, data_bytes;
     const void *data;
     bool is_read, is_written;
@@ -87,8 +87,8 @@ typedef struct ms_row {
     ms_summary time, copy;    // seconds; copy.count 0: not measured
     double *samples;          // time.count, ascending
     int64_t bytes;            // that are moved
-    double flops;             // operations; negative: not said
-    const ms_launch *launches;  // of kernels, each time
+    double flops;             // operations; negative: unknown
+    const ms_launch *launches;  // one for each kernel of the call
     int launch_count;
     int sets, batch;          // copies of the tensors; calls of a sample
     bool is_host_bound;       // the GPU waited for launches
@@ -116,7 +116,7 @@ typedef struct ms_host {
     int launch_count;
     // Called for each copy of the tensors, in order: their addresses, by argument (others: null). False after reporting.
     bool (*bind)(void *user, int set, void *const *addresses);
-    // Puts all of its launches into the stream. False after reporting.
+    // Enqueues all of its launches in the stream. False after reporting.
     bool (*launch)(void *user, int set, void *stream);
 } ms_host;
 
@@ -125,30 +125,31 @@ typedef struct ms_session ms_session;
 // The options of libhds for this compilation.
 hds_compile_options ms_compile_options(const ms_options *o);
 
-// Opens the GPU. False after reporting HDS0648.
+// Opens the GPU. Returns false after reporting HDS0648.
 bool ms_open(arena *a, diag_context *diags, const ms_options *options, ms_session **session);
-// From here on memory is taken from [a], and reports go to [diags].
+// From here on, memory comes from [a] and diagnostics go to [diags].
 void ms_move(ms_session *s, arena *a, diag_context *diags);
 // Compiles, and finds the kernel by symbol or title; [peak]: the type of the FLOP rate's limit. False after reporting.
 bool ms_load(ms_session *s, const char *name, dtype peak);
-// Nothing but the title: each row comes with launches of its own.
+// Sets only the title: each row brings its own launches.
 bool ms_load_host(ms_session *s, const char *title, dtype peak);
-// Measures one row; false after reporting, or where it was stopped. Rows that are done are kept. [host]: NULL where a kernel
+// Measures one row. Returns false after an error or a stop; finished rows are kept. [host]: NULL where a kernel
 // was loaded.
 bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count,
                 const ms_host *host);
 bool ms_is_stopped(const ms_session *s);
-// False where a kernel still runs that did not end in time: exit() would wait for it, _exit() does not.
+// False if a kernel that timed out is still running: exit() would wait for it, _exit() does not.
 bool ms_close(ms_session *s);
 
-// Bytes a second of the memory, by clock and width; operations a second of the type, at the highest clock. 0: not known.
+// Peak memory bandwidth in bytes/s, by clock and bus width; peak operations/s of a type, at the highest clock. 0:
+// unknown.
 double ms_peak_bandwidth(const ms_machine *m);
-// As schedules are chosen for it, in [a].
+// The GPU model for which schedules are chosen, in [a].
 const gpu_model *ms_gpu_of(arena *a, const ms_machine *m);
 double ms_peak_ops(const ms_machine *m, dtype t);
 
 // An integer expression over the arguments' sizes and scalars, which is not negative. NULL, or why it has no value.
-const char *ms_amount(arena *a, const char *text, const ms_argument *arguments, int count, int64_t *out);
+const char *ms_evaluate(arena *a, const char *text, const ms_argument *arguments, int count, int64_t *out);
 
 // The result of one run: of the session, or read back from its file.
 typedef struct ms_record {
@@ -156,7 +157,7 @@ typedef struct ms_record {
     ms_subject subject;
     const ms_options *options;
     const char *date;
-    double empty_seconds;    // what an empty kernel reads by the same method; negative: not measured
+    double empty_seconds;    // time of an empty kernel by the same method; negative: not measured
     VEC(ms_row) rows;
 } ms_record;
 
@@ -166,7 +167,7 @@ void ms_report_json(const ms_record *r, str_buf *out);
 
 // ---- contest.c ----------------------------------------------------------------------------------------------------------
 
-// One of several kernels for the same work.
+// One of several kernels for the same computation.
 typedef struct ms_rival {
     const char *name;            // for messages
     const char *entry;           // what is compiled: "matmul[f16, 128]"
@@ -176,12 +177,12 @@ typedef struct ms_rival {
     int count;
     // Of a contest:
     const char *failure;         // NULL, or why it could not be compiled or launched, or is wrong
-    bool is_wrong;               // what it gives is not what the first one gave
+    bool is_wrong;               // its results differ from those of the first
     ms_summary time;             // seconds
-    bool is_dropped;             // was clearly slower, and not measured to the end
+    bool is_dropped;             // clearly slower, so not measured to the end
 } ms_rival;
 
-// Compiles it. Where that fails [failure] says why. False, after reporting, where nothing can be compiled.
+// Compiles it; on failure [failure] says why. Returns false, after reporting, if nothing can be compiled.
 bool ms_rival_load(ms_session *s, ms_rival *r);
 void ms_rival_free(ms_rival *r);
 
@@ -194,9 +195,9 @@ typedef struct ms_judging {
     uint64_t seed;  // of the interleaving order
 } ms_judging;
 
-// Runs them on the same tensors, compares what they write with what the first that runs has written, and measures those
-// that give the same: in rounds, in an order that changes. Clearly slower ones are dropped early. False after
-// reporting, or where it was stopped: the times mean nothing then.
+// Runs the kernels on the same tensors and compares their results with those of the first kernel that runs. Kernels
+// with the same results are measured in rounds, in random order; clearly slower ones are dropped early. Returns false
+// after an error or a stop: the times are then meaningless.
 bool ms_contest(ms_session *s, ms_rival *rivals, int count, const ms_judging *judging);
 
 // ---- compare.c ----------------------------------------------------------------------------------------------------------
@@ -205,7 +206,7 @@ typedef struct ms_comparison {
     int rows, faster, slower, failed;  // failed: beyond noise slower than fail_below times the speed
 } ms_comparison;
 
-// Reads two files that ms_report_json made and says row by row how the second compares with the first. False after
+// Reads two files of ms_report_json and compares the second with the first, row by row. Returns false after
 // reporting HDS0751 or HDS0752.
 bool ms_compare(arena *a, diag_context *diags, const char *before, const char *now, double fail_below, str_buf *out,
                 ms_comparison *result);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "jit/amount.h"
+#include "jit/expr.h"
 #include "measure/measure.h"
 #include "runtime/driver.h"
 
-// Numbers of cuda.h that the runtime has no use for.
+// Constants of cuda.h that the runtime does not need.
 enum {
     MS_DEVICE_CLOCK = 13,         // CU_DEVICE_ATTRIBUTE_CLOCK_RATE, kHz
     MS_DEVICE_SMS = 16,           // …_MULTIPROCESSOR_COUNT
@@ -28,19 +28,19 @@ struct ms_session {
     hds_compiler *compiler;
     hds_program *program, *empty_program;
     const hds_kernel *kernel, *empty;  // kernel: NULL where a host function is measured; empty: where it could not be compiled
-    void *module, *function;  // the same code once more, to be asked about
+    void *module, *function;  // the same code loaded again, for attribute queries
     ms_nvml *nvml;
     void *flush;              // twice what L2 holds; NULL: not used
     int64_t flush_bytes;
     bool is_stopped;
-    bool is_stuck;            // a kernel did not end: nothing that waits for it may be called
+    bool is_stuck;            // a kernel timed out: nothing that synchronises may be called
 };
 
-// Reports HDS0647 with the runtime's last error: "measuring 'relu' on the GPU failed: …". Gives false.
+// Reports HDS0647 with the runtime's last error: "measuring 'relu' on the GPU failed: …". Returns false.
 bool ms_failed(ms_session *s, const char *what);
-// The same of a CUresult, unless it is 0.
+// The same for a CUresult; true if it is 0.
 bool ms_check(ms_session *s, int result, const char *what);
-// Asks whether to go on.
+// Whether the caller wants to continue.
 bool ms_goes_on(ms_session *s);
 double ms_now(void);  // seconds
 
@@ -54,16 +54,16 @@ typedef struct ms_buffers {
     const ms_host *host;      // NULL: a kernel is launched with the arguments
     VEC(void *) owned;
     char *pool;               // of the copies; NULL: none
-    int64_t half_bytes;       // that one copy reads, and those it writes behind them
+    int64_t half_bytes;       // bytes that one copy reads, and writes behind them
     int copies;               // that fit into the pool
 } ms_buffers;
 
-// The number of copies that together exceed a cache of [l2_bytes]: at least 2, at most 512, as many as fit.
+// The number of copies that together exceed a cache of [l2_bytes]: 2 to 512, limited by memory.
 int ms_sets(int64_t set_bytes, int64_t l2_bytes, int64_t free_bytes);
 // False after reporting HDS0750 or HDS0647.
 bool ms_buffers_make(ms_session *s, const ms_argument *arguments, int count, int64_t moved, ms_buffers *out);
 void ms_buffers_free(ms_session *s, ms_buffers *b);
-// Puts what is in the tensor at the beginning to [to].
+// Writes the initial contents of the tensor to [to].
 bool ms_buffer_fill(ms_session *s, char *to, const ms_argument *a);
 
 // ---- timing.c -----------------------------------------------------------------------------------------------------------
@@ -79,12 +79,12 @@ typedef struct ms_work {
     int batch, next;
     void *graph;       // of [batch] launches; NULL: none
     double seconds;    // of one launch, as last measured
-    double host_seconds, device_seconds;  // that the samples took: enqueuing, and running
+    double host_seconds, device_seconds;  // of all samples: enqueuing, and running
 } ms_work;
 
-// Runs [work] for so long, finds how many launches make a sample, and makes the graph. False after reporting.
+// Warms up with [work], determines the launches per sample, and creates the graph. Returns false after reporting.
 bool ms_warm_up(ms_session *s, ms_work *work, double seconds);
-// Waits for the stream. False after reporting, also where it takes too long.
+// Synchronises the stream. Returns false after reporting, also after a timeout.
 bool ms_wait(ms_session *s, const ms_work *work);
 // Seconds of one launch. False after reporting.
 bool ms_sample(ms_session *s, ms_work *work, double *seconds);
@@ -92,7 +92,7 @@ bool ms_sample(ms_session *s, ms_work *work, double *seconds);
 bool ms_state_under(ms_session *s, ms_work *work, ms_state *out);
 void ms_work_free(ms_session *s, ms_work *work);
 
-// The compiler of the session, which is made when it is first asked for. NULL after reporting.
+// The session's compiler, created on first use. NULL after reporting.
 hds_compiler *ms_compiler(ms_session *s);
 
 // ---- machine.c ----------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ bool ms_machine_read(ms_session *s);
 const char *ms_time_text(arena *a, double seconds);
 // "n=4096, m=2"
 const char *ms_sizes_text(arena *a, const ms_size *sizes, int count);
-// Columns as wide as their widest cell, numbers to the right.
+// A table: each column is as wide as its widest cell; numbers are right-aligned.
 typedef struct ms_table {
     arena *arena;
     int columns;

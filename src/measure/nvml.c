@@ -37,7 +37,7 @@ static bool start(ms_nvml *n, const char *bus_id)
     find(n->library, "nvmlDeviceGetClockInfo", &n->clock);
     find(n->library, "nvmlDeviceGetTemperature", &n->temperature);
     find(n->library, "nvmlDeviceGetPowerUsage", &n->power);
-    // The name until driver 535, which later ones still have.
+    // The name up to driver 535; later drivers still export it.
     find(n->library, "nvmlDeviceGetCurrentClocksThrottleReasons", &n->reasons);
     return true;
 }
@@ -86,7 +86,7 @@ ms_state ms_nvml_state(ms_nvml *n)
     return s;
 }
 
-// nvml.h, nvmlClocksEventReason…: without those that are no trouble (idle, clocks that an application set).
+// nvml.h, nvmlClocksEventReason…, except the harmless ones (idle, clocks set by an application).
 static const struct {
     uint64_t bit;
     const char *name;

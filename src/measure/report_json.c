@@ -28,7 +28,7 @@ static json_t *machine(const ms_machine *m)
     put(o, "bus_id", text(m->bus_id));
     put(o, "host", text(m->host));
     put(o, "cuda", text(m->driver));
-    put(o, "multiprocessors", json_integer(m->sm_count));
+    put(o, "sm_count", json_integer(m->sm_count));
     put(o, "memory_bytes", json_integer(m->memory_bytes));
     put(o, "l2_bytes", json_integer(m->l2_bytes));
     put(o, "clock_khz", json_integer(m->clock_khz));
@@ -90,8 +90,8 @@ static json_t *state(const ms_state *s)
     put(o, "memory_mhz", json_integer(s->memory_mhz));
     put(o, "celsius", json_integer(s->celsius));
     put(o, "watts", json_real(s->milliwatts * 1e-3));
-    put(o, "reasons", json_integer((json_int_t)s->reasons));
-    put(o, "held_down_by", text(ms_nvml_slowdown(s->reasons, slow, sizeof slow)));
+    put(o, "clocks_event_reasons", json_integer((json_int_t)s->reasons));
+    put(o, "slowdown_reasons", text(ms_nvml_slowdown(s->reasons, slow, sizeof slow)));
     return o;
 }
 
@@ -130,7 +130,7 @@ static json_t *launches(const ms_row *row)
         put(o, "block", dims(l->block));
         put(o, "cluster", l->cluster[0] ? dims(l->cluster) : json_null());
         put(o, "dynamic_shared_bytes", json_integer(l->dynamic_smem_bytes));
-        put(o, "blocks_per_multiprocessor", l->blocks_per_sm ? json_integer(l->blocks_per_sm) : json_null());
+        put(o, "blocks_per_sm", l->blocks_per_sm ? json_integer(l->blocks_per_sm) : json_null());
         put(o, "waves", l->blocks_per_sm ? json_real(l->waves) : json_null());
         json_array_append_new(list, o);
     }

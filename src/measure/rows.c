@@ -8,7 +8,7 @@ enum { MOST_SAMPLES = 10000 };
 
 // ---- what it does -----------------------------------------------------------------------------------------------
 
-// A tensor that is read counts once, and one that is written once more.
+// Bytes of tensors: once if read, and once more if written.
 static int64_t bytes_of_tensors(const ms_argument *arguments, int count)
 {
     int64_t sum = 0;
@@ -29,7 +29,7 @@ static jit_value value_of(const ms_argument *a)
 }
 
 // Tensors have no value there.
-const char *ms_amount(arena *a, const char *text, const ms_argument *arguments, int count, int64_t *out)
+const char *ms_evaluate(arena *a, const char *text, const ms_argument *arguments, int count, int64_t *out)
 {
     const char **names = ARENA_ARRAY(a, const char *, count + 1), *why = NULL;
     jit_value *values = ARENA_ARRAY(a, jit_value, count + 1);
@@ -37,10 +37,10 @@ const char *ms_amount(arena *a, const char *text, const ms_argument *arguments, 
         names[i] = arguments[i].name;
         values[i] = arguments[i].is_tensor ? (jit_value){.kind = JIT_OTHER} : value_of(&arguments[i]);
     }
-    jit_amount amount;
+    jit_expr expr;
     jit_trouble trouble = JIT_FINE;
-    if (jit_amount_compile(a, text, names, count, &amount, &why)) {
-        trouble = jit_amount_evaluate(&amount, values, out);
+    if (jit_expr_compile(a, text, names, count, &expr, &why)) {
+        trouble = jit_expr_evaluate(&expr, values, out);
         if (trouble == JIT_FINE && *out >= 0)
             return NULL;
         why = trouble == JIT_FINE ? "it is negative" : jit_trouble_text(trouble);
@@ -51,7 +51,7 @@ const char *ms_amount(arena *a, const char *text, const ms_argument *arguments, 
 // --flops and --bytes.
 static bool evaluate(ms_session *s, const char *option, const char *text, const ms_argument *arguments, int count, int64_t *out)
 {
-    const char *why = ms_amount(s->arena, text, arguments, count, out);
+    const char *why = ms_evaluate(s->arena, text, arguments, count, out);
     if (!why)
         return true;
     diag *d = diag_report(s->diags, HDS0754, nowhere, option, text, why);
@@ -75,7 +75,7 @@ static bool count_work(ms_session *s, const ms_argument *arguments, int count, m
 
 // ---- how it is launched -----------------------------------------------------------------------------------------
 
-// What the driver knows of the machine code, and how many blocks are there at once.
+// Attributes of the machine code from the driver, and the occupancy.
 static void look_at_code(ms_session *s, ms_launch *l)
 {
     int64_t threads = l->block[0] * l->block[1] * l->block[2], blocks = l->grid[0] * l->grid[1] * l->grid[2];
@@ -171,7 +171,7 @@ static ms_work kernel_work(ms_session *s, const ms_buffers *b)
     return (ms_work){.what = what, .launch = b->host ? launch_host : launch_kernel, .user = b, .turns = b->sets, .may_capture = true};
 }
 
-// Copies of hundreds of megabytes are slower out of a graph, and gain nothing there.
+// Copies of hundreds of megabytes are slower in a graph than in a stream.
 static ms_work copy_work(const ms_buffers *b)
 {
     bool is_small = b->half_bytes <= (int64_t)256 << 20;

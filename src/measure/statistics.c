@@ -8,7 +8,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The value that a [part] of the others lies below.
+// The quantile: the value below which a fraction [part] of the others lies.
 static double quantile(const double *sorted, size_t count, double part)
 {
     double at = part * (double)(count - 1);

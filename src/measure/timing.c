@@ -1,14 +1,14 @@
 // The clock. See Note [what is measured]
 //
 // Note [what is measured]
-// Device events around the work. `rotate` puts as many launches between two events as take about a millisecond, so that
-// what a launch costs is hidden behind the kernel before it; each launch gets the next copy of the tensors. `flush` writes
-// twice L2's size first, and puts one launch between the events; the host is ahead of the GPU then, so that the events
-// read the kernel and a constant (the empty kernel's time, which is reported beside and not subtracted).
+// Device events surround the work. `rotate` puts about a millisecond of launches between two events, so that launch
+// latency is hidden behind the previous kernel; each launch gets the next copy of the tensors. `flush` first writes
+// twice the size of L2, then puts one launch between the events. The host runs ahead of the GPU, so the events measure
+// the kernel plus a constant (the empty kernel's time, which is reported separately and not subtracted).
 #include "measure/measure_priv.h"
 
 enum {
-    MAX_BATCH = 500,     // launches that the driver queues without waiting; more would hide which side waits
+    MAX_BATCH = 500,     // launches that the driver queues without blocking; with more, host-bound runs would go unnoticed
     MAX_GRAPH = 2000,
     MAX_QUEUED = 200,    // samples
 };
@@ -99,7 +99,7 @@ static int batch_for(const ms_session *s, const ms_work *work, double seconds)
     int most = captures ? MAX_GRAPH : MAX_BATCH;
     double wanted = seconds > 0 ? BATCH_SECONDS / seconds + 1 : most;
     int batch = wanted > most ? most : (int)wanted;
-    // A graph holds its addresses: it goes once around all of them.
+    // A graph has fixed addresses, so it covers each copy of the tensors once.
     return captures && batch < work->turns ? work->turns : batch;
 }
 
@@ -123,7 +123,7 @@ bool ms_state_under(ms_session *s, ms_work *work, ms_state *out)
     *out = (ms_state){0};
     if (!s->nvml)
         return true;
-    // Asking takes milliseconds, in which the GPU should have something to do.
+    // The query takes milliseconds, during which the GPU must stay busy.
     double each = work->seconds * work->batch;
     int count = each > 0 && QUERY_SECONDS / each < MAX_QUEUED ? (int)(QUERY_SECONDS / each) + 1 : MAX_QUEUED;
     for (int i = 0; i < count; i++) {

@@ -32,8 +32,8 @@ typedef struct ops_product {
     int64_t workspace_bytes;
 } ops_product;
 
-// The kernels for operands of some types in some orders, compiled by hdsc from ops/matmul/*.hds (kernels.c). All
-// support any pitch, any alignment of whole elements, and k = 0.
+// The kernels for operands of some types in some orders, compiled by hdsc from ops/matmul/library_*.hds (kernels.c).
+// All support any pitch, any alignment of whole elements, and k = 0.
 typedef struct ops_kernel ops_kernel;
 struct ops_kernel {
     hdsrt_dtype a, b, c;
@@ -93,16 +93,5 @@ typedef struct ops_grouped {
     int schedule;            // -1: chosen by the library
 } ops_grouped;
 
-// Enqueues it, if the current GPU supports it (grouped_kernels.c).
+// Enqueues it, if the current GPU supports it (kernels.c).
 hdsrt_status ops_run_grouped(const ops_grouped *product, hdsrt_stream stream);
-
-// ---- stream-K products (stream_k_kernels.c)  ----------------------------------------------------------------
-
-// Plain products of f16 and bf16 for which there is a workspace, on Hopper. Schedules are numbered from 0 here.
-int64_t ops_stream_bytes(int schedule, int sm_count);
-// Whether the stream-K kernels support the product; Hopper's other kernels do.
-bool ops_stream_takes(const ops_kernel *kernel, const ops_product *p);
-// The schedule that is faster than Hopper's other schedules; -1: none is.
-int ops_stream_choice_for(const ops_product *p, int sm_count, bool aligned);
-hdsrt_status ops_run_stream(const ops_kernel *kernel, const ops_product *p, int schedule, int sm_count,
-                            hdsrt_stream stream);

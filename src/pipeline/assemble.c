@@ -101,7 +101,7 @@ void pl_locate(const pl_assembly *s, const tool_compile_options *options, str te
     bool crashed;
     again.cubin = false;
     again.line_info = true;
-    if (!tool_log_wants_places(result->log))
+    if (!tool_log_wants_locations(result->log))
         return;
     if (!options->line_info)
         pl_run_nvrtc(s, &again, text, &lined, &crashed);

@@ -159,7 +159,7 @@ typedef struct mapping {
     const pl_canonical *source;
 } mapping;
 
-static bool add_place(const mapping *m, uint32_t line, str_buf *out)
+static bool add_location(const mapping *m, uint32_t line, str_buf *out)
 {
     size_t index = line - 1;
     if (!line || index >= (m->from ? m->from->len : m->source->lines.len))
@@ -173,7 +173,7 @@ static bool add_place(const mapping *m, uint32_t line, str_buf *out)
     return true;
 }
 
-static str map_places(arena *a, const mapping *m, str log)
+static str map_locations(arena *a, const mapping *m, str log)
 {
     static const char word[] = PL_CANONICAL_NAME "(";
     if (!log.len)
@@ -186,7 +186,7 @@ static str map_places(arena *a, const mapping *m, str log)
         const char *digits = found + sizeof word - 1;
         unsigned long line = strtoul(digits, &behind, 10);
         str_add(&out, (str){at, (size_t)(found - at)});
-        if (behind == digits || *behind != ')' || line > UINT32_MAX || !add_place(m, (uint32_t)line, &out))
+        if (behind == digits || *behind != ')' || line > UINT32_MAX || !add_location(m, (uint32_t)line, &out))
             str_add(&out, (str){found, (size_t)(behind - found)});
         at = behind;
     }
@@ -196,10 +196,10 @@ static str map_places(arena *a, const mapping *m, str log)
 
 str pl_canonical_log_of_whole(arena *a, const pl_line_numbers *from, str log)
 {
-    return map_places(a, &(mapping){.from = from}, log);
+    return map_locations(a, &(mapping){.from = from}, log);
 }
 
 str pl_canonical_log_of_source(arena *a, const pl_canonical *c, str log)
 {
-    return map_places(a, &(mapping){.source = c}, log);
+    return map_locations(a, &(mapping){.source = c}, log);
 }

@@ -30,7 +30,7 @@ bool pl_canonical_make(arena *a, str cuda, const cu_kernel_list *kernels, pl_can
 str pl_canonical_text(arena *a, const pl_canonical *c, int first, int end, pl_line_numbers *from);
 
 // The log of such a text, with lines of the whole text; and the log of the whole text, with files and lines of the
-// source: "kernel.cu(12)" becomes "matmul.hds(3)". A line that has no place stays.
+// source: "kernel.cu(12)" becomes "matmul.hds(3)". A line without a source location is unchanged.
 str pl_canonical_log_of_whole(arena *a, const pl_line_numbers *from, str log);
 str pl_canonical_log_of_source(arena *a, const pl_canonical *c, str log);
 

@@ -1,6 +1,7 @@
 // From low IR to CUDA text.
 
 #include "pipeline/unit.h"
+#include "remarks/remarks.h"
 
 const char *pl_unit_flags(pl_unit *u)
 {
@@ -16,7 +17,7 @@ const char *pl_unit_flags(pl_unit *u)
     return flags.len ? str_text(&flags) : NULL;
 }
 
-bool pl_emit(pl_unit *u)
+static bool emit(pl_unit *u, str_buf *text)
 {
     const cu_options options = {
         .lines = !u->options->no_line,
@@ -29,11 +30,37 @@ bool pl_emit(pl_unit *u)
         .scratch = &u->scratch,
         .kernels = &u->kernels,
     };
+    return cu_emit(u->module, &options, text) && !u->diags.shown_errors;
+}
+
+bool pl_emit(pl_unit *u)
+{
     str_buf text;
     str_buf_init(&text, &u->memory);
     size_t span = pl_span_begin(&u->times, "emit", 0);
-    bool ok = cu_emit(u->module, &options, &text);
+    bool ok = emit(u, &text);
     pl_span_end(&u->times, span);
     u->cuda = (str){str_text(&text), text.len};
+    return ok;
+}
+
+bool pl_emit_and_drop(pl_unit *u)
+{
+    ir_module *m = u->module;
+    double start = pl_now_us();
+    arena *ir = m->arena;
+    arena_mark mark = arena_mark_get(&u->ir_scratch);
+    str_buf text;
+    str_buf_init(&text, &u->ir_scratch);
+    m->arena = &u->ir_scratch;
+    bool ok = emit(u, &text);
+    if (ok) {
+        const remark_unit unit = pl_remark_unit(u);
+        remark_early(&unit);
+    }
+    m->arena = ir;
+    u->kernels = (cu_kernel_list){0};
+    arena_reset(&u->ir_scratch, mark);
+    u->lowering.emitted_us += pl_now_us() - start;
     return ok && !u->diags.shown_errors;
 }

@@ -67,12 +67,13 @@ static void list_operators(pl_unit *u)
     if (!pl_open_source(u, u->options->input))
         return;
     const tc_options options = pl_unit_elaboration(u);
-    q->is_read = tc_list_operators(&u->memory, &u->syms, &u->diags, u->file, &options, &q->list, &q->doc);
+    q->is_read = tc_list_operators(&u->memory, &u->syms, &u->diags, u->file, &options, &q->listing);
 }
 
-pl_status pl_list_operators(pl_operators *operators, const pl_options *options, arena_oom *oom)
+pl_status pl_list_operators(pl_operators *operators, const pl_options *options, const tc_define *given, int given_count,
+                            arena_oom *oom)
 {
-    *operators = (pl_operators){0};
+    *operators = (pl_operators){.listing = {.given = given, .given_count = given_count}};
     pl_unit_init(&operators->unit, options, options->archs[0], pl_now_us());
     pl_unit_run_deep(&operators->unit, list_operators);
     operators->unit.memory.oom = oom;

@@ -18,14 +18,14 @@ void pl_evaluation_free(pl_evaluation *e);
 
 typedef struct pl_operators {
     pl_unit unit;  // its diagnostics, its memory
-    tc_operator_list list;
-    const char *doc;  // of the file; NULL: none
+    tc_listing listing;
     bool is_read;
 } pl_operators;
 
-// The operators of the file options.input (tc_list_operators). They live until pl_unit_free(&operators.unit). [oom]: as for
-// pl_job_init.
-pl_status pl_list_operators(pl_operators *operators, const pl_options *options, arena_oom *oom);
+// The operators of the file options.input (tc_list_operators), with results for the [given] operands and attributes (NULL,
+// 0: none). They live until pl_unit_free(&operators.unit). [oom]: as for pl_job_init.
+pl_status pl_list_operators(pl_operators *operators, const pl_options *options, const tc_define *given, int given_count,
+                            arena_oom *oom);
 
 typedef struct pl_asking {
     pl_unit unit;          // its diagnostics, its memory

@@ -32,7 +32,7 @@ static const char *split(const char *path, char folder[PATH_MAX])
 }
 
 // Names of files that are not there yet: "k.h" and "./k.h" will be one.
-static bool is_same_place(const char *a, const char *b)
+static bool is_same_path(const char *a, const char *b)
 {
     struct stat x, y;
     char first[PATH_MAX], second[PATH_MAX];
@@ -49,7 +49,7 @@ static bool is_same(const char *a, const char *b)
     struct stat x, y;
     if (is_file(a, &x) && is_file(b, &y))
         return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-    return is_same_place(a, b);
+    return is_same_path(a, b);
 }
 
 bool pl_files_check(diag_context *dx, const pl_file *files, size_t count, const char *const *inputs, size_t input_count)

@@ -53,7 +53,7 @@ static const char *name_of(const void *user, const ir_var *v)
 // ---- values -----------------------------------------------------------------------------------------------------
 
 // An integer, a text over the parameters, or null: what no caller can compute.
-static void amount(describer *d, const char *key, const ir_expr *e)
+static void expression(describer *d, const char *key, const ir_expr *e)
 {
     int64_t known;
     if (ir_const_int(e, &known)) {
@@ -75,7 +75,7 @@ static void dims(describer *d, const char *key, ir_expr *const extents[3])
     pl_json_open_line(&d->json, key);
     for (int i = 0; i < 3; i++) {
         if (extents[i])
-            amount(d, NULL, extents[i]);
+            expression(d, NULL, extents[i]);
         else
             pl_json_integer(&d->json, NULL, 1);
     }
@@ -111,7 +111,7 @@ static void describe_strides(describer *d, const ir_tensor *t)
 {
     pl_json_open_line(&d->json, "strides");
     for (int i = 0; i < t->rank; i++)
-        amount(d, NULL, t->strides[i]);
+        expression(d, NULL, t->strides[i]);
     pl_json_close(&d->json, ']');
 }
 
@@ -119,7 +119,7 @@ static void describe_tensor(describer *d, const ir_var *v)
 {
     pl_json_open_line(&d->json, "shape");
     for (int i = 0; i < v->tensor->rank; i++)
-        amount(d, NULL, v->tensor->shape[i]);
+        expression(d, NULL, v->tensor->shape[i]);
     pl_json_close(&d->json, ']');
     if (v->tensor->is_strided)
         describe_strides(d, v->tensor);
@@ -235,7 +235,7 @@ static void dynamic_bytes(describer *d)
     }
     ir_module *m = d->unit->module;
     ir_expr *sum = ir_cast(m, (ir_expr *)wish, ir_scalar(m, DT_I64), wish->span);
-    amount(d, key, pool ? ir_binary(m, IR_OP_ADD, sum, ir_int(m, DT_I64, pool), wish->span) : sum);
+    expression(d, key, pool ? ir_binary(m, IR_OP_ADD, sum, ir_int(m, DT_I64, pool), wish->span) : sum);
 }
 
 static void launch(describer *d)
@@ -302,9 +302,11 @@ static const bool *writes_of(const void *user, const ir_func *kernel)
 // The author's line, and what is there that a plan cannot say.
 static const char *refusal_text(const pl_unit *u, const plan_refusal *why)
 {
-    src_place place = src_place_of(&u->sources, src_author(&u->sources, why->span).begin);
+    src_location location = src_location_of(&u->sources, why->span.begin);
     arena *a = u->module->arena;
-    return place.file ? arena_printf(a, "%s:%u:%u: %s", place.file->name, place.line, place.column, why->what) : why->what;
+    return location.file
+               ? arena_printf(a, "%s:%u:%u: %s", location.file->name, location.line, location.column, why->what)
+               : why->what;
 }
 
 static void plan_lines(describer *d, const plan *p)

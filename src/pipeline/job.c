@@ -21,6 +21,10 @@ static void set_up(pl_job *job)
     for (int i = 0; i < o->arch_count; i++)
         pl_unit_init(&job->units[i], o, o->archs[i], job->times.origin_us);
     job->unit_count = o->arch_count;
+    for (int i = 0; i < job->unit_count; i++) {
+        job->units[i].input_name = strcmp(o->input, "-") == 0 ? "<stdin>" : o->input;
+        job->units[i].is_first = i == 0;
+    }
 }
 
 void pl_job_init(pl_job *job, const pl_options *options, arena_oom *oom)
@@ -33,6 +37,7 @@ void pl_job_init(pl_job *job, const pl_options *options, arena_oom *oom)
 void pl_job_free(pl_job *job)
 {
     pl_nvrtc_preload_join(&job->preload);
+    cache_abandon(&job->ticket);
     for (int i = 0; i < job->unit_count; i++)
         pl_unit_free(&job->units[i]);
     arena_free(&job->memory);
@@ -90,9 +95,7 @@ static void run_units(pl_job *job)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     for (int i = 0; i < job->unit_count; i++) {
         pl_unit *u = &job->units[i];
-        u->input_name = strcmp(job->options->input, "-") == 0 ? "<stdin>" : job->options->input;
         u->input = job->input;
-        u->is_first = i == 0;
         runs[i] = pthread_create(&threads[i], &attributes, unit_thread, u) == 0;
     }
     pthread_attr_destroy(&attributes);
@@ -149,6 +152,10 @@ static pl_status run(pl_job *job)
         return PL_ERRORS;
     if (!find_cc(job))
         return PL_TOOLCHAIN;
+    if (pl_product_find(job)) {
+        job->total_us = pl_now_us() - job->times.origin_us;
+        return PL_OK;
+    }
     size_t span = pl_span_begin(&job->times, "compile", 0);
     pl_nvrtc_preload_start(&job->preload, &job->memory, job->options, job->input);
     run_units(job);
@@ -159,6 +166,7 @@ static pl_status run(pl_job *job)
     if (status == PL_OK && is_all_in_cache(job))
         pl_nvrtc_preload_expect(&job->preload);
     status = made > status ? made : status;
+    pl_product_keep(job, status);
     job->total_us = pl_now_us() - job->times.origin_us;
     return status;
 }

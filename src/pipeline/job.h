@@ -35,6 +35,7 @@ typedef struct pl_job {
     pl_product product;
     str_buf dump;        // the texts of --dump
     str_buf usage;       // the tables of --resource-usage
+    cache_ticket ticket; // of the product, while it is made
     pl_times times;      // of what is not a unit's: reading and writing
     double total_us;
 } pl_job;
@@ -47,6 +48,10 @@ void pl_job_time_report(pl_job *job, str_buf *out);
 void pl_job_time_trace(pl_job *job, str_buf *out);
 void pl_job_free(pl_job *job);
 
+// product_cache.c: the product, if it was made of the same before; then the units have not run. False: it is to be made.
+bool pl_product_find(pl_job *job);
+// Keeps it, unless something was said about it or it depends on more than is known.
+void pl_product_keep(pl_job *job, pl_status status);
 // merge.c: adds the messages of [from] that [to] does not have. Files are known by name and text.
 void pl_diags_merge(diag_context *to, const diag_context *from);
 // output.c: the product of what the units made; its status.

@@ -3,33 +3,34 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
 // Where a file is: a folder on disk, or a folder of the library ("" is its root).
-typedef struct place {
+typedef struct origin {
     bool is_stdlib;
     const char *folder;
-} place;
+} origin;
 
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources)
 {
     *f = (pl_finder){.arena = a, .sources = sources};
     map_init(&f->by_path, a);
-    map_init(&f->places, a);
+    map_init(&f->origins, a);
 }
 
 static void remember(pl_finder *f, const char *key, src_file *file, bool is_stdlib, const char *folder)
 {
-    place *p = ARENA_NEW(f->arena, place);
-    *p = (place){is_stdlib, folder};
+    origin *p = ARENA_NEW(f->arena, origin);
+    *p = (origin){is_stdlib, folder};
     map_put(&f->by_path, key, strlen(key), file);
-    map_put_ptr(&f->places, file, p);
+    map_put_ptr(&f->origins, file, p);
 }
 
 bool pl_finder_is_on_disk(const pl_finder *f, const src_file *file)
 {
-    const place *p = map_get_ptr(&f->places, file);
+    const origin *p = map_get_ptr(&f->origins, file);
     return p && (!p->is_stdlib || f->stdlib_folder);
 }
 
@@ -163,7 +164,39 @@ static const char *stdlib_name(const char *path)
     return strncmp(path, "hidet.lang.", 11) == 0 ? path + 11 : NULL;
 }
 
-static src_file *absolute(pl_finder *f, const place *p, const char *path, str_buf *looked)
+const char *pl_operator_folder(arena *a)
+{
+    enum { FOLDERS_UP = 4, PATH_BYTES = 4096 };
+    char *path = arena_alloc(a, PATH_BYTES);
+    ssize_t len = readlink("/proc/self/exe", path, PATH_BYTES - 1);
+    if (len <= 0)
+        return NULL;
+    path[len] = '\0';
+    const char *folder = path;
+    for (int i = 0; i < FOLDERS_UP && strcmp(folder, "/") != 0; i++) {
+        folder = file_folder(a, folder);
+        const char *installed = file_join(a, folder, "share/hdsc/ops"), *sources = file_join(a, folder, "ops");
+        if (file_exists(file_join(a, installed, "elementwise.hds")))
+            return installed;
+        if (file_exists(file_join(a, sources, "elementwise.hds")))
+            return sources;
+    }
+    return NULL;
+}
+
+// The folder of the operators, looked for once. Messages do not name it: it is the last that is searched.
+static src_file *from_operators(pl_finder *f, const char *name)
+{
+    str_buf unnamed;
+    str_buf_init(&unnamed, f->arena);
+    if (!f->operators)
+        f->operators = pl_operator_folder(f->arena);
+    if (!f->operators)
+        f->operators = "";
+    return *f->operators ? from_folder(f, f->operators, name, &unnamed) : NULL;
+}
+
+static src_file *absolute(pl_finder *f, const origin *p, const char *path, str_buf *looked)
 {
     const char *in_library = stdlib_name(path), *name = slashed(f->arena, path);
     if (in_library)
@@ -171,13 +204,13 @@ static src_file *absolute(pl_finder *f, const place *p, const char *path, str_bu
     src_file *file = p && !p->is_stdlib ? from_folder(f, p->folder, name, looked) : NULL;
     for (int i = 0; !file && i < f->include_count; i++)
         file = from_folder(f, f->include_folders[i], name, looked);
-    return file;
+    return file ? file : from_operators(f, name);
 }
 
 src_file *pl_find_module(void *user, const char *path, int level, const src_file *importer, const char **looked)
 {
     pl_finder *f = user;
-    const place *p = importer ? map_get_ptr(&f->places, importer) : NULL;
+    const origin *p = importer ? map_get_ptr(&f->origins, importer) : NULL;
     str_buf tried;
     str_buf_init(&tried, f->arena);
     src_file *file = NULL;

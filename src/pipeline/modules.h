@@ -1,5 +1,5 @@
-// Where imported modules come from: the standard library built into the program, the folder of the importing file, and
-// the folders of -I, in this order.
+// Where imported modules come from: the standard library built into the program, the folder of the importing file, the
+// folders of -I, and the operators that come with the program, in this order.
 #pragma once
 
 #include "base/embedded.h"
@@ -20,11 +20,14 @@ typedef struct pl_finder {
     const char *stdlib_folder;  // NULL: built in
     const char *const *include_folders;
     int include_count;
+    const char *operators;      // pl_operator_folder, once it was needed; "": there is none
     map by_path;  // resolved path -> src_file, so that all importers share one module
-    map places;   // src_file -> where it is, for relative imports
+    map origins;  // src_file -> its folder, for relative imports
     VEC(pl_tried) tried;  // on disk, each path once, in the order of looking
 } pl_finder;
 
+// The operators that come with the program: as they are installed, beside bin/, or in the sources that it was built in. NULL: none.
+const char *pl_operator_folder(arena *a);
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources);
 // Registers the file that is compiled, so that an import of it is seen as a cycle.
 void pl_finder_add_main(pl_finder *f, src_file *file);

@@ -86,4 +86,6 @@ typedef struct pl_options {
     bool line_info;
     bool device_debug;
     bool resource_usage;
+    bool only_checks;     // nobody looks at what comes of it, but at the messages: with PL_NOTHING, and no header
+    bool looks_at_units;  // the caller needs more than the product: it is always made, not taken from the cache
 } pl_options;

@@ -84,8 +84,10 @@ static void warn_if_empty(pl_unit *u)
 static bool elaborate(pl_unit *u)
 {
     size_t span = pl_span_begin(&u->times, pl_unit_is_ir_text(u) ? "read IR" : "elaborate", 0);
+    pl_lowering_init(u);
     bool ok = pl_unit_elaborate(u, NULL);
     pl_span_end(&u->times, span);
+    u->times.spans.at[span].duration_us -= u->lowering.total_us + u->lowering.emitted_us;
     if (!ok)
         return false;
     warn_if_empty(u);
@@ -124,8 +126,31 @@ static bool is_a_pass(const char *name)
     return name && ir_pass_find(name);
 }
 
+// What entries have not gone through yet. The report shows the passes behind elaboration, as if they had run there.
+static bool lower_rest(pl_unit *u)
+{
+    pl_lowering *l = &u->lowering;
+    double start_us = pl_now_us() - u->times.origin_us - l->total_us - l->emitted_us;
+    size_t span = pl_span_begin(&u->times, "passes", 0);
+    bool ok = pl_lower_rest(u);
+    pl_span_end(&u->times, span);
+    u->times.spans.at[span].start_us = start_us;
+    u->times.spans.at[span].duration_us = l->total_us;
+    for (size_t i = 0; i < l->times.len; i++) {
+        pl_span_add(&u->times, l->times.at[i].name, 1, start_us, l->times.at[i].duration_us);
+        start_us += l->times.at[i].duration_us;
+    }
+    if (l->only_checks) {
+        pl_span_add(&u->times, "emit", 0, start_us, l->emitted_us);
+        VEC_LAST(&u->times.spans).most_bytes = u->meter.most_bytes;
+    }
+    return ok && !u->diags.shown_errors && !l->only_checks;
+}
+
 static bool run_passes(pl_unit *u)
 {
+    if (u->lowering.by_entry)
+        return lower_rest(u);
     const char *wanted = u->options->dump;
     bool ends_here = u->options->emit == PL_NOTHING && is_a_pass(wanted);
     ir_pass_options options = pl_unit_pass_options(u);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "pipeline/graphs.h"
 
 // As for pl_job: reserved, not used.
 enum { STACK_BYTES = 64 << 20 };
@@ -32,6 +33,7 @@ static void set_up(pl_unit *u)
     u->times.memory = &u->meter;
     str_buf_init(&u->dump, &u->memory);
     str_buf_init(&u->usage, &u->memory);
+    map_init(&u->lowering.used, &u->memory);
 }
 
 // The GPU of the architecture [target], which is one of the options' unless a test needs a newer one.
@@ -48,9 +50,12 @@ void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, dou
 {
     *u = (pl_unit){.options = options, .arch = target, .gpu = gpu_for(options, target), .origin_us = origin_us};
     arena_init(&u->memory, &u->oom);
-    arena_init(&u->scratch, &u->oom);
-    u->memory.meter = u->scratch.meter = &u->meter;
-    u->memory.limit_bytes = u->scratch.limit_bytes = options->memory_limit_bytes;
+    arena *const arenas[] = {&u->memory, &u->scratch, &u->ir_scratch};
+    for (size_t i = 0; i < sizeof arenas / sizeof *arenas; i++) {
+        arena_init(arenas[i], &u->oom);
+        arenas[i]->meter = &u->meter;
+        arenas[i]->limit_bytes = options->memory_limit_bytes;
+    }
 }
 
 // The recovery point. What the arenas hold stays valid: the messages so far are still shown.
@@ -66,11 +71,13 @@ void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
     if (u->diags.shown_errors && u->status == PL_OK)
         u->status = PL_ERRORS;
     arena_free(&u->scratch);
+    arena_free(&u->ir_scratch);
 }
 
 void pl_unit_free(pl_unit *u)
 {
     arena_free(&u->scratch);
+    arena_free(&u->ir_scratch);
     arena_free(&u->memory);
 }
 
@@ -90,7 +97,7 @@ tc_options pl_unit_elaboration(pl_unit *u)
     const pl_options *o = u->options;
     return (tc_options){
         .defines = o->defines,
-        .define_count = o->define_count,
+        .define_count = u->is_lowered ? 0 : o->define_count,
         .entries = o->entries,
         .entry_count = o->entry_count,
         .operand_types = o->operand_types,
@@ -98,6 +105,9 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .arch = u->arch,
         .gpu = u->gpu,
         .scratch = &u->scratch,
+        .ir_scratch = &u->ir_scratch,
+        .settle = u->lowering.by_entry ? pl_lower_entry : NULL,
+        .settle_user = u,
         .step_budget = o->step_budget,
         .find_module = pl_find_module,
         .find_user = &u->finder,
@@ -169,6 +179,8 @@ static bool verifies(const pl_unit *u)
 bool pl_unit_elaborate(pl_unit *u, const tc_test *test)
 {
     bool is_ir = !test && pl_unit_is_ir_text(u);
+    if (!test && !is_ir && pl_has_graphs(u) && !pl_lower_graphs(u))
+        return false;
     tc_options options = pl_unit_elaboration(u);
     if (test)
         u->module = tc_compile_test(&u->memory, &u->syms, &u->diags, u->file, &options, test);
@@ -178,7 +190,7 @@ bool pl_unit_elaborate(pl_unit *u, const tc_test *test)
         u->module = tc_compile(&u->memory, &u->syms, &u->diags, u->file, &options);
     if (!u->module || u->diags.shown_errors)
         return false;
-    return !(is_ir || verifies(u)) || ir_verify(u->module);
+    return u->lowering.by_entry || !(is_ir || verifies(u)) || ir_verify(u->module);
 }
 
 ir_pass_options pl_unit_pass_options(pl_unit *u)

@@ -30,6 +30,18 @@ typedef struct pl_code {
     str cubin;
 } pl_code;
 
+// How far the passes are: lower.c.
+typedef struct pl_lowering {
+    bool by_entry;         // entries go through the passes as soon as they are elaborated
+    bool only_checks;      // and through emission, and nothing is left of them but messages
+    bool waits;            // but no more: the rest goes at the end
+    bool failed;
+    size_t done;           // functions that have
+    map used;              // instructions of [done]
+    VEC(ir_pass_time) times;  // of each pass, over all entries
+    double total_us, emitted_us;
+} pl_lowering;
+
 typedef struct pl_unit {
     const pl_options *options;
     const arch *arch;
@@ -40,8 +52,9 @@ typedef struct pl_unit {
     bool is_first;           // dumps of what does not depend on the architecture are made by the first unit only
 
     arena memory, scratch;
+    arena ir_scratch;  // of the IR of an entry before it is lowered
     arena_oom oom;
-    arena_meter meter; // of the two arenas
+    arena_meter meter; // of these arenas
     src_map sources;
     sym_table syms;
     diag_context diags;
@@ -49,7 +62,9 @@ typedef struct pl_unit {
     pl_times times;
 
     src_file *file;
+    bool is_lowered;  // the file is the program that graphs.c made of the input, where -D has been applied
     ir_module *module;
+    pl_lowering lowering;
     str text;        // the output, where it is text: tokens, ast, hir, json, cu
     str cuda;
     cu_kernel_list kernels;  // those of [cuda]
@@ -76,6 +91,11 @@ bool pl_unit_add_source(pl_unit *u);
 bool pl_unit_elaborate(pl_unit *u, const tc_test *test);
 // The options of the passes: debug builds verify the IR after each, others where --verify-ir asks for it.
 ir_pass_options pl_unit_pass_options(pl_unit *u);
+// lower.c: decides what of [lowering] follows from the options.
+void pl_lowering_init(pl_unit *u);
+// The tc_options.settle of a unit that lowers by entry; then the functions that it has left.
+void pl_lower_entry(void *unit, ir_module *m, const ir_extent *before);
+bool pl_lower_rest(pl_unit *u);  // false after reporting
 // The options of elaboration, from those of the unit.
 tc_options pl_unit_elaboration(pl_unit *u);
 bool pl_unit_is_ir_text(const pl_unit *u);  // .hir: IR instead of source
@@ -85,6 +105,8 @@ const char *pl_unit_flags(pl_unit *u);
 // pipeline.c: all stages in order. emit.c and assemble.c: the last two of them; false after errors.
 void pl_compile(pl_unit *u);
 bool pl_emit(pl_unit *u);
+// The same for code that nobody wants: text and what it needs are gone afterwards. True where there are no errors.
+bool pl_emit_and_drop(pl_unit *u);
 bool pl_assemble(pl_unit *u);
 remark_unit pl_remark_unit(pl_unit *u);  // for remarks/remarks.h
 // Whether machine code is requested, so that ptxas runs.

@@ -63,7 +63,7 @@ static int64_t shared_of(const cu_kernel_info *kernel, const tool_usage *usage)
 static void add_row(pl_unit *u, const cu_kernel_info *kernel, const tool_usage *usage)
 {
     const ir_func *f = kernel->func;
-    src_place place = src_place_of(&u->sources, f->span.begin);
+    src_location location = src_location_of(&u->sources, f->span.begin);
     int64_t threads = threads_of(f), shared = shared_of(kernel, usage);
     str_addf(&u->usage, "%9u ", usage->registers);
     if (usage->spill_store_bytes >= 0)
@@ -79,8 +79,8 @@ static void add_row(pl_unit *u, const cu_kernel_info *kernel, const tool_usage *
         str_addf(&u->usage, "%7s %9s %10s  %-13s", "-", "-", "-", "-");
     }
     str_addf(&u->usage, "  %s", f->title ? f->title : f->name);
-    if (place.file)
-        str_addf(&u->usage, " (%s:%u)", place.file->name, place.line);
+    if (location.file)
+        str_addf(&u->usage, " (%s:%u)", location.file->name, location.line);
     str_addc(&u->usage, '\n');
 }
 

@@ -278,7 +278,7 @@ static bool check_value(plan_builder *b, const plan_stmt *s)
     return true;
 }
 
-static bool place_stmt(plan_builder *b, plan_stmt *s)
+static bool add_stmt(plan_builder *b, plan_stmt *s)
 {
     int number = (int)b->plan->stmts.len;
     bool leaves = s->kind == PLAN_BREAK || s->kind == PLAN_CONTINUE || s->kind == PLAN_LEAVE;
@@ -313,5 +313,5 @@ bool plan_build_stmt(plan_builder *b, const plan_stmt *s)
         own.args[i] = s->args[i];
     if (b->why)
         return false;
-    return check_value(b, &own) && check_operands(b, &own) && place_stmt(b, &own);
+    return check_value(b, &own) && check_operands(b, &own) && add_stmt(b, &own);
 }

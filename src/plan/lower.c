@@ -291,10 +291,11 @@ static bool lower_assignment(lowerer *l, const ir_stmt *s)
 static bool lower_assert(lowerer *l, const ir_stmt *s)
 {
     const src_map *sources = l->module->diags ? l->module->diags->sources : NULL;
-    src_place place = sources ? src_place_of(sources, s->span.begin) : (src_place){0};
+    src_location location = sources ? src_location_of(sources, s->span.begin) : (src_location){0};
     int condition = lower_expr(l, s->value);
     const plan_stmt check = {.kind = PLAN_CHECK, .value = -1, .args = &condition, .arg_count = 1,
-                             .text = s->text ? s->text : "", .file = place.file ? place.file->name : NULL, .line = place.line};
+                             .text = s->text ? s->text : "", .file = location.file ? location.file->name : NULL,
+                             .line = location.line};
     return condition >= 0 && plan_build_stmt(&l->builder, &check);
 }
 

@@ -137,7 +137,7 @@ bool plan_lower(arena *a, ir_module *m, const ir_func *f, const plan_kernels *ke
 typedef enum plan_trouble {
     PLAN_FINE,
     PLAN_ZERO_DIVISION,  // of integers
-    PLAN_TOO_LARGE,      // an amount of memory beyond 63 bits
+    PLAN_TOO_LARGE,      // a size in bytes beyond 63 bits
     PLAN_NEGATIVE,       // an extent
 } plan_trouble;
 

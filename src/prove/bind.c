@@ -178,7 +178,7 @@ static bool pair_tensors(prove *p)
     return true;
 }
 
-// A size that nothing but strides says.
+// A size that occurs only in strides.
 static bool is_only_stride(const ir_func *f, const ir_var *v)
 {
     bool is_stride = false;
@@ -194,7 +194,7 @@ static bool is_only_stride(const ir_func *f, const ir_var *v)
     return is_stride && !ir_is_extent(f, v);
 }
 
-// Scalars are the same if their names are; a side may have some of its own.
+// Scalars are paired by name; a side may have scalars of its own.
 static void gather_scalars(prove *p, prove_side *side)
 {
     for (size_t i = 0; i < side->func->params.len; i++) {
@@ -329,7 +329,7 @@ static bool strides_are_unknown(prove *p, const ir_var *v)
     return false;
 }
 
-// Without a given stride, rows have no gaps.
+// Without a given stride, rows are contiguous.
 static bool complete_strides(prove *p, const prove_side *side, const ir_var *v)
 {
     const ir_tensor *t = v->tensor;
@@ -362,7 +362,7 @@ static bool set_open_strides(prove *p, const prove_side *side)
     return true;
 }
 
-// Of one side's parameter: where its elements lie.
+// The strides of one side's parameter.
 static bool find_strides(prove *p, int side, prove_param *param)
 {
     const ir_tensor *t = param->var->tensor;
@@ -432,7 +432,7 @@ static bool count_elements(prove *p)
         if (!check_value(p, t->name, t->range, t->type, true))
             return false;
     }
-    p->input_count += (int64_t)p->scalars.len;  // they stand behind the tensors' elements
+    p->input_count += (int64_t)p->scalars.len;  // numbered after the tensors' elements
     return true;
 }
 

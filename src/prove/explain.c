@@ -1,9 +1,9 @@
-// Where two sides differ, and which inputs are to blame.
+// Where two sides differ, and which inputs cause it.
 //
-// At the first element that differs, E is the difference of the two results. Inputs are moved in the fields only, so that
-// the floats, and with them all branches, stay: inputs on which E does not depend are passed over by halves, and what is
-// left is asked how much each side moves with it. A side that does not move lacks the input; one that moves twice as far
-// counts it twice.
+// Let E be the difference of the two results at the first element that differs. Inputs are perturbed in the fields
+// only, so that the floats, and with them all branches, stay the same. A bisection over the inputs finds those that E
+// depends on; for each of them, the changes of both sides are compared. A side that does not change lacks the input; a
+// side that changes twice as much counts it twice.
 
 #include <math.h>
 #include <string.h>
@@ -12,19 +12,19 @@
 
 enum { MOST_ELEMENTS = 3, MOST_RUNS = 150, LISTED = 3 };
 
-// What an input has to do with the difference.
+// The role of an input in the difference.
 typedef enum part { NOTHING_YET, LACKS, EXTRA, TWICE, FACTOR, OTHERWISE } part;
 
 typedef struct search {
     prove *p;
-    prove_place place;
+    prove_position position;
     uint64_t seed;
     uint64_t base[2];          // results at the element, by side
     diag *d;
     int runs;
     int found;                 // of the tensor under way
     part part;                 // of the last one found
-    bool more;                 // there are others that are not looked at
+    bool more;                 // there are others that were not examined
 } search;
 
 // ---- names ---------------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ static bool is_finite(sim_field a)
     return !sim_field_is_mark(a);
 }
 
-// What all elements that differ have in common: a factor, or a difference; false: nothing.
+// A factor or a difference that is common to all elements that differ; false: there is none.
 typedef uint64_t relation(uint64_t a, uint64_t b);
 
 static bool have_in_common(const prove_output *a, const prove_output *b, int64_t count, relation *of, uint64_t *out)
@@ -101,11 +101,11 @@ static void note_rounding(search *s, double factor)
         diag_note(s->d, (src_span){0, 0}, "a factor so close to 1 is often a constant that the two round differently");
 }
 
-// One number explains every element: no need to look at inputs.
+// One number explains every element, so inputs need not be examined.
 static bool explain_by_number(search *s, const prove_output *a, const prove_output *b)
 {
     prove *p = s->p;
-    const prove_tensor *t = &p->tensors.at[s->place.tensor];
+    const prove_tensor *t = &p->tensors.at[s->position.tensor];
     uint64_t common = 0;
     double value;
     str_buf text;
@@ -128,13 +128,13 @@ static bool explain_by_number(search *s, const prove_output *a, const prove_outp
     return false;
 }
 
-// Elements of one row (all but the last index) that are off by the same factor, though no number: what scales the row
-// differs.
+// All elements of a row (all but the last index) are off by one factor that is not a simple number: the scale of the
+// row differs.
 static void note_row(search *s, const prove_output *a, const prove_output *b)
 {
     prove *p = s->p;
-    const prove_tensor *t = &p->tensors.at[s->place.tensor];
-    int64_t width = t->rank ? t->shape[t->rank - 1] * t->lanes : 1, begin = s->place.element / width * width;
+    const prove_tensor *t = &p->tensors.at[s->position.tensor];
+    int64_t width = t->rank ? t->shape[t->rank - 1] * t->lanes : 1, begin = s->position.element / width * width;
     prove_output x = *a, y = *b;
     int differing = 0;
     for (int64_t i = begin; i < begin + width; i++)
@@ -151,7 +151,7 @@ static void note_row(search *s, const prove_output *a, const prove_output *b)
 
 // ---- inputs --------------------------------------------------------------------------------------------------------
 
-// Results of both sides with some inputs moved; false if a run fails.
+// Results of both sides with some inputs perturbed; false if a run fails.
 static bool move(search *s, int64_t begin, int64_t end, uint64_t way, uint64_t out[2])
 {
     prove *p = s->p;
@@ -162,7 +162,7 @@ static bool move(search *s, int64_t begin, int64_t end, uint64_t way, uint64_t o
         arena_mark mark = arena_mark_get(&p->scratch);
         prove_outcome outcome = prove_run_side(p, side, &request, &p->scratch);
         if (outcome.is_complete)
-            out[side] = outcome.outputs[s->place.tensor].values[s->place.element].p;
+            out[side] = outcome.outputs[s->position.tensor].values[s->position.element].p;
         arena_reset(&p->scratch, mark);
         if (!outcome.is_complete)
             return false;
@@ -175,7 +175,7 @@ static bool differs_more(const search *s, const uint64_t moved[2])
     return minus(moved[0], moved[1]) != minus(s->base[0], s->base[1]);
 }
 
-// Whether the two sides move in the same proportion when the input moves otherwise.
+// Whether the changes of the two sides have the same ratio for another perturbation of the input.
 static bool is_proportional(search *s, int64_t input, uint64_t factor)
 {
     uint64_t moved[2];
@@ -198,12 +198,12 @@ static part part_of(search *s, int64_t input, const uint64_t moved[2], str_buf *
     return factor == 2 ? TWICE : FACTOR;
 }
 
-// Says it, unless it is what was said of an input before ([last]).
+// Reports it, unless the same was reported for an input before ([last]).
 static part say(search *s, int64_t input, const uint64_t moved[2], part last)
 {
     prove *p = s->p;
     const char *name = input_name(p, &p->memory, input), *title = prove_title(p, 0);
-    const char *place = prove_element_name(p, &p->memory, s->place.tensor, s->place.element);
+    const char *element = prove_element_name(p, &p->memory, s->position.tensor, s->position.element);
     double value = 0;
     str_buf number;
     str_buf_init(&number, &p->memory);
@@ -211,27 +211,27 @@ static part say(search *s, int64_t input, const uint64_t moved[2], part last)
     if (is == last)
         return is;
     switch (is) {
-    case LACKS: diag_note(s->d, (src_span){0, 0}, "%s of '%s' lacks the term in %s", place, title, name); break;
+    case LACKS: diag_note(s->d, (src_span){0, 0}, "%s of '%s' lacks the term in %s", element, title, name); break;
     case EXTRA:
-        diag_note(s->d, (src_span){0, 0}, "%s of '%s' has a term in %s, which that of '%s' has not", place, title, name,
-                  prove_title(p, 1));
+        diag_note(s->d, (src_span){0, 0}, "%s of '%s' has a term in %s, which that of '%s' has not", element, title,
+                  name, prove_title(p, 1));
         break;
-    case TWICE: diag_note(s->d, (src_span){0, 0}, "%s of '%s' counts the term in %s twice", place, title, name); break;
+    case TWICE: diag_note(s->d, (src_span){0, 0}, "%s of '%s' counts the term in %s twice", element, title, name); break;
     case FACTOR:
-        diag_note(s->d, (src_span){0, 0}, "%s of '%s' has the term in %s with the factor %s", place, title, name,
+        diag_note(s->d, (src_span){0, 0}, "%s of '%s' has the term in %s with the factor %s", element, title, name,
                   str_text(&number));
         note_rounding(s, value);
         break;
     case OTHERWISE:
-        diag_note(s->d, (src_span){0, 0}, "%s of '%s' depends on %s differently", place, title, name);
+        diag_note(s->d, (src_span){0, 0}, "%s of '%s' depends on %s differently", element, title, name);
         break;
     case NOTHING_YET: break;
     }
     return is;
 }
 
-// Finds inputs in [begin, end) on which the difference depends; something in there does. [moved]: the results with all of
-// them moved, NULL: not computed yet. Halves without influence are skipped.
+// Finds inputs in [begin, end) on which the difference depends; there is at least one. [moved]: the results with all of
+// them perturbed; NULL: not computed yet. Halves without influence are skipped.
 static void narrow(search *s, int64_t begin, int64_t end, const uint64_t *moved)
 {
     uint64_t by[2];
@@ -243,7 +243,7 @@ static void narrow(search *s, int64_t begin, int64_t end, const uint64_t *moved)
         if (!moved && !move(s, begin, end, 1, by))
             return;
         s->part = say(s, begin, moved ? moved : by, NOTHING_YET);
-        // Where one is mixed up, all are: more of them would say nothing.
+        // One mixed-up input is enough: more would not add information.
         s->found = s->part == OTHERWISE ? MOST_ELEMENTS : s->found + 1;
         return;
     }
@@ -277,7 +277,7 @@ static int64_t last_of(search *s, int64_t begin, int64_t end)
     return begin;
 }
 
-// Whether the difference depends on some of these inputs; if so, says on which.
+// Whether the difference depends on some of these inputs; if so, reports which.
 static bool explain_by(search *s, int64_t begin, int64_t end, const char *name)
 {
     prove *p = s->p;
@@ -358,7 +358,7 @@ static verdict judge(const prove *p, const prove_outcome outcomes[2], int tensor
 }
 
 // "c[0, 0], c[0, 1], c[0, 2] and 93 others"
-static const char *list_of(prove *p, const prove_outcome outcomes[2], verdict v, prove_place *first)
+static const char *list_of(prove *p, const prove_outcome outcomes[2], verdict v, prove_position *first)
 {
     str_buf out;
     str_buf_init(&out, &p->memory);
@@ -368,7 +368,7 @@ static const char *list_of(prove *p, const prove_outcome outcomes[2], verdict v,
             if (judge(p, outcomes, (int)t, i) != v)
                 continue;
             if (count == 0)
-                *first = (prove_place){(int)t, i};
+                *first = (prove_position){(int)t, i};
             if (count++ < LISTED)
                 str_addf(&out, "%s%s", count > 1 ? ", " : "", prove_element_name(p, &p->memory, (int)t, i));
         }
@@ -378,61 +378,61 @@ static const char *list_of(prove *p, const prove_outcome outcomes[2], verdict v,
     return count ? str_text(&out) : NULL;
 }
 
-static src_span span_of(const prove *p, const prove_place *place)
+static src_span span_of(const prove *p, const prove_position *position)
 {
-    return p->tensors.at[place->tensor].var->span;
+    return p->tensors.at[position->tensor].var->span;
 }
 
 static void report_unwritten(prove *p, const prove_outcome outcomes[2], int side)
 {
-    prove_place place;
-    const char *which = list_of(p, outcomes, side == 0 ? UNWRITTEN_BY_FIRST : UNWRITTEN_BY_SECOND, &place);
+    prove_position position;
+    const char *which = list_of(p, outcomes, side == 0 ? UNWRITTEN_BY_FIRST : UNWRITTEN_BY_SECOND, &position);
     if (which)
-        diag_report(&p->sides[0].unit.diags, HDS0671, span_of(p, &place), prove_title(p, side), which,
+        diag_report(&p->sides[0].unit.diags, HDS0671, span_of(p, &position), prove_title(p, side), which,
                     prove_title(p, 1 - side));
 }
 
 static void report_no_formula(prove *p, const prove_outcome outcomes[2])
 {
-    prove_place place;
-    const char *which = list_of(p, outcomes, NO_FORMULA, &place);
+    prove_position position;
+    const char *which = list_of(p, outcomes, NO_FORMULA, &position);
     if (!which)
         return;
-    bool first = outcomes[0].outputs[place.tensor].values[place.element].p == SIM_FIELD_NAN;
-    bool second = outcomes[1].outputs[place.tensor].values[place.element].p == SIM_FIELD_NAN;
-    diag *d = diag_report(&p->sides[0].unit.diags, HDS0675, span_of(p, &place), which, prove_title(p, first ? 0 : 1),
+    bool first = outcomes[0].outputs[position.tensor].values[position.element].p == SIM_FIELD_NAN;
+    bool second = outcomes[1].outputs[position.tensor].values[position.element].p == SIM_FIELD_NAN;
+    diag *d = diag_report(&p->sides[0].unit.diags, HDS0675, span_of(p, &position), which, prove_title(p, first ? 0 : 1),
                           first && second ? " and of the other" : "");
     diag_help(d, "logarithms and roots want inputs in a range, as in '--arg x=0.1..2'; '--outputs' chooses what is compared");
 }
 
 static void report_integers(prove *p, const prove_outcome outcomes[2], const char *more)
 {
-    prove_place place;
-    const char *which = list_of(p, outcomes, OTHER_INTEGER, &place);
+    prove_position position;
+    const char *which = list_of(p, outcomes, OTHER_INTEGER, &position);
     if (!which)
         return;
-    diag *d = diag_report(&p->sides[0].unit.diags, HDS0670, span_of(p, &place), prove_title(p, 0),
-                          prove_title(p, 1), which);
-    const prove_output *a = &outcomes[0].outputs[place.tensor], *b = &outcomes[1].outputs[place.tensor];
+    diag *d = diag_report(&p->sides[0].unit.diags, HDS0670, span_of(p, &position), prove_title(p, 0), prove_title(p, 1),
+                          which);
+    const prove_output *a = &outcomes[0].outputs[position.tensor], *b = &outcomes[1].outputs[position.tensor];
     diag_note(d, (src_span){0, 0}, "%s is %lld here and %lld there%s",
-              prove_element_name(p, &p->memory, place.tensor, place.element),
-              (long long)integer_at(p, a, 0, place.element), (long long)integer_at(p, b, 1, place.element), more);
+              prove_element_name(p, &p->memory, position.tensor, position.element),
+              (long long)integer_at(p, a, 0, position.element), (long long)integer_at(p, b, 1, position.element), more);
 }
 
 static void report_formulas(prove *p, const prove_outcome outcomes[2], uint64_t seed, const char *more)
 {
-    prove_place place;
-    const char *which = list_of(p, outcomes, OTHER_FORMULA, &place);
+    prove_position position;
+    const char *which = list_of(p, outcomes, OTHER_FORMULA, &position);
     if (!which)
         return;
-    diag *d = diag_report(&p->sides[0].unit.diags, HDS0670, span_of(p, &place), prove_title(p, 0),
-                          prove_title(p, 1), which);
-    const prove_output *a = &outcomes[0].outputs[place.tensor], *b = &outcomes[1].outputs[place.tensor];
-    search s = {.p = p, .place = place, .seed = seed, .d = d,
-                .base = {a->values[place.element].p, b->values[place.element].p}};
+    diag *d = diag_report(&p->sides[0].unit.diags, HDS0670, span_of(p, &position), prove_title(p, 0), prove_title(p, 1),
+                          which);
+    const prove_output *a = &outcomes[0].outputs[position.tensor], *b = &outcomes[1].outputs[position.tensor];
+    search s = {.p = p, .position = position, .seed = seed, .d = d,
+                .base = {a->values[position.element].p, b->values[position.element].p}};
     if (*more)
         diag_note(d, (src_span){0, 0}, "%s", more);
-    if (!is_finite(a->values[place.element]) || !is_finite(b->values[place.element])) {
+    if (!is_finite(a->values[position.element]) || !is_finite(b->values[position.element])) {
         diag_note(d, (src_span){0, 0}, "one of the two is infinite");
     } else if (!explain_by_number(&s, a, b)) {
         note_row(&s, a, b);

@@ -1,4 +1,4 @@
-// One of the two: compiled, lowered to where the simulator works, its entry found, translated.
+// Loads one side: compiles it, lowers it to the level of the simulator, finds its entry and translates it to bytecode.
 
 #include <ctype.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static void split(prove *p, prove_side *side, const char *text)
         side->path = p->sides[0].path;
 }
 
-// "f16, BM=64" cut at its outer commas.
+// "f16, BM=64" split at its outer commas.
 static size_t argument_length(const char *at)
 {
     size_t i = 0;
@@ -124,8 +124,8 @@ static bool is_any(const prove_side *side, const ir_func *f)
     return is_entry(f);
 }
 
-// Kernels that a host function launches are entries of the module too: what is asked for by name goes first. An alias
-// has another name than the function.
+// Kernels launched by a host function are entries of the module too, so an exact name takes precedence. An alias has
+// another name than its function.
 static const ir_func *find_entry(prove_side *side)
 {
     pl_unit *u = &side->unit;
@@ -147,8 +147,8 @@ static const ir_func *find_entry(prove_side *side)
 
 // ---- compiling -----------------------------------------------------------------------------------------------------
 
-// The entry is compiled as if --entry had named it, as a text of its own; the user has written FILE:ENTRY.
-static void place_entry_errors(prove_side *side)
+// The entry is compiled as with --entry, from a source text of its own. Its errors are rewritten for FILE:ENTRY.
+static void rewrite_entry_errors(prove_side *side)
 {
     pl_unit *u = &side->unit;
     for (size_t i = 0; i < u->diags.all.len; i++) {
@@ -168,7 +168,7 @@ static void compile(pl_unit *u)
     if (!pl_open_source(u, side->path))
         return;
     if (!pl_module_for_simulation(u, side->level, NULL)) {
-        place_entry_errors(side);
+        rewrite_entry_errors(side);
         return;
     }
     side->func = find_entry(side);
@@ -187,7 +187,7 @@ static void compile_once(prove *p, prove_side *side)
     pl_unit_run_deep(&side->unit, compile);
 }
 
-// Of the defines, those that the file does not know belong to the other one.
+// Defines unknown to this file belong to the other one.
 static bool drop_unknown_defines(prove *p, prove_side *side)
 {
     tc_define *kept = ARENA_ARRAY(&p->memory, tc_define, side->options.define_count);

@@ -1,4 +1,4 @@
-// Elements of F_p as numbers that people write.
+// Elements of F_p as simple numbers for messages.
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// The proof: runs of both sides by seed, compared; the bound on how often a wrong verdict comes out.
+// The proof: runs both sides for each seed and compares the results; bounds the probability of a wrong verdict.
 
 #include "prove/prove.h"
 
@@ -130,8 +130,8 @@ static bool find_bound(prove *p, bound *b)
     return ok;
 }
 
-// By Schwartz and Zippel two different formulas agree at a random point with a chance of at most degree / q, all seeds
-// being wrong about some element at most elements · (degree / q)^seeds.
+// By the Schwartz–Zippel lemma, two different formulas agree at a random point with probability at most degree / q. The
+// probability that all seeds are wrong about some element is at most elements · (degree / q)^seeds.
 static int bits_of_bound(const prove *p, const bound *b)
 {
     double one = log2(fmax(b->degree, 1)) - log2((double)SIM_FIELD_Q);
@@ -184,7 +184,7 @@ static bool is_defined(const prove_side *side, const char *name)
     return false;
 }
 
-// A define may be for one of the two; one that neither knows is a mistake.
+// A define may be for only one side; one that neither knows is an error.
 static bool check_defines(prove *p)
 {
     const pl_options *o = p->options->compile;
@@ -217,7 +217,7 @@ static bool prove_all(prove *p)
            pl_check_passes_after(&p->sides[1].unit, p->sides[1].level);
 }
 
-// The messages of both, and what stopped a proof by something that is wrong in itself.
+// Runs the proof and merges the diagnostics of both sides; an error on either side is no proof.
 bool prove_run(prove *p)
 {
     bool equal = prove_all(p);

@@ -6,9 +6,9 @@
 //     … p.verdict, p.diags …
 //     prove_free(&p);
 //
-// Both kernels run on the simulator with the same inputs; beside each float goes its field value (sim/field.h), and those
-// of the outputs are compared. Where they differ, runs with single inputs changed, in the fields only, say which inputs
-// are to blame. Nothing here prints.
+// Both kernels run on the simulator with the same inputs. Each float is accompanied by its field value (sim/field.h);
+// the field values of the outputs are compared. If they differ, further runs with inputs perturbed in the fields only
+// determine which inputs cause it. Nothing here prints.
 #pragma once
 
 #include "pipeline/unit.h"

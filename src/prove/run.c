@@ -1,4 +1,4 @@
-// One run of one side: inputs, field values beside them, the call, and what the outputs hold then.
+// One run of one side: sets inputs and their field values, calls the entry, and reads the outputs.
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct run {
     uint64_t *addresses;      // by tensor
 } run;
 
-// Each side has the element type that its author gave the tensor.
+// The element type may differ between the sides.
 static dtype type_of(const run *r, int tensor)
 {
     for (size_t i = 0; i < r->side->func->params.len; i++) {
@@ -35,7 +35,7 @@ static const prove_param *param_of(const run *r, int tensor)
 }
 
 // Where element [i] of the tensor lies on this side, in elements.
-static int64_t place_of(const run *r, const prove_param *param, int64_t i)
+static int64_t offset_of(const run *r, const prove_param *param, int64_t i)
 {
     const prove_tensor *t = &r->p->tensors.at[param->tensor];
     return strided_span_offset(t->rank, t->shape, param->strides, i);
@@ -63,7 +63,7 @@ static sim_field companion(const run *r, int tensor, int64_t i)
     return companion_of(r, r->p->tensors.at[tensor].first + i, (uint64_t)tensor, i);
 }
 
-// Both sides get the same floats, as the narrower type has them, lest comparisons fall out differently.
+// Both sides get the same floats, rounded to the narrower type, so that comparisons have the same results.
 static uint64_t element(const run *r, int tensor, int64_t i, dtype type)
 {
     const prove_tensor *t = &r->p->tensors.at[tensor];
@@ -80,16 +80,16 @@ static void fill(run *r, int tensor)
     const prove_param *param = param_of(r, tensor);
     for (int64_t i = 0; i < t->count; i++) {
         uint64_t bits = element(r, tensor, i, type);
-        int64_t place = place_of(r, param, i) * bytes;
-        memcpy(at + place, &bits, (size_t)bytes);
+        int64_t offset = offset_of(r, param, i) * bytes;
+        memcpy(at + offset, &bits, (size_t)bytes);
         if (param->strides)
-            sim_mark_written(r->device, r->addresses[tensor] + (uint64_t)place, bytes);
+            sim_mark_written(r->device, r->addresses[tensor] + (uint64_t)offset, bytes);
     }
     if (!param->strides)
         sim_mark_written(r->device, r->addresses[tensor], t->count * bytes);
     sim_field *field = sim_memory_host_field(r->device, r->addresses[tensor]);
     for (int64_t i = 0; field && !prove_is_constant(r->p, tensor) && i < t->count; i++)
-        field[place_of(r, param, i) * bytes] = companion(r, tensor, i);
+        field[offset_of(r, param, i) * bytes] = companion(r, tensor, i);
 }
 
 static bool set_up(run *r)
@@ -163,8 +163,8 @@ static bool *written_elements(run *r, int tensor, int64_t bytes)
     all = true;
     bool *written = ARENA_ARRAY(r->arena, bool, t->count);
     for (int64_t i = 0; i < t->count; i++) {
-        uint64_t place = (uint64_t)(place_of(r, param, i) * bytes);
-        written[i] = sim_is_initialised(r->device, r->addresses[tensor] + place, bytes, &first);
+        uint64_t offset = (uint64_t)(offset_of(r, param, i) * bytes);
+        written[i] = sim_is_initialised(r->device, r->addresses[tensor] + offset, bytes, &first);
         all = all && written[i];
     }
     return all ? NULL : written;
@@ -198,7 +198,7 @@ static prove_output collect(run *r, int tensor)
     const prove_param *param = param_of(r, tensor);
     uint8_t *dense = arena_alloc(r->arena, (size_t)(t->count * bytes));
     for (int64_t i = 0; i < t->count; i++)
-        memcpy(dense + i * bytes, at + place_of(r, param, i) * bytes, (size_t)bytes);
+        memcpy(dense + i * bytes, at + offset_of(r, param, i) * bytes, (size_t)bytes);
     prove_output out = {.tensor = tensor, .bits = dense};
     out.is_written = written_elements(r, tensor, bytes);
     const sim_field *field = sim_memory_host_field(r->device, r->addresses[tensor]);
@@ -207,7 +207,8 @@ static prove_output collect(run *r, int tensor)
         for (int64_t i = 0; i < t->count; i++) {
             uint64_t bits = 0;
             memcpy(&bits, dense + i * bytes, (size_t)bytes);
-            out.values[i] = sim_field_or(field ? field[place_of(r, param, i) * bytes] : SIM_FIELD_NOTHING, dt_to_double(type, bits));
+            out.values[i] = sim_field_or(field ? field[offset_of(r, param, i) * bytes] : SIM_FIELD_NOTHING,
+                                         dt_to_double(type, bits));
         }
     }
     out.is_changed = is_changed(r, tensor, &out, type);

@@ -1,5 +1,4 @@
-// Which of its tensors a function reads and writes. Where a tensor's address goes somewhere that is not followed, it may
-// do both.
+// Which of its tensors a function reads and writes. A tensor whose address escapes the analysis counts as both.
 
 #include "prove/prove_priv.h"
 
@@ -44,7 +43,7 @@ static void find_in_callee(finder *x, const ir_func *callee, ir_expr *const *arg
     }
 }
 
-// Addresses that an instruction gets: what it does with them is in its effects.
+// Addresses passed to an instruction: its effects say how they are used.
 static void find_in_instruction(finder *x, const ir_expr *e)
 {
     int effects = e->u.intrin->effects;
@@ -68,7 +67,7 @@ static void each_expr(void *user, ir_expr *e)
     }
 }
 
-// An address that is kept: in a variable, a vector, a choice.
+// An address that is stored: in a variable, a vector, a select.
 static void note_kept(finder *x, const ir_expr *e)
 {
     if (!e || (e->type->kind != IR_POINTER && e->type->kind != IR_TENSOR))

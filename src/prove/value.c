@@ -1,4 +1,4 @@
-// What inputs hold: floats like those that kernels meet, so that branches and maxima go realistic ways.
+// Input values: floats as kernels typically see them, so that branches and maxima behave realistically.
 
 #include <ctype.h>
 #include <math.h>
@@ -108,7 +108,7 @@ uint64_t prove_scalar_bits(const prove *p, int number, uint64_t seed)
         return (uint64_t)sim_random_integer(own, 0, 0, 2);
     if (!dt_is_float(s->type))
         return (uint64_t)sim_random_integer(own, 0, 1, smallest_extent(p) + 1);
-    // Sixty-fourths are exact in every type, and no constant of mathematics.
+    // Multiples of 1/64 are exact in every type and coincide with no mathematical constant.
     return bits_of(s->type, (double)sim_random_integer(own, 0, 33, 128) / 64);
 }
 

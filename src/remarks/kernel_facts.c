@@ -170,8 +170,8 @@ typedef struct line_search {
 static void see_line(void *user, ir_stmt *s)
 {
     line_search *at = user;
-    src_place place = src_place_of(at->sources, s->span.begin);
-    if (!at->found.span.begin && place.file == at->file && place.line == at->line)
+    src_location location = src_location_of(at->sources, s->span.begin);
+    if (!at->found.span.begin && location.file == at->file && location.line == at->line)
         at->found = (remark_spot){s->span, s->origin};
 }
 

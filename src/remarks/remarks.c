@@ -185,8 +185,8 @@ static void advise(diag *d, const tool_log *log, const remark_facts *k, const to
 }
 
 // Where ptxas added something in this kernel, as labels: a few locations are enough.
-static void label_places(const remark_unit *u, const remark_facts *k, diag *d, const tool_log *log, int number,
-                         const char *word)
+static void label_locations(const remark_unit *u, const remark_facts *k, diag *d, const tool_log *log, int number,
+                            const char *word)
 {
     enum { MOST_LABELS = 3 };
     src_span last = d->span;
@@ -222,8 +222,8 @@ static void say_serialised(const remark_unit *u, const remark_facts_list *facts,
     }
     diag *d = diag_report(u->diags, HDS0800, span_or(k->wgmma.span, k->info->func->span), remark_kernel_title(k),
                           reason_of(log, r));
-    label_places(u, k, d, log, PTXAS_WGMMA_WAIT_ADDED, "ptxas adds a wait before this");
-    label_places(u, k, d, log, PTXAS_WGMMA_FENCE_ADDED, "ptxas adds a fence before this");
+    label_locations(u, k, d, log, PTXAS_WGMMA_WAIT_ADDED, "ptxas adds a wait before this");
+    label_locations(u, k, d, log, PTXAS_WGMMA_FENCE_ADDED, "ptxas adds a fence before this");
     advise(d, log, k, r);
     ir_note_sites(u->module, d, k->wgmma.origin);
 }
@@ -250,7 +250,7 @@ static void say_added(const remark_unit *u, const remark_facts_list *facts, cons
     diag *d =
         diag_report(u->diags, is_wait ? HDS0801 : HDS0802, span_or(spot.span, k ? k->wgmma.span : spot.span), name);
     if (k)
-        label_places(u, k, d, log, r->number, "and before this");
+        label_locations(u, k, d, log, r->number, "and before this");
     diag_help(
         d, is_wait ? "call wait(acc, 0) where the accumulators are needed, so that the source decides where"
                    : "call fence(acc) behind what writes the accumulators and before the first of a batch, outside of "

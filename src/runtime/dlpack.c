@@ -8,7 +8,7 @@
 // DLDeviceType.
 enum { ON_HOST = 1, ON_CUDA = 2, ON_PINNED_HOST = 3, ON_CUDA_MANAGED = 13 };
 
-static const char *place_of(int type)
+static const char *device_name(int type)
 {
     switch (type) {
     case ON_HOST:
@@ -39,7 +39,7 @@ static hdsrt_status check_type(const char *entry, const hdsrt_tensor_rule *rule,
                       hdsrt_dtype_name(is, found), hdsrt_dtype_name(rule->dtype, expected));
 }
 
-static hdsrt_status check_place(const char *entry, const hdsrt_tensor_rule *rule, const hdsrt_tensor *tensor)
+static hdsrt_status check_device(const char *entry, const hdsrt_tensor_rule *rule, const hdsrt_tensor *tensor)
 {
     const hdsrt_driver *cuda;
     int device = 0, type = (int)tensor->device.device_type;
@@ -47,7 +47,7 @@ static hdsrt_status check_place(const char *entry, const hdsrt_tensor_rule *rule
         return HDSRT_OK;
     if (type != ON_CUDA)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%s' is on %s, and it has to be on the current GPU", entry,
-                          rule->name, place_of(type));
+                          rule->name, device_name(type));
     hdsrt_status status = hdsrt_context_device(&cuda, &device);
     if (status || tensor->device.device_id == device)
         return status;
@@ -94,7 +94,7 @@ static hdsrt_status check_tensor(const char *entry, const hdsrt_tensor_rule *rul
     if (!status && !hdsrt_tensor_bytes(rule->dtype.bits, rule->ndim, tensor->shape, bytes))
         status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the extents of '%s' are negative or exceed 63 bits", entry,
                             rule->name);
-    return status ? status : check_place(entry, rule, tensor);
+    return status ? status : check_device(entry, rule, tensor);
 }
 
 const void *hdsrt_address_of(const hdsrt_tensor *tensor)

@@ -1,7 +1,7 @@
 // Scheduling of blocks and their warps.
 //
-// Inside a block, each runnable warp runs for a quantum of operations: without a seed in the order of the warps, with a
-// seed in an order and for quanta drawn from it. The blocks of a cluster are scheduled in the same way. A cluster whose
+// Inside a block, each runnable warp runs for a quantum of operations: without a seed in warp order, with a seed in
+// random order and for random quanta. The blocks of a cluster are scheduled in the same way. A cluster whose
 // warps all wait is deadlocked; most clusters are a single block.
 //
 // Clusters that do not communicate run one after the other on each worker thread; workers take the next cluster from a
@@ -67,7 +67,7 @@ static int64_t quantum_of(sim_block *b)
     int64_t most = talks ? TALKING_QUANTUM : QUANTUM;
     if (!b->launch->device->options.seed)
         return most;
-    // From a few operations to the whole quantum, each size class as often as the others.
+    // From a few operations to the whole quantum, log-uniformly distributed.
     return most >> next_random(&b->random) % 9;
 }
 
@@ -201,7 +201,7 @@ static void report_deadlock(sim_cluster *c)
     sim_find(c->launch->device, c->launch, &f);
 }
 
-// Runs each warp that can go on for a while. False: none could.
+// Runs each runnable warp for a quantum. False: there was none.
 static bool run_turns(sim_block *b)
 {
     sim_launch *l = b->launch;
@@ -234,7 +234,7 @@ static bool run_turns(sim_block *b)
     return any;
 }
 
-// All its warps have ended, and with them its shared memory.
+// All warps of the block have ended, and its shared memory with them.
 static void end_block(sim_block *b)
 {
     if (b->launch->code->uses_async_proxy)
@@ -262,7 +262,7 @@ static void finish_cluster(sim_cluster *c)
 
 // ---- a cluster -----------------------------------------------------------------------------------------------------
 
-// Runs each block for one round. False: no warp can go on.
+// Runs each block for one round. False: no warp is runnable.
 static bool run_cluster(sim_cluster *c)
 {
     bool any = false;

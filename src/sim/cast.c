@@ -40,7 +40,7 @@ static uint32_t tf32_of(float f)
     return (bits + 0x1000u) & 0xffffe000u;
 }
 
-// An f64 as f32 with the last bit set if it was not exact: a second rounding then comes out as one would.
+// Rounds an f64 to f32 with sticky last bit (round to odd), so that a second rounding is correct.
 static float to_float_odd(double d)
 {
     float f = (float)d;

@@ -3,7 +3,7 @@
 
 #include "sim/code.h"
 
-// Bits of integers are sign- or zero-extended to 64 bits, those of f16 and its like stand in the low end, tf32 is an f32.
+// Integers are sign- or zero-extended to 64 bits; f16 and other narrow floats are in the low bits; tf32 is an f32.
 uint64_t sim_cast_bits(dtype from, dtype to, uint64_t bits);
 double sim_double_of_bits(dtype from, uint64_t bits);   // of complex numbers: not for them
 uint64_t sim_bits_of_double(dtype to, double value);    // floats

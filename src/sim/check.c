@@ -1,4 +1,4 @@
-// The executor's own findings, in words.
+// Texts of the executor's findings.
 #include "sim/check.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ static sim_actor actor_of(const sim_warp *w, uint32_t lane, uint32_t site)
     return (sim_actor){site, is_host ? -1 : w->block->index, is_host ? -1 : sim_thread(w, lane), w->index};
 }
 
-// False: it was said before.
+// False: it was reported before.
 static bool begin(sim_warp *w, uint32_t lane, uint32_t site, diag_code code, sim_finding *f)
 {
     *f = (sim_finding){.code = code, .actor = actor_of(w, lane, site)};
@@ -180,7 +180,7 @@ void sim_check_local(sim_warp *w, uint32_t site, const ir_var *array, uint64_t u
 
 typedef enum float_kind { NO_FLOAT, IS_F32, IS_F64, IS_F16, IS_BF16 } float_kind;
 
-// What an operation gives, if it makes floats of floats.
+// The type of the result, if the operation computes floats from floats.
 static float_kind kind_of(const sim_op *op)
 {
     switch ((sim_opcode)op->code) {
@@ -224,7 +224,7 @@ static bool all_finite(const sim_warp *w, const sim_operand *o, uint32_t lane, d
     return true;
 }
 
-// An instruction that computes floats of floats: exp(100) is the commonest of all infinities.
+// An instruction that computes floats from floats, such as exp(100), a common cause of infinities.
 static void watch_instruction(sim_warp *w, const sim_op *op)
 {
     const sim_use *use = &w->block->launch->program->uses.at[op->a];

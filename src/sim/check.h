@@ -1,4 +1,4 @@
-// Checks of the executor itself; see check.c.
+// Checks of the executor; see check.c.
 #pragma once
 
 #include "sim/finding.h"
@@ -14,7 +14,7 @@ void sim_check_assert(sim_warp *w, uint32_t site, uint32_t lanes, const char *te
 void sim_check_budget(sim_warp *w);
 // An allocation of [bytes] does not fit; INT64_MAX: more than can be counted.
 void sim_check_memory(sim_warp *w, uint32_t site, const char *name, int64_t bytes);
-// Nor does a private array of the thread, which has [used] bytes of others already.
+// The same for a private array of a thread that already uses [used] bytes.
 void sim_check_local(sim_warp *w, uint32_t site, const ir_var *array, uint64_t used);
 void sim_check_depth(sim_warp *w, uint32_t site);
 // A cell is overwritten in [lanes] that a wgmma is still writing.

@@ -6,7 +6,7 @@
 // frame of the function; each has a poison mask beside it (one bit per lane: the value depends on uninitialised
 // memory), of 64-bit values the first cell's.
 //
-// Temporaries are computed for all 32 lanes, whatever the mask; only assignments to variables, memory and models heed it.
+// Temporaries are computed for all 32 lanes; only assignments to variables, memory and models respect the mask.
 #pragma once
 
 #include "sim/sim.h"
@@ -74,8 +74,8 @@ typedef struct sim_operand {
     bool is_immediate;
     int64_t immediate;   // of a constant operand
     const char *name;
-    // A tile of a register array at an index known only at run time is a copy, in [cell]: of the elements from the
-    // one on whose number (i64) is in cell [slot], of an array of [home_count] elements from cell [home] on. 0: no copy.
+    // A tile of a register array at a run-time index is a copy in [cell]. The original array has [home_count] elements
+    // from cell [home] on; cell [slot] has the index (i64) of the tile's first element. 0: no copy.
     uint32_t home, slot, home_count;
     bool in_memory;      // a copy of private memory
 } sim_operand;

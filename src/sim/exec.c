@@ -32,7 +32,7 @@ static void *grown(arena *a, void *old, size_t old_bytes, size_t bytes)
     return arena_grow(a, old, old_bytes, bytes);
 }
 
-// Makes room for frames up to [cells]; what is there stays.
+// Grows the stack of frames to [cells]; contents are kept.
 static void reserve(sim_warp *w, uint32_t cells)
 {
     if (cells <= w->cell_limit)
@@ -54,7 +54,7 @@ static void reserve(sim_warp *w, uint32_t cells)
     w->cell_limit = limit;
 }
 
-// A value as its cells have it, in every lane. Narrow integers may come with any bits above them.
+// Broadcasts a value to all lanes of its cells. Narrow integers may have arbitrary high bits.
 static void broadcast(sim_warp *w, uint32_t cell, const ir_type *type, uint64_t bits)
 {
     dtype t = type->kind == IR_SCALAR || type->kind == IR_VECTOR ? type->scalar : DT_NONE;
@@ -92,7 +92,7 @@ void sim_warp_start(sim_warp *w, const sim_code *code, const uint64_t *args, int
     w->state = SIM_NEXT;
 }
 
-// Cells of the stack of frames, with all that goes with them.
+// Cells of the stack of frames, with their shadow arrays.
 static void copy_cells(sim_warp *w, size_t to, size_t from, size_t count)
 {
     memcpy(w->all_cells + to * SIM_CELL_BYTES, w->all_cells + from * SIM_CELL_BYTES, count * SIM_CELL_BYTES);
@@ -150,7 +150,7 @@ bool sim_leave(sim_warp *w)
 
 // ---- values ------------------------------------------------------------------------------------------------------
 
-// Smith's way, as CUDA's prelude has it.
+// Smith's algorithm, as in the CUDA prelude.
 void sim_complex_divide(float *out, const float *a, const float *b)
 {
     float ar = a[0], ai = a[1], br = b[0], bi = b[1];
@@ -210,8 +210,8 @@ void sim_unpack(sim_warp *w, const sim_op *op)
 
 // ---- private memory and slots ------------------------------------------------------------------------------------
 
-// The bytes count as uninitialised from here on: that is what memory.c finds in fresh ones. Without recursion the window
-// is large enough from the start.
+// The bytes count as uninitialised from now on, as in fresh memory. Without recursion the window is large enough from
+// the start.
 bool sim_local_base(sim_warp *w, const sim_op *op)
 {
     uint64_t base = (uint64_t)VEC_LAST(&w->frames).local_base + op->a, end = base + op->b;

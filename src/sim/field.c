@@ -18,13 +18,13 @@ static sim_field mark(uint64_t p)
     return (sim_field){p, SIM_FIELD_NONE};
 }
 
-// Whether the operands need a second look: marks, degrees.
+// Whether the operands need the slow path: marks, degrees.
 static inline bool is_plain(sim_field a, sim_field b)
 {
     return !((a.p | b.p) >> SIM_FIELD_BITS) && a.q != SIM_FIELD_DEGREE && b.q != SIM_FIELD_DEGREE;
 }
 
-// Both have a part in F_q, without a sign.
+// Whether both have a part in F_q, without a sign.
 static inline bool have_plain_q(sim_field a, sim_field b)
 {
     return !((a.q | b.q) >> (SIM_FIELD_BITS - 1));
@@ -101,7 +101,7 @@ sim_field sim_field_mul(sim_field a, sim_field b)
             return (sim_field){sim_p_mul(a.p, b.p), sim_q_mul(a.q, b.q)};
         if (sim_has_q(a) && sim_has_q(b))
             return (sim_field){sim_p_mul(a.p, b.p), multiply_signed(a.q, b.q)};
-        // Nothing times the constant 0 depends on anything.
+        // A product with the constant 0 depends on nothing.
         return (sim_field){sim_p_mul(a.p, b.p), is_zero(a) || is_zero(b) ? 0 : SIM_FIELD_NONE};
     }
     if (a.p >= first_mark || b.p >= first_mark)

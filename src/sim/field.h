@@ -1,5 +1,5 @@
-// Field values: beside a float, what its formula is worth in two prime fields, so that two kernels can be compared as
-// formulas, whatever they round (hdsc prove).
+// Field values: each float is accompanied by the value of its formula in two prime fields, so that two kernels can be
+// compared as formulas, independent of rounding (hdsc prove).
 //
 // A value has a part in F_p, where sums, products and quotients are exact, and a part in F_q with q | p - 1, in which it
 // can be the exponent of g, an element of order q: exp(x) has the part g^(x in F_q) in F_p, so that exp(a + b) is
@@ -9,7 +9,7 @@
 // The primes: p is the largest below 2^62 with q = (p - 1) / 2 prime too, p = 15 mod 16, and 2, 3, 5, 7, 11, 13 squares
 // modulo both. So 2 has order q, and is g: exp2(n) is 2^n; every square has one square root that is a square, x^((p+1)/4),
 // and of numbers made of those small primes it is the one that they have as integers. Both are just below a power of
-// two, which makes reducing cheap. Found by trying in that order; tests/unit/sim/field_numbers.c checks all of it.
+// two, which makes reduction cheap. Found by search in that order; tests/unit/sim/field_numbers.c checks all of it.
 //
 // Logarithms go the other way: the part of log2(x) in F_q is the exponent that makes x, so that exp2(log2(x)) is x.
 // Powers of 2 are squares, which half of all x are not: for those it is the exponent of -x, marked with SIM_FIELD_SIGN.
@@ -41,19 +41,19 @@ enum { SIM_FIELD_BITS = 62, SIM_FIELD_P_GAP = 392705, SIM_FIELD_Q_GAP = 196353 }
 #define SIM_FIELD_Q (((uint64_t)1 << 61) - SIM_FIELD_Q_GAP)
 #define SIM_FIELD_SIGN ((uint64_t)1 << 61)  // in q: the exponential of this value is the negative of 2^q
 
-// "Nothing was followed": the state of all cells and bytes without a field value. All its bytes are 0xff, so memset
-// makes arrays of it.
+// No value: the state of all cells and bytes without a field value. All its bytes are 0xff, so that memset can fill
+// arrays with it.
 #define SIM_FIELD_NOTHING ((sim_field){SIM_FIELD_NONE, SIM_FIELD_NONE})
 static inline bool sim_field_is_followed(sim_field f) { return f.p != SIM_FIELD_NONE; }
 
 // The value of a float: m·2^e exactly, but floats that are the rounding of a simple fraction (1/3), of the root of one
 // (1/sqrt(96)) or of a constant of mathematics (log2(e), pi) stand for that. Infinities and NaN are marks.
 sim_field sim_field_of_float(double x);
-// What was followed, or else the value of the float beside it.
+// The field value, or if there is none, the value of the float.
 static inline sim_field sim_field_or(sim_field f, double x) { return f.p == SIM_FIELD_NONE ? sim_field_of_float(x) : f; }
 
-// Arithmetic of followed values. Operands that are marks (infinities) give marks as far as that is known without their
-// signs, and NaN else: see sim_field_settle.
+// Arithmetic of field values. Operands that are marks (infinities) give marks if that is independent of their signs,
+// else NaN: see sim_field_settle.
 sim_field sim_field_add(sim_field a, sim_field b);
 sim_field sim_field_sub(sim_field a, sim_field b);
 sim_field sim_field_mul(sim_field a, sim_field b);
@@ -65,7 +65,7 @@ sim_field sim_field_fma(sim_field a, sim_field b, sim_field c);  // a·b + c
 sim_field sim_field_min(sim_field a, double float_a, sim_field b, double float_b);
 sim_field sim_field_max(sim_field a, double float_a, sim_field b, double float_b);
 
-// [result] of an operation whose float came out as [x]: where infinities had a part in it, what the float says.
+// The [result] of an operation whose float result is [x]; if infinities were involved, the value of the float.
 sim_field sim_field_settle(sim_field result, double x);
 
 // A function by its name: "exp", "exp2", "log", "sqrt", "rsqrt", "rcp", "tanh", "abs", "floor", … (field_function.c lists
@@ -111,13 +111,13 @@ sim_degree sim_field_degree_of(sim_field a);  // of a constant: 0 / 0
 
 struct sim_warp;
 struct sim_op;
-// Brings the companions of what an operation wrote up to date, after it: moves, arithmetic, conversions, packing. Memory,
-// models, calls and slots see to it themselves. dst must be other cells than a, b, c.
+// Updates the field values of the cells that an operation wrote: moves, arithmetic, conversions, packing. Memory,
+// models, calls and slots update theirs. dst must not overlap a, b, c.
 void sim_field_execute(struct sim_warp *w, const struct sim_op *op);
 // Parameters at the start of a kernel or host function: those that its launch has for them, or none.
 void sim_field_start(struct sim_warp *w, const uint32_t *param_cells, int count);
 // Of the arguments of a launch, which are in the cells from [cell] on, two each. In the block's arena.
 sim_field *sim_field_arguments(struct sim_warp *w, uint32_t cell, int count, uint32_t lane);
-// Companions of [count] cells, for the lanes of [mask]: as in the other cells, or none.
+// Field values of [count] cells, for the lanes of [mask]: those of the other cells, or none.
 void sim_field_copy(struct sim_warp *w, uint32_t dst, uint32_t from, uint32_t count, uint32_t mask);
 void sim_field_drop(struct sim_warp *w, uint32_t cell, uint32_t count, uint32_t mask);

@@ -1,4 +1,4 @@
-// Degrees as companions: a bound on how often two different formulas can agree by chance.
+// Degrees in place of field values: a bound on how often two different formulas agree by chance.
 //
 // A degree is packed into p: 28 bits each for numerator and denominator, then a flag for powers and one for functions.
 

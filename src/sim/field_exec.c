@@ -99,7 +99,7 @@ static void read_operand(const sim_warp *w, dtype type, uint32_t cell, operand *
 
 typedef enum kind { ADD, SUB, MUL, DIV, NEG, MIN, MAX, FLOORDIV, FLOORMOD } kind;
 
-// The quotient is the float's own; narrow floats are calculated with in f32.
+// The quotient is that of the floats; narrow floats are computed in f32.
 static double floored(dtype type, double x, double y)
 {
     return type == DT_F64 ? floored_quotient_f64(x, y) : (double)floored_quotient_f32((float)x, (float)y);
@@ -188,7 +188,8 @@ static int width_of(dtype type)
     return dt_bits(type) > 32 ? 2 : 1;
 }
 
-// Floats keep their value whatever they are rounded to. From integers it is the float's, to integers there is none.
+// A conversion between floats keeps the field value. A float made from an integer has the value of the float; an
+// integer has none.
 static void cast(sim_warp *w, const sim_op *op)
 {
     dtype from = (dtype)op->b, to = (dtype)op->c;
@@ -305,7 +306,7 @@ static void wrap_parts(sim_warp *w, const sim_op *op)
     }
 }
 
-// Most integers have nothing to do with floats: [keep] is only called where one comes from there.
+// Most integers are unrelated to floats: [keep] is only called for those that hold bits of one.
 static void bits(sim_warp *w, const sim_op *op, void (*keep)(sim_warp *, const sim_op *))
 {
     if (is_any_followed(w, op->a, w->active) || (keep != wrap_parts && is_any_followed(w, op->b, w->active)))
@@ -408,7 +409,7 @@ static bool is_move(sim_warp *w, const sim_op *op)
     }
 }
 
-// What else writes dst: integers, conditions, constants, addresses. One cell, or two.
+// Other operations that write dst: integers, conditions, constants, addresses. One cell, or two.
 static uint32_t written_cells(const sim_op *op)
 {
     if (op->code >= SIM_OP_ADD_I32 && op->code <= SIM_OP_NE_C64)

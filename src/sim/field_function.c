@@ -1,8 +1,8 @@
 // Functions of field values, by name.
 //
 // Some have laws: exponentials are powers of 2, roots are powers with a fixed exponent, and what can be written with them
-// (tanh, sigmoid, pow with an integer) is. Functions to integers and signs (floor, abs) go the way of the float. The
-// others are hashes of their name and argument, with the symmetries that are cheap: erf(-x) = -erf(x).
+// (tanh, sigmoid, pow with an integer) is. Functions to integers and signs (floor, abs) follow the float. The others
+// are hashes of their name and argument, with the symmetries that are cheap: erf(-x) = -erf(x).
 
 #include <math.h>
 #include <string.h>
@@ -300,7 +300,7 @@ static sim_field apply(const char *name, sim_field a, double x, double y)
 
 sim_field sim_field_apply(const char *name, sim_field a, double x, double y)
 {
-    // Where infinities go in, or NaN comes out of numbers, the float says what that is.
+    // If an argument is infinite, or numbers give NaN, the result is that of the float.
     if (sim_field_is_mark(a) || isnan(y))
         return sim_field_of_float(y);
     return sim_field_settle(apply(name, a, x, y), y);

@@ -12,7 +12,8 @@
 enum {
     STEP = 67,          // from one k to the next: far enough apart for the pairs to have nothing in common
     ATTEMPTS = 1 << 12, // a hundred times as many as are needed on average
-    // What the first primes leave of a number, and of both, if it is worth going on: the fastest of those tried.
+    // Limits for the cofactors after the first primes, of one number and of both, for continuing: the fastest of those
+    // tried.
     FEW_PRIMES = 48,
     COFACTOR_BITS = 23,
     COFACTORS_BITS = 43,

@@ -13,5 +13,5 @@ typedef struct sim_prime_log {
 extern const sim_prime_log sim_prime_logs[SIM_PRIME_LOGS];
 
 // The exponent l in F_q with 2^l = a for a != 0, or 2^l = -a: then with SIM_FIELD_SIGN, as half of all a are no powers
-// of 2 but their negatives are. Pure; some 20 µs. SIM_FIELD_NONE if the search gives up, which no value is known for.
+// of 2 but their negatives are. Pure; some 20 µs. SIM_FIELD_NONE if the search gives up; no such value is known.
 uint64_t sim_field_discrete_log(uint64_t a);

@@ -5,7 +5,7 @@
 
 __extension__ typedef unsigned __int128 sim_wide;
 
-// x mod 2^bits - gap, for x below 2^124: what stands above the bits counts gap times.
+// x mod (2^bits - gap), for x below 2^124: the high part is multiplied by the gap.
 static inline uint64_t sim_reduce(sim_wide x, int bits, uint64_t gap)
 {
     const uint64_t modulus = ((uint64_t)1 << bits) - gap, mask = ((uint64_t)1 << bits) - 1;

@@ -83,7 +83,7 @@ static key key_of(const sim_launch *l, diag_code code, const sim_actor *actor, u
     return k;
 }
 
-// Of several of a kind the one in the first block is told.
+// Of several findings of a kind, the one in the first block is reported.
 static bool comes_before(const sim_launch *l, const sim_actor *actor, const kept *old)
 {
     return l && l->number == old->launch && actor->block < old->f.actor.block;
@@ -175,7 +175,7 @@ void sim_find_at(sim_warp *w, uint32_t lane, uint32_t site, diag_code code, cons
 
 // ---- words ---------------------------------------------------------------------------------------------------------
 
-// A linear number in its dimensions: "5", or "(1, 2, 0)" where more than x counts.
+// A linear index as coordinates: "5", or "(1, 2, 0)" if more than x is used.
 static void print_index(const int64_t *extent, int64_t index, str_buf *out)
 {
     if (extent[1] <= 1 && extent[2] <= 1) {
@@ -218,7 +218,7 @@ void sim_thread_print(const sim_launch *l, const sim_actor *actor, bool with_blo
     }
 }
 
-// The fewest digits that read back as the same value of the type: 0.1 of f32 is no 0.10000000149011612.
+// The shortest decimal that reads back as the same value of the type: 0.1 of f32, not 0.10000000149011612.
 static void print_float(dtype t, uint64_t bits, str_buf *out)
 {
     double value = sim_double_of_bits(t, bits);
@@ -263,8 +263,8 @@ static bool in_library(const diag_context *dx, src_span span)
     return file && (strncmp(file->name, "stdlib/", 7) == 0 || strstr(file->name, "/stdlib/"));
 }
 
-// The location in the author's file: that of the code, or the innermost call outside of the library that led to it.
-// *[call]: that call, NULL if it is the location itself.
+// The location in the user's file: that of the code, or of the innermost call outside of the library.
+// *[call]: that call; NULL if it is the location itself.
 static src_span span_of(const diag_context *dx, const sim_program *p, const sim_site *site, const ir_site **call)
 {
     *call = NULL;

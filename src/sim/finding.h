@@ -36,8 +36,8 @@ void sim_find_at(sim_warp *w, uint32_t lane, uint32_t site, diag_code code, cons
 void sim_actor_print(const sim_launch *l, const sim_actor *actor, str_buf *out);
 // "thread 5", with its block "thread 5 of block 0".
 void sim_thread_print(const sim_launch *l, const sim_actor *actor, bool with_block, str_buf *out);
-// Counts one more, and is true, if this was reported before and would be dropped: a cheap question to ask before making
-// the words of a finding that comes a million times.
+// If this was reported before, counts it and returns true: a cheap test before formatting a finding that occurs a
+// million times.
 bool sim_found_before(sim *s, const sim_launch *l, diag_code code, const sim_actor *actor, uint32_t other_site);
 // A value of a type as the language writes it.
 void sim_value_print(dtype t, uint64_t bits, str_buf *out);

@@ -75,7 +75,7 @@ static bool check_extents(const launching *x)
     return check_cluster(x);
 }
 
-// Bytes of its own tensors, without the red zones that the simulator puts between them.
+// Bytes of the kernel's tensors, without the red zones that the simulator puts between them.
 static int64_t own_shared(const sim_code *c)
 {
     int64_t bytes = c->shared.len ? 0 : c->shared_bytes;
@@ -95,7 +95,7 @@ static bool check_shared(const launching *x)
                           "'%s' is larger than the %d bytes of shared memory that a block of %s can have", t->var->name,
                           target->smem_per_block, target->name);
     }
-    // What shared tensors with separate lives need together is the compiler's to check: it may overlay them.
+    // The total size of shared tensors is checked by the compiler, which may overlay tensors with disjoint lifetimes.
     if (wish < 0 || (wish > 0 && own + wish > target->smem_per_block))
         return refuse(x, arena_printf(x->arena, "a block of %s has at most %d bytes", target->name, target->smem_per_block),
                       "it asks for %" PRId64 " bytes of dynamic shared memory beside %" PRId64 " of its own", wish, own);
@@ -214,7 +214,7 @@ static bool is_empty(const sim_tensor_map *m, int rank)
     return false;
 }
 
-// CUDA Driver API, cuTensorMapEncodeTiled. Of a tensor without elements there is a map that copies nothing.
+// CUDA Driver API, cuTensorMapEncodeTiled. The map of an empty tensor copies nothing.
 static bool check_map(const launching *x, const sim_tensor_map *m)
 {
     const ir_tensor *t = m->var->map->tensor->tensor;

@@ -10,7 +10,7 @@ typedef struct sim_block sim_block;
 typedef struct sim_launch sim_launch;
 typedef struct sim_cluster sim_cluster;
 
-// In sim_warp.why: the value will come from the wgmma at that site, and is not there yet.
+// In sim_warp.why: the value is written by the wgmma at that site, which has not completed.
 #define SIM_WHY_FLIGHT ((uint32_t)1 << 31)
 
 // The state of a warp when the executor returns, or a model is done.
@@ -194,7 +194,7 @@ typedef struct sim_extents {
     const int64_t *shape;    // NULL: it is none
     const int64_t *strides;  // in elements; NULL: row-major
 } sim_extents;
-// launch.c: whether the launch is one that hardware and the language (reference, 10.1) allow. False after reporting at
+// launch.c: whether hardware and language (reference, 10.1) allow the launch. False after reporting at
 // [site]. [extents]: of each argument.
 bool sim_launch_check(const sim_launch *l, const sim_extents *extents, uint32_t site, arena *scratch);
 int64_t sim_budget_of(const sim *s);

@@ -83,7 +83,7 @@ static bool map_shadow(sim_shadow *s, int64_t bytes, int elem_bytes)
     return s->write && s->access;
 }
 
-// A number that was never used, while there are some; then those of freed allocations, oldest first. 0: all are in use.
+// An unused number while there is one; then numbers of freed allocations, oldest first. 0: all are in use.
 static uint32_t free_number(sim_memory *m)
 {
     uint32_t count = (uint32_t)m->table.len;
@@ -155,7 +155,7 @@ uint8_t *sim_bytes(sim *s, uint64_t address, int64_t *bytes)
     return found->bytes + offset;
 }
 
-// The part of [*bytes] from [address] on that is inside.
+// Limits [*bytes] from [address] on to the allocation.
 static sim_allocation *clipped(const sim *s, uint64_t address, int64_t *bytes)
 {
     sim_allocation *found = allocation_of(s, address);

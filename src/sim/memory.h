@@ -1,7 +1,7 @@
 // Simulated memory: addresses, accesses of a warp with their checks, shadow state, and the happens-before order.
 //
-// An address is 64 bits: a tag above, an offset below. Global allocations have a number each, so that an address that
-// runs out of its allocation never means another one.
+// An address has 64 bits: a tag in the high bits, an offset in the low bits. Global allocations are numbered, so that
+// an address beyond its allocation never points into another one.
 //
 //     global   0001 bbbn nnnn nnnn nnnn nnnn oooo …   allocation n (17 bits), offset (40 bits)
 //     shared   0010 bbb0 0000 0000 rrrr rrrr …  oooo  1 + rank in the cluster (8 bits at 32; 0: the own block),
@@ -40,7 +40,7 @@ static inline uint64_t sim_address_in(uint64_t address, int rank)
 {
     return (address & ~((uint64_t)0xff << SIM_RANK_SHIFT)) | (uint64_t)(rank + 1) << SIM_RANK_SHIFT;
 }
-// Kernels must not write to this allocation any more (constant tensors): HDS0618.
+// Kernels must not write to this allocation from now on (constant tensors): HDS0618.
 void sim_memory_protect(struct sim *s, uint64_t address);
 
 // ---- accesses of a warp ------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ void sim_load(struct sim_warp *w, const sim_access *access, uint32_t mask, const
 // Stores them. Poisoned values may be stored to shared and private memory (the bytes count as uninitialised again); to
 // global memory they are a finding.
 void sim_store(struct sim_warp *w, const sim_access *access, uint32_t mask, const uint64_t *address, uint32_t cell);
-// Memory to memory, as form-wide makes them.
+// Copies from memory to memory, as created by form-wide.
 void sim_copy(struct sim_warp *w, const sim_access *access, uint32_t mask, const uint64_t *to, const uint64_t *from);
 
 // Raw bytes, for models: up to 16 for each lane, at addresses that are multiples of [bytes] (a power of two).
@@ -71,11 +71,9 @@ void sim_look_bytes(struct sim_warp *w, uint32_t site, uint32_t mask, const uint
                     uint16_t *poisoned);
 void sim_enter_reads(struct sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address);
 
-// Private memory of these lanes, [bytes] from [offset] of each thread's window on, counts as uninitialised again: an
-// array comes into being there.
+// Marks [bytes] from [offset] of each lane's private memory as uninitialised: an array begins its life there.
 void sim_local_undefine(struct sim_warp *w, uint32_t lanes, uint32_t offset, uint32_t bytes);
-// Each thread's window gets [bytes], more than before: functions that call themselves have their arrays again and
-// again.
+// Grows the private memory of each thread to [bytes]: recursive functions have several instances of their arrays.
 void sim_local_grow(struct sim_warp *w, uint32_t bytes);
 
 // Field values (options.field) of bytes of memory, one for each byte: a value stands at the byte it begins at, the
@@ -98,8 +96,8 @@ uint8_t *sim_atomic(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t a
 uint8_t *sim_atomic_store(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, int bytes, sim_sem sem,
                           sim_reach reach);
 
-// The mbarrier at an address of shared memory is looked at or changed, by threads of whatever block: no order comes of
-// it. False: it is not to be touched.
+// Threads of any block read or change the mbarrier at an address of shared memory, which establishes no order. False:
+// the access is not allowed.
 bool sim_touch_mbarrier(struct sim_warp *w, uint32_t site, uint32_t lane, uint64_t address, bool writes);
 
 // ---- asynchronous copies ------------------------------------------------------------------------------------------
@@ -122,15 +120,15 @@ void sim_async_land(struct sim_warp *w, const sim_async_chunk *chunk);
 
 // Happens-before: an access happened before another if a chain of these leads from one to the other.
 //
-// Threads of different blocks of a cluster hand over two things: what they know; and, where the hardware orders no
-// memory (a relaxed arrival, an arrival at another block's mbarrier without .release.cluster), only that they are done.
-// That is enough for TMA to write where they have read, and for a block to end.
+// Threads of different blocks of a cluster pass on what they know. Where the hardware orders no memory (a relaxed
+// arrival, an arrival at another block's mbarrier without .release.cluster), they only pass on that they are done: this
+// suffices for TMA to overwrite what they have read, and for a block to end.
 void sim_order_start(struct sim_block *b);         // a block begins; its warps, arena and shared memory are there
 void sim_order_end(struct sim_block *b);           // it has ended, or is given up
 void sim_order_block_barrier(struct sim_block *b); // all threads of the block meet
 void sim_order_warp_barrier(struct sim_warp *w, uint32_t lanes); // lanes of a warp meet
-// Objects through which threads of a block hand over what they know: named barriers, mbarriers. Zeroed memory is an
-// empty one; it lives at most as long as the block.
+// Objects through which threads of a block synchronise: named barriers, mbarriers. Zeroed memory is an empty object; it
+// lives at most as long as the block.
 typedef struct sim_sync {
     struct sim_knowledge *known;
     struct sim_remote *released, *done;  // by threads of other blocks
@@ -142,11 +140,11 @@ void sim_order_release_at(struct sim_warp *w, uint32_t lanes, sim_sync *to, bool
 void sim_order_acquire_from(struct sim_warp *w, uint32_t lanes, const sim_sync *from, bool acquires);
 // The data of the lane's copy is visible to threads that acquire from [to].
 void sim_order_deliver(struct sim_warp *w, uint32_t lane, sim_sync *to, struct sim_block *home);
-// The object is empty again.
+// Empties the object.
 void sim_order_clear(struct sim_block *home, sim_sync *sync);
-// All threads of all blocks of the cluster meet.
+// A barrier of all threads of the cluster.
 struct sim_cluster;
 void sim_order_cluster_barrier(struct sim_cluster *c);
-// A block has ended: a finding (HDS0771) unless its threads know that others are done with its memory.
+// A block has ended: reports HDS0771 unless other blocks are known to be done with its memory.
 void sim_order_check_guests(struct sim_block *b);
 void sim_order_fence(struct sim_warp *w, uint32_t lanes, sim_reach reach);        // threadfence and its like

@@ -61,7 +61,7 @@ void sim_bytes_put(uint8_t *to, const uint8_t *from, int bytes, int elem)
 }
 #endif
 
-// What the hot loops use: elements of a size that the compiler knows.
+// For hot loops: elements of a constant size.
 static inline void get(void *to, const uint8_t *from, int size)
 {
     if (SIM_TSAN)
@@ -203,7 +203,7 @@ static void refuse_loads(const sim_touch *t, const sim_access *a, uint32_t cell)
         t->w->poison[cell + i] &= ~t->refused;
 }
 
-// What the whole warp reads has been looked at lane by lane; private memory has its own bits.
+// Reads of the whole warp were checked lane by lane; private memory has its own bits.
 static void check_reads(sim_touch *t)
 {
     if (!t->checks)
@@ -253,8 +253,8 @@ static void advance(const sim_access *a, const uint64_t *address, int elements, 
     }
 }
 
-// How many elements of an access go together: what fits in a touch; elements of less than a byte one by one, unless all
-// of them begin with a byte.
+// How many elements of an access are handled at once: what fits in a touch; sub-byte elements one by one, unless all of
+// them are byte-aligned.
 static int elements_together(const sim_access *a, uint32_t mask, const uint64_t *address)
 {
     if (!a->bits)
@@ -267,7 +267,7 @@ static int elements_together(const sim_access *a, uint32_t mask, const uint64_t 
 
 typedef void sim_part(sim_warp *w, const sim_access *access, uint32_t mask, const uint64_t *address, uint32_t cell);
 
-// Accesses that do not go together go in parts; true if that was done.
+// Splits accesses that cannot be handled at once; true if it did.
 static bool in_parts(sim_warp *w, const sim_access *a, uint32_t mask, const uint64_t *address, uint32_t cell,
                      sim_part *part)
 {
@@ -523,7 +523,7 @@ static void copy_out(sim_warp *w, const sim_access *a, uint32_t mask, const uint
     }
 }
 
-// The bits of one element of less than a byte, which come in the byte [from], put into the byte that is at [to].
+// Inserts the bits of a sub-byte element, given in the byte [from], into the byte at [to].
 static void merge_bits(const sim_touch *t, const sim_access *a, uint32_t lane, uint64_t from, uint8_t *byte)
 {
     uint32_t ones = ((uint32_t)1 << a->bits) - 1, bit = (uint32_t)(from >> SIM_BIT_SHIFT & 7);

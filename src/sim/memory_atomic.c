@@ -27,7 +27,7 @@ static void write_lane(sim_touch *t, uint32_t lane, uint64_t poison)
         sim_shadow_write(t, lane, NULL, poison);
 }
 
-// Whether the bytes are initialised, where that can be said without entering a read.
+// Whether the bytes are initialised, without recording a read.
 static bool is_written(sim_touch *t, uint32_t lane)
 {
     uint64_t first;

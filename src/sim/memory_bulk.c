@@ -115,7 +115,7 @@ static void check_write(sim_touch *t, const struct sim_bulk *k, uint32_t lane)
     }
 }
 
-// The lanes write to shared memory that the async proxy may be reading.
+// Reports writes of the lanes to shared memory that the async proxy may be reading.
 void sim_bulk_check_writes(sim_touch *t)
 {
     const struct sim_bulk *k = t->owner->order->bulk;

@@ -1,5 +1,5 @@
-// Shared by the files of the simulated memory: allocations, the accesses of a warp while they are looked at, notes of
-// accesses, and what threads know of each other.
+// Shared by the files of the simulated memory: allocations, the accesses of a warp being checked, notes of accesses,
+// and the happens-before knowledge of threads.
 #pragma once
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ static inline int sim_note_rank(const sim_note *n) { return (int)(n->packed >> 8
 static inline uint32_t sim_note_kind(const sim_note *n) { return n->packed >> 16 & 0xff; }
 static inline sim_reach sim_note_reach(const sim_note *n) { return (sim_reach)(n->packed >> 24); }
 
-// One end of a conflict that is looked at.
+// One side of a possible conflict.
 typedef struct sim_party {
     sim_note note;
     int64_t block;
@@ -54,7 +54,7 @@ typedef struct sim_guest {
 
 // ---- memory ----------------------------------------------------------------------------------------------------------
 
-// Locks for the cells of global memory, by address; and where these have their lists.
+// Shards of the cells of global memory, by address: a lock and the lists of the cells.
 typedef struct sim_shard {
     int lock;  // atomic
     arena arena;
@@ -89,7 +89,7 @@ struct sim_memory {
     int64_t shared_used, shared_peak;  // shared memory of the blocks that run and have shadow state
     pthread_mutex_t lock;       // for all below
 
-    // The launch under way.
+    // The current launch.
     uint64_t launch;            // its number; 0: none yet
     uint32_t launch_base;       // cells of global memory up to this serial are older than the launch
     uint32_t next_serial;       // atomic
@@ -107,7 +107,7 @@ struct sim_memory {
 
 // ---- accesses of a warp ----------------------------------------------------------------------------------------------
 
-// An earlier access that a touch has met, and what is known of its order: this goes for all lanes and granules.
+// An earlier access that a touch has met, and its order, which is the same for all lanes and granules.
 typedef struct sim_met {
     sim_party party;
     uint32_t serial;
@@ -119,7 +119,8 @@ enum { SIM_MOST_MET = 8 };
 
 typedef enum sim_target { SIM_IN_GLOBAL, SIM_IN_SHARED, SIM_IN_LOCAL } sim_target;
 
-// Lanes of a warp that access one allocation. sim_touch_next makes one after the other of what a warp does at once:
+// Lanes of a warp that access one allocation. sim_touch_next splits an access of a warp into touches, one per
+// allocation:
 //
 //     sim_touch t;
 //     sim_touch_open(&t, w, access, site, mask, address, bytes, align, SIM_NOTE_WRITE);
@@ -180,8 +181,8 @@ static inline void sim_count_access(sim_warp *w, uint32_t site, uint32_t mask, c
         sim_profile_access(w, site, mask, address, bytes);
 }
 
-// Bytes of global memory may be read and written by several host threads: a kernel that races must not make the
-// simulator race. Only ThreadSanitizer can tell the difference on the machines that we know.
+// Bytes of global memory may be accessed by several host threads: a race in the kernel must not be a race in the
+// simulator. On current machines only ThreadSanitizer can tell the difference.
 void sim_bytes_get(uint8_t *to, const uint8_t *from, int bytes, int elem);
 void sim_bytes_put(uint8_t *to, const uint8_t *from, int bytes, int elem);
 
@@ -197,9 +198,9 @@ void sim_fields_move(sim_warp *w, uint32_t lane, uint64_t to, uint64_t from, int
 // ---- cells (shadow.c, race_serial.c) ---------------------------------------------------------------------------------
 
 sim_shard *sim_shard_of(sim_memory *m, const uint32_t *cell);
-// Locks the cells of [count] granules of global memory from [first] on, at most 4096, instead of those that the touch
-// had locked before; a touch that races in global memory looks at cells only between these two. sim_hold: if the blocks
-// of the launch run on one host thread, there is nothing to lock.
+// Locks the cells of [count] granules of global memory from [first] on, at most 4096, and unlocks those that the touch
+// held before. Cells of global memory are accessed only under this lock. sim_hold: nothing is locked if the blocks of
+// the launch run on one host thread.
 void sim_lock_cells(sim_touch *t, uint64_t first, uint64_t count);
 void sim_unlock_cells(sim_touch *t);
 static inline void sim_hold(sim_touch *t, uint64_t first, uint64_t count)
@@ -216,7 +217,7 @@ static inline void sim_let_go(sim_touch *t)
     if (t->held_first != SIM_NO_SHARD)
         sim_unlock_cells(t);
 }
-// There is room for the sites of copies on their way.
+// Makes room for the sites of copies in flight.
 void sim_copies_begin(sim_touch *t);
 
 // ---- words (memory_text.c) -------------------------------------------------------------------------------------------
@@ -226,12 +227,12 @@ void sim_report_misaligned(sim_touch *t, uint32_t lane);
 void sim_report_read_only(sim_touch *t, uint32_t lane);
 // The lane touches shared memory of a block that has ended.
 void sim_report_ended(sim_touch *t, uint32_t lane, const sim_block *owner);
-// It touches that of a block that it does not know to have begun.
+// The lane touches that of a block which may not have started, as far as it knows.
 void sim_report_unborn(sim_touch *t, uint32_t lane);
-// The last access of the lane to the block's shared memory was not known to be over when that ended.
+// The last access of the lane to the block's shared memory was not known to be complete when the block ended.
 void sim_report_guest(sim_block *owner, const sim_guest *g, uint32_t lane);
 void sim_report_red_zone(sim_touch *t, uint32_t lane);
-// The source of a copy on its way, which [t] reads when it arrives, was written by [writer].
+// The source of a copy in flight, which [t] reads on arrival, was written by [writer].
 void sim_report_source(sim_touch *t, uint32_t lane, const sim_party *writer);
 void sim_report_pending(sim_touch *t, uint32_t lane, uint32_t copy_site);
 // [reader] reads, for the lane, what [thread] of [block] wrote at [write_site] and did not fence.

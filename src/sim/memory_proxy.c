@@ -51,8 +51,7 @@ struct sim_proxy *sim_proxy_new(sim_block *b)
     return p;
 }
 
-// ---- fences
-// ----------------------------------------------------------------------------------------------------------
+// ---- fences --------------------------------------------------------------------------------------------------------
 
 static void push_fence(sim_block *b, fences *f, uint32_t serial)
 {
@@ -114,7 +113,7 @@ void sim_bulk_fence(sim_warp *w, uint32_t lanes)
         push_fence(w->block, &p->fences[sim_thread(w, lane)], serial);
 }
 
-// The first fence of the thread behind the serial; 0: there is none. *[unknown]: there may have been one before it.
+// The first fence of the thread after the serial; 0: none. *[unknown]: there may have been an earlier one.
 static uint32_t fence_behind(const sim_block *b, int thread, uint32_t serial, bool *unknown)
 {
     const fences *f = &sim_bulk_proxy(b)->fences[thread];
@@ -130,7 +129,7 @@ static uint32_t fence_behind(const sim_block *b, int thread, uint32_t serial, bo
     return low < f->count ? f->at[low] : 0;
 }
 
-// Whether what the thread did up to the serial of its block happened before what the lane does now.
+// Whether the accesses of the thread up to the serial of its block happened before the lane's current access.
 static bool knows(const sim_warp *w, uint32_t lane, const sim_block *block, int thread, uint32_t serial)
 {
     sim_party other = {.block = block->index, .lane = (uint32_t)thread % SIM_LANES};
@@ -138,7 +137,7 @@ static bool knows(const sim_warp *w, uint32_t lane, const sim_block *block, int 
     return sim_order_knows(w, lane, &other);
 }
 
-// Whether the thread has fenced behind the serial, and the lane knows of that.
+// Whether the thread has fenced after the serial, and this fence happened before the lane's current access.
 static bool has_fenced(const sim_warp *w, uint32_t lane, const sim_block *block, int thread, uint32_t serial)
 {
     bool unknown = false;
@@ -146,8 +145,7 @@ static bool has_fenced(const sim_warp *w, uint32_t lane, const sim_block *block,
     return unknown || (fence && knows(w, lane, block, thread, fence));
 }
 
-// ---- accesses
-// --------------------------------------------------------------------------------------------------------
+// ---- accesses ------------------------------------------------------------------------------------------------------
 
 static void note_write(struct sim_proxy *p, const sim_touch *t, uint64_t word, uint32_t lane)
 {
@@ -167,7 +165,7 @@ static uint32_t without_fenced(const sim_touch *t, uint32_t lanes, uint32_t seri
     return rest;
 }
 
-// Lanes that read the word before and did not fence read it, for all that matters, now.
+// For lanes that read the word before and have not fenced since, the later read replaces the earlier one.
 static void note_read(reads *r, const sim_touch *t, uint32_t lane, uint32_t load)
 {
     uint32_t serial = t->w->block->order->serial;
@@ -216,8 +214,7 @@ void sim_bulk_written(sim_block *b, uint64_t address, int bytes)
         p->words[i] = (written){0};
 }
 
-// ---- checks
-// ----------------------------------------------------------------------------------------------------------
+// ---- checks --------------------------------------------------------------------------------------------------------
 
 static bool is_fenced(const sim_warp *w, uint32_t lane, const written *s)
 {
@@ -240,8 +237,8 @@ void sim_bulk_check_fences(sim_warp *w, uint32_t site, uint32_t lane, uint64_t a
     }
 }
 
-// The first lane that may still be reading, of those whose read the copy is ordered behind; SIM_LANES: none. (Others
-// race, which is said elsewhere.)
+// The first lane that may still be reading, of lanes whose read is ordered before the copy; SIM_LANES: none. (Other
+// reads are races, which are reported elsewhere.)
 static uint32_t still_reading(const sim_warp *w, uint32_t lane, const sim_warp *reader, const reads *r)
 {
     uint32_t used = sim_uses_done(reader, r->load);

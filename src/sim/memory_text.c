@@ -15,7 +15,7 @@ static sim_actor actor_of(const sim_touch *t, uint32_t lane)
     return (sim_actor){t->site, t->w->block->index, sim_thread(t->w, lane), t->w->index};
 }
 
-// Begins a finding; false if it was made before.
+// Begins a finding; false if it was reported before.
 static bool begin(const sim_touch *t, uint32_t lane, diag_code code, uint32_t other_site, sim_finding *f)
 {
     *f = (sim_finding){.code = code, .actor = actor_of(t, lane), .other = {0, -1, -1, -1}};
@@ -155,7 +155,8 @@ static const char *behind(const sim_touch *t, uint64_t offset, uint64_t size, co
     return arena_printf(scratch_of(t), "it begins in '%s', %" PRIu64 " bytes before its end", name, size - offset);
 }
 
-// Numbers of allocations and offsets are one number: a little before an allocation is far behind the one before.
+// Allocation number and offset form one integer: an address just before an allocation looks far beyond the previous
+// one.
 static const char *before_global(const sim_touch *t, uint64_t address)
 {
     const sim_memory *m = t->device->memory;
@@ -487,8 +488,8 @@ static const char *value_in(const sim_touch *t, uint32_t lane, uint64_t granule,
     return str_text(&out);
 }
 
-// Which of the two a message is about: the read; else the access later in the source, or in the later block. So one
-// race is one finding, in whatever order the accesses ran.
+// The primary access of a message: the read; else the access later in the source, or in the later block. So a race is
+// one finding, independent of the order of execution.
 static bool is_swapped(const side *a, const side *b)
 {
     bool a_writes = a->kind & SIM_NOTE_WRITE, b_writes = b->kind & SIM_NOTE_WRITE;
@@ -499,7 +500,7 @@ static bool is_swapped(const side *a, const side *b)
     return a->actor.block < b->actor.block;
 }
 
-// Whether two locations are in one statement, as the read and the write of 'y[0] += x' are.
+// Whether two locations are in one statement, such as the read and the write of 'y[0] += x'.
 static bool is_same_line(const sim_touch *t, uint32_t a, uint32_t b)
 {
     const sim_program *p = t->w->block->launch->program;

@@ -1,4 +1,4 @@
-// Which allocation the lanes of a warp touch, whether they may, and where its bytes are.
+// Resolves the addresses of a warp: the allocation, whether the access is allowed, and the host address of its bytes.
 #include "sim/memory_priv.h"
 #include "sim/proxy.h"
 
@@ -136,7 +136,7 @@ static void strip_bits(sim_touch *t)
     }
 }
 
-// Makes offsets from [base] of the addresses; gives the lanes that are inside and aligned, and says how they lie.
+// Computes offsets from [base]; returns the lanes that are inside and aligned, and classifies the access pattern.
 static uint32_t locate_lanes(sim_touch *t, uint64_t base, uint64_t last)
 {
     uint64_t odd = (uint64_t)t->align - 1, step = (uint64_t)t->bytes, stray = 0;

@@ -12,7 +12,7 @@
 // use->operands[i], use->result. A result must be written for the active lanes at least, with its poison mask
 // (w->poison[cell], per element). Returns SIM_NEXT, or see machine.h.
 typedef sim_step sim_model_run(sim_warp *w, const sim_use *use);
-// Reads what does not depend on the run out of the descriptor into use->bound; false: this instance has no model.
+// Precomputes in use->bound what depends only on the declaration; false: this instance has no model.
 typedef bool sim_model_bind(sim_use *use);
 
 typedef struct sim_model {
@@ -42,13 +42,12 @@ const char *sim_argument(const ir_intrin *in, const char *name);
 str sim_opcode_part(const ir_intrin *in, int index);
 bool sim_opcode_has(const ir_intrin *in, const char *part);
 
-// OR of the poison of all elements of an operand.
+// The union of the poison of all elements of an operand.
 uint32_t sim_poison_of(const sim_warp *w, const sim_operand *o);
 // Marks the result (all elements) as poisoned in these lanes, because of [o].
 void sim_result_poison(sim_warp *w, const sim_use *use, uint32_t lanes, const sim_operand *o);
 
 // Reports unless all live lanes of the warp (or those of [mask]) execute this together; true if they do. See HDS0615.
 bool sim_together(sim_warp *w, const sim_use *use, uint32_t mask);
-// Reports and clears poisoned lanes of an operand that decides where memory is touched or which way is taken. Gives the
-// other lanes.
+// Reports and clears poisoned lanes of an operand that determines addresses or control flow. Returns the other lanes.
 uint32_t sim_require_defined(sim_warp *w, uint32_t site, uint32_t cell, uint32_t lanes, const char *what);

@@ -24,7 +24,7 @@ static const char *read_conversion(const char *at, conversion *c)
     return *at ? at + 1 : at;
 }
 
-// The formats were held to the types of their arguments by the elaborator (HDS0291–HDS0293).
+// The elaborator has checked the formats against the types of their arguments (HDS0291–HDS0293).
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
 static void print_text(str_buf *out, const conversion *c, const char *text)

@@ -9,7 +9,7 @@
 enum { SECTOR_BYTES = 32, BANKS = 32, WORD_BYTES = 4, REQUEST_BYTES = 16 };
 
 // Where in its byte an element begins that is smaller (memory.h).
-#define BIT_PLACE ((uint64_t)7 << SIM_BIT_SHIFT)
+#define BIT_OFFSET_MASK ((uint64_t)7 << SIM_BIT_SHIFT)
 
 // ---- where counters are -----------------------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ static sim_profile_page *find_page(sim_profile *p, const sim_program *program)
     return page;
 }
 
-// NULL where there is no memory for it: then nothing is counted.
+// NULL if out of memory: then nothing is counted.
 static sim_profile_page *add_page(sim_profile *p, const sim_program *program)
 {
     sim_profile_page *page = calloc(1, sizeof *page);
@@ -68,15 +68,15 @@ static sim_counts *counts_at(const sim_warp *w, uint32_t site)
     return page && site < page->count ? &page->counts[site] : NULL;
 }
 
-static void add(uint64_t *counter, uint64_t amount)
+static void add(uint64_t *counter, uint64_t count)
 {
-    if (amount)
-        __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
+    if (count)
+        __atomic_fetch_add(counter, count, __ATOMIC_RELAXED);
 }
 
 // ---- operations -------------------------------------------------------------------------------------------------
 
-// Operations that only the simulator has: a compiled kernel spends nothing on them.
+// Operations that only exist in the simulator; a compiled kernel has no instructions for them.
 static bool is_free(const sim_op *op)
 {
     switch ((sim_opcode)op->code) {
@@ -152,7 +152,7 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Sectors that the lanes touch, and bytes without those that several lanes ask for.
+// Sectors that the lanes touch, and distinct bytes.
 static void count_global(sim_counts *c, uint64_t *addresses, int count, int bytes)
 {
     uint64_t sectors = 0, unique = 0, sector_end = 0, byte_end = 0;
@@ -173,7 +173,7 @@ static void count_global(sim_counts *c, uint64_t *addresses, int count, int byte
     add(&c->global.bytes, unique);
 }
 
-// The passes of one phase: the largest number of different words in a bank.
+// The wavefronts of one phase: the largest number of different words in a bank.
 static uint64_t passes_of(const uint64_t *addresses, int count, int bytes)
 {
     uint64_t words[SIM_LANES * 2], most = 0;
@@ -217,7 +217,7 @@ static void count_shared(sim_counts *c, uint32_t mask, const uint64_t *address, 
     for (int skip = 0; skip < bytes; skip += REQUEST_BYTES) {
         uint64_t lanes[SIM_LANES] = {0};
         SIM_EACH(l, mask)
-            lanes[l] = (address[l] & ~BIT_PLACE) + (uint64_t)skip;
+            lanes[l] = (address[l] & ~BIT_OFFSET_MASK) + (uint64_t)skip;
         count_shared_request(c, lanes, bytes - skip < REQUEST_BYTES ? bytes - skip : REQUEST_BYTES);
     }
     add(&c->shared.bytes, (uint64_t)__builtin_popcount(mask) * (uint64_t)bytes);
@@ -235,7 +235,7 @@ void sim_profile_access(sim_warp *w, uint32_t site, uint32_t mask, const uint64_
         uint64_t tag = address[l] & SIM_TAG_MASK;
         if (tag == SIM_TAG_GLOBAL) {
             global |= 1u << l;
-            globals[count++] = address[l] & ~BIT_PLACE;
+            globals[count++] = address[l] & ~BIT_OFFSET_MASK;
         } else if (tag == SIM_TAG_SHARED) {
             shared |= 1u << l;
         }
@@ -264,8 +264,8 @@ static void count_addresses(sim_warp *w, const sim_use *use, const sim_operand *
         sim_profile_access(w, use->site, w->active, sim_u64(w, at->cell), bytes);
 }
 
-// Atomics and asynchronous copies go lane by lane: here they are seen as what the hardware gets, one request of a warp. All
-// others come through sim_load_bytes and its like.
+// Atomics and asynchronous copies are simulated lane by lane; here they count as the hardware sees them, one request
+// per warp. All others use sim_load_bytes and the like.
 static void count_model(sim_warp *w, const sim_use *use)
 {
     const char *name = use->model ? use->model->name : "", *module = use->intrin->module ? use->intrin->module : "";

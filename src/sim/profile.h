@@ -31,7 +31,7 @@ typedef struct sim_profiled_kernel {
 sim_profile *sim_profile_new(arena *a);
 void sim_profile_free(sim_profile *p);
 
-// One operation of a warp, before it runs.
+// Counts an operation of a warp, before it runs.
 void sim_profile_op(sim_warp *w, const sim_op *op);
 // One access of [bytes] bytes for each lane of [mask], to memory of any kind. memory_touch.c calls it.
 void sim_profile_access(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes);

@@ -25,12 +25,12 @@ typedef struct report {
 // ---- by line ----------------------------------------------------------------------------------------------------
 
 // An inlined call into the library counts where the author called it.
-static src_place location_of(const report *r, const sim_program *p, const sim_site *site)
+static src_location location_of(const report *r, const sim_program *p, const sim_site *site)
 {
-    src_place location = src_place_of(r->sources, site->span.begin);
+    src_location location = src_location_of(r->sources, site->span.begin);
     const ir_site *call = ir_site_at(p->module, site->origin);
     while (call && location.file && strncmp(location.file->name, "stdlib/", 7) == 0) {
-        location = src_place_of(r->sources, call->span.begin);
+        location = src_location_of(r->sources, call->span.begin);
         call = ir_site_at(p->module, call->parent);
     }
     return location;
@@ -44,7 +44,7 @@ static void add(sim_counts *to, const sim_counts *from)
         target[i] += source[i];
 }
 
-static row *row_at(report *r, src_place location)
+static row *row_at(report *r, src_location location)
 {
     for (size_t i = 0; i < r->rows.len; i++) {
         if (r->rows.at[i].file == location.file && r->rows.at[i].line == location.line)
@@ -54,7 +54,7 @@ static row *row_at(report *r, src_place location)
     return &VEC_LAST(&r->rows);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_location(const void *a, const void *b)
 {
     const row *x = a, *y = b;
     uint32_t x_base = x->file ? x->file->base : 0, y_base = y->file ? y->file->base : 0;
@@ -76,13 +76,13 @@ static void gather(report *r, const sim_profile *p, src_map *sources, arena *a)
         }
     }
     if (r->rows.len)
-        qsort(r->rows.at, r->rows.len, sizeof *r->rows.at, by_place);
+        qsort(r->rows.at, r->rows.len, sizeof *r->rows.at, by_location);
 }
 
 // ---- text -------------------------------------------------------------------------------------------------------
 
 // "1234", "12.3k", "4.56M": at most five characters.
-static const char *amount(report *r, uint64_t n)
+static const char *count_text(report *r, uint64_t n)
 {
     static const char units[] = " kMGTPE";
     double value = (double)n;
@@ -101,7 +101,7 @@ static const char *ratio(report *r, uint64_t a, uint64_t b, int digits)
 
 static const char *some(report *r, uint64_t n)
 {
-    return n ? amount(r, n) : "";
+    return n ? count_text(r, n) : "";
 }
 
 static void add_head(str_buf *out)
@@ -115,7 +115,7 @@ static void add_head(str_buf *out)
 static void add_row(report *r, const row *w, str_buf *out)
 {
     const sim_counts *c = &w->counts;
-    str_addf(out, "%6s %5s%% %5s | %6s %7s %7s %6s | %6s %6s %6s | %6s  ", amount(r, c->warp_instructions),
+    str_addf(out, "%6s %5s%% %5s | %6s %7s %7s %6s | %6s %6s %6s | %6s  ", count_text(r, c->warp_instructions),
              ratio(r, c->warp_instructions * 100, r->total.warp_instructions ? r->total.warp_instructions : 1, 1),
              ratio(r, c->thread_instructions, c->warp_instructions, 1), some(r, c->global.requests),
              ratio(r, c->global.sectors, c->global.requests, 1), ratio(r, c->global.ideal, c->global.requests, 1),
@@ -153,21 +153,21 @@ static void add_kernel(const sim_profiled_kernel *k, str_buf *out)
 static void add_summary(report *r, str_buf *out)
 {
     const sim_counts *t = &r->total;
-    str_addf(out, "instructions   %s of warps, %s of threads: %s lanes of 32\n", amount(r, t->warp_instructions),
-             amount(r, t->thread_instructions), ratio(r, t->thread_instructions, t->warp_instructions, 1));
+    str_addf(out, "instructions   %s of warps, %s of threads: %s lanes of 32\n", count_text(r, t->warp_instructions),
+             count_text(r, t->thread_instructions), ratio(r, t->thread_instructions, t->warp_instructions, 1));
     if (t->global.requests)
         str_addf(out, "global memory  %s requests, %s bytes, in %s sectors of 32 bytes: %s bytes moved; ideal %s sectors (%s%%)\n",
-                 amount(r, t->global.requests), amount(r, t->global.bytes), amount(r, t->global.sectors),
-                 amount(r, t->global.sectors * 32), amount(r, t->global.ideal),
+                 count_text(r, t->global.requests), count_text(r, t->global.bytes), count_text(r, t->global.sectors),
+                 count_text(r, t->global.sectors * 32), count_text(r, t->global.ideal),
                  ratio(r, t->global.ideal * 100, t->global.sectors, 0));
     if (t->shared.requests)
-        str_addf(out, "shared memory  %s requests, %s bytes, in %s passes; ideal %s (%s%%)\n", amount(r, t->shared.requests),
-                 amount(r, t->shared.bytes), amount(r, t->shared.wavefronts), amount(r, t->shared.ideal),
+        str_addf(out, "shared memory  %s requests, %s bytes, in %s passes; ideal %s (%s%%)\n", count_text(r, t->shared.requests),
+                 count_text(r, t->shared.bytes), count_text(r, t->shared.wavefronts), count_text(r, t->shared.ideal),
                  ratio(r, t->shared.ideal * 100, t->shared.wavefronts, 0));
     if (t->local_bytes)
-        str_addf(out, "local memory   %s bytes\n", amount(r, t->local_bytes));
+        str_addf(out, "local memory   %s bytes\n", count_text(r, t->local_bytes));
     if (t->flops)
-        str_addf(out, "arithmetic     %s flops, %s a byte of global memory\n", amount(r, t->flops),
+        str_addf(out, "arithmetic     %s flops, %s a byte of global memory\n", count_text(r, t->flops),
                  t->global.sectors ? ratio(r, t->flops, t->global.sectors * 32, 2) : "all without a byte");
 }
 

@@ -1,17 +1,16 @@
 // The happens-before order: serials of accesses, and what each thread knows of the others.
 //
-// Serials of a block only grow. A thread that hands over what it knows names the serial at that moment, and its warp's
-// later accesses get new ones; so "knows the thread up to serial s" is all there is to a vector clock. A barrier of the
-// whole block moves the base that all threads know; one of a warp moves the warp's. Only what goes beyond (barriers of
-// some lanes, named barriers, mbarriers, atomics) needs tables, which are made then: sim_lanes.
+// Serials of a block only grow. A thread that passes on its knowledge records the current serial, and later accesses of
+// its warp get new serials; so an entry of a vector clock is "knows the thread up to serial s". A block-wide barrier
+// advances the base that all threads know; a warp barrier advances the base of the warp. Only other synchronisation
+// (barriers of some lanes, named barriers, mbarriers, atomics) needs tables, created on demand: sim_lanes.
 //
-// A warp in lockstep is no order: since Volta its threads go their own ways (CUDA C++ Programming Guide, "Independent
-// Thread Scheduling").
+// Threads of a warp are not ordered by lockstep: since Volta they are scheduled independently (CUDA C++ Programming
+// Guide, "Independent Thread Scheduling").
 //
-// Other orders follow PTX ISA 8 "memory consistency model", with two liberties on the lenient side: what a thread hands
-// over by a relaxed write behind a fence is what it did before the fence, but what it learned of others up to the
-// write; and a barrier of the block counts as the fence behind a relaxed read, as in the reduction of the CUDA samples
-// ("threadFenceReduction").
+// Other orders follow PTX ISA 8 "memory consistency model", but are more lenient in two cases: a relaxed write after a
+// fence releases what the thread did before the fence, and what it learned of others up to the write; and a barrier of
+// the block counts as the fence after a relaxed read, as in the reduction of the CUDA samples ("threadFenceReduction").
 #include "sim/memory_priv.h"
 
 // ---- barriers ------------------------------------------------------------------------------------------------------
@@ -22,7 +21,7 @@ static void add_both(sim_memory *m, sim_remote **remote, sim_remote **done, cons
     sim_remote_add(m, done, from->done);
 }
 
-// What any thread knows of other blocks, all know now.
+// All threads now know what any of them knew of other blocks.
 static void share_remote(sim_block *b)
 {
     struct sim_order *o = b->order;
@@ -46,7 +45,7 @@ static void share_remote(sim_block *b)
     o->is_plain = !o->remote && !o->done;
 }
 
-// Notes of shared memory are kept as long as others in the cluster may ask for them.
+// Notes of shared memory are kept while other blocks of the cluster may need them.
 static void forget_notes(sim_block *b)
 {
     struct sim_order *o = b->order;
@@ -146,7 +145,7 @@ void sim_knowledge_add(sim_block *b, sim_knowledge **into, const sim_knowledge *
     sim_knowledge_add_remote(b, &(*into)->done, from->done);
 }
 
-// Lanes meet: each of them knows what any of them knew.
+// A barrier of lanes: each of them now knows what any of them knew.
 static void meet_all(sim_warp *w)
 {
     sim_lanes *more = w->clock->more;
@@ -204,7 +203,7 @@ void sim_knowledge_of_warp(const sim_warp *w, uint32_t *serial)
         own[i] = own[i] > c->base ? own[i] : c->base;
 }
 
-// What a lane knows besides, and itself up to [self].
+// What a lane knows in addition, and its own accesses up to [self].
 void sim_knowledge_of_lane(const sim_warp *w, uint32_t lane, uint32_t self, uint32_t *serial)
 {
     const sim_lanes *more = w->clock->more;
@@ -258,7 +257,7 @@ void sim_order_acquire(sim_warp *w, uint32_t lanes, const sim_sync *from)
     more->fresh |= lanes;
 }
 
-// What the lane has read by relaxed accesses counts now.
+// A fence: what the lane has read by relaxed accesses is acquired.
 static void settle_reads(sim_warp *w, uint32_t lane, bool reaches_blocks)
 {
     sim_lanes *more = w->clock->more;

@@ -1,6 +1,6 @@
-// Order through memory: what threads leave at an address by atomic writes, for threads that read it. A location in
-// memory holds what the threads of a block know for each other, and what they know for other blocks, so that an access
-// of a scope that does not reach them leaves nothing for them.
+// Synchronisation through memory: knowledge that atomic writes release at an address, for threads that read it. A
+// memory location stores knowledge for threads of the same block and for other blocks separately, so that an access
+// with block scope releases nothing to other blocks.
 #include "sim/memory_priv.h"
 
 // ---- through atomics -----------------------------------------------------------------------------------------------
@@ -137,8 +137,8 @@ void sim_order_take(sim_warp *w, uint32_t lane, uint64_t address, sim_sem sem, s
         take_from_blocks(w, lane, address, acquires);
 }
 
-// What a relaxed write of the lane hands over: what it did before its fence, and where nothing came between the two,
-// the write itself, so that the last thread that increments a counter may reset it.
+// What a relaxed write of the lane releases: what it did before its fence, and if nothing came in between, the write
+// itself, so that the last thread that increments a counter may reset it.
 static uint32_t fenced(const sim_warp *w, uint32_t lane, bool between_blocks)
 {
     const struct sim_clock *c = w->clock;

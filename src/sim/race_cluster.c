@@ -1,5 +1,5 @@
-// Order between blocks of a cluster: what threads hand over through objects in shared memory of one of them, and what a
-// block has to know of the others before it ends.
+// Order between blocks of a cluster: synchronisation through objects in shared memory of one of them, and what a block
+// must know of the others before it ends.
 #include "sim/memory_priv.h"
 
 // What the lane of a warp knows of its own block, itself up to [self], as others keep it.
@@ -47,7 +47,7 @@ static void tell(sim_warp *w, sim_memory *m, uint32_t lanes, uint32_t self, bool
     }
 }
 
-// What was fenced before counts as released with a relaxed arrival behind the fence.
+// A relaxed arrival after a fence releases what was done before the fence.
 static void tell_fenced(sim_warp *w, sim_memory *m, uint32_t lanes, sim_remote **to)
 {
     const sim_lanes *more = w->clock->more;

@@ -1,7 +1,6 @@
 // The happens-before knowledge of blocks about each other: a trie over the numbers of blocks, 16 ways a level, with a
-// leaf for each block. Nodes are counted and never change once they are shared, so that joining what mostly is the same
-// costs little: the usual case is a counter or a chain of flags through which every block hands on what it got, and a
-// bit more.
+// leaf for each block. Nodes are reference-counted and immutable once shared, so that joining similar tries is cheap.
+// The usual case is a counter or a chain of flags through which each block passes on slightly more than it received.
 #include "sim/memory_priv.h"
 
 enum { WAYS = 16, WAY_BITS = 4, SIZES = 24 };

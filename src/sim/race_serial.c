@@ -21,7 +21,7 @@ static sim_note note_get(const sim_note *n)
                       __atomic_load_n(&n->packed, __ATOMIC_RELAXED)};
 }
 
-// The block's notes have become too many, or the serials too large for cells: shared memory forgets its accesses.
+// There are too many notes, or the serials are too large for cells: shared memory discards its records of accesses.
 static void start_over(sim_block *b)
 {
     struct sim_order *o = b->order;
@@ -85,8 +85,8 @@ static void forget_lists(sim_memory *m)
     }
 }
 
-// All allocations forget their accesses, and serials begin again. The caller holds the lock, and no block but its
-// own records.
+// Discards the records of all allocations and restarts the serials. The caller holds the lock, and only its own block
+// records.
 static void clear_global(sim_memory *m)
 {
     for (size_t i = 1; i < m->table.len; i++) {
@@ -99,7 +99,7 @@ static void clear_global(sim_memory *m)
     forget_lists(m);
 }
 
-// Serials have run out: the block goes on with new ones if it is alone, else it records nothing more.
+// Serials are exhausted: the block restarts them if it is the only one, else it records nothing more.
 static bool exhausted(sim_block *b)
 {
     sim_memory *m = b->launch->device->memory;
@@ -287,7 +287,7 @@ sim_party sim_order_party(const sim_touch *t, uint32_t cell)
 
 // ---- shared memory -------------------------------------------------------------------------------------------------
 
-// Granules that lie between tensors wholly are red.
+// Granules entirely between tensors are red.
 static void paint_red(const sim_block *b, sim_shadow *s)
 {
     const sim_code *p = b->launch->code;

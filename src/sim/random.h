@@ -1,6 +1,6 @@
-// Random numbers of a counter: number [i] of a stream is a function of the stream's seed and of i alone, the same on
-// every machine and whatever else is drawn. stdlib/language/testing.hds describes the same numbers for authors of tests; `hdsc run`
-// makes its random inputs of them.
+// Counter-based random numbers: number [i] of a stream depends only on the stream's seed and on i, so it is the same on
+// every machine, whatever else is drawn. stdlib/language/testing.hds describes the same numbers for authors of tests;
+// `hdsc run` makes its random inputs of them.
 //
 // The bits are Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 #pragma once

@@ -1,10 +1,9 @@
-// Cells of the shadow state: quick looks at many of them, and what happens at one. See shadow.h for what they mean.
+// Cells of the shadow state: fast paths for many cells, and the slow path for one. See shadow.h for their meaning.
 #include <sched.h>
 
 #include "sim/shadow_priv.h"
 
-// ---- locks
-// -----------------------------------------------------------------------------------------------------------
+// ---- locks ---------------------------------------------------------------------------------------------------------
 
 static uint32_t shard_number(const uint32_t *cell)
 {
@@ -51,8 +50,7 @@ void sim_lock_cells(sim_touch *t, uint64_t first, uint64_t count)
     t->held_page = low == high ? (uintptr_t)cells >> SIM_PAGE_SHIFT : 0;
 }
 
-// ---- many write cells
-// ------------------------------------------------------------------------------------------------
+// ---- many write cells ----------------------------------------------------------------------------------------------
 
 // Whether ((cell & mask) ^ flip) is an old serial, for all of [count] cells. [flip]: a flag that has to be set; flags
 // in [mask] that are set too much make the value larger than any serial.
@@ -73,7 +71,7 @@ static inline quad splat(uint32_t value)
     return (quad){(int32_t)value, (int32_t)value, (int32_t)value, (int32_t)value};
 }
 
-// Values stay below 2^27, so comparisons of signed numbers will do, which is what the smallest vector units have.
+// Values stay below 2^27, so signed comparisons suffice, which baseline vector units have.
 static inline bool all_old(const sim_touch *t, const uint32_t *cells, uint64_t count, uint32_t mask, uint32_t flip)
 {
     quad known = splat(t->known), begin = splat(t->own_begin), end = splat(t->own_end), good = splat(UINT32_MAX);
@@ -137,7 +135,7 @@ static bool all_writable(const sim_touch *t, uint64_t first, uint64_t count)
     return all_old(t, t->shadow->write + first, count, SIM_CELL_SERIAL | SIM_CELL_MIXED | SIM_CELL_PENDING, 0);
 }
 
-// Whether each lane finds its own earlier write, and all the same one, in [each] cells one behind the other.
+// Whether each lane finds its own earlier write, the same for all lanes, in [each] consecutive cells.
 static bool are_own_writes(const sim_touch *t, uint64_t first, uint64_t each)
 {
     const uint32_t *cells = t->shadow->write + first;
@@ -166,10 +164,10 @@ static void fill_row(uint32_t *cells, uint64_t each, uint32_t value)
         fill(cells + lane * each, each, value | lane << SIM_LANE_SHIFT);
 }
 
-// ---- many access cells
-// -----------------------------------------------------------------------------------------------
+// ---- many access cells ---------------------------------------------------------------------------------------------
 
-// Bit 0: the access of a cell goes for one by [lanes] without a closer look. Bit 1: it need not.
+// Bit 0: an access by [lanes] replaces the access of the cell. Bit 1: the cell stays as it is. Neither: see
+// sim_access_enter.
 static inline uint32_t glance(const sim_touch *t, uint64_t cell, uint32_t lanes)
 {
     uint32_t low = (uint32_t)cell, high = (uint32_t)(cell >> SIM_ACCESS_LANES);
@@ -272,7 +270,7 @@ static bool is_uniform(const sim_touch *t, uint64_t first, uint64_t count)
     return true;
 }
 
-// Enters one access in granules one behind the other. Where a cell is as the one before it was, so is the result.
+// Records one access in consecutive granules. Equal cells get equal results.
 static void enter_all(sim_touch *t, uint64_t first, uint64_t count, uint32_t lanes, uint32_t flags)
 {
     uint64_t before = SIM_ACCESS_LIST;
@@ -287,7 +285,7 @@ static void enter_all(sim_touch *t, uint64_t first, uint64_t count, uint32_t lan
 }
 
 // Whether all accesses of [count] granules are ordered before a plain write by [lanes] (of a row: each lane's own), as
-// far as a glance tells.
+// far as the fast test can tell.
 static bool all_unread(const sim_touch *t, uint64_t first, uint64_t count)
 {
     const sim_shadow *s = t->shadow;
@@ -358,7 +356,7 @@ static void note_unwritten(sim_touch *t, uint32_t lane, uint64_t i)
     t->unwritten[lane] |= sim_bytes_in(t, lane, i);
 }
 
-// True if the access must not be entered: nothing may be here, or a copy is on its way.
+// True if the access must not be recorded: a red zone, or a copy in flight.
 static bool is_closed(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell)
 {
     if ((cell & SIM_CELL_SERIAL) == SIM_CELL_RED) {
@@ -402,7 +400,7 @@ static look look_granule(sim_touch *t, uint32_t lane, uint64_t i, bool is_part)
     return (look){true, !verdict};
 }
 
-// Granules that need a closer look. Where all are alike and nothing is to be reported, one look goes for all.
+// Granules on the slow path. If all cells are equal and nothing is reported, one check covers all of them.
 static void read_closely(sim_touch *t, uint32_t lane, span s)
 {
     uint32_t flags = flags_of(t, s.is_part), *write = t->shadow->write;
@@ -455,7 +453,7 @@ static void read_each(sim_touch *t)
     }
 }
 
-// What neighbours have in common is looked at once.
+// Neighbours with equal cells are checked once.
 static void look_lane(sim_touch *t, uint32_t lane)
 {
     span s = span_of(t, lane);
@@ -482,7 +480,7 @@ void sim_shadow_look(sim_touch *t)
     sim_let_go(t);
 }
 
-// Where a copy is on its way, there is nothing to read.
+// There is nothing to read while a copy is in flight.
 static void enter_lane(sim_touch *t, uint32_t lane)
 {
     span s = span_of(t, lane);
@@ -507,7 +505,7 @@ void sim_shadow_enter(sim_touch *t)
     sim_let_go(t);
 }
 
-// All lanes one behind the other, if nothing needs a closer look.
+// All lanes at consecutive addresses, if nothing needs the slow path.
 static bool read_row(sim_touch *t, span s)
 {
     bool is_quiet = all_readable(t, s.first, s.count * SIM_LANES);
@@ -575,7 +573,7 @@ bool sim_shadow_write_row(sim_touch *t)
     return is_done;
 }
 
-// Checks a write against all that is there: SIM_VERDICT_ bits.
+// Checks a write against all recorded accesses: SIM_VERDICT_ bits.
 static uint32_t check_write(sim_touch *t, uint32_t lane, uint64_t i, uint32_t cell, const uint8_t *value, bool is_part)
 {
     uint32_t verdict = 0;
@@ -700,7 +698,7 @@ bool sim_shadow_is_written(const sim_shadow *s, uint64_t offset, uint64_t bytes,
     uint64_t end = ((offset + bytes - 1) >> s->shift) + 1;
     for (uint64_t i = offset >> s->shift; i < end; i++) {
         uint32_t cell = sim_cell_get(&s->write[i]);
-        // Red zones are no memory at all, which is said elsewhere.
+        // Accesses to red zones are reported elsewhere.
         if (cell != SIM_CELL_RED && !(cell & SIM_CELL_WRITTEN)) {
             *first = i << s->shift;
             return false;

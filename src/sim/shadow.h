@@ -9,7 +9,7 @@
 //
 // A serial names a note (memory_priv.h): the warp, the lanes and the source location of an access. Serials only grow, so
 // that "ordered before everything that this block does now" is one comparison with the serial of the last barrier.
-// Serial 0: no access, or one that is older than everything.
+// Serial 0: no access, or one ordered before everything.
 //
 // An access cell holds the accesses of one note with the lanes that touched the granule, or (LIST) the index of a list
 // of them; then the serial is the largest in the list. An access leaves the cell when a later one of the same kind is
@@ -88,25 +88,26 @@ void sim_shadow_read(struct sim_touch *t);
 // only.
 void sim_shadow_look(struct sim_touch *t);
 void sim_shadow_enter(struct sim_touch *t);
-// Writes of initialised values by all lanes one behind the other, if nothing about them needs a closer look: else false,
-// and nothing is done.
+// Writes of initialised values by all lanes at consecutive addresses, on the fast path only: else returns false and
+// does nothing.
 bool sim_shadow_write_row(struct sim_touch *t);
 // The write of one lane, before the bytes are written. [value]: the new bytes, by which writes of the same value are
 // known to be harmless, or NULL. [poison]: a bit for each byte that is not initialised.
 void sim_shadow_write(struct sim_touch *t, uint32_t lane, const uint8_t *value, uint64_t poison);
-// A copy to the lane's bytes is on its way, after a check like that of a write; and it has arrived ([poison] as above).
+// A copy to the lane's bytes is in flight, after a check as for a write; and it has arrived ([poison] as above).
 void sim_shadow_pend(struct sim_touch *t, uint32_t lane);
 void sim_shadow_land(struct sim_touch *t, uint32_t lane, uint64_t poison);
 // Whether a thread of the touch's block has written the granule behind serial [since].
 bool sim_shadow_written_since(struct sim_touch *t, uint64_t granule, uint32_t since, struct sim_party *writer);
 
-// All granules of these bytes count as written long ago; and whether they are initialised, *[first] the first that is not.
+// Marks all granules of these bytes as written before everything; and whether they are initialised, *[first]: the first
+// that is not.
 void sim_shadow_mark(sim_shadow *s, uint64_t offset, uint64_t bytes);
 bool sim_shadow_is_written(const sim_shadow *s, uint64_t offset, uint64_t bytes, uint64_t *first);
 // Clears the records of accesses; initialised, pending and red granules stay so. Others may mark granules as written
 // meanwhile.
 void sim_shadow_forget(sim_shadow *s);
-// Shared memory, when all that was accessed up to [serial] is ordered before whatever comes: lists are gone.
+// Shared memory: all accesses up to [serial] are ordered before all later ones, so lists are freed.
 void sim_shadow_settle(sim_shadow *s, uint32_t serial);
 // Makes the granules of shared memory smaller: [fine] has the cells for them, all zero but for red zones.
 void sim_shadow_split(const sim_shadow *coarse, sim_shadow *fine);

@@ -1,12 +1,10 @@
-// The accesses of a granule that no order connects: checks against them, and what enters and leaves their cells. See
-// shadow.h.
+// The unordered accesses of a granule: checks against them, and updates of their cells. See shadow.h.
 #include "sim/shadow_priv.h"
 
-// In kernels whose clusters synchronise with each other, more are not kept for a granule of global memory.
+// The maximum of accesses kept for a granule of global memory, in kernels whose clusters synchronise with each other.
 enum { MOST_ENTRIES = 64 };
 
-// ---- lists
-// -----------------------------------------------------------------------------------------------------------
+// ---- lists ---------------------------------------------------------------------------------------------------------
 
 static sim_entries *entries_of(const sim_touch *t, uint64_t i)
 {
@@ -69,8 +67,7 @@ static void walk_next(walk *w)
         w->entry = w->all->at[w->entry.next];
 }
 
-// ---- order
-// -----------------------------------------------------------------------------------------------------------
+// ---- order ---------------------------------------------------------------------------------------------------------
 
 static bool is_same_warp(const sim_touch *t, const sim_party *other)
 {
@@ -243,8 +240,7 @@ void sim_accesses_drop(sim_touch *t, uint64_t first, uint64_t count)
     }
 }
 
-// ---- entering
-// --------------------------------------------------------------------------------------------------------
+// ---- entering ------------------------------------------------------------------------------------------------------
 
 // The cluster of a block of the launch, in any numbering.
 static int64_t cluster_of(const sim_touch *t, int64_t block)
@@ -267,8 +263,8 @@ typedef struct newcomer {
     uint32_t count, largest;
 } newcomer;
 
-// Whether an entry can go: it is old, or the newcomer is of the same kind and ordered behind it. What the same lanes
-// did before goes from it.
+// Whether an entry can be removed: it is old, or the new access is of the same kind and ordered after it. Earlier
+// accesses of the same lanes are removed from it.
 static bool is_replaced(newcomer *n, sim_entry *e)
 {
     sim_touch *t = n->t;
@@ -302,7 +298,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return (a & SIM_CELL_SERIAL) > (b & SIM_CELL_SERIAL) ? a & SIM_CELL_SERIAL : b & SIM_CELL_SERIAL;
 }
 
-// What stays of a list; gives its head.
+// Prunes a list; returns its head.
 static uint32_t thinned(sim_entries *all, newcomer *n, uint32_t head)
 {
     uint32_t *link = &head;
@@ -328,7 +324,7 @@ static bool talks_between_blocks(const sim_touch *t)
     return !code || code->talks_between_blocks;
 }
 
-// Whether the newcomer tells of races that what is there does not: shadow.h, "SETTLED".
+// Whether the new access can expose races that the recorded ones cannot: shadow.h, "SETTLED".
 static bool is_needed(const newcomer *n)
 {
     if (n->t->target == SIM_IN_SHARED)
@@ -429,8 +425,7 @@ void sim_access_copy(sim_touch *t, uint64_t i)
     sim_access_set(&t->cells[i], sim_access_of(low, high));
 }
 
-// ---- all granules
-// ----------------------------------------------------------------------------------------------------
+// ---- all granules --------------------------------------------------------------------------------------------------
 
 static bool writes_as_own(sim_touch *t, uint32_t serial, uint32_t since, sim_party *writer)
 {

@@ -226,12 +226,12 @@ static sim_tensor_map map_at(const ir_func *kernel, size_t index, const uint64_t
     return made;
 }
 
-static const int64_t *take_amounts(const sim_warp *w, int count, uint32_t *cell, arena *a)
+static const int64_t *take_values(const sim_warp *w, int count, uint32_t *cell, arena *a)
 {
-    int64_t *amounts = ARENA_ARRAY(a, int64_t, count + 1);
+    int64_t *values = ARENA_ARRAY(a, int64_t, count + 1);
     for (int d = 0; d < count; d++, *cell += 2)
-        amounts[d] = sim_i64(w, *cell)[0];
-    return amounts;
+        values[d] = sim_i64(w, *cell)[0];
+    return values;
 }
 
 static void take_extents(const sim_warp *w, const ir_func *kernel, uint32_t cell, sim_extents *out, arena *a)
@@ -240,9 +240,9 @@ static void take_extents(const sim_warp *w, const ir_func *kernel, uint32_t cell
         const ir_tensor *t = kernel->params.at[i]->tensor;
         out[i] = (sim_extents){0};
         if (t)
-            out[i].shape = take_amounts(w, t->rank, &cell, a);
+            out[i].shape = take_values(w, t->rank, &cell, a);
         if (t && t->is_strided)
-            out[i].strides = take_amounts(w, t->rank, &cell, a);
+            out[i].strides = take_values(w, t->rank, &cell, a);
     }
 }
 

@@ -22,7 +22,7 @@ typedef struct sim sim;
 typedef struct sim_program sim_program;
 typedef struct sim_profile sim_profile;
 
-// In order of severity.
+// By increasing severity.
 typedef enum sim_status {
     SIM_OK,
     SIM_FOUND,     // ran to the end, with findings
@@ -74,8 +74,8 @@ typedef struct sim_translate_options {
 
 // ---- programs ---------------------------------------------------------------------------------------------------
 
-// Bytecode of all functions of [m], at any level of the IR. Never fails for verified IR; what the simulator has no model
-// for becomes a finding when it is executed.
+// Bytecode of all functions of [m], at any level of the IR. Never fails for verified IR; an instruction without a model
+// becomes a finding when it is executed.
 sim_program *sim_translate(arena *a, ir_module *m, const sim_translate_options *options);
 // Text of the bytecode, for tests and for debugging.
 void sim_print(const sim_program *p, str_buf *out);
@@ -113,11 +113,11 @@ uint64_t sim_allocate(sim *s, int64_t bytes, int elem_bytes, const char *name);
 void sim_release(sim *s, uint64_t address);
 // The bytes behind an address, for the host: up to [*bytes] of them are valid. NULL if it is no allocation.
 uint8_t *sim_bytes(sim *s, uint64_t address, int64_t *bytes);
-// The host has written [bytes] there: they count as initialised, and ordered before every later launch.
+// The host has written [bytes] there: they are initialised, and the write is ordered before every later launch.
 void sim_mark_written(sim *s, uint64_t address, int64_t bytes);
 // Whether all of them are initialised; [*first]: the offset of the first byte that is not.
 bool sim_is_initialised(sim *s, uint64_t address, int64_t bytes, int64_t *first);
-// Bytes of simulated memory and of shadow state at their highest.
+// Peak bytes of simulated memory and of shadow state.
 void sim_memory_use(const sim *s, int64_t *simulated, int64_t *shadow);
 
 // ---- what came out ----------------------------------------------------------------------------------------------

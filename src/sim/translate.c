@@ -362,7 +362,7 @@ static void return_value(tr *t, const ir_stmt *s)
     tr_op(t, SIM_OP_RETURN, 0, 0, 0, 0);
 }
 
-// Arguments as 64-bit values that follow each other; vectors of no more than 64 bits are packed.
+// Arguments as consecutive 64-bit values; vectors of at most 64 bits are packed.
 static uint32_t wide_arguments(tr *t, const ir_stmt *s)
 {
     uint32_t first = tr_cells(t, 2 * s->arg_count);
@@ -421,10 +421,10 @@ static void reserve(tr *t, const ir_stmt *s)
     bool has_var = s->kind == IR_DECL || s->kind == IR_FOR;
     if (has_var) {
         int cells = s->var->type->kind == IR_TENSOR ? 2 : tr_value_cells(s->var->type);
-        tr_new_place(t, s->var, false, tr_cells(t, cells), 0);
+        tr_new_location(t, s->var, false, tr_cells(t, cells), 0);
     }
     for (int d = 0; s->kind == IR_TASKS && d < s->map->rank; d++)
-        tr_new_place(t, s->vars[d], false, tr_cells(t, tr_value_cells(s->vars[d]->type)), 0);
+        tr_new_location(t, s->vars[d], false, tr_cells(t, tr_value_cells(s->vars[d]->type)), 0);
 }
 
 static void block(tr *t, const ir_block *b)
@@ -435,7 +435,7 @@ static void block(tr *t, const ir_block *b)
         reserve(t, s);
         uint32_t kept = t->next;
         statement(t, s);
-        // What ALLOC takes stays, like a variable; everything else of the statement goes.
+        // The cells of an ALLOC stay allocated, like a variable; all others of the statement are freed.
         if (s->kind != IR_ALLOC)
             t->next = kept;
     }
@@ -531,7 +531,7 @@ static void begin(tr *t, const ir_func *f)
         const ir_var *v = f->params.at[i];
         int cells = v->type->kind == IR_TENSOR ? 2 : tr_value_cells(v->type);
         t->code->param_cells[i] = tr_cells(t, cells);
-        tr_new_place(t, v, false, t->code->param_cells[i], 0);
+        tr_new_location(t, v, false, t->code->param_cells[i], 0);
         sim_local local = {v, t->code->param_cells[i], v->type->kind == IR_TENSOR ? 1 : tr_element_count(v->type)};
         VEC_PUSH(t->arena, &t->code->locals, local);
     }
@@ -553,7 +553,7 @@ static void finish(tr *t)
 }
 
 // The extents of a tensor from cell [to] on, then its strides where its shape does not tell them. The cell behind.
-static uint32_t put_amounts(tr *t, const ir_tensor *tensor, uint32_t to)
+static uint32_t put_extents(tr *t, const ir_tensor *tensor, uint32_t to)
 {
     for (int d = 0; tensor && d < tensor->rank; d++, to += 2)
         tr_move(t, to, tr_index(t, tensor->shape[d], true), 2);
@@ -562,7 +562,7 @@ static uint32_t put_amounts(tr *t, const ir_tensor *tensor, uint32_t to)
     return to;
 }
 
-static int amount_count(const ir_func *f)
+static int extent_count(const ir_func *f)
 {
     int count = 0;
     for (size_t i = 0; i < f->params.len; i++) {
@@ -576,7 +576,7 @@ static int amount_count(const ir_func *f)
 static sim_code *shape_code(tr *t, const ir_func *f)
 {
     begin(t, f);
-    uint32_t first = tr_cells(t, 20 + 2 * amount_count(f)), at = first + 20;
+    uint32_t first = tr_cells(t, 20 + 2 * extent_count(f)), at = first + 20;
     ir_expr *const *groups[] = {f->grid, f->block, f->cluster};
     t->is_index = true;  // a grid that overflows would be another grid
     for (int i = 0; i < 10; i++) {
@@ -586,7 +586,7 @@ static sim_code *shape_code(tr *t, const ir_func *f)
     }
     t->is_index = false;
     for (size_t i = 0; i < f->params.len; i++)
-        at = put_amounts(t, f->params.at[i]->tensor, at);
+        at = put_extents(t, f->params.at[i]->tensor, at);
     finish(t);
     t->code->shape_cell = first;
     return t->code;
@@ -638,7 +638,7 @@ static bool calls_one_that_talks(const sim_program *p, const sim_code *c)
     return false;
 }
 
-// Functions may call each other in circles, so that a call can come before what is known of the callee.
+// Functions may be mutually recursive, so a call may be translated before its callee.
 static void spread_talk(sim_program *p)
 {
     for (bool any = true; any;) {

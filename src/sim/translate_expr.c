@@ -124,7 +124,7 @@ static sim_opcode int_op(const tr *t, ir_op op, dtype type)
     }
 }
 
-// Integers narrower than a cell are cut to their width after operations that may leave it.
+// Integers narrower than a cell are truncated after operations that may overflow.
 static void wrap(tr *t, ir_op op, dtype type, uint32_t cell)
 {
     bool may_leave = op == IR_OP_ADD || op == IR_OP_SUB || op == IR_OP_MUL || op == IR_OP_NEG || op == IR_OP_BITNOT ||
@@ -240,8 +240,8 @@ static bool may_divide_by_zero(const ir_expr *e)
     return divides && !(ir_const_int(e->args[1], &divisor) && divisor != 0);
 }
 
-// Reads memory, may divide by zero, may overflow where that is looked at, or has effects: evaluated under the mask of
-// the threads that need it.
+// Reads memory, may divide by zero, may overflow if that is checked, or has effects: evaluated under the mask of the
+// threads that need it.
 static bool is_delicate(const tr *t, const ir_expr *e)
 {
     switch (e->op) {
@@ -271,7 +271,7 @@ static void logic(tr *t, const ir_expr *e, uint32_t dst)
     uint32_t a = tr_expr(t, e->args[0]);
     bool is_and = e->op == IR_OP_LAND;
     if (!is_delicate(t, e->args[1])) {
-        // A choice, not AND and OR: what the other operand depends on does not matter where the first one decides.
+        // A select, not AND and OR: poison of the other operand does not matter where the first one decides.
         uint32_t b = tr_expr(t, e->args[1]);
         tr_select(t, dst, a, is_and ? b : a, is_and ? a : b, 1, 1);
         return;
@@ -471,7 +471,7 @@ void tr_intrin(tr *t, const ir_expr *e, uint32_t result)
         if (!in->operands[i].is_updated)
             continue;
         tr_tile_back(t, &tiles[i]);
-        // The cells of a copy are for others now: what was said of their values ends here.
+        // The cells of a copy are freed: facts about their values end here.
         if (tiles[i].is_copy)
             tr_op(t, SIM_OP_UNDEFINE, tiles[i].cell, 0, 0, 0)->count = (uint16_t)(tiles[i].count * tiles[i].cells_each);
     }
@@ -493,7 +493,7 @@ static void special_register(tr *t, const ir_expr *e, uint32_t dst)
     tr_op(t, groups[e->u.i / 3], dst, (uint32_t)(e->u.i % 3), 0, 0);
 }
 
-// What is neither a unary nor a binary operator.
+// Expressions that are neither unary nor binary operators.
 static void other_operation(tr *t, const ir_expr *e, uint32_t dst)
 {
     switch (e->op) {
@@ -566,8 +566,8 @@ uint32_t tr_expr(tr *t, const ir_expr *e)
         return e->u.var->tensor ? tr_base(t, e->u.var) : tr_location_of(t, e->u.var)->cell;
     if (e->op == IR_OP_INT || e->op == IR_OP_FLOAT)
         return constant(t, e);
-    // Expressions share parts: what was computed for every lane of the statement is not computed again. An index is asked
-    // for several times (its bounds, the address), whatever it does.
+    // Common subexpressions: a value computed for every lane of the statement is reused. An index is needed several
+    // times (bounds, address), so it is always reused.
     map *done = t->is_index ? &t->done_index : &t->done;
     bool is_shareable = e->arg_count && (t->is_index || (e->op != IR_OP_CALL && e->op != IR_OP_INTRIN));
     uintptr_t known = is_shareable ? (uintptr_t)map_get_ptr(done, e) : 0;

@@ -1,14 +1,14 @@
 // Tensors to addresses and cells: layouts, strides, mappings, guards.
 //
-// The arithmetic here is written down a second time on purpose: it does not use what the passes lower-registers and
-// flatten use, so that running the IR before and after them compares two derivations.
+// The arithmetic is deliberately duplicated here: it shares no code with the passes lower-registers and flatten, so
+// that running the IR before and after them compares two implementations.
 #include "sim/translate_priv.h"
 
 #include <string.h>
 
 // ---- addresses -----------------------------------------------------------------------------------------------------
 
-tr_location *tr_new_place(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements)
+tr_location *tr_new_location(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements)
 {
     tr_location *p = ARENA_NEW(t->arena, tr_location);
     *p = (tr_location){is_array, cell, elements};
@@ -613,7 +613,7 @@ static uint32_t shared_offset(tr *t, const ir_var *v)
 {
     sim_code *c = t->code;
     const ir_tensor *tensor = v->tensor;
-    // Of more than a block can have, enough for the launch to be refused.
+    // Of more than a block can have, enough that the launch is rejected.
     enum { ENOUGH = 1 << 24 };
     int64_t wish = bytes_of(tensor, tr_private_elements(tensor));
     uint32_t bytes = wish < ENOUGH ? (uint32_t)wish : ENOUGH;
@@ -669,7 +669,7 @@ static void alloc_private(tr *t, const ir_stmt *s)
     int64_t elements = tr_private_elements(tensor);
     if (!map_get_ptr(&t->in_memory, s->var)) {
         uint32_t cell = tr_cells(t, (int)(elements * tr_value_cells(tensor->elem)));
-        tr_location *p = tr_new_place(t, s->var, true, cell, elements);
+        tr_location *p = tr_new_location(t, s->var, true, cell, elements);
         fill_array(t, s, p);
         note_array(t, s->var, p);
         return;
@@ -680,7 +680,7 @@ static void alloc_private(tr *t, const ir_stmt *s)
     int64_t wish = bytes_of(tensor, elements);
     uint32_t cell = tr_cells(t, 2), offset = t->code->local_bytes, bytes = wish < ENOUGH ? (uint32_t)wish : ENOUGH;
     t->code->local_bytes = offset < ENOUGH ? aligned(offset + bytes, 16) : offset;
-    tr_new_place(t, s->var, false, cell, 0);
+    tr_new_location(t, s->var, false, cell, 0);
     VEC_PUSH(t->arena, &t->program->statements, s);
     tr_op(t, SIM_OP_LOCAL_BASE, cell, offset, bytes, (uint32_t)t->program->statements.len - 1);
     if (s->value && bytes < ENOUGH)
@@ -716,7 +716,7 @@ static void alloc_global(tr *t, const ir_stmt *s)
 {
     const ir_tensor *tensor = s->var->tensor;
     uint32_t cell = tr_cells(t, 2);
-    tr_new_place(t, s->var, false, cell, 0);
+    tr_new_location(t, s->var, false, cell, 0);
     uint32_t count = elements_of(t, tensor);
     VEC_PUSH(t->arena, &t->program->statements, s);
     tr_op(t, SIM_OP_ALLOCATE, cell, count, (uint32_t)t->program->statements.len - 1, 0);
@@ -731,7 +731,7 @@ void tr_alloc(tr *t, const ir_stmt *s)
     switch (s->var->tensor->space) {
     case IR_SHARED: {
         uint32_t cell = tr_cells(t, 2), offset = shared_offset(t, s->var);
-        tr_new_place(t, s->var, false, cell, 0);
+        tr_new_location(t, s->var, false, cell, 0);
         tr_op(t, SIM_OP_SHARED_BASE, cell, offset, 0, 0);
         sim_local local = {s->var, cell, 1};
         VEC_PUSH(t->arena, &t->code->locals, local);

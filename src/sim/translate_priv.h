@@ -92,7 +92,7 @@ void tr_intrin(tr *t, const ir_expr *e, uint32_t result);  // result: cells for 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 tr_location *tr_location_of(tr *t, const ir_var *v);
-tr_location *tr_new_place(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements);
+tr_location *tr_new_location(tr *t, const ir_var *v, bool is_array, uint32_t cell, int64_t elements);
 uint32_t tr_base(tr *t, const ir_var *tensor);  // cells of the base address
 // Address of the element, without the lanes whose indices are outside of the shape if [checked].
 uint32_t tr_address(tr *t, const ir_expr *at, bool checked);

@@ -1,7 +1,7 @@
-// Which loads of shared memory have brought their values, as far as the program shows it (proxy.h).
+// Which loads of shared memory are known to be complete (proxy.h).
 //
-// Each cell of the warp's registers keeps which of the loads under way its value comes from, a bit for each; bits are
-// taken again when 64 loads are under way, and the oldest counts as used then.
+// Each cell of the warp's registers has a bit mask of the pending loads that its value comes from. Bits are reused when
+// 64 loads are pending; the oldest then counts as used.
 #include "sim/exec.h"
 #include "sim/proxy.h"
 
@@ -50,8 +50,7 @@ uint32_t sim_uses_load(sim_warp *w)
     return u->open = ++u->count;
 }
 
-// ---- cells
-// -----------------------------------------------------------------------------------------------------------
+// ---- cells ---------------------------------------------------------------------------------------------------------
 
 static void reserve(sim_warp *w)
 {
@@ -77,8 +76,7 @@ static void set(uint64_t *from, uint32_t first, uint32_t count, uint64_t bits)
         from[first + i] = bits;
 }
 
-// ---- loads
-// -----------------------------------------------------------------------------------------------------------
+// ---- loads ---------------------------------------------------------------------------------------------------------
 
 static void used(sim_warp *w, uint64_t bits)
 {
@@ -92,7 +90,7 @@ static void used(sim_warp *w, uint64_t bits)
     u->under_way &= ~bits;
 }
 
-// The operation that has been executed was a load: its results come from it.
+// The executed operation was a load: its results depend on it.
 static void close_load(sim_warp *w, uint64_t *from)
 {
     struct sim_uses *u = w->uses;
@@ -120,8 +118,7 @@ static void close_load(sim_warp *w, uint64_t *from)
         used(w, (uint64_t)1 << bit); // it has gone elsewhere: a copy
 }
 
-// ---- operations
-// ------------------------------------------------------------------------------------------------------
+// ---- operations ----------------------------------------------------------------------------------------------------
 
 static void run_model(sim_warp *w, uint64_t *from, const sim_use *use)
 {

@@ -51,13 +51,13 @@ const tm_map *tm_permute(arena *a, const tm_map *m, const int *perm, tm_reason *
 {
     if (!tm_perm_check(m->rank, perm, why))
         return NULL;
-    int place[TM_MAX_RANK];
+    int position[TM_MAX_RANK];
     for (int d = 0; d < m->rank; d++)
-        place[perm[d]] = d;
+        position[perm[d]] = d;
     tm_map *result = copy(a, m);
     for (int i = 0; i < m->digit_count; i++)
         if (m->digits[i].dim >= 0)
-            result->digits[i].dim = place[m->digits[i].dim];
+            result->digits[i].dim = position[m->digits[i].dim];
     return tm_finish(result, why);
 }
 

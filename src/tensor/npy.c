@@ -190,14 +190,14 @@ static void swap_bytes(char *data, int64_t count, int64_t width)
 // The index in column order of the element at [i] in row order.
 static int64_t column_order(const ten_tensor *t, int64_t i)
 {
-    int64_t place = 0, index[TEN_MAX_RANK];
+    int64_t offset = 0, index[TEN_MAX_RANK];
     for (int d = t->rank - 1; d >= 0; d--) {
         index[d] = i % t->shape[d];
         i /= t->shape[d];
     }
     for (int d = t->rank - 1; d >= 0; d--)
-        place = place * t->shape[d] + index[d];
-    return place;
+        offset = offset * t->shape[d] + index[d];
+    return offset;
 }
 
 static char *in_row_order(input *in, const ten_tensor *t, const char *data)

@@ -235,7 +235,7 @@ static void add_cases(test_suite *s, test_file *file)
         }
         test_case *c = new_case(s, file, name);
         c->test = test;
-        c->line = src_place_of(&file->unit.sources, test->span.begin).line;
+        c->line = src_location_of(&file->unit.sources, test->span.begin).line;
     }
 }
 

@@ -7,8 +7,8 @@
 static str line_of(const test_case *c, src_span span)
 {
     const src_map *sources = &c->unit.sources;
-    src_place place = src_place_of(sources, span.begin);
-    return place.file ? src_line((src_map *)sources, place.file, place.line) : STR("");
+    src_location location = src_location_of(sources, span.begin);
+    return location.file ? src_line((src_map *)sources, location.file, location.line) : STR("");
 }
 
 static bool is_at(const test_case *c, src_span span)
@@ -18,7 +18,7 @@ static bool is_at(const test_case *c, src_span span)
 }
 
 // A message in the standard library also counts at the location of the call.
-static bool is_in_place(const test_case *c, const diag *d)
+static bool is_as_expected(const test_case *c, const diag *d)
 {
     if (!c->test->at || is_at(c, d->span))
         return true;
@@ -28,8 +28,8 @@ static bool is_in_place(const test_case *c, const diag *d)
     return found;
 }
 
-// Removes the messages with [code]; returns their number, and in *[placed] the number at the right location.
-static int take_out(test_case *c, diag_code code, int *placed, const diag **elsewhere)
+// Removes the messages with [code]; returns their number, and in *[matched] the number at the right location.
+static int take_out(test_case *c, diag_code code, int *matched, const diag **elsewhere)
 {
     diag_context *dx = &c->unit.diags;
     size_t kept = 0;
@@ -40,8 +40,8 @@ static int take_out(test_case *c, diag_code code, int *placed, const diag **else
             dx->all.at[kept++] = d;
             continue;
         }
-        bool is_here = is_in_place(c, d);
-        *placed += is_here;
+        bool is_here = is_as_expected(c, d);
+        *matched += is_here;
         *elsewhere = is_here ? *elsewhere : d;
         taken++;
         dx->error_count -= d->severity == DIAG_ERROR;
@@ -72,16 +72,16 @@ bool test_judge(test_case *c, bool ran)
     diag_context *dx = &c->unit.diags;
     diag_code code = c->test->error ? c->test->error : c->test->finds;
     if (code && (c->test->error || ran)) {
-        int placed = 0;
+        int matched = 0;
         const diag *other = NULL;
-        int taken = take_out(c, code, &placed, &other), unused = 0;
+        int taken = take_out(c, code, &matched, &other), unused = 0;
         const diag *unseen = NULL;
         for (size_t i = 0; i < sizeof c->test->also / sizeof *c->test->also; i++)
             if (c->test->also[i])
                 take_out(c, c->test->also[i], &unused, &unseen);
         if (!taken)
             not_there(c, code);
-        else if (!placed)
+        else if (!matched)
             elsewhere(c, code, other);
     }
     return dx->shown_errors == 0;

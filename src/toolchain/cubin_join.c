@@ -608,7 +608,7 @@ static void write_file(joiner *j, str *result)
     header.e_phoff = out.len;
     header.e_phnum = (uint16_t)count;
     for (size_t i = 0; i < count; i++) {
-        // The table itself: those that have no place yet.
+        // Segments without an offset hold the program header table itself.
         if (!segments[i].p_offset && segments[i].p_type == PT_LOAD)
             segments[i].p_flags = segments[0].p_flags, segments[i].p_align = 8;
         if (!segments[i].p_offset) {

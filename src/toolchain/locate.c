@@ -112,7 +112,7 @@ static const src_file *source(const line_table *t, uint32_t file)
 
 // A wrong instruction is about the text at that line; a message with a number about how the line that called for the
 // text is compiled.
-static void add_place(const line_table *t, str_buf *out, uint32_t line, bool is_about_text)
+static void add_location(const line_table *t, str_buf *out, uint32_t line, bool is_about_text)
 {
     if (!line || line > t->lines.len)
         return;
@@ -136,11 +136,11 @@ static void add_line(const line_table *t, str_buf *out, str line)
     }
     bool is_about_text = memmem(line.at, line.len, "application", 11) && !memmem(line.at, line.len, "(C", 2);
     str_add(out, (str){line.at, (size_t)(rest.at - line.at)});
-    add_place(t, out, number, is_about_text);
+    add_location(t, out, number, is_about_text);
     str_add(out, rest);
 }
 
-bool tool_log_wants_places(str log)
+bool tool_log_wants_locations(str log)
 {
     str line;
     while (tool_take_line(&log, &line)) {

@@ -63,10 +63,10 @@ static bool take_place(arena *a, str line, tool_log_record *r, str *rest)
         name.len = (size_t)(quote - name.at);
         size_t end = name.len + 2;
         *rest = tool_after(line, end);
-        bool placed = (tool_take(rest, ", line ") && tool_take_number(rest, &r->line) && tool_take(rest, ":")) ||
-                      take_parenthesis(line, end, r, rest);
-        r->file = placed ? arena_strndup(a, name.at, name.len) : NULL;
-        return placed;
+        bool has_location = (tool_take(rest, ", line ") && tool_take_number(rest, &r->line) && tool_take(rest, ":")) ||
+                            take_parenthesis(line, end, r, rest);
+        r->file = has_location ? arena_strndup(a, name.at, name.len) : NULL;
+        return has_location;
     }
     for (size_t end = 1; end < line.len; end++) {
         if (line.at[end] != '(' || !take_parenthesis(line, end, r, rest))
@@ -119,8 +119,8 @@ static void take_source(arena *a, str *rest, tool_log_record *r)
     for (size_t end = 1; end < name.len; end++) {
         str at = tool_after(name, end);
         uint32_t line;
-        bool is_place = tool_take(&at, "(") && tool_take_number(&at, &line) && tool_take(&at, ")");
-        if (!is_place || (at.len && *at.at != ' ' && *at.at != ';'))
+        bool is_location = tool_take(&at, "(") && tool_take_number(&at, &line) && tool_take(&at, ")");
+        if (!is_location || (at.len && *at.at != ' ' && *at.at != ';'))
             continue;
         r->file = arena_strndup(a, name.at, end);
         r->line = line;

@@ -44,7 +44,7 @@ typedef struct tool_log {
 void tool_log_parse(arena *a, str log, str ptx, tool_log *out);
 
 // Whether a message of ptxas names a line of the PTX.
-bool tool_log_wants_places(str log);
+bool tool_log_wants_locations(str log);
 // [log] with ' of FILE(12)' behind each such line: files of [sources] as these are named. [plain] is the PTX that ptxas
 // read, [lined] what the same text gives with line information (both may be the same). tool_log_parse reads the
 // locations.

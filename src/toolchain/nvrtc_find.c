@@ -15,7 +15,7 @@ static const char *environment(const char *name)
     return value && *value ? value : NULL;
 }
 
-static void add(arena *a, tool_places *out, const char *path)
+static void add(arena *a, tool_paths *out, const char *path)
 {
     for (size_t i = 0; i < out->at.len; i++) {
         if (strcmp(out->at.at[i], path) == 0)
@@ -31,7 +31,7 @@ static int newer_first(const void *left, const void *right)
 }
 
 // Adds what matches, newest first; returns whether anything did.
-static bool add_matches(arena *a, tool_places *out, const char *pattern)
+static bool add_matches(arena *a, tool_paths *out, const char *pattern)
 {
     glob_t found;
     if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
@@ -44,19 +44,19 @@ static bool add_matches(arena *a, tool_places *out, const char *pattern)
 }
 
 // Folders of which the user should hear that they were looked at, whether they exist or not.
-static void add_pattern(arena *a, tool_places *out, const char *pattern)
+static void add_pattern(arena *a, tool_paths *out, const char *pattern)
 {
     if (!add_matches(a, out, pattern))
         add(a, out, pattern);
 }
 
-static void add_toolkit(arena *a, tool_places *out, const char *root)
+static void add_toolkit(arena *a, tool_paths *out, const char *root)
 {
     add(a, out, arena_printf(a, "%s/lib64", root));
     add(a, out, arena_printf(a, "%s/lib", root));
 }
 
-static void add_toolkits(arena *a, tool_places *out)
+static void add_toolkits(arena *a, tool_paths *out)
 {
     static const char *const usual[] = {"/usr/local/cuda/lib64",     "/usr/local/cuda-*/lib64",    "/opt/cuda/lib64",
                                         "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"};
@@ -70,7 +70,7 @@ static void add_toolkits(arena *a, tool_places *out)
 }
 
 // The folders of the wheels nvidia-cuda-nvrtc (CUDA 13), nvidia-cuda-nvrtc-cu12 in the packages at [pattern].
-static void add_wheels(arena *a, tool_places *out, const char *pattern)
+static void add_wheels(arena *a, tool_paths *out, const char *pattern)
 {
     static const char *const folders[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cu12/lib"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -78,7 +78,7 @@ static void add_wheels(arena *a, tool_places *out, const char *pattern)
 }
 
 // A .venv in the folder of the running program or up to three above it: bin/, build/preset/bin/ and the like.
-static void add_program_venv(arena *a, tool_places *out)
+static void add_program_venv(arena *a, tool_paths *out)
 {
     enum { FOLDERS_UP = 4, PATH_BYTES = 4096 };
     char *path = arena_alloc(a, PATH_BYTES);
@@ -94,7 +94,7 @@ static void add_program_venv(arena *a, tool_places *out)
     }
 }
 
-static void add_python(arena *a, tool_places *out)
+static void add_python(arena *a, tool_paths *out)
 {
     if (environment("VIRTUAL_ENV"))
         add_wheels(a, out, arena_printf(a, "%s/lib/python3.*/site-packages", environment("VIRTUAL_ENV")));
@@ -110,7 +110,7 @@ static void add_python(arena *a, tool_places *out)
     add_wheels(a, out, "/usr/local/lib/python3.*/dist-packages");
 }
 
-bool tool_nvrtc_more_places(arena *a, const char *explicit_path, int stage, tool_places *out, bool *is_explicit)
+bool tool_nvrtc_more_paths(arena *a, const char *explicit_path, int stage, tool_paths *out, bool *is_explicit)
 {
     const char *wanted = explicit_path && *explicit_path ? explicit_path : environment("HDS_NVRTC");
     *is_explicit = wanted != NULL;
@@ -130,16 +130,16 @@ bool tool_nvrtc_more_places(arena *a, const char *explicit_path, int stage, tool
     return stage <= 2;
 }
 
-void tool_nvrtc_places(arena *a, const char *explicit_path, tool_places *out, bool *is_explicit)
+void tool_nvrtc_paths(arena *a, const char *explicit_path, tool_paths *out, bool *is_explicit)
 {
-    *out = (tool_places){0};
-    for (int stage = 0; tool_nvrtc_more_places(a, explicit_path, stage, out, is_explicit); stage++)
+    *out = (tool_paths){0};
+    for (int stage = 0; tool_nvrtc_more_paths(a, explicit_path, stage, out, is_explicit); stage++)
         continue;
 }
 
-void tool_nvrtc_files(arena *a, const char *folder, tool_places *out)
+void tool_nvrtc_files(arena *a, const char *folder, tool_paths *out)
 {
-    *out = (tool_places){0};
+    *out = (tool_paths){0};
     add_matches(a, out, file_join(a, folder, "libnvrtc.so"));
     add_matches(a, out, file_join(a, folder, "libnvrtc.so.[0-9]*"));
 }

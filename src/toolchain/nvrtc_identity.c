@@ -106,7 +106,7 @@ static bool loader_may_know(arena *a, const char *name)
 
 static bool identify_in(arena *a, const char *folder, tool_nvrtc_identity *out)
 {
-    tool_places files;
+    tool_paths files;
     tool_nvrtc_files(a, folder, &files);
     for (size_t i = 0; i < files.at.len; i++) {
         if (identify_file(a, files.at.at[i], out))
@@ -116,24 +116,24 @@ static bool identify_in(arena *a, const char *folder, tool_nvrtc_identity *out)
 }
 
 // False: go on with the next candidate.
-static bool identify_at(arena *a, const char *place, tool_nvrtc_identity *out, bool *is_hidden)
+static bool identify_at(arena *a, const char *path, tool_nvrtc_identity *out, bool *is_hidden)
 {
     struct stat info;
-    if (stat(place, &info) == 0)
-        return S_ISDIR(info.st_mode) ? identify_in(a, place, out) : identify_file(a, place, out);
-    *is_hidden = !strchr(place, '/') && loader_may_know(a, place);
+    if (stat(path, &info) == 0)
+        return S_ISDIR(info.st_mode) ? identify_in(a, path, out) : identify_file(a, path, out);
+    *is_hidden = !strchr(path, '/') && loader_may_know(a, path);
     return false;
 }
 
 bool tool_nvrtc_identify(arena *a, const char *explicit_path, tool_nvrtc_identity *out)
 {
-    tool_places places = {0};
+    tool_paths paths = {0};
     bool is_explicit, is_hidden = false;
     size_t i = 0;
     *out = (tool_nvrtc_identity){0};
-    for (int stage = 0; tool_nvrtc_more_places(a, explicit_path, stage, &places, &is_explicit); stage++) {
-        for (; i < places.at.len; i++) {
-            if (identify_at(a, places.at.at[i], out, &is_hidden))
+    for (int stage = 0; tool_nvrtc_more_paths(a, explicit_path, stage, &paths, &is_explicit); stage++) {
+        for (; i < paths.at.len; i++) {
+            if (identify_at(a, paths.at.at[i], out, &is_hidden))
                 return true;
             if (is_hidden)
                 return false;

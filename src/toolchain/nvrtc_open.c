@@ -135,7 +135,7 @@ static bool try_library(search *s, const char *path)
 
 static bool try_folder(search *s, const char *folder)
 {
-    tool_places files;
+    tool_paths files;
     tool_nvrtc_files(s->arena, folder, &files);
     if (!files.at.len)
         VEC_PUSH(s->arena, &s->looked, folder);
@@ -160,19 +160,19 @@ static bool try_name(search *s, const char *name)
     return false;
 }
 
-static bool try_place(search *s, const char *place)
+static bool try_path(search *s, const char *path)
 {
-    if (!strchr(place, '/') && !file_exists(place))
-        return try_name(s, place);
-    if (is_folder(place))
-        return try_folder(s, place);
-    if (file_exists(place))
-        return try_library(s, strchr(place, '/') ? place : arena_printf(s->arena, "./%s", place));
-    VEC_PUSH(s->arena, &s->looked, place);
+    if (!strchr(path, '/') && !file_exists(path))
+        return try_name(s, path);
+    if (is_folder(path))
+        return try_folder(s, path);
+    if (file_exists(path))
+        return try_library(s, strchr(path, '/') ? path : arena_printf(s->arena, "./%s", path));
+    VEC_PUSH(s->arena, &s->looked, path);
     return false;
 }
 
-static void add_places(search *s, diag *d)
+static void add_paths(search *s, diag *d)
 {
     str_buf text;
     str_buf_init(&text, s->arena);
@@ -192,7 +192,7 @@ static void report(search *s, diag_context *dx, bool is_explicit)
     else
         d = diag_report(dx, HDS0070, (src_span){0, 0});
     if (!s->bad_path || !is_explicit)
-        add_places(s, d);
+        add_paths(s, d);
     diag_help(d,
               "install the CUDA Toolkit %d.%d or newer, or the Python package 'nvidia-cuda-nvrtc', or give the library "
               "or its folder with '--nvrtc=PATH' or the environment's HDS_NVRTC",
@@ -202,11 +202,11 @@ static void report(search *s, diag_context *dx, bool is_explicit)
 tool_nvrtc *tool_nvrtc_open(arena *a, diag_context *dx, const char *explicit_path)
 {
     search s = {.arena = a};
-    tool_places places;
+    tool_paths paths;
     bool is_explicit;
-    tool_nvrtc_places(a, explicit_path, &places, &is_explicit);
-    for (size_t i = 0; i < places.at.len; i++) {
-        if (try_place(&s, places.at.at[i]))
+    tool_nvrtc_paths(a, explicit_path, &paths, &is_explicit);
+    for (size_t i = 0; i < paths.at.len; i++) {
+        if (try_path(&s, paths.at.at[i]))
             return s.nvrtc;
     }
     report(&s, dx, is_explicit);

@@ -53,7 +53,7 @@ static const char *count_elements(arena *a, const ms_rival *r, size_t index, con
     int64_t count = 1, last = 0;
     for (int d = 0; d < p->ndim; d++) {
         int64_t stride = 0;
-        const char *why = p->strides && shape[d] > 1 ? ms_amount(a, p->strides[d], r->arguments, r->count, &stride) : NULL;
+        const char *why = p->strides && shape[d] > 1 ? ms_evaluate(a, p->strides[d], r->arguments, r->count, &stride) : NULL;
         if (why)
             return arena_printf(a, "the stride %s of '%s' has no value: %s", p->strides[d], p->name, why);
         bool is_large = __builtin_mul_overflow(count, shape[d], &count) || count > INT64_C(1) << 56;

@@ -9,6 +9,7 @@
 #include "frontend/ast.h"
 #include "frontend/parse.h"
 #include "ir/ir.h"
+#include "schema/schema.h"
 #include "target/gpu.h"
 
 // `-D NAME=VALUE`: VALUE is an expression of the language ("128", "f16", "(1, 2)"); no value means True.
@@ -41,6 +42,11 @@ typedef struct tc_options {
     const arch *arch;
     const gpu_model *gpu; // what schedules are chosen for; NULL: the usual one of the architecture
     arena *scratch;      // of what is needed while a function of the output is elaborated; NULL: all is kept
+    arena *ir_scratch;   // of IR that is not to stay; NULL: all stays
+    // Called when an entry stands, with how much there was before it. The functions that came with it, whose variables have
+    // numbers from 0 on, are in [ir_scratch], and have to leave it (ir_settle) or be emptied. NULL: all IR stays.
+    void (*settle)(void *user, ir_module *m, const ir_extent *before);
+    void *settle_user;
     int64_t step_budget; // compile-time steps; 0: the default of 10 million
     tc_find_module *find_module;
     void *find_user;
@@ -89,41 +95,26 @@ const tm_layout *tc_eval_layout(arena *a, sym_table *syms, diag_context *diags, 
 
 // ---- operators: what @operator and the like make ------------------------------------------------------------------------
 
-typedef struct tc_operator_type {
-    const char *name;     // of the type parameter: "T"
-    VEC(dtype) choices;   // that it may be
-    bool is_any;          // the choices are those that are usual
-    bool has_default;     // which entries have, unless -D says another: they are not made for each choice
-} tc_operator_type;
+typedef struct tc_listing {
+    // Operands and attributes, as x=f32[4, 8] and axis=0: what operators that take them give then (op_schema.inferred).
+    const tc_define *given;
+    int given_count;
+    op_schemas list; // the operators that the file defines, in order
+    const char *doc; // of the file; NULL: none
+} tc_listing;
 
-// All texts are the author's.
-typedef struct tc_operator_param {
-    const char *name;
-    const char *type;          // "T[*S, N]"; NULL: there is none
-    const char *default_value; // NULL: there is none
-    enum { TC_PARAM_TENSOR, TC_PARAM_NUMBER, TC_PARAM_CHOICE } kind; // a number of the run, or a choice made while compiling
-    bool is_optional;          // an optional tensor: its default is None
-} tc_operator_param;
-
-typedef struct tc_operator {
-    const char *name, *doc; // doc NULL: none
-    src_span span;          // of the name in its definition
-    VEC(tc_operator_type) types;
-    VEC(const char *) sizes;  // type parameters that are extents, or have a default: "N: at_least(0)", "W: dtype = T"
-    VEC(const char *) joined; // those that stand for any number of axes: "S"
-    VEC(tc_operator_param) params;
-    VEC(const char *) results; // their types
-    bool is_by_element;        // all operands are broadcast, elementwise
-    bool is_far;               // its kernels do with axes of 2 ** 31 elements and more
-    const char *why_not;       // why it is no entry: "it takes any number of operands"; NULL: it is one
-    VEC(const char *) joined_axes; // of each of [joined]: the axis of an entry that stands for any number of them
-} tc_operator;
-
-typedef VEC(tc_operator *) tc_operator_list;
-
-// The operators that [file] defines, in order, and its docstring, or NULL. False after errors.
+// False after errors.
 bool tc_list_operators(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
-                       tc_operator_list *out, const char **doc);
+                       tc_listing *out);
+
+// ---- graph functions: what @hidet.graph makes ---------------------------------------------------------------------------
+
+typedef VEC(const char *) tc_text_list;
+
+// The graphs of [file]'s graph functions, in order, each as the JSON that src/graph reads. Type parameters have the values of
+// -D, or their defaults. False after errors.
+bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
+                      tc_text_list *out);
 
 // ---- questions to a value of a file -----------------------------------------------------------------------------------
 

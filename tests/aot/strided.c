@@ -85,7 +85,7 @@ static void random_strides(example *e, int i, int axes, int gap)
 }
 
 // 0: outside of the pool, where elements would lie.
-static int place(example *e, int i, int axes)
+static int bind_memory(example *e, int i, int axes)
 {
     int64_t last = 0;
     for (int d = 0; d < axes; d++) {
@@ -128,7 +128,7 @@ static int random_example(example *e, int kernel)
                 e->strides[i][d] = step;
             t->strides = NULL;
         }
-        if (!place(e, i, axes))
+        if (!bind_memory(e, i, axes))
             return 0;
     }
     return 1;
@@ -148,7 +148,7 @@ static void complain(int kernel, const example *e, const char *what)
     }
 }
 
-static int64_t place_of(const example *e, int i, int axes, int64_t element)
+static int64_t offset_of(const example *e, int i, int axes, int64_t element)
 {
     int64_t at = e->at[i];
     for (int d = axes - 1; d >= 0; element /= e->shape[i][d], d--)
@@ -173,8 +173,8 @@ static const char *check_results(int kernel, const example *e)
     for (int64_t i = 0; i < count_of(e, axes); i++) {
         float sum = 0;
         for (int t = 0; t < last; t++)
-            sum += before[place_of(e, t, axes, i)];
-        wanted[place_of(e, last, axes, i)] = sum;
+            sum += before[offset_of(e, t, axes, i)];
+        wanted[offset_of(e, last, axes, i)] = sum;
     }
     return memcmp(wanted, pool, sizeof wanted) == 0 ? NULL : "the simulator computes something else";
 }

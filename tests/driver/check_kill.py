@@ -29,7 +29,7 @@ CODE = (
 )
 
 
-class Place:
+class Sandbox:
     """A folder with a kernel in one of two versions, its outputs, and a folder for temporary files."""
 
     def __init__(self, hdsc, folder, arguments, outputs):
@@ -72,58 +72,58 @@ class Place:
         return sorted(path.name for path in self.folder.iterdir() if path.name not in known)
 
 
-def kill_once(place, number, delay, start_empty):
+def kill_once(box, number, delay, start_empty):
     """The old version is there, or nothing; the new one is killed after [delay]."""
     if start_empty:
-        for name in place.outputs:
-            (place.folder / name).unlink(missing_ok=True)
-    place.write(number % 2)
-    process = place.start()
+        for name in box.outputs:
+            (box.folder / name).unlink(missing_ok=True)
+    box.write(number % 2)
+    process = box.start()
     time.sleep(delay)
     process.send_signal(signal.SIGKILL)
     process.wait()
 
 
-def problems_after(place, allowed):
+def problems_after(box, allowed):
     found = []
-    for name, text, versions in zip(place.outputs, place.contents(), zip(*place.whole)):
+    for name, text, versions in zip(box.outputs, box.contents(), zip(*box.whole)):
         if text not in ((None, *versions) if allowed else versions):
             found.append(f"{name} is {len(text or b'')} bytes that are neither the old file nor the new one")
-    expected = {f"{name}.tmp-hdsc" for name in place.outputs}
-    found += [f"{name} was left behind" for name in place.rests() if name not in expected]
+    expected = {f"{name}.tmp-hdsc" for name in box.outputs}
+    found += [f"{name} was left behind" for name in box.rests() if name not in expected]
     return found
 
 
-def check_next(place, number):
+def check_next(box, number):
     """The next run is right, and cleans up beside the outputs."""
-    place.run()
-    right = place.whole[number % 2]
-    found = [f"{name} is wrong after the next run" for name, text, wanted in zip(place.outputs, place.contents(), right)
+    box.run()
+    right = box.whole[number % 2]
+    found = [f"{name} is wrong after the next run" for name, text, wanted in zip(box.outputs, box.contents(), right)
              if text != wanted]
-    return found + [f"{name} is still there after the next run" for name in place.rests()]
+    return found + [f"{name} is still there after the next run" for name in box.rests()]
 
 
-def check_folders(place):
+def check_folders(box):
     """Folders of killed runs are removed by a run that comes later."""
-    temporary = place.folder / "tmp"
+    temporary = box.folder / "tmp"
     for folder in temporary.iterdir():
         os.utime(folder, (1, 1))
-    place.run()
-    makes_objects = any(name.endswith((".o", ".a", ".so")) for name in place.outputs)
+    box.run()
+    makes_objects = any(name.endswith((".o", ".a", ".so")) for name in box.outputs)
     return [f"{path.name} is still in TMPDIR" for path in temporary.iterdir()] if makes_objects else []
 
 
 def check(hdsc, arguments, outputs, kills):
     folder = tempfile.mkdtemp()
     try:
-        place = Place(hdsc, folder, arguments, outputs)
-        longest, problems = 1.1 * max(place.seconds() for _ in range(3)), []
+        box = Sandbox(hdsc, folder, arguments, outputs)
+        longest, problems = 1.1 * max(box.seconds() for _ in range(3)), []
         for number in range(kills):
-            kill_once(place, number, longest * (number + 0.5) / kills, number % 3 == 0)
-            problems += problems_after(place, True)
+            kill_once(box, number, longest * (number + 0.5) / kills, number % 3 == 0)
+            problems += problems_after(box, True)
             if number % 4 == 3:
-                problems += check_next(place, number)
-        problems += check_next(place, kills - 1) + check_folders(place)
+                problems += check_next(box, number)
+        problems += check_next(box, kills - 1) + check_folders(box)
         return [f"{' '.join(arguments)}: {problem}" for problem in problems[:10]]
     finally:
         shutil.rmtree(folder)

@@ -58,7 +58,7 @@ def symbol_problems(folder):
 
 
 def byte_problems(program, path, folder, archs):
-    """Another folder, another time, other places for temporary files, another number of processes."""
+    """Another folder, another time, other folders for temporary files, another number of processes."""
     other, arguments = pathlib.Path(folder, "other"), ["--arch=" + ",".join(archs), str(path)]
     (other / "tmp").mkdir(parents=True)
     problems = []

@@ -38,7 +38,7 @@ def source(names):
     return HEAD + "".join(KERNEL.format(name=name) + body for name in names)
 
 
-class Place:
+class Sandbox:
     def __init__(self, hdsc, folder, **settings):
         self.hdsc, self.folder = hdsc, pathlib.Path(folder)
         self.mark = f"HDS_TEST_MARK={os.getpid()}-{folder}"
@@ -105,45 +105,45 @@ def names(special=None, at=17):
     return [special if special and i == at else f"k{i}" for i in range(KERNELS)]
 
 
-def worker_that_dies(place):
+def worker_that_dies(box):
     """Twice over a kernel: an error at its line, no output; the others are in the cache."""
-    place.write(names("crash_here"))
-    code, text = place.run("-j4")
+    box.write(names("crash_here"))
+    code, text = box.run("-j4")
     line = 1 + source(names("crash_here")).splitlines().index("def crash_here(x: f32[1024]):")
     problems = []
     if code != 3 or "error[HDS0078]" not in text or "signal 9" not in text:
         problems.append(f"exit code {code}\n{text}")
     if f"k.hds:{line}" not in text and f"{line} | def crash_here" not in text:
         problems.append(f"line {line} is not named\n{text}")
-    if place.output() is not None or place.rests():
-        problems.append(f"there is output, or {place.rests()}")
-    if not place.is_cache_sound() or not place.is_quiet():
+    if box.output() is not None or box.rests():
+        problems.append(f"there is output, or {box.rests()}")
+    if not box.is_cache_sound() or not box.is_quiet():
         problems.append("the cache is damaged, or processes are left")
-    before = place.compilations()
-    place.run("-j4")
-    again = place.compilations() - before
+    before = box.compilations()
+    box.run("-j4")
+    again = box.compilations() - before
     if again != 2:
         problems.append(f"the second run compiled {again} batches, not the one that fails, twice")
     return problems
 
 
-def worker_that_dies_once(place):
+def worker_that_dies_once(box):
     """The job is done again, and nothing is said."""
-    place.env["FAKE_NVRTC_CRASHED"] = str(place.folder / "crashed")
-    place.write(names("crash_once"))
-    code, text = place.run("-j4")
-    if code or text or not place.output() or not (place.folder / "crashed").exists():
+    box.env["FAKE_NVRTC_CRASHED"] = str(box.folder / "crashed")
+    box.write(names("crash_once"))
+    code, text = box.run("-j4")
+    if code or text or not box.output() or not (box.folder / "crashed").exists():
         return [f"exit code {code}\n{text}"]
     return []
 
 
-def interrupted(place, number):
+def interrupted(box, number):
     """In the middle of all kernels: nothing half-written, no process left, and what was done is done."""
-    place.env["FAKE_NVRTC_MS"] = "150"
-    place.write(names())
-    process = place.start("-j4")
+    box.env["FAKE_NVRTC_MS"] = "150"
+    box.write(names())
+    process = box.start("-j4")
     for _ in range(2000):
-        if place.compilations() >= 6:
+        if box.compilations() >= 6:
             break
         time.sleep(0.005)
     process.send_signal(number)
@@ -152,46 +152,46 @@ def interrupted(place, number):
     problems = []
     if process.returncode != expected:
         problems.append(f"exit code {process.returncode}, not {expected}")
-    if not place.is_quiet():
-        problems.append(f"processes are left: {place.processes()}")
-    if place.output() is not None or (number == signal.SIGINT and place.rests()):
-        problems.append(f"there is output, or {place.rests()}")
-    if not place.is_cache_sound():
+    if not box.is_quiet():
+        problems.append(f"processes are left: {box.processes()}")
+    if box.output() is not None or (number == signal.SIGINT and box.rests()):
+        problems.append(f"there is output, or {box.rests()}")
+    if not box.is_cache_sound():
         problems.append("the cache is damaged")
-    place.env["FAKE_NVRTC_MS"] = "0"
-    before = place.compilations()
-    code, text = place.run("-j4")
-    rest = place.compilations() - before
-    if code or not place.output():
+    box.env["FAKE_NVRTC_MS"] = "0"
+    before = box.compilations()
+    code, text = box.run("-j4")
+    rest = box.compilations() - before
+    if code or not box.output():
         problems.append(f"the next run fails: {text}")
-    place.clear()
-    place.write(names())
-    place.run("-j4")
-    if rest >= place.compilations():
-        problems.append(f"the next run compiled all again ({rest} of {place.compilations()})")
+    box.clear()
+    box.write(names())
+    box.run("-j4")
+    if rest >= box.compilations():
+        problems.append(f"the next run compiled all again ({rest} of {box.compilations()})")
     return problems
 
 
-def no_room(place):
+def no_room(box):
     """A cache that cannot be written costs time only."""
-    place.write(names())
-    code, text = place.run("-j4", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
-    problems = [] if code == 0 and place.output() else [f"exit code {code}\n{text}"]
-    entries = [p for p in (place.folder / "cache").rglob("*") if p.suffix == ".entry"] if (place.folder / "cache").exists() else []
-    if entries or not place.is_cache_sound():
+    box.write(names())
+    code, text = box.run("-j4", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
+    problems = [] if code == 0 and box.output() else [f"exit code {code}\n{text}"]
+    entries = [p for p in (box.folder / "cache").rglob("*") if p.suffix == ".entry"] if (box.folder / "cache").exists() else []
+    if entries or not box.is_cache_sound():
         problems.append(f"there are entries: {entries}")
     return problems
 
 
-def on_terminal(place):
+def on_terminal(box):
     """A line of progress on a terminal, removed at the end; nothing elsewhere."""
-    place.env["FAKE_NVRTC_MS"] = "250"
-    place.write(names())
-    quiet = place.run("-j2")
-    shutil.rmtree(place.folder / "cache")
+    box.env["FAKE_NVRTC_MS"] = "250"
+    box.write(names())
+    quiet = box.run("-j2")
+    shutil.rmtree(box.folder / "cache")
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    process = place.start("-j2", stderr=slave)
+    process = box.start("-j2", stderr=slave)
     os.close(slave)
     shown = b""
     try:
@@ -208,32 +208,32 @@ def on_terminal(place):
     return problems
 
 
-def same_bytes(place):
+def same_bytes(box):
     """However many processes there are, with and without a cache: with the real NVRTC, where there is one."""
-    place.env.pop("HDS_NVRTC")
-    place.write(names())
+    box.env.pop("HDS_NVRTC")
+    box.write(names())
     results = {}
     for arguments in (["-j1", "--no-cache"], ["-j2", "--no-cache"], ["-j7"], ["-j7"]):
-        code, text = place.run(*arguments)
+        code, text = box.run(*arguments)
         if code == 3 and "HDS0070" in text:
             return []
         if code:
             return [f"{arguments}: exit code {code}\n{text}"]
-        results[" ".join(arguments)] = place.output()
+        results[" ".join(arguments)] = box.output()
     return [] if len(set(results.values())) == 1 else ["the bytes depend on the number of processes"]
 
 
-def same_file_by_another_name(place):
+def same_file_by_another_name(box):
     """A file's name is no part of what is compiled, unless line tables name it."""
-    place.write(names())
-    place.run("-j2")
-    before = place.compilations()
-    (place.folder / "other.hds").write_text("\n\n# moved\n" + source(names()), encoding="utf-8")
-    command = [place.hdsc, "other.hds", "--arch=sm_90a", "-o", "k.cubin"]
-    subprocess.run(command, cwd=place.folder, env=place.env, check=True)
-    problems = [] if place.compilations() == before else ["the same kernels in another file are compiled again"]
-    subprocess.run([*command, "--lineinfo"], cwd=place.folder, env=place.env, check=True)
-    if place.compilations() == before:
+    box.write(names())
+    box.run("-j2")
+    before = box.compilations()
+    (box.folder / "other.hds").write_text("\n\n# moved\n" + source(names()), encoding="utf-8")
+    command = [box.hdsc, "other.hds", "--arch=sm_90a", "-o", "k.cubin"]
+    subprocess.run(command, cwd=box.folder, env=box.env, check=True)
+    problems = [] if box.compilations() == before else ["the same kernels in another file are compiled again"]
+    subprocess.run([*command, "--lineinfo"], cwd=box.folder, env=box.env, check=True)
+    if box.compilations() == before:
         problems.append("line tables of another file were taken")
     return problems
 
@@ -247,7 +247,7 @@ def main():
     problems = []
     for title, check in zip(titles, checks):
         with tempfile.TemporaryDirectory() as folder:
-            found = check(Place(hdsc, folder, HDS_NVRTC=nvrtc))
+            found = check(Sandbox(hdsc, folder, HDS_NVRTC=nvrtc))
             problems += [f"{title}: {problem}" for problem in found]
     sys.exit(finish(problems, len(checks)))
 

@@ -38,7 +38,7 @@ def is_possible(arch, needs):
 def compile_to(hdsc, path, arch, flags, kind):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, f"out.{kind}")
-        command = [hdsc, str(path), f"--arch={arch}", "-o", str(out), "-Wno-empty", *flags]
+        command = [hdsc, "-I", str(TOP / "ops"), str(path), f"--arch={arch}", "-o", str(out), "-Wno-empty", *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
         good = done.returncode == 0 and not done.stderr and out.exists() and out.stat().st_size > 0
     return [] if good else [f"{path.relative_to(TOP)} for {arch} as {kind}: exit code {done.returncode}\n{done.stderr}"]

@@ -51,6 +51,6 @@ FAKE_API void fake_cuda_forget(void);                                   // count
 // "memory" (allocations), "libraries", "modules", "streams", "events"; -1 for another word.
 FAKE_API int fake_cuda_live(const char *kind);
 
-// Called at each launch that succeeds, in the launching thread: a place to do what the kernel would.
+// Called at each launch that succeeds, in the launching thread: a hook that can do what the kernel would.
 typedef void fake_cuda_kernel(void *user, const fake_cuda_launch *launch);
 FAKE_API void fake_cuda_on_launch(fake_cuda_kernel *kernel, void *user);

@@ -1,7 +1,7 @@
 // Any bytes at all as an interface document: the reader ends, with a reason or a program; what it reads can be measured
 // with any sizes, and evaluating ends, too.
 //
-// The bytes up to the first 0 are a single amount, the rest (or all, where there is no 0) a document.
+// The bytes up to the first 0 are a single expression, the rest (or all, where there is no 0) a document.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,10 +16,10 @@ static void evaluate(arena *a, const char *text)
 {
     static const int64_t numbers[] = {0, 1, -1, 7, 4096, INT64_MAX, INT64_MIN};
     enum { COUNT = sizeof numbers / sizeof *numbers };
-    jit_amount amount;
+    jit_expr expr;
     const char *why = NULL;
     int64_t out = 0;
-    bool ok = jit_amount_compile(a, text, names, 3, &amount, &why);
+    bool ok = jit_expr_compile(a, text, names, 3, &expr, &why);
     if (ok == (why != NULL))
         __builtin_trap();
     for (size_t i = 0; ok && i < COUNT * COUNT; i++) {
@@ -28,7 +28,7 @@ static void evaluate(arena *a, const char *text)
             {.kind = JIT_INTEGER, .u.integer = numbers[i / COUNT]},
             {.kind = JIT_REAL, .u.real = (double)numbers[i % COUNT] / 3},
         };
-        jit_amount_evaluate(&amount, values, &out);
+        jit_expr_evaluate(&expr, values, &out);
     }
 }
 

@@ -1,7 +1,7 @@
 // Mutations that know what a source file looks like: blocks of lines with their indentation, and expressions.
 //
 // Bytes changed at random rarely get past the parser. Here a statement with the suite below it is moved, copied,
-// dropped, or taken from another file, and given the indentation of its new place; an expression or a name takes the
+// dropped, or taken from another file, and given the indentation of its new line; an expression or a name takes the
 // place of another one. One change in four is left to libFuzzer, which has the dictionary.
 #include <stdbool.h>
 #include <stddef.h>
@@ -227,8 +227,8 @@ static void put_moved(sink *out, const lines *l, size_t from, size_t to, size_t 
         put(out, "\n", 1);
 }
 
-// A place for a statement: a line, and the indentation there or one level deeper than the line before.
-static size_t pick_place(const lines *l, uint64_t *state, size_t *indent)
+// An insertion point for a statement: a line, and the indentation there or one level deeper than the line before.
+static size_t pick_line(const lines *l, uint64_t *state, size_t *indent)
 {
     size_t at = below(state, l->len + 1);
     *indent = at < l->len ? indentation(l->of[at]) : 0;
@@ -241,7 +241,7 @@ static size_t pick_place(const lines *l, uint64_t *state, size_t *indent)
 static void splice(sink *out, const lines *l, const lines *from, size_t first, size_t end, bool replaces,
                    uint64_t *state)
 {
-    size_t indent, at = pick_place(l, state, &indent), rest = at;
+    size_t indent, at = pick_line(l, state, &indent), rest = at;
     if (replaces && at < l->len)
         rest = block_end(l, at);
     put_lines(out, l, 0, at);

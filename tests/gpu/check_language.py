@@ -237,7 +237,7 @@ LANGUAGE = {
 
 
 def large(shape, sizes, expected):
-    """Looks at the beginning, around 2^31, at the end, and in between: a megabyte at each place."""
+    """Looks at the beginning, around 2^31, at the end, and in between: a megabyte at each offset."""
 
     def run(device, kernel, row):
         total = int(np.prod(shape, dtype=np.int64))

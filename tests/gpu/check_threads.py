@@ -282,8 +282,8 @@ def tiles(dtype):
 def pieces(rng):
     x = any_numbers(rng, (3, 256), "f32")
     y = x.copy()
-    place = np.arange(256)
-    y[2] = np.where(place % 4 < place // 4 % 5, x[2], 0)
+    index = np.arange(256)
+    y[2] = np.where(index % 4 < index // 4 % 5, x[2], 0)
     yield Case("64 threads", {}, {"x": x}, {"y": exact(y, "f32")})
 
 

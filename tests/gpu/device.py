@@ -151,9 +151,9 @@ class Buffer:
         self.device.free(self.base)
 
 
-def evaluate(amount, names):
-    """An amount of the interface: an integer, or a text in Python's syntax (docs/interface.md)."""
-    return amount if isinstance(amount, int) else eval(amount, {"__builtins__": {"min": min, "max": max}}, names)
+def evaluate(expr, names):
+    """An expression of the interface: an integer, or a text in Python's syntax (docs/interface.md)."""
+    return expr if isinstance(expr, int) else eval(expr, {"__builtins__": {"min": min, "max": max}}, names)
 
 
 SCALARS = {

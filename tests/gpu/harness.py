@@ -124,7 +124,7 @@ def launch(device, kernel, case):
     return results, problems
 
 
-def place(reference, at):
+def position(reference, at):
     return ", ".join(str(i) for i in np.unravel_index(at, np.shape(reference)))
 
 
@@ -162,7 +162,7 @@ def mismatch(name, value, reference, wrong):
         counts = wrong.reshape(wrong.shape[0], -1).sum(1)
         rows = " (by row: " + ", ".join(f"{r}: {counts[r]}" for r in np.flatnonzero(counts)[:20]) + ")"
     return [
-        f"{int(wrong.sum())} of {wrong.size} elements of '{name}' are wrong{rows}, first [{place(reference, at)}]: "
+        f"{int(wrong.sum())} of {wrong.size} elements of '{name}' are wrong{rows}, first [{position(reference, at)}]: "
         f"{value.flat[at]} instead of {reference.flat[at]}"
     ]
 
@@ -348,7 +348,7 @@ def misfits(interface, case):
         elif p["kind"] == "tensor":
             yield from misfit_of_tensor(p, case, numbers)
     for dims in ("grid", "block"):
-        if any(evaluate(amount, numbers) < 0 for amount in interface[dims]):
+        if any(evaluate(expr, numbers) < 0 for expr in interface[dims]):
             yield f"{dims} is negative"
 
 

@@ -146,14 +146,14 @@ static void check_joins(int rows, const int *widths)
     }
 }
 
-// Whether y[r, j] is x[r, place(j)] for all of them.
-static bool is_taken(const tensor *x, tensor *y, int (*place)(int j, int n, int of, int m), int of)
+// Whether y[r, j] is x[r, index(j)] for all of them.
+static bool is_taken(const tensor *x, tensor *y, int (*index)(int j, int n, int of, int m), int of)
 {
     int n = (int)x->shape[1], m = (int)y->shape[1];
     float *found = fetch(y);
     for (int r = 0; r < (int)x->shape[0]; r++)
         for (int j = 0; j < m; j++)
-            if (found[r * m + j] != ((float *)x->host)[r * n + place(j, n, of, m)])
+            if (found[r * m + j] != ((float *)x->host)[r * n + index(j, n, of, m)])
                 return false;
     return true;
 }
@@ -200,7 +200,7 @@ static void check_rows(int rows, int n)
 
 enum { CONSTANT, REFLECT, REPLICATE, CIRCULAR };
 
-// The place along an axis of n elements; -1: there is none.
+// The index along an axis of n elements; -1: there is none.
 static int bordered(int j, int n, int mode)
 {
     if (j >= 0 && j < n)
@@ -542,24 +542,24 @@ static bool has(const tensor *x, int64_t first, int count, uint16_t bits)
 static void check_large(void)
 {
     enum { ROWS = 65536, COLUMNS = 65609, ONE = 0x3c00, TWO = 0x4000, MINUS = 0xbc00 };
-    const int64_t count = (int64_t)ROWS * COLUMNS, places[] = {0, 1LL << 31, (1LL << 32) - 20, 1LL << 32, count - 40};
+    const int64_t count = (int64_t)ROWS * COLUMNS, offsets[] = {0, 1LL << 31, (1LL << 32) - 20, 1LL << 32, count - 40};
     tensor *x = MAKE(FLOAT, 16, ROWS, COLUMNS), *y = MAKE(FLOAT, 16, ROWS, COLUMNS), *is = MAKE(BOOL, 8, ROWS, COLUMNS);
     WORKS(hds_full(&x->t, -1.0, NULL));
     WORKS(hds_full(&y->t, 2.0, NULL));
     for (int k = 0; k < 5; k++)
-        HOLDS(has(x, places[k], 40, MINUS) && has(y, places[k], 40, TWO), "full, place %d", k);
+        HOLDS(has(x, offsets[k], 40, MINUS) && has(y, offsets[k], 40, TWO), "full, index %d", k);
     WORKS(hds_relu(&x->t, &y->t, NULL));
     for (int k = 0; k < 5; k++)
-        HOLDS(has(y, places[k], 40, 0), "relu, place %d", k);
+        HOLDS(has(y, offsets[k], 40, 0), "relu, index %d", k);
     WORKS(hds_cast(&x->t, &is->t, NULL));
     for (int k = 0; k < 5; k++)
-        HOLDS(has(is, places[k] / 2, 19, 0x0101), "cast, place %d", k);
+        HOLDS(has(is, offsets[k] / 2, 19, 0x0101), "cast, index %d", k);
     WORKS(hds_dropout(&x->t, &y->t, 0.0f, 7, 0, NULL));
     for (int k = 0; k < 5; k++)
-        HOLDS(has(y, places[k], 40, MINUS), "dropout, place %d", k);
+        HOLDS(has(y, offsets[k], 40, MINUS), "dropout, index %d", k);
     WORKS(hds_randn(&y->t, 7, 0, NULL));
     for (int k = 0; k < 5; k++)
-        HOLDS(!has(y, places[k], 40, MINUS), "randn, place %d", k);
+        HOLDS(!has(y, offsets[k], 40, MINUS), "randn, index %d", k);
     // The same elements of the same number, by the part of the tensor that begins there.
     uint16_t whole[8], part[8];
     tensor *small = MAKE(FLOAT, 16, 1000);

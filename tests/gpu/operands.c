@@ -21,14 +21,14 @@ enum { INT = 0, FLOAT = 2 };
 
 // ---- tensors --------------------------------------------------------------------------------------------------------
 
-// How the elements lie: axes from the innermost in memory to the outermost, by their places from the last axis.
+// How the elements lie: axes from the innermost in memory to the outermost, counted from the last axis.
 typedef struct layout {
     const char *name;
     int order[AXES];
     int step;     // elements from one to the next along the innermost axis
     int gap;      // elements behind each run of it
     int offset;   // bytes before the first
-    int repeated; // the axis with the stride 0, by its place from the last one; -1: none. Only of what is read
+    int repeated; // the axis with the stride 0, counted from the last one; -1: none. Only of what is read
 } layout;
 
 static const layout layouts[] = {
@@ -62,8 +62,8 @@ static int64_t elements_of(const hdsrt_tensor *t)
     return count;
 }
 
-// The place of an element, by its number in the order of rows, in bytes from the beginning of the memory.
-static int64_t place_of(const placed *p, int64_t number)
+// The offset of an element, by its row-major number, in bytes from the beginning of the memory.
+static int64_t offset_of(const placed *p, int64_t number)
 {
     int64_t at = 0;
     for (int i = p->tensor.ndim - 1; i >= 0; i--) {
@@ -83,14 +83,14 @@ static void place(placed *p, int code, int bits, int ndim, const int64_t *shape,
     p->tensor.dtype.bits = (uint8_t)bits;
     p->tensor.dtype.lanes = 1;
     memcpy(p->shape, shape, (size_t)ndim * sizeof *shape);
-    for (int k = 0, place = 0; k < AXES; k++) {
+    for (int k = 0, position = 0; k < AXES; k++) {
         int axis = ndim - 1 - l->order[k];
         if (axis < 0)
             continue;
         bool is_repeated = l->order[k] == l->repeated;
         p->strides[axis] = is_repeated ? 0 : step;
-        step = is_repeated ? step : step * shape[axis] + (place ? 0 : l->gap);
-        place++;
+        step = is_repeated ? step : step * shape[axis] + (position ? 0 : l->gap);
+        position++;
     }
     p->tensor.shape = p->shape;
     p->tensor.strides = p->strides;
@@ -115,7 +115,7 @@ static void put(placed *p, const unsigned char *values)
 {
     size_t size = p->tensor.dtype.bits / 8;
     for (int64_t i = 0; i < elements_of(&p->tensor); i++)
-        memcpy(p->image + place_of(p, i), values + (size_t)i * size, size);
+        memcpy(p->image + offset_of(p, i), values + (size_t)i * size, size);
     HOLDS(hdsrt_copy(p->memory, p->image, p->bytes, NULL) == HDSRT_OK && hdsrt_synchronize(NULL) == HDSRT_OK,
           "writing");
 }
@@ -127,8 +127,8 @@ static bool get(placed *p, unsigned char *values)
     unsigned char *found = malloc((size_t)p->bytes);
     HOLDS(hdsrt_copy(found, p->memory, p->bytes, NULL) == HDSRT_OK && hdsrt_synchronize(NULL) == HDSRT_OK, "reading");
     for (int64_t i = 0; i < elements_of(&p->tensor); i++) {
-        memcpy(values + (size_t)i * size, found + place_of(p, i), size);
-        memcpy(found + place_of(p, i), p->image + place_of(p, i), size);
+        memcpy(values + (size_t)i * size, found + offset_of(p, i), size);
+        memcpy(found + offset_of(p, i), p->image + offset_of(p, i), size);
     }
     bool is_kept = memcmp(found, p->image, (size_t)p->bytes) == 0;
     free(found);

@@ -49,6 +49,15 @@ def functions(header, prefix):
     return found
 
 
+def check_given(part, known, asked, given):
+    """What the catalogue gives has a meaning for an operator of the part."""
+    operators = [o for name, o in known.items() if not asked or any(e.startswith(name + "_") for e in asked)]
+    names = {row["name"] for o in operators for row in o["attributes"] + o["operands"] + o["symbols"]}
+    problems = [f"{part}: no operator has {name}, which is given\n" for name in given if name not in names]
+    missing = [e for e in asked if not any(e.startswith(o["name"] + "_") for o in operators)]
+    return problems + [f"{part}: {e} is an entry of no operator\n" for e in missing]
+
+
 def look_at(hdsc, row):
     """(problems, number of functions, what is fixed: {(operator, parameter): value})."""
     part, file, prefix, options, entries = row
@@ -59,6 +68,7 @@ def look_at(hdsc, row):
     problems, fixed, given = [], {}, defines(options)
     known, present = definitions(hdsc, file), functions(made.stdout, prefix)
     asked = {re.sub(r"^--entry=", "", e) for e in words(entries)}
+    problems += check_given(part, known, asked, given)
     for name in present:
         if name not in known:
             problems.append(f"{part}: the header has {prefix}{name}, and the file no operator of that name\n")
@@ -67,7 +77,7 @@ def look_at(hdsc, row):
             continue
         if name not in present and not (operator["why_no_entry"] or not asked):
             problems.append(f"{part}: there is no function {prefix}{name}\n")
-        for parameter in operator["parameters"] if name in present else []:
+        for parameter in operator["attributes"] + operator["operands"] if name in present else []:
             own = parameter["name"]
             if own in present[name] or own in ("S", "seed"):
                 continue

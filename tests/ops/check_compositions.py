@@ -2,16 +2,17 @@
 
 Each program has an operator of 1 to 30 nodes: operators of the library and nodes written by hand, over operands of rank 0 to 4
 and of extents that are known or not, with values that are read several times and with several results. `composed` launches it,
-and `separate` launches its operators one by one. Both run on the simulator, which looks for races, and are compared with
-reference.py. With --prove, `hdsc prove` compares them too.
+and `separate` launches the operators that its results need, one by one. Both run on the simulator, which looks for races, and
+are compared with reference.py. With --prove, `hdsc prove` compares them too.
 
 The tolerance is found by experiment: how far results move if all values are rounded to the type of the elements. A program whose
 results move far is not used.
 
-    check_compositions.py HDSC [--seed N] [--count PROGRAMS] [--prove EVERY] [--report] [--keep FOLDER]
+    check_compositions.py HDSC [--seed N] [--count PROGRAMS] [--prove EVERY] [--report] [--most RATIO] [--keep FOLDER]
 
---report prints kernels and thread instructions of both, and marks programs with more than 1.2 × those of `separate`. --keep
-writes the programs that fail, or with --report all, to this folder.
+--report prints kernels and thread instructions of both, and marks programs with more than 1.2 × those of `separate`; with --most
+a program fails that has more than this many times the instructions. --keep writes the programs that fail, or with --report all, to
+this folder.
 """
 
 import argparse
@@ -33,8 +34,10 @@ from compiler import TOP, each, finish  # noqa: E402
 LETTERS = "ijkl"
 EPSILON = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 MOST = 2500  # elements of a value
+SMS = 4  # of the GPU that schedules are chosen for: values as small as these keep it busy, so that the work decides
 VARIANTS = 3  # the values in f64, and two rounded at random
-MODULES = ("activation", "arithmetic", "functions", "indexing", "layout", "loss", "norm", "reduction", "softmax")
+MODULES = ("activation", "arithmetic", "functions", "indexing", "layout", "loss", "matmul", "norm", "pooling", "reduction",
+           "scan", "softmax", "sort")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Value:
     variants: list
     launch: str = ""
     written: str = ""
+    sources: tuple = ()
     readers: int = 0
 
     @property
@@ -86,9 +90,10 @@ class Program:
         self.pool = [self.extent(name) for name in "ABC"]
         self.new_operand(self.shape(self.random.choices([1, 2, 3, 4], [1, 5, 3, 1])[0]))
         wanted = self.random.choice([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30])
-        for _ in range(20 * wanted):
-            if len(self.nodes) < wanted:
-                self.random.choice(MAKERS)(self)
+        tries = 0
+        while not self.nodes or (tries < 20 * wanted and len(self.nodes) < wanted):
+            self.random.choice(MAKERS)(self)
+            tries += 1
         sinks = [v for v in self.nodes if v.readers == 0]
         self.results = sinks[-self.random.choice([1, 1, 2, 3, 4]):]
         inner = [v for v in self.nodes if v.readers > 0]
@@ -99,7 +104,8 @@ class Program:
         return self.random.random() < probability
 
     def extent(self, name):
-        size = self.random.choices([1, self.random.randint(2, 9), self.random.randint(10, 40)], [1, 5, 5])[0]
+        size = self.random.choices([1, self.random.randint(2, 9), self.random.randint(10, 40), self.random.choice([8, 16, 32])],
+                                   [2, 10, 10, 5])[0]  # fmt: skip
         return Extent(name if self.chance(0.5) else str(size), size)
 
     def shape(self, rank):
@@ -159,7 +165,7 @@ class Program:
             if not all(abs(v) < 500.0 for v in array.data):
                 return
             found.append(array if number == 0 else self.rounded(array))
-        value = Value(f"v{len(self.nodes)}", self.dtype, tuple(shape), found, launch, written)
+        value = Value(f"v{len(self.nodes)}", self.dtype, tuple(shape), found, launch, written, tuple(operands))
         limit = 2e-3 if self.dtype == "f32" else 8 * EPSILON[self.dtype]
         if tolerance(self.dtype, value) > limit * max([1.0] + [abs(v) for v in found[0].data]):
             return
@@ -309,7 +315,8 @@ class Program:
         x = self.pick(lambda v: len(v.shape) > 1)
         if x:
             y = self.of_shape(x.shape)
-            f = lambda a, b: ref.reduced(ref.cosine, ref.Array(a.shape, list(zip(a.data, b.data))), [len(a.shape) - 1])  # noqa: E731
+            pairs = lambda a, b: ref.Array(a.shape, list(zip(a.data, b.data)))  # noqa: E731
+            f = lambda a, b: ref.reduced(ref.cosine, pairs(a, b), [len(a.shape) - 1])  # noqa: E731
             self.call("loss.cosine_similarity", x.shape[:-1], [x, y], f)
 
     def rows(self):
@@ -319,6 +326,112 @@ class Program:
             shape = [*index.shape, table.shape[1]]
             f = lambda t, w: ref.filled([e.size for e in shape], lambda i: w[(t[i[:-1]], i[-1])])  # noqa: E731
             self.call("indexing.embedding", shape, [index, table], f)
+
+    # ---- operators of the library that have kernels of their own
+
+    def matrices(self):
+        """A product of matrices or batches of them, with broadcast axes, or of a vector."""
+        x = self.pick(lambda v: v.shape)
+        if not x:
+            return
+        is_vector, left, right = len(x.shape) == 1, self.chance(0.3), self.chance(0.5)
+        left = left and not is_vector
+        K, batch, rows = x.shape[-2 if left else -1], x.shape[:-2], [] if is_vector else [x.shape[-1 if left else -2]]
+        N = self.random.choice(self.pool)
+        matrix = (N, K) if right else (K, N)
+        y = self.of_shape(self.random.choice([matrix, matrix, (*batch, *matrix)]) if self.chance(0.9) else (K,))
+        columns = [N] if len(y.shape) > 1 else []
+        shape = [*batch, *rows, *columns]
+        how = (", transpose_a=True" if left else "") + (", transpose_b=True" if right and columns else "")
+
+        def f(a, b):
+            def element(i):
+                z = i[: len(batch)]
+                row, column = i[len(batch)] if rows else 0, i[-1] if columns else 0
+                own = [(k,) if is_vector else (*z, k, row) if left else (*z, row, k) for k in range(K.size)]
+                outer = z[len(batch) - len(y.shape) + 2:] if columns else ()
+                others = [(k,) if not columns else (*outer, column, k) if right else (*outer, k, column) for k in range(K.size)]
+                return sum(a[p] * b[q] for p, q in zip(own, others))
+
+            return ref.filled([e.size for e in shape], element)
+
+        self.call("matmul.matmul", shape, [x, y], f, how)
+
+    def linear(self):
+        x = self.pick(lambda v: v.shape)
+        if x:
+            N, K = self.random.choice(self.pool), x.shape[-1]
+            operands = [x, self.of_shape((N, K))] + ([self.of_shape((N,))] if self.chance(0.5) else [])
+            shape = [*x.shape[:-1], N]
+
+            def f(a, w, b=None):
+                return ref.filled([e.size for e in shape], lambda i: (b[i[-1:]] if b else 0.0) + sum(
+                    a[(*i[:-1], k)] * w[i[-1], k] for k in range(K.size)))
+
+            self.call("matmul.linear", shape, operands, f)
+
+    def first_of_two(self, name, shape, x, f, how):
+        """Adds a node of an operator that gives values and their indices."""
+        at = f"tensor(i32, [{', '.join(e.text for e in shape)}])"
+        self.add(shape, [x], f, f"{name}.launch({x.name}, into=(%s, {at}){how})", f"{name}({x.name}{how})[0]")
+
+    def sorted(self):
+        x = self.pick(lambda v: v.shape)
+        if x:
+            axis, falls = self.random.randrange(len(x.shape)), self.chance(0.5)
+            n = x.shape[axis]
+            if self.chance(0.5):
+                how = f", descending={falls}, dim={axis}"
+                self.first_of_two("sort.sort", x.shape, x, lambda a: ref.ordered(a, axis, falls, n.size), how)
+            else:
+                k = self.random.randint(1, min(n.size, 8))
+                shape = [*x.shape[:axis], Extent(str(k), k), *x.shape[axis + 1:]]
+                how = f", k={k}, largest={falls}, dim={axis}"
+                self.first_of_two("sort.topk", shape, x, lambda a: ref.ordered(a, axis, falls, k), how)
+
+    def scanned(self):
+        x = self.pick(lambda v: v.shape)
+        if x:
+            axis, excludes, turns = self.random.randrange(len(x.shape)), self.chance(0.3), self.chance(0.3)
+            how = (", exclusive=True" if excludes else "") + (", reverse=True" if turns else "") + f", dim={axis}"
+            f = lambda a: ref.cumsum(a, axis, excludes, turns)  # noqa: E731
+            self.call("scan.cumsum", x.shape, [x], f, how)
+
+    def pooled(self):
+        rank = self.random.choice([1, 2])
+        x = self.pick(lambda v: len(v.shape) == rank + 2 and all(e.text.isdigit() for e in v.shape[2:]))
+        if not x:
+            sizes = [self.random.randint(3, 6 if rank == 2 else 12) for _ in range(rank)]
+            x = self.new_operand([*self.shape(2), *[Extent(str(n), n) for n in sizes]])
+        least = min(e.size for e in x.shape[2:])
+        if least < 2 or self.count(x.shape) > MOST:
+            return
+        size = self.random.randint(2, min(3, least))
+        step = self.random.randint(1, size)
+        after = [(e.size - size) // step + 1 for e in x.shape[2:]]
+        name, f = self.random.choice([("max_pool", max), ("avg_pool", ref.mean)])
+        shape = [*x.shape[:2], *[Extent(str(n), n) for n in after]]
+        pool = lambda a: ref.pooled(f, a, size, step)  # noqa: E731
+        self.call(f"pooling.{name}{rank}d", shape, [x], pool, f", kernel_size={size}, stride={step}")
+
+    def grouped(self):
+        x = self.pick(lambda v: len(v.shape) > 1)
+        if x:
+            C = x.shape[1]
+            groups = self.random.choice([g for g in range(1, C.size + 1) if C.size % g == 0])
+            weights = [self.of_shape((C,)) for _ in range(self.random.choice([0, 2]))]
+            f = lambda a, w=None, b=None: ref.group_norm(a, groups, w, b)  # noqa: E731
+            self.call("norm.group_norm", x.shape, [x, *weights], f, f", num_groups={groups}")
+
+    def selected(self):
+        x = self.pick(lambda v: v.shape)
+        if x:
+            axis, count = self.random.randrange(len(x.shape)), self.random.choice(self.pool)
+            index = self.new_operand((count,), x.shape[axis].size)
+            shape = [*x.shape[:axis], count, *x.shape[axis + 1:]]
+            f = lambda a, t: ref.filled(  # noqa: E731
+                [e.size for e in shape], lambda i: a[(*i[:axis], t[i[axis],], *i[axis + 1:])])
+            self.call("indexing.index_select", shape, [x, index], f, f", dim={axis}")
 
     # ---- nodes by hand
 
@@ -386,6 +499,14 @@ class Program:
 
     # ---- the text
 
+    def needed(self):
+        """The nodes that the results are computed from, and these."""
+        names = {v.name for v in self.results}
+        for v in reversed(self.nodes):
+            if v.name in names:
+                names.update(of.name for of in v.sources)
+        return [v for v in self.nodes if v.name in names]
+
     def text(self):
         names = sorted({e.text for v in [*self.operands, *self.nodes] for e in v.shape if not e.text.isdigit()})
         sizes = f"[{', '.join(f'{n}: int' for n in names)}]" if names else ""
@@ -406,9 +527,9 @@ class Program:
         into = outputs[0] if len(outputs) == 1 else f"({', '.join(outputs)})"
         lines.append(f"    definition.launch({', '.join(v.name for v in self.operands)}, into={into})")
         lines += ["", "", "@hidet.script", f"def separate{sizes}({params}):"]
-        for v in self.nodes:
-            places = [y for y, of in zip(outputs, self.results) if of is v]
-            lines.append(f"    {v.name} = {places[0]}" if places else f"    {v.name} = tensor({v.dtype}, {v.extents})")
+        for v in self.needed():
+            names = [y for y, of in zip(outputs, self.results) if of is v]
+            lines.append(f"    {v.name} = {names[0]}" if names else f"    {v.name} = tensor({v.dtype}, {v.extents})")
             lines.append(f"    {v.launch % v.name}")
         return "\n".join(lines) + "\n"
 
@@ -417,15 +538,16 @@ MAKERS = (
     [Program.unary] * 4 + [Program.binary] * 5 + [Program.scaled] * 2 + [Program.along_axis] * 3 + [Program.normalized] * 3
     + [Program.reduction] * 4 + [Program.permuted, Program.moved, Program.joined, Program.loss, Program.class_loss]
     + [Program.cosine, Program.rows, Program.turned, Program.dot, Program.product, Program.outer, Program.span]
-    + [Program.spread] * 5
+    + [Program.spread] * 5 + [Program.matrices] * 2 + [Program.linear] * 2 + [Program.sorted] + [Program.scanned, Program.pooled]
+    + [Program.grouped, Program.selected]
 )  # fmt: skip
 
 
 def tolerance(dtype, value):
-    """How far elements may be off: some times as far as they move if all values are rounded."""
+    """How far elements may be off: some times as far as they move if all values are rounded, and a unit of the last digit."""
     exact, *others = value.variants
     moved = max([0.0] + [abs(a - b) for other in others for a, b in zip(exact.data, other.data)])
-    return 8.0 * moved + 1e-6
+    return 16.0 * moved + 2.0 * EPSILON[dtype] * max([0.0] + [abs(v) for v in exact.data]) + 1e-6
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
@@ -458,8 +580,8 @@ def run_entry(hdsc, program, folder, entry):
     """(what is wrong, or None; kernels, thread instructions)."""
     given = [f"{v.name}=@{v.name}.npy" for v in program.operands]
     outputs = [f"y{k}=out:{entry}{k}.npy" for k in range(len(program.results))]
-    command = [hdsc, "run", "-I", str(TOP / "ops"), f"--arch={program.arch}", "-j1", "program.hds", f"--entry={entry}",
-               "--profile=json", *given, *outputs]
+    command = [hdsc, "run", "-I", str(TOP / "ops"), f"--arch={program.arch}", f"--sms={SMS}", "-j1", "program.hds",
+               f"--entry={entry}", "--profile=json", *given, *outputs]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
     except subprocess.TimeoutExpired:
@@ -471,9 +593,9 @@ def run_entry(hdsc, program, folder, entry):
     instructions = profile["total"]["thread_instructions"]
     for k, value in enumerate(program.results):
         found, limit = read(folder / f"{entry}{k}.npy", program.dtype), tolerance(program.dtype, value)
-        for place, (have, wanted) in enumerate(zip(found, value.variants[0].data)):
+        for index, (have, wanted) in enumerate(zip(found, value.variants[0].data)):
             if not abs(have - wanted) <= limit:
-                message = f"{entry}: y{k} ({value.name}), element {place}: {have}, not {wanted} ± {limit:.2g}"
+                message = f"{entry}: y{k} ({value.name}), element {index}: {have}, not {wanted} ± {limit:.2g}"
                 return message, kernels, instructions
     return None, kernels, instructions
 
@@ -502,6 +624,8 @@ def check(options, seed):
         if not wrong and options.prove and seed % options.prove == 0:
             wrong = prove(options.hdsc, folder, program)
     ratio = instructions / max(apart, 1)
+    if not wrong and options.most and ratio > options.most:
+        wrong = f"{instructions} instructions for {apart} one by one: {ratio:.2f} times as many"
     if options.keep and (wrong or options.report):
         options.keep.mkdir(parents=True, exist_ok=True)
         (options.keep / f"{seed}.hds").write_text(program.text(), encoding="utf-8")
@@ -517,6 +641,7 @@ def main():
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--prove", type=int, default=0)
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--most", type=float)
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     found = each(lambda seed: check(options, seed), range(options.seed, options.seed + options.count))

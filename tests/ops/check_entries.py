@@ -39,12 +39,12 @@ class Array:
         return f"{self.dtype}{list(self.shape)} {self.values}"
 
 
-def places(shape):
+def indices(shape):
     return itertools.product(*[range(n) for n in shape])
 
 
 def made(shape, element, dtype="f32"):
-    return Array(shape, [element(i) for i in places(shape)], dtype)
+    return Array(shape, [element(i) for i in indices(shape)], dtype)
 
 
 def drawn(rng, shape, dtype="f32", low=-2.0, high=2.0):
@@ -193,7 +193,7 @@ def reduced(x, axes, f):
 
     def element(i):
         full = lambda k: [k[axes.index(a)] if a in axes else i[kept.index(a)] for a in range(len(x.shape))]
-        return f([x.at(full(k)) for k in places([x.shape[a] for a in axes])])
+        return f([x.at(full(k)) for k in indices([x.shape[a] for a in axes])])
 
     return made([x.shape[a] for a in kept], element, x.dtype)
 

@@ -1,5 +1,6 @@
 """docs/ops.md has a row for each header of libhdsops' operators, and for no other. Usage: check_library.py"""
 
+import json
 import pathlib
 import re
 import sys
@@ -9,11 +10,9 @@ from compiler import TOP, finish  # noqa: E402
 
 
 def made():
-    """The headers, by the parts of the files that src/ops/catalogue.cmake lists."""
-    files = re.search(r"set\(ops_files ([^)]*)\)", (TOP / "src/ops/files.cmake").read_text(encoding="utf-8"))
-    text = (TOP / "src/ops/catalogue.cmake").read_text(encoding="utf-8")
-    parts = {name: words.split() for name, words in re.findall(r"set\(parts_(\w+) ([^)]*)\)", text)}
-    return {part for name in files[1].split() for part in parts.get(name, [name])}
+    """The headers: the parts of the catalogue."""
+    catalogue = json.loads((TOP / "ops/library/catalogue.json").read_text(encoding="utf-8"))
+    return {part for parts in catalogue.values() for part in parts}
 
 
 def documented():

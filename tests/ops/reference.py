@@ -15,10 +15,10 @@ class Array:
     data: list
 
     def __getitem__(self, index):
-        place = 0
+        offset = 0
         for i, n in zip(index, self.shape):
-            place = place * n + i
-        return self.data[place]
+            offset = offset * n + i
+        return self.data[offset]
 
 
 def filled(shape, f):
@@ -132,3 +132,53 @@ LOSSES = {
 def cosine(pairs):
     ab, aa, bb = [math.fsum(f(p) for p in pairs) for f in (lambda p: p[0] * p[1], lambda p: p[0] ** 2, lambda p: p[1] ** 2)]
     return ab / (max(math.sqrt(aa), 1e-8) * max(math.sqrt(bb), 1e-8))
+
+
+# ---- operators that have kernels of their own ------------------------------------------------------------------------
+
+
+def by_lines(f, x, axis, n):
+    """Each line along the axis becomes f(line), of n elements."""
+    found = {}
+
+    def element(i):
+        rest = (*i[:axis], *i[axis + 1:])
+        if rest not in found:
+            found[rest] = f(line(x, [axis], rest))
+        return found[rest][i[axis]]
+
+    return filled([*x.shape[:axis], n, *x.shape[axis + 1:]], element)
+
+
+def ordered(x, axis, falls, n):
+    """The n first elements of each sorted line."""
+    return by_lines(lambda values: sorted(values, reverse=falls)[:n], x, axis, n)
+
+
+def cumsum(x, axis, excludes, turns):
+    def sums(values):
+        values = values[::-1] if turns else values
+        found = list(itertools.accumulate(values, initial=0.0))
+        found = found[:-1] if excludes else found[1:]
+        return found[::-1] if turns else found
+
+    return by_lines(sums, x, axis, x.shape[axis])
+
+
+def pooled(f, x, size, step):
+    """f of the windows of `size` elements along each axis behind the first two, `step` apart."""
+    extents = [(n - size) // step + 1 for n in x.shape[2:]]
+
+    def element(i):
+        windows = [range(k * step, k * step + size) for k in i[2:]]
+        return f([x[(*i[:2], *at)] for at in itertools.product(*windows)])
+
+    return filled([*x.shape[:2], *extents], element)
+
+
+def group_norm(x, groups, w, b):
+    count = x.shape[1] // groups
+    inner = math.prod(x.shape[2:])
+    of_group = Array((x.shape[0], groups, count * inner), x.data)
+    normal = Array(x.shape, along(NORMS["norm.layer_norm"], of_group, [2]).data)
+    return filled(x.shape, lambda i: normal[i] * (w[i[1],] if w else 1.0) + (b[i[1],] if b else 0.0))

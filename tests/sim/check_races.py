@@ -180,16 +180,16 @@ class Program:
             return "syncwarp()" if s[1] is None else f"syncwarp(0x{s[1]:08x})"
         if s[0] == "named":
             return f"barrier_sync({s[1]}, {s[2]})"
-        t, place = s[1], f"{s[1].name}[{s[2][0]}]"
+        t, element = s[1], f"{s[1].name}[{s[2][0]}]"
         if s[0] == "read":
-            return f"a += i32({place})"
+            return f"a += i32({element})"
         if s[0] == "write":
-            return f"{place} = {t.kind}((t + {s[3]}) % 128)"
+            return f"{element} = {t.kind}((t + {s[3]}) % 128)"
         if s[0] == "same":
-            return f"{place} = {t.kind}({s[3]})"
+            return f"{element} = {t.kind}({s[3]})"
         if s[0] == "update":
-            return f"{place} = {t.name}[{s[3][0]}] + {t.kind}(1)"
-        return f"atomic.add(~{place}, {t.kind}(1))"
+            return f"{element} = {t.name}[{s[3][0]}] + {t.kind}(1)"
+        return f"atomic.add(~{element}, {t.kind}(1))"
 
 
 # ---- the oracle --------------------------------------------------------------------------------------------------------

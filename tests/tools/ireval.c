@@ -240,7 +240,7 @@ static int64_t map_slot(ire *r, const ir_tensor *t, const int64_t *index)
     return position;
 }
 
-// Whether the place is inside the shape; its offset in elements.
+// Whether the index is inside the shape; its offset in elements.
 static bool locate(ire *r, const ir_tensor *t, int flags, ir_expr *const *args, int64_t *offset)
 {
     if (flags & IR_FLAT) {

@@ -2,7 +2,7 @@
 //
 // It knows nothing of barriers, pointers, vectors and instructions. What it does know, it does by the book, with its own
 // arithmetic (not the compiler's folding), so that passes can be compared with it: the same program before and after a
-// pass must leave the same values in the same places.
+// pass must leave the same values in the same elements.
 #pragma once
 
 #include "ir/ir.h"

@@ -1,13 +1,13 @@
-// Does      gives every shared tensor of a kernel (and of a device function that has its own) a byte offset in one pool;
-//           tensors whose lives do not meet share bytes.
+// Does      assigns every shared tensor of a kernel (and of a device function that has its own) a byte offset in one
+//           pool; tensors with disjoint lifetimes share bytes.
 // Needs     tensors with sizes known while compiling; task loops lowered, so that the order in the text is the order in
 //           time.
 // Gives     smem_offset of each, is_dynamic_smem; of the kernel static_smem_bytes, or pool_bytes where the pool is larger
 //           than a static array may be (48 KiB: CUDA C++ Programming Guide, "Shared Memory", compute capability 7.x on).
 // Why here  after unrolling, which may copy allocations; before flattening, which adds the offsets to the addresses.
 //
-// The largest tensor is placed first, each into the smallest gap between those it must not meet. Functions called from a
-// kernel keep static arrays of their own, which count towards the kernel's limit.
+// Tensors are placed by decreasing size, each into the smallest gap between tensors with overlapping lifetimes. Device
+// functions keep static arrays of their own, which count towards the kernel's limit.
 #include "ir/passes/shared_lifetime.h"
 
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-// The bytes taken by those tensors placed before [p] that it must not meet, by address.
+// The byte ranges of tensors placed before [p] whose lifetimes overlap with it, by address.
 static int taken_spans(const allocator *al, const placed *p, span *out)
 {
     int count = 0;
@@ -99,7 +99,7 @@ static int taken_spans(const allocator *al, const placed *p, span *out)
     return count;
 }
 
-// The smallest gap that holds it, the lowest of equals; behind everything if there is none.
+// The smallest gap that fits, the lowest of equal ones; the end of the pool if there is none.
 static int64_t best_offset(const placed *p, const span *taken, int count)
 {
     int64_t end = 0, best = -1, best_gap = INT64_MAX;
@@ -221,7 +221,7 @@ static void allocate_kernel(allocator *al, ir_func *f)
 
 static void allocate_func(allocator *al, ir_func *f)
 {
-    // Only of functions that are called anybody asks.
+    // Only needed for functions that are called.
     al->leaks[f->id] = f->kind == IR_DEVICE && ir_shared_leaks_addresses(al->module, f, al->leaks);
     if (f->kind == IR_HOST_FUNC)
         return;

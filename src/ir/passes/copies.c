@@ -1,4 +1,4 @@
-// Does      makes variables that nothing assigns single-assignment; replaces reads of copies by what they are copies of.
+// Does      makes variables that are never assigned single-assignment; copy propagation.
 // Needs     nothing: any level of the IR.
 // Gives     no read of a copy of a single-assignment variable or of a constant. At the low level, copies of other variables
 //           are read only where the original may have been assigned since. The copies stay, for dce.
@@ -83,7 +83,7 @@ static void copy_block(copier *c, ir_block *b)
 {
     for (size_t i = 0; i < b->stmts.len; i++) {
         ir_stmt *s = b->stmts.at[i];
-        // What a loop assigns may have been assigned wherever its body reads, and where a WHILE tests.
+        // Variables assigned in a loop may have changed anywhere in its body, and in the condition of a WHILE.
         if (s->kind == IR_FOR || s->kind == IR_WHILE || s->kind == IR_TASKS)
             ir_walk(&s->body, note_new_version, c);
         c->is_extent = s->var && s->var->tensor && (s->kind == IR_ALLOC || s->kind == IR_DECL);

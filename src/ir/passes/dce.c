@@ -3,11 +3,12 @@
 //           nothing public needs.
 // Needs     nothing. A private function that no kept function calls goes, and a kernel made for a launch that none makes:
 //           tests mark theirs 'public'.
-// Gives     a smaller module, the same behaviour. ASSUME stays (unless it says nothing); WHILE stays: it may wait.
-// Why here  last: lowering and simplifying leave the names behind that their results no longer use.
+// Gives     a smaller module, the same behaviour. ASSUME stays (unless it is trivial); WHILE stays: it may be a spin
+//           wait.
+// Why here  last: lowering and simplifying leave unused variables behind.
 //
-// Time is linear: branches first; then one count of who is read; then one walk backwards, in which a declaration is
-// reached after everything that may read it, so that its own operands are counted only if it stays.
+// Time is linear: branches first; then one count of reads; then one backward walk, which reaches a declaration after
+// all its possible reads, so that its own operands count only if it stays.
 #include "ir/pass.h"
 
 typedef struct use_info {

@@ -13,7 +13,7 @@ typedef struct flattening {
     ir_env *env;
 } flattening;
 
-static bool has_place(const ir_expr *e)
+static bool has_index(const ir_expr *e)
 {
     return e->op == IR_OP_LOAD || e->op == IR_OP_ADDR || e->op == IR_OP_TILE;
 }
@@ -21,7 +21,7 @@ static bool has_place(const ir_expr *e)
 static ir_expr *flatten_expr(void *user, ir_expr *e)
 {
     flattening *f = user;
-    if (!has_place(e) || (e->flags & IR_FLAT) || !e->u.var->tensor || e->u.var->tensor->map)
+    if (!has_index(e) || (e->flags & IR_FLAT) || !e->u.var->tensor || e->u.var->tensor->map)
         return e;
     // An address may be formed without being used: nothing may be concluded from it.
     bool accessed = e->op == IR_OP_LOAD;
@@ -53,7 +53,7 @@ static void flatten_copy(flattening *f, ir_stmt *s)
     ir_env_mark mark = ir_env_enter(f->env);
     for (int i = 0; i < s->arg_count; i++) {
         ir_expr *end = s->args[i];
-        if (has_place(end) && !(end->flags & IR_FLAT) && end->u.var->tensor && !end->u.var->tensor->map)
+        if (has_index(end) && !(end->flags & IR_FLAT) && end->u.var->tensor && !end->u.var->tensor->map)
             ir_assume_inside(f->env, end->u.var->tensor, end->args);
     }
     ir_env_rewrite_stmt(f->env, s, flatten_expr, f);
@@ -88,7 +88,6 @@ bool ir_pass_flatten(ir_pass_context *px)
 
 // Note [widths of offsets]
 //
-// A static layout of at most 2^31 elements is computed in i32: an access inside the shape has no offset beyond. Dynamic
-// strides need bounds on the sizes; without them the offset is i64, and its terms are widened before they are
-// multiplied, so that tensors of more than 2^31 elements work. The indices themselves stay as the author wrote them:
-// i32 arithmetic does not overflow, by promise.
+// A static layout of at most 2^31 elements is computed in i32: offsets inside the shape fit. Dynamic strides need
+// bounds on the sizes; without them the offset is i64, and its terms are widened before they are multiplied, so that
+// tensors of more than 2^31 elements work. The indices themselves keep their types: signed overflow is undefined.

@@ -1,5 +1,5 @@
-// Does      lets loops over neighbouring elements of global or shared memory move them by wide copies: reads are copied
-//           into registers before the loop, writes from registers after it, and the loop works on the registers.
+// Does      vectorises loops over consecutive elements of global or shared memory: reads are copied into registers
+//           before the loop, writes from registers after it, and the loop works on the registers.
 //           Copies that are invariant in an enclosing loop are hoisted out of it, too.
 // Needs     no task loops, register tensors flat: the innermost repeat digits are loops of constant bounds. Indices are
 //           still those of the tensor's dimensions, guards still on the accesses.
@@ -101,15 +101,15 @@ static void copy_one_by_one(wide_loop *w, const wide_group *g, ir_expr *iteratio
     ir_env_loop(w->env, loop);
     ir_expr *e = ir_read(m, loop->var, g->span), **index = ARENA_ARRAY(m->arena, ir_expr *, g->rank);
     index_at(w, g, plus(w, iteration, e), index);
-    ir_expr **place = ARENA_ARRAY(m->arena, ir_expr *, 1);
-    place[0] = ir_simplify_index(w->env, plus(w, slot, e));
+    ir_expr **position = ARENA_ARRAY(m->arena, ir_expr *, 1);
+    position[0] = ir_simplify_index(w->env, plus(w, slot, e));
     ir_stmt *store = ir_new_stmt(m, IR_STORE, g->stmt->span, g->stmt->origin);
     store->var = in ? g->registers : g->tensor;
-    store->args = in ? place : index;
+    store->args = in ? position : index;
     store->arg_count = in ? 1 : g->rank;
     store->flags = in ? IR_FLAT : IR_GUARDED;
     store->value = in ? ir_load(m, g->tensor, index, g->rank, g->outside, g->span)
-                      : ir_load(m, g->registers, place, 1, NULL, g->span);
+                      : ir_load(m, g->registers, position, 1, NULL, g->span);
     store->value->flags |= in ? 0 : IR_FLAT;
     ir_append(m, &loop->body, store);
     ir_env_leave(w->env, mark);

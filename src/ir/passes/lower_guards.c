@@ -52,7 +52,7 @@ static void report_outside(guarding *g, const ir_var *v, ir_expr **index, int di
     g->failed = true;
 }
 
-static void check_place(guarding *g, const ir_var *v, ir_expr **index, int flags, src_span span)
+static void check_indices(guarding *g, const ir_var *v, ir_expr **index, int flags, src_span span)
 {
     if ((flags & (IR_GUARDED | IR_FLAT)) || !v->tensor || v->tensor->map)
         return;
@@ -82,7 +82,7 @@ static ir_expr *guard_expr(void *user, ir_expr *e)
     guarding *g = user;
     if (e->op != IR_OP_LOAD)
         return e;
-    check_place(g, e->u.var, e->args, e->flags, e->span);
+    check_indices(g, e->u.var, e->args, e->flags, e->span);
     if (!(e->flags & IR_GUARDED))
         return e;
     ir_module *m = g->px->module;
@@ -106,8 +106,8 @@ static ir_expr *use_shared(void *user, ir_expr *e)
     return e;
 }
 
-// A condition with several uses is evaluated once, before the statement; conditions are pure, so that early is no harm.
-// In the condition of a WHILE it must be evaluated again each time.
+// A condition with several uses is evaluated once, before the statement; this is safe, since conditions are pure. In
+// the condition of a WHILE it must be evaluated in each iteration.
 static void declare_shared(ir_rewriter *r, ir_stmt *s, ir_block *out)
 {
     guarding *g = r->user;
@@ -133,7 +133,7 @@ static ir_stmt *guard_store(guarding *g, ir_stmt *s)
 {
     if (s == g->guarded)
         return s;
-    check_place(g, s->var, s->args, s->flags, s->span);
+    check_indices(g, s->var, s->args, s->flags, s->span);
     if (!(s->flags & IR_GUARDED))
         return s;
     s->flags &= ~IR_GUARDED;
@@ -153,7 +153,7 @@ static void check_copy(guarding *g, const ir_stmt *s)
 {
     for (int i = 0; i < s->arg_count; i++)
         if (s->args[i]->op == IR_OP_ADDR)
-            check_place(g, s->args[i]->u.var, s->args[i]->args, s->args[i]->flags, s->span);
+            check_indices(g, s->args[i]->u.var, s->args[i]->args, s->args[i]->flags, s->span);
 }
 
 static void guard_stmt(ir_rewriter *r, ir_stmt *s, ir_block *out)

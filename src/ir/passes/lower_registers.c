@@ -12,15 +12,15 @@
 
 #include "base/checked.h"
 
-// Where an access came out. Unrolled code has the same ones over and over.
-typedef struct place {
+// An access that has been lowered, and its slot. Unrolled code repeats the same accesses.
+typedef struct known_access {
     const ir_var *tensor;
     ir_expr **index;
     int64_t count;
     bool is_tile;
     uint32_t state; // of the environment, that proofs and slot hold in
     ir_expr *slot;
-} place;
+} known_access;
 
 typedef struct lowering {
     ir_pass_context *px;
@@ -28,7 +28,7 @@ typedef struct lowering {
     ir_env *env;
     const ir_stmt *stmt;   // under way
     VEC(ir_stmt *) loops;  // around the current statement, outermost first
-    VEC(place) places;
+    VEC(known_access) accesses;
     VEC(ir_var *) tensors; // that were accessed or allocated: they become flat in the end
     bool failed;
 } lowering;
@@ -239,13 +239,13 @@ static void unroll_loops_of(lowering *l, const ir_var *v, ir_expr *slot)
 
 // ---- accesses ------------------------------------------------------------------------------------------------------
 
-enum { PLACES_LOOKED_AT = 64 };
+enum { ACCESSES_LOOKED_AT = 64 };
 
-static ir_expr *known_slot(const lowering *l, const place *wanted)
+static ir_expr *known_slot(const lowering *l, const known_access *wanted)
 {
-    size_t oldest = l->places.len > PLACES_LOOKED_AT ? l->places.len - PLACES_LOOKED_AT : 0;
-    for (size_t i = l->places.len; i-- > oldest;) {
-        const place *p = &l->places.at[i];
+    size_t oldest = l->accesses.len > ACCESSES_LOOKED_AT ? l->accesses.len - ACCESSES_LOOKED_AT : 0;
+    for (size_t i = l->accesses.len; i-- > oldest;) {
+        const known_access *p = &l->accesses.at[i];
         if (p->state != wanted->state)
             return NULL; // those before it are of other states, mostly
         bool same = p->tensor == wanted->tensor && p->count == wanted->count && p->is_tile == wanted->is_tile;
@@ -258,10 +258,11 @@ static ir_expr *known_slot(const lowering *l, const place *wanted)
 }
 
 // The slot, after the proofs; NULL if they failed.
-static ir_expr *lower_place(lowering *l, ir_var *v, ir_expr **index, const ir_expr *access, bool guarded, src_span span)
+static ir_expr *lower_access(lowering *l, ir_var *v, ir_expr **index, const ir_expr *access, bool guarded,
+                             src_span span)
 {
     const ir_tensor *t = v->tensor;
-    place p = {v, index, access ? access->count : 1, access && access->op == IR_OP_TILE, l->env->state, NULL};
+    known_access p = {v, index, access ? access->count : 1, access && access->op == IR_OP_TILE, l->env->state, NULL};
     remember(l, v);
     if (!guarded && !check_inside(l, v, index, span))
         return NULL;
@@ -282,7 +283,7 @@ static ir_expr *lower_place(lowering *l, ir_var *v, ir_expr **index, const ir_ex
         p.slot = ir_element_offset(l->env, t, index, true, span);
     }
     unroll_loops_of(l, v, p.slot);
-    VEC_PUSH(l->px->scratch, &l->places, p);
+    VEC_PUSH(l->px->scratch, &l->accesses, p);
     l->px->changed = true;
     return p.slot;
 }
@@ -304,7 +305,7 @@ static ir_expr *lower_expr(void *user, ir_expr *e)
     if (!access || (e->flags & IR_FLAT) || !is_lowered_here(e->u.var))
         return e;
     bool guarded = e->flags & IR_GUARDED;
-    ir_expr *slot = lower_place(l, e->u.var, e->args, e, guarded, e->span);
+    ir_expr *slot = lower_access(l, e->u.var, e->args, e, guarded, e->span);
     if (!slot)
         return e;
     ir_expr *flat = flat_access(l, e, slot);
@@ -318,7 +319,7 @@ static ir_stmt *lower_store(lowering *l, ir_stmt *s)
         return s;
     bool guarded = s->flags & IR_GUARDED;
     ir_expr **index = s->args;
-    ir_expr *slot = lower_place(l, s->var, index, NULL, guarded, s->span);
+    ir_expr *slot = lower_access(l, s->var, index, NULL, guarded, s->span);
     if (!slot)
         return s;
     ir_expr *cond = guarded ? ir_inside(l->env, s->var->tensor, index, s->span) : NULL;

@@ -22,8 +22,8 @@ typedef struct use {
     int block, from, to;
 } use;
 
-// What is known of a variable that the function mentions. The variable has its number in [note], and the number is good
-// if it leads back here: so that the table has room for the variables of one function, not of the module.
+// Facts about a variable that the function uses. The variable stores its index in [note]; the index is valid if the
+// entry points back to the variable. So the table only needs entries for the variables of one function.
 typedef struct var_info {
     const ir_var *of;
     int tensor;      // index + 1 in [tensors]
@@ -37,12 +37,12 @@ enum { OUT_OF_SIGHT = -1, TO_ENGINE = -2 };
 
 typedef struct flow {
     int from, to;
-    int place, block;
+    int point, block;
 } flow;
 
-// A jump from point [place] to the end of block [past].
+// A jump from program point [point] to the end of block [past].
 typedef struct jump {
-    int place, past;
+    int point, past;
 } jump;
 
 struct shared_lifetimes {
@@ -55,7 +55,7 @@ struct shared_lifetimes {
     VEC(flow) flows;
     VEC(jump) jumps;     // by point
     VEC(var_info) vars;
-    int place;           // the last one given
+    int point;           // the last one given
     int block;           // the current block
     int budget;          // nodes that one search for addresses may still visit
 };
@@ -98,7 +98,7 @@ static bool passes_addresses_on(const ir_expr *e)
     case IR_OP_LAND:
     case IR_OP_LOR: return false;
     case IR_OP_INTRIN:
-        // An instruction that reads or writes memory gives what was there; any other makes a number of the address.
+        // An instruction that accesses memory returns its contents; any other may turn the address into an integer.
         return !has_memory_effects(e->u.intrin) && may_hold_address(e->type);
     default: return !(ir_op_properties(e->op) & IR_COMPARE) && may_hold_address(e->type);
     }
@@ -106,7 +106,7 @@ static bool passes_addresses_on(const ir_expr *e)
 
 static void add_flow(shared_lifetimes *l, ir_var *from, int to)
 {
-    flow f = {number_of(l, from), to, l->place, l->block};
+    flow f = {number_of(l, from), to, l->point, l->block};
     VEC_PUSH(l->scratch, &l->flows, f);
 }
 
@@ -153,13 +153,13 @@ static void note_use(shared_lifetimes *l, ir_var *v, int block, int from, int to
     VEC_PUSH(l->scratch, &l->uses, u);
 }
 
-// An address that an instruction takes as a number (in a descriptor) may be used by hardware that works on its own until
-// somebody waits for it: a use to the end of the block.
+// An address passed as an integer (in a descriptor) may be used by asynchronous hardware until some thread waits for
+// it: a use to the end of the block.
 static void note_async_use(void *user, ir_expr *e)
 {
     shared_lifetimes *l = user;
     if ((e->op == IR_OP_ADDR || e->op == IR_OP_VAR) && info_of(l, e->u.var)->tensor)
-        note_use(l, e->u.var, l->block, l->place, -1);
+        note_use(l, e->u.var, l->block, l->point, -1);
 }
 
 static bool has_map(const ir_expr *e)
@@ -171,10 +171,9 @@ static bool has_map(const ir_expr *e)
 }
 
 // Whether asynchronous hardware uses the addresses: TMA, and the mbarriers that it completes.
-// It reads a tile until somebody waits for it, which may be anywhere. What it writes is not ordered behind what threads
-// wrote there, not even across a barrier, unless they say so by a fence of the asynchronous proxy (PTX ISA, "Async
-// proxy"); and memory of an mbarrier is for nothing else (PTX ISA, "mbarrier.init"). All that is a use from the first
-// point to the last.
+// It reads a tile until some thread waits, which may be anywhere. Its writes are not ordered after writes of threads,
+// not even across a barrier, without a fence of the async proxy (PTX ISA, "Async proxy"); and the memory of an mbarrier
+// must not be used otherwise (PTX ISA, "mbarrier.init"). So such tensors are live from the first point to the last.
 static bool is_for_engine(const ir_expr *e)
 {
     const ir_intrin *in = e->u.intrin;
@@ -202,7 +201,7 @@ static void note_node(void *user, ir_expr *e)
 {
     shared_lifetimes *l = user;
     if (e->op == IR_OP_VAR || e->op == IR_OP_ADDR || e->op == IR_OP_LOAD)
-        note_use(l, e->u.var, l->block, l->place, l->place);
+        note_use(l, e->u.var, l->block, l->point, l->point);
     else if (e->op == IR_OP_INTRIN)
         note_intrin(l, e);
     else if (e->op == IR_OP_CALL)
@@ -222,7 +221,7 @@ static void note_jump(shared_lifetimes *l, const ir_stmt *s)
         if (s->kind == IR_LEAVE ? b->is_scope && b->label == s->count : b->is_loop)
             break;
     }
-    jump j = {l->place, past};
+    jump j = {l->point, past};
     VEC_PUSH(l->scratch, &l->jumps, j);
 }
 
@@ -249,7 +248,7 @@ static void note_stmt(shared_lifetimes *l, ir_stmt *s)
         if (s->var->tensor->space == IR_SHARED)
             add_tensor(l, s->var);
         if (s->value)
-            note_use(l, s->var, l->block, l->place, l->place);
+            note_use(l, s->var, l->block, l->point, l->point);
         break;
     case IR_DECL:
         info_of(l, s->var)->block = l->block + 1;
@@ -257,7 +256,7 @@ static void note_stmt(shared_lifetimes *l, ir_stmt *s)
         break;
     case IR_ASSIGN: note_flows(l, s->value, number_of(l, s->var)); break;
     case IR_STORE:
-        note_use(l, s->var, l->block, l->place, l->place);
+        note_use(l, s->var, l->block, l->point, l->point);
         note_flows(l, s->value, OUT_OF_SIGHT);
         break;
     case IR_PSTORE:
@@ -267,7 +266,7 @@ static void note_stmt(shared_lifetimes *l, ir_stmt *s)
     case IR_LEAVE: note_jump(l, s); break;
     case IR_EVAL:
         if (is_block_barrier(s))
-            VEC_PUSH(l->scratch, &l->blocks.at[l->block].barriers, l->place);
+            VEC_PUSH(l->scratch, &l->blocks.at[l->block].barriers, l->point);
         break;
     default: break;
     }
@@ -277,14 +276,14 @@ static void walk_stmt(shared_lifetimes *l, ir_stmt *s)
 {
     block_info info = {.is_loop = s->kind == IR_FOR || s->kind == IR_WHILE || s->kind == IR_TASKS,
                        .is_scope = s->kind == IR_SCOPE_OF, .label = s->count};
-    l->place++;
+    l->point++;
     note_stmt(l, s);
     walk_block(l, &s->body, info);
     walk_block(l, &s->or_else, (block_info){0});
     if (s->kind != IR_WHILE)
         return;
     // The condition is evaluated once more at the end.
-    l->place++;
+    l->point++;
     ir_walk_stmt_exprs(l->module, s, note_node, l);
 }
 
@@ -294,49 +293,49 @@ static void walk_block(shared_lifetimes *l, ir_block *b, block_info info)
         return;
     int outer = l->block, mine = (int)l->blocks.len;
     info.parent = outer;
-    info.begin = l->place;
+    info.begin = l->point;
     VEC_PUSH(l->scratch, &l->blocks, info);
     l->block = mine;
     for (size_t i = 0; i < b->stmts.len; i++)
         walk_stmt(l, b->stmts.at[i]);
-    l->blocks.at[mine].end = ++l->place;
+    l->blocks.at[mine].end = ++l->point;
     l->block = outer;
 }
 
 // ---- what the uses make ------------------------------------------------------------------------------------------
 
-static int last_before(const block_info *b, int place)
+static int last_before(const block_info *b, int point)
 {
     for (size_t i = b->barriers.len; i-- > 0;)
-        if (b->barriers.at[i] < place)
+        if (b->barriers.at[i] < point)
             return b->barriers.at[i];
     return -1;
 }
 
-static int first_after(const block_info *b, int place)
+static int first_after(const block_info *b, int point)
 {
     for (size_t i = 0; i < b->barriers.len; i++)
-        if (b->barriers.at[i] > place)
+        if (b->barriers.at[i] > point)
             return b->barriers.at[i];
     return SHARED_NOWHERE;
 }
 
-static int barrier_before(const shared_lifetimes *l, int block, int place)
+static int barrier_before(const shared_lifetimes *l, int block, int point)
 {
     int best = -1;
     for (; block >= 0; block = l->blocks.at[block].parent) {
-        int p = last_before(&l->blocks.at[block], place);
+        int p = last_before(&l->blocks.at[block], point);
         best = p > best ? p : best;
     }
     return best;
 }
 
-static size_t first_jump_from(const shared_lifetimes *l, int place)
+static size_t first_jump_from(const shared_lifetimes *l, int point)
 {
     size_t low = 0, high = l->jumps.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (l->jumps.at[middle].place < place)
+        if (l->jumps.at[middle].point < point)
             low = middle + 1;
         else
             high = middle;
@@ -347,13 +346,13 @@ static size_t first_jump_from(const shared_lifetimes *l, int place)
 // Whether a jump from between [from] and [barrier] goes to behind the barrier.
 static bool is_jumped_over(const shared_lifetimes *l, int from, int barrier)
 {
-    for (size_t i = first_jump_from(l, from); i < l->jumps.len && l->jumps.at[i].place < barrier; i++)
+    for (size_t i = first_jump_from(l, from); i < l->jumps.len && l->jumps.at[i].point < barrier; i++)
         if (l->blocks.at[l->jumps.at[i].past].end > barrier)
             return true;
     return false;
 }
 
-// The innermost blocks have the nearest barriers. Out of a loop one may get in another iteration, from anywhere in it.
+// The innermost blocks have the nearest barriers. A loop may be left in a later iteration, from anywhere in its body.
 static int barrier_after(const shared_lifetimes *l, const use *u)
 {
     int from = u->from;
@@ -414,10 +413,10 @@ static void follow_flow(shared_lifetimes *l, int tensor, const flow *f, flow_ind
     }
     bool escapes = f->to < 0 || !l->vars.at[f->to].block;
     int block = escapes ? 0 : l->vars.at[f->to].block - 1;
-    apply_use(l, (use){tensor, f->block, f->place, f->place});
+    apply_use(l, (use){tensor, f->block, f->point, f->point});
     // Seen from the variable's block, the use lasts to that block's end, and comes round every loop in between.
     int loop = loop_through(l, f->block, block);
-    use kept = {tensor, block, loop < 0 ? f->place : l->blocks.at[loop].begin, l->blocks.at[block].end};
+    use kept = {tensor, block, loop < 0 ? f->point : l->blocks.at[loop].begin, l->blocks.at[block].end};
     apply_use(l, kept);
     if (escapes || l->vars.at[f->to].seen)
         return;
@@ -468,8 +467,8 @@ static bool is_cluster(const ir_func *f)
     return is_large(f->cluster[0]) || is_large(f->cluster[1]) || is_large(f->cluster[2]);
 }
 
-// Other blocks of a cluster use shared memory when they like, also before and behind the block's own uses. A function that
-// is no kernel may be called by one with clusters.
+// Other blocks of a cluster may use shared memory at any time, also before and after the block's own uses. A device
+// function may be called by a kernel with clusters.
 static bool has_clusters(const ir_module *m, const ir_func *f)
 {
     if (f->kind == IR_KERNEL)

@@ -1,6 +1,6 @@
 // When the shared tensors of a function are in use, and which of them may have the same bytes.
 //
-// Places in the function are numbered in the order of its text. A tensor lives from its first to its last use; a use
+// Program points are numbered in textual order. A tensor lives from its first to its last use; a use
 // inside a loop that the tensor was made outside of makes it live through the loop. A pointer to it that is kept in a
 // variable is a use up to the end of the block where the variable lives; one that is kept anywhere else, to the end of
 // the function. Tensors that TMA writes or reads, and its mbarriers, are always live.

@@ -297,7 +297,7 @@ static void note_variable(void *user, ir_expr *e)
     *mentions |= e->op == IR_OP_VAR;
 }
 
-// What holds by facts that only this compiler has is news to the CUDA compiler, unless it was told so before.
+// A condition proved by facts of this compiler only is worth an ASSUME for the CUDA compiler, unless there was one.
 static ir_expr *simplify_assumption(simplifier *s, ir_expr *e)
 {
     int64_t known;

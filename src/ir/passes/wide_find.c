@@ -1,4 +1,4 @@
-// Which accesses of a loop's body run through neighbouring elements, and may be moved out of it.
+// Finds accesses of a loop's body to consecutive elements that may be moved out of the loop.
 #include "ir/passes/wide.h"
 
 #include "base/checked.h"
@@ -306,7 +306,7 @@ static int width_of(wide_loop *w, const wide_access *a, bool *guard_needed, bool
 {
     ir_tensor *t = a->tensor->tensor;
     int bits = t->elem->kind == IR_SCALAR ? dt_bits(t->elem->scalar) : 0;
-    // First what is cheap to see: that not even two elements are aligned together.
+    // First a cheap test: not even two elements are aligned.
     if (!a->is_plain || t->map || a->rank != t->rank || !bits || w->trips * bits > MOST_BYTES * 8 ||
         alignment_bits(w, a->tensor, bits) < 2 * bits || !hoistable(w, a))
         return 1;
@@ -324,7 +324,7 @@ static int width_of(wide_loop *w, const wide_access *a, bool *guard_needed, bool
 
 // ---- groups --------------------------------------------------------------------------------------------------------
 
-static bool same_place(wide_loop *w, const wide_group *g, const wide_access *a)
+static bool same_index(wide_loop *w, const wide_group *g, const wide_access *a)
 {
     if (g->tensor != a->tensor || g->rank != a->rank)
         return false;
@@ -343,7 +343,7 @@ static int group_of(wide_loop *w, const wide_access *a)
 {
     for (size_t i = 0; i < w->groups.len; i++) {
         wide_group *g = &w->groups.at[i];
-        if (same_place(w, g, a) && same_outside(g, a)) {
+        if (same_index(w, g, a) && same_outside(g, a)) {
             g->is_read |= !a->is_store;
             g->is_written |= a->is_store;
             g->outside = g->outside ? g->outside : a->outside;
@@ -377,7 +377,8 @@ static bool is_written_in(const wide_loop *w, const ir_var *tensor)
     return false;
 }
 
-// What is written in the loop may be moved only if all accesses are to one element a iteration, and so all in one group.
+// What is written in the loop may be moved only if all accesses are to one element per iteration, and so all in one
+// group.
 static void dissolve_if_mixed(wide_loop *w, const ir_var *tensor)
 {
     int group = -2;

@@ -6,11 +6,11 @@
 
 typedef enum shuffle_mode { SHUFFLE_INDEX, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR } shuffle_mode;
 
-// bound[0]: shuffle_mode; bound[1 … 4]: which operand is mask, x, place, width.
+// bound[0]: shuffle_mode; bound[1 … 4]: which operand is mask, x, source, width.
 static bool bind_shuffle(sim_use *use)
 {
     static const char *const modes[] = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"};
-    static const char *const names[] = {"mask", "x", "place", "width"};
+    static const char *const names[] = {"mask", "x", "source", "width"};
     size_t length = strcspn(use->intrin->text, "(");
     for (int i = 0; i < 4; i++) {
         const sim_operand *o = sim_operand_named(use, names[i]);
@@ -27,9 +27,9 @@ static bool bind_shuffle(sim_use *use)
 }
 
 // The lane that [lane] reads from, as PTX computes it.
-static uint32_t source_of(shuffle_mode mode, uint32_t lane, int32_t place, uint32_t width)
+static uint32_t source_of(shuffle_mode mode, uint32_t lane, int32_t source, uint32_t width)
 {
-    int32_t segment = (int32_t)(32 - width), clamp = mode == SHUFFLE_UP ? 0 : 31, b = place & 31, self = (int32_t)lane;
+    int32_t segment = (int32_t)(32 - width), clamp = mode == SHUFFLE_UP ? 0 : 31, b = source & 31, self = (int32_t)lane;
     int32_t low = self & segment, limit = low | (clamp & ~segment), from = self;
     bool is_inside = true;
     switch (mode) {
@@ -52,7 +52,7 @@ static uint32_t source_of(shuffle_mode mode, uint32_t lane, int32_t place, uint3
 // Which lane each active lane reads from; false after a finding.
 static bool shuffle_sources(sim_warp *w, const sim_use *use, uint32_t *from)
 {
-    const sim_operand *mask = &use->operands[use->bound[1]], *place = &use->operands[use->bound[3]];
+    const sim_operand *mask = &use->operands[use->bound[1]], *source = &use->operands[use->bound[3]];
     const sim_operand *width = &use->operands[use->bound[4]];
     uint32_t names = 0, members = 0;
     SIM_EACH(lane, w->active) {
@@ -65,7 +65,7 @@ static bool shuffle_sources(sim_warp *w, const sim_use *use, uint32_t *from)
                         "the width is 1, 2, 4, 8, 16 or 32 lanes");
             return false;
         }
-        from[lane] = source_of((shuffle_mode)use->bound[0], lane, sim_i32(w, place->cell)[lane], segment);
+        from[lane] = source_of((shuffle_mode)use->bound[0], lane, sim_i32(w, source->cell)[lane], segment);
         if (!(members >> from[lane] & 1)) {
             bool is_here = w->active >> from[lane] & 1;
             const char *what = sim_say(w, "lane %u reads from lane %u, which %s", lane, from[lane],
@@ -106,7 +106,7 @@ static void move_fields(sim_warp *w, const sim_operand *x, const sim_operand *r,
 
 static sim_step run_shuffle(sim_warp *w, const sim_use *use)
 {
-    const sim_operand *x = &use->operands[use->bound[2]], *place = &use->operands[use->bound[3]], *r = &use->result;
+    const sim_operand *x = &use->operands[use->bound[2]], *source = &use->operands[use->bound[3]], *r = &use->result;
     uint32_t from[SIM_LANES];
     sim_require_defined(w, use->site, use->operands[use->bound[1]].cell, w->active, "mask of a shuffle");
     if (!shuffle_sources(w, use, from)) {
@@ -121,8 +121,8 @@ static sim_step run_shuffle(sim_warp *w, const sim_use *use)
     if (w->field)
         move_fields(w, x, r, from);
     sim_poison_set(w, r->cell, w->active, moved, why);
-    if (w->poison[place->cell] & w->active)
-        sim_result_poison(w, use, w->poison[place->cell] & w->active, place);
+    if (w->poison[source->cell] & w->active)
+        sim_result_poison(w, use, w->poison[source->cell] & w->active, source);
     return SIM_NEXT;
 }
 

@@ -824,7 +824,7 @@ tc_value tc_call(tc *tx, tc_value callee, tc_args *args)
             return tc_poison();
     tx->depth++;
     tc_value r;
-    src_span place = tx->place;
+    src_span last_span = tx->last_span;
     switch (callee.kind) {
     case TC_POISON:
         r = callee;
@@ -863,7 +863,7 @@ tc_value tc_call(tc *tx, tc_value callee, tc_args *args)
         r = TC_ERR(tx, HDS0217, args->span, tc_describe(tx, callee));
         break;
     }
-    tx->place = place;
+    tx->last_span = last_span;
     tx->depth--;
     return r;
 }

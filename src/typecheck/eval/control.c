@@ -76,7 +76,6 @@ static void own_elements(tc *tx, tc_binding *b)
             continue;
         ir_var *v = tc_declare(tx, b->name->text, item->rt->type, item->rt, b->span);
         v->is_mutable = true;
-        map_put_ptr(&tx->definitions, v, NULL);
         *item = tc_rt(ir_read(tx->ir, v, b->span));
     }
     b->value = own;
@@ -97,10 +96,8 @@ static void materialize(tc *tx, const ast_list *list)
             continue;
         }
         bool is_assigned = b && b->var && b->state == TC_BOUND && b->owner == tx->func && tc_in_region(tx, b->region);
-        if (is_assigned) { // whatever the text of the region says before the assignment, it may run after it
+        if (is_assigned) // whatever the text of the region says before the assignment, it may run after it
             b->var->is_mutable = true;
-            map_put_ptr(&tx->definitions, b->var, NULL);
-        }
         if (!b || b->var || b->state != TC_BOUND || !tc_is_number(b->value) || !tc_in_region(tx, b->region))
             continue;
         ir_expr *init = tc_default_rt(tx, b->value, b->span);
@@ -108,7 +105,6 @@ static void materialize(tc *tx, const ast_list *list)
             continue;
         ir_var *v = tc_declare(tx, b->name->text, init->type, init, b->span);
         v->is_mutable = true;
-        map_put_ptr(&tx->definitions, v, NULL);
         b->value = tc_rt(ir_read(tx->ir, v, b->span));
         b->var = v;
         b->owner = tx->func;
@@ -123,7 +119,7 @@ typedef struct branch_names {
 } branch_names;
 
 // Takes the bindings made in [region] out of the scope; they read as "maybe undefined" from here on.
-static void close_region(tc *tx, int region, src_span place, branch_names *out)
+static void close_region(tc *tx, int region, src_span span, branch_names *out)
 {
     tc_scope *s = tx->frame->scope;
     for (size_t i = 0; i < s->list.len; i++) {
@@ -133,16 +129,16 @@ static void close_region(tc *tx, int region, src_span place, branch_names *out)
         if (out)
             VEC_PUSH(tx->arena, &out->list, *b);
         b->state = TC_MAYBE_UNDEFINED;
-        b->other = b->span.begin ? b->span : place;
+        b->other = b->span.begin ? b->span : span;
     }
 }
 
-void tc_close_region(tc *tx, int region, src_span place)
+void tc_close_region(tc *tx, int region, src_span span)
 {
-    close_region(tx, region, place, NULL);
+    close_region(tx, region, span, NULL);
 }
 
-static tc_flow run_branch(tc *tx, const ast_list *list, ir_block *block, src_span place, branch_names *names)
+static tc_flow run_branch(tc *tx, const ast_list *list, ir_block *block, src_span span, branch_names *names)
 {
     ir_block *saved = tx->block;
     tx->block = block;
@@ -150,7 +146,7 @@ static tc_flow run_branch(tc *tx, const ast_list *list, ir_block *block, src_spa
     tc_flow flow = tc_exec_list(tx, list);
     tc_region_leave(tx);
     tx->block = saved;
-    close_region(tx, region, place, names);
+    close_region(tx, region, span, names);
     return flow;
 }
 

@@ -37,13 +37,19 @@ tc_value tc_native_reduce(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_prod(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_arg(tc *tx, const tc_native *self, tc_args *args);
 
+// origin.c
+tc_value tc_native_defined_in(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_call_site(tc *tx, const tc_native *self, tc_args *args);
+
 // interpret.c
 // Calls the method of the handler in force, or of the next one around it that has such a method; false: there is none.
 bool tc_handler_call(tc *tx, const char *name, const tc_value *args, size_t len, src_span span, tc_value *out);
 extern const tc_env tc_no_interpretation;
 tc_value tc_node_attribute(tc *tx, tc_value v, sym name, src_span span, bool *found);
 tc_value tc_native_with_handler(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_perform(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_analyze(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_control_region(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_share(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_compute(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_operator(tc *tx, const tc_native *self, tc_args *args);
@@ -106,7 +112,7 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args);
 tc_value tc_record_copy(tc *tx, tc_value v, src_span span);
 bool tc_body_changes(const tc_class *c, sym name, const ast_list *body);
 tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found);
-tc_value *tc_record_field(tc_record *r, sym name, int *index);
+tc_value *tc_record_field(tc_record *r, sym name, int *index); // NULL: it has no such field; [index] may be NULL
 bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span span);
 tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *args, size_t len, src_span span,
                           bool *found);
@@ -159,6 +165,9 @@ tc_value tc_native_asm(tc *tx, const tc_native *self, tc_args *args);
 // kernels/native_gpu.c: tensors, attributes, statements in the form of calls
 extern const tc_native tc_native_gpu[];
 tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args);
+// operators/attributes.c
+// Whether the operator takes what a call of one of its methods gives; else it has been reported at the call.
+tc_value tc_native_takes_attributes(tc *tx, const tc_native *self, tc_args *args);
 // operators/entry.c
 bool tc_compile_entries(tc *tx);
 bool tc_defined(tc *tx, sym name, tc_value *out); // -D NAME=VALUE

@@ -1059,10 +1059,12 @@ tc_value tc_eval(tc *tx, const ast_expr *e)
         tc_error(tx, HDS0102, e->span);
         tx->aborted = true;
     }
-    tx->place = e->span;
+    tx->last_span = e->span;
     tc_value v = tx->aborted ? tc_poison() : eval_node(tx, e);
-    tx->place = e->span;
+    tx->last_span = e->span;
     tx->eval_depth--;
+    if (v.kind < TC_STR || v.kind == TC_RT)
+        return v;
     if (tc_depth(v) > TC_MAX_DEPTH)
         return tc_too_deep(tx, e->span);
     if (tc_weight(v) > MAX_ITEMS || (v.kind == TC_STR && v.s.len > MAX_TEXT))

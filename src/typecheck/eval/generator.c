@@ -102,27 +102,27 @@ tc_value tc_handled_reduce(tc *tx, const ast_comprehension *e, tc_reduction kind
 
 // ---- the function of indices ----------------------------------------------------------------------
 
-typedef struct at_places {
+typedef struct at_indices {
     tc *tx;
     const tc_generator *g;
-    const tc_value *places;
+    const tc_value *indices;
     VEC(const ast_expr *) conditions; // of all clauses
-} at_places;
+} at_indices;
 
 // The number of the element, counted with the last range fastest.
-static tc_value position_at(at_places *p, src_span span)
+static tc_value position_at(at_indices *p, src_span span)
 {
     tc *tx = p->tx;
-    tc_value n = tc_as_index(tx, p->places[0], span);
+    tc_value n = tc_as_index(tx, p->indices[0], span);
     for (size_t k = 1; k < p->g->e->clauses.len; k++) {
         n = tc_binary(tx, AST_OP_MUL, n, p->g->extent[k], span);
-        n = tc_binary(tx, AST_OP_ADD, n, p->places[k], span);
+        n = tc_binary(tx, AST_OP_ADD, n, p->indices[k], span);
     }
     ir_expr *e = tc_to_index(tx, n, span);
     return e ? tc_rt(e) : tc_poison();
 }
 
-static tc_value plain_element(at_places *p)
+static tc_value plain_element(at_indices *p)
 {
     tc *tx = p->tx;
     const ast_expr *e = p->g->e->element;
@@ -133,10 +133,10 @@ static tc_value plain_element(at_places *p)
     return tc_is_poison(pair[1]) ? pair[1] : tc_list_new(tx, TC_TUPLE, pair, 2);
 }
 
-static tc_value element_if(at_places *p, size_t c);
+static tc_value element_if(at_indices *p, size_t c);
 
 // The element where the condition holds, else the identity. [known_false]: the element only tells the types.
-static tc_value chosen_element(at_places *p, size_t c, ir_expr *condition, bool known_false)
+static tc_value chosen_element(at_indices *p, size_t c, ir_expr *condition, bool known_false)
 {
     tc *tx = p->tx;
     src_span span = p->conditions.at[c]->span;
@@ -176,7 +176,7 @@ static tc_value chosen_element(at_places *p, size_t c, ir_expr *condition, bool 
     return tc_tuple_or_one(tx, v, chosen);
 }
 
-static tc_value element_if(at_places *p, size_t c)
+static tc_value element_if(at_indices *p, size_t c)
 {
     if (c == p->conditions.len)
         return plain_element(p);
@@ -191,12 +191,12 @@ static tc_value element_if(at_places *p, size_t c)
 }
 
 // The loop variable of a range is the index itself where the range counts from 0 in steps of 1.
-static bool bind_places(at_places *p, tc_scope *scope)
+static bool bind_indices(at_indices *p, tc_scope *scope)
 {
     tc *tx = p->tx;
     for (size_t k = 0; k < p->g->e->clauses.len; k++) {
         const ast_expr *target = p->g->e->clauses.at[k].target;
-        tc_value v = tc_freeze(tx, p->places[k], target->span);
+        tc_value v = tc_freeze(tx, p->indices[k], target->span);
         if (!is_known_int(p->g->step[k], 1))
             v = tc_binary(tx, AST_OP_MUL, v, p->g->step[k], target->span);
         if (!is_known_int(p->g->start[k], 0))
@@ -217,11 +217,11 @@ tc_value tc_generator_call(tc *tx, tc_function *f, tc_args *args)
     if (args->list.len != rank)
         return TC_ERR(tx, HDS0283, args->span, "a generator", arena_printf(tx->arena, "%zu", rank),
                       (int)args->list.len);
-    tc_value places[TM_MAX_RANK];
+    tc_value indices[TM_MAX_RANK];
     for (size_t k = 0; k < rank; k++) {
-        places[k] = args->list.at[k].value;
-        if (!tc_is_index(places[k]) && !tc_has_index(tx, places[k]))
-            return TC_ERR(tx, HDS0113, args->list.at[k].span, tc_describe(tx, places[k]));
+        indices[k] = args->list.at[k].value;
+        if (!tc_is_index(indices[k]) && !tc_has_index(tx, indices[k]))
+            return TC_ERR(tx, HDS0113, args->list.at[k].span, tc_describe(tx, indices[k]));
     }
     uint32_t site = 0;
     tc_frame frame = {.caller = tx->frame, .function = f, .call_span = args->span, .title = "a generator"};
@@ -231,11 +231,11 @@ tc_value tc_generator_call(tc *tx, tc_function *f, tc_args *args)
     frame.dissolved = true;
     frame.entry_region = tx->region;
     tx->frame = &frame;
-    at_places p = {.tx = tx, .g = g, .places = places};
+    at_indices p = {.tx = tx, .g = g, .indices = indices};
     for (size_t k = 0; k < rank; k++)
         for (size_t c = 0; c < g->e->clauses.at[k].conditions.len; c++)
             VEC_PUSH(tx->arena, &p.conditions, g->e->clauses.at[k].conditions.at[c]);
-    tc_value v = bind_places(&p, frame.scope) ? element_if(&p, 0) : tc_poison();
+    tc_value v = bind_indices(&p, frame.scope) ? element_if(&p, 0) : tc_poison();
     tx->frame = frame.caller;
     return v;
 }

@@ -110,6 +110,24 @@ tc_value tc_native_with_handler(tc *tx, const tc_native *self, tc_args *args)
     return r;
 }
 
+tc_value tc_native_perform(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value name = args->list.at[0].value, otherwise = args->list.at[1].value, r;
+    if (name.kind != TC_STR)
+        return TC_ERR(tx, HDS0184, args->list.at[0].span, "the effect's name", "str", tc_describe(tx, name));
+    if (!is_callable(tx, otherwise))
+        return TC_ERR(tx, HDS0184, args->list.at[1].span, "what is done without a handler", "function",
+                      tc_describe(tx, otherwise));
+    tc_list rest = {0};
+    for (size_t i = 2; i < args->list.len; i++)
+        VEC_PUSH(tx->arena, &rest, args->list.at[i].value);
+    const char *effect = arena_strndup(tx->arena, name.s.at, name.s.len);
+    if (tc_handler_call(tx, effect, rest.at, rest.len, args->span, &r))
+        return r;
+    (void)self;
+    return tc_call_values(tx, otherwise, rest.at, rest.len, args->span);
+}
+
 // ---- dry runs ----------------------------------------------------------------------------------------------------
 
 // Whether the value follows from variables that are not [dropped] and from nothing else.
@@ -157,6 +175,14 @@ static void keep_numbers(tc *tx, const ir_block *aside)
     }
 }
 
+// The number of the region of control flow that the call is in: code in another one may be under a condition.
+tc_value tc_native_control_region(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    (void)args;
+    return tc_of_int(tx->region);
+}
+
 // Runs a definition for a handler that records its accesses: all other statements go to a block that is discarded.
 tc_value tc_native_analyze(tc *tx, const tc_native *self, tc_args *args)
 {
@@ -186,7 +212,7 @@ tc_value tc_native_analyze(tc *tx, const tc_native *self, tc_args *args)
 typedef struct loops {
     tc *tx;
     ir_stmt *outer, *inner; // NULL: of rank 0, none
-    tc_value places[TM_MAX_RANK];
+    tc_value indices[TM_MAX_RANK];
     int rank;
 } loops;
 
@@ -204,7 +230,7 @@ static bool make_loops(loops *l, const tc_list *shape, src_span span)
         loop->args = arena_dup(tx->ir->arena, bounds, sizeof bounds);
         loop->arg_count = 3;
         loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, arena_printf(tx->ir->arena, "i%d", i), extent->type, span);
-        l->places[i] = tc_rt(ir_read(tx->ir, loop->var, span));
+        l->indices[i] = tc_rt(ir_read(tx->ir, loop->var, span));
         if (l->inner)
             ir_append(tx->ir, &l->inner->body, loop);
         else
@@ -224,7 +250,7 @@ static tc_value filled_tensor(tc *tx, tc_value shape, tc_value f, src_span span)
     ir_block *outside = tx->block, scalar = {0}, *inside = l.inner ? &l.inner->body : &scalar;
     int region = tc_region_enter_loop(tx);
     tx->block = inside;
-    ir_expr *element = tc_default_rt(tx, tc_call_values(tx, f, l.places, (size_t)l.rank, span), span);
+    ir_expr *element = tc_default_rt(tx, tc_call_values(tx, f, l.indices, (size_t)l.rank, span), span);
     tx->block = outside;
     tc_value made = tc_poison();
     if (element) {
@@ -235,7 +261,7 @@ static tc_value filled_tensor(tc *tx, tc_value shape, tc_value f, src_span span)
     }
     tx->block = inside;
     bool ok = made.kind == TC_TENSOR &&
-              tc_tensor_store(tx, made.tensor, l.places, (size_t)l.rank, tc_rt(element), false, span);
+              tc_tensor_store(tx, made.tensor, l.indices, (size_t)l.rank, tc_rt(element), false, span);
     tx->block = outside;
     tc_region_leave(tx);
     tc_close_region(tx, region, span);
@@ -420,11 +446,14 @@ tc_value tc_as_index(tc *tx, tc_value v, src_span span)
  * reduce and convert of a record. A method that the handler does not have is looked for in the one around it; where
  * none has it, the meaning is the ordinary one.
  *
+ * perform("name", f, …) makes any other function an effect: the handler's method of that name, or else f. Calls of
+ * operators that have kernels of their own are such effects ("call").
+ *
  * What is in force is the context's [env]. Elaboration of a definition and of its handler go back and forth: the
  * definition's generator calls the handler's reduce, which calls the generator's element, which loads, which calls the
  * handler's load. So functions remember what was in force where they were made (an element is under the handler
  * wherever the handler calls it), and a handler's method runs with what is around the handler; so do the functions and
- * records that it makes, such as nodes and places. That is why "no interpretation" (tc_no_interpretation, remembered)
+ * records that it makes, such as nodes and indices. That is why "no interpretation" (tc_no_interpretation, remembered)
  * and "none so far" (NULL, which says nothing: a function made there is interpreted as its caller is) are two things.
  * Functions of modules are made where nothing is in force, so a definition may call any of them.
  *

@@ -182,6 +182,8 @@ static tc_value namespace_attribute(tc *tx, tc_namespace ns, sym name, src_span 
     }
     if (ns == TC_NS_HIDET && str_equal(n, STR("script")))
         return native_by_name(tx, "script");
+    if (ns == TC_NS_HIDET && str_equal(n, STR("graph")))
+        return tc_library(tx, "hidet.lang.graph", "Graph", span);
     tc_frame *f = tx->frame;
     bool reads_dims = (ns == TC_NS_ATTRS_CUDA && str_equal(n, STR("block_dim"))) ||
                       (ns == TC_NS_ATTR && str_equal(n, STR("cuda_block_dim")));

@@ -407,11 +407,11 @@ static double round_float(double v, int64_t digits)
 static tc_value run_round(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value v = args->list.at[0].value;
-    tc_value *places = tc_arg_get(args, self->params, 1);
+    tc_value *ndigits = tc_arg_get(args, self->params, 1);
     int64_t digits = 0;
-    bool whole = !places || places->kind == TC_NONE;
-    if (!whole && !tc_as_int64(*places, &digits))
-        return TC_ERR(tx, HDS0184, args->span, "the number of digits", "int", tc_describe(tx, *places));
+    bool whole = !ndigits || ndigits->kind == TC_NONE;
+    if (!whole && !tc_as_int64(*ndigits, &digits))
+        return TC_ERR(tx, HDS0184, args->span, "the number of digits", "int", tc_describe(tx, *ndigits));
     if (v.kind == TC_INT || v.kind == TC_BOOL)
         return round_int(tx, v.kind == TC_BOOL ? (tc_int)v.b : v.i, digits, args->span);
     if (v.kind != TC_FLOAT)

@@ -32,13 +32,12 @@ bool tc_is_special_method(str name)
         return false;
     const char *word = name.at + 2;
     size_t len = name.len - 4;
-    bool has_prefix = *word == 'i' || *word == 'r'; // in-place, reflected
+    bool has_prefix = *word == 'i' || *word == 'r'; // in-last_span, reflected
     return is_one_of(arithmetic, word, len) || is_one_of(others, word, len) ||
            (has_prefix && is_one_of(arithmetic, word + 1, len - 1));
 }
 
-// ---- truth
-// -----------------------------------------------------------------------------------------------------------
+// ---- truth ---------------------------------------------------------------------------------------------------------
 
 // What says whether a record is true: a bool, the length, or the integer it stands for; true without these methods.
 static tc_value truth_of_record(tc *tx, tc_value record, src_span span)
@@ -66,8 +65,7 @@ bool tc_truth_of(tc *tx, tc_value *v, src_span span, bool *out)
     return tc_truth(*v, out);
 }
 
-// ---- comparison
-// ------------------------------------------------------------------------------------------------------
+// ---- comparison ----------------------------------------------------------------------------------------------------
 
 // One side's answer: its method for the operator, and for != also what its '__eq__' does not hold to be equal.
 static bool compare_by(tc *tx, tc_value record, ast_op op, tc_value other, src_span span, tc_value *out)
@@ -116,11 +114,11 @@ static bool records_equal(tc *tx, tc_value a, tc_value b, bool *equal)
     *equal = a.kind == b.kind && a.record == b.record;
     if (*equal)
         return true;
-    tc_value same = tc_compare(tx, AST_OP_EQ, a, b, tx->place);
-    if (tc_truth_of(tx, &same, tx->place, equal))
+    tc_value same = tc_compare(tx, AST_OP_EQ, a, b, tx->last_span);
+    if (tc_truth_of(tx, &same, tx->last_span, equal))
         return true;
     if (!tc_is_poison(same) && !tc_wants_run_time(tx))
-        tc_error(tx, HDS0302, tx->place, tc_describe(tx, a), tc_describe(tx, b));
+        tc_error(tx, HDS0302, tx->last_span, tc_describe(tx, a), tc_describe(tx, b));
     return false;
 }
 
@@ -234,20 +232,19 @@ tc_value tc_record_contains(tc *tx, tc_value record, tc_value item, src_span spa
     return e ? tc_rt(e) : tc_poison();
 }
 
-// ---- text
-// ------------------------------------------------------------------------------------------------------------
+// ---- text ----------------------------------------------------------------------------------------------------------
 
 bool tc_record_text(tc *tx, tc_value record, bool is_repr, str_buf *out)
 {
     bool found = false;
     const char *name = is_repr ? "__repr__" : "__str__";
-    tc_value text = tc_record_dunder(tx, record, name, NULL, 0, tx->place, &found);
+    tc_value text = tc_record_dunder(tx, record, name, NULL, 0, tx->last_span, &found);
     if (!found && !is_repr)
         return tc_record_text(tx, record, true, out);
     if (text.kind == TC_STR)
         str_add(out, text.s);
     else if (found && !tc_is_poison(text))
-        tc_error(tx, HDS0184, tx->place, arena_printf(tx->arena, "the result of '%s'", name), "str",
+        tc_error(tx, HDS0184, tx->last_span, arena_printf(tx->arena, "the result of '%s'", name), "str",
                  tc_describe(tx, text));
     return found;
 }

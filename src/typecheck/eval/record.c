@@ -98,7 +98,6 @@ static tc_value field_variable(tc *tx, const tc_field *f, const ir_type *type, t
     ir_var *var = tc_declare(tx, f->name->text, type, init, span);
     var->is_mutable = true;
     var->role = IR_ROLE_FIELD;
-    map_put_ptr(&tx->definitions, var, NULL);
     return tc_rt(ir_read(tx->ir, var, span));
 }
 
@@ -320,7 +319,6 @@ tc_value tc_record_copy(tc *tx, tc_value v, src_span span)
             ir_var *copy = tc_declare(tx, from->class->fields[i].name->text, f.rt->type, f.rt, span);
             copy->is_mutable = true;
             copy->role = IR_ROLE_FIELD;
-            map_put_ptr(&tx->definitions, copy, NULL);
             f = tc_rt(ir_read(tx->ir, copy, span));
         } else if (f.kind == TC_RECORD) {
             f = tc_record_copy(tx, f, span);

@@ -142,7 +142,6 @@ static ir_expr *position_of(serial *s, src_span span)
         dtype t = s->is_wide ? DT_I64 : DT_I32;
         s->counter = tc_declare(tx, "position", ir_scalar(tx->ir, t), ir_int(tx->ir, t, 0), span);
         s->counter->is_mutable = true;
-        map_put_ptr(&tx->definitions, s->counter, NULL);
         tx->block = inside;
     }
     return ir_read(tx->ir, s->counter, span);
@@ -170,7 +169,6 @@ static bool declare_total(serial *s, tc_value element)
             break;
         ir_var *v = tc_declare(tx, REDUCTIONS[s->kind].name, t, init, span);
         v->is_mutable = true;
-        map_put_ptr(&tx->definitions, v, NULL);
         reads[i] = tc_rt(ir_read(tx->ir, v, span));
     }
     tx->block = inside;

@@ -86,21 +86,21 @@ static bool is_variable(const ir_var *v)
     return v->kind == IR_VAR_LOCAL && v->role != IR_ROLE_KEPT;
 }
 
-static ir_stmt *store_to(tc *tx, ir_stmt_kind kind, const ir_expr *place, src_span span)
+static ir_stmt *store_to(tc *tx, ir_stmt_kind kind, const ir_expr *target, src_span span)
 {
     ir_stmt *s = tc_new_stmt(tx, kind, span);
-    s->var = kind == IR_STORE ? place->u.var : NULL;
-    s->arg_count = place->arg_count;
-    s->args = arena_dup(tx->ir->arena, place->args, (size_t)place->arg_count * sizeof *place->args);
+    s->var = kind == IR_STORE ? target->u.var : NULL;
+    s->arg_count = target->arg_count;
+    s->args = arena_dup(tx->ir->arena, target->args, (size_t)target->arg_count * sizeof *target->args);
     return s;
 }
 
-bool tc_store_reference(tc *tx, tc_value place, tc_value v, src_span span)
+bool tc_store_reference(tc *tx, tc_value target, tc_value v, src_span span)
 {
-    const ir_expr *p = place.kind == TC_RT ? place.rt : NULL;
+    const ir_expr *p = target.kind == TC_RT ? target.rt : NULL;
     bool is_plain_load = p && (p->op == IR_OP_LOAD || p->op == IR_OP_PLOAD) && !(p->flags & IR_GUARDED);
     if (!p || !(is_plain_load || (p->op == IR_OP_VAR && is_variable(p->u.var)))) {
-        diag *d = tc_error(tx, HDS0331, span, tc_describe(tx, place));
+        diag *d = tc_error(tx, HDS0331, span, tc_describe(tx, target));
         diag_help(d, "give a variable or an element of a tensor; a variable gets its type as in q: u32 = 0");
         return false;
     }

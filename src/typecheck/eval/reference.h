@@ -14,5 +14,5 @@ bool tc_is_reference(const tc_function *f, const ast_param *p);
 // list of such.
 tc_value tc_eval_reference(tc *tx, const ast_expr *e);
 
-// place = v, for a value of tc_eval_reference. False after an error.
-bool tc_store_reference(tc *tx, tc_value place, tc_value v, src_span span);
+// target = v, for a value of tc_eval_reference. False after an error.
+bool tc_store_reference(tc *tx, tc_value target, tc_value v, src_span span);

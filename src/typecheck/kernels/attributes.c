@@ -204,7 +204,7 @@ static bool set_name(tc *tx, const char *name, tc_value v, src_span span)
         diag_help(d, "the name of a C function has letters, digits and '_'");
         return false;
     }
-    tx->func->name = arena_strndup(tx->ir->arena, v.s.at, v.s.len);
+    tx->func->name = arena_strndup(tx->ir->lasting, v.s.at, v.s.len);
     return true;
 }
 

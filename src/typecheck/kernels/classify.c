@@ -35,7 +35,7 @@ bool tc_is_marker(tc *tx, const tc_scope *scope, const ast_expr *d)
 static void unknown_decorator(tc *tx, const ast_expr *d)
 {
     diag *e = tc_error(tx, HDS0220, d->span, decorator_name(d));
-    diag_help(e, "decorators are @hidet.script, @instruction(…), @test, and functions that take the one below them");
+    diag_help(e, "decorators are @hidet.script, @hidet.graph, @instruction(…), @test, and functions that take the one below them");
 }
 
 static void classify_decorator(tc *tx, tc_function *f, const ast_expr *d)
@@ -62,8 +62,9 @@ static tc_value decorator_value(tc *tx, const ast_expr *d)
 {
     const ast_expr *head = head_of(d);
     sym name = head->kind == AST_NAME ? ((const ast_name *)head)->name : NULL;
+    bool is_hidet = head->kind == AST_ATTRIBUTE && is_name(((const ast_attribute *)head)->value, "hidet");
     bool is_unknown = (name && !tc_scope_find(tx->frame->scope, name, NULL)) ||
-                      (head->kind == AST_ATTRIBUTE && is_name(((const ast_attribute *)head)->value, "hidet"));
+                      (is_hidet && strcmp(decorator_name(d), "graph") != 0);
     if (!is_unknown)
         return tc_eval(tx, d);
     unknown_decorator(tx, d);

@@ -404,13 +404,13 @@ static const char *key_of(tc *tx, const char *module, uint32_t id, const ir_intr
 
 static const char *identifier(tc *tx, const char *text)
 {
-    char *name = arena_strdup(tx->ir->arena, text);
+    char *name = arena_strdup(tx->ir->lasting, text);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '_')
             *c = '_';
     const char *result = name;
     for (int i = 1; tc_name_is_taken(tx, result, false); i++)
-        result = arena_printf(tx->ir->arena, "%s_%d", name, i);
+        result = arena_printf(tx->ir->lasting, "%s_%d", name, i);
     map_put(&tx->names_used, result, strlen(result), tx);
     return result;
 }
@@ -418,7 +418,7 @@ static const char *identifier(tc *tx, const char *text)
 // The instruction with all that belongs to it, in the memory of the IR.
 static ir_intrin *copy_of(tc *tx, const ir_intrin *in)
 {
-    arena *a = tx->ir->arena;
+    arena *a = tx->ir->lasting;
     ir_intrin *copy = arena_dup(a, in, sizeof *in);
     copy->text = arena_strdup(a, in->text);
     copy->operands = arena_dup(a, in->operands, (size_t)in->operand_count * sizeof *in->operands);
@@ -443,7 +443,7 @@ static const ir_intrin *intern(tc *tx, ir_intrin *in, uint32_t id, const char *n
     in = copy_of(tx, in);
     in->instance = identifier(tx, name);
     map_put(&tx->intrins, key, strlen(key), in);
-    VEC_PUSH(tx->ir->arena, &tx->ir->intrins, in);
+    VEC_PUSH(tx->ir->lasting, &tx->ir->intrins, in);
     return in;
 }
 

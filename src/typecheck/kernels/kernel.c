@@ -9,11 +9,10 @@
 
 tc_saved tc_enter(tc *tx, ir_func *func, ir_block *block, tc_captures *captures)
 {
-    tc_saved s = {tx->func, tx->block, tx->frame, tx->speculating, tx->captures, tx->env, tx->definitions};
+    tc_saved s = {tx->func, tx->block, tx->frame, tx->speculating, tx->captures, tx->env};
     tx->func = func;
     tx->block = block;
     tx->captures = captures;
-    map_init(&tx->definitions, tx->arena);
     tx->env = NULL; // what an interpretation means belongs to the function in which it was made
     tx->speculating = 0;
     tc_region_enter_loop(tx); // nothing around it is shared
@@ -27,7 +26,6 @@ void tc_leave(tc *tx, tc_saved s)
     tx->frame = s.frame;
     tx->captures = s.captures;
     tx->env = s.env;
-    tx->definitions = s.definitions;
     tx->speculating = s.speculating;
     tc_region_leave(tx);
 }
@@ -43,13 +41,13 @@ bool tc_name_is_taken(const tc *tx, const char *name, bool is_entry)
 // What an entry is called does not depend on what else the file needs, nor on which comes first.
 static const char *unique_name(tc *tx, const char *base, bool is_entry)
 {
-    char *name = arena_strdup(tx->ir->arena, base);
+    char *name = arena_strdup(tx->ir->lasting, base);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '_')
             *c = '_';
     const char *result = name;
     for (int i = 1; tc_name_is_taken(tx, result, is_entry); i++)
-        result = arena_printf(tx->ir->arena, "%s_%d", name, i);
+        result = arena_printf(tx->ir->lasting, "%s_%d", name, i);
     map_put(&tx->names_used, result, strlen(result), tx);
     return result;
 }
@@ -72,7 +70,7 @@ const char *tc_instance_name(tc *tx, const tc_function *f, const tc_scope *scope
 const char *tc_instance_title(tc *tx, const tc_function *f, const tc_scope *scope)
 {
     str_buf b;
-    str_buf_init(&b, tx->ir->arena);
+    str_buf_init(&b, tx->ir->lasting);
     str_adds(&b, f->name ? f->name->text : "lambda");
     int shown = 0;
     for (size_t i = 0; f->decl && i < f->decl->type_params.len; i++) {
@@ -134,7 +132,7 @@ static bool bind_open_types(tc_builder *k, const bool *bound, bool is_entry)
         bool given = bound && bound[i];
         if (given)
             v = tc_scope_find_here(k->scope, p->name)->value;
-        else if (is_entry && tc_defined(tx, p->name, &v))
+        else if (is_entry && !(k->f->operator && p->is_variadic) && tc_defined(tx, p->name, &v))
             given = true;
         else if (p->default_value) {
             v = tc_eval_annotation(tx, p->default_value, k->scope);
@@ -374,7 +372,7 @@ bool tc_run_own_body(tc_builder *k, const ir_type *result, tc_frame *caller, src
     tx->frame = &frame;
     int before = tx->diags->error_count;
     tc_flow flow = tc_exec_list(tx, &k->f->decl->body);
-    tc_place_dynamic_smem(tx);
+    tc_allocate_dynamic_smem(tx);
     tx->frame = saved;
     if (flow == TC_NEXT && result && result->kind != IR_VOID && tx->diags->error_count == before)
         tc_missing_return(tx, k->f);

@@ -31,7 +31,6 @@ typedef struct tc_saved {
     int speculating;
     tc_captures *captures;
     const tc_env *env;
-    map definitions;
 } tc_saved;
 
 typedef struct tc_builder {
@@ -75,4 +74,4 @@ const ir_intrin *tc_intern_asm(tc *tx, ir_intrin *in);
 tc_value tc_native_assign(tc *tx, const tc_native *self, tc_args *args);
 
 // native_gpu.c: at the end of a kernel's body
-void tc_place_dynamic_smem(tc *tx);
+void tc_allocate_dynamic_smem(tc *tx);

@@ -31,7 +31,7 @@ static bool add_shape(tc *tx, tc_tensor_type *t, tc_value v, src_span span)
     return true;
 }
 
-static bool place(tc *tx, tc_tensor_type *t, tc_value where, src_span span)
+static bool set_layout(tc *tx, tc_tensor_type *t, tc_value where, src_span span)
 {
     if (where.kind == TC_MAP)
         t->map = where.map;
@@ -83,14 +83,14 @@ static bool type_from(tc *tx, const tensor_args *a, ir_space space, tc_tensor_ty
         diag_help(d, "give a shape, a layout or a mapping");
         return false;
     }
-    if (!place(tx, t, a->shape, span))
+    if (!set_layout(tx, t, a->shape, span))
         return false;
     if (a->layout.kind != TC_NONE) {
         int rank = t->rank;
         t->rank = a->shape.kind == TC_NONE ? 0 : rank;
         tc_value shape[TM_MAX_RANK];
         memcpy(shape, t->shape, sizeof shape);
-        if (!place(tx, t, a->layout, span))
+        if (!set_layout(tx, t, a->layout, span))
             return false;
         bool agrees = a->shape.kind == TC_NONE || rank == t->rank;
         for (int i = 0; agrees && a->shape.kind != TC_NONE && i < rank; i++)
@@ -301,7 +301,7 @@ static tc_value dynamic_bytes(tc *tx, src_span span)
     return v;
 }
 
-void tc_place_dynamic_smem(tc *tx)
+void tc_allocate_dynamic_smem(tc *tx)
 {
     tc_dynamic_smem *d = &tx->dynamic_smem;
     if (d->func != tx->func || !d->alloc)
@@ -417,8 +417,8 @@ static tc_value run_static_assert(tc *tx, const tc_native *self, tc_args *args)
     return TC_ERR(tx, HDS0157, span, str_text(&b));
 }
 
-// The call in the author's own code that led here, or this place if there is none.
-static src_span place_of_author(const tc *tx, src_span here)
+// The call in the author's own code that led here, or [here] if there is none.
+static src_span span_of_author(const tc *tx, src_span here)
 {
     for (const tc_frame *f = tx->frame; f; f = f->caller) {
         const src_file *file = f->call_span.begin ? src_file_at(tx->diags->sources, f->call_span.begin) : NULL;
@@ -437,7 +437,7 @@ static tc_value run_slow_definition(tc *tx, const tc_native *self, tc_args *args
     str_buf b;
     str_buf_init(&b, tx->arena);
     tc_to_text(tx, args->list.at[0].value, &b);
-    diag *d = tc_error(tx, HDS0789, place_of_author(tx, args->span), str_text(&b));
+    diag *d = tc_error(tx, HDS0789, span_of_author(tx, args->span), str_text(&b));
     diag_help(d, "reduce in nodes of their own, compute([M], lambda i: sum(…)), with operands that are read at all indices in order");
     return tc_none();
 }
@@ -670,8 +670,13 @@ const tc_native tc_native_gpu[] = {
     {"has_arch", run_has_arch, 1, 1, "name", 0},
     {"gpu_property", run_gpu_property, 1, 1, "name", 0},
     {"analyze", tc_native_analyze, 1, 1, "f", 0},
+    {"control_region", tc_native_control_region, 0, 0, NULL, 0},
     {"with_handler", tc_native_with_handler, 2, -1, NULL, 0},
+    {"defined_in", tc_native_defined_in, 1, 1, "f", 0},
+    {"call_site", tc_native_call_site, 0, 0, "", 0},
+    {"perform", tc_native_perform, 2, -1, NULL, 0},
     {"operator", tc_native_operator, 1, 1, "definition", 0},
+    {"takes_attributes", tc_native_takes_attributes, 3, 3, "operator args named", 0},
     {"grid", run_grid, 1, -1, NULL, 0},
     {"instruction", run_decorator, 0, -1, NULL, 0},
     {"test", run_decorator, 0, -1, NULL, 0},

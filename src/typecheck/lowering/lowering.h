@@ -22,6 +22,8 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
 void tc_infer_idle(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params,
                    bool *bound);
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span);
+// Whether a value may be given to a parameter with this annotation, as far as kinds and listed values tell.
+bool tc_fits(tc_value v, tc_value annotation);
 tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span);
 tc_value tc_kind_subscript(tc *tx, tc_value kind, tc_value *items, size_t len, src_span span);
 const ir_type *tc_value_type(tc_value v); // of RT; NULL otherwise
@@ -96,7 +98,7 @@ tc_value tc_size_sub(tc *tx, tc_value a, tc_value b, src_span span);
 // tc_truth for any value of a program; *[v] of a record becomes what decides, which may be known only at run time.
 bool tc_truth_of(tc *tx, tc_value *v, src_span span, bool *out);
 // eval/control.c
-void tc_close_region(tc *tx, int region, src_span place); // what was bound in there is not visible any more
+void tc_close_region(tc *tx, int region, src_span span); // what was bound in there is not visible any more
 // eval/module.c
 tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *importer, src_span span);
 tc_value tc_library(tc *tx, const char *module, const char *name, src_span span);

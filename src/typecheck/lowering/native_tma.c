@@ -40,7 +40,7 @@ static bool is_parameter(const tc *tx, const ir_var *v)
     return false;
 }
 
-static bool check_place(tc *tx, src_span span)
+static bool check_target(tc *tx, src_span span)
 {
     const arch *needs = arch_find(STR("sm_90"));
     if (!tx->func || tx->func->kind != IR_KERNEL) {
@@ -189,7 +189,7 @@ tc_value tc_native_tensor_map(tc *tx, const tc_native *self, tc_args *args)
     tc_value *swizzle = tc_arg_get(args, self->params, 2), *promotion = tc_arg_get(args, self->params, 3);
     if (tc_is_poison(tensor) || tc_is_poison(box))
         return tc_poison();
-    if (!check_place(tx, args->span) || !check_tensor(tx, tensor, tc_arg_span(args, self->params, 0)))
+    if (!check_target(tx, args->span) || !check_tensor(tx, tensor, tc_arg_span(args, self->params, 0)))
         return tc_poison();
     ir_tensor_map of = {.tensor = tensor.tensor->base, .l2_promotion = 256};
     src_span span = tc_arg_span(args, self->params, 1);

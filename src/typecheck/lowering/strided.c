@@ -218,7 +218,7 @@ static bool known_product(const ir_expr *e, int64_t *out)
     return known_product(e->args[0], &a) && known_product(e->args[1], &b) && !__builtin_mul_overflow(a, b, out);
 }
 
-static bool same_amount(tc_value a, const ir_expr *b)
+static bool same_stride(tc_value a, const ir_expr *b)
 {
     int64_t known;
     if (a.kind == TC_INT)
@@ -244,7 +244,7 @@ bool tc_is_row_major(tc *tx, const tc_tensor *t, src_span span)
         shape[d] = tc_size_expr(tx, t->shape[d]);
     ir_expr **dense = tc_row_major_strides(tx, shape, t->rank, span);
     for (int d = 0; d < t->rank; d++)
-        if (!tc_axis_is_idle(t, d) && !same_amount(strides[d], dense[d]))
+        if (!tc_axis_is_idle(t, d) && !same_stride(strides[d], dense[d]))
             return false;
     return true;
 }
@@ -280,7 +280,7 @@ void tc_check_launch_strides(tc *tx, const ir_var *param, const tc_tensor *t, co
         return;
     for (int d = 0; d < t->rank; d++) {
         ir_expr *wanted = ir_substitute(tx->ir, param->tensor->strides[d], arguments);
-        if (!tc_axis_is_idle(t, d) && !same_amount(strides[d], wanted))
+        if (!tc_axis_is_idle(t, d) && !same_stride(strides[d], wanted))
             assert_stride(tx, param, t, d, tc_size_expr(tx, strides[d]), wanted, span);
     }
 }

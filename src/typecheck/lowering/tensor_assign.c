@@ -32,9 +32,9 @@ static bool is_single_assignment(const ir_expr *e)
 }
 
 // The value that a variable has had since it was declared: arithmetic over values that have not changed since either.
-static const ir_expr *definition(const sum *s, const ir_expr *e)
+static const ir_expr *definition(const ir_expr *e)
 {
-    const ir_expr *init = is_single_assignment(e) ? map_get_ptr(&s->tx->definitions, e->u.var) : NULL;
+    const ir_expr *init = is_single_assignment(e) ? e->u.var->definition : NULL;
     bool is_sum = init && (init->op == IR_OP_ADD || init->op == IR_OP_SUB || init->op == IR_OP_MUL);
     for (int i = 0; is_sum && i < init->arg_count; i++)
         is_sum = tc_is_stable(init->args[i]) || is_single_assignment(init->args[i]);
@@ -44,7 +44,7 @@ static const ir_expr *definition(const sum *s, const ir_expr *e)
 static bool add_terms(sum *s, const ir_expr *e, int64_t coef)
 {
     int64_t n;
-    const ir_expr *defined = definition(s, e);
+    const ir_expr *defined = definition(e);
     if (defined)
         e = defined;
     if (ir_const_int(e, &n))

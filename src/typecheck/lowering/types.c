@@ -525,6 +525,32 @@ static tc_value conform_reference(tc *tx, tc_value v, const ir_type *type, const
     return TC_ERR(tx, HDS0184, span, what, tc_text(tx, tc_type(type)), tc_describe(tx, v));
 }
 
+// Whether the value is one of these, or of one of these kinds.
+static bool is_one_of(const tc_list *items, tc_value v)
+{
+    bool is = false;
+    for (size_t i = 0; i < items->len; i++)
+        is |= items->at[i].kind == TC_KIND ? kind_accepts(items->at[i].kind_name, v) : tc_equal(items->at[i], v);
+    return is;
+}
+
+bool tc_fits(tc_value v, tc_value annotation)
+{
+    switch (annotation.kind) {
+    case TC_KIND:
+        return v.kind == TC_RECORD || kind_accepts(annotation.kind_name, v);
+    case TC_TYPE: {
+        const ir_type *t = tc_value_type(v);
+        bool is_scalar = annotation.type->kind == IR_SCALAR;
+        return !is_scalar || v.kind == TC_RECORD || tc_is_number(v) || (t && t->kind == IR_SCALAR);
+    }
+    case TC_TUPLE:
+        return is_one_of(annotation.list, v);
+    default:
+        return true;
+    }
+}
+
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span)
 {
     if (tc_is_poison(v) || tc_is_poison(annotation))
@@ -559,9 +585,8 @@ tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, s
             return v;
         return TC_ERR(tx, HDS0184, span, what, annotation.class->name->text, tc_describe(tx, v));
     case TC_TUPLE:
-        for (size_t i = 0; i < annotation.list->len; i++)
-            if (tc_equal(annotation.list->at[i], v))
-                return v;
+        if (is_one_of(annotation.list, v))
+            return v;
         if (is_tuple_of_types(&annotation, &v))
             return conform_items(tx, v, annotation, what, span);
         return TC_ERR(tx, HDS0186, span, what, tc_text(tx, annotation), tc_describe(tx, v));

@@ -1,60 +1,9 @@
 // Which axes of an operator's entry may represent any number of axes. See Note [collapsed axes].
-#include "typecheck/operators/writer.h"
+#include "typecheck/operators/operators_priv.h"
 
 #include <string.h>
 
-// Extents of the axis that is looked at, and tried in turn for all others: some definitions take multiples of a number.
-enum { COLLAPSED = 6, ALL_GROUPS = -1 };
-static const int known_extents[] = {4, 32, 8, 2, 1, 3, 5, 7, 64};
-
-static bool is_looked_at(const writer *w, size_t variadic, int axis)
-{
-    bool is_looked_at = w->collapsing == (int)variadic || w->collapsing == ALL_GROUPS;
-    return is_looked_at && w->joined[variadic] == axis;
-}
-
-// "N: at_least(0)" as "N: int = 4"; what has a default keeps it.
-static void write_size(writer *w, const char *size, bool *any)
-{
-    str_adds(&w->out, tc_separated(any));
-    if (strchr(size, '='))
-        str_adds(&w->out, tc_type_in_entry(w, size));
-    else
-        str_addf(&w->out, "%.*s: int = %d", (int)strcspn(size, ":"), size, w->known);
-}
-
-static void write_type_params(writer *w)
-{
-    bool any = false;
-    str_addc(&w->out, '[');
-    for (size_t i = 0; i < w->op->types.len; i++)
-        if (!w->op->types.at[i].has_default)
-            str_addf(&w->out, "%s%s: dtype", tc_separated(&any), w->op->types.at[i].name);
-    for (size_t i = 0; i < w->op->joined.len; i++)
-        for (int k = 0; k < w->ranks[i]; k++)
-            str_addf(&w->out, "%s%s: int = %d", tc_separated(&any), tc_axis_name(w, i, k),
-                     is_looked_at(w, i, k) ? w->collapsed : w->known);
-    for (size_t i = 0; i < w->op->sizes.len; i++)
-        write_size(w, w->op->sizes.at[i], &any);
-    str_adds(&w->out, "](");
-}
-
-static void write_params(writer *w)
-{
-    bool any = false;
-    for (size_t i = 0; i < w->op->params.len; i++) {
-        const tc_operator_param *p = &w->op->params.at[i];
-        if (p->kind == TC_PARAM_TENSOR)
-            str_addf(&w->out, "%s%s: %s", tc_separated(&any), p->name, tc_type_in_entry(w, p->type));
-    }
-    for (size_t i = 0; i < w->op->results.len; i++)
-        str_addf(&w->out, "%s%s: %s", tc_separated(&any), tc_result_name(w, i),
-                 tc_type_in_entry(w, w->op->results.at[i]));
-    for (size_t i = 0; i < w->op->params.len; i++)
-        if (w->op->params.at[i].kind == TC_PARAM_NUMBER)
-            str_addf(&w->out, "%s%s: %s", tc_separated(&any), w->op->params.at[i].name, w->op->params.at[i].type);
-    str_adds(&w->out, "):\n    attrs.cuda.grid_dim = 1\n    attrs.cuda.block_dim = 1\n");
-}
+enum { COLLAPSED = 6 }; // extent of the axis that is looked at
 
 // Of each tensor: the number of the collapsed axis, or -1, and the variadic parameter that it stands for.
 typedef struct tensor_axis {
@@ -64,107 +13,74 @@ typedef VEC(tensor_axis) axis_list;
 
 // What stands in place of the collapsed axes: of the first variadic parameter, and of others.
 typedef struct extents {
-    const char *first, *others;
+    int count, first[2], others[2];
 } extents;
 
-static void write_axes(writer *w, const axis_list *axes, size_t from, size_t count, const extents *e)
+static tc_value tuple_of(tc *tx, const int *items, int count)
 {
-    str_addc(&w->out, '(');
+    tc_value list = tc_list_new(tx, TC_TUPLE, NULL, 0);
+    for (int i = 0; i < count; i++)
+        tc_list_push(tx, list.list, tc_of_int(items[i]));
+    return list;
+}
+
+// ((0, (2, 3)), None)
+static tc_value places(tc *tx, const axis_list *axes, size_t from, size_t count, const extents *e)
+{
+    tc_value list = tc_list_new(tx, TC_TUPLE, NULL, 0);
     for (size_t i = from; i < from + count; i++) {
         const tensor_axis *t = &axes->at[i];
-        if (t->axis < 0)
-            str_adds(&w->out, "None, ");
-        else
-            str_addf(&w->out, "(%d, %s), ", t->axis, t->variadic ? e->others : e->first);
-    }
-    str_adds(&w->out, "), ");
-}
-
-static bool write_call(writer *w, const axis_list *axes, const extents *e)
-{
-    size_t operands = 0;
-    bool any = false;
-    str_adds(&w->out, "    the_helper(the_operator.definition, (");
-    for (size_t i = 0; i < w->op->params.len; i++)
-        if (w->op->params.at[i].kind == TC_PARAM_TENSOR) {
-            str_addf(&w->out, "%s, ", w->op->params.at[i].name);
-            operands++;
+        tc_value place = tc_none();
+        if (t->axis >= 0) {
+            tc_value items[] = {tc_of_int(t->axis), tuple_of(tx, t->variadic ? e->others : e->first, e->count)};
+            place = tc_list_new(tx, TC_TUPLE, items, 2);
         }
-    str_adds(&w->out, "), (");
-    for (size_t i = 0; i < w->op->results.len; i++)
-        str_addf(&w->out, "%s, ", tc_result_name(w, i));
-    str_adds(&w->out, "), ");
-    write_axes(w, axes, 0, operands, e);
-    write_axes(w, axes, operands, w->op->results.len, e);
-    str_addf(&w->out, "%s, dict(", w->is_numbered ? "True" : "False");
-    bool ok = tc_write_named(w, &any);
-    str_adds(&w->out, "))\n");
-    return ok;
-}
-
-static tc_function *with_types(tc *tx, const tc_operator *o, tc_function *f)
-{
-    for (size_t i = 0; i < o->types.len; i++) {
-        const tc_operator_type *t = &o->types.at[i];
-        if (t->has_default)
-            continue;
-        tc_value type = {.kind = TC_TYPE, .type = ir_scalar(tx->ir, t->choices.at[0])};
-        const sym names[] = {sym_of(tx->syms, t->name)};
-        f = tc_function_brackets(tx, (tc_value){.kind = TC_FUNCTION, .function = f}, &type, names, 1, o->span).function;
-        if (!f)
-            return NULL;
+        tc_list_push(tx, list.list, place);
     }
-    return f;
+    return list;
 }
 
 // A kernel with known extents that computes elements of the results, or (axes NULL) has its parameters alone; NULL if
-// that is not possible. It is no part of the output.
-static ir_func *build(const writer *entry, tc_value v, const axis_list *axes, const extents *e)
+// that is not possible.
+static ir_func *build(const tc_probe *as, const axis_list *axes, const extents *e, bool is_numbered)
 {
-    writer w = *entry;
-    tc *tx = w.tx;
-    str_buf_init(&w.out, tx->lasting);
-    const char *name = arena_printf(tx->arena, "%s_collapse", w.op->name);
-    str_addf(&w.out, "@hidet.script\ndef %s", name);
-    write_type_params(&w);
-    write_params(&w);
-    if (axes && !write_call(&w, axes, e))
+    tc_probe p = *as;
+    tc *tx = p.tx;
+    if (!tc_probe_open(&p))
         return NULL;
-    tc_value helper = tc_library(tx, "hidet.lang.collapse", "write_elements", w.op->span);
-    tc_function *f = tc_function_of_text(&w, v, tx->main, name, &helper);
-    f = f ? with_types(tx, w.op, f) : NULL;
-    if (!f)
-        return NULL;
-    bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
-    tc_builder k;
-    tx->steps = 0;
-    ir_func *made =
-        tc_build_kernel(tx, f, tc_entry_scope(tx, f, bound), bound, name, NULL, IR_KERNEL, &k, (src_span){0});
-    if (made)
-        tx->ir->funcs.len--; // it was the last one
-    return made;
-}
-
-// The type of tensor number [i] as the author wrote it: operands, then results.
-static const char *type_of(const tc_operator *o, size_t i)
-{
-    for (size_t k = 0; k < o->params.len; k++)
-        if (o->params.at[k].kind == TC_PARAM_TENSOR && i-- == 0)
-            return o->params.at[k].type;
-    return o->results.at[i];
+    int before = tx->diags->error_count;
+    if (axes) {
+        size_t results = p.op->results.len, operands = axes->len - results;
+        tc_value args[] = {*tc_operator_field(tx, p.op->value, "definition"), tc_probe_operands(&p), tc_probe_results(&p),
+                           places(tx, axes, 0, operands, e), places(tx, axes, operands, results, e), tc_bool(is_numbered),
+                           tc_probe_named(&p)};
+        size_t count = sizeof args / sizeof *args;
+        if (tc_is_poison(args[count - 1]) || tc_is_poison(tc_probe_call(&p, "collapse", "write_elements", args, count))) {
+            tc_probe_close(&p);
+            return NULL;
+        }
+    }
+    bool ok = tx->diags->error_count == before && !tx->aborted;
+    ir_func *made = tc_probe_close(&p);
+    return ok ? made : NULL;
 }
 
 // The first variadic parameter that is looked at and stands in the type.
-static int variadic_of(const writer *w, const char *type)
+static int variadic_of(const tc_probe *p, const ast_expr *type)
 {
-    for (size_t i = 0; i < w->op->joined.len; i++)
-        if (is_looked_at(w, i, w->joined[i]) && tc_has_word(type, str_of(w->op->joined.at[i])))
+    for (size_t i = 0; i < p->op->joined.len; i++) {
+        bool is_looked_at = (p->collapsing == (int)i || p->collapsing == TC_ALL_GROUPS) && p->layout->joined[i] >= 0;
+        if (is_looked_at && tc_expr_mentions(type, p->op->joined.at[i]))
             return (int)i;
+    }
     return 0;
 }
 
-// The axis of each tensor that has the extent; tensors with two of them have it nowhere, as in entries.
-static void find_axes(const writer *w, const ir_func *f, axis_list *axes)
+// The axis of each tensor that has the extent; tensors with two of them have it nowhere, as in entries. [types]: of the
+// tensors, in order.
+typedef VEC(const ast_expr *) type_list;
+
+static void find_axes(const tc_probe *p, const ir_func *f, const type_list *types, axis_list *axes)
 {
     for (size_t i = 0; i < f->params.len; i++) {
         const ir_tensor *t = f->params.at[i]->tensor;
@@ -177,9 +93,48 @@ static void find_axes(const writer *w, const ir_func *f, axis_list *axes)
             }
         if (!t)
             continue;
-        tensor_axis of = {found == 1 ? last : -1, variadic_of(w, type_of(w->op, axes->len))};
-        VEC_PUSH(w->tx->arena, axes, of);
+        tensor_axis of = {found == 1 ? last : -1, variadic_of(p, types->at[axes->len])};
+        VEC_PUSH(p->tx->arena, axes, of);
     }
+}
+
+static int rank_in(const ir_func *f, size_t tensor)
+{
+    for (size_t i = 0; i < f->params.len; i++)
+        if (f->params.at[i]->tensor && tensor-- == 0)
+            return f->params.at[i]->tensor->rank;
+    return -1;
+}
+
+// With more axes in place of the one, a tensor that has the axis has so many more by its type, too: not so the w: T[*R] of
+// *R = S[-2:], which are the last two alone.
+static bool stays_together(const tc_probe *as, const axis_list *axes, const ir_func *shell)
+{
+    bool ok = true;
+    for (int added = 1; added <= 2; added++) {
+        tc_probe p = *as;
+        tc_entry_layout split = *as->layout;
+        for (size_t i = 0; i < p.op->joined.len; i++)
+            if ((p.collapsing == (int)i || p.collapsing == TC_ALL_GROUPS) && split.joined[i] >= 0)
+                split.ranks[i] += added;
+        p.layout = &split;
+        p.split = added + 1;
+        const ir_func *more = build(&p, NULL, NULL, false);
+        for (size_t i = 0; more && i < axes->len; i++)
+            ok &= axes->at[i].axis < 0 || rank_in(more, i) == rank_in(shell, i) + added;
+    }
+    return ok;
+}
+
+static type_list types_of(const tc_probe *p)
+{
+    type_list types = {0};
+    for (size_t i = 0; i < p->op->params.len; i++)
+        if (tc_is_present(p->op, p->layout, i))
+            VEC_PUSH(p->tx->arena, &types, p->op->params.at[i].type);
+    for (size_t i = 0; i < p->op->results.len; i++)
+        VEC_PUSH(p->tx->arena, &types, p->op->results.at[i]);
+    return types;
 }
 
 // The statements, but for the tensors that the definition was given: their extents differ, and every load is of a
@@ -193,12 +148,27 @@ static const char *text_of(tc *tx, ir_func *f)
             f->body.stmts.at[kept++] = s;
     }
     f->body.stmts.len = kept;
-    tc_compute_constants(tx->ir, &f->body);
+    tc_compute_constants(tx->ir, &f->body, tx->arena);
     str_buf out;
     str_buf_init(&out, tx->arena);
     ir_print_func(f, &out);
     const char *body = strstr(str_text(&out), "\n{");
     return body ? body : str_text(&out);
+}
+
+// The text of what is built; of the code, which may be large, nothing is left. NULL: it cannot be built.
+static const char *text_with(const tc_probe *p, const axis_list *axes, const extents *e, bool is_numbered)
+{
+    tc *tx = p->tx;
+    arena_mark mark = arena_mark_get(tx->ir->arena);
+    size_t funcs = tx->ir->funcs.len;
+    ir_func *f = build(p, axes, e, is_numbered);
+    const char *text = f ? text_of(tx, f) : NULL;
+    if (tx->options->ir_scratch && !tx->lifetime->keeps && tx->ir->funcs.len == funcs) {
+        ir_forget_spare(tx->ir);
+        arena_reset(tx->ir->arena, mark);
+    }
+    return text;
 }
 
 // Two ways to lay out what a collapsed axis stands for, and how many elements it has.
@@ -207,20 +177,21 @@ typedef struct comparison {
     extents one, more;
 } comparison;
 
-static tc_collapse compare(writer *w, tc_value v, const axis_list *axes)
+static tc_collapse compare(tc_probe *p, const axis_list *axes, bool is_numbered)
 {
     // Axes of two variadic parameters that meet have no such extents. The last one: there may be no axes at all.
-    static const comparison all[] = {{COLLAPSED, {"(6,)", "(6,)"}, {"(2, 3)", "(2, 3)"}},
-                                     {COLLAPSED, {"(6,)", "(6,)"}, {"(2, 3)", "(3, 2)"}},
-                                     {1, {"(1,)", "(1,)"}, {"()", "()"}}};
-    bool is_alone = w->collapsing != ALL_GROUPS;
-    int last = is_alone && w->ranks[w->collapsing] > 1 ? 2 : is_alone ? 0 : 1;
+    static const comparison all[] = {{COLLAPSED, {1, {6}, {6}}, {2, {2, 3}, {2, 3}}},
+                                     {COLLAPSED, {1, {6}, {6}}, {2, {2, 3}, {3, 2}}},
+                                     {1, {1, {1}, {1}}, {0, {0}, {0}}}};
+    bool is_alone = p->collapsing != TC_ALL_GROUPS;
+    int last = is_alone && p->layout->ranks[p->collapsing] > 1 ? 2 : is_alone ? 0 : 1;
     for (int i = is_alone ? 0 : 1; i <= last; i += is_alone ? 2 : 1) {
-        w->collapsed = all[i].collapsed;
-        ir_func *one = build(w, v, axes, &all[i].one), *more = one ? build(w, v, axes, &all[i].more) : NULL;
+        p->collapsed = all[i].collapsed;
+        const char *one = text_with(p, axes, &all[i].one, is_numbered);
+        const char *more = one ? text_with(p, axes, &all[i].more, is_numbered) : NULL;
         if (!one)
             return TC_COLLAPSE_UNKNOWN;
-        if (!more || strcmp(text_of(w->tx, one), text_of(w->tx, more)) != 0)
+        if (!more || strcmp(one, more) != 0)
             return TC_COLLAPSE_NO;
     }
     return TC_COLLAPSE_YES;
@@ -230,49 +201,59 @@ static tc_collapse compare(writer *w, tc_value v, const axis_list *axes)
 static bool has_numbers(const tc_operator *o)
 {
     bool any = false;
-    for (size_t i = 0; i < o->types.len; i++)
-        any |= dt_is_int(o->types.at[i].choices.at[0]);
+    for (size_t i = 0; i < o->schema.symbols.len; i++)
+        any |= o->schema.symbols.at[i].kind == OP_TYPE && dt_is_int(o->schema.symbols.at[i].choices.at[0]);
     return any;
 }
 
-// The same with extents that the definition takes, if there are.
-static tc_collapse look_at(const writer *entry, tc_value v, int variadic)
+static tc_collapse look_with(tc *tx, const tc_operator *o, const tc_entry_layout *l, int known, int variadic)
 {
-    for (size_t i = 0; i < sizeof known_extents / sizeof *known_extents; i++) {
-        writer w = *entry;
-        axis_list axes = {0};
-        w.collapsing = variadic;
-        w.known = known_extents[i];
-        w.collapsed = COLLAPSED;
-        const ir_func *shell = build(&w, v, NULL, NULL);
-        if (!shell)
-            continue;
-        find_axes(&w, shell, &axes);
-        tc_collapse found = compare(&w, v, &axes);
-        w.is_numbered = true;
-        if (found == TC_COLLAPSE_NO && has_numbers(w.op))
-            found = compare(&w, v, &axes);
-        if (found != TC_COLLAPSE_UNKNOWN)
-            return found;
-    }
-    return TC_COLLAPSE_UNKNOWN;
+    tc_probe p = {.tx = tx, .op = o, .layout = l, .collapsing = variadic, .known = known, .collapsed = COLLAPSED};
+    axis_list axes = {0};
+    const ir_func *shell = build(&p, NULL, NULL, false);
+    if (!shell)
+        return TC_COLLAPSE_UNKNOWN;
+    const type_list types = types_of(&p);
+    find_axes(&p, shell, &types, &axes);
+    if (!stays_together(&p, &axes, shell))
+        return TC_COLLAPSE_NO;
+    tc_collapse found = compare(&p, &axes, false);
+    if (found == TC_COLLAPSE_NO && has_numbers(o))
+        found = compare(&p, &axes, true);
+    return found;
 }
 
-tc_collapse tc_may_collapse(const writer *entry, tc_value v)
+// As [look_with]. Nothing of the code is kept, unless there are device functions, which others may call, too.
+static tc_collapse look_at(tc *tx, const tc_operator *o, const tc_entry_layout *l, int known, int variadic)
 {
-    tc *tx = entry->tx;
+    ir_module *m = tx->ir;
+    const ir_extent before = {m->funcs.len, m->next_var, (uint32_t)m->sites.len};
+    tc_ir_lifetime lifetime;
+    tc_ir_begin(tx, &lifetime);
+    tc_collapse found = look_with(tx, o, l, known, variadic);
+    lifetime.lifetime.keeps |= m->funcs.len != before.funcs;
+    if (!lifetime.lifetime.keeps) {
+        m->sites.len = before.sites;
+        m->next_var = before.vars;
+    }
+    tc_ir_end(tx, &lifetime);
+    return found;
+}
+
+tc_collapse tc_may_collapse(tc *tx, const tc_operator *o, const tc_entry_layout *l, int known)
+{
     bool muted = tx->diags->muted, aborted = tx->aborted;
     int errors = tx->diags->error_count;
     int count = 0;
     tc_collapse answer = TC_COLLAPSE_YES;
     tx->diags->muted = true;
-    for (size_t i = 0; answer == TC_COLLAPSE_YES && i < entry->op->joined.len; i++)
-        if (entry->joined[i] >= 0) {
-            answer = look_at(entry, v, (int)i);
+    for (size_t i = 0; answer == TC_COLLAPSE_YES && i < o->joined.len; i++)
+        if (l->joined[i] >= 0) {
+            answer = look_at(tx, o, l, known, (int)i);
             count++;
         }
     if (answer == TC_COLLAPSE_YES && count > 1)
-        answer = look_at(entry, v, ALL_GROUPS);
+        answer = look_at(tx, o, l, known, TC_ALL_GROUPS);
     tx->diags->muted = muted;
     tx->diags->error_count = errors;
     tx->aborted = aborted;
@@ -288,6 +269,9 @@ tc_collapse tc_may_collapse(const writer *entry, tc_value v)
  * these axes known, for the same elements of the results (stdlib/schedules/collapse.hds). Loads go to the same flat
  * tensors in both. Whatever depends on axes is gone from the code then, and the texts of both are equal if the axes may
  * be collapsed.
+ *
+ * What the parameters of the definition are called does not matter: entries of softmax have the last axis apart because
+ * the comparison fails without, and with axis=0 the first one.
  *
  * The handler has no answer for definitions that cannot be elaborated without extents that only their results tell.
  * They are taken at their word.

@@ -1,11 +1,12 @@
 // The code of a definition with known indices, reduced to what depends on elements: variables that hold constants are
 // replaced by them, and expressions of constants computed. Two ways to the same element then have the same text.
-#include "typecheck/operators/writer.h"
+#include "typecheck/operators/operators_priv.h"
 
 #include "ir/fold.h"
 
 typedef struct constants {
     ir_module *module;
+    arena *arena; // of what is noted
     map known; // ir_var* -> ir_expr*: what the variable holds here
     map local; // ir_var*: declared in the current block, so that no statement after it reads the variable
 } constants;
@@ -64,14 +65,14 @@ static void simplify(constants *c, ir_block *block);
 
 static void simplify_inside(constants *c, ir_stmt *s, ir_block *before)
 {
-    constants inside = {.module = c->module, .known = c->known};
+    constants inside = {.module = c->module, .arena = c->arena, .known = c->known};
     assigned in_body = {c, before};
     ir_walk(&s->body, forget, &in_body);
     ir_walk(&s->or_else, forget, &in_body);
     compute_expressions(c, s);
     ir_block *blocks[] = {&s->body, &s->or_else};
     for (int i = 0; i < 2; i++) {
-        map_init(&inside.local, c->module->arena);
+        map_init(&inside.local, c->arena);
         inside.known = c->known;
         simplify(&inside, blocks[i]);
         c->known = inside.known;
@@ -96,10 +97,10 @@ static void simplify(constants *c, ir_block *block)
     *block = kept;
 }
 
-void tc_compute_constants(ir_module *m, ir_block *block)
+void tc_compute_constants(ir_module *m, ir_block *block, arena *scratch)
 {
-    constants c = {.module = m};
-    map_init(&c.known, m->arena);
-    map_init(&c.local, m->arena);
+    constants c = {.module = m, .arena = scratch};
+    map_init(&c.known, scratch);
+    map_init(&c.local, scratch);
     simplify(&c, block);
 }

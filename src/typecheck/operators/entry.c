@@ -1,5 +1,5 @@
 // The entries of a file: what -D and --entry say, and which functions are compiled.
-#include "typecheck/operators/operators.h"
+#include "typecheck/operators/operators_priv.h"
 
 #include <string.h>
 
@@ -189,29 +189,27 @@ static bool ends_in_type(const char *text)
 static void help_with_types(const tc_operator *o, diag *d, str_buf *out)
 {
     for (size_t i = 0; i < o->types.len; i++) {
-        const tc_operator_type *t = &o->types.at[i];
-        if (t->has_default)
-            continue;
+        const op_symbol *t = op_find_symbol(&o->schema, o->types.at[i]->text);
         str_addf(out, "%s'%s' is", out->len ? "; " : "", t->name);
         for (size_t k = 0; k < t->choices.len; k++)
             str_addf(out, "%s %s", k ? "," : "", dt_name(t->choices.at[k]));
         str_adds(out, t->is_any ? " or another type" : "");
     }
     diag_help(d, "%s; of f16, bf16 and f32 there are entries, of other types by -D %s=f64", str_text(out),
-              o->types.at[0].name);
+              o->types.at[0]->text);
 }
 
 // What 'hdsc ops' knows of an operator that has no such entry.
 static tc_value no_entry_of_operator(tc *tx, const tc_operator *o, const char *text, src_span span)
 {
-    diag *d = tc_error(tx, HDS0340, span, o->name, text);
+    diag *d = tc_error(tx, HDS0340, span, o->schema.name, text);
     str_buf out;
     str_buf_init(&out, tx->arena);
-    if (o->why_not)
-        diag_help(d, "%s", o->why_not);
+    if (o->schema.no_entry)
+        diag_help(d, "%s", o->schema.no_entry);
     else
         help_with_types(o, d, &out);
-    diag_help(d, "'hdsc ops %s %s' shows its signature", tx->main->file->name, o->name);
+    diag_help(d, "'hdsc ops %s %s' shows its signature", tx->main->file->name, o->schema.name);
     return tc_poison();
 }
 
@@ -225,7 +223,7 @@ static tc_value entry_by_text(tc *tx, const char *text)
     sym name = e->kind == AST_NAME ? ((const ast_name *)e)->name : NULL;
     const tc_operator *o = name ? tc_operator_of_entry(tx, name->text) : NULL;
     bool is_bound = name && tc_scope_find(tx->main->scope, name, NULL);
-    if (o && ((!is_bound && ends_in_type(name->text)) || (o->why_not && strcmp(o->name, name->text) == 0)))
+    if (o && ((!is_bound && ends_in_type(name->text)) || (o->schema.no_entry && strcmp(o->schema.name, name->text) == 0)))
         return no_entry_of_operator(tx, o, name->text, e->span);
     if (name && !is_bound)
         return unknown_entry(tx, name->text, e->span);
@@ -291,13 +289,36 @@ static bool compile_generic(tc *tx, const entry *e)
     return !tx->aborted;
 }
 
+static bool compile_one(tc *tx, const entry *e)
+{
+    return e->is_generic ? compile_generic(tx, e) : compile_function(tx, e->function, e->name, e->where);
+}
+
+// With all that it launches; then its IR moves. [is_sound]: there was no error so far; else there is no module in the end, and
+// what others may call stays where it is.
+static bool compile_and_settle(tc *tx, const entry *e, bool is_sound)
+{
+    ir_module *m = tx->ir;
+    const ir_extent before = {m->funcs.len, m->next_var, (uint32_t)m->sites.len};
+    tc_ir_lifetime lifetime;
+    tc_ir_begin(tx, &lifetime);
+    m->next_var = 0;
+    bool ok = compile_one(tx, e);
+    if (ok && is_sound && !tx->aborted) {
+        tx->options->settle(tx->options->settle_user, m, &before);
+    } else {
+        m->next_var += before.vars;
+        lifetime.lifetime.keeps = true;
+    }
+    tc_ir_end(tx, &lifetime);
+    return ok;
+}
+
 static bool compile_entries(tc *tx, const entry_list *entries)
 {
     bool ok = true;
-    for (size_t i = 0; i < entries->len && !tx->aborted; i++) {
-        const entry *e = &entries->at[i];
-        ok &= e->is_generic ? compile_generic(tx, e) : compile_function(tx, e->function, e->name, e->where);
-    }
+    for (size_t i = 0; i < entries->len && !tx->aborted; i++)
+        ok &= tx->options->settle ? compile_and_settle(tx, &entries->at[i], ok) : compile_one(tx, &entries->at[i]);
     return ok;
 }
 
@@ -321,7 +342,7 @@ static bool add_operator(tc *tx, const char *name, entry_list *entries)
     for (size_t i = 0; i < tx->main->scope->list.len; i++) {
         const tc_binding *b = tx->main->scope->list.at[i];
         tc_function *f = !b->lazy_module && b->value.kind == TC_FUNCTION ? b->value.function : NULL;
-        if (f && f->operator&& !f->is_strided && strcmp(f->operator->name, name) == 0)
+        if (f && f->operator&& !f->is_strided && strcmp(f->operator->schema.name, name) == 0)
             VEC_PUSH(tx->arena, entries, ((entry){.function = f}));
     }
     return entries->len > before;

@@ -25,10 +25,9 @@ struct tc_scope {
     tc_module *module;
     enum { TC_SCOPE_NATIVE, TC_SCOPE_MODULE, TC_SCOPE_CLASS, TC_SCOPE_FUNCTION } kind;
     bool is_comprehension; // has the targets of a comprehension; `:=` in there binds in the scope around it
-    bool hashed;
     uint32_t id;            // of this scope alone
     uint32_t born;          // see Note [lifetimes]
-    map names;              // of large scopes: sym -> tc_binding*
+    map *names;             // of large scopes: sym -> tc_binding*; else NULL
     VEC(tc_binding *) list; // in order of binding
 };
 
@@ -129,12 +128,20 @@ typedef struct tc_dynamic_smem {
 typedef struct tc_lifetime {
     struct tc_lifetime *outer;
     arena *arena;    // of what is around it
+    arena *ir;       // likewise, of IR
     uint32_t born;   // likewise
     arena_mark mark; // of the scratch arena
     size_t shared;   // as tc_shared_mark gave it
     uint32_t first;  // what was born before is older
     bool keeps;      // something older has changed
 } tc_lifetime;
+
+// IR that is made in the scratch arena for it: lifetime.c.
+typedef struct tc_ir_lifetime {
+    tc_lifetime lifetime;
+    arena *arena;    // of what is around it
+    arena_mark mark; // of the scratch arena for IR
+} tc_ir_lifetime;
 
 struct tc {
     arena *arena;   // of what is made now
@@ -172,7 +179,6 @@ struct tc {
     map intrins;     // key -> ir_intrin*
     VEC(tc_shared *) shared; // oldest first
     map shared_by_function;        // tc_function* -> the latest tc_shared*
-    map definitions; // of the function being written: ir_var* -> ir_expr* (initialisers of single-assignment locals)
     map names_used;  // IR function names
     map entry_names; // those that entries have or will have: no other function takes one
     uint32_t next_id;
@@ -182,7 +188,8 @@ struct tc {
     const tc_env *env;                   // the interpretation in force; NULL: none so far
     bool in_test;                        // host code is a test's: elements can be read and written there
     bool analyzes;                       // code is looked at as a kernel's, and not kept
-    src_span place;      // of the expression evaluated last: where methods are called that no text names
+    bool records;  // a graph function is being recorded: errors are shown where it calls, not inside of operators
+    src_span last_span;                  // of the expression evaluated last: the location of implicit method calls
     src_span value_span; // right side of the assignment under way; nowhere outside of one
     // captures of the kernel being written from a host function
     struct tc_captures *captures;

@@ -38,8 +38,7 @@ ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init,
     s->var = v;
     s->value = init;
     tc_emit(tx, s);
-    if (init)
-        map_put_ptr(&tx->definitions, v, init);
+    v->definition = init;
     return v;
 }
 
@@ -136,7 +135,6 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
 void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span)
 {
     v->is_mutable = true;
-    map_put_ptr(&tx->definitions, v, NULL);
     ir_stmt *s = tc_new_stmt(tx, IR_ASSIGN, span);
     s->var = v;
     s->value = value;
@@ -184,7 +182,7 @@ static ir_expr *resolve_visit(void *user, ir_expr *e)
 {
     resolver *r = user;
     if (e->op == IR_OP_VAR && e->u.var->kind == IR_VAR_LOCAL) {
-        ir_expr *init = e->u.var->is_mutable ? NULL : map_get_ptr(&r->tx->definitions, e->u.var);
+        ir_expr *init = e->u.var->is_mutable ? NULL : e->u.var->definition;
         if (!init || ++r->depth > 1000) {
             r->ok = false;
             return e;
@@ -215,7 +213,7 @@ static ir_expr *constant_of(tc *tx, ir_expr *e, int *left)
         return e;
     if (e->op == IR_OP_VAR) {
         bool is_fixed = e->u.var->kind == IR_VAR_LOCAL && !e->u.var->is_mutable;
-        ir_expr *init = is_fixed ? map_get_ptr(&tx->definitions, e->u.var) : NULL;
+        ir_expr *init = is_fixed ? e->u.var->definition : NULL;
         return init ? constant_of(tx, init, left) : NULL;
     }
     if (!(ir_op_properties(e->op) & IR_PURE) || !e->arg_count || e->arg_count > 3)

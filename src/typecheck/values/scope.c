@@ -18,8 +18,8 @@ tc_scope *tc_scope_new(tc *tx, tc_scope *parent, tc_module *module, int kind)
 
 tc_binding *tc_scope_find_here(const tc_scope *s, sym name)
 {
-    if (s->hashed)
-        return map_get_ptr(&s->names, name);
+    if (s->names)
+        return map_get_ptr(s->names, name);
     for (size_t i = s->list.len; i-- > 0;)
         if (s->list.at[i]->name == name)
             return s->list.at[i];
@@ -41,10 +41,10 @@ tc_binding *tc_scope_find(const tc_scope *s, sym name, tc_scope **where)
 
 static void start_hashing(tc *tx, tc_scope *s)
 {
-    map_init(&s->names, tx->arena);
+    s->names = ARENA_NEW(tx->arena, map);
+    map_init(s->names, tx->arena);
     for (size_t i = 0; i < s->list.len; i++)
-        map_put_ptr(&s->names, s->list.at[i]->name, s->list.at[i]);
-    s->hashed = true;
+        map_put_ptr(s->names, s->list.at[i]->name, s->list.at[i]);
 }
 
 tc_binding *tc_scope_bind(tc *tx, tc_scope *s, sym name, tc_value v, src_span span)
@@ -55,8 +55,8 @@ tc_binding *tc_scope_bind(tc *tx, tc_scope *s, sym name, tc_value v, src_span sp
         b = ARENA_NEW(tx->arena, tc_binding);
         b->name = name;
         VEC_PUSH(tx->arena, &s->list, b);
-        if (s->hashed)
-            map_put_ptr(&s->names, name, b);
+        if (s->names)
+            map_put_ptr(s->names, name, b);
         else if (s->list.len > HASH_FROM)
             start_hashing(tx, s);
     }
@@ -157,13 +157,26 @@ static void note_frames(tc *tx, diag *d)
     }
 }
 
+// The innermost call in the main file, where [span] is in another one; else [span].
+static src_span author_span(const tc *tx, src_span span)
+{
+    if (src_file_at(tx->diags->sources, span.begin) == tx->main->file)
+        return span;
+    for (const tc_frame *f = tx->frame; f; f = f->caller)
+        if (f->call_span.begin && src_file_at(tx->diags->sources, f->call_span.begin) == tx->main->file)
+            return f->call_span;
+    return span;
+}
+
 diag *tc_error(tc *tx, diag_code code, src_span span, ...)
 {
+    src_span shown = tx->records ? author_span(tx, span) : span;
     va_list args;
     va_start(args, span);
-    diag *d = diag_vreport(tx->diags, code, span, args);
+    diag *d = diag_vreport(tx->diags, code, shown, args);
     va_end(args);
-    note_frames(tx, d);
+    if (shown.begin == span.begin)
+        note_frames(tx, d);
     if (diag_too_many(tx->diags))
         tx->aborted = true;
     return d;

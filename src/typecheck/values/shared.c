@@ -71,10 +71,10 @@ void tc_shared_after(tc *tx, const ir_stmt *s)
 }
 
 // What a copy was made of: arguments of functions are copied.
-static const ir_expr *original(const tc *tx, const ir_expr *e)
+static const ir_expr *original(const ir_expr *e)
 {
     while (e->op == IR_OP_VAR && !e->u.var->is_mutable) {
-        const ir_expr *value = map_get_ptr(&tx->definitions, e->u.var);
+        const ir_expr *value = e->u.var->definition;
         if (!value || !ir_is_pure(value))
             break;
         e = value;
@@ -82,22 +82,22 @@ static const ir_expr *original(const tc *tx, const ir_expr *e)
     return e;
 }
 
-static bool same_number(const tc *tx, const ir_expr *a, const ir_expr *b)
+static bool same_number(const ir_expr *a, const ir_expr *b)
 {
     if (a == b || ir_expr_equal(a, b))
         return true;
-    a = original(tx, a);
-    b = original(tx, b);
+    a = original(a);
+    b = original(b);
     return a == b || ir_expr_equal(a, b);
 }
 
-static bool same_value(const tc *tx, tc_value a, tc_value b)
+static bool same_value(tc_value a, tc_value b)
 {
     if (a.kind != b.kind)
         return false;
     switch (a.kind) {
     case TC_RT:
-        return same_number(tx, a.rt, b.rt);
+        return same_number(a.rt, b.rt);
     case TC_RECORD:
         return a.record == b.record;
     case TC_INT:
@@ -113,7 +113,7 @@ static bool stands(const tc *tx, const tc_shared *s, const tc_list *index)
     if (s->func != tx->func || s->index.len != index->len || s->region < tx->loop_region || !tc_in_region(tx, s->region))
         return false;
     for (size_t i = 0; i < index->len; i++)
-        if (!same_value(tx, s->index.at[i], index->at[i]))
+        if (!same_value(s->index.at[i], index->at[i]))
             return false;
     return true;
 }

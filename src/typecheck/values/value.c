@@ -333,7 +333,7 @@ static bool tensors_equal(const tc_tensor *a, const tc_tensor *b)
     return true;
 }
 
-static size_t place_in(const tc_list *items, tc_value v)
+static size_t index_in(const tc_list *items, tc_value v)
 {
     size_t at = 0;
     while (at < items->len && !tc_equal(items->at[at], v))
@@ -345,7 +345,7 @@ static size_t place_in(const tc_list *items, tc_value v)
 static bool dict_holds(const tc_list *keys, const tc_list *values, const tc_list *wanted, const tc_list *wanted_values)
 {
     for (size_t i = 0; i < wanted->len; i++) {
-        size_t at = place_in(keys, wanted->at[i]);
+        size_t at = index_in(keys, wanted->at[i]);
         if (at == keys->len || (values && !tc_equal(values->at[at], wanted_values->at[i])))
             return false;
     }

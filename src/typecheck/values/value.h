@@ -21,6 +21,7 @@ typedef struct tc_args tc_args;
 typedef struct tc_native tc_native;
 typedef struct tc_frame tc_frame;
 typedef struct tc_generator tc_generator;
+typedef struct tc_operator tc_operator;
 
 typedef __int128 tc_int;
 

@@ -376,6 +376,30 @@ static const char *describe_run_time(tc *tx, const ir_type *type)
     return str_text(&b);
 }
 
+static const tc_value *field_of(const tc_record *r, const char *name)
+{
+    for (int i = 0; i < r->class->field_count; i++)
+        if (strcmp(r->class->fields[i].name->text, name) == 0)
+            return &r->fields[i];
+    return NULL;
+}
+
+// A record that stands for a tensor as one, by its extents and its type; any other by its class.
+static const char *describe_record(tc *tx, tc_value v)
+{
+    const tc_value *shape = field_of(v.record, "shape");
+    const tc_value *type = field_of(v.record, "dtype");
+    if (!shape || shape->kind != TC_TUPLE || !type || type->kind != TC_TYPE)
+        return arena_printf(tx->arena, "a record of class '%s'", v.record->class->name->text);
+    str_buf out;
+    str_buf_init(&out, tx->arena);
+    str_addf(&out, "a tensor %s[", tc_text(tx, *type));
+    for (size_t i = 0; i < shape->list->len; i++)
+        str_addf(&out, "%s%s", i ? ", " : "", tc_text(tx, shape->list->at[i]));
+    str_adds(&out, shape->list->len ? "]" : "()]");
+    return str_text(&out);
+}
+
 const char *tc_describe(tc *tx, tc_value v)
 {
     size_t kind = v.kind;
@@ -395,7 +419,7 @@ const char *tc_describe(tc *tx, tc_value v)
     case TC_TENSOR_MAP:
         return arena_printf(tx->arena, "the tensor map '%s'", v.tensor_map->name);
     case TC_RECORD:
-        return arena_printf(tx->arena, "a record of class '%s'", v.record->class->name->text);
+        return describe_record(tx, v);
     default:
         return tc_text(tx, v);
     }

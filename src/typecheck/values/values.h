@@ -10,6 +10,9 @@ void tc_lifetime_end(tc *tx, tc_lifetime *l);
 void tc_lasting_begin(tc *tx, tc_lifetime *l);
 void tc_lasting_end(tc *tx, tc_lifetime *l);
 // Called where something that was born then comes to hold something new.
+// The same, and IR is made in a scratch arena of its own, if there is one, and given back as well.
+void tc_ir_begin(tc *tx, tc_ir_lifetime *l);
+void tc_ir_end(tc *tx, tc_ir_lifetime *l);
 void tc_changes(tc *tx, uint32_t born);
 
 // value.c
@@ -159,6 +162,7 @@ const char *tc_frame_title(tc *tx, const tc_frame *f);
 bool tc_items_equal(tc *tx, tc_value a, tc_value b, bool *equal);
 bool tc_find_item(tc *tx, const tc_list *items, tc_value wanted, size_t *at); // *[at]: the length if it is not there
 bool tc_record_text(tc *tx, tc_value record, bool is_repr, str_buf *out);     // false: it has no such method
+// eval/record.c
 // lowering/convert.c
 ir_expr *tc_default_rt(tc *tx, tc_value v, src_span span); // int → i32/i64, float → f32, bool → bool; RT as is
 // lowering/strided.c

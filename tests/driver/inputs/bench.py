@@ -18,7 +18,7 @@ def check_document(document):
     assert list(document) == keys, list(document)
     assert document["format"] == "hdsc bench" and document["version"] == 2
     assert document["command"][0] == "hdsc bench"
-    assert document["machine"]["multiprocessors"] == 132 and document["machine"]["arch"] == "sm_90a"
+    assert document["machine"]["sm_count"] == 132 and document["machine"]["arch"] == "sm_90a"
     assert document["machine"]["l2_bytes"] == 1 << 20
     for row in document["rows"]:
         seconds, samples = row["seconds"], row["samples"]

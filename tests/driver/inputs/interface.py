@@ -4,8 +4,8 @@ import json
 import sys
 
 
-def evaluate(amount, names):
-    return amount if isinstance(amount, int) else eval(amount, {}, names)  # noqa: S307, the texts are ours
+def evaluate(expr, names):
+    return expr if isinstance(expr, int) else eval(expr, {}, names)  # noqa: S307, the texts are ours
 
 
 def expected_grid(n, m, k):
@@ -37,5 +37,5 @@ for n in (1, 2, 31, 33, 1000, 4096):
     for m in (0, 1, 6, 7, 2**33):
         for k in (-3, 0, 40):
             names = {"n": n, "m": m, "k": k}
-            assert [evaluate(amount, names) for amount in first["grid"]] == expected_grid(**names), names
+            assert [evaluate(expr, names) for expr in first["grid"]] == expected_grid(**names), names
             assert evaluate(x["shape"][1], names) == 2 * m + 1

@@ -1205,7 +1205,7 @@ def answers(seeds):
 
 
 def differs(wanted, raises, found):
-    """Notes are sorted by place, which is one; what follows an error is no longer compared."""
+    """Notes are sorted by location, which is one; what follows an error is no longer compared."""
     shown = [line for d in found if d["code"] == "HDS0290" for line in d["message"].split("\n")]
     errors = [d for d in found if d["severity"] == "error"]
     if bool(errors) != raises:
@@ -1216,13 +1216,13 @@ def differs(wanted, raises, found):
 
 
 def compare_programs(hdsc, seeds, known):
-    lines, places = [], []
+    lines, ranges = [], []
     for seed in seeds:
         text = python_programs.program(seed).split("\n")
-        places.append((seed, len(lines) + 1, len(lines) + len(text)))
+        ranges.append((seed, len(lines) + 1, len(lines) + len(text)))
         lines += text if known[seed] else [""] * len(text)
     result = run(hdsc, "\n".join(lines) + "\n", ["-Wno-empty", "--error-limit=0"])
-    for seed, first, last in places:
+    for seed, first, last in ranges:
         if known[seed]:
             wanted, raises = known[seed]
             difference = differs(wanted, raises, [d for d in result.diagnostics if first <= d["line"] <= last])

@@ -84,7 +84,7 @@ class Program:
         self.lines += [f"        {line}" for line in body]
         self.lines.append("")
 
-    def add_in_place(self, cls, name):
+    def add_augmented(self, cls, name):
         n = self.number("self", "o")
         bodies = [[f"self.x = {n}", "return self"], [f"return {self.value('self', 'o')}"], [f"self.x = {n}"]]
         self.add_method(cls, name, ["o"], *self.random.choices(bodies, [5, 4, 1])[0])
@@ -98,7 +98,7 @@ class Program:
                 if self.chance(density):
                     self.add_method(cls, prefix + name, ["o"], f"return {self.value('self', 'o')}")
             if self.chance(density):
-                self.add_in_place(cls, "i" + name)
+                self.add_augmented(cls, "i" + name)
         for name in UNARY:
             if self.chance(density):
                 self.add_method(cls, name, [], f"return {self.value('self')}")

@@ -178,7 +178,7 @@ FLOAT_SPECS = [
 ]
 STR_SPECS = ["", "5", "<6", ">6", "^7", "*^9", "s", ".2", "5.1", "é>7", ">3s", "08"]
 
-# The compiler reports what is printed by place, and the same text once.
+# The compiler reports what is printed by location, and the same text once.
 SHOW = [
     "    shown = []",
     "",

@@ -40,7 +40,7 @@ static inline src_file *add_source(fixture *f, const char *name, const char *tex
     return src_add(&f->sources, name, str_of(text));
 }
 
-// The [nth] (from 1) place where [word] stands in [file].
+// The [nth] (from 1) occurrence of [word] in [file].
 static inline src_span span_of(const src_file *file, const char *word, int nth)
 {
     const char *at = file->text.at - 1;

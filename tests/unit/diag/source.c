@@ -1,6 +1,6 @@
 #include "golden.h"
 
-static void places(void **state)
+static void locations(void **state)
 {
     fixture *f = *state;
     src_file *a = add_source(f, "a.hds", "one\ntwo\r\nthree\rfour");
@@ -10,15 +10,15 @@ static void places(void **state)
         uint32_t offset, line, column;
     } table[] = {{0, 1, 1}, {3, 1, 4}, {4, 2, 1}, {7, 2, 4}, {8, 2, 5}, {9, 3, 1}, {14, 3, 6}, {15, 4, 1}, {19, 4, 5}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        src_place place = src_place_of(&f->sources, a->base + table[i].offset);
-        assert_ptr_equal(place.file, a);
-        assert_int_equal(place.line, table[i].line);
-        assert_int_equal(place.column, table[i].column);
+        src_location location = src_location_of(&f->sources, a->base + table[i].offset);
+        assert_ptr_equal(location.file, a);
+        assert_int_equal(location.line, table[i].line);
+        assert_int_equal(location.column, table[i].column);
     }
     assert_ptr_equal(src_file_at(&f->sources, b->base), b);
-    assert_int_equal(src_place_of(&f->sources, b->base).line, 1);
-    assert_int_equal(src_place_of(&f->sources, c->base + 2).line, 2);
-    assert_null(src_place_of(&f->sources, 0).file);
+    assert_int_equal(src_location_of(&f->sources, b->base).line, 1);
+    assert_int_equal(src_location_of(&f->sources, c->base + 2).line, 2);
+    assert_null(src_location_of(&f->sources, 0).file);
     assert_null(src_file_at(&f->sources, c->base + 3));
     assert_true(str_equal(src_line(&f->sources, a, 2), STR("two")));
     assert_true(str_equal(src_line(&f->sources, a, 4), STR("four")));
@@ -31,7 +31,7 @@ static void no_files(void **state)
 {
     fixture *f = *state;
     assert_null(src_file_at(&f->sources, 1));
-    assert_null(src_place_of(&f->sources, 1).file);
+    assert_null(src_location_of(&f->sources, 1).file);
 }
 
 static void full_map(void **state)
@@ -56,7 +56,7 @@ static void joins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(places, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(locations, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(no_files, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(full_map, fixture_setup, fixture_teardown),
         cmocka_unit_test(joins),

@@ -54,7 +54,7 @@ static void a_good_document(void **state)
     assert_int_equal(k->rules[0].dtype.code, 2);
     assert_int_equal(k->rules[0].dtype.bits, 32);
     assert_true(k->has_cluster && k->is_cluster_fixed);
-    assert_int_equal(k->grid[2].kind, JIT_AMOUNT_UNKNOWN);
+    assert_int_equal(k->grid[2].kind, JIT_EXPR_UNKNOWN);
     arena_free(&a);
 }
 

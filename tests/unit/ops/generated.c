@@ -11,7 +11,7 @@
 
 #include "ops/product.h"
 
-enum { MOST_AXES = 5, PLACES = 1 << 14, CASES = 10000, BYTES = 2 };
+enum { MOST_AXES = 5, MOST_ELEMENTS = 1 << 14, CASES = 10000, BYTES = 2 };
 enum { A_BASE = 0x10000000, B_BASE = 0x20000000, C_BASE = 0x30000000, RESIDUAL_BASE = 0x40000000 };
 
 static const hdsrt_dtype f16 = {2, 16};
@@ -33,12 +33,12 @@ typedef struct source {
     int visits;
 } source;
 
-static source expected[PLACES]; // by the element's offset from C_BASE
-static bool has_element[PLACES];
+static source expected[MOST_ELEMENTS]; // by the element's offset from C_BASE
+static bool has_element[MOST_ELEMENTS];
 static int64_t k_of_all;
 static int elements;
 
-static int64_t place_of(const char *base, const ops_matrices *m, int64_t row, int64_t column)
+static int64_t address_of(const char *base, const ops_matrices *m, int64_t row, int64_t column)
 {
     int64_t i = m->order == OPS_ROWS ? row * m->pitch + column : column * m->pitch + row;
     return (int64_t)(intptr_t)base + i * BYTES;
@@ -51,21 +51,21 @@ static const char *matrix_of(const ops_matrices *m, int64_t z)
 
 static void look_at(const ops_product *p, int64_t z, int64_t i, int64_t j)
 {
-    int64_t at = (place_of(matrix_of(&p->c, z), &p->c, i, j) - C_BASE) / BYTES;
+    int64_t at = (address_of(matrix_of(&p->c, z), &p->c, i, j) - C_BASE) / BYTES;
     const char *a = matrix_of(&p->a, z), *b = matrix_of(&p->b, z);
-    assert_true(at >= 0 && at < PLACES && has_element[at]);
+    assert_true(at >= 0 && at < MOST_ELEMENTS && has_element[at]);
     source *s = &expected[at];
     s->visits++;
     if (k_of_all > 0) {
-        assert_int_equal(place_of(a, &p->a, i, 0), s->a);
-        assert_int_equal(place_of(b, &p->b, 0, j), s->b);
+        assert_int_equal(address_of(a, &p->a, i, 0), s->a);
+        assert_int_equal(address_of(b, &p->b, 0, j), s->b);
     }
     if (k_of_all > 1) {
-        assert_int_equal(place_of(a, &p->a, i, 1) - s->a, s->a_step);
-        assert_int_equal(place_of(b, &p->b, 1, j) - s->b, s->b_step);
+        assert_int_equal(address_of(a, &p->a, i, 1) - s->a, s->a_step);
+        assert_int_equal(address_of(b, &p->b, 1, j) - s->b, s->b_step);
     }
     if (s->residual)
-        assert_int_equal(place_of(matrix_of(&p->residual, z), &p->residual, i, j), s->residual);
+        assert_int_equal(address_of(matrix_of(&p->residual, z), &p->residual, i, j), s->residual);
     else
         assert_null(p->residual.data);
 }
@@ -214,7 +214,7 @@ static void expect_matrix(const problem *x, const int64_t *batch)
     for (int64_t i = 0; i < x->c.shape[outer]; i++) {
         for (int64_t j = 0; j < x->c.shape[axes - 1]; j++) {
             int64_t at = (address(&x->c, batch, outer, i, j) - C_BASE) / BYTES;
-            assert_true(at < PLACES && !has_element[at]);
+            assert_true(at < MOST_ELEMENTS && !has_element[at]);
             has_element[at] = true;
             elements++;
             expected[at] = (source){.a = address(a, batch, outer, i, 0),
@@ -275,7 +275,7 @@ static void each_element_once(void **unused)
         if (hds_matmul(&x.a.tensor, &x.b.tensor, &x.c.tensor, &options, NULL) != HDSRT_OK)
             fail_msg("case %d: %s", n, hdsrt_last_error());
         int visited = 0;
-        for (int at = 0; at < PLACES; at++) {
+        for (int at = 0; at < MOST_ELEMENTS; at++) {
             if (has_element[at] && expected[at].visits != 1)
                 fail_msg("case %d: element %d is written %d times", n, at, expected[at].visits);
             visited += has_element[at];

@@ -166,7 +166,7 @@ static void wrong_extents_and_types(void **state)
                      HDSRT_INVALID_ARGUMENT);
 }
 
-static void wrong_places(void **state)
+static void unsupported_layouts(void **state)
 {
     rig r;
     (void)state;
@@ -206,7 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_rows),       cmocka_unit_test(by_columns_and_apart),
         cmocka_unit_test(nothing_to_do), cmocka_unit_test(wrong_extents_and_types),
-        cmocka_unit_test(wrong_places),  cmocka_unit_test(options),
+        cmocka_unit_test(unsupported_layouts),  cmocka_unit_test(options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

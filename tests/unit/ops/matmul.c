@@ -314,7 +314,7 @@ static void batches_in_many_launches(void **state)
     assert_int_equal(runs[0].a.batch, 0);
     assert_int_equal(runs[0].b.batch, 35);
     assert_int_equal(runs[0].c.batch, 4 * 21);
-    // Axes that do not lie like one: a launch for each place of the outer one.
+    // Axes that do not lie like one: a launch for each index of the outer one.
     set_a(&r, 4, LIST(3, 4, 3, 5), LIST(1000, 15, 5, 1));
     set_b(&r, 4, LIST(3, 4, 5, 7), NULL);
     set_c(&r, 4, LIST(3, 4, 3, 7), NULL);

@@ -148,7 +148,7 @@ static void workspaces(void **state)
     assert_int_equal(plan(256, &options, &bytes), last);
     assert_true(bytes > 0);
     assert_int_equal(launches(f16, 256, 256, 0, &options, &l), -1);
-    assert_non_null(strstr(hdsrt_last_error(), "and a workspace of"));
+    assert_non_null(strstr(hdsrt_last_error(), "a workspace of"));
     options.workspace = (void *)0x50000000;
     options.workspace_bytes = bytes;
     assert_int_equal(launches(f16, 256, 256, 0, &options, &l), 1);
@@ -177,7 +177,7 @@ static void an_epilogue_is_one_launch(void **state)
     assert_true(has_tensor_map(&l));
 }
 
-// Operands that are only read may have elements that lie in several places, on every path.
+// Operands that are only read may repeat elements (strides of 0), on every path.
 static void batches_share_an_operand(void **state)
 {
     static int64_t shape[3] = {4, 256, 250}, strides[3] = {256 * 250, 250, 1};

@@ -56,7 +56,7 @@ static void gathers_are_of_matrices(void **state)
     assert_int_equal(launched(hds_gather(&x.t, &index.t, &out.t, NULL)), -1);
 }
 
-static void axes_change_places(void **state)
+static void axes_are_permuted(void **state)
 {
     tensor image, turned, wrong, matrices, across;
     (void)state;
@@ -108,7 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indices_have_two_types), cmocka_unit_test(gathers_are_of_matrices),
-        cmocka_unit_test(axes_change_places),     cmocka_unit_test(windows_have_an_extent),
+        cmocka_unit_test(axes_are_permuted),     cmocka_unit_test(windows_have_an_extent),
         cmocka_unit_test(losses_are_one_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

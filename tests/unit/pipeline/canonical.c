@@ -1,4 +1,4 @@
-// Text in canonical form, and the places of its lines.
+// Text in canonical form, and the locations of its lines.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void leaves_out_what_says_where(void **state)
     assert_int_equal(from.at[1], 4);
 }
 
-static void gives_places_back(void **state)
+static void gives_locations_back(void **state)
 {
     (void)state;
     pl_canonical c;
@@ -100,7 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(leaves_out_what_says_where, setup, teardown),
-        cmocka_unit_test_setup_teardown(gives_places_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(gives_locations_back, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_what_depends_on_lines, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

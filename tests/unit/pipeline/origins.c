@@ -285,20 +285,20 @@ static void every_way_to_call(void **state)
 
 // ---- text ----------------------------------------------------------------------------------------------------------
 
-static void places_name_the_callers(void **state)
+static void locations_name_the_callers(void **state)
 {
     (void)state;
     fixture f;
     compile(&f, kernel);
-    str_buf plain, places;
+    str_buf plain, located;
     str_buf_init(&plain, &f.memory);
-    str_buf_init(&places, &f.memory);
+    str_buf_init(&located, &f.memory);
     ir_print(f.module, &plain);
-    ir_print_spans(f.module, &places);
+    ir_print_spans(f.module, &located);
     assert_null(strstr(str_text(&plain), "library.hds:"));
-    assert_non_null(strstr(str_text(&places), "    y[0] = 1.0  ; main.hds:8\n"));
-    assert_non_null(strstr(str_text(&places), "y[1] = first  ; library.hds:21 from main.hds:9\n"));
-    assert_non_null(strstr(str_text(&places), "  ; library.hds:15 from library.hds:20 from main.hds:9\n"));
+    assert_non_null(strstr(str_text(&located), "    y[0] = 1.0  ; main.hds:8\n"));
+    assert_non_null(strstr(str_text(&located), "y[1] = first  ; library.hds:21 from main.hds:9\n"));
+    assert_non_null(strstr(str_text(&located), "  ; library.hds:15 from library.hds:20 from main.hds:9\n"));
     discard(&f);
 }
 
@@ -307,7 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_keep_origins),
         cmocka_unit_test(every_way_to_call),
-        cmocka_unit_test(places_name_the_callers),
+        cmocka_unit_test(locations_name_the_callers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,10 +270,10 @@ RIG_TEST(long_tensors)
     srand(11);
     fake_cuda_on_launch(run, NULL);
     for (int round = 0; round < 100; round++) {
-        int bits = 8 << rand() % 4, place_of_short = rand() % 3;
+        int bits = 8 << rand() % 4, short_axis = rand() % 3;
         int64_t shape[3];
         for (int i = 0; i < 3; i++)
-            shape[i] = i == place_of_short ? 1 + rand() % 2 : 14 + rand() % 25;
+            shape[i] = i == short_axis ? 1 + rand() % 2 : 14 + rand() % 25;
         placed x = random_long_tensor(bits, shape), out = random_long_tensor(bits, shape);
         const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
         hdsrt_joined j[2];

@@ -96,7 +96,7 @@ typedef struct hand_operand {
     int count;  // 0: the end of a list
 } hand_operand;
 
-static inline void hand_place(sim_operand *o, hand_operand from, uint32_t *cell)
+static inline void hand_bind(sim_operand *o, hand_operand from, uint32_t *cell)
 {
     int cells = from.type == DT_NONE || dt_bits(from.type) == 64 ? 2 : 1;
     *o = (sim_operand){
@@ -124,9 +124,9 @@ static inline sim_use *hand_use(hand *h, const char *module, const char *name, c
     uint32_t cell = 8;
     for (int i = 0; i < in->operand_count; i++) {
         in->operands[i].name = operands[i].name;
-        hand_place(&use->operands[i], operands[i], &cell);
+        hand_bind(&use->operands[i], operands[i], &cell);
     }
-    hand_place(&use->result, result, &cell);
+    hand_bind(&use->result, result, &cell);
     use->model = sim_model_find(module, name);
     assert_non_null(use->model);
     if (use->model->bind)

@@ -128,7 +128,7 @@ static void bounds(void **state)
     world_close(&s);
 }
 
-static void lanes_in_several_places(void **state)
+static void lanes_in_several_spaces(void **state)
 {
     (void)state;
     world s;
@@ -489,7 +489,7 @@ int main(void)
         cmocka_unit_test(narrow_values_are_extended),
         cmocka_unit_test(elements_of_less_than_a_byte),
         cmocka_unit_test(bounds),
-        cmocka_unit_test(lanes_in_several_places),
+        cmocka_unit_test(lanes_in_several_spaces),
         cmocka_unit_test(alignment),
         cmocka_unit_test(poison),
         cmocka_unit_test(bytes_of_models),

@@ -45,7 +45,7 @@ static sim_use *product(hand *h, const row *r)
 
 // The figures of the PTX ISA in its own words: groupID = lane / 4, threadID_in_group = lane % 4; a register holds [per]
 // elements. Where element i of lane l stands.
-static void place_a(const row *r, int l, int i, int *m, int *k)
+static void coordinates_a(const row *r, int l, int i, int *m, int *k)
 {
     int per = 32 / dt_bits(r->a) ? 32 / dt_bits(r->a) : 1, group = l / 4, thread = l % 4, reg = i / per;
     int row_halves = r->m / 8;
@@ -53,14 +53,14 @@ static void place_a(const row *r, int l, int i, int *m, int *k)
     *k = thread * per + i % per + reg / row_halves * 4 * per;
 }
 
-static void place_b(const row *r, int l, int i, int *k, int *n)
+static void coordinates_b(const row *r, int l, int i, int *k, int *n)
 {
     int per = 32 / dt_bits(r->b) ? 32 / dt_bits(r->b) : 1;
     *k = l % 4 * per + i % per + i / per * 4 * per;
     *n = l / 4;
 }
 
-static void place_c(int l, int i, int *m, int *n)
+static void coordinates_c(int l, int i, int *m, int *n)
 {
     *m = l / 4 + (i >= 2 ? 8 : 0);
     *n = l % 4 * 2 + (i & 1);
@@ -96,15 +96,15 @@ static void fill(hand *h, sim_warp *w, const sim_use *use, const row *r, matrice
 {
     for (int l = 0; l < 32; l++) {
         for (int i = 0, m, k; i < use->operands[0].count; i++) {
-            place_a(r, l, i, &m, &k);
+            coordinates_a(r, l, i, &m, &k);
             set_value(w, &use->operands[0], i, l, x->a[m][k] = random_value(h, r->a));
         }
         for (int i = 0, k, n; i < use->operands[1].count; i++) {
-            place_b(r, l, i, &k, &n);
+            coordinates_b(r, l, i, &k, &n);
             set_value(w, &use->operands[1], i, l, x->b[k][n] = random_value(h, r->b));
         }
         for (int i = 0, m, n; i < use->operands[2].count; i++) {
-            place_c(l, i, &m, &n);
+            coordinates_c(l, i, &m, &n);
             set_value(w, &use->operands[2], i, l, x->c[m][n] = random_value(h, r->c));
         }
     }
@@ -146,7 +146,7 @@ static void products(void **state)
             assert_int_equal(hand_run(w, use), SIM_NEXT);
             for (int l = 0; l < 32; l++)
                 for (int i = 0, m, n; i < use->result.count; i++) {
-                    place_c(l, i, &m, &n);
+                    coordinates_c(l, i, &m, &n);
                     assert_true(hand_get(w, &use->result, i, l) == expected(&rows[k], &x, m, n));
                 }
         }
@@ -244,21 +244,21 @@ static void poison(void **state)
             w->poison[cell] = 1u << l;
             w->why[cell] = 9;
             if (o == 0) {
-                place_a(&rows[k], l, i, &y, &z);
+                coordinates_a(&rows[k], l, i, &y, &z);
                 for (int n = 0; n < 8; n++)
                     bad[y][n] = true;
             } else if (o == 1) {
-                place_b(&rows[k], l, i, &y, &z);
+                coordinates_b(&rows[k], l, i, &y, &z);
                 for (int m = 0; m < 16; m++)
                     bad[m][z] = true;
             } else {
-                place_c(l, i, &y, &z);
+                coordinates_c(l, i, &y, &z);
                 bad[y][z] = true;
             }
             hand_run(w, use);
             for (int e = 0; e < use->result.count; e++)
                 for (int lane = 0; lane < 32; lane++) {
-                    place_c(lane, e, &y, &z);
+                    coordinates_c(lane, e, &y, &z);
                     uint32_t found = w->poison[hand_cell(&use->result, e)];
                     assert_int_equal(found >> lane & 1, bad[y][z]);
                     if (found)
@@ -280,12 +280,12 @@ static void fields(void **state)
     sim_field a[16][16], b[16][8];
     for (int l = 0; l < 32; l++) {
         for (int i = 0, m, k; i < 8; i++) {
-            place_a(&rows[0], l, i, &m, &k);
+            coordinates_a(&rows[0], l, i, &m, &k);
             sim_field_of(w, use->operands[0].cell + (uint32_t)i, l)[0] = a[m][k] =
                 (sim_field){hand_random(&h) >> 20, 3};
         }
         for (int i = 0, k, n; i < 4; i++) {
-            place_b(&rows[0], l, i, &k, &n);
+            coordinates_b(&rows[0], l, i, &k, &n);
             sim_field_of(w, use->operands[1].cell + (uint32_t)i, l)[0] = b[k][n] =
                 (sim_field){hand_random(&h) >> 20, 3};
         }
@@ -295,7 +295,7 @@ static void fields(void **state)
     hand_run(w, use);
     for (int l = 0; l < 32; l++)
         for (int i = 0, m, n; i < 4; i++) {
-            place_c(l, i, &m, &n);
+            coordinates_c(l, i, &m, &n);
             sim_field sum = sim_field_of_float(0.5);
             for (int k = 0; k < 16; k++)
                 sum = sim_field_add(sum, sim_field_mul(a[m][k], b[k][n]));

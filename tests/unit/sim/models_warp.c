@@ -5,24 +5,24 @@ static const char module[] = "hidet.lang.warp";
 
 static sim_use *shuffle(hand *h, const char *mode, dtype t)
 {
-    const char *text = arena_printf(&h->mem, "__shfl%s_sync({mask}, {x}, {place}, {width})", mode);
+    const char *text = arena_printf(&h->mem, "__shfl%s_sync({mask}, {x}, {source}, {width})", mode);
     return hand_use(h, module, "_shfl", text, (hand_operand){"result", t, 1},
-                    HAND_OPERANDS({"mask", DT_U32, 1}, {"x", t, 1}, {"place", DT_I32, 1}, {"width", DT_I32, 1}), NULL);
+                    HAND_OPERANDS({"mask", DT_U32, 1}, {"x", t, 1}, {"source", DT_I32, 1}, {"width", DT_I32, 1}), NULL);
 }
 
 // CUDA C++ Programming Guide, "Warp Shuffle Functions", in words of segments.
-static int from_lane(int mode, int lane, int place, int width)
+static int from_lane(int mode, int lane, int source, int width)
 {
     int first = lane / width * width, last = first + width - 1;
     switch (mode) {
     case 0:
-        return first + place % width;
+        return first + source % width;
     case 1:
-        return lane - place < first ? lane : lane - place;
+        return lane - source < first ? lane : lane - source;
     case 2:
-        return lane + place > last ? lane : lane + place;
+        return lane + source > last ? lane : lane + source;
     default:
-        return (lane ^ place) > last ? lane : lane ^ place;
+        return (lane ^ source) > last ? lane : lane ^ source;
     }
 }
 
@@ -37,7 +37,7 @@ static void shuffles(void **state)
         for (int wide = 0; wide < 2; wide++) {
             sim_use *use = shuffle(&h, modes[mode], wide ? DT_F64 : DT_U32);
             for (int width = 1; width <= 32; width *= 2)
-                for (int place = 0; place < 32; place++) {
+                for (int source = 0; source < 32; source++) {
                     uint64_t x[SIM_LANES];
                     uint32_t poison = (uint32_t)hand_random(&h);
                     for (int lane = 0; lane < SIM_LANES; lane++) {
@@ -46,12 +46,12 @@ static void shuffles(void **state)
                         sim_field_of(w, use->operands[1].cell, lane)[2] = (sim_field){(uint64_t)lane, 5};
                     }
                     hand_set_all(w, &use->operands[0], 0, UINT32_MAX);
-                    hand_set_all(w, &use->operands[2], 0, (uint64_t)place);
+                    hand_set_all(w, &use->operands[2], 0, (uint64_t)source);
                     hand_set_all(w, &use->operands[3], 0, (uint64_t)width);
                     w->poison[use->operands[1].cell] = poison;
                     hand_run(w, use);
                     for (int lane = 0; lane < SIM_LANES; lane++) {
-                        int from = from_lane(mode, lane, place, width);
+                        int from = from_lane(mode, lane, source, width);
                         assert_true(hand_get(w, &use->result, 0, lane) == x[from]);
                         assert_int_equal(w->poison[use->result.cell] >> lane & 1, poison >> from & 1);
                         assert_int_equal(sim_field_of(w, use->result.cell, lane)[2].p, from);

@@ -382,10 +382,10 @@ static void worked_examples(void **state)
     static const struct {
         int worker;
         const char *task;
-    } places[] = {{0, "(0,0)"},  {1, "(1,0)"},  {2, "(0,1)"},  {3, "(1,1)"},
+    } tasks[] = {{0, "(0,0)"},  {1, "(1,0)"},  {2, "(0,1)"},  {3, "(1,1)"},
                   {15, "(1,7)"}, {16, "(2,0)"}, {17, "(3,0)"}, {31, "(3,7)"}};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        check_tasks(zigzag, places[i].worker, places[i].task);
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        check_tasks(zigzag, tasks[i].worker, tasks[i].task);
 }
 
 static void worked_example_matmul(void **state)

@@ -1,4 +1,4 @@
-// An arena and a place for messages, for one test.
+// An arena and a diagnostic context, for one test.
 #pragma once
 
 #include <setjmp.h>

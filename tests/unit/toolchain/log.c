@@ -37,7 +37,7 @@ static void front_end_messages(void **state)
                        "4 errors detected in the compilation of \"k.cu\".\n"
                        "Compilation terminated.\n"
                        "nvrtc: error: invalid value for --gpu-architecture (-arch)\n"
-                       "error: no place at all"),
+                       "error: no location at all"),
                    STR(""), &log);
     assert_int_equal(log.records.len, 7);
     const tool_log_record *r = log.records.at;
@@ -47,7 +47,7 @@ static void front_end_messages(void **state)
     assert_record(&r[3], TOOL_LOG_ERROR, "old.hds", 7, 0, "cannot open source file \"x(3): error: y\"");
     assert_record(&r[4], TOOL_LOG_INFO, "copy (2).hds", 3, 0, "x");
     assert_record(&r[5], TOOL_LOG_ERROR, NULL, 0, 0, "invalid value for --gpu-architecture (-arch)");
-    assert_record(&r[6], TOOL_LOG_ERROR, NULL, 0, 0, "no place at all");
+    assert_record(&r[6], TOOL_LOG_ERROR, NULL, 0, 0, "no location at all");
 }
 
 static const char ptx[] = ".version 9.0\n"                                                       // 1
@@ -188,7 +188,7 @@ static const char lined[] = ".visible .entry f(\n"
                             "\t.file\t1 \"/home/me/kernel (1).hds\"\n"
                             "\t.file\t2 \"/home/me/lib/mma.hds\"\n";
 
-static void places(void **state)
+static void locations(void **state)
 {
     fixture *f = *state;
     src_add(&f->sources, "kernel (1).hds", STR("a\nb\n  c\n"));
@@ -198,8 +198,8 @@ static void places(void **state)
                    "ptxas application ptx input, line 8; error   : Not a name\n"
                    "ptxas application ptx input, line 11; error   : Not a name\n"
                    "ptxas application ptx input, line 4000; error   : Not a name\n");
-    assert_true(tool_log_wants_places(text));
-    assert_false(tool_log_wants_places(STR("ptxas info    : Used 30 registers\nkernel.hds(3): error: line 4\n")));
+    assert_true(tool_log_wants_locations(text));
+    assert_false(tool_log_wants_locations(STR("ptxas info    : Used 30 registers\nkernel.hds(3): error: line 4\n")));
     str located = tool_log_locate(&f->arena, &f->sources, text, str_of(plain), str_of(lined));
     assert_non_null(strstr(located.at, "Remark: line 6 is not"));
     tool_log log;
@@ -212,7 +212,7 @@ static void places(void **state)
     assert_false(r[0].in_ptx);
     assert_string_equal(r[0].function, "f");
     src_span span = tool_log_span(&f->dx, &r[0]);
-    assert_int_equal(src_place_of(&f->sources, span.begin).column, 3);
+    assert_int_equal(src_location_of(&f->sources, span.begin).column, 3);
     assert_string_equal(r[1].file, "lib/mma.hds");
     assert_int_equal(r[1].line, 1);
     assert_string_equal(r[1].text, "Not a name");
@@ -275,6 +275,6 @@ static void hostile_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(front_end_messages), TEST(ptxas_messages), TEST(reports), TEST(remarks), TEST(places), TEST(hostile_text)};
+        TEST(front_end_messages), TEST(ptxas_messages), TEST(reports), TEST(remarks), TEST(locations), TEST(hostile_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

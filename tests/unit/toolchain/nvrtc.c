@@ -181,7 +181,7 @@ static void rejection_and_failure(void **state)
     assert_int_equal(r.status, TOOL_REJECTED);
     assert_false(reported(f, &r));
     only_message(f, HDS0074);
-    assert_int_equal(src_place_of(&f->sources, f->dx.all.at[0]->span.begin).line, 2);
+    assert_int_equal(src_location_of(&f->sources, f->dx.all.at[0]->span.begin).line, 2);
     assert_false(tool_nvrtc_compile(nvrtc, &f->arena, &o, "fail", &r));
     assert_int_equal(r.status, TOOL_FAILED);
     assert_false(reported(f, &r));
@@ -251,7 +251,7 @@ static void real_rejections(void **state)
     assert_int_equal(r.status, TOOL_REJECTED);
     assert_false(reported(f, &r));
     only_message(f, HDS0074);
-    assert_int_equal(src_place_of(&f->sources, f->dx.all.at[0]->span.begin).line, 2);
+    assert_int_equal(src_location_of(&f->sources, f->dx.all.at[0]->span.begin).line, 2);
     assert_false(tool_nvrtc_compile(nvrtc, &f->arena, &o,
                                     "extern \"C\" __global__ void f(int *x) {\n"
                                     "#line 3 \"kernel.hds\"\n"
@@ -259,7 +259,7 @@ static void real_rejections(void **state)
                                     &r));
     assert_false(reported(f, &r));
     assert_int_equal(f->dx.all.len, 2);
-    assert_int_equal(src_place_of(&f->sources, f->dx.all.at[1]->span.begin).line, 3);
+    assert_int_equal(src_location_of(&f->sources, f->dx.all.at[1]->span.begin).line, 3);
     static const char *const extra[] = {"--no-such-option"};
     o.extra = extra;
     o.extra_len = 1;

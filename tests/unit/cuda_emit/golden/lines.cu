@@ -22,7 +22,7 @@ static __device__ __forceinline__ float half(float x)
     return x * 0.5f;
 }
 
-// Shows places.
+// Shows locations.
 #line 11
 extern "C" __global__ void __launch_bounds__(32) lines(
     float *__restrict__ x,  // f32[n]

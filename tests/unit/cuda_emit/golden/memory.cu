@@ -194,10 +194,10 @@ extern "C" __global__ void __launch_bounds__(8) pools(
     float *__restrict__ x)  // f32[64]
 {
     __shared__ __align__(16) unsigned char smem[512];
-    extern __shared__ __align__(1024) unsigned char dynamic_smem[];
+    extern __shared__ __align__(1024) unsigned char dynamic_smem_1024[];
     float *const a = reinterpret_cast<float *>(smem);  // f32[64]
     f16 *const b = reinterpret_cast<f16 *>(smem + 256);  // f16[64, 2]
-    float *const big = reinterpret_cast<float *>(dynamic_smem);  // f32[128, 128], row_major(128, 128).xor(3, 2, 3)
+    float *const big = reinterpret_cast<float *>(dynamic_smem_1024);  // f32[128, 128], row_major(128, 128).xor(3, 2, 3)
     a[threadIdx.x] = x[threadIdx.x];
     b[threadIdx.x] = to_f16(a[threadIdx.x]);
     big[threadIdx.x] = to_float(b[threadIdx.x + 1]) + ((const float *)table)[1] + to_float(halves[3]) + load_uint<4>(nibbles, threadIdx.x);

@@ -1,0 +1,91 @@
+// FlowGraph: a model as nodes, which are calls of operators, and tensors between them.
+//
+//     fg_graph *g = fg_read_json(&memory, &error, text);     what tc_record_graphs says of a graph function
+//     fg_run_passes(g);                                      simplify, fuse: see graph/passes/passes.h
+//     str program = fg_lower(g);                             the same as a program of launches
+//
+// Tensors and nodes are numbered in order; a node reads tensors of lower numbers only. All memory is in the arena that the graph
+// was read into, and lives as long. Passes change the graph in place: what they drop is marked, not moved.
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+enum { FG_MAX_RANK = 16 };
+
+typedef enum fg_kind {
+    FG_ELEMENTWISE, // without reductions: an element for each index
+    FG_REDUCTION,   // elements are reductions of rows, columns or windows
+    FG_KERNELS,     // the operator has kernels of its own
+    FG_EPILOGUE,    // … which take an epilogue: what is done elementwise with the result
+    FG_VIEW,        // the operand's memory with other extents
+} fg_kind;
+
+typedef struct fg_tensor {
+    int number;
+    const char *name;  // as programs call it: that of the input, or t0, t1 …
+    const char *dtype; // "f16"
+    int rank;
+    int64_t shape[FG_MAX_RANK];
+    int64_t bytes;
+    int maker;         // the node that computes it; -1: an input
+    bool is_output;    // of the graph
+} fg_tensor;
+
+// An argument of a call: a tensor, or a value that is known while compiling, as the language writes it.
+typedef struct fg_argument {
+    const char *name;  // of a named argument; NULL: by position
+    int tensor;        // its number; -1: a value
+    const char *value;
+} fg_argument;
+
+typedef VEC(fg_argument) fg_argument_list;
+typedef VEC(int) fg_number_list;
+
+typedef struct fg_node {
+    int number;
+    const char *op, *module; // "linear", "matmul": as programs import it
+    fg_kind kind;
+    int line;                // of the model, where it is called
+    fg_argument_list arguments;
+    fg_number_list outputs;
+    bool is_dropped;         // nobody needs it
+    int group;               // the kernel, or few kernels, that it is a part of (pass "fuse"); -1: none yet
+} fg_node;
+
+typedef struct fg_graph {
+    arena *memory;
+    const char *name;
+    VEC(fg_tensor) tensors;
+    VEC(fg_node) nodes;
+    fg_number_list inputs, outputs; // tensors
+    int group_count;                // after "fuse"; groups are numbered in the order in which they run
+} fg_graph;
+
+// Reads and verifies. NULL, and *[error] says why (in [a]), if the text is no graph.
+fg_graph *fg_read_json(arena *a, const char **error, const char *text);
+// NULL, or what is wrong: numbers out of range, a tensor read before it is made, two makers, extents below 1.
+const char *fg_verify(const fg_graph *g);
+
+// All passes, in their order (graph/passes/passes.h).
+void fg_run_passes(fg_graph *g);
+
+// The graph as a graph function of the language, which records the same graph.
+str fg_print(const fg_graph *g);
+// As one program: an operator for each group, equal ones once, and for each graph a host function of its name that launches them.
+// Tensors between groups are temporaries, whose memory the launch plan shares out by lifetimes. Needs the passes. In [a].
+str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
+// As a drawing for Graphviz: clusters are groups; edges have types and extents.
+str fg_print_dot(const fg_graph *g);
+
+// [name], or with underscores behind it if an input has that name.
+const char *fg_free_name(const fg_graph *g, const char *name);
+// The nodes that read a tensor; in [a].
+fg_number_list fg_readers(arena *a, const fg_graph *g, int tensor);
+// "f16[2, 3]"
+const char *fg_type_text(arena *a, const fg_tensor *t);
+// The call as the language writes it, "linear(x, w, b)"; a tensor that is [NULL] in [names] has its own name.
+void fg_print_call(str_buf *out, const fg_graph *g, const fg_node *n, const char *const *names);
+// The imports of the operators, and of the types of tensors with [more] names of hidet.lang.
+void fg_print_imports(str_buf *out, const fg_graph *g, const char *more);

@@ -1,0 +1,266 @@
+// Graphs as programs: an operator for each group, and the host function that launches them.
+#include "graph/graph.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/map.h"
+
+typedef struct group_text {
+    const char *name;       // of its operator
+    fg_number_list inputs;  // tensors that it reads from memory, in order of first use
+    fg_number_list outputs; // tensors that it writes
+} group_text;
+
+typedef struct lowering {
+    fg_graph *g;
+    str_buf operators, body;
+    map *by_text;  // the text of an operator behind its name -> its name; of all graphs of the program
+    map *by_name;  // names of operators that are taken; likewise
+    bool *is_needed; // of each tensor: read by another group than its maker's, or an output
+    group_text *groups;
+} lowering;
+
+static bool has(const fg_number_list *list, int number)
+{
+    for (size_t i = 0; i < list->len; i++)
+        if (list->at[i] == number)
+            return true;
+    return false;
+}
+
+static void find_needed(lowering *l)
+{
+    const fg_graph *g = l->g;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        for (size_t k = 0; k < n->arguments.len && !n->is_dropped; k++) {
+            int t = n->arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
+            if (maker >= 0 && g->nodes.at[maker].group != n->group)
+                l->is_needed[t] = true;
+        }
+    }
+    for (size_t k = 0; k < g->outputs.len; k++)
+        l->is_needed[g->outputs.at[k]] = true;
+}
+
+static void find_operands(lowering *l)
+{
+    fg_graph *g = l->g;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped)
+            continue;
+        group_text *group = &l->groups[n->group];
+        for (size_t k = 0; k < n->arguments.len; k++) {
+            int t = n->arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
+            bool is_outside = t >= 0 && (maker < 0 || g->nodes.at[maker].group != n->group);
+            if (is_outside && !has(&group->inputs, t))
+                VEC_PUSH(g->memory, &group->inputs, t);
+        }
+        for (size_t k = 0; k < n->outputs.len; k++)
+            if (l->is_needed[n->outputs.at[k]])
+                VEC_PUSH(g->memory, &group->outputs, n->outputs.at[k]);
+    }
+}
+
+// The operator from its parameters on: equal groups have equal texts.
+static const char *operator_text(lowering *l, int number)
+{
+    fg_graph *g = l->g;
+    const group_text *group = &l->groups[number];
+    const char **names = ARENA_ARRAY(g->memory, const char *, g->tensors.len + 1);
+    str_buf out;
+    str_buf_init(&out, g->memory);
+    str_addc(&out, '(');
+    for (size_t i = 0; i < group->inputs.len; i++) {
+        int t = group->inputs.at[i];
+        names[t] = arena_printf(g->memory, "x%zu", i);
+        str_addf(&out, "%s%s: %s", i ? ", " : "", names[t], fg_type_text(g->memory, &g->tensors.at[t]));
+    }
+    str_adds(&out, ") -> ");
+    for (size_t i = 0; i < group->outputs.len; i++)
+        str_addf(&out, "%s%s", i ? ", " : group->outputs.len > 1 ? "(" : "",
+                 fg_type_text(g->memory, &g->tensors.at[group->outputs.at[i]]));
+    str_adds(&out, group->outputs.len > 1 ? "):\n" : ":\n");
+    int count = 0;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped || n->group != number)
+            continue;
+        str_adds(&out, "    ");
+        for (size_t k = 0; k < n->outputs.len; k++) {
+            names[n->outputs.at[k]] = arena_printf(g->memory, "y%d", count++);
+            str_addf(&out, "%s%s", k ? ", " : "", names[n->outputs.at[k]]);
+        }
+        str_adds(&out, " = ");
+        fg_print_call(&out, g, n, names);
+        str_addc(&out, '\n');
+    }
+    str_adds(&out, "    return ");
+    for (size_t i = 0; i < group->outputs.len; i++)
+        str_addf(&out, "%s%s", i ? ", " : "", names[group->outputs.at[i]]);
+    str_addc(&out, '\n');
+    return str_text(&out);
+}
+
+// "linear_relu": the group's operators, each once; with a number where the name is taken.
+static const char *operator_name(lowering *l, int number)
+{
+    fg_graph *g = l->g;
+    str_buf out;
+    str_buf_init(&out, g->memory);
+    const char *last = "";
+    for (size_t i = 0; i < g->nodes.len && out.len < 60; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped || n->group != number || strcmp(n->op, last) == 0)
+            continue;
+        str_addf(&out, "%s%s", out.len ? "_" : "fused_", n->op);
+        last = n->op;
+    }
+    const char *base = str_text(&out), *name = base;
+    for (int k = 2; map_get(l->by_name, name, strlen(name)); k++)
+        name = arena_printf(g->memory, "%s_%d", base, k);
+    map_put(l->by_name, name, strlen(name), l);
+    return name;
+}
+
+static void add_operator(lowering *l, int number)
+{
+    const char *text = operator_text(l, number);
+    char *known = map_get(l->by_text, text, strlen(text));
+    if (!known) {
+        known = (char *)operator_name(l, number);
+        map_put(l->by_text, text, strlen(text), known);
+        str_addf(&l->operators, "\n\n@operator\ndef %s%s", known, text);
+    }
+    l->groups[number].name = known;
+}
+
+// "# lines 12, 13": of the model.
+static void add_lines(lowering *l, int number)
+{
+    const fg_graph *g = l->g;
+    int last = 0;
+    str_buf lines;
+    str_buf_init(&lines, g->memory);
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped || n->group != number || n->line == last)
+            continue;
+        str_addf(&lines, "%s%d", last ? ", " : " ", n->line);
+        last = n->line;
+    }
+    str_addf(&l->body, "  # %s%s\n", strchr(str_text(&lines), ',') ? "lines" : "line", str_text(&lines));
+}
+
+static void add_extents(str_buf *out, const fg_tensor *t)
+{
+    for (int d = 0; d < t->rank; d++)
+        str_addf(out, "%s%" PRId64, d ? ", " : "", t->shape[d]);
+}
+
+static void add_launch(lowering *l, int number)
+{
+    const fg_graph *g = l->g;
+    const group_text *group = &l->groups[number];
+    for (size_t i = 0; i < group->outputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[group->outputs.at[i]];
+        if (t->is_output)
+            continue;
+        str_addf(&l->body, "    %s = tensor(%s, [", t->name, t->dtype);
+        add_extents(&l->body, t);
+        str_adds(&l->body, "])\n");
+    }
+    str_addf(&l->body, "    %s.launch(", group->name);
+    for (size_t i = 0; i < group->inputs.len; i++)
+        str_addf(&l->body, "%s, ", g->tensors.at[group->inputs.at[i]].name);
+    str_adds(&l->body, group->outputs.len > 1 ? "into=(" : "into=");
+    for (size_t i = 0; i < group->outputs.len; i++)
+        str_addf(&l->body, "%s%s", i ? ", " : "", g->tensors.at[group->outputs.at[i]].name);
+    str_adds(&l->body, group->outputs.len > 1 ? "))" : ")");
+    add_lines(l, number);
+}
+
+// The node of a group that is a view of memory that is there; NULL: it has to be computed.
+static const fg_node *view_of(const lowering *l, int number)
+{
+    const fg_graph *g = l->g;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (!n->is_dropped && n->group == number)
+            return n->kind == FG_VIEW && !g->tensors.at[n->outputs.at[0]].is_output ? n : NULL;
+    }
+    return NULL;
+}
+
+static void add_view(lowering *l, const fg_node *n)
+{
+    const fg_tensor *of = &l->g->tensors.at[n->arguments.at[0].tensor], *t = &l->g->tensors.at[n->outputs.at[0]];
+    str_addf(&l->body, "    %s = as_tensor_pointer(~%s, %s, [", t->name, of->name, t->dtype);
+    add_extents(&l->body, t);
+    str_addf(&l->body, "])  # line %d\n", n->line);
+}
+
+static void name_outputs(fg_graph *g)
+{
+    for (size_t i = 0; i < g->outputs.len; i++)
+        g->tensors.at[g->outputs.at[i]].name =
+            fg_free_name(g, g->outputs.len == 1 ? "out" : arena_printf(g->memory, "out%zu", i));
+}
+
+static void add_head(lowering *l)
+{
+    fg_graph *g = l->g;
+    str_addf(&l->body, "\n\n@hidet.script\ndef %s(", g->name);
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        str_addf(&l->body, "%s: %s, ", t->name, fg_type_text(g->memory, t));
+    }
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
+        str_addf(&l->body, "%s%s: %s", i ? ", " : "", t->name, fg_type_text(g->memory, t));
+    }
+    str_adds(&l->body, "):\n    attrs.func_kind = \"public\"\n");
+}
+
+static void lower(fg_graph *g, map *by_text, map *by_name, str_buf *out)
+{
+    lowering l = {.g = g, .by_text = by_text, .by_name = by_name};
+    str_buf_init(&l.operators, g->memory);
+    str_buf_init(&l.body, g->memory);
+    l.is_needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
+    l.groups = ARENA_ARRAY(g->memory, group_text, (size_t)g->group_count + 1);
+    name_outputs(g);
+    find_needed(&l);
+    find_operands(&l);
+    add_head(&l);
+    for (int k = 0; k < g->group_count; k++) {
+        const fg_node *view = view_of(&l, k);
+        if (view) {
+            add_view(&l, view);
+        } else {
+            add_operator(&l, k);
+            add_launch(&l, k);
+        }
+    }
+    fg_print_imports(out, g, "as_tensor_pointer, attrs, operator, tensor");
+    str_add(out, (str){l.operators.at, l.operators.len});
+    str_add(out, (str){l.body.at, l.body.len});
+}
+
+str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
+{
+    map by_text, by_name;
+    str_buf out;
+    str_buf_init(&out, a);
+    map_init(&by_text, a);
+    map_init(&by_name, a);
+    for (size_t i = 0; i < count; i++)
+        map_put(&by_name, graphs[i]->name, strlen(graphs[i]->name), graphs[i]);
+    for (size_t i = 0; i < count; i++) {
+        str_adds(&out, i ? "\n\n" : "");
+        lower(graphs[i], &by_text, &by_name, &out);
+    }
+    return (str){out.at, out.len};
+}

@@ -1,0 +1,16 @@
+// The passes over graphs, in the order in which they run.
+#pragma once
+
+#include "graph/graph.h"
+
+typedef struct fg_pass {
+    const char *name;
+    void (*run)(fg_graph *g);
+} fg_pass;
+
+// "simplify": nodes that compute the same are one, and those that no output needs are dropped.
+void fg_simplify(fg_graph *g);
+// "fuse": groups of nodes that one launch of a composed operator computes.
+void fg_fuse(fg_graph *g);
+// NULL after the last one.
+const fg_pass *fg_pass_at(int index);

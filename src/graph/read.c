@@ -1,0 +1,237 @@
+// JSON to graphs. The JSON is that of stdlib/language/graph.hds; anything else in it is an error.
+#include "graph/graph.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+typedef struct reader {
+    arena *a;
+    fg_graph *g;
+    const char *error;
+} reader;
+
+static bool failed(reader *r, const char *why)
+{
+    if (!r->error)
+        r->error = why;
+    return false;
+}
+
+static const char *text_of(reader *r, const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    if (!text)
+        failed(r, arena_printf(r->a, "a text '%s' is missing", key));
+    return text ? arena_strdup(r->a, text) : "";
+}
+
+static const json_t *list_of(reader *r, const json_t *object, const char *key)
+{
+    const json_t *list = json_object_get(object, key);
+    if (!json_is_array(list))
+        failed(r, arena_printf(r->a, "a list '%s' is missing", key));
+    return list;
+}
+
+static int64_t bytes_of(const char *dtype)
+{
+    // clang-format off
+    static const struct { const char *name; int bytes; } sizes[] = {
+        {"f64", 8}, {"i64", 8}, {"u64", 8}, {"complex64", 8}, {"f32", 4}, {"i32", 4}, {"u32", 4}, {"f16", 2}, {"bf16", 2},
+        {"i16", 2}, {"u16", 2}, {"i8", 1}, {"u8", 1}, {"bool", 1}, {"f8e4m3", 1}, {"f8e5m2", 1},
+    };
+    // clang-format on
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (strcmp(sizes[i].name, dtype) == 0)
+            return sizes[i].bytes;
+    return 0;
+}
+
+static bool read_tensor(reader *r, const json_t *from)
+{
+    fg_graph *g = r->g;
+    fg_tensor t = {.number = (int)g->tensors.len, .dtype = text_of(r, from, "dtype"), .maker = -1};
+    const json_t *shape = list_of(r, from, "shape");
+    if (r->error)
+        return false;
+    t.bytes = bytes_of(t.dtype);
+    if (!t.bytes)
+        return failed(r, arena_printf(r->a, "tensors of type '%s' are not supported in graphs", t.dtype));
+    t.rank = (int)json_array_size(shape);
+    if (t.rank > FG_MAX_RANK)
+        return failed(r, "a tensor has too many axes");
+    for (int d = 0; d < t.rank; d++) {
+        t.shape[d] = json_integer_value(json_array_get(shape, (size_t)d));
+        if (t.shape[d] < 1)
+            return failed(r, "an extent is below 1");
+        if (__builtin_mul_overflow(t.bytes, t.shape[d], &t.bytes))
+            return failed(r, "a tensor has more than 2^63 bytes");
+    }
+    VEC_PUSH(r->a, &g->tensors, t);
+    return true;
+}
+
+static int number_of(reader *r, const json_t *from)
+{
+    json_int_t n = json_is_integer(from) ? json_integer_value(from) : -1;
+    if (n < 0 || n >= (json_int_t)r->g->tensors.len) {
+        failed(r, "there is no tensor of that number");
+        return 0;
+    }
+    return (int)n;
+}
+
+static fg_argument read_argument(reader *r, const json_t *from, bool is_named)
+{
+    const json_t *tensor = json_object_get(from, "tensor");
+    fg_argument x = {.name = is_named ? text_of(r, from, "name") : NULL, .tensor = -1};
+    if (tensor)
+        x.tensor = number_of(r, tensor);
+    else
+        x.value = text_of(r, from, "value");
+    return x;
+}
+
+static fg_kind read_kind(reader *r, const char *kind)
+{
+    static const char *const names[] = {"elementwise", "reduction", "kernels", "epilogue", "view"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (strcmp(names[i], kind) == 0)
+            return (fg_kind)i;
+    failed(r, arena_printf(r->a, "there is no kind of nodes '%s'", kind));
+    return FG_KERNELS;
+}
+
+static bool read_node(reader *r, const json_t *from)
+{
+    fg_graph *g = r->g;
+    fg_node n = {.number = (int)g->nodes.len, .group = -1};
+    n.op = text_of(r, from, "operator");
+    n.module = text_of(r, from, "module");
+    n.line = (int)json_integer_value(json_object_get(from, "line"));
+    n.kind = read_kind(r, text_of(r, from, "kind"));
+    const json_t *inputs = list_of(r, from, "inputs"), *options = list_of(r, from, "options");
+    const json_t *outputs = list_of(r, from, "outputs"), *x;
+    size_t i;
+    json_array_foreach((json_t *)inputs, i, x)
+        VEC_PUSH(r->a, &n.arguments, read_argument(r, x, false));
+    json_array_foreach((json_t *)options, i, x)
+        VEC_PUSH(r->a, &n.arguments, read_argument(r, x, true));
+    json_array_foreach((json_t *)outputs, i, x) {
+        int t = number_of(r, x);
+        if (r->error)
+            return false;
+        if (g->tensors.at[t].maker >= 0)
+            return failed(r, "two nodes make one tensor");
+        g->tensors.at[t].maker = n.number;
+        VEC_PUSH(r->a, &n.outputs, t);
+    }
+    VEC_PUSH(r->a, &g->nodes, n);
+    return !r->error;
+}
+
+static bool read_inputs(reader *r, const json_t *top)
+{
+    size_t i;
+    json_t *x;
+    json_array_foreach((json_t *)list_of(r, top, "inputs"), i, x) {
+        int t = number_of(r, json_object_get(x, "tensor"));
+        if (r->error)
+            return false;
+        r->g->tensors.at[t].name = text_of(r, x, "name");
+        VEC_PUSH(r->a, &r->g->inputs, t);
+    }
+    json_array_foreach((json_t *)list_of(r, top, "outputs"), i, x) {
+        int t = number_of(r, x);
+        if (r->error)
+            return false;
+        r->g->tensors.at[t].is_output = true;
+        VEC_PUSH(r->a, &r->g->outputs, t);
+    }
+    return !r->error;
+}
+
+const char *fg_free_name(const fg_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->inputs.len; i++)
+        if (strcmp(g->tensors.at[g->inputs.at[i]].name, name) == 0)
+            return fg_free_name(g, arena_printf(g->memory, "%s_", name));
+    return name;
+}
+
+static void name_tensors(fg_graph *g)
+{
+    int count = 0;
+    for (size_t i = 0; i < g->tensors.len; i++)
+        if (!g->tensors.at[i].name)
+            g->tensors.at[i].name = fg_free_name(g, arena_printf(g->memory, "t%d", count++));
+}
+
+static bool read_graph(reader *r, const json_t *top)
+{
+    size_t i;
+    json_t *x;
+    r->g->name = text_of(r, top, "name");
+    const json_t *tensors = list_of(r, top, "tensors"), *nodes = list_of(r, top, "nodes");
+    if (r->error)
+        return false;
+    json_array_foreach((json_t *)tensors, i, x)
+        if (!read_tensor(r, x))
+            return false;
+    if (!read_inputs(r, top))
+        return false;
+    json_array_foreach((json_t *)nodes, i, x)
+        if (!read_node(r, x))
+            return false;
+    name_tensors(r->g);
+    const char *wrong = fg_verify(r->g);
+    return wrong ? failed(r, wrong) : true;
+}
+
+fg_graph *fg_read_json(arena *a, const char **error, const char *text)
+{
+    json_error_t where;
+    json_t *top = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+    fg_graph *g = ARENA_NEW(a, fg_graph);
+    g->memory = a;
+    reader r = {a, g, NULL};
+    if (!top)
+        failed(&r, arena_printf(a, "line %d: %s", where.line, where.text));
+    bool ok = top && read_graph(&r, top);
+    json_decref(top);
+    *error = r.error;
+    return ok ? g : NULL;
+}
+
+const char *fg_verify(const fg_graph *g)
+{
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        for (size_t k = 0; k < n->arguments.len; k++) {
+            int t = n->arguments.at[k].tensor;
+            if (t >= 0 && g->tensors.at[t].maker >= (int)i)
+                return arena_printf(g->memory, "node %zu ('%s') reads '%s' before it is made", i, n->op,
+                                    g->tensors.at[t].name);
+        }
+        if (!n->outputs.len)
+            return arena_printf(g->memory, "node %zu ('%s') makes nothing", i, n->op);
+    }
+    for (size_t i = 0; i < g->tensors.len; i++) {
+        bool is_input = false;
+        for (size_t k = 0; k < g->inputs.len; k++)
+            is_input |= g->inputs.at[k] == (int)i;
+        if (is_input != (g->tensors.at[i].maker < 0))
+            return arena_printf(g->memory, "'%s' is %s", g->tensors.at[i].name,
+                                is_input ? "an input that a node makes" : "made by no node");
+    }
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
+        if (t->maker < 0)
+            return arena_printf(g->memory, "the input '%s' is an output", t->name);
+        for (size_t k = 0; k < i; k++)
+            if (g->outputs.at[k] == g->outputs.at[i])
+                return arena_printf(g->memory, "'%s' is two outputs", t->name);
+    }
+    return g->outputs.len ? NULL : "the graph has no outputs";
+}

@@ -1,0 +1,57 @@
+#include "pipeline/graphs.h"
+
+#include <string.h>
+
+
+bool pl_has_graphs(const pl_unit *u)
+{
+    return memmem(u->input.at, u->input.len, "@hidet.graph", strlen("@hidet.graph")) != NULL;
+}
+
+bool pl_read_graphs(pl_unit *u, pl_graph_list *out)
+{
+    tc_options options = pl_unit_elaboration(u);
+    tc_text_list texts = {0};
+    if (!tc_record_graphs(&u->memory, &u->syms, &u->diags, u->file, &options, &texts))
+        return false;
+    for (size_t i = 0; i < texts.len; i++) {
+        const char *error = NULL;
+        fg_graph *g = fg_read_json(&u->memory, &error, texts.at[i]);
+        if (!g) {
+            diag_report(&u->diags, HDS0830, (src_span){0, 0}, u->input_name, error);
+            return false;
+        }
+        VEC_PUSH(&u->memory, out, g);
+    }
+    return true;
+}
+
+bool pl_lower_graphs(pl_unit *u)
+{
+    pl_graph_list graphs = {0};
+    if (!pl_read_graphs(u, &graphs))
+        return false;
+    if (!graphs.len)
+        return true;
+    for (size_t i = 0; i < graphs.len; i++)
+        fg_run_passes(graphs.at[i]);
+    u->input_name = arena_printf(&u->memory, "%s.lowered", u->input_name);
+    u->input = fg_lower(&u->memory, graphs.at, graphs.len);
+    u->is_lowered = true;
+    return pl_unit_add_source(u);
+}
+
+static void list(pl_unit *u)
+{
+    pl_graphs *g = (pl_graphs *)u;
+    g->is_read = pl_open_source(u, u->options->input) && pl_read_graphs(u, &g->list);
+}
+
+pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, arena_oom *oom)
+{
+    *graphs = (pl_graphs){0};
+    pl_unit_init(&graphs->unit, options, options->archs[0], pl_now_us());
+    pl_unit_run_deep(&graphs->unit, list);
+    graphs->unit.memory.oom = oom;
+    return graphs->unit.status;
+}

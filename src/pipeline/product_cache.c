@@ -1,0 +1,154 @@
+// Products on disk, found before the front end runs: by the input's text, the options and this build of the compiler. An entry
+// has the files that were read or looked for on the way, by their hash, so that it holds as long as these are as they were.
+//
+// Only products that nothing was said about are kept: warnings are made again each time, with all that they show.
+
+#include <string.h>
+
+#include "pipeline/code_cache.h"
+#include "pipeline/job.h"
+#include "pipeline/read_files.h"
+#include "toolchain/build_id.h"
+
+#define PRODUCT_KIND "product"
+// Grows when entries of another form would be misread.
+#define ENTRY_FORMAT "1"
+
+// ---- the key ----------------------------------------------------------------------------------------------------
+
+static void add_text(str_buf *out, const char *name, const char *text)
+{
+    str_addf(out, "%s %zu ", name, text ? strlen(text) : (size_t)0);
+    str_adds(out, text ? text : "-");
+    str_addc(out, '\n');
+}
+
+static void add_list(str_buf *out, const char *name, const char *const *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        add_text(out, name, list[i]);
+}
+
+static void add_targets(str_buf *out, const pl_options *o)
+{
+    for (int i = 0; i < o->arch_count; i++) {
+        const gpu_model *gpu = o->gpus ? o->gpus[i] : gpu_of_arch(o->archs[i]);
+        add_text(out, "arch", o->archs[i]->name);
+        add_text(out, "gpu", gpu->name);
+        str_addf(out, "%d %lld %d\n", gpu->sm_count, (long long)gpu->l2_bytes, gpu->memory_gbps);
+    }
+}
+
+// All that the product follows from, but for the input's text, imported files, the compiler and NVRTC.
+static str options_text(arena *a, const pl_options *o)
+{
+    str_buf out;
+    str_buf_init(&out, a);
+    add_text(&out, "input", o->input);
+    str_addf(&out, "kind %d flags %d%d%d%d%d steps %lld errors %d\n", (int)o->emit, o->keeps_floats, o->no_line, o->line_info,
+             o->device_debug, o->warnings_are_errors, (long long)o->step_budget, o->error_limit);
+    add_targets(&out, o);
+    for (int i = 0; i < o->define_count; i++) {
+        add_text(&out, "define", o->defines[i].name);
+        add_text(&out, o->defines[i].value ? "value" : "none", o->defines[i].value);
+    }
+    add_list(&out, "entry", o->entries, o->entry_count);
+    add_list(&out, "include", o->include_folders, o->include_count);
+    add_list(&out, "warning", o->warnings, o->warning_count);
+    add_list(&out, "nvrtc", o->nvrtc_options, o->nvrtc_option_count);
+    add_text(&out, "stdlib", o->stdlib_folder);
+    add_text(&out, "header", o->header_name);
+    add_text(&out, "prefix", o->prefix);
+    if (o->line_info || o->device_debug || o->nvrtc_option_count) // NVRTC writes it into line tables
+        add_text(&out, "folder", pl_working_folder(a));
+    return (str){str_text(&out), out.len};
+}
+
+// Machine code, with no wish to see what is on the way to it. Objects depend on the C compiler, too.
+static bool is_kept(const pl_options *o)
+{
+    bool is_code = o->emit == PL_PTX || o->emit == PL_CUBIN || o->emit == PL_FATBIN || o->emit == PL_C;
+    return o->cache && is_code && !o->dump && !o->passes && !o->verify_ir && !o->resource_usage && !o->looks_at_units &&
+           !o->memory_limit_bytes && !o->operand_count;
+}
+
+static void add(pl_job *job, cache_parts *out, const char *name, str bytes)
+{
+    VEC_PUSH(&job->memory, out, ((cache_part){name, bytes}));
+}
+
+// False where this build, or the NVRTC that would be used, is not known.
+static bool inputs_of(pl_job *job, cache_parts *out)
+{
+    arena *a = &job->memory;
+    tool_nvrtc_identity nvrtc;
+    char *build = arena_alloc(a, TOOL_BUILD_ID_LENGTH);
+    if (!tool_own_build_id(build) || !tool_nvrtc_identify(a, job->options->nvrtc_path, &nvrtc))
+        return false;
+    add(job, out, "format", STR(ENTRY_FORMAT));
+    add(job, out, "build", str_of(build));
+    add(job, out, "nvrtc", str_of(nvrtc.text));
+    add(job, out, "options", options_text(a, job->options));
+    add(job, out, "source", job->input);
+    return true;
+}
+
+// ---- finding and keeping ----------------------------------------------------------------------------------------
+
+static bool take(pl_job *job, const cache_parts *found)
+{
+    pl_read_files files;
+    if (!pl_read_files_parse(&job->memory, cache_part_of(found, "files"), &files) ||
+        !pl_read_files_hold(&job->memory, &files))
+        return false;
+    job->product = (pl_product){
+        .output = cache_part_of(found, "output"),
+        .header = cache_part_of(found, "header"),
+        .depends = cache_part_of(found, "depends"),
+    };
+    for (int i = 0; i < job->unit_count; i++)
+        job->units[i].origin = PL_FROM_CACHE;
+    return true;
+}
+
+bool pl_product_find(pl_job *job)
+{
+    cache_parts inputs = {0}, found = {0};
+    if (!is_kept(job->options) || !inputs_of(job, &inputs))
+        return false;
+    size_t span = pl_span_begin(&job->times, "look up", 0);
+    bool is_there = cache_get(job->options->cache, &job->memory, PRODUCT_KIND, inputs.at, inputs.len, &found, &job->ticket);
+    bool is_taken = is_there && take(job, &found);
+    if (is_there && !is_taken)
+        cache_claim(job->options->cache, PRODUCT_KIND, inputs.at, inputs.len, &job->ticket);
+    pl_span_end(&job->times, span);
+    return is_taken;
+}
+
+static bool is_silent(const pl_job *job, pl_status status)
+{
+    bool is_silent = status == PL_OK && !job->diags.all.len;
+    for (int i = 0; i < job->unit_count; i++)
+        is_silent = is_silent && !job->units[i].uncacheable;
+    return is_silent;
+}
+
+void pl_product_keep(pl_job *job, pl_status status)
+{
+    if (!job->ticket.cache)
+        return;
+    if (!is_silent(job, status)) {
+        cache_abandon(&job->ticket);
+        return;
+    }
+    pl_read_files files = {0};
+    cache_parts outputs = {0};
+    for (int i = 0; i < job->unit_count; i++)
+        pl_read_files_add(&job->memory, &job->units[i].finder, &files);
+    pl_code_about(&job->units[0], &outputs);
+    add(job, &outputs, "files", pl_read_files_write(&job->memory, &files));
+    add(job, &outputs, "output", job->product.output);
+    add(job, &outputs, "header", job->product.header);
+    add(job, &outputs, "depends", job->product.depends);
+    cache_put(&job->ticket, outputs.at, outputs.len);
+}

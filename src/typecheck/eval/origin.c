@@ -1,0 +1,26 @@
+// Where functions are defined and called from: what graph functions record of operators.
+#include "typecheck/eval/eval.h"
+
+tc_value tc_native_defined_in(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value f = args->list.at[0].value, pair = tc_list_new(tx, TC_TUPLE, NULL, 0);
+    (void)self;
+    if (f.kind != TC_FUNCTION || !f.function->name)
+        return TC_ERR(tx, HDS0184, args->list.at[0].span, "what is defined", "function", tc_describe(tx, f));
+    const char *module = f.function->module ? f.function->module->path : NULL;
+    tc_list_push(tx, pair.list, tc_str(str_of(f.function->name->text)));
+    tc_list_push(tx, pair.list, tc_str(str_of(module ? module : "")));
+    return pair;
+}
+
+tc_value tc_native_call_site(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    (void)args;
+    for (const tc_frame *f = tx->frame; f; f = f->caller) {
+        src_location at = src_location_of(tx->diags->sources, f->call_span.begin);
+        if (at.file && at.file == tx->main->file)
+            return tc_of_int(at.line);
+    }
+    return tc_of_int(0);
+}

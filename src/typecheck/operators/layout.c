@@ -1,0 +1,119 @@
+// How entries lay out the axes of `*S`: which of them stand for any number of axes.
+#include "typecheck/operators/operators_priv.h"
+
+#include <string.h>
+
+bool tc_is_present(const tc_operator *o, const tc_entry_layout *l, size_t param)
+{
+    int number = 0;
+    for (size_t i = 0; i < param; i++)
+        number += o->schema.params.at[i].is_optional;
+    const op_param *p = &o->schema.params.at[param];
+    return p->role == OP_OPERAND && !(p->is_optional && l->left_out >> number & 1);
+}
+
+const char *tc_axis_name(tc *tx, const tc_operator *o, const tc_entry_layout *l, size_t variadic, int axis)
+{
+    const char *name = o->joined.at[variadic]->text;
+    return l->ranks[variadic] > 1 || l->is_given[variadic] ? arena_printf(tx->lasting, "%s%d", name, axis) : name;
+}
+
+// -D S=4 gives the entries of operators that are not elementwise that number of axes; 0: there is none.
+static int given_rank(tc *tx, sym name)
+{
+    tc_value v;
+    if (!tc_defined(tx, name, &v))
+        return 0;
+    if (v.kind == TC_INT && v.i >= 1 && v.i <= TM_MAX_RANK)
+        return (int)v.i;
+    if (!tc_is_poison(v))
+        tc_error(tx, HDS0186, (src_span){0}, name->text, arena_printf(tx->arena, "1 to %d axes", TM_MAX_RANK),
+                 tc_describe(tx, v));
+    return 0;
+}
+
+// Axes of an entry for `*S`, of which one stands for any number of them: ranks and that one. The first that is right is
+// taken.
+static const struct shape {
+    int rank, joined;
+} shapes[] = {{1, 0}, {2, 0}, {2, 1}, {3, 0}, {3, 2}, {3, 1}, {4, 0}, {4, 3}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+// Extents that are tried in turn, up to one that the definition takes for some shape. An extent of 1 is often special.
+static const int known_extents[] = {4, 32, 8, 2, 3, 5, 7, 64, 1};
+
+static void set_shape(const tc_operator *o, tc_entry_layout *l, const struct shape *shape)
+{
+    for (size_t i = 0; i < o->joined.len; i++)
+        if (l->joined[i] >= 0) {
+            l->ranks[i] = shape->rank;
+            l->joined[i] = shape->joined;
+        }
+}
+
+// A definition may use the axes of `*S` apart, as `softmax(x)` does with the last one. Then that one is an axis of the
+// entry, beside one for all others; see Note [collapsed axes]. False: no entry is right for any number of axes.
+static bool choose_shape(tc *tx, const tc_operator *o, tc_entry_layout *l)
+{
+    bool any = false, is_wrong = false;
+    for (size_t i = 0; i < o->joined.len; i++)
+        any |= l->joined[i] >= 0;
+    if (!any || o->is_by_element)
+        return true;
+    bool is_out[SHAPES] = {false};
+    for (size_t e = 0; e < sizeof known_extents / sizeof *known_extents; e++)
+        for (size_t i = 0; i < SHAPES; i++) {
+            if (is_out[i])
+                continue;
+            set_shape(o, l, &shapes[i]);
+            tc_collapse found = tc_may_collapse(tx, o, l, known_extents[e]);
+            if (found == TC_COLLAPSE_YES)
+                return true;
+            is_out[i] = found == TC_COLLAPSE_NO;
+            is_wrong |= is_out[i];
+        }
+    size_t first = 0;
+    while (first + 1 < SHAPES && is_out[first])
+        first++;
+    set_shape(o, l, &shapes[is_out[first] ? 0 : first]);
+    return !is_wrong;
+}
+
+bool tc_is_asked_for(const tc *tx, const tc_operator *o)
+{
+    bool is = !tx->options->entry_count;
+    for (int i = 0; i < tx->options->entry_count; i++)
+        is |= strncmp(tx->options->entries[i], o->schema.name, strlen(o->schema.name)) == 0;
+    return is;
+}
+
+static const char *many_axes(tc *tx, const tc_operator *o)
+{
+    str_buf out;
+    str_buf_init(&out, tx->arena);
+    str_adds(&out, "what it computes depends on the number of axes: fix it by");
+    for (size_t i = 0; i < o->joined.len; i++)
+        str_addf(&out, " -D %s=2", o->joined.at[i]->text);
+    return str_text(&out);
+}
+
+bool tc_lay_out(tc *tx, tc_operator *o, tc_entry_layout *l)
+{
+    *l = (tc_entry_layout){0};
+    for (size_t i = 0; i < o->joined.len; i++) {
+        int given = given_rank(tx, o->joined.at[i]);
+        bool is_joined = !given || o->is_by_element;
+        l->is_given[i] = given > 0;
+        l->ranks[i] = is_joined ? 1 : given;
+        l->joined[i] = is_joined ? 0 : -1;
+    }
+    // Others are not looked at closely, which takes time.
+    if (tc_is_asked_for(tx, o) && !choose_shape(tx, o, l)) {
+        o->schema.no_entry = many_axes(tx, o);
+        return false;
+    }
+    o->joined_axes.len = 0;
+    for (size_t i = 0; i < o->joined.len; i++)
+        VEC_PUSH(tx->arena, &o->joined_axes, l->joined[i] >= 0 ? tc_axis_name(tx, o, l, i, l->joined[i]) : "");
+    return true;
+}
