@@ -96,6 +96,11 @@ class Sandbox:
     def rests(self):
         return sorted(p.name for p in self.folder.iterdir() if p.name not in ("k.hds", "k.cubin", "cache", "log", "crashed"))
 
+    def entries(self):
+        """Those of the cache that are complete."""
+        folder = self.folder / "cache"
+        return [p for p in folder.rglob("*") if p.suffix == ".entry"] if folder.exists() else []
+
     def is_cache_sound(self):
         out = subprocess.run([self.hdsc, "cache", "verify"], env=self.env, capture_output=True, text=True, check=False)
         return out.returncode == 0
@@ -143,7 +148,7 @@ def interrupted(box, number):
     box.write(names())
     process = box.start("-j4")
     for _ in range(2000):
-        if box.compilations() >= 6:
+        if box.compilations() >= 6 and box.entries():
             break
         time.sleep(0.005)
     process.send_signal(number)
@@ -177,9 +182,8 @@ def no_room(box):
     box.write(names())
     code, text = box.run("-j4", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
     problems = [] if code == 0 and box.output() else [f"exit code {code}\n{text}"]
-    entries = [p for p in (box.folder / "cache").rglob("*") if p.suffix == ".entry"] if (box.folder / "cache").exists() else []
-    if entries or not box.is_cache_sound():
-        problems.append(f"there are entries: {entries}")
+    if box.entries() or not box.is_cache_sound():
+        problems.append(f"there are entries: {box.entries()}")
     return problems
 
 
