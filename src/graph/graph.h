@@ -1,8 +1,11 @@
 // FlowGraph: a model as nodes, which are calls of operators, and tensors between them.
 //
 //     fg_graph *g = fg_read_json(&memory, &error, text);     what tc_record_graphs says of a graph function
-//     fg_run_passes(g);                                      simplify, fuse: see graph/passes/passes.h
-//     str program = fg_lower(g);                             the same as a program of launches
+//     fg_run_passes(g);                                      simplify, load, fuse: see graph/passes/passes.h
+//     str program = fg_lower(&memory, &g, 1);                the same as a program of launches
+//
+// A graph has inputs, which each run is given, and weights, which are the same in every run. What depends on weights alone is
+// computed once, when a program loads: the pass "load" makes it a graph of its own ([load]), whose outputs are inputs of this one.
 //
 // Tensors and nodes are numbered in order; a node reads tensors of lower numbers only. All memory is in the arena that the graph
 // was read into, and lives as long. Passes change the graph in place: what they drop is marked, not moved.
@@ -24,13 +27,16 @@ typedef enum fg_kind {
 
 typedef struct fg_tensor {
     int number;
-    const char *name;  // as programs call it: that of the input, or t0, t1 …
+    const char *name;  // as programs call it: that of the input, prepared0 … of what is prepared, or t0, t1 …
     const char *dtype; // "f16"
     int rank;
     int64_t shape[FG_MAX_RANK];
     int64_t bytes;
     int maker;         // the node that computes it; -1: an input
     bool is_output;    // of the graph
+    const char *weight;      // of an input: its name in the file of weights; NULL: it is no weight
+    const char *weight_file; // as the model names it; "": it names none
+    bool is_prepared;        // an output of the graph [load], and an input of the one that has it
 } fg_tensor;
 
 // An argument of a call: a tensor, or a value that is known while compiling, as the language writes it.
@@ -59,13 +65,15 @@ typedef struct fg_graph {
     const char *name;
     VEC(fg_tensor) tensors;
     VEC(fg_node) nodes;
-    fg_number_list inputs, outputs; // tensors
+    fg_number_list inputs, outputs; // tensors; the inputs of each run stand before weights, and these before what is prepared
+    struct fg_graph *load;          // after "load": what depends on weights alone; NULL: nothing does
     int group_count;                // after "fuse"; groups are numbered in the order in which they run
 } fg_graph;
 
 // Reads and verifies. NULL, and *[error] says why (in [a]), if the text is no graph.
 fg_graph *fg_read_json(arena *a, const char **error, const char *text);
-// NULL, or what is wrong: numbers out of range, a tensor read before it is made, two makers, extents below 1.
+// NULL, or what is wrong: a tensor read before it is made, a tensor that nobody makes, inputs behind weights, outputs that are
+// inputs.
 const char *fg_verify(const fg_graph *g);
 
 // All passes, in their order (graph/passes/passes.h).
@@ -73,11 +81,39 @@ void fg_run_passes(fg_graph *g);
 
 // The graph as a graph function of the language, which records the same graph.
 str fg_print(const fg_graph *g);
-// As one program: an operator for each group, equal ones once, and for each graph a host function of its name that launches them.
+// As one program: an operator for each group, equal ones once, and for each graph a host function of its name that launches them:
+// it has the graph's inputs and outputs as parameters. The graph that runs at load becomes NAME_load.
 // Tensors between groups are temporaries, whose memory the launch plan shares out by lifetimes. Needs the passes. In [a].
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
 // As a drawing for Graphviz: clusters are groups; edges have types and extents.
 str fg_print_dot(const fg_graph *g);
+
+// How the functions of the program that fg_lower makes are called: fg_describe, after fg_lower, in [a].
+typedef enum fg_role {
+    FG_INPUT,    // given in each run
+    FG_WEIGHT,   // the tensor [weight] of a file
+    FG_PREPARED, // written by the function [load], read by the function [run]
+    FG_OUTPUT,
+} fg_role;
+
+typedef struct fg_parameter {
+    fg_role role;
+    const fg_tensor *tensor;
+} fg_parameter;
+
+typedef struct fg_function {
+    const char *name;
+    VEC(fg_parameter) parameters; // all of them, in order
+} fg_function;
+
+typedef struct fg_model {
+    fg_function load; // runs once, before the other; its name is NULL: there is none
+    fg_function run;
+} fg_model;
+
+fg_model fg_describe(arena *a, const fg_graph *g);
+// "weight"
+const char *fg_role_name(fg_role role);
 
 // [name], or with underscores behind it if an input has that name.
 const char *fg_free_name(const fg_graph *g, const char *name);

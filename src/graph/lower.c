@@ -202,11 +202,14 @@ static void add_view(lowering *l, const fg_node *n)
     str_addf(&l->body, "])  # line %d\n", n->line);
 }
 
+// What is prepared has its name in both graphs.
 static void name_outputs(fg_graph *g)
 {
-    for (size_t i = 0; i < g->outputs.len; i++)
-        g->tensors.at[g->outputs.at[i]].name =
-            fg_free_name(g, g->outputs.len == 1 ? "out" : arena_printf(g->memory, "out%zu", i));
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
+        if (!t->is_prepared)
+            t->name = fg_free_name(g, g->outputs.len == 1 ? "out" : arena_printf(g->memory, "out%zu", i));
+    }
 }
 
 static void add_head(lowering *l)
@@ -224,7 +227,7 @@ static void add_head(lowering *l)
     str_adds(&l->body, "):\n    attrs.func_kind = \"public\"\n");
 }
 
-static void lower(fg_graph *g, map *by_text, map *by_name, str_buf *out)
+static void lower(fg_graph *g, map *by_text, map *by_name, str_buf *operators, str_buf *functions)
 {
     lowering l = {.g = g, .by_text = by_text, .by_name = by_name};
     str_buf_init(&l.operators, g->memory);
@@ -244,9 +247,34 @@ static void lower(fg_graph *g, map *by_text, map *by_name, str_buf *out)
             add_launch(&l, k);
         }
     }
+    str_add(operators, (str){l.operators.at, l.operators.len});
+    str_add(functions, (str){l.body.at, l.body.len});
+}
+
+// Names of functions and parameters, which operators do not take.
+static void take_names(const fg_graph *g, map *by_name)
+{
+    map_put(by_name, g->name, strlen(g->name), (void *)g);
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        const char *name = g->tensors.at[g->inputs.at[i]].name;
+        map_put(by_name, name, strlen(name), (void *)g);
+    }
+    if (g->load)
+        take_names(g->load, by_name);
+}
+
+// The graph and what it computes at load share operators.
+static void lower_both(fg_graph *g, map *by_text, map *by_name, str_buf *out)
+{
+    str_buf operators, functions;
+    str_buf_init(&operators, g->memory);
+    str_buf_init(&functions, g->memory);
+    if (g->load)
+        lower(g->load, by_text, by_name, &operators, &functions);
+    lower(g, by_text, by_name, &operators, &functions);
     fg_print_imports(out, g, "as_tensor_pointer, attrs, operator, tensor");
-    str_add(out, (str){l.operators.at, l.operators.len});
-    str_add(out, (str){l.body.at, l.body.len});
+    str_add(out, (str){operators.at, operators.len});
+    str_add(out, (str){functions.at, functions.len});
 }
 
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
@@ -257,10 +285,10 @@ str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
     map_init(&by_text, a);
     map_init(&by_name, a);
     for (size_t i = 0; i < count; i++)
-        map_put(&by_name, graphs[i]->name, strlen(graphs[i]->name), graphs[i]);
+        take_names(graphs[i], &by_name);
     for (size_t i = 0; i < count; i++) {
         str_adds(&out, i ? "\n\n" : "");
-        lower(graphs[i], &by_text, &by_name, &out);
+        lower_both(graphs[i], &by_text, &by_name, &out);
     }
     return (str){out.at, out.len};
 }

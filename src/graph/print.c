@@ -55,10 +55,11 @@ static int compare_texts(const void *a, const void *b)
 
 static void add_types(str_buf *out, const fg_graph *g, const char *more)
 {
-    const char **types = ARENA_ARRAY(g->memory, const char *, g->tensors.len + 1);
-    size_t count = 0;
-    for (size_t i = 0; i < g->tensors.len; i++)
-        types[count++] = g->tensors.at[i].dtype;
+    size_t limit = g->tensors.len + (g->load ? g->load->tensors.len : 0), count = 0;
+    const char **types = ARENA_ARRAY(g->memory, const char *, limit + 1);
+    for (const fg_graph *part = g; part; part = part->load)
+        for (size_t i = 0; i < part->tensors.len; i++)
+            types[count++] = part->tensors.at[i].dtype;
     qsort(types, count, sizeof *types, compare_texts);
     str_addf(out, "from hidet.lang import %s", more);
     for (size_t i = 0; i < count; i++)
@@ -70,11 +71,12 @@ static void add_types(str_buf *out, const fg_graph *g, const char *more)
 // Modules and names are in order, each once.
 void fg_print_imports(str_buf *out, const fg_graph *g, const char *more)
 {
-    const char **pairs = ARENA_ARRAY(g->memory, const char *, g->nodes.len + 1);
-    size_t count = 0;
-    for (size_t i = 0; i < g->nodes.len; i++)
-        if (!g->nodes.at[i].is_dropped)
-            pairs[count++] = arena_printf(g->memory, "%s\n%s", g->nodes.at[i].module, g->nodes.at[i].op);
+    size_t limit = g->nodes.len + (g->load ? g->load->nodes.len : 0), count = 0;
+    const char **pairs = ARENA_ARRAY(g->memory, const char *, limit + 1);
+    for (const fg_graph *part = g; part; part = part->load)
+        for (size_t i = 0; i < part->nodes.len; i++)
+            if (!part->nodes.at[i].is_dropped)
+                pairs[count++] = arena_printf(g->memory, "%s\n%s", part->nodes.at[i].module, part->nodes.at[i].op);
     qsort(pairs, count, sizeof *pairs, compare_texts);
     for (size_t i = 0; i < count; i++) {
         if (i && strcmp(pairs[i], pairs[i - 1]) == 0)
@@ -95,43 +97,116 @@ static void add_outputs(str_buf *out, const fg_graph *g, const fg_number_list *n
         str_addf(out, "%s%s", k ? ", " : "", g->tensors.at[numbers->at[k]].name);
 }
 
-str fg_print(const fg_graph *g)
+static void add_quoted(str_buf *out, const char *text)
 {
-    str_buf out;
-    str_buf_init(&out, g->memory);
-    fg_print_imports(&out, g, "");
-    str_addf(&out, "\n\n@hidet.graph\ndef %s(", g->name);
+    str_addc(out, '"');
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            str_addc(out, '\\');
+        if ((unsigned char)*c < 0x20)
+            str_addf(out, "\\x%02x", (unsigned)*c);
+        else
+            str_addc(out, *c);
+    }
+    str_addc(out, '"');
+}
+
+// The files of weights that the graph reads, each once.
+typedef VEC(const char *) file_list;
+
+static size_t number_of_file(const file_list *files, const char *file)
+{
+    size_t i = 0;
+    while (i < files->len && strcmp(files->at[i], file) != 0)
+        i++;
+    return i;
+}
+
+static file_list find_files(const fg_graph *g)
+{
+    file_list files = {0};
+    for (const fg_graph *part = g; part; part = part->load)
+        for (size_t i = 0; i < part->inputs.len; i++) {
+            const fg_tensor *t = &part->tensors.at[part->inputs.at[i]];
+            if (t->weight && number_of_file(&files, t->weight_file) == files.len)
+                VEC_PUSH(g->memory, &files, t->weight_file);
+        }
+    return files;
+}
+
+// "W", "W1" …: the values of the files.
+static const char *file_variable(const fg_graph *g, size_t number)
+{
+    return fg_free_name(g, number ? arena_printf(g->memory, "W%zu", number) : "W");
+}
+
+// The parameters, and a line for each weight. The type stands there for those who have no file.
+static void add_inputs(str_buf *out, const fg_graph *g, const fg_graph *whole, const file_list *files)
+{
+    for (size_t i = 0, count = 0; i < g->inputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        if (!t->weight)
+            str_addf(out, "%s%s: %s", count++ ? ", " : "", t->name, fg_type_text(g->memory, t));
+    }
+    str_adds(out, "):\n");
     for (size_t i = 0; i < g->inputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
-        str_addf(&out, "%s%s: %s", i ? ", " : "", t->name, fg_type_text(g->memory, t));
+        if (!t->weight)
+            continue;
+        str_addf(out, "    %s = %s[", t->name, file_variable(whole, number_of_file(files, t->weight_file)));
+        add_quoted(out, t->weight);
+        str_addf(out, ", %s]\n", fg_type_text(g->memory, t));
     }
-    str_adds(&out, "):\n");
+}
+
+static void add_function(str_buf *out, const fg_graph *g, const fg_graph *whole, const file_list *files)
+{
+    str_addf(out, "\n\n@hidet.graph\ndef %s(", g->name);
+    add_inputs(out, g, whole, files);
     for (size_t i = 0; i < g->nodes.len; i++) {
         const fg_node *n = &g->nodes.at[i];
         if (n->is_dropped)
             continue;
-        str_adds(&out, "    ");
-        add_outputs(&out, g, &n->outputs);
-        str_adds(&out, " = ");
-        fg_print_call(&out, g, n, NULL);
-        str_addf(&out, "  # %s, line %d\n", fg_type_text(g->memory, &g->tensors.at[n->outputs.at[0]]), n->line);
+        str_adds(out, "    ");
+        add_outputs(out, g, &n->outputs);
+        str_adds(out, " = ");
+        fg_print_call(out, g, n, NULL);
+        str_addf(out, "  # %s, line %d\n", fg_type_text(g->memory, &g->tensors.at[n->outputs.at[0]]), n->line);
     }
-    str_adds(&out, "    return ");
-    add_outputs(&out, g, &g->outputs);
-    str_addc(&out, '\n');
+    str_adds(out, "    return ");
+    add_outputs(out, g, &g->outputs);
+    str_addc(out, '\n');
+}
+
+str fg_print(const fg_graph *g)
+{
+    str_buf out;
+    str_buf_init(&out, g->memory);
+    file_list files = find_files(g);
+    fg_print_imports(&out, g, files.len ? "weights" : "");
+    for (size_t i = 0; i < files.len; i++) {
+        str_addf(&out, "%s%s = weights(", i ? "" : "\n", file_variable(g, i));
+        if (*files.at[i])
+            add_quoted(&out, files.at[i]);
+        str_adds(&out, ")\n");
+    }
+    if (g->load)
+        add_function(&out, g->load, g, &files);
+    add_function(&out, g, g, &files);
     return (str){out.at, out.len};
 }
 
-static void add_dot_nodes(str_buf *out, const fg_graph *g, int group)
+// [prefix] of nodes' names in the drawing: "l" of what runs at load.
+static void add_dot_nodes(str_buf *out, const fg_graph *g, const char *prefix, int group)
 {
     for (size_t i = 0; i < g->nodes.len; i++) {
         const fg_node *n = &g->nodes.at[i];
         if (!n->is_dropped && n->group == group)
-            str_addf(out, "    n%zu [label=\"%s\\nline %d\"];\n", i, n->op, n->line);
+            str_addf(out, "    %sn%zu [label=\"%s\\nline %d\"];\n", prefix, i, n->op, n->line);
     }
 }
 
-static void add_dot_edges(str_buf *out, const fg_graph *g)
+static void add_dot_edges(str_buf *out, const fg_graph *g, const char *prefix)
 {
     for (size_t i = 0; i < g->nodes.len; i++) {
         const fg_node *n = &g->nodes.at[i];
@@ -141,8 +216,38 @@ static void add_dot_edges(str_buf *out, const fg_graph *g)
                 continue;
             const fg_tensor *x = &g->tensors.at[t];
             const char *from = x->maker < 0 ? arena_printf(g->memory, "t%d", t) : arena_printf(g->memory, "n%d", x->maker);
-            str_addf(out, "  %s -> n%zu [label=\"%s\"];\n", from, i, x->maker < 0 ? "" : fg_type_text(g->memory, x));
+            str_addf(out, "  %s%s -> %sn%zu [label=\"%s\"];\n", prefix, from, prefix, i, x->maker < 0 ? "" : fg_type_text(g->memory, x));
         }
+    }
+}
+
+static void add_dot_graph(str_buf *out, const fg_graph *g, const char *prefix)
+{
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        const char *shape = t->weight ? "cylinder" : t->is_prepared ? "note" : "ellipse";
+        str_addf(out, "  %st%d [label=\"%s\\n%s\", shape=%s];\n", prefix, t->number, t->name, fg_type_text(g->memory, t), shape);
+    }
+    for (int k = 0; k < g->group_count; k++) {
+        str_addf(out, "  subgraph cluster_%s%d {\n", prefix, k);
+        add_dot_nodes(out, g, prefix, k);
+        str_adds(out, "  }\n");
+    }
+    if (!g->group_count)
+        add_dot_nodes(out, g, prefix, -1);
+    add_dot_edges(out, g, prefix);
+}
+
+// From what runs at load to what each run reads of it.
+static void add_dot_prepared(str_buf *out, const fg_graph *g)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        if (!t->is_prepared)
+            continue;
+        int made = g->load->outputs.at[count++];
+        str_addf(out, "  ln%d -> t%d;\n", g->load->tensors.at[made].maker, t->number);
     }
 }
 
@@ -152,18 +257,13 @@ str fg_print_dot(const fg_graph *g)
     str_buf_init(&out, g->memory);
     str_addf(&out, "digraph \"%s\" {\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n",
              g->name);
-    for (size_t i = 0; i < g->inputs.len; i++) {
-        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
-        str_addf(&out, "  t%d [label=\"%s\\n%s\", shape=ellipse];\n", t->number, t->name, fg_type_text(g->memory, t));
-    }
-    for (int k = 0; k < g->group_count; k++) {
-        str_addf(&out, "  subgraph cluster_%d {\n", k);
-        add_dot_nodes(&out, g, k);
+    add_dot_graph(&out, g, "");
+    if (g->load) {
+        str_adds(&out, "  subgraph cluster_load {\n  label=\"at load\"; style=dashed;\n");
+        add_dot_graph(&out, g->load, "l");
         str_adds(&out, "  }\n");
+        add_dot_prepared(&out, g);
     }
-    if (!g->group_count)
-        add_dot_nodes(&out, g, -1);
-    add_dot_edges(&out, g);
     str_adds(&out, "}\n");
     return (str){out.at, out.len};
 }

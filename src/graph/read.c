@@ -1,6 +1,7 @@
 // JSON to graphs. The JSON is that of stdlib/language/graph.hds; anything else in it is an error.
 #include "graph/graph.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
@@ -131,6 +132,17 @@ static bool read_node(reader *r, const json_t *from)
     return !r->error;
 }
 
+// An input has a name, a weight the name that it has in a file.
+static void read_input(reader *r, const json_t *from, fg_tensor *t)
+{
+    if (!json_object_get(from, "weight")) {
+        t->name = text_of(r, from, "name");
+        return;
+    }
+    t->weight = text_of(r, from, "weight");
+    t->weight_file = text_of(r, from, "file");
+}
+
 static bool read_inputs(reader *r, const json_t *top)
 {
     size_t i;
@@ -139,7 +151,7 @@ static bool read_inputs(reader *r, const json_t *top)
         int t = number_of(r, json_object_get(x, "tensor"));
         if (r->error)
             return false;
-        r->g->tensors.at[t].name = text_of(r, x, "name");
+        read_input(r, x, &r->g->tensors.at[t]);
         VEC_PUSH(r->a, &r->g->inputs, t);
     }
     json_array_foreach((json_t *)list_of(r, top, "outputs"), i, x) {
@@ -152,17 +164,56 @@ static bool read_inputs(reader *r, const json_t *top)
     return !r->error;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a && strcmp(a, b) == 0;
+}
+
 const char *fg_free_name(const fg_graph *g, const char *name)
 {
     for (size_t i = 0; i < g->inputs.len; i++)
-        if (strcmp(g->tensors.at[g->inputs.at[i]].name, name) == 0)
+        if (same_text(g->tensors.at[g->inputs.at[i]].name, name))
             return fg_free_name(g, arena_printf(g->memory, "%s_", name));
     return name;
+}
+
+// Whether a name means something else where weights are named: in graph functions and in the programs they become.
+static bool is_taken(const fg_graph *g, const char *name)
+{
+    static const char *const words[] = {
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
+        "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass",
+        "raise", "return", "try", "while", "with", "yield", "as_tensor_pointer", "attrs", "hidet", "operator", "tensor", "weights",
+    };
+    bool taken = strcmp(name, g->name) == 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !taken; i++)
+        taken = strcmp(words[i], name) == 0;
+    for (size_t i = 0; i < g->nodes.len && !taken; i++)
+        taken = strcmp(g->nodes.at[i].op, name) == 0;
+    for (size_t i = 0; i < g->tensors.len && !taken; i++)
+        taken = strcmp(g->tensors.at[i].dtype, name) == 0;
+    return taken;
+}
+
+// "layer1.0.bn1.weight" -> layer1_0_bn1_weight. Whatever is no letter or digit of ASCII is an underscore.
+static const char *identifier_of(const fg_graph *g, const char *weight)
+{
+    bool begins_well = isalpha((unsigned char)*weight) || *weight == '_';
+    char *name = arena_printf(g->memory, "%s%s", begins_well ? "" : "w_", weight);
+    for (char *c = name; *c; c++)
+        if ((unsigned char)*c >= 0x80 || !isalnum((unsigned char)*c))
+            *c = '_';
+    return is_taken(g, name) ? arena_printf(g->memory, "%s_", name) : name;
 }
 
 static void name_tensors(fg_graph *g)
 {
     int count = 0;
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        if (t->weight)
+            t->name = fg_free_name(g, identifier_of(g, t->weight));
+    }
     for (size_t i = 0; i < g->tensors.len; i++)
         if (!g->tensors.at[i].name)
             g->tensors.at[i].name = fg_free_name(g, arena_printf(g->memory, "t%d", count++));
@@ -204,6 +255,12 @@ fg_graph *fg_read_json(arena *a, const char **error, const char *text)
     return ok ? g : NULL;
 }
 
+// In this order inputs stand.
+static int class_of(const fg_tensor *t)
+{
+    return t->is_prepared ? 2 : t->weight ? 1 : 0;
+}
+
 const char *fg_verify(const fg_graph *g)
 {
     for (size_t i = 0; i < g->nodes.len; i++) {
@@ -221,9 +278,15 @@ const char *fg_verify(const fg_graph *g)
         bool is_input = false;
         for (size_t k = 0; k < g->inputs.len; k++)
             is_input |= g->inputs.at[k] == (int)i;
-        if (is_input != (g->tensors.at[i].maker < 0))
+        bool is_unread = g->tensors.at[i].weight && !is_input; // all that reads it was moved into the graph [load]
+        if (is_input != (g->tensors.at[i].maker < 0) && !is_unread)
             return arena_printf(g->memory, "'%s' is %s", g->tensors.at[i].name,
                                 is_input ? "an input that a node makes" : "made by no node");
+    }
+    for (size_t i = 1; i < g->inputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        if (class_of(t) < class_of(&g->tensors.at[g->inputs.at[i - 1]]))
+            return arena_printf(g->memory, "the input '%s' stands behind weights", t->name);
     }
     for (size_t i = 0; i < g->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];

@@ -1,6 +1,6 @@
 #include "graph/passes/passes.h"
 
-static const fg_pass passes[] = {{"simplify", fg_simplify}, {"fuse", fg_fuse}};
+static const fg_pass passes[] = {{"simplify", fg_simplify}, {"load", fg_load}, {"fuse", fg_fuse}};
 
 const fg_pass *fg_pass_at(int index)
 {
@@ -9,6 +9,10 @@ const fg_pass *fg_pass_at(int index)
 
 void fg_run_passes(fg_graph *g)
 {
-    for (int i = 0; fg_pass_at(i); i++)
+    for (int i = 0; fg_pass_at(i); i++) {
+        fg_graph *load = g->load;
         fg_pass_at(i)->run(g);
+        if (load)
+            fg_pass_at(i)->run(load);
+    }
 }

@@ -1,0 +1,189 @@
+// load: what depends on weights alone becomes a graph of its own, which runs once, when the program loads.
+//
+// Needs     no groups yet.
+// Gives     [g->load], whose outputs are prepared tensors: inputs of [g]. What is only needed there is dropped from [g]; weights
+//           that nothing in [g] reads are no inputs of it any more. NULL: nothing but views depends on weights alone.
+// Why here  after simplification and rewrites, which find what else depends on weights alone; before "fuse", so that no group has
+//           nodes of both graphs.
+//
+// Views of weights cost nothing, and nodes that read no tensors, such as 'arange', are known in both graphs: where they are
+// needed, there they stand, and they are never prepared. Outputs of the model are written by each run.
+#include "graph/passes/passes.h"
+
+typedef enum binding {
+    FREE,     // reads no tensors
+    CONSTANT, // reads weights, and nothing that a run is given
+    RUNTIME,
+} binding;
+
+typedef struct split {
+    fg_graph *g, *load;
+    binding *bound;      // of each tensor
+    bool *needed, *used; // tensors that [g] reads, and [load]
+    int *copies;         // numbers of tensors in [load]
+} split;
+
+static binding bind(const split *s, const fg_node *n)
+{
+    binding b = FREE;
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        if (t >= 0 && s->bound[t] > b)
+            b = s->bound[t];
+    }
+    for (size_t k = 0; k < n->outputs.len; k++)
+        if (s->g->tensors.at[n->outputs.at[k]].is_output)
+            b = RUNTIME;
+    return b;
+}
+
+static void bind_all(split *s)
+{
+    const fg_graph *g = s->g;
+    for (size_t i = 0; i < g->inputs.len; i++)
+        s->bound[g->inputs.at[i]] = g->tensors.at[g->inputs.at[i]].weight ? CONSTANT : RUNTIME;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        binding b = n->is_dropped ? FREE : bind(s, n);
+        for (size_t k = 0; k < n->outputs.len; k++)
+            s->bound[n->outputs.at[k]] = b;
+    }
+}
+
+static bool is_prepared(const split *s, const fg_node *n)
+{
+    return n->kind != FG_VIEW && s->bound[n->outputs.at[0]] == CONSTANT;
+}
+
+static bool is_any(const bool *set, const fg_node *n)
+{
+    for (size_t k = 0; k < n->outputs.len; k++)
+        if (set[n->outputs.at[k]])
+            return true;
+    return false;
+}
+
+static void add_operands(bool *set, const fg_node *n)
+{
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].tensor >= 0)
+            set[n->arguments.at[k].tensor] = true;
+}
+
+// From the outputs back: what runs read, and where that is prepared, what is read for it.
+static void find_needed(split *s)
+{
+    const fg_graph *g = s->g;
+    for (size_t i = 0; i < g->outputs.len; i++)
+        s->needed[g->outputs.at[i]] = true;
+    for (size_t i = g->nodes.len; i-- > 0;) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped)
+            continue;
+        bool moves = is_prepared(s, n);
+        if (is_any(s->used, n) || (moves && is_any(s->needed, n)))
+            add_operands(s->used, n);
+        if (!moves && is_any(s->needed, n))
+            add_operands(s->needed, n);
+    }
+}
+
+static int copy_tensor(split *s, int number)
+{
+    if (s->copies[number] < 0) {
+        fg_tensor t = s->g->tensors.at[number];
+        s->copies[number] = t.number = (int)s->load->tensors.len;
+        t.maker = -1;
+        t.is_output = false;
+        VEC_PUSH(s->g->memory, &s->load->tensors, t);
+    }
+    return s->copies[number];
+}
+
+static void copy_node(split *s, const fg_node *from)
+{
+    arena *a = s->g->memory;
+    fg_node n = *from;
+    n.number = (int)s->load->nodes.len;
+    n.arguments = (fg_argument_list){0};
+    n.outputs = (fg_number_list){0};
+    for (size_t k = 0; k < from->arguments.len; k++) {
+        fg_argument x = from->arguments.at[k];
+        if (x.tensor >= 0)
+            x.tensor = copy_tensor(s, x.tensor);
+        VEC_PUSH(a, &n.arguments, x);
+    }
+    for (size_t k = 0; k < from->outputs.len; k++) {
+        int t = copy_tensor(s, from->outputs.at[k]);
+        s->load->tensors.at[t].maker = n.number;
+        VEC_PUSH(a, &n.outputs, t);
+    }
+    VEC_PUSH(a, &s->load->nodes, n);
+}
+
+// The tensor [number] that a node of [load] makes is read by runs.
+static void prepare(split *s, int number)
+{
+    fg_graph *g = s->g, *load = s->load;
+    fg_tensor *t = &g->tensors.at[number], *made = &load->tensors.at[s->copies[number]];
+    t->name = made->name = fg_free_name(g, arena_printf(g->memory, "prepared%zu", load->outputs.len));
+    t->maker = -1;
+    t->is_prepared = made->is_prepared = made->is_output = true;
+    VEC_PUSH(g->memory, &g->inputs, number);
+    VEC_PUSH(g->memory, &load->outputs, made->number);
+}
+
+static void copy_inputs(split *s)
+{
+    const fg_graph *g = s->g;
+    for (size_t i = 0; i < g->inputs.len; i++)
+        if (s->used[g->inputs.at[i]])
+            VEC_PUSH(g->memory, &s->load->inputs, copy_tensor(s, g->inputs.at[i]));
+}
+
+static void move_nodes(split *s)
+{
+    fg_graph *g = s->g;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped)
+            continue;
+        bool moves = is_prepared(s, n), is_read = is_any(s->needed, n);
+        if (is_any(s->used, n) || (moves && is_read))
+            copy_node(s, n);
+        for (size_t k = 0; k < n->outputs.len && moves; k++)
+            if (s->needed[n->outputs.at[k]])
+                prepare(s, n->outputs.at[k]);
+        n->is_dropped = moves || !is_read;
+    }
+}
+
+static void drop_unread_weights(split *s)
+{
+    fg_graph *g = s->g;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        int t = g->inputs.at[i];
+        if (!g->tensors.at[t].weight || s->needed[t])
+            g->inputs.at[kept++] = t;
+    }
+    g->inputs.len = kept;
+}
+
+void fg_load(fg_graph *g)
+{
+    split s = {.g = g, .load = ARENA_NEW(g->memory, fg_graph)};
+    *s.load = (fg_graph){.memory = g->memory, .name = arena_printf(g->memory, "%s_load", g->name)};
+    s.bound = ARENA_ARRAY(g->memory, binding, g->tensors.len + 1);
+    s.needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
+    s.used = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
+    s.copies = ARENA_ARRAY(g->memory, int, g->tensors.len + 1);
+    for (size_t i = 0; i < g->tensors.len; i++)
+        s.copies[i] = -1;
+    bind_all(&s);
+    find_needed(&s);
+    copy_inputs(&s);
+    move_nodes(&s);
+    drop_unread_weights(&s);
+    g->load = s.load->outputs.len ? s.load : NULL;
+}
