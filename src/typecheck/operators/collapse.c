@@ -40,9 +40,9 @@ static tc_value places(tc *tx, const axis_list *axes, size_t from, size_t count,
     return list;
 }
 
-// A kernel with known extents that computes elements of the results, or (axes NULL) has its parameters alone; NULL if
+// A kernel with known extents that computes elements of a result, or (axes NULL) has its parameters alone; NULL if
 // that is not possible.
-static ir_func *build(const tc_probe *as, const axis_list *axes, const extents *e, bool is_numbered)
+static ir_func *build(const tc_probe *as, const axis_list *axes, const extents *e, size_t result, bool is_numbered)
 {
     tc_probe p = *as;
     tc *tx = p.tx;
@@ -52,8 +52,8 @@ static ir_func *build(const tc_probe *as, const axis_list *axes, const extents *
     if (axes) {
         size_t results = p.op->results.len, operands = axes->len - results;
         tc_value args[] = {*tc_operator_field(tx, p.op->value, "definition"), tc_probe_operands(&p), tc_probe_results(&p),
-                           places(tx, axes, 0, operands, e), places(tx, axes, operands, results, e), tc_bool(is_numbered),
-                           tc_probe_named(&p)};
+                           places(tx, axes, 0, operands, e), places(tx, axes, operands, results, e),
+                           tc_of_int((int)result), tc_bool(is_numbered), tc_probe_named(&p)};
         size_t count = sizeof args / sizeof *args;
         if (tc_is_poison(args[count - 1]) || tc_is_poison(tc_probe_call(&p, "collapse", "write_elements", args, count))) {
             tc_probe_close(&p);
@@ -119,7 +119,7 @@ static bool stays_together(const tc_probe *as, const axis_list *axes, const ir_f
                 split.ranks[i] += added;
         p.layout = &split;
         p.split = added + 1;
-        const ir_func *more = build(&p, NULL, NULL, false);
+        const ir_func *more = build(&p, NULL, NULL, 0, false);
         for (size_t i = 0; more && i < axes->len; i++)
             ok &= axes->at[i].axis < 0 || rank_in(more, i) == rank_in(shell, i) + added;
     }
@@ -157,12 +157,12 @@ static const char *text_of(tc *tx, ir_func *f)
 }
 
 // The text of what is built; of the code, which may be large, nothing is left. NULL: it cannot be built.
-static const char *text_with(const tc_probe *p, const axis_list *axes, const extents *e, bool is_numbered)
+static const char *text_with(const tc_probe *p, const axis_list *axes, const extents *e, size_t result, bool is_numbered)
 {
     tc *tx = p->tx;
     arena_mark mark = arena_mark_get(tx->ir->arena);
     size_t funcs = tx->ir->funcs.len;
-    ir_func *f = build(p, axes, e, is_numbered);
+    ir_func *f = build(p, axes, e, result, is_numbered);
     const char *text = f ? text_of(tx, f) : NULL;
     if (tx->options->ir_scratch && !tx->lifetime->keeps && tx->ir->funcs.len == funcs) {
         ir_forget_spare(tx->ir);
@@ -177,7 +177,8 @@ typedef struct comparison {
     extents one, more;
 } comparison;
 
-static tc_collapse compare(tc_probe *p, const axis_list *axes, bool is_numbered)
+// One result at a time, since the code of all of them is large.
+static tc_collapse compare_result(tc_probe *p, const axis_list *axes, size_t result, bool is_numbered)
 {
     // Axes of two variadic parameters that meet have no such extents. The last one: there may be no axes at all.
     static const comparison all[] = {{COLLAPSED, {1, {6}, {6}}, {2, {2, 3}, {2, 3}}},
@@ -187,14 +188,22 @@ static tc_collapse compare(tc_probe *p, const axis_list *axes, bool is_numbered)
     int last = is_alone && p->layout->ranks[p->collapsing] > 1 ? 2 : is_alone ? 0 : 1;
     for (int i = is_alone ? 0 : 1; i <= last; i += is_alone ? 2 : 1) {
         p->collapsed = all[i].collapsed;
-        const char *one = text_with(p, axes, &all[i].one, is_numbered);
-        const char *more = one ? text_with(p, axes, &all[i].more, is_numbered) : NULL;
+        const char *one = text_with(p, axes, &all[i].one, result, is_numbered);
+        const char *more = one ? text_with(p, axes, &all[i].more, result, is_numbered) : NULL;
         if (!one)
             return TC_COLLAPSE_UNKNOWN;
         if (!more || strcmp(one, more) != 0)
             return TC_COLLAPSE_NO;
     }
     return TC_COLLAPSE_YES;
+}
+
+static tc_collapse compare(tc_probe *p, const axis_list *axes, bool is_numbered)
+{
+    tc_collapse found = TC_COLLAPSE_YES;
+    for (size_t i = 0; found == TC_COLLAPSE_YES && i < p->op->results.len; i++)
+        found = compare_result(p, axes, i, is_numbered);
+    return found;
 }
 
 // Whether an operand may be of indices.
@@ -210,7 +219,7 @@ static tc_collapse look_with(tc *tx, const tc_operator *o, const tc_entry_layout
 {
     tc_probe p = {.tx = tx, .op = o, .layout = l, .collapsing = variadic, .known = known, .collapsed = COLLAPSED};
     axis_list axes = {0};
-    const ir_func *shell = build(&p, NULL, NULL, false);
+    const ir_func *shell = build(&p, NULL, NULL, 0, false);
     if (!shell)
         return TC_COLLAPSE_UNKNOWN;
     const type_list types = types_of(&p);
