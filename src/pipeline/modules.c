@@ -1,9 +1,9 @@
 #include "pipeline/modules.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 
@@ -164,16 +164,20 @@ static const char *stdlib_name(const char *path)
     return strncmp(path, "hidet.lang.", 11) == 0 ? path + 11 : NULL;
 }
 
+// The file that this code was loaded from: hdsc, libhds.so, or the program that libhds is linked into. NULL: unknown.
+static const char *own_file(arena *a)
+{
+    Dl_info info;
+    char path[PATH_MAX];
+    bool is_found = dladdr((const void *)pl_stdlib, &info) && info.dli_fname && strchr(info.dli_fname, '/');
+    return realpath(is_found ? info.dli_fname : "/proc/self/exe", path) ? arena_strdup(a, path) : NULL;
+}
+
 const char *pl_operator_folder(arena *a)
 {
-    enum { FOLDERS_UP = 4, PATH_BYTES = 4096 };
-    char *path = arena_alloc(a, PATH_BYTES);
-    ssize_t len = readlink("/proc/self/exe", path, PATH_BYTES - 1);
-    if (len <= 0)
-        return NULL;
-    path[len] = '\0';
-    const char *folder = path;
-    for (int i = 0; i < FOLDERS_UP && strcmp(folder, "/") != 0; i++) {
+    enum { FOLDERS_UP = 5 };
+    const char *folder = own_file(a);
+    for (int i = 0; folder && i < FOLDERS_UP && strcmp(folder, "/") != 0; i++) {
         folder = file_folder(a, folder);
         const char *installed = file_join(a, folder, "share/hdsc/ops"), *sources = file_join(a, folder, "ops");
         if (file_exists(file_join(a, installed, "elementwise.hds")))

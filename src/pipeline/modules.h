@@ -26,7 +26,8 @@ typedef struct pl_finder {
     VEC(pl_tried) tried;  // on disk, each path once, in the order of looking
 } pl_finder;
 
-// The operators that come with the program: as they are installed, beside bin/, or in the sources that it was built in. NULL: none.
+// The operators that come with the program, or with the library that the program loaded: as they are installed, in share/ beside
+// bin/ or lib/, or in the sources that it was built in. NULL: none.
 const char *pl_operator_folder(arena *a);
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources);
 // Registers the file that is compiled, so that an import of it is seen as a cycle.

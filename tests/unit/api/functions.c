@@ -3,16 +3,10 @@
 
 #include "rig.h"
 
-#define OPS EXAMPLES "/../ops"
-
-static const char *const folders[] = {OPS};
-
 static hds_program *compile(const rig *r, const char *name, const char *text)
 {
     hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
     options.arch = "sm_90a";
-    options.include_dirs = folders;
-    options.include_dir_count = 1;
     return rig_compile(r->compiler, name, text, &options);
 }
 
