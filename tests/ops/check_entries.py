@@ -86,8 +86,15 @@ def flat(shape, i):
     return k
 
 
-# What a step does with x at i, in the language (with the axis as {a}) and in Python.
+NUMBER = 1.5  # the parameter t
+
+# What a step does with x at i, in the language (with the axis as {a}) and in Python. A step by t is right for f32 alone.
 STEPS = {
+    "by_number": ("x[*i] * t", lambda x, i, a: x.at(i) * NUMBER),
+    "share": (
+        "f32(softmax(x, axis={a})[*i])",
+        lambda x, i, a: math.exp(x.at(i)) / sum(math.exp(v) for v in along(x, i, a)),
+    ),
     "scaled": ("0.5 * f32(x[*i]) + 0.25", lambda x, i, a: 0.5 * x.at(i) + 0.25),
     "centred": ("f32(x[*i]) - f32(mean(x, axis={a})[*_without(i, {a})])", lambda x, i, a: x.at(i) - sum(along(x, i, a)) / x.shape[a]),
     "below_top": ("f32(x[*i]) - f32(max(x, axis={a})[*_without(i, {a})])", lambda x, i, a: x.at(i) - max(along(x, i, a))),
@@ -111,6 +118,7 @@ from hidet.lang import compute, f32, i64, operator
 from hidet.lang import sum as sum_of
 from hidet.lang.partial_reduction import product_of_extents
 from hidet.lang.plan import split
+from softmax import softmax
 
 
 def _without(i, axis: int):
@@ -131,10 +139,12 @@ def own_definition(rng, number):
     text, value = "", "x"
     for k, (step, axis) in enumerate(chosen):
         name = f"_step{number}_{k}"
-        text += f"\n\ndef {name}[T: dtype, *S](x: T[*S]) -> T[*S]:\n"
-        text += f"    return compute([*S], lambda *i: T({STEPS[step][0].format(a=axis)}))\n"
-        value = f"{name}({value})"
-    text += f"\n\n@operator\ndef own{number}[T: dtype, *S](x: T[*S]) -> T[*S]:\n    return {value}\n"
+        decorator = rng.choice(["", "@operator\n"])
+        element = STEPS[step][0].format(a=axis)
+        text += f"\n\n{decorator}def {name}[T: dtype, *S](x: T[*S], t: f32) -> T[*S]:\n"
+        text += f"    return compute([*S], lambda *i: {element if step == 'by_number' else f'T({element})'})\n"
+        value = f"{name}({value}, t=t)"
+    text += f"\n\n@operator\ndef own{number}[T: dtype, *S](x: T[*S], t: f32) -> T[*S]:\n    return {value}\n"
 
     def evaluate(x):
         for step, axis in chosen:
@@ -363,9 +373,9 @@ def check_own(hdsc, seed):
         path.write_text(HEAD + text, encoding="utf-8")
         x = drawn(rng, shape_of(rng, least, 4))
         results = dict(out=evaluate(x))
-        found = run_entry(hdsc, pathlib.Path(folder), path, name, [], dict(x=x), results)
+        found = run_entry(hdsc, pathlib.Path(folder), path, name, [], dict(x=x, t=NUMBER), results)
         if found == "refused":
-            found = run_entry(hdsc, pathlib.Path(folder), path, name, [f"S={len(x.shape)}"], dict(x=x), results)
+            found = run_entry(hdsc, pathlib.Path(folder), path, name, [f"S={len(x.shape)}"], dict(x=x, t=NUMBER), results)
     return [f"seed {seed}: {found}\n{text}"] if found else []
 
 

@@ -51,11 +51,17 @@ static ir_func *build(const tc_probe *as, const axis_list *axes, const extents *
     int before = tx->diags->error_count;
     if (axes) {
         size_t results = p.op->results.len, operands = axes->len - results;
-        tc_value args[] = {*tc_operator_field(tx, p.op->value, "definition"), tc_probe_operands(&p), tc_probe_results(&p),
-                           places(tx, axes, 0, operands, e), places(tx, axes, operands, results, e),
-                           tc_of_int((int)result), tc_bool(is_numbered), tc_probe_named(&p)};
+        tc_value args[] = {tc_probe_definition(&p),
+                           tc_probe_operands(&p),
+                           tc_probe_results(&p),
+                           places(tx, axes, 0, operands, e),
+                           places(tx, axes, operands, results, e),
+                           tc_of_int((int)result),
+                           tc_bool(is_numbered),
+                           tc_probe_named(&p)};
         size_t count = sizeof args / sizeof *args;
-        if (tc_is_poison(args[count - 1]) || tc_is_poison(tc_probe_call(&p, "collapse", "write_elements", args, count))) {
+        if (tc_is_poison(args[0]) || tc_is_poison(args[count - 1]) ||
+            tc_is_poison(tc_probe_call(&p, "collapse", "write_elements", args, count))) {
             tc_probe_close(&p);
             return NULL;
         }
@@ -106,8 +112,8 @@ static int rank_in(const ir_func *f, size_t tensor)
     return -1;
 }
 
-// With more axes in place of the one, a tensor that has the axis has so many more by its type, too: not so the w: T[*R] of
-// *R = S[-2:], which are the last two alone.
+// With more axes in place of the one, a tensor that has the axis has so many more by its type, too: not so the w: T[*R]
+// of *R = S[-2:], which are the last two alone.
 static bool stays_together(const tc_probe *as, const axis_list *axes, const ir_func *shell)
 {
     bool ok = true;
@@ -157,7 +163,8 @@ static const char *text_of(tc *tx, ir_func *f)
 }
 
 // The text of what is built; of the code, which may be large, nothing is left. NULL: it cannot be built.
-static const char *text_with(const tc_probe *p, const axis_list *axes, const extents *e, size_t result, bool is_numbered)
+static const char *text_with(const tc_probe *p, const axis_list *axes, const extents *e, size_t result,
+                             bool is_numbered)
 {
     tc *tx = p->tx;
     arena_mark mark = arena_mark_get(tx->ir->arena);
@@ -215,9 +222,11 @@ static bool has_numbers(const tc_operator *o)
     return any;
 }
 
-static tc_collapse look_with(tc *tx, const tc_operator *o, const tc_entry_layout *l, int known, int variadic)
+static tc_collapse look_with(const tc_probe *as, int variadic)
 {
-    tc_probe p = {.tx = tx, .op = o, .layout = l, .collapsing = variadic, .known = known, .collapsed = COLLAPSED};
+    tc_probe p = *as;
+    p.collapsing = variadic;
+    p.collapsed = COLLAPSED;
     axis_list axes = {0};
     const ir_func *shell = build(&p, NULL, NULL, 0, false);
     if (!shell)
@@ -227,19 +236,20 @@ static tc_collapse look_with(tc *tx, const tc_operator *o, const tc_entry_layout
     if (!stays_together(&p, &axes, shell))
         return TC_COLLAPSE_NO;
     tc_collapse found = compare(&p, &axes, false);
-    if (found == TC_COLLAPSE_NO && has_numbers(o))
+    if (found == TC_COLLAPSE_NO && has_numbers(p.op))
         found = compare(&p, &axes, true);
     return found;
 }
 
 // As [look_with]. Nothing of the code is kept, unless there are device functions, which others may call, too.
-static tc_collapse look_at(tc *tx, const tc_operator *o, const tc_entry_layout *l, int known, int variadic)
+static tc_collapse look_at(const tc_probe *p, int variadic)
 {
+    tc *tx = p->tx;
     ir_module *m = tx->ir;
     const ir_extent before = {m->funcs.len, m->next_var, (uint32_t)m->sites.len};
     tc_ir_lifetime lifetime;
     tc_ir_begin(tx, &lifetime);
-    tc_collapse found = look_with(tx, o, l, known, variadic);
+    tc_collapse found = look_with(p, variadic);
     lifetime.lifetime.keeps |= m->funcs.len != before.funcs;
     if (!lifetime.lifetime.keeps) {
         m->sites.len = before.sites;
@@ -249,8 +259,9 @@ static tc_collapse look_at(tc *tx, const tc_operator *o, const tc_entry_layout *
     return found;
 }
 
-tc_collapse tc_may_collapse(tc *tx, const tc_operator *o, const tc_entry_layout *l, int known)
+tc_collapse tc_may_collapse(tc *tx, const tc_operator *o, const tc_entry_layout *l, const dtype *types, int known)
 {
+    const tc_probe p = {.tx = tx, .op = o, .layout = l, .types = types, .known = known};
     bool muted = tx->diags->muted, aborted = tx->aborted;
     int errors = tx->diags->error_count;
     int count = 0;
@@ -258,11 +269,11 @@ tc_collapse tc_may_collapse(tc *tx, const tc_operator *o, const tc_entry_layout 
     tx->diags->muted = true;
     for (size_t i = 0; answer == TC_COLLAPSE_YES && i < o->joined.len; i++)
         if (l->joined[i] >= 0) {
-            answer = look_at(tx, o, l, known, (int)i);
+            answer = look_at(&p, (int)i);
             count++;
         }
     if (answer == TC_COLLAPSE_YES && count > 1)
-        answer = look_at(tx, o, l, known, TC_ALL_GROUPS);
+        answer = look_at(&p, TC_ALL_GROUPS);
     tx->diags->muted = muted;
     tx->diags->error_count = errors;
     tx->aborted = aborted;
@@ -282,6 +293,6 @@ tc_collapse tc_may_collapse(tc *tx, const tc_operator *o, const tc_entry_layout 
  * What the parameters of the definition are called does not matter: entries of softmax have the last axis apart because
  * the comparison fails without, and with axis=0 the first one.
  *
- * The handler has no answer for definitions that cannot be elaborated without extents that only their results tell.
- * They are taken at their word.
+ * There is no answer for definitions that cannot be elaborated like this. Other types and extents are tried; where none
+ * of them gives an answer, there is no entry unless -D fixes the number of axes, or the author wrote the schedule.
  */

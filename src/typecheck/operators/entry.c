@@ -9,8 +9,8 @@ static tc_value define_value(tc *tx, int i, src_span *span)
 {
     const tc_define *d = &tx->options->defines[i];
     const char *text = d->value && *d->value ? d->value : "True";
-    src_file *file =
-        src_add(tx->diags->sources, arena_printf(tx->lasting, "<-D %s>", d->name), str_of(arena_strdup(tx->lasting, text)));
+    src_file *file = src_add(tx->diags->sources, arena_printf(tx->lasting, "<-D %s>", d->name),
+                             str_of(arena_strdup(tx->lasting, text)));
     parse_context px = {tx->lasting, tx->syms, tx->diags};
     ast_expr *e = file ? parse_expression(&px, file) : NULL;
     if (span && e)
@@ -50,13 +50,44 @@ dtype tc_operand_type_of(const tc *tx, const char *name)
 
 // ---- entries -----------------------------------------------------------------------------------------------------
 
+static void help_with_types(const tc_operator *o, diag *d, str_buf *out)
+{
+    for (size_t i = 0; i < o->types.len; i++) {
+        const op_symbol *t = op_find_symbol(&o->schema, o->types.at[i]->text);
+        str_addf(out, "%s'%s' is", out->len ? "; " : "", t->name);
+        for (size_t k = 0; k < t->choices.len; k++)
+            str_addf(out, "%s %s", k ? "," : "", dt_name(t->choices.at[k]));
+        str_adds(out, t->is_any ? " or another type" : "");
+    }
+    diag_help(d, "%s; of f16, bf16 and f32 there are entries, of other types by -D %s=f64", str_text(out),
+              o->types.at[0]->text);
+}
+
+// What 'hdsc ops' knows of an operator that has no such entry.
+static tc_value no_entry_of_operator(tc *tx, const tc_operator *o, const char *text, src_span span)
+{
+    diag *d = tc_error(tx, HDS0340, span, o->schema.name, text);
+    str_buf out;
+    str_buf_init(&out, tx->arena);
+    const char *why = o->is_unproven ? tc_many_axes(tx, o) : o->schema.no_entry;
+    if (why)
+        diag_help(d, "%s", why);
+    else
+        help_with_types(o, d, &out);
+    diag_help(d, "'hdsc ops %s %s' shows its signature", tx->main->file->name, o->schema.name);
+    return tc_poison();
+}
+
 static ir_func *build_entry(tc *tx, tc_function *f, const char *name, ir_func_kind kind, src_span where)
 {
     bool *bound = ARENA_ARRAY(tx->arena, bool, f->decl->type_params.len + 1);
     tc_scope *scope = tc_entry_scope(tx, f, bound);
     tc_builder k;
     tx->steps = 0;
+    int errors = tx->diags->error_count;
     ir_func *func = tc_build_kernel(tx, f, scope, bound, name, NULL, kind, &k, where);
+    if (f->operator&& f->operator->is_unproven && tx->diags->error_count == errors)
+        no_entry_of_operator(tx, f->operator, f->name->text, f->operator->span);
     if (func) {
         func->is_public = true;
         tc_name_operator(func, f);
@@ -186,33 +217,6 @@ static bool ends_in_type(const char *text)
     return last && dt_find(str_of(last + 1), &type);
 }
 
-static void help_with_types(const tc_operator *o, diag *d, str_buf *out)
-{
-    for (size_t i = 0; i < o->types.len; i++) {
-        const op_symbol *t = op_find_symbol(&o->schema, o->types.at[i]->text);
-        str_addf(out, "%s'%s' is", out->len ? "; " : "", t->name);
-        for (size_t k = 0; k < t->choices.len; k++)
-            str_addf(out, "%s %s", k ? "," : "", dt_name(t->choices.at[k]));
-        str_adds(out, t->is_any ? " or another type" : "");
-    }
-    diag_help(d, "%s; of f16, bf16 and f32 there are entries, of other types by -D %s=f64", str_text(out),
-              o->types.at[0]->text);
-}
-
-// What 'hdsc ops' knows of an operator that has no such entry.
-static tc_value no_entry_of_operator(tc *tx, const tc_operator *o, const char *text, src_span span)
-{
-    diag *d = tc_error(tx, HDS0340, span, o->schema.name, text);
-    str_buf out;
-    str_buf_init(&out, tx->arena);
-    if (o->schema.no_entry)
-        diag_help(d, "%s", o->schema.no_entry);
-    else
-        help_with_types(o, d, &out);
-    diag_help(d, "'hdsc ops %s %s' shows its signature", tx->main->file->name, o->schema.name);
-    return tc_poison();
-}
-
 static tc_value entry_by_text(tc *tx, const char *text)
 {
     src_file *file = src_add(tx->diags->sources, "<--entry>", str_of(arena_strdup(tx->lasting, text)));
@@ -223,7 +227,8 @@ static tc_value entry_by_text(tc *tx, const char *text)
     sym name = e->kind == AST_NAME ? ((const ast_name *)e)->name : NULL;
     const tc_operator *o = name ? tc_operator_of_entry(tx, name->text) : NULL;
     bool is_bound = name && tc_scope_find(tx->main->scope, name, NULL);
-    if (o && ((!is_bound && ends_in_type(name->text)) || (o->schema.no_entry && strcmp(o->schema.name, name->text) == 0)))
+    if (o &&
+        ((!is_bound && ends_in_type(name->text)) || (o->schema.no_entry && strcmp(o->schema.name, name->text) == 0)))
         return no_entry_of_operator(tx, o, name->text, e->span);
     if (name && !is_bound)
         return unknown_entry(tx, name->text, e->span);
@@ -294,8 +299,8 @@ static bool compile_one(tc *tx, const entry *e)
     return e->is_generic ? compile_generic(tx, e) : compile_function(tx, e->function, e->name, e->where);
 }
 
-// With all that it launches; then its IR moves. [is_sound]: there was no error so far; else there is no module in the end, and
-// what others may call stays where it is.
+// With all that it launches; then its IR moves. [is_sound]: there was no error so far; else there is no module in the
+// end, and what others may call stays where it is.
 static bool compile_and_settle(tc *tx, const entry *e, bool is_sound)
 {
     ir_module *m = tx->ir;

@@ -51,32 +51,58 @@ static void set_shape(const tc_operator *o, tc_entry_layout *l, const struct sha
         }
 }
 
-// A definition may use the axes of `*S` apart, as `softmax(x)` does with the last one. Then that one is an axis of the
-// entry, beside one for all others; see Note [collapsed axes]. False: no entry is right for any number of axes.
-static bool choose_shape(tc *tx, const tc_operator *o, tc_entry_layout *l)
+// With these types, the first shape that is right; NO: none is, UNKNOWN: the definition cannot be elaborated.
+static tc_collapse choose_with(tc *tx, const tc_operator *o, tc_entry_layout *l, const dtype *types)
 {
-    bool any = false, is_wrong = false;
-    for (size_t i = 0; i < o->joined.len; i++)
-        any |= l->joined[i] >= 0;
-    if (!any || o->is_by_element)
-        return true;
-    bool is_out[SHAPES] = {false};
+    bool is_out[SHAPES] = {false}, is_wrong = false;
     for (size_t e = 0; e < sizeof known_extents / sizeof *known_extents; e++)
         for (size_t i = 0; i < SHAPES; i++) {
             if (is_out[i])
                 continue;
             set_shape(o, l, &shapes[i]);
-            tc_collapse found = tc_may_collapse(tx, o, l, known_extents[e]);
+            tc_collapse found = tc_may_collapse(tx, o, l, types, known_extents[e]);
             if (found == TC_COLLAPSE_YES)
-                return true;
+                return TC_COLLAPSE_YES;
             is_out[i] = found == TC_COLLAPSE_NO;
             is_wrong |= is_out[i];
         }
-    size_t first = 0;
-    while (first + 1 < SHAPES && is_out[first])
-        first++;
-    set_shape(o, l, &shapes[is_out[first] ? 0 : first]);
-    return !is_wrong;
+    return is_wrong ? TC_COLLAPSE_NO : TC_COLLAPSE_UNKNOWN;
+}
+
+// A definition may use the axes of `*S` apart, as `softmax(x)` does with the last one. Then that one is an axis of the
+// entry, beside one for all others; see Note [collapsed axes]. False: no entry is known to be right for any number of
+// axes.
+static bool choose_shape(tc *tx, tc_operator *o, tc_entry_layout *l)
+{
+    bool any = false;
+    for (size_t i = 0; i < o->joined.len; i++)
+        any |= l->joined[i] >= 0;
+    if (!any || o->is_by_element)
+        return true;
+    size_t count = o->types.len, most = 1;
+    tc_dtype_list *wanted = ARENA_ARRAY(tx->arena, tc_dtype_list, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        wanted[i] = tc_wanted_types(tx, o, op_find_symbol(&o->schema, o->types.at[i]->text));
+        most = wanted[i].len > most ? wanted[i].len : most;
+        if (!wanted[i].len)
+            return true; // it has no entries
+    }
+    // The types of entries, one after the other, up to those that the definition takes. Several parameters change
+    // together.
+    tc_collapse found = TC_COLLAPSE_UNKNOWN;
+    dtype *types = ARENA_ARRAY(tx->arena, dtype, count + 1);
+    for (size_t k = 0; k < most && found == TC_COLLAPSE_UNKNOWN; k++) {
+        for (size_t i = 0; i < count; i++)
+            types[i] = wanted[i].at[k % wanted[i].len];
+        found = choose_with(tx, o, l, types);
+    }
+    if (found != TC_COLLAPSE_UNKNOWN)
+        return found == TC_COLLAPSE_YES;
+    // What only results tell (where a split is, the axes of a constant) is not known here. Kernels that the author
+    // launches are taken at their word. The planner's are compiled for the errors of the definition, and refused.
+    set_shape(o, l, &shapes[0]);
+    o->is_unproven = !tc_own_schedule(tx, o->value);
+    return true;
 }
 
 bool tc_is_asked_for(const tc *tx, const tc_operator *o)
@@ -87,7 +113,7 @@ bool tc_is_asked_for(const tc *tx, const tc_operator *o)
     return is;
 }
 
-static const char *many_axes(tc *tx, const tc_operator *o)
+const char *tc_many_axes(tc *tx, const tc_operator *o)
 {
     str_buf out;
     str_buf_init(&out, tx->arena);
@@ -107,9 +133,10 @@ bool tc_lay_out(tc *tx, tc_operator *o, tc_entry_layout *l)
         l->ranks[i] = is_joined ? 1 : given;
         l->joined[i] = is_joined ? 0 : -1;
     }
+    o->is_unproven = false;
     // Others are not looked at closely, which takes time.
     if (tc_is_asked_for(tx, o) && !choose_shape(tx, o, l)) {
-        o->schema.no_entry = many_axes(tx, o);
+        o->schema.no_entry = tc_many_axes(tx, o);
         return false;
     }
     o->joined_axes.len = 0;

@@ -223,12 +223,9 @@ static dtype type_of_operands(tc *tx, const tc_operator *o, const char *name)
     return found;
 }
 
-typedef VEC(dtype) dtype_list;
-
-// The types that entries are made for: what -D says, or the arrays of a run, else the usual ones, else all.
-static dtype_list wanted_types(tc *tx, const tc_operator *o, const op_symbol *t)
+tc_dtype_list tc_wanted_types(tc *tx, const tc_operator *o, const op_symbol *t)
 {
-    dtype_list wanted = {0}, all = {0};
+    tc_dtype_list wanted = {0}, all = {0};
     tc_value given;
     bool is_given = tc_defined(tx, sym_of(tx->syms, t->name), &given);
     dtype of_operands = is_given ? DT_NONE : type_of_operands(tx, o, t->name);
@@ -259,7 +256,7 @@ static void bind_entries(tc *tx, tc_operator *o, tc_function *f, const char *nam
             tc_scope_bind(tx, tx->main->scope, bound, (tc_value){.kind = TC_FUNCTION, .function = f}, o->span);
         return;
     }
-    const dtype_list types = wanted_types(tx, o, op_find_symbol(&o->schema, o->types.at[at]->text));
+    const tc_dtype_list types = tc_wanted_types(tx, o, op_find_symbol(&o->schema, o->types.at[at]->text));
     for (size_t i = 0; i < types.len; i++) {
         tc_value type = tc_type(ir_scalar(tx->ir, types.at[i])), next = {.kind = TC_FUNCTION, .function = f};
         next = tc_function_brackets(tx, next, &type, &o->types.at[at], 1, o->span);

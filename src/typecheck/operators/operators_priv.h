@@ -24,6 +24,7 @@ struct tc_operator {
     VEC(const ast_expr *) results;     // their types
     VEC(const char *) joined_axes;     // of each of [joined]: the axis of an entry that stands for any number of them
     bool is_by_element;                // all operands are broadcast, elementwise
+    bool is_unproven;                  // whether its entries are right for any number of axes is not known
     bool is_far;                       // its kernels do with axes of 2 ** 31 elements and more
     tc_scope *scope;                   // that of the author's function, with values for entries: tc_operator_scope
 };
@@ -47,6 +48,9 @@ const tc_function *tc_own_schedule(tc *tx, tc_value v);
 const tc_value *tc_operator_field(tc *tx, tc_value v, const char *name);
 // Whether -D names it; then the text is its value's.
 bool tc_define_text(tc *tx, const char *name, const char **text);
+// The types that entries are made for: what -D says, or the arrays of a run, else the usual ones, else all.
+typedef VEC(dtype) tc_dtype_list;
+tc_dtype_list tc_wanted_types(tc *tx, const tc_operator *o, const op_symbol *t);
 // The dtypes that entries are made for where nothing is said: f16, bf16, f32.
 bool tc_is_usual_type(dtype t);
 
@@ -76,6 +80,7 @@ const char *tc_axis_name(tc *tx, const tc_operator *o, const tc_entry_layout *l,
 bool tc_is_asked_for(const tc *tx, const tc_operator *o);
 // The axes of the operator's entries; false, and why in the schema, if none are right.
 bool tc_lay_out(tc *tx, tc_operator *o, tc_entry_layout *l);
+const char *tc_many_axes(tc *tx, const tc_operator *o); // why there is no entry
 
 // probe.c: what a definition does with tensors, as elaborated aside
 typedef struct tc_probe {
@@ -86,6 +91,7 @@ typedef struct tc_probe {
     int collapsing; // the variadic parameter whose joined axis has [collapsed] elements; TC_ALL_GROUPS, TC_NO_GROUP
     int collapsed;
     int split;      // so many axes from the joined one on have 2, 3, … elements instead; 0: none
+    const dtype *types; // of the type parameters; NULL: the first choice of each
     // While it is open:
     tc_builder k;
     tc_saved saved;
@@ -95,6 +101,7 @@ typedef struct tc_probe {
 enum { TC_ALL_GROUPS = -1, TC_NO_GROUP = -2 };
 // Opens a function whose parameters are the operands (but for omitted ones), results and numbers. False after errors.
 bool tc_probe_open(tc_probe *p);
+tc_value tc_probe_definition(tc_probe *p); // with the type parameters that only the results tell
 tc_value tc_probe_operands(tc_probe *p); // a tuple
 tc_value tc_probe_results(tc_probe *p);  // a tuple
 tc_value tc_probe_named(tc_probe *p);    // a dict: the parameters of the definition that are no tensors; poison: one has no value
@@ -109,10 +116,11 @@ void tc_find_family(tc *tx, tc_operator *o);
 bool tc_infer_results(tc *tx, tc_operator *o, const tc_define *given, int count);
 
 // collapse.c
-// Whether any number of axes may be collapsed into the joined ones of the entry; with the first choice of types, and with
-// [known] as the extent of all other axes: some definitions take only multiples of a number.
+// Whether any number of axes may be collapsed into the joined ones of the entry; with these types of the type parameters,
+// and with [known] as the extent of all other axes: some definitions take only multiples of a number. Unknown: the
+// definition cannot be elaborated with them.
 typedef enum tc_collapse { TC_COLLAPSE_YES, TC_COLLAPSE_NO, TC_COLLAPSE_UNKNOWN } tc_collapse;
-tc_collapse tc_may_collapse(tc *tx, const tc_operator *o, const tc_entry_layout *l, int known);
+tc_collapse tc_may_collapse(tc *tx, const tc_operator *o, const tc_entry_layout *l, const dtype *types, int known);
 
 // collapse_code.c
 void tc_compute_constants(ir_module *m, ir_block *block, arena *scratch);

@@ -36,8 +36,10 @@ static void bind_symbols(tc_probe *p)
 {
     tc *tx = p->tx;
     const tc_operator *o = p->op;
-    for (size_t i = 0; i < o->types.len; i++)
-        bind(p, o->types.at[i], tc_type(ir_scalar(tx->ir, op_find_symbol(&o->schema, o->types.at[i]->text)->choices.at[0])));
+    for (size_t i = 0; i < o->types.len; i++) {
+        dtype first = op_find_symbol(&o->schema, o->types.at[i]->text)->choices.at[0];
+        bind(p, o->types.at[i], tc_type(ir_scalar(tx->ir, p->types ? p->types[i] : first)));
+    }
     for (size_t i = 0; i < o->joined.len; i++) {
         tc_value axes = tc_list_new(tx, TC_TUPLE, NULL, 0);
         for (int k = 0; k < p->layout->ranks[i]; k++)
@@ -104,6 +106,34 @@ static tc_value value_of(const tc_probe *p, sym name)
     return tc_scope_find_here(p->k.scope, name)->value;
 }
 
+static bool is_of_results_alone(const tc_operator *o, sym name)
+{
+    for (size_t i = 0; i < o->params.len; i++)
+        if (o->params.at[i].type && tc_expr_mentions(o->params.at[i].type, name))
+            return false;
+    for (size_t i = 0; i < o->results.len; i++)
+        if (tc_expr_mentions(o->results.at[i], name))
+            return true;
+    return false;
+}
+
+tc_value tc_probe_definition(tc_probe *p)
+{
+    tc *tx = p->tx;
+    const tc_operator *o = p->op;
+    tc_value f = *tc_operator_field(tx, o->value, "definition");
+    VEC(sym) names = {0};
+    VEC(tc_value) values = {0};
+    for (size_t i = 0; i < o->types.len + o->sizes.len; i++) {
+        sym name = i < o->types.len ? o->types.at[i] : o->sizes.at[i - o->types.len]->name;
+        if (f.kind == TC_FUNCTION && is_of_results_alone(o, name)) {
+            VEC_PUSH(tx->arena, &names, name);
+            VEC_PUSH(tx->arena, &values, value_of(p, name));
+        }
+    }
+    return names.len ? tc_function_brackets(tx, f, values.at, names.at, names.len, o->span) : f;
+}
+
 tc_value tc_probe_operands(tc_probe *p)
 {
     tc_value list = tc_list_new(p->tx, TC_TUPLE, NULL, 0);
@@ -119,8 +149,7 @@ tc_value tc_probe_results(tc_probe *p)
 {
     tc_value list = tc_list_new(p->tx, TC_TUPLE, NULL, 0);
     for (size_t i = 0; i < p->op->results.len; i++)
-        tc_list_push(p->tx, list.list,
-                     value_of(p, sym_of(p->tx->syms, p->op->schema.results.at[i].name)));
+        tc_list_push(p->tx, list.list, value_of(p, sym_of(p->tx->syms, p->op->schema.results.at[i].name)));
     return list;
 }
 
