@@ -31,7 +31,7 @@
 static void parse_stack_overflow(parse_state *ps)
 {
     if (!ps->fatal)
-        parse_report(ps, HDS0014, ps->lex.last.span, "expressions");
+        diag_help(parse_report(ps, HDS0014, ps->lex.last.span, "expressions"), "give parts of the expression names of their own");
     ps->fatal = true;
 }
 

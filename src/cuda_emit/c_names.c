@@ -70,6 +70,8 @@ static const char *objection(arena *a, const char *name)
         return "it is a word of C or C++";
     if (cu_is_word(c_words, name))
         return "the headers of C have it";
+    if (cu_is_word("std nullptr_t", name))
+        return "the headers of C++ have it";
     if (is_math(a, name) || cu_is_word(library_functions, name))
         return "the C library has one";
     if (cu_is_word(cu_c_helpers, name))

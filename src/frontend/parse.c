@@ -35,7 +35,9 @@ void parse_grow(parse_state *ps, ast_node *node, uint32_t children)
     const char *what = node->kind == AST_IF       ? "the branches of this 'if'"
                        : node->kind == AST_BINARY ? "the operators of this expression"
                                                   : "expressions";
-    diag *d = parse_report(ps, HDS0014, (src_span){node->span.end - 1, node->span.end}, what);
+    bool is_if = node->kind == AST_IF;
+    src_span at = is_if ? (src_span){node->span.begin, node->span.begin + 2} : (src_span){node->span.end - 1, node->span.end};
+    diag *d = parse_report(ps, HDS0014, at, what);
     const char *how = node->kind == AST_IF       ? "look the value up in a dict"
                       : node->kind == AST_BINARY ? "add up in several statements, or with sum(…)"
                                                  : "split the expression";

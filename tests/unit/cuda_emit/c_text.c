@@ -159,7 +159,8 @@ static void test_names(void **state)
     (void)state;
     static const char *const taken[] = {"exp",   "expf",     "read",      "printf", "hdsrt_launch", "hds_kernel_k",
                                         "class", "int32_t",  "_Big",      "__x",    "nullptr",      "typeof",
-                                        "errno", "restrict", "I",         "malloc", "y0",           "sinl"};
+                                        "errno", "restrict", "I",         "malloc", "y0",           "sinl",
+                                        "std",   "nullptr_t"};
     static const char *const fine[] = {"copy", "fill", "transpose", "reads", "exponent", "f16", "vec", "image", "x_args"};
     arena a;
     arena_init(&a, NULL);
