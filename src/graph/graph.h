@@ -4,11 +4,12 @@
 //     fg_run_passes(g);                                      simplify, load, fuse: see graph/passes/passes.h
 //     str program = fg_lower(&memory, &g, 1);                the same as a program of launches
 //
-// A graph has inputs, which each run is given, and weights, which are the same in every run. What depends on weights alone is
-// computed once, when a program loads: the pass "load" makes it a graph of its own ([load]), whose outputs are inputs of this one.
+// A graph has inputs, which each run is given, and weights, which are the same in every run. What depends on weights
+// alone is computed once, when a program loads: the pass "load" makes it a graph of its own ([load]), whose outputs are
+// inputs of this one.
 //
-// Tensors and nodes are numbered in order; a node reads tensors of lower numbers only. All memory is in the arena that the graph
-// was read into, and lives as long. Passes change the graph in place: what they drop is marked, not moved.
+// Tensors and nodes are numbered in order; a node reads tensors of lower numbers only. All memory is in the arena that
+// the graph was read into, and lives as long. Passes change the graph in place: what they drop is marked, not moved.
 #pragma once
 
 #include "base/arena.h"
@@ -25,6 +26,13 @@ typedef enum fg_kind {
     FG_VIEW,        // the operand's memory with other extents
 } fg_kind;
 
+// Where the elements of a tensor are in the memory of another one, in elements.
+typedef struct fg_layout {
+    int base; // the tensor that has memory of its own
+    int64_t offset;
+    int64_t strides[FG_MAX_RANK];
+} fg_layout;
+
 typedef struct fg_tensor {
     int number;
     const char *name;  // as programs call it: that of the input, prepared0 … of what is prepared, or t0, t1 …
@@ -32,17 +40,18 @@ typedef struct fg_tensor {
     int rank;
     int64_t shape[FG_MAX_RANK];
     int64_t bytes;
-    int maker;         // the node that computes it; -1: an input
-    bool is_output;    // of the graph
+    int maker;               // the node that computes it; -1: an input
+    bool is_output;          // of the graph
     const char *weight;      // of an input: its name in the file of weights; NULL: it is no weight
     const char *weight_file; // as the model names it; "": it names none
     bool is_prepared;        // an output of the graph [load], and an input of the one that has it
+    const fg_layout *layout; // after "views": a view of this other tensor; NULL: it has memory of its own
 } fg_tensor;
 
 // An argument of a call: a tensor, or a value that is known while compiling, as the language writes it.
 typedef struct fg_argument {
-    const char *name;  // of a named argument; NULL: by position
-    int tensor;        // its number; -1: a value
+    const char *name; // of a named argument; NULL: by position
+    int tensor;       // its number; -1: a value
     const char *value;
 } fg_argument;
 
@@ -53,11 +62,18 @@ typedef struct fg_node {
     int number;
     const char *op, *module; // "linear", "matmul": as programs import it
     fg_kind kind;
-    int line;                // of the model, where it is called
+    int line;              // of the model, where it is called
+    const fg_layout *view; // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
+    const fg_layout
+        *written; // after "views": the product that computes its operand writes it, in this layout; NULL: it does not
+    // For each argument by position, of a node whose kernels take matrices (Operator.takes_matrices of
+    // hidet.lang.compute): the option that exchanges the operand's last two axes, or "". Empty: operands and results
+    // lie row by row.
+    VEC(const char *) exchanges;
     fg_argument_list arguments;
     fg_number_list outputs;
-    bool is_dropped;         // nobody needs it
-    int group;               // the kernel, or few kernels, that it is a part of (pass "fuse"); -1: none yet
+    bool is_dropped; // nobody needs it
+    int group;       // the kernel, or few kernels, that it is a part of (pass "fuse"); -1: none yet
 } fg_node;
 
 typedef struct fg_graph {
@@ -65,15 +81,16 @@ typedef struct fg_graph {
     const char *name;
     VEC(fg_tensor) tensors;
     VEC(fg_node) nodes;
-    fg_number_list inputs, outputs; // tensors; the inputs of each run stand before weights, and these before what is prepared
-    struct fg_graph *load;          // after "load": what depends on weights alone; NULL: nothing does
-    int group_count;                // after "fuse"; groups are numbered in the order in which they run
+    fg_number_list inputs,
+        outputs;           // tensors; the inputs of each run stand before weights, and these before what is prepared
+    struct fg_graph *load; // after "load": what depends on weights alone; NULL: nothing does
+    int group_count;       // after "fuse"; groups are numbered in the order in which they run
 } fg_graph;
 
 // Reads and verifies. NULL, and *[error] says why (in [a]), if the text is no graph.
 fg_graph *fg_read_json(arena *a, const char **error, const char *text);
-// NULL, or what is wrong: a tensor read before it is made, a tensor that nobody makes, inputs behind weights, outputs that are
-// inputs.
+// NULL, or what is wrong: a tensor read before it is made, a tensor that nobody makes, inputs behind weights, outputs
+// that are inputs.
 const char *fg_verify(const fg_graph *g);
 
 // All passes, in their order (graph/passes/passes.h).
@@ -81,9 +98,10 @@ void fg_run_passes(fg_graph *g);
 
 // The graph as a graph function of the language, which records the same graph.
 str fg_print(const fg_graph *g);
-// As one program: an operator for each group, equal ones once, and for each graph a host function of its name that launches them:
-// it has the graph's inputs and outputs as parameters. The graph that runs at load becomes NAME_load.
-// Tensors between groups are temporaries, whose memory the launch plan shares out by lifetimes. Needs the passes. In [a].
+// As one program: an operator for each group, equal ones once, and for each graph a host function of its name that
+// launches them: it has the graph's inputs and outputs as parameters. The graph that runs at load becomes NAME_load.
+// Tensors between groups are temporaries, whose memory the launch plan shares out by lifetimes. Needs the passes. In
+// [a].
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
 // As a drawing for Graphviz: clusters are groups; edges have types and extents.
 str fg_print_dot(const fg_graph *g);
@@ -117,8 +135,8 @@ const char *fg_role_name(fg_role role);
 
 // [name], or with underscores behind it if an input has that name.
 const char *fg_free_name(const fg_graph *g, const char *name);
-// The nodes that read a tensor; in [a].
-fg_number_list fg_readers(arena *a, const fg_graph *g, int tensor);
+// The nodes that read each tensor; in [a].
+fg_number_list *fg_all_readers(arena *a, const fg_graph *g);
 // "f16[2, 3]"
 const char *fg_type_text(arena *a, const fg_tensor *t);
 // The call as the language writes it, "linear(x, w, b)"; a tensor that is [NULL] in [names] has its own name.

@@ -15,9 +15,10 @@ typedef struct group_text {
 typedef struct lowering {
     fg_graph *g;
     str_buf operators, body;
-    map *by_text;  // the text of an operator behind its name -> its name; of all graphs of the program
-    map *by_name;  // names of operators that are taken; likewise
-    bool *is_needed; // of each tensor: read by another group than its maker's, or an output
+    map *by_text;            // the text of an operator behind its name -> its name; of all graphs of the program
+    map *by_name;            // names of operators that are taken; likewise
+    const fg_node **writers; // of each tensor: the permutation in whose result the kernels write it; NULL: none
+    bool *is_needed;         // of each tensor: read by another group than its maker's, or an output
     group_text *groups;
 } lowering;
 
@@ -36,8 +37,9 @@ static void find_needed(lowering *l)
         const fg_node *n = &g->nodes.at[i];
         for (size_t k = 0; k < n->arguments.len && !n->is_dropped; k++) {
             int t = n->arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
+            bool is_view = g->tensors.at[n->outputs.at[0]].layout != NULL;
             if (maker >= 0 && g->nodes.at[maker].group != n->group)
-                l->is_needed[t] = true;
+                l->is_needed[is_view ? g->tensors.at[n->outputs.at[0]].layout->base : t] = true;
         }
     }
     for (size_t k = 0; k < g->outputs.len; k++)
@@ -80,7 +82,10 @@ static const char *operator_text(lowering *l, int number)
     }
     str_adds(&out, ") -> ");
     for (size_t i = 0; i < group->outputs.len; i++)
-        str_addf(&out, "%s%s", i ? ", " : group->outputs.len > 1 ? "(" : "",
+        str_addf(&out, "%s%s",
+                 i                        ? ", "
+                 : group->outputs.len > 1 ? "("
+                                          : "",
                  fg_type_text(g->memory, &g->tensors.at[group->outputs.at[i]]));
     str_adds(&out, group->outputs.len > 1 ? "):\n" : ":\n");
     int count = 0;
@@ -160,17 +165,55 @@ static void add_extents(str_buf *out, const fg_tensor *t)
         str_addf(out, "%s%" PRId64, d ? ", " : "", t->shape[d]);
 }
 
+static void add_tensor(lowering *l, const fg_tensor *t)
+{
+    if (t->is_output)
+        return;
+    str_addf(&l->body, "    %s = tensor(%s, [", t->name, t->dtype);
+    add_extents(&l->body, t);
+    str_adds(&l->body, "])\n");
+}
+
+static bool is_row_major(const fg_tensor *t, const fg_layout *layout)
+{
+    int64_t behind = 1;
+    bool same = true;
+    for (int d = t->rank; d-- > 0; behind *= t->shape[d])
+        same &= t->shape[d] == 1 || layout->strides[d] == behind;
+    return same;
+}
+
+// "t = as_tensor_pointer(~base + 64, f16, [4, 16], layout=strided_layout([4, 16], strides=[1, 4]))"
+static void add_view(lowering *l, const fg_tensor *t, const fg_layout *layout, const fg_node *n)
+{
+    const fg_tensor *of = &l->g->tensors.at[layout->base];
+    str_addf(&l->body, "    %s = as_tensor_pointer(~%s", t->name, of->name);
+    if (layout->offset)
+        str_addf(&l->body, " + %" PRId64, layout->offset);
+    str_addf(&l->body, ", %s, [", t->dtype);
+    add_extents(&l->body, t);
+    str_adds(&l->body, "]");
+    if (!is_row_major(t, layout)) {
+        str_adds(&l->body, ", layout=strided_layout([");
+        add_extents(&l->body, t);
+        str_adds(&l->body, "], strides=[");
+        for (int d = 0; d < t->rank; d++)
+            str_addf(&l->body, "%s%" PRId64, d ? ", " : "", layout->strides[d]);
+        str_adds(&l->body, "])");
+    }
+    str_addf(&l->body, ")  # line %d\n", n->line);
+}
+
 static void add_launch(lowering *l, int number)
 {
     const fg_graph *g = l->g;
     const group_text *group = &l->groups[number];
     for (size_t i = 0; i < group->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[group->outputs.at[i]];
-        if (t->is_output)
-            continue;
-        str_addf(&l->body, "    %s = tensor(%s, [", t->name, t->dtype);
-        add_extents(&l->body, t);
-        str_adds(&l->body, "])\n");
+        const fg_node *writer = l->writers[t->number];
+        add_tensor(l, writer ? &g->tensors.at[writer->outputs.at[0]] : t);
+        if (writer)
+            add_view(l, t, writer->written, writer);
     }
     str_addf(&l->body, "    %s.launch(", group->name);
     for (size_t i = 0; i < group->inputs.len; i++)
@@ -182,24 +225,49 @@ static void add_launch(lowering *l, int number)
     add_lines(l, number);
 }
 
-// The node of a group that is a view of memory that is there; NULL: it has to be computed.
+// The node of a group that is a view of memory that is there, or is written in place of its operand; NULL: it has to be
+// computed.
 static const fg_node *view_of(const lowering *l, int number)
 {
     const fg_graph *g = l->g;
     for (size_t i = 0; i < g->nodes.len; i++) {
         const fg_node *n = &g->nodes.at[i];
         if (!n->is_dropped && n->group == number)
-            return n->kind == FG_VIEW && !g->tensors.at[n->outputs.at[0]].is_output ? n : NULL;
+            return g->tensors.at[n->outputs.at[0]].layout || (n->written && l->writers[n->arguments.at[0].tensor])
+                       ? n
+                       : NULL;
     }
     return NULL;
 }
 
-static void add_view(lowering *l, const fg_node *n)
+static void add_group(lowering *l, int number)
 {
-    const fg_tensor *of = &l->g->tensors.at[n->arguments.at[0].tensor], *t = &l->g->tensors.at[n->outputs.at[0]];
-    str_addf(&l->body, "    %s = as_tensor_pointer(~%s, %s, [", t->name, of->name, t->dtype);
-    add_extents(&l->body, t);
-    str_addf(&l->body, "])  # line %d\n", n->line);
+    const fg_node *view = view_of(l, number);
+    if (!view) {
+        add_operator(l, number);
+        add_launch(l, number);
+    } else if (!view->written && l->is_needed[view->outputs.at[0]]) {
+        const fg_tensor *t = &l->g->tensors.at[view->outputs.at[0]];
+        add_view(l, t, t->layout, view);
+    }
+}
+
+// A product writes the result of a permutation where nothing else comes out of its group.
+static void find_writers(lowering *l)
+{
+    const fg_graph *g = l->g;
+    bool *has_product = ARENA_ARRAY(g->memory, bool, (size_t)g->group_count + 1);
+    for (size_t i = 0; i < g->nodes.len; i++)
+        if (!g->nodes.at[i].is_dropped && g->nodes.at[i].exchanges.len && g->nodes.at[i].kind == FG_EPILOGUE)
+            has_product[g->nodes.at[i].group] = true;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped || !n->written)
+            continue;
+        int t = n->arguments.at[0].tensor, group = g->nodes.at[g->tensors.at[t].maker].group;
+        if (has_product[group] && l->groups[group].outputs.len == 1)
+            l->writers[t] = n;
+    }
 }
 
 // What is prepared has its name in both graphs.
@@ -232,21 +300,16 @@ static void lower(fg_graph *g, map *by_text, map *by_name, str_buf *operators, s
     lowering l = {.g = g, .by_text = by_text, .by_name = by_name};
     str_buf_init(&l.operators, g->memory);
     str_buf_init(&l.body, g->memory);
+    l.writers = ARENA_ARRAY(g->memory, const fg_node *, g->tensors.len + 1);
     l.is_needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     l.groups = ARENA_ARRAY(g->memory, group_text, (size_t)g->group_count + 1);
     name_outputs(g);
     find_needed(&l);
     find_operands(&l);
     add_head(&l);
-    for (int k = 0; k < g->group_count; k++) {
-        const fg_node *view = view_of(&l, k);
-        if (view) {
-            add_view(&l, view);
-        } else {
-            add_operator(&l, k);
-            add_launch(&l, k);
-        }
-    }
+    find_writers(&l);
+    for (int k = 0; k < g->group_count; k++)
+        add_group(&l, k);
     str_add(operators, (str){l.operators.at, l.operators.len});
     str_add(functions, (str){l.body.at, l.body.len});
 }
@@ -272,7 +335,10 @@ static void lower_both(fg_graph *g, map *by_text, map *by_name, str_buf *out)
     if (g->load)
         lower(g->load, by_text, by_name, &operators, &functions);
     lower(g, by_text, by_name, &operators, &functions);
-    fg_print_imports(out, g, "as_tensor_pointer, attrs, operator, tensor");
+    bool has_strides = strstr(str_text(&functions), "strided_layout(") != NULL;
+    fg_print_imports(out, g,
+                     has_strides ? "as_tensor_pointer, attrs, operator, strided_layout, tensor"
+                                 : "as_tensor_pointer, attrs, operator, tensor");
     str_add(out, (str){operators.at, operators.len});
     str_add(out, (str){functions.at, functions.len});
 }

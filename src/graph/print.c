@@ -5,21 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-fg_number_list fg_readers(arena *a, const fg_graph *g, int tensor)
-{
-    fg_number_list found = {0};
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        for (size_t k = 0; k < n->arguments.len && !n->is_dropped; k++) {
-            if (n->arguments.at[k].tensor == tensor) {
-                VEC_PUSH(a, &found, (int)i);
-                break;
-            }
-        }
-    }
-    return found;
-}
-
 const char *fg_type_text(arena *a, const fg_tensor *t)
 {
     str_buf out;

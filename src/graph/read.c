@@ -104,6 +104,33 @@ static fg_kind read_kind(reader *r, const char *kind)
     return FG_KERNELS;
 }
 
+// "offset" and "strides" of the result, in elements of the first operand.
+static void read_view(reader *r, const json_t *from, fg_node *n)
+{
+    const json_t *strides = json_object_get(from, "strides");
+    size_t rank = json_array_size(strides);
+    if (!strides)
+        return;
+    int operand = n->arguments.len ? n->arguments.at[0].tensor : -1;
+    if (operand < 0 || n->outputs.len != 1 || rank != (size_t)r->g->tensors.at[n->outputs.at[0]].rank) {
+        failed(r, "a view has one operand and one result, with a stride for each axis");
+        return;
+    }
+    fg_layout *view = ARENA_NEW(r->a, fg_layout);
+    *view = (fg_layout){.base = operand, .offset = json_integer_value(json_object_get(from, "offset"))};
+    for (size_t d = 0; d < rank; d++)
+        view->strides[d] = json_integer_value(json_array_get(strides, d));
+    n->view = view;
+}
+
+static void read_exchanges(reader *r, const json_t *from, fg_node *n)
+{
+    size_t i;
+    json_t *x;
+    json_array_foreach(json_object_get(from, "matrices"), i, x)
+        VEC_PUSH(r->a, &n->exchanges, json_is_string(x) ? arena_strdup(r->a, json_string_value(x)) : "");
+}
+
 static bool read_node(reader *r, const json_t *from)
 {
     fg_graph *g = r->g;
@@ -115,11 +142,10 @@ static bool read_node(reader *r, const json_t *from)
     const json_t *inputs = list_of(r, from, "inputs"), *options = list_of(r, from, "options");
     const json_t *outputs = list_of(r, from, "outputs"), *x;
     size_t i;
-    json_array_foreach((json_t *)inputs, i, x)
-        VEC_PUSH(r->a, &n.arguments, read_argument(r, x, false));
-    json_array_foreach((json_t *)options, i, x)
-        VEC_PUSH(r->a, &n.arguments, read_argument(r, x, true));
-    json_array_foreach((json_t *)outputs, i, x) {
+    json_array_foreach((json_t *)inputs, i, x) VEC_PUSH(r->a, &n.arguments, read_argument(r, x, false));
+    json_array_foreach((json_t *)options, i, x) VEC_PUSH(r->a, &n.arguments, read_argument(r, x, true));
+    json_array_foreach((json_t *)outputs, i, x)
+    {
         int t = number_of(r, x);
         if (r->error)
             return false;
@@ -128,6 +154,8 @@ static bool read_node(reader *r, const json_t *from)
         g->tensors.at[t].maker = n.number;
         VEC_PUSH(r->a, &n.outputs, t);
     }
+    read_view(r, from, &n);
+    read_exchanges(r, from, &n);
     VEC_PUSH(r->a, &g->nodes, n);
     return !r->error;
 }
@@ -147,14 +175,16 @@ static bool read_inputs(reader *r, const json_t *top)
 {
     size_t i;
     json_t *x;
-    json_array_foreach((json_t *)list_of(r, top, "inputs"), i, x) {
+    json_array_foreach((json_t *)list_of(r, top, "inputs"), i, x)
+    {
         int t = number_of(r, json_object_get(x, "tensor"));
         if (r->error)
             return false;
         read_input(r, x, &r->g->tensors.at[t]);
         VEC_PUSH(r->a, &r->g->inputs, t);
     }
-    json_array_foreach((json_t *)list_of(r, top, "outputs"), i, x) {
+    json_array_foreach((json_t *)list_of(r, top, "outputs"), i, x)
+    {
         int t = number_of(r, x);
         if (r->error)
             return false;
@@ -181,9 +211,11 @@ const char *fg_free_name(const fg_graph *g, const char *name)
 static bool is_taken(const fg_graph *g, const char *name)
 {
     static const char *const words[] = {
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
-        "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass",
-        "raise", "return", "try", "while", "with", "yield", "as_tensor_pointer", "attrs", "hidet", "operator", "tensor", "weights",
+        "False", "None",     "True",     "and",    "as",      "assert", "async",  "await",    "break",
+        "class", "continue", "def",      "del",    "elif",    "else",   "except", "finally",  "for",
+        "from",  "global",   "if",       "import", "in",      "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise",    "return", "try",     "while",  "with",   "yield",    "as_tensor_pointer",
+        "attrs", "hidet",    "operator", "tensor", "weights",
     };
     bool taken = strcmp(name, g->name) == 0;
     for (size_t i = 0; i < sizeof words / sizeof *words && !taken; i++)
@@ -227,14 +259,10 @@ static bool read_graph(reader *r, const json_t *top)
     const json_t *tensors = list_of(r, top, "tensors"), *nodes = list_of(r, top, "nodes");
     if (r->error)
         return false;
-    json_array_foreach((json_t *)tensors, i, x)
-        if (!read_tensor(r, x))
-            return false;
+    json_array_foreach((json_t *)tensors, i, x) if (!read_tensor(r, x)) return false;
     if (!read_inputs(r, top))
         return false;
-    json_array_foreach((json_t *)nodes, i, x)
-        if (!read_node(r, x))
-            return false;
+    json_array_foreach((json_t *)nodes, i, x) if (!read_node(r, x)) return false;
     name_tensors(r->g);
     const char *wrong = fg_verify(r->g);
     return wrong ? failed(r, wrong) : true;

@@ -143,9 +143,7 @@ void fg_fuse(fg_graph *g)
     fusion f = {.g = g};
     f.group = ARENA_ARRAY(g->memory, int, g->nodes.len + 1);
     f.anchor = ARENA_ARRAY(g->memory, int, g->nodes.len + 1);
-    f.readers = ARENA_ARRAY(g->memory, fg_number_list, g->tensors.len + 1);
-    for (size_t t = 0; t < g->tensors.len; t++)
-        f.readers[t] = fg_readers(g->memory, g, (int)t);
+    f.readers = fg_all_readers(g->memory, g);
     for (size_t i = 0; i < g->nodes.len; i++) {
         f.group[i] = (int)i;
         f.anchor[i] = g->nodes.at[i].kind == FG_ELEMENTWISE ? -1 : (int)i;

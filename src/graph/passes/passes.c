@@ -1,6 +1,6 @@
 #include "graph/passes/passes.h"
 
-static const fg_pass passes[] = {{"simplify", fg_simplify}, {"load", fg_load}, {"fuse", fg_fuse}};
+static const fg_pass passes[] = {{"simplify", fg_simplify}, {"load", fg_load}, {"views", fg_views}, {"fuse", fg_fuse}};
 
 const fg_pass *fg_pass_at(int index)
 {

@@ -53,7 +53,7 @@ static void merge_equal(fg_graph *g)
     }
 }
 
-static void drop_unneeded(fg_graph *g)
+void fg_drop_unneeded(fg_graph *g)
 {
     bool *needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     for (size_t k = 0; k < g->outputs.len; k++)
@@ -73,5 +73,5 @@ static void drop_unneeded(fg_graph *g)
 void fg_simplify(fg_graph *g)
 {
     merge_equal(g);
-    drop_unneeded(g);
+    fg_drop_unneeded(g);
 }

@@ -1,0 +1,23 @@
+// Who reads a tensor.
+#include "graph/graph.h"
+
+// Whether an argument before number [k] is the same tensor.
+static bool is_repeated(const fg_node *n, size_t k)
+{
+    for (size_t i = 0; i < k; i++)
+        if (n->arguments.at[i].tensor == n->arguments.at[k].tensor)
+            return true;
+    return false;
+}
+
+fg_number_list *fg_all_readers(arena *a, const fg_graph *g)
+{
+    fg_number_list *readers = ARENA_ARRAY(a, fg_number_list, g->tensors.len + 1);
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        for (size_t k = 0; k < n->arguments.len && !n->is_dropped; k++)
+            if (n->arguments.at[k].tensor >= 0 && !is_repeated(n, k))
+                VEC_PUSH(a, &readers[n->arguments.at[k].tensor], (int)i);
+    }
+    return readers;
+}
