@@ -76,6 +76,39 @@ def silu(v):
     return v / (1 + math.exp(-v))
 
 
+# ---- operators of images: [B][C][H][W] ---------------------------------------------------------------------------------------
+
+def conv2d(x, w, b=None, stride=1, padding=0, groups=1):
+    H, W, C, K = len(x[0][0]), len(x[0][0][0]), len(w[0]), len(w)
+
+    def element(image, k, p, q):
+        first = k // (K // groups) * C
+        total = b[k] if b else 0.0
+        for c in range(C):
+            for r, row in enumerate(w[k][c]):
+                for s, v in enumerate(row):
+                    h, u = p * stride - padding + r, q * stride - padding + s
+                    if 0 <= h < H and 0 <= u < W:
+                        total += v * image[first + c][h][u]
+        return total
+
+    P, Q = ((n + 2 * padding - t) // stride + 1 for n, t in ((H, len(w[0][0])), (W, len(w[0][0][0]))))
+    return [[[[element(image, k, p, q) for q in range(Q)] for p in range(P)] for k in range(K)] for image in x]
+
+
+def by_pixel(f, *images):
+    """f(channel, *elements) of each."""
+    each_row = lambda c, *rows: [f(c, *values) for values in zip(*rows)]
+    each_channel = lambda c, *channels: [each_row(c, *rows) for rows in zip(*channels)]
+    return [[each_channel(c, *channels) for c, channels in enumerate(zip(*one))] for one in zip(*images)]
+
+
+def largest_of_four(x):
+    pairs = lambda channel: [[max(a[j], a[j + 1], b[j], b[j + 1]) for j in range(0, len(a) - 1, 2)]
+                             for a, b in zip(channel[::2], channel[1::2])]
+    return [[pairs(channel) for channel in image] for image in x]
+
+
 # ---- models ------------------------------------------------------------------------------------------------------------------
 
 def mlp(x, w1, b1, w2, b2, w3, b3):
@@ -101,9 +134,24 @@ def transformer_block(x, norm1, wq, wk, wv, wo, norm2, gate, up, down, heads=4):
     return [each(lambda a, b: a + b, x, linear(hidden, down))]
 
 
+def conv_net(image, stem, mean, var, gamma, beta, w1, b1, w2, b2, depthwise, pointwise, b3, fc, b4):
+    relu, relu6 = (lambda c, v: max(v, 0.0)), (lambda c, v: min(max(v, 0.0), 6.0))
+    normed = lambda c, v: max((v - mean[c]) / math.sqrt(var[c] + 1e-5) * gamma[c] + beta[c], 0.0)
+    x = by_pixel(normed, conv2d(image, stem, stride=2, padding=1))
+    y = conv2d(by_pixel(relu, conv2d(x, w1, b1, padding=1)), w2, b2, padding=1)
+    x = largest_of_four(by_pixel(lambda c, a, b: max(a + b, 0.0), x, y))
+    x = by_pixel(relu6, conv2d(x, depthwise, padding=1, groups=len(depthwise)))
+    x = by_pixel(relu6, conv2d(x, pointwise, b3))
+    means = [[sum(flat(channel)) / len(flat(channel)) for channel in one] for one in x]
+    return linear(means, fc, b4)
+
+
 def check(hdsc, name, model, shapes, defines, arch):
     rng = random.Random(f"{name} {defines}")
-    operands = {key: normal(rng, *s, scale=1.0 if len(s) == 1 or key == "x" else s[-1] ** -0.5) for key, s in shapes.items()}
+    fan_in = lambda key, s: 1 if len(s) == 1 or key in ("x", "image") else math.prod(s[1:])
+    operands = {key: normal(rng, *s, scale=fan_in(key, s) ** -0.5) for key, s in shapes.items()}
+    if "var" in operands:
+        operands["var"] = [rounded(0.5 + abs(v)) for v in operands["var"]]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for key, value in operands.items():
@@ -126,6 +174,10 @@ def main():
         shapes = dict(x=(1, S, N), norm1=(N,), wq=(N, N), wk=(N, N), wv=(N, N), wo=(N, N), norm2=(N,))
         shapes.update(gate=(F, N), up=(F, N), down=(N, F))
         cases.append(("transformer_block", transformer_block, shapes, [f"S={S}", f"N={N}", f"F={F}"]))
+    for B, S, C in ((1, 16, 8), (2, 11, 5)):
+        shapes = dict(image=(B, 3, S, S), stem=(C, 3, 3, 3), mean=(C,), var=(C,), gamma=(C,), beta=(C,), w1=(C, C, 3, 3), b1=(C,))
+        shapes.update(w2=(C, C, 3, 3), b2=(C,), depthwise=(C, 1, 3, 3), pointwise=(2 * C, C, 1, 1), b3=(2 * C,))
+        cases.append(("conv_net", conv_net, dict(shapes, fc=(10, 2 * C), b4=(10,)), [f"B={B}", f"S={S}", f"C={C}"]))
     failed = 0
     for name, model, shapes, defines in cases:
         for arch in ("sm_80", "sm_90a"):
