@@ -31,7 +31,7 @@ typedef struct arena {
     size_t total_bytes;  // obtained from the system, spare ones included
     size_t limit_bytes;  // 0: no limit
     arena_oom *oom;      // NULL: abort, for tests and tools without a recovery point
-    arena_meter *meter;  // NULL: nobody counts
+    arena_meter *meter;  // NULL: not metered
 } arena;
 
 typedef struct arena_mark {

@@ -36,8 +36,8 @@ const ir_var *cmd_run_parameter(const ir_func *f, const char *name)
     return NULL;
 }
 
-// Whether it has the parameters of the words, and those of the types that the words say, as in x=randn:f16[8, 4]. [*said]: how
-// many say one.
+// Whether it has the parameters of the words, and those of the types that the words say, as in x=randn:f16[8, 4].
+// [*said]: how many say one.
 static bool has_words(run_state *r, const ir_func *f, int *said)
 {
     for (size_t i = 0; i < r->request->words.len; i++) {
@@ -55,6 +55,33 @@ static bool has_words(run_state *r, const ir_func *f, int *said)
     return true;
 }
 
+// A word that no function of the operator has as a parameter; NULL: there is none.
+static const char *unknown_word(run_state *r, const char *operator)
+{
+    for (size_t i = 0; i < r->request->words.len; i++) {
+        const char *name = r->request->words.at[i].name;
+        bool is_known = false;
+        for (size_t k = 0; k < r->unit.module->funcs.len; k++) {
+            const ir_func *f = r->unit.module->funcs.at[k];
+            is_known |= f->operator&& strcmp(f->operator, operator) == 0 && cmd_run_parameter(f, name);
+        }
+        if (!is_known)
+            return name;
+    }
+    return NULL;
+}
+
+static bool no_parameter(run_state *r, const char *operator, const char * name)
+{
+    pl_unit *u = &r->unit;
+    const char *why = arena_printf(&u->memory, "has operator '%s' without a parameter '%s'", operator, name);
+    diag *d = diag_report(&u->diags, HDS0643, (src_span){0, 0}, u->input_name, why);
+    diag_help(d, "an option of the definition is fixed by -D %s=…; a number is a parameter with -D %s=f32", name, name);
+    diag_help(d, "'hdsc ops %s %s' shows its signature", u->input_name, operator);
+    r->is_usage_error = true;
+    return false;
+}
+
 // An operator has a function for each type, and some without optional operands: the words select one. Operands that no
 // word names are omitted.
 static bool choose_by_words(run_state *r, const char *operator)
@@ -64,7 +91,7 @@ static bool choose_by_words(run_state *r, const char *operator)
     bool is_clear = false;
     for (size_t i = 0; i < r->unit.module->funcs.len; i++) {
         const ir_func *f = r->unit.module->funcs.at[i];
-        if (!is_offered(f) || !f->operator || strcmp(f->operator, operator) != 0 || !has_words(r, f, &said))
+        if (!is_offered(f) || !f->operator|| strcmp(f->operator, operator) != 0 || !has_words(r, f, &said))
             continue;
         bool is_first = !r->entry || f->params.len < r->entry->params.len;
         is_clear = is_first || (is_clear && f->params.len > r->entry->params.len);
@@ -72,6 +99,9 @@ static bool choose_by_words(run_state *r, const char *operator)
     }
     if (is_clear)
         return true;
+    const char *unknown = unknown_word(r, operator);
+    if (unknown)
+        return no_parameter(r, operator, unknown);
     return no_entry(r, said ? arena_printf(a, "has no operator '%s' for these types", operator)
                             : arena_printf(a, "has an operator '%s' for several types", operator));
 }
@@ -80,16 +110,16 @@ static bool choose_by_words(run_state *r, const char *operator)
 static const char *operator_asked_for(const run_state *r)
 {
     const run_request *q = r->request;
-    const char *operator = NULL;
+    const char *operator= NULL;
     for (size_t i = 0; i < r->unit.module->funcs.len; i++) {
         const ir_func *f = r->unit.module->funcs.at[i];
         if (!is_offered(f))
             continue;
-        bool is_it = f->operator && (q->shared.entries.len ? strcmp(f->operator, q->shared.entries.at[0]) == 0
-                                                         : !operator || strcmp(f->operator, operator) == 0);
+        bool is_it = f->operator&&(q->shared.entries.len ? strcmp(f->operator, q->shared.entries.at[0]) == 0
+                                                         : !operator|| strcmp(f->operator, operator) == 0);
         if (!is_it)
             return NULL;
-        operator = f->operator;
+        operator= f->operator;
     }
     return operator;
 }
@@ -98,7 +128,7 @@ bool cmd_run_choose_entry(run_state *r)
 {
     const ir_module *m = r->unit.module;
     int count = 0;
-    const char *operator = operator_asked_for(r);
+    const char *operator= operator_asked_for(r);
     for (size_t i = 0; i < m->funcs.len; i++) {
         if (!m->funcs.at[i]->is_public || (r->request->shared.entries.len == 0 && !is_offered(m->funcs.at[i])))
             continue;
@@ -107,10 +137,11 @@ bool cmd_run_choose_entry(run_state *r)
     }
     if (!count)
         return no_entry(r, "has nothing that can be run");
-    if (operator && count > 1) {
+    if (operator&& count> 1) {
         r->entry = NULL;
         return choose_by_words(r, operator);
     }
     // What is asked for stands last: callees, such as the kernels that a host function launches, come before callers.
-    return count == 1 || r->request->shared.entries.len == 1 || no_entry(r, arena_printf(&r->unit.memory, "has %d entries", count));
+    return count == 1 || r->request->shared.entries.len == 1 ||
+           no_entry(r, arena_printf(&r->unit.memory, "has %d entries", count));
 }

@@ -68,8 +68,8 @@ static _Noreturn void hand_out_work(tune_request *q, const char *const *entries,
 
 // ---- here -------------------------------------------------------------------------------------------------------
 
-// Without a cache, or without a process, nothing is compiled ahead.
-static void nobody(tune_pool *p)
+// Without a cache, or without a process, nothing is compiled ahead: all candidates count as ready.
+static void skip_compilation(tune_pool *p)
 {
     for (int i = 0; i < p->count; i++)
         p->is_ready[i] = true;
@@ -81,7 +81,7 @@ void cmd_tune_pool_start(tune_request *q, tune_pool *p, const char *const *entri
     int ends[2];
     *p = (tune_pool){.is_ready = ARENA_ARRAY(&q->shared.memory, bool, count + 1), .count = count, .line = -1};
     if (!q->shared.options.cache || !count || pipe(ends) != 0) {
-        nobody(p);
+        skip_compilation(p);
         return;
     }
     fflush(NULL);
@@ -94,7 +94,7 @@ void cmd_tune_pool_start(tune_request *q, tune_pool *p, const char *const *entri
     p->pid = pid > 0 ? pid : 0;
     p->line = ends[0];
     if (pid < 0)
-        nobody(p);
+        skip_compilation(p);
 }
 
 void cmd_tune_pool_poll(tune_pool *p, int milliseconds)
@@ -106,7 +106,7 @@ void cmd_tune_pool_poll(tune_pool *p, int milliseconds)
         if (n < 0 && errno == EINTR)
             return;
         if (n != (ssize_t)sizeof index) {
-            nobody(p);  // it has died: what is left is compiled here
+            skip_compilation(p);  // the process has died: this one compiles the rest
             return;
         }
         if (index >= 0 && index < p->count && !p->is_ready[index]) {

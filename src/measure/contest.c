@@ -262,7 +262,7 @@ static int samples_of_block(const entrant *e)
 }
 
 // A sample, or a block of samples whose first quarter only lets the clock settle.
-static bool take_turn(contest *c, entrant *e)
+static bool take_samples(contest *c, entrant *e)
 {
     int count = c->has_blocks ? samples_of_block(e) : 1;
     for (int i = 0; i < count; i++) {
@@ -279,7 +279,7 @@ static bool take_round(contest *c)
 {
     int count = shuffle(c);
     for (int i = 0; i < count; i++) {
-        if (!take_turn(c, &c->entrants[c->order[i]]))
+        if (!take_samples(c, &c->entrants[c->order[i]]))
             return false;
     }
     return true;

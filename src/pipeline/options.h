@@ -79,13 +79,13 @@ typedef struct pl_options {
     cache *cache;            // of what it made; NULL: none
     struct svc_pool *service;      // for batches of kernels; NULL: all is compiled in this process
     bool isolates_nvrtc;           // a single compilation goes to a worker of [service], too
-    const pl_progress *progress;   // NULL: nobody looks
+    const pl_progress *progress;   // NULL: no progress is reported
     const char *nvrtc_path;  // NULL: where CUDA is usually installed
     const char *const *nvrtc_options;
     int nvrtc_option_count;
     bool line_info;
     bool device_debug;
     bool resource_usage;
-    bool only_checks;     // nobody looks at what comes of it, but at the messages: with PL_NOTHING, and no header
+    bool only_checks;     // only the messages are used, not the output: with PL_NOTHING, and no header
     bool looks_at_units;  // the caller needs more than the product: it is always made, not taken from the cache
 } pl_options;

@@ -105,7 +105,7 @@ const char *pl_unit_flags(pl_unit *u);
 // pipeline.c: all stages in order. emit.c and assemble.c: the last two of them; false after errors.
 void pl_compile(pl_unit *u);
 bool pl_emit(pl_unit *u);
-// The same for code that nobody wants: text and what it needs are gone afterwards. True where there are no errors.
+// The same for code that is not output: its text and memory are freed afterwards. True where there are no errors.
 bool pl_emit_and_drop(pl_unit *u);
 bool pl_assemble(pl_unit *u);
 remark_unit pl_remark_unit(pl_unit *u);  // for remarks/remarks.h

@@ -7,7 +7,7 @@
 // axis (an int, known while compiling, by default -1) and the result out (elements T, axes *S).
 //
 // Rules are expressions of the language over symbols and attributes: 'counted(T)', '*without(S, axis)'. They are for
-// people and for comparisons; nobody parses them. What they are for given operands is evaluated (tc_list_operators).
+// people and for comparisons; they are not parsed. What they are for given operands is evaluated (tc_list_operators).
 // All memory belongs to the arena in which the row was made.
 #pragma once
 

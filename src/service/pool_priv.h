@@ -25,7 +25,7 @@ struct svc_call {
     size_t count;
     svc_task *done;         // results that were not taken yet, in the order of their coming
     int in_work;            // tasks that slots have
-    bool is_dropped;        // nobody waits for results
+    bool is_dropped;        // no request waits for its results
     bool is_unavailable;    // no worker can be started
     pthread_cond_t changed;
 };

@@ -16,7 +16,7 @@
 // A program that is no worker may never say anything.
 enum { GREETING_SECONDS = 20 };
 
-// The socket is its standard input. What NVRTC may print is for nobody.
+// The socket is its standard input. Output that NVRTC prints is discarded.
 static int spawn(const char *const *command, int socket, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;

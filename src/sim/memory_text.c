@@ -355,7 +355,7 @@ void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t w
     f.under = arena_printf(scratch_of(t), "%s", named(t, t->offset[lane]));
     if (other) {
         f.other = (sim_actor){other, f.actor.block, f.actor.thread, f.actor.warp};
-        f.other_text = "this read what nobody had written";
+        f.other_text = "this read an element that was never written";
     }
     tell(t, &f);
     arena_reset(scratch_of(t), mark);

@@ -401,7 +401,7 @@ ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bo
 {
     tc_lifetime lifetime;
     tc_lifetime_begin(tx, &lifetime);
-    scope->born = tx->born; // nobody reads it afterwards
+    scope->born = tx->born; // it is not read afterwards
     *k = (tc_builder){.tx = tx, .f = f, .scope = scope};
     k->func = ir_func_new(tx->ir, kind, name ? name : f->name->text, f->decl->name_span);
     k->func->doc = f->decl->doc;

@@ -25,17 +25,17 @@ static tc_value tuple_of(tc *tx, const int *items, int count)
 }
 
 // ((0, (2, 3)), None)
-static tc_value places(tc *tx, const axis_list *axes, size_t from, size_t count, const extents *e)
+static tc_value collapsed_axes(tc *tx, const axis_list *axes, size_t from, size_t count, const extents *e)
 {
     tc_value list = tc_list_new(tx, TC_TUPLE, NULL, 0);
     for (size_t i = from; i < from + count; i++) {
         const tensor_axis *t = &axes->at[i];
-        tc_value place = tc_none();
+        tc_value item = tc_none();
         if (t->axis >= 0) {
-            tc_value items[] = {tc_of_int(t->axis), tuple_of(tx, t->variadic ? e->others : e->first, e->count)};
-            place = tc_list_new(tx, TC_TUPLE, items, 2);
+            tc_value parts[] = {tc_of_int(t->axis), tuple_of(tx, t->variadic ? e->others : e->first, e->count)};
+            item = tc_list_new(tx, TC_TUPLE, parts, 2);
         }
-        tc_list_push(tx, list.list, place);
+        tc_list_push(tx, list.list, item);
     }
     return list;
 }
@@ -54,8 +54,8 @@ static ir_func *build(const tc_probe *as, const axis_list *axes, const extents *
         tc_value args[] = {tc_probe_definition(&p),
                            tc_probe_operands(&p),
                            tc_probe_results(&p),
-                           places(tx, axes, 0, operands, e),
-                           places(tx, axes, operands, results, e),
+                           collapsed_axes(tx, axes, 0, operands, e),
+                           collapsed_axes(tx, axes, operands, results, e),
                            tc_of_int((int)result),
                            tc_bool(is_numbered),
                            tc_probe_named(&p)};

@@ -1,4 +1,4 @@
-// Syntax trees of what nobody wrote.
+// Syntax trees that are not in the source, as of entries.
 #include "typecheck/operators/operators_priv.h"
 
 #include <string.h>

@@ -195,7 +195,7 @@ static void poison(void **state)
     sim_store(w, &a, UINT32_MAX, address, 8);
     assert_string_equal(world_text(&s),
                         "a value stored to global memory depends on uninitialised memory; under: x[16]; "
-                        "this read what nobody had written; in block 0, thread 16; 16 times in all");
+                        "this read an element that was never written; in block 0, thread 16; 16 times in all");
     // One fault is one finding: the bytes count as written now.
     assert_true(sim_is_initialised(s.device, x, 128, NULL));
     int64_t first = 0;
