@@ -679,7 +679,7 @@ tc_flow tc_exec_for(tc *tx, const ast_for *s)
     if (it.kind == TC_GRID)
         return grid_for(tx, s, it.grid);
     if (it.kind == TC_RANGE) {
-        bool runs_now = !it.range->bounds[0] && (it.range->is_static || tx->frame->compile_time || !tx->block);
+        bool runs_now = !it.range->bounds[0] && (it.range->is_static || tx->frame->compile_time || !tx->block || tc_in_graph(tx));
         if (runs_now)
             return static_range_for(tx, s, it.range);
         if (tx->frame->compile_time && tc_wants_run_time(tx))
@@ -742,7 +742,7 @@ static tc_flow rt_while(tc *tx, const ast_while *s)
 
 tc_flow tc_exec_while(tc *tx, const ast_while *s)
 {
-    if (tx->frame->compile_time || !tx->block)
+    if (tx->frame->compile_time || !tx->block || tc_in_graph(tx))
         return static_while(tx, s);
     if (s->or_else.len)
         tc_error(tx, HDS0167, s->head);

@@ -40,6 +40,7 @@ tc_value tc_native_arg(tc *tx, const tc_native *self, tc_args *args);
 // origin.c
 tc_value tc_native_defined_in(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_call_site(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_within(tc *tx, const tc_native *self, tc_args *args); // errors in the call of f have the text as a note
 
 // interpret.c
 // Calls the method of the handler in force, or of the next one around it that has such a method; false: there is none.
@@ -112,6 +113,7 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args);
 tc_value tc_record_copy(tc *tx, tc_value v, src_span span);
 bool tc_body_changes(const tc_class *c, sym name, const ast_list *body);
 tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found);
+bool tc_is_property(const ast_function *f); // a method under @property: 'r.name' calls it
 tc_value *tc_record_field(tc_record *r, sym name, int *index); // NULL: it has no such field; [index] may be NULL
 bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span span);
 tc_value tc_record_dunder(tc *tx, tc_value v, const char *name, const tc_value *args, size_t len, src_span span,

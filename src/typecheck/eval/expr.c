@@ -821,6 +821,38 @@ static tc_value function_brackets(tc *tx, tc_value v, const ast_subscript *at)
     return tc_function_brackets(tx, v, items.at, names.at, items.len, at->node.span);
 }
 
+// a:b:c as the record 'slice' of hidet.lang; what is left out is None.
+static tc_value slice_record(tc *tx, const ast_slice *s)
+{
+    const ast_expr *given[3] = {s->start, s->stop, s->step};
+    tc_value class = tc_library(tx, "hidet.lang", "slice", s->node.span), parts[3];
+    for (int i = 0; i < 3; i++) {
+        parts[i] = given[i] ? tc_eval(tx, given[i]) : tc_none();
+        if (tc_is_poison(parts[i]))
+            return parts[i];
+    }
+    return tc_is_poison(class) ? class : tc_call_values(tx, class, parts, 3, s->node.span);
+}
+
+bool tc_eval_subscripts(tc *tx, tc_value v, const ast_list *items, tc_list *out)
+{
+    bool takes_slices = v.kind == TC_RECORD;
+    for (size_t i = 0; takes_slices && i < items->len; i++) {
+        const ast_expr *item = items->at[i];
+        ast_list one = {.at = &items->at[i], .len = 1};
+        if (item->kind != AST_SLICE) {
+            if (!tc_eval_items(tx, &one, out))
+                return false;
+            continue;
+        }
+        tc_value part = slice_record(tx, AST_AS(SLICE, slice, item));
+        if (tc_is_poison(part))
+            return false;
+        tc_list_push(tx, out, part);
+    }
+    return takes_slices || tc_eval_items(tx, items, out);
+}
+
 tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at)
 {
     if (tc_is_poison(v))
@@ -828,7 +860,7 @@ tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at)
     if (v.kind == TC_TENSOR)
         return tc_tensor_index(tx, v.tensor, at);
     bool sequence = v.kind == TC_STR || v.kind == TC_TUPLE || v.kind == TC_LIST;
-    if (at->items.len == 1 && at->items.at[0]->kind == AST_SLICE) {
+    if (at->items.len == 1 && at->items.at[0]->kind == AST_SLICE && v.kind != TC_RECORD) {
         if (sequence)
             return ct_slice(tx, v, AST_AS(SLICE, slice, at->items.at[0]));
         if (v.kind == TC_RANGE && !v.range->bounds[0])
@@ -838,7 +870,7 @@ tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at)
     if (v.kind == TC_FUNCTION)
         return function_brackets(tx, v, at);
     tc_list items = {0};
-    if (!tc_eval_items(tx, &at->items, &items))
+    if (!tc_eval_subscripts(tx, v, &at->items, &items))
         return tc_poison();
     return tc_index_value(tx, v, items.at, items.len, at->node.span);
 }

@@ -236,7 +236,7 @@ static tc_value class_attribute(tc *tx, tc_value v, sym name, src_span span, boo
             return *field;
         tc_value method = tc_record_method(tx, v, name, found);
         if (*found)
-            return method;
+            return tc_is_property(method.function->decl) ? tc_call_values(tx, method, NULL, 0, span) : method;
     }
     if (v.kind == TC_RECORD) {
         tc_value of_node = tc_node_attribute(tx, v, name, span, found);
@@ -590,8 +590,23 @@ static tc_value not_convertible(tc *tx, tc_value v, tc_kind_name k, src_span spa
     return TC_ERR(tx, HDS0286, span, tc_describe(tx, v), tc_kind_texts[k]);
 }
 
+// int(r) and float(r) of a record by its method; false: it has none.
+static bool convert_record(tc *tx, tc_value v, tc_kind_name k, src_span span, tc_value *out)
+{
+    bool found = false;
+    *out = tc_record_dunder(tx, v, k == TC_KIND_INT ? "__int__" : "__float__", NULL, 0, span, &found);
+    bool is_right = tc_is_poison(*out) || out->kind == (k == TC_KIND_INT ? TC_INT : TC_FLOAT) || out->kind == TC_RT;
+    if (found && !is_right)
+        *out = TC_ERR(tx, HDS0184, span, k == TC_KIND_INT ? "the result of '__int__'" : "the result of '__float__'",
+                      tc_kind_texts[k], tc_describe(tx, *out));
+    return found;
+}
+
 static tc_value call_int(tc *tx, tc_value v, tc_args *args)
 {
+    tc_value r;
+    if (convert_record(tx, v, TC_KIND_INT, args->span, &r))
+        return r;
     if (v.kind == TC_RT)
         return cast_to(tx, v, DT_I32, args->span);
     if (v.kind == TC_FLOAT && !isfinite(v.f))
@@ -607,6 +622,9 @@ static tc_value call_int(tc *tx, tc_value v, tc_args *args)
 
 static tc_value call_float(tc *tx, tc_value v, tc_args *args)
 {
+    tc_value r;
+    if (convert_record(tx, v, TC_KIND_FLOAT, args->span, &r))
+        return r;
     if (v.kind == TC_RT)
         return cast_to(tx, v, DT_F32, args->span);
     if (v.kind == TC_STR)

@@ -150,7 +150,9 @@ static tc_value run_abs(tc *tx, const tc_native *self, tc_args *args)
         tc_value f = tc_library(tx, "hidet.lang.math", "abs", args->span);
         return tc_is_poison(f) ? f : tc_call_values(tx, f, &v, 1, args->span);
     }
-    return TC_ERR(tx, HDS0281, args->list.at[0].span, "abs", tc_describe(tx, v));
+    bool found = false;
+    tc_value r = tc_record_dunder(tx, v, "__abs__", NULL, 0, args->span, &found);
+    return found ? r : TC_ERR(tx, HDS0281, args->list.at[0].span, "abs", tc_describe(tx, v));
 }
 
 static tc_value run_sum(tc *tx, const tc_native *self, tc_args *args)

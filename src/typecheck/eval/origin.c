@@ -24,3 +24,16 @@ tc_value tc_native_call_site(tc *tx, const tc_native *self, tc_args *args)
     }
     return tc_of_int(0);
 }
+
+tc_value tc_native_within(tc *tx, const tc_native *self, tc_args *args)
+{
+    tc_value text = args->list.at[0].value;
+    (void)self;
+    if (text.kind != TC_STR)
+        return TC_ERR(tx, HDS0184, args->list.at[0].span, "what is done", "str", tc_describe(tx, text));
+    const char *before = tx->recorded_call;
+    tx->recorded_call = arena_strndup(tx->arena, text.s.at, text.s.len);
+    tc_value v = tc_call_values(tx, args->list.at[1].value, NULL, 0, args->span);
+    tx->recorded_call = before;
+    return v;
+}

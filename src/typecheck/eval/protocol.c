@@ -26,7 +26,7 @@ bool tc_is_special_method(str name)
 {
     static const char arithmetic[] = "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor";
     static const char others[] =
-        "init neg pos invert eq ne lt le gt ge hash getitem setitem call len contains iter bool "
+        "init neg pos invert abs int float eq ne lt le gt ge hash getitem setitem call len contains iter bool "
         "index str repr enter exit";
     if (name.len < 5 || memcmp(name.at, "__", 2) != 0 || memcmp(name.at + name.len - 2, "__", 2) != 0)
         return false;

@@ -383,6 +383,16 @@ bool tc_record_assign_field(tc *tx, tc_value rec, sym name, tc_value v, src_span
     return store_field(tx, rec.record, field, name, v, span);
 }
 
+bool tc_is_property(const ast_function *f)
+{
+    for (size_t i = 0; i < f->decorators.len; i++) {
+        const ast_expr *d = f->decorators.at[i];
+        if (d->kind == AST_NAME && strcmp(((const ast_name *)d)->name->text, "property") == 0)
+            return true;
+    }
+    return false;
+}
+
 tc_value tc_record_method(tc *tx, tc_value v, sym name, bool *found)
 {
     tc_function *f = map_get_ptr(&v.record->class->methods, name);

@@ -270,7 +270,7 @@ static bool assign_subscript(tc *tx, const ast_subscript *s, tc_value v, src_spa
         return view.kind == TC_TENSOR && tc_tensor_assign(tx, view.tensor, tc_keep_before(tx, v, mark, span), span);
     }
     tc_list items = {0};
-    if (!tc_eval_items(tx, &s->items, &items))
+    if (!tc_eval_subscripts(tx, base, &s->items, &items))
         return false;
     v = tc_keep_before(tx, v, mark, span); // the right side comes first
     if (base.kind == TC_TENSOR && !tc_tensor_check_indices(tx, base.tensor, s, &items))
@@ -451,7 +451,7 @@ static bool aug_subscript(tc *tx, const ast_aug_assign *s, const ast_subscript *
                tc_tensor_assign(tx, view.tensor, tc_binary(tx, s->op, view, v, s->node.span), s->node.span);
     }
     tc_list items = {0};
-    if (!tc_eval_items(tx, &at->items, &items))
+    if (!tc_eval_subscripts(tx, base, &at->items, &items))
         return false;
     for (size_t i = 0; i < items.len; i++)
         items.at[i] = items.at[i].kind == TC_RT && !ir_is_pure(items.at[i].rt)

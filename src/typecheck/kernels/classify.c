@@ -42,7 +42,7 @@ static void classify_decorator(tc *tx, tc_function *f, const ast_expr *d)
 {
     const char *name = decorator_name(d);
     if (!tc_is_marker(tx, f->closure, d)) {
-        if (f->owner) // others have been called where the function was defined
+        if (f->owner && !tc_is_property(f->decl)) // others have been called where the function was defined
             unknown_decorator(tx, d);
     } else if (strcmp(name, "script") == 0) {
         f->facts->is_script = true;

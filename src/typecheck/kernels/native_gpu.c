@@ -674,6 +674,7 @@ const tc_native tc_native_gpu[] = {
     {"with_handler", tc_native_with_handler, 2, -1, NULL, 0},
     {"defined_in", tc_native_defined_in, 1, 1, "f", 0},
     {"call_site", tc_native_call_site, 0, 0, "", 0},
+    {"within", tc_native_within, 2, 2, "text f", 0},
     {"perform", tc_native_perform, 2, -1, NULL, 0},
     {"operator", tc_native_operator, 1, 1, "definition", 0},
     {"takes_attributes", tc_native_takes_attributes, 3, 3, "operator args named", 0},

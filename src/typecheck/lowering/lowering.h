@@ -89,6 +89,8 @@ tc_value tc_tensor_map_check(tc *tx, tc_value self, tc_args *args);
 // eval/expr.c
 tc_value tc_eval(tc *tx, const ast_expr *e);
 bool tc_eval_items(tc *tx, const ast_list *items, tc_list *out);
+// The same for what stands in the brackets behind [v]: a record gets slices as records 'slice' of hidet.lang.
+bool tc_eval_subscripts(tc *tx, tc_value v, const ast_list *items, tc_list *out);
 // eval/call.c
 tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span);
 // eval/ops.c

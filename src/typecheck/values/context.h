@@ -189,12 +189,19 @@ struct tc {
     bool in_test;                        // host code is a test's: elements can be read and written there
     bool analyzes;                       // code is looked at as a kernel's, and not kept
     bool records;  // a graph function is being recorded: errors are shown where it calls, not inside of operators
+    const char *recorded_call; // "add(f32[2, 3], f32[4])": the operator being recorded, in the text of errors; NULL: none
     src_span last_span;                  // of the expression evaluated last: the location of implicit method calls
     src_span value_span; // right side of the assignment under way; nowhere outside of one
     // captures of the kernel being written from a host function
     struct tc_captures *captures;
     VEC(bool) define_used;
 };
+
+// Whether a graph function is run, or what it calls, as against a definition of an operator: loops are Python's there.
+static inline bool tc_in_graph(const tc *tx)
+{
+    return tx->records && !tx->analyzes;
+}
 
 // Whether code is being written that the host runs.
 static inline bool tc_on_host(const tc *tx)

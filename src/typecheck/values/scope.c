@@ -1,6 +1,8 @@
 // Scopes and errors: names, where they are bound, and what to say when they are not.
 #include "typecheck/values/values.h"
 
+#include <string.h>
+
 #include <stdarg.h>
 
 enum { HASH_FROM = 12 }; // scopes with more names than this use a hash table
@@ -126,22 +128,36 @@ static const char *frame_verb(const tc_frame *f)
     return f->caller && f->caller->function ? "launched" : "instantiated";
 }
 
-// The calls that led here, innermost first, as notes. A recursion is one note; a long chain is cut in the middle. The
+// The call of a graph function by another one, or by the recorder: a frame of the library that its author has not written. NULL:
+// [f] is no graph function's.
+static const tc_frame *graph_call(const tc *tx, const tc_frame *f)
+{
+    const tc_class *of = tx->records && f->caller && f->caller->function ? f->caller->function->owner : NULL;
+    return of && strcmp(of->name->text, "Graph") == 0 ? f->caller : NULL;
+}
+
+// The calls that led to [from], innermost first, as notes. A recursion is one note; a long chain is cut in the middle. The
 // innermost call is omitted where the error is in the text of the call itself.
-static void note_frames(tc *tx, diag *d)
+static void note_frames(tc *tx, diag *d, const tc_frame *from)
 {
     enum { FIRST = 5, LAST = 2 };
     VEC(const tc_frame *) chain = {0};
+    VEC(src_span) calls = {0};
     VEC(int) repeats = {0};
-    for (const tc_frame *f = tx->frame; f && f->function; f = f->caller) {
-        bool tells_nothing = f == tx->frame && f->call_span.begin <= d->span.begin && d->span.end <= f->call_span.end;
-        if (!f->call_span.begin || tells_nothing || (f->preparing && f != tx->frame))
+    for (const tc_frame *f = from; f && f->function; f = f->caller) {
+        const tc_frame *title = f, *by = graph_call(tx, f);
+        if (by && strcmp(by->function->name->text, "__call__") != 0)
+            break; // the recorder
+        f = by ? by : f;
+        bool tells_nothing = title == from && f->call_span.begin <= d->span.begin && d->span.end <= f->call_span.end;
+        if (!f->call_span.begin || tells_nothing || (f->preparing && f != from))
             continue;
-        if (chain.len && VEC_LAST(&chain)->call_span.begin == f->call_span.begin) {
+        if (calls.len && calls.at[calls.len - 1].begin == f->call_span.begin) {
             VEC_LAST(&repeats)++;
             continue;
         }
-        VEC_PUSH(tx->arena, &chain, f);
+        VEC_PUSH(tx->arena, &chain, title);
+        VEC_PUSH(tx->arena, &calls, f->call_span);
         VEC_PUSH(tx->arena, &repeats, 1);
     }
     for (size_t i = 0; i < chain.len; i++) {
@@ -150,33 +166,34 @@ static void note_frames(tc *tx, diag *d)
             diag_note(d, (src_span){0}, "and %zu calls between", chain.len - FIRST - LAST);
             i = chain.len - LAST - 1;
         } else if (repeats.at[i] > 1) {
-            diag_note(d, f->call_span, "in %s, called %d times here", tc_frame_title(tx, f), repeats.at[i]);
+            diag_note(d, calls.at[i], "in %s, called %d times here", tc_frame_title(tx, f), repeats.at[i]);
         } else {
-            diag_note(d, f->call_span, "in %s, %s here", frame_title(tx, f), frame_verb(f));
+            diag_note(d, calls.at[i], "in %s, %s here", frame_title(tx, f), frame_verb(f));
         }
     }
 }
 
-// The innermost call in the main file, where [span] is in another one; else [span].
-static src_span author_span(const tc *tx, src_span span)
+// The frame of the innermost call in the main file, where [span] is in another one; NULL: [span] is the author's own.
+static const tc_frame *author_frame(const tc *tx, src_span span)
 {
-    if (src_file_at(tx->diags->sources, span.begin) == tx->main->file)
-        return span;
+    if (!tx->records || src_file_at(tx->diags->sources, span.begin) == tx->main->file)
+        return NULL;
     for (const tc_frame *f = tx->frame; f; f = f->caller)
         if (f->call_span.begin && src_file_at(tx->diags->sources, f->call_span.begin) == tx->main->file)
-            return f->call_span;
-    return span;
+            return f;
+    return NULL;
 }
 
 diag *tc_error(tc *tx, diag_code code, src_span span, ...)
 {
-    src_span shown = tx->records ? author_span(tx, span) : span;
+    const tc_frame *author = author_frame(tx, span);
     va_list args;
     va_start(args, span);
-    diag *d = diag_vreport(tx->diags, code, shown, args);
+    diag *d = diag_vreport(tx->diags, code, author ? author->call_span : span, args);
     va_end(args);
-    if (shown.begin == span.begin)
-        note_frames(tx, d);
+    if (tx->records && tx->recorded_call)
+        diag_note(d, (src_span){0}, "in %s", tx->recorded_call);
+    note_frames(tx, d, author ? author->caller : tx->frame);
     if (diag_too_many(tx->diags))
         tx->aborted = true;
     return d;
