@@ -42,6 +42,7 @@ typedef struct fg_tensor {
     int64_t bytes;
     int maker;               // the node that computes it; -1: an input
     bool is_output;          // of the graph
+    const char *output_name; // that the model gives it; NULL: none
     const char *weight;      // of an input: its name in the file of weights; NULL: it is no weight
     const char *weight_file; // as the model names it; "": it names none
     bool is_prepared;        // an output of the graph [load], and an input of the one that has it

@@ -275,7 +275,9 @@ static void name_outputs(fg_graph *g)
 {
     for (size_t i = 0; i < g->outputs.len; i++) {
         fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
-        if (!t->is_prepared)
+        if (t->output_name && !t->is_prepared)
+            t->name = fg_free_name(g, t->output_name);
+        else if (!t->is_prepared)
             t->name = fg_free_name(g, g->outputs.len == 1 ? "out" : arena_printf(g->memory, "out%zu", i));
     }
 }

@@ -144,6 +144,20 @@ static void add_inputs(str_buf *out, const fg_graph *g, const fg_graph *whole, c
     }
 }
 
+// Results that have names are a dict.
+static void add_return(str_buf *out, const fg_graph *g)
+{
+    bool is_named = g->outputs.len && g->tensors.at[g->outputs.at[0]].output_name;
+    str_addf(out, "    return %s", is_named ? "{" : "");
+    if (!is_named)
+        add_outputs(out, g, &g->outputs);
+    for (size_t k = 0; is_named && k < g->outputs.len; k++) {
+        const fg_tensor *t = &g->tensors.at[g->outputs.at[k]];
+        str_addf(out, "%s\"%s\": %s", k ? ", " : "", t->output_name, t->name);
+    }
+    str_adds(out, is_named ? "}\n" : "\n");
+}
+
 static void add_function(str_buf *out, const fg_graph *g, const fg_graph *whole, const file_list *files)
 {
     str_addf(out, "\n\n@hidet.graph\ndef %s(", g->name);
@@ -158,9 +172,7 @@ static void add_function(str_buf *out, const fg_graph *g, const fg_graph *whole,
         fg_print_call(out, g, n, NULL);
         str_addf(out, "  # %s, line %d\n", fg_type_text(g->memory, &g->tensors.at[n->outputs.at[0]]), n->line);
     }
-    str_adds(out, "    return ");
-    add_outputs(out, g, &g->outputs);
-    str_addc(out, '\n');
+    add_return(out, g);
 }
 
 str fg_print(const fg_graph *g)

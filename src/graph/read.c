@@ -185,10 +185,13 @@ static bool read_inputs(reader *r, const json_t *top)
     }
     json_array_foreach((json_t *)list_of(r, top, "outputs"), i, x)
     {
-        int t = number_of(r, x);
+        const json_t *named = json_object_get(x, "tensor");
+        int t = number_of(r, named ? named : x);
         if (r->error)
             return false;
         r->g->tensors.at[t].is_output = true;
+        if (named)
+            r->g->tensors.at[t].output_name = text_of(r, x, "name");
         VEC_PUSH(r->a, &r->g->outputs, t);
     }
     return !r->error;

@@ -26,30 +26,78 @@ static bool bind_parameter(tc *tx, const tc_function *f, const ast_type_param *p
     return !tc_is_poison(v) && tc_check_bound(tx, p, v, scope, p->span);
 }
 
-// The names, types and extents of the parameters, as arguments of Graph.record.
-static bool read_parameters(tc *tx, const tc_function *f, tc_value lists[3])
+// What Graph.record is given.
+typedef struct parameters {
+    tc_scope *scope;                                // with the values of type parameters
+    tc_value function;                              // with these values in brackets
+    tc_value names, operands, attributes;           // (dtype, extents) of each tensor; values by name
+} parameters;
+
+static bool bind_type_parameters(tc *tx, const tc_function *f, parameters *out)
 {
-    tc_scope *scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_FUNCTION);
-    for (size_t i = 0; i < f->decl->type_params.len; i++)
-        if (!bind_parameter(tx, f, &f->decl->type_params.at[i], scope))
+    const ast_type_params *params = &f->decl->type_params;
+    tc_value *values = ARENA_ARRAY(tx->arena, tc_value, params->len + 1);
+    sym *names = ARENA_ARRAY(tx->arena, sym, params->len + 1);
+    out->scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_FUNCTION);
+    for (size_t i = 0; i < params->len; i++) {
+        names[i] = params->at[i].name;
+        if (!bind_parameter(tx, f, &params->at[i], out->scope))
             return false;
-    for (int k = 0; k < 3; k++)
-        lists[k] = tc_list_new(tx, TC_TUPLE, NULL, 0);
-    for (size_t i = 0; i < f->decl->params.len; i++) {
-        const ast_param *p = &f->decl->params.at[i];
-        tc_value type = p->name && p->annotation ? tc_eval_annotation(tx, p->annotation, scope) : tc_none();
-        if (tc_is_poison(type))
-            return false;
-        if (type.kind != TC_TENSOR_TYPE || type.tensor_type->space != IR_GLOBAL) {
-            tc_error(tx, HDS0184, p->span, "a parameter of a graph function", "tensor type", tc_describe(tx, type));
+        values[i] = tc_scope_find_here(out->scope, names[i])->value;
+    }
+    tc_value given = {.kind = TC_FUNCTION, .function = (tc_function *)f};
+    out->function = params->len ? tc_function_brackets(tx, given, values, names, params->len, f->decl->name_span) : given;
+    return !tc_is_poison(out->function);
+}
+
+static void add_operand(tc *tx, const ast_param *p, const tc_tensor_type *type, parameters *out)
+{
+    tc_value shape = tc_list_new(tx, TC_TUPLE, NULL, 0);
+    for (int d = 0; d < type->rank; d++)
+        tc_list_push(tx, shape.list, type->shape[d]);
+    tc_value pair[2] = {tc_type(type->elem), shape};
+    tc_list_push(tx, out->names.list, tc_str(str_of(p->name->text)));
+    tc_list_push(tx, out->operands.list, tc_list_new(tx, TC_TUPLE, pair, 2));
+}
+
+// A parameter that is no tensor is known while compiling: by -D, or by its default.
+static bool add_attribute(tc *tx, const tc_function *f, const ast_param *p, tc_value type, parameters *out)
+{
+    tc_value v;
+    if (!tc_defined(tx, p->name, &v)) {
+        if (!p->default_value) {
+            diag *d = tc_error(tx, HDS0831, p->span, p->name->text, f->name->text);
+            diag_help(d, "-D %s=… or a default gives it a value; a tensor has a type such as f16[B, 16]", p->name->text);
             return false;
         }
-        tc_value shape = tc_list_new(tx, TC_TUPLE, NULL, 0);
-        for (int d = 0; d < type.tensor_type->rank; d++)
-            tc_list_push(tx, shape.list, type.tensor_type->shape[d]);
-        tc_list_push(tx, lists[0].list, tc_str(str_of(p->name->text)));
-        tc_list_push(tx, lists[1].list, tc_type(type.tensor_type->elem));
-        tc_list_push(tx, lists[2].list, shape);
+        v = tc_eval_annotation(tx, p->default_value, out->scope);
+    }
+    if (type.kind != TC_NONE)
+        v = tc_conform(tx, v, type, arena_printf(tx->arena, "parameter '%s'", p->name->text), p->span);
+    tc_dict_put(tx, out->attributes.dict, tc_str(str_of(p->name->text)), v);
+    return !tc_is_poison(v);
+}
+
+static bool read_parameters(tc *tx, const tc_function *f, parameters *out)
+{
+    out->names = tc_list_new(tx, TC_TUPLE, NULL, 0);
+    out->operands = tc_list_new(tx, TC_TUPLE, NULL, 0);
+    out->attributes = tc_dict_new(tx);
+    if (!bind_type_parameters(tx, f, out))
+        return false;
+    for (size_t i = 0; i < f->decl->params.len; i++) {
+        const ast_param *p = &f->decl->params.at[i];
+        if (!p->name || p->kind != AST_PARAM_PLAIN) {
+            tc_error(tx, HDS0832, p->span, f->name->text);
+            return false;
+        }
+        tc_value type = p->annotation ? tc_eval_annotation(tx, p->annotation, out->scope) : tc_none();
+        if (tc_is_poison(type))
+            return false;
+        if (type.kind == TC_TENSOR_TYPE && type.tensor_type->space == IR_GLOBAL)
+            add_operand(tx, p, type.tensor_type, out);
+        else if (!add_attribute(tx, f, p, type, out))
+            return false;
     }
     return true;
 }
@@ -58,8 +106,8 @@ static bool read_parameters(tc *tx, const tc_function *f, tc_value lists[3])
 static const char *record(tc *tx, tc_value graph)
 {
     const tc_value *f = tc_record_field(graph.record, sym_of(tx->syms, "function"), NULL);
-    tc_value lists[3];
-    if (f->kind != TC_FUNCTION || !f->function->decl || !read_parameters(tx, f->function, lists))
+    parameters p;
+    if (f->kind != TC_FUNCTION || !f->function->decl || !read_parameters(tx, f->function, &p))
         return NULL;
     ir_func *dropped = ir_func_new(tx->ir, IR_HOST_FUNC, "graph", f->function->decl->name_span);
     dropped->result = ir_void(tx->ir);
@@ -69,7 +117,8 @@ static const char *record(tc *tx, tc_value graph)
     tc_frame frame = {.scope = tx->main->scope};
     tx->frame = &frame;
     tx->records = true;
-    tc_value text = found ? tc_call_values(tx, method, lists, 3, f->function->decl->name_span) : tc_poison();
+    tc_value given[4] = {p.function, p.names, p.operands, p.attributes};
+    tc_value text = found ? tc_call_values(tx, method, given, 4, f->function->decl->name_span) : tc_poison();
     tx->records = false;
     tc_leave(tx, saved);
     return text.kind == TC_STR ? arena_strndup(tx->lasting, text.s.at, text.s.len) : NULL;
