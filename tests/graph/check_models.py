@@ -11,6 +11,7 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = TOP / "examples/models"
+HERE = TOP / "tests/graph"
 
 
 # ---- tensors as nested lists, f16 in files --------------------------------------------------------------------------------
@@ -146,6 +147,15 @@ def conv_net(image, stem, mean, var, gamma, beta, w1, b1, w2, b2, depthwise, poi
     return linear(means, fc, b4)
 
 
+def channels_second(x):
+    """[B][H][W][C] as [B][C][H][W]."""
+    return [[[[v[c] for v in row] for row in image] for c in range(len(image[0][0]))] for image in x]
+
+
+def channels_last(*operands):
+    return conv_net(*[channels_second(x) if len(shape_of(x)) == 4 else x for x in operands])
+
+
 def check(hdsc, name, model, shapes, defines, arch):
     rng = random.Random(f"{name} {defines}")
     fan_in = lambda key, s: 1 if len(s) == 1 or key in ("x", "image") else math.prod(s[1:])
@@ -156,7 +166,8 @@ def check(hdsc, name, model, shapes, defines, arch):
         folder = pathlib.Path(folder)
         for key, value in operands.items():
             write(folder / f"{key}.npy", value)
-        words = [hdsc, "run", MODELS / f"{name}.hds", "-I", TOP / "ops", f"--arch={arch}", *(f"-D{d}" for d in defines)]
+        path = next(place / f"{name}.hds" for place in (MODELS, HERE) if (place / f"{name}.hds").exists())
+        words = [hdsc, "run", path, "-I", TOP / "ops", f"--arch={arch}", *(f"-D{d}" for d in defines)]
         words += [f"{key}=@{folder / key}.npy" for key in operands] + [f"out=out:{folder / 'out.npy'}"]
         result = subprocess.run([str(w) for w in words], capture_output=True, text=True)
         if result.returncode:
@@ -178,6 +189,8 @@ def main():
         shapes = dict(image=(B, 3, S, S), stem=(C, 3, 3, 3), mean=(C,), var=(C,), gamma=(C,), beta=(C,), w1=(C, C, 3, 3), b1=(C,))
         shapes.update(w2=(C, C, 3, 3), b2=(C,), depthwise=(C, 1, 3, 3), pointwise=(2 * C, C, 1, 1), b3=(2 * C,))
         cases.append(("conv_net", conv_net, dict(shapes, fc=(10, 2 * C), b4=(10,)), [f"B={B}", f"S={S}", f"C={C}"]))
+        last = {key: (n[0], *n[2:], n[1]) if len(n) == 4 else n for key, n in cases[-1][2].items()}
+        cases.append(("channels_last", channels_last, last, cases[-1][3]))
     failed = 0
     for name, model, shapes, defines in cases:
         for arch in ("sm_80", "sm_90a"):
