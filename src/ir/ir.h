@@ -433,6 +433,8 @@ typedef void ir_expr_each(void *user, ir_expr *e);
 void ir_walk_expr(ir_module *m, ir_expr *e, ir_expr_each *each, void *user);
 // Calls [each] for every expression node that a statement (not its nested statements) holds.
 void ir_walk_stmt_exprs(ir_module *m, ir_stmt *s, ir_expr_each *each, void *user);
+// Whether a kernel, or a function that it calls, waits for the kernels before it (griddepcontrol.wait).
+bool ir_waits_for_kernels(ir_module *m, const ir_func *kernel);
 // Deep copy of a statement; variables declared inside are renewed and entered in [substitution] (old ir_var* ->
 // ir_expr*, its arena lives as long as the caller likes), which is applied. A tensor or an assigned variable may only
 // be replaced by a VAR. Labels of SCOPE_OF stay: they are unique only along the path from the function's root.

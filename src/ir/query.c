@@ -207,3 +207,40 @@ bool ir_is_extent(const ir_func *f, const ir_var *v)
     }
     return false;
 }
+
+// ---- kernels that start early -----------------------------------------------------------------------------------
+
+typedef struct wait_search {
+    ir_module *module;
+    map seen;  // device functions
+    bool found;
+} wait_search;
+
+static void wait_in_stmt(void *user, ir_stmt *s);
+
+// PTX ISA 9.7.13 "griddepcontrol"; it may stand in an instruction of the author's own.
+static void wait_in_expr(void *user, ir_expr *e)
+{
+    wait_search *s = user;
+    if (e->op == IR_OP_INTRIN)
+        s->found |= strstr(e->u.intrin->text, "griddepcontrol.wait") != NULL ||
+                    strstr(e->u.intrin->text, "cudaGridDependencySynchronize") != NULL;
+    if (e->op != IR_OP_CALL || map_get_ptr(&s->seen, e->u.func))
+        return;
+    map_put_ptr(&s->seen, e->u.func, e->u.func);
+    ir_walk(&e->u.func->body, wait_in_stmt, s);
+}
+
+static void wait_in_stmt(void *user, ir_stmt *stmt)
+{
+    wait_search *s = user;
+    ir_walk_stmt_exprs(s->module, stmt, wait_in_expr, s);
+}
+
+bool ir_waits_for_kernels(ir_module *m, const ir_func *kernel)
+{
+    wait_search s = {.module = m};
+    map_init(&s.seen, m->arena);
+    ir_walk((ir_block *)&kernel->body, wait_in_stmt, &s);
+    return s.found;
+}

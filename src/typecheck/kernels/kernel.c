@@ -248,40 +248,10 @@ bool tc_add_param(tc_builder *k, const ast_param *p)
 
 // ---- kernels that start early ------------------------------------------------------------------------------------
 
-typedef struct wait_search {
-    tc *tx;
-    map seen;  // device functions
-    bool found;
-} wait_search;
-
-static void wait_in_stmt(void *user, ir_stmt *s);
-
-// PTX ISA 9.7.13 "griddepcontrol"; it may stand in an instruction of the author's own.
-static void wait_in_expr(void *user, ir_expr *e)
-{
-    wait_search *s = user;
-    if (e->op == IR_OP_INTRIN)
-        s->found |= strstr(e->u.intrin->text, "griddepcontrol.wait") != NULL ||
-                    strstr(e->u.intrin->text, "cudaGridDependencySynchronize") != NULL;
-    if (e->op != IR_OP_CALL || map_get_ptr(&s->seen, e->u.func))
-        return;
-    map_put_ptr(&s->seen, e->u.func, e->u.func);
-    ir_walk(&e->u.func->body, wait_in_stmt, s);
-}
-
-static void wait_in_stmt(void *user, ir_stmt *stmt)
-{
-    wait_search *s = user;
-    ir_walk_stmt_exprs(s->tx->ir, stmt, wait_in_expr, s);
-}
-
 static void check_waits(tc_builder *k)
 {
     tc *tx = k->tx;
-    wait_search s = {.tx = tx};
-    map_init(&s.seen, tx->arena);
-    ir_walk(&k->func->body, wait_in_stmt, &s);
-    if (s.found)
+    if (ir_waits_for_kernels(tx->ir, k->func))
         return;
     diag *d = diag_report(tx->diags, HDS0760, k->f->decl->name_span, k->f->name->text);
     diag_help(d, "call griddepcontrol_wait() of hidet.lang.cuda before what an earlier kernel may write or read");
