@@ -148,6 +148,9 @@ hdsrt_status jit_shape(const jit_kernel *kernel, const hds_argument *arguments, 
 // The device that plans run on: the current GPU or a simulated one. A function that fails has called hdsrt_fail.
 typedef struct jit_machine {
     void *user;
+    // The planned workspace is taken at once (without a statement). Else each temporary is memory of its own, in which
+    // an access beyond its end can be found.
+    bool has_workspace;
     hdsrt_status (*allocate)(void *user, const char *name, const plan_stmt *s, int64_t bytes, uint64_t *address);
     hdsrt_status (*release)(void *user, uint64_t address);
     hdsrt_status (*fill)(void *user, uint64_t to, uint64_t pattern, int element_bytes, int64_t count);

@@ -21,6 +21,8 @@ typedef struct run {
     int64_t *held;     // by value: the bytes of a temporary that is not released; -1: none
     loop *loops;       // by number
     int64_t total;     // bytes that are held
+    bool has_workspace;
+    uint64_t workspace;
 } run;
 
 static hdsrt_status fail_in(const run *r, const char *what)
@@ -65,7 +67,21 @@ static hdsrt_status release(run *r, int value)
     return r->machine->release(r->machine->user, r->values[value]);
 }
 
-static hdsrt_status allocate(run *r, const plan_stmt *s)
+// Runs that are in flight at one time have one each.
+static hdsrt_status take_workspace(run *r)
+{
+    int64_t bytes = r->plan->planned;
+    if (r->has_workspace)
+        return HDSRT_OK;
+    hdsrt_status status = r->machine->allocate(r->machine->user, "workspace", NULL, bytes, &r->workspace);
+    if (status == HDSRT_OUT_OF_MEMORY)
+        return hdsrt_fail(status, "'%s': there is no memory for its temporaries, %" PRId64 " bytes", r->f->entry.launch.name,
+                          bytes);
+    r->has_workspace = !status;
+    return status;
+}
+
+static hdsrt_status allocate_alone(run *r, const plan_stmt *s)
 {
     int64_t bytes = 0;
     uint64_t address = 0;
@@ -87,13 +103,23 @@ static hdsrt_status allocate(run *r, const plan_stmt *s)
     return HDSRT_OK;
 }
 
+static hdsrt_status allocate(run *r, const plan_stmt *s)
+{
+    if (!s->is_placed || !r->machine->has_workspace)
+        return allocate_alone(r, s);
+    hdsrt_status status = take_workspace(r);
+    r->values[s->value] = r->workspace + (uint64_t)s->offset;
+    return status;
+}
+
 static hdsrt_status release_all(run *r, hdsrt_status status)
 {
     for (size_t i = 0; i < r->plan->values.len; i++) {
         hdsrt_status released = r->plan->values.at[i].is_temporary ? release(r, (int)i) : HDSRT_OK;
         status = status ? status : released;
     }
-    return status;
+    hdsrt_status released = r->has_workspace ? r->machine->release(r->machine->user, r->workspace) : HDSRT_OK;
+    return status ? status : released;
 }
 
 // ---- effects ---------------------------------------------------------------------------------------------------
@@ -313,7 +339,7 @@ static hdsrt_status gpu_launch(void *user, jit_kernel *kernel, const uint64_t *b
 
 hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream)
 {
-    const jit_machine gpu = {.user = stream, .allocate = gpu_allocate, .release = gpu_release, .fill = gpu_fill,
+    const jit_machine gpu = {.user = stream, .has_workspace = true, .allocate = gpu_allocate, .release = gpu_release, .fill = gpu_fill,
                              .copy = gpu_copy, .launch = gpu_launch};
     jit_frame frame;
     jit_room room;
@@ -340,12 +366,12 @@ hdsrt_status jit_workspace(const jit_function *f, const hds_argument *arguments,
     if (status)
         return status;
     status = jit_bind(&frame, arguments, count, JIT_TO_MEASURE);
-    bool is_known = !status && f->plan.workspace >= 0;
+    bool is_planned = f->plan.planned >= 0, is_known = !status && !is_planned && f->plan.workspace >= 0;
     plan_trouble trouble = is_known ? plan_evaluate(&f->plan, f->plan.workspace, frame.bits, &found) : PLAN_FINE;
     if (trouble)
         status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %s", f->entry.launch.name, trouble_text(trouble));
     if (!status)
-        *bytes = is_known ? (int64_t)found : -1;
+        *bytes = is_planned ? f->plan.planned : is_known ? (int64_t)found : -1;
     free(room.large);
     return status;
 }

@@ -299,6 +299,12 @@ static const bool *writes_of(const void *user, const ir_func *kernel)
     return info ? info->writes : NULL;
 }
 
+// The contract of dependent launches: a kernel that waits does so before what an earlier one may write or read (HDS0760).
+static bool waits(ir_module *m, const ir_func *kernel)
+{
+    return !kernel->dependent_launch || ir_waits_for_kernels(m, kernel);
+}
+
 // The author's line, and what is there that a plan cannot say.
 static const char *refusal_text(const pl_unit *u, const plan_refusal *why)
 {
@@ -327,7 +333,7 @@ static void plan_lines(describer *d, const plan *p)
 static void function(describer *d, const ir_func *f)
 {
     pl_unit *u = d->unit;
-    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of};
+    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of, waits};
     bool *writes = ARENA_ARRAY(&u->memory, bool, f->params.len + 1);
     const cu_kernel_info as_kernel = {.func = f, .symbol = f->name, .writes = writes};
     plan_refusal why;
@@ -367,7 +373,7 @@ static void functions(describer *d)
 
 str pl_plan_text(pl_unit *u)
 {
-    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of};
+    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of, waits};
     str_buf out;
     str_buf_init(&out, &u->memory);
     for (size_t i = 0; i < u->module->funcs.len; i++) {

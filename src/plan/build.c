@@ -10,7 +10,7 @@ const char *plan_type_name(plan_type t)
 void plan_build_begin(plan_builder *b, arena *a, plan *p, const char *name)
 {
     *b = (plan_builder){.arena = a, .plan = p};
-    *p = (plan){.name = name, .workspace = -1};
+    *p = (plan){.name = name, .workspace = -1, .planned = -1, .bound = -1};
 }
 
 int plan_build_fail(plan_builder *b, const char *format, ...)

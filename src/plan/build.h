@@ -39,5 +39,12 @@ bool plan_build_stmt(plan_builder *b, const plan_stmt *s);
 
 // workspace.c: the expression for plan.workspace, of a plan without open blocks; -1: it is not known.
 int plan_build_workspace(plan_builder *b);
+// By value: the bytes of each temporary. False if the size of one depends on parameters or on what the plan computes.
+bool plan_build_sizes(plan_builder *b, int64_t *sizes);
+
+// layout.c: gives all temporaries offsets in one workspace, if all sizes are known, and there are at least two.
+void plan_build_layout(plan_builder *b);
+// Checks the offsets that the plan has. False after failing.
+bool plan_build_check_layout(plan_builder *b);
 
 const char *plan_type_name(plan_type t);  // "i32", "address"

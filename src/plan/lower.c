@@ -20,6 +20,7 @@ typedef struct lowerer {
     VEC(bool *) roots;   // by value: the parameters that an address may lead to
     bool *writes;
     int call_depth;
+    bool overlaps;       // a kernel may run beside those before the one that it follows
     src_span span;       // of the statement under way
     plan_refusal *refusal;
 } lowerer;
@@ -475,6 +476,7 @@ static bool lower_launch(lowerer *l, const ir_stmt *s)
     int *args = ARENA_ARRAY(l->arena, int, s->arg_count + 1);
     if (!symbol)
         return refuse(l, "the kernel is not part of the output") >= 0;
+    l->overlaps = l->overlaps || !l->kernels->waits(l->module, s->func);
     for (int i = 0; i < s->arg_count; i++) {
         args[i] = lower_expr(l, s->args[i]);
         if (args[i] < 0)
@@ -603,5 +605,7 @@ bool plan_lower(arena *a, ir_module *m, const ir_func *f, const plan_kernels *ke
     if (!lower_block(&l, &f->body) || !plan_build_end(&l.builder))
         return refuse(&l, l.builder.why ? l.builder.why : "a launch plan cannot say it") >= 0;
     out->workspace = plan_build_workspace(&l.builder);
+    if (!l.overlaps)
+        plan_build_layout(&l.builder);
     return true;
 }

@@ -29,10 +29,14 @@
 #include "target/dtype.h"
 
 // Grows with each change of the text that older readers would misread.
-#define PLAN_VERSION 1
+#define PLAN_VERSION 2
 
 // Larger plans are refused.
 enum { PLAN_MOST_PARAMETERS = 1024, PLAN_MOST_DEPTH = 200, PLAN_MOST_RANK = 16, PLAN_MOST_NODES = 1 << 20 };
+
+// Temporaries with offsets in one workspace: more of them than this are left as they are. What TMA and vectors need, and
+// what the driver's own allocations have.
+enum { PLAN_MOST_PLACED = 4096, PLAN_PLACE_ALIGNMENT = 256 };
 
 // The type of a value. DT_NONE: an address. Bits of a value stand in the low end of 64; integers are extended to them.
 typedef dtype plan_type;
@@ -90,6 +94,8 @@ typedef struct plan_stmt {
     uint32_t line;
     dtype elem;         // ALLOCATE; DT_NONE: addresses
     int bytes;          // FILL
+    bool is_placed;     // ALLOCATE: at [offset] in the workspace
+    int64_t offset;
 } plan_stmt;
 
 typedef struct plan {
@@ -100,6 +106,8 @@ typedef struct plan {
     VEC(plan_stmt) stmts;
     int loop_count;
     int workspace;           // node, i64, over the parameters: the most bytes that temporaries have at one time; -1: unknown
+    int64_t planned;         // bytes of one workspace in which all temporaries have offsets; -1: each is taken by itself
+    int64_t bound;           // with [planned]: the most bytes that are live at one time, which no layout goes below
 } plan;
 
 // ---- text (print.c, read.c) ---------------------------------------------------------------------------------------------
@@ -119,6 +127,8 @@ typedef struct plan_kernels {
     const void *user;
     const char *(*symbol)(const void *user, const ir_func *kernel);  // NULL: it is not part of the output
     const bool *(*writes)(const void *user, const ir_func *kernel);  // by parameter
+    // When it writes, and when it has ended, all kernels before it in the stream have ended.
+    bool (*waits)(ir_module *m, const ir_func *kernel);
 } plan_kernels;
 
 // Why a host function has no plan.
@@ -131,6 +141,19 @@ typedef struct plan_refusal {
 // it. False for what a plan cannot say.
 bool plan_lower(arena *a, ir_module *m, const ir_func *f, const plan_kernels *kernels, plan *out, bool *writes,
                 plan_refusal *refusal);
+
+// ---- memory (place.c, layout.c; docs/adr/0028-memory-planning.md) -------------------------------------------------------
+
+// Memory that is live from [begin] up to [end], which it does not reach.
+typedef struct plan_block {
+    int64_t begin, end, bytes, offset;
+} plan_block;
+
+// Sets the offsets of [count] blocks so that none overlaps another one that is live at the same time: the best of several
+// orders. The bytes of all. The sizes' sum is below 62 bits.
+int64_t plan_place(arena *a, plan_block *blocks, int count);
+// The most bytes that are live at one time.
+int64_t plan_live_bytes(arena *a, const plan_block *blocks, int count);
 
 // ---- evaluation (eval.c) ------------------------------------------------------------------------------------------------
 

@@ -154,6 +154,8 @@ static void print_allocate(const plan *p, const plan_stmt *s, const char *name, 
     str_addf(out, "allocate %s: %s[", name, plan_type_name(s->elem));
     print_args(p, s, out);
     str_addc(out, ']');
+    if (s->is_placed)
+        str_addf(out, " at %" PRId64, s->offset);
 }
 
 static void print_with(const plan *p, const plan_stmt *s, const char *before, const char *behind, str_buf *out)
@@ -209,10 +211,12 @@ static void print_head(const plan *p, str_buf *out)
     for (int i = 0; i < p->parameter_count; i++)
         str_addf(out, "%s%s: %s", i ? ", " : "", p->values.at[i].name, plan_type_name(p->values.at[i].type));
     str_addc(out, ')');
-    if (p->workspace < 0)
-        return;
-    str_adds(out, " workspace ");
-    print_node(p, p->workspace, out);
+    if (p->workspace >= 0) {
+        str_adds(out, " workspace ");
+        print_node(p, p->workspace, out);
+    }
+    if (p->planned >= 0)
+        str_addf(out, " planned %" PRId64, p->planned);
 }
 
 size_t plan_line_count(const plan *p)

@@ -331,7 +331,7 @@ static void read_set(reader *r, plan_stmt *s)
     operands(r, s, 1);
 }
 
-static uint32_t small_number(reader *r, uint32_t most)
+static uint64_t plain_number(reader *r, uint64_t most)
 {
     uint64_t value = 0;
     str digits = word(r);
@@ -340,7 +340,12 @@ static uint32_t small_number(reader *r, uint32_t most)
         ok = isdigit((unsigned char)digits.at[i]);
     if (!ok || !read_integer(digits, false, DT_U64, &value) || value > most)
         plan_build_fail(&r->builder, "a number is malformed");
-    return r->builder.why ? 0 : (uint32_t)value;
+    return r->builder.why ? 0 : value;
+}
+
+static uint32_t small_number(reader *r, uint32_t most)
+{
+    return (uint32_t)plain_number(r, most);
 }
 
 static void read_check(reader *r, plan_stmt *s)
@@ -389,6 +394,8 @@ static void read_allocate(reader *r, plan_stmt *s)
     s->elem = type(r);
     need(r, "[");
     list(r, s, PLAN_MOST_RANK, "]");
+    s->is_placed = take(r, "at");
+    s->offset = s->is_placed ? (int64_t)plain_number(r, INT64_MAX) : 0;
     s->value = plan_build_value(&r->builder, name, DT_NONE, false);
 }
 
@@ -464,12 +471,14 @@ static void read_head(reader *r)
         } while (!r->builder.why && take(r, ","));
         need(r, ")");
     }
-    if (r->builder.why || !take(r, "workspace"))
-        return;
-    int bytes = expression(r, 0);
-    if (bytes >= 0 && r->builder.plan->nodes.at[bytes].type != DT_I64)
-        plan_build_fail(&r->builder, "the workspace is no i64");
-    r->builder.plan->workspace = bytes;
+    if (!r->builder.why && take(r, "workspace")) {
+        int bytes = expression(r, 0);
+        if (bytes >= 0 && r->builder.plan->nodes.at[bytes].type != DT_I64)
+            plan_build_fail(&r->builder, "the workspace is no i64");
+        r->builder.plan->workspace = bytes;
+    }
+    if (!r->builder.why && take(r, "planned"))
+        r->builder.plan->planned = (int64_t)plain_number(r, INT64_MAX);
 }
 
 static void read_line(reader *r, bool is_head)
@@ -501,8 +510,8 @@ bool plan_read(arena *a, str text_of_plan, plan *out, const char **why)
             plan_build_fail(&r.builder, "the line goes on where it should end");
         r.at += *r.at == '\n';
     }
-    if (!r.builder.why)
-        plan_build_end(&r.builder);
+    if (!r.builder.why && plan_build_end(&r.builder))
+        plan_build_check_layout(&r.builder);
     *why = r.builder.why ? arena_printf(a, "line %d: %s", line, r.builder.why) : NULL;
     return !r.builder.why;
 }

@@ -1,9 +1,11 @@
 // The most bytes that the temporaries of a plan have at one time, as an expression over its parameters: an upper bound,
-// since conditions are not looked at.
+// since conditions are not looked at. And the sizes of temporaries where they are known.
 
 #include "plan/build.h"
 
 #include <string.h>
+
+#include "base/checked.h"
 
 enum { MOST_PEAKS = 64, UNKNOWN = -1 };
 
@@ -21,6 +23,7 @@ typedef struct tracker {
     VEC(int) live;
     VEC(peak) peaks;
     VEC(int *) saved;    // [known], by IF that is open
+    int64_t *sizes;      // by temporary: its bytes; NULL: peaks are looked for, and not these
     bool fails;
 } tracker;
 
@@ -111,9 +114,29 @@ static bool is_part(const tracker *t, const peak *k)
     return true;
 }
 
+// As plan_bytes counts them.
+static void measure(tracker *t, const plan_stmt *s)
+{
+    const plan *p = t->b->plan;
+    int64_t bits = s->elem == DT_NONE ? 64 : dt_bits(s->elem);
+    bool is_empty = false;
+    bits = bits < 8 && !dt_is_int(s->elem) ? 8 : bits;
+    for (int i = 0; i < s->arg_count && !t->fails; i++) {
+        int at = over_parameters(t, s->args[i]);
+        int64_t extent = at >= 0 && p->nodes.at[at].op == IR_OP_INT ? (int64_t)p->nodes.at[at].u.bits : -1;
+        is_empty = is_empty || !extent;
+        t->fails = extent < 0 || !mul_checked(bits, is_empty ? 0 : extent, &bits);
+    }
+    t->sizes[s->value] = is_empty ? 0 : (bits - 1) / 8 + 1;
+}
+
 static void take(tracker *t, const plan_stmt *s)
 {
     bool is_live = false;
+    if (t->sizes) {
+        measure(t, s);
+        return;
+    }
     t->bytes[s->value] = bytes_of(t, s);
     t->fails = t->fails || t->bytes[s->value] < 0;
     for (size_t i = 0; i < t->live.len; i++)
@@ -202,46 +225,73 @@ static void see(tracker *t, size_t at)
             t->is_stuck[t->live.at[i]] = true;
         break;
     case PLAN_ALLOCATE: take(t, &s); break;
-    case PLAN_FREE: give_back(t, s.value); break;
+    case PLAN_FREE:
+        if (!t->sizes)
+            give_back(t, s.value);
+        break;
     default: break;
     }
 }
 
+// Constants are compared at once; of others there may be few.
 static int largest(tracker *t)
 {
-    int sums[MOST_PEAKS], count = 0, all = plan_build_constant(t->b, DT_I64, 0);
+    int sums[MOST_PEAKS], count = 0, zero = plan_build_constant(t->b, DT_I64, 0), known = zero;
     for (size_t k = 0; k < t->peaks.len; k++) {
-        int sum = plan_build_constant(t->b, DT_I64, 0);
+        int sum = zero;
         for (size_t i = 0; i < t->peaks.at[k].len; i++)
             sum = i ? join(t, IR_OP_ADD, sum, t->bytes[t->peaks.at[k].at[i]]) : t->bytes[t->peaks.at[k].at[i]];
+        if (sum >= 0 && t->b->plan->nodes.at[sum].op == IR_OP_INT) {
+            known = join(t, IR_OP_MAX, known, sum);
+            continue;
+        }
         bool is_new = sum >= 0;
         for (int i = 0; i < count && is_new; i++)
             is_new = !is_same(t->b->plan, sums[i], sum);
         if (sum < 0 || (is_new && count == MOST_PEAKS))
             return UNKNOWN;
-        if (!is_new)
-            continue;
-        all = count ? join(t, IR_OP_MAX, all, sum) : sum;
-        sums[count++] = sum;
+        if (is_new)
+            sums[count++] = sum;
     }
-    return all;
+    int all = count ? sums[0] : known;
+    for (int i = 1; i < count; i++)
+        all = join(t, IR_OP_MAX, all, sums[i]);
+    return count && known >= 0 && t->b->plan->nodes.at[known].u.bits ? join(t, IR_OP_MAX, all, known) : all;
+}
+
+static void track(tracker *t, plan_builder *b)
+{
+    const plan *p = b->plan;
+    t->b = b;
+    t->known = ARENA_ARRAY(b->arena, int, p->values.len + 1);
+    t->bytes = ARENA_ARRAY(b->arena, int, p->values.len + 1);
+    t->is_stuck = ARENA_ARRAY(b->arena, bool, p->values.len + 1);
+    for (size_t i = 0; i < p->values.len; i++)
+        t->known[i] = (int)i < p->parameter_count ? plan_build_read(b, (int)i) : UNKNOWN;
+    for (size_t i = 0; i < p->stmts.len && !t->fails; i++)
+        see(t, i);
 }
 
 int plan_build_workspace(plan_builder *b)
 {
-    plan *p = b->plan;
-    tracker t = {.b = b};
+    tracker t = {0};
     if (b->why)
         return UNKNOWN;
-    t.known = ARENA_ARRAY(b->arena, int, p->values.len + 1);
-    t.bytes = ARENA_ARRAY(b->arena, int, p->values.len + 1);
-    t.is_stuck = ARENA_ARRAY(b->arena, bool, p->values.len + 1);
-    for (size_t i = 0; i < p->values.len; i++)
-        t.known[i] = (int)i < p->parameter_count ? plan_build_read(b, (int)i) : UNKNOWN;
-    for (size_t i = 0; i < p->stmts.len && !t.fails; i++)
-        see(&t, i);
+    track(&t, b);
     int result = t.fails ? UNKNOWN : largest(&t);
     // Too large an expression is not an error of the plan.
     b->why = NULL;
     return result;
+}
+
+bool plan_build_sizes(plan_builder *b, int64_t *sizes)
+{
+    tracker t = {.sizes = sizes};
+    size_t before = b->plan->nodes.len;
+    if (b->why)
+        return false;
+    track(&t, b);
+    b->plan->nodes.len = before;
+    b->why = NULL;
+    return !t.fails;
 }

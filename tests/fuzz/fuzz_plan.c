@@ -49,10 +49,10 @@ static hdsrt_status launch(void *user, jit_kernel *kernel, const uint64_t *bits)
     return HDSRT_OK;
 }
 
-static void run(arena *a, const plan *p, uint64_t value)
+static void run(arena *a, const plan *p, uint64_t value, bool has_workspace)
 {
     int64_t live = 0;
-    const jit_machine machine = {&live, allocate, release, fill, copy, launch, MOST_STEPS};
+    const jit_machine machine = {&live, has_workspace, allocate, release, fill, copy, launch, MOST_STEPS};
     jit_function f = {.plan = *p, .entry.launch.name = "f"};
     uint64_t *values = ARENA_ARRAY(a, uint64_t, p->parameter_count + 1);
     f.kernels = ARENA_ARRAY(a, jit_kernel *, p->stmts.len + 1);
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!plan_read(&a, text, &again, &why) || !str_equal(text, text_of(&a, &again)))
             __builtin_trap();
         for (uint64_t value = 0; value < 5; value++)
-            run(&a, &p, value == 4 ? UINT64_MAX : value);
+            run(&a, &p, value == 4 ? UINT64_MAX : value, value % 2);
     }
     arena_free(&a);
     return 0;

@@ -33,7 +33,7 @@ static const char code[] =
 #define FUNCTION(plan)                                                                                                 \
     "'functions': [{'name': 'f', 'title': 'f[n]', 'parameters': [" IN("x") ", " OUT("y") ", "                          \
     SCALAR("turns", "i32") ", " SIZE "], " plan "}]}"
-#define PLAN(lines) "'plan': {'version': 1, 'lines': ['plan @f(x: address, y: address, turns: i32, n: i32)', " lines "]}"
+#define PLAN(lines) "'plan': {'version': 2, 'lines': ['plan @f(x: address, y: address, turns: i32, n: i32)', " lines "]}"
 
 static const char chain[] = KERNELS FUNCTION(PLAN(
     "'check turns >= 0, \\\"turns are counted\\\" at \\\"t.hds\\\":4', "
@@ -151,15 +151,69 @@ static void launches_fail(void **state)
     assert_int_equal(fake_cuda_live("memory"), 0);
 }
 
+// Temporaries with offsets are one piece of memory, taken by the first of them.
+static void planned(void **state)
+{
+    static const char document[] = KERNELS FUNCTION("'plan': {'version': 2, 'lines': ["
+        "'plan @f(x: address, y: address, turns: i32, n: i32) planned 1024', "
+        "'if turns == 0 {', 'return', '}', "
+        "'allocate a: f16[256i64] at 0', 'launch @put(a, 0.5f16, n)', "
+        "'allocate b: f16[200i64] at 512', 'launch @add(a, b, n)', 'free a', "
+        "'allocate c: f16[8i64] at 0', 'launch @add(b, c, n)', 'free b', 'free c']}");
+    static const uint16_t archs[] = {80};
+    _Alignas(16) static uint16_t x[128], y[128];
+    fixture own;
+    const char *why = NULL;
+    (void)state;
+    arena_init(&own.memory, NULL);
+    if (!read_document(&own, document, &why))
+        fail_msg("%s", why);
+    jit_set_code(&own.program, STR(code), archs, 1);
+    own.program.library.ptx_arch = 0;
+    const jit_function *f = &own.program.functions[0];
+    hds_argument a[] = {hds_pointer(x), hds_pointer(y), hds_int(1), hds_int(100)};
+    int64_t bytes = 0;
+    assert_int_equal(jit_workspace(f, a, 4, &bytes), HDSRT_OK);
+    assert_int_equal(bytes, 1024);
+    fake_cuda_forget();
+    assert_int_equal(jit_call(f, a, 4, NULL), HDSRT_OK);
+    assert_int_equal(fake_cuda_calls("cuMemAllocAsync"), 1);
+    assert_int_equal(fake_cuda_calls("cuMemFreeAsync"), 1);
+    uint64_t at[3][2];
+    for (int i = 0; i < 3; i++) {
+        fake_cuda_launch l;
+        assert_true(fake_cuda_launch_at(i, &l));
+        memcpy(&at[i][0], l.parameters + l.offsets[0], 8);
+        memcpy(&at[i][1], l.parameters + l.offsets[1], 8);
+    }
+    assert_true(at[1][0] == at[0][0] && at[1][1] == at[0][0] + 512);
+    assert_true(at[2][0] == at[1][1] && at[2][1] == at[0][0]);
+    // Without a temporary that is reached, and without memory.
+    a[2] = hds_int(0);
+    assert_int_equal(jit_call(f, a, 4, NULL), HDSRT_OK);
+    assert_int_equal(fake_cuda_calls("cuMemAllocAsync"), 1);
+    a[2] = hds_int(1);
+    fake_cuda_fail("cuMemAllocAsync", 1, 2);
+    assert_int_equal(jit_call(f, a, 4, NULL), HDSRT_OUT_OF_MEMORY);
+    assert_string_equal(hdsrt_last_error(), "'f': there is no memory for its temporaries, 1024 bytes");
+    fake_cuda_fail("cuMemAllocAsync", 0, 0);
+    fake_cuda_fail("cuLaunchKernel", 2, 700);
+    assert_int_equal(jit_call(f, a, 4, NULL), HDSRT_DRIVER_ERROR);
+    fake_cuda_fail("cuLaunchKernel", 0, 0);
+    assert_int_equal(fake_cuda_live("memory"), 0);
+    jit_unload(&own.program);
+    arena_free(&own.memory);
+}
+
 static void malformed_functions(void **state)
 {
     static const struct {
         const char *document, *why;
     } rows[] = {
-        {KERNELS FUNCTION("'plan': {'version': 2, 'lines': []}"), "function 'f': 'version' is 2"},
+        {KERNELS FUNCTION("'plan': {'version': 1, 'lines': []}"), "function 'f': 'version' is 1"},
         {KERNELS FUNCTION("'doc': null"), "function 'f': 'version' is not an integer"},
-        {KERNELS FUNCTION("'plan': {'version': 1, 'lines': [1]}"), "function 'f': its plan has a line that is not text"},
-        {KERNELS FUNCTION("'plan': {'version': 1, 'lines': ['plan @f()']}"), "function 'f': its plan has other parameters"},
+        {KERNELS FUNCTION("'plan': {'version': 2, 'lines': [1]}"), "function 'f': its plan has a line that is not text"},
+        {KERNELS FUNCTION("'plan': {'version': 2, 'lines': ['plan @f()']}"), "function 'f': its plan has other parameters"},
         {KERNELS FUNCTION(PLAN("'launch @other(x)'")), "function 'f': its plan launches 'other', and there is no such kernel"},
         {KERNELS FUNCTION(PLAN("'launch @put(x)'")), "function 'f': its plan launches 'put' with other arguments than it takes"},
         {KERNELS FUNCTION(PLAN("'launch @put(x, 1.0, n)'")),
@@ -196,6 +250,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(early_returns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(launches_fail, set_up, tear_down),
+        cmocka_unit_test(planned),
         cmocka_unit_test(malformed_functions),
         cmocka_unit_test(refused_functions),
     };
