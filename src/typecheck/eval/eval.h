@@ -13,10 +13,12 @@ tc_value tc_min_max(tc *tx, bool is_max, tc_value a, tc_value b, src_span span);
 // expr.c
 tc_value tc_lookup(tc *tx, sym name, src_span span);
 bool tc_has_attribute(tc *tx, tc_value v, sym name);
-tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at);
 
 // The items of a comprehension, as a list, set or dict; poison after an error.
 tc_value tc_comprehension(tc *tx, const ast_comprehension *e);
+
+// subscript.c
+tc_value tc_index(tc *tx, tc_value v, const ast_subscript *at);
 
 // reduce.c
 typedef enum tc_reduction {

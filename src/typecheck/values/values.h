@@ -148,7 +148,7 @@ bool tc_args_check(tc *tx, const tc_native *n, tc_args *args);
 
 // eval/ops.c
 tc_value tc_binary(tc *tx, ast_op op, tc_value a, tc_value b, src_span span);
-// eval/expr.c
+// eval/subscript.c
 tc_value tc_index_value(tc *tx, tc_value v, tc_value *items, size_t len, src_span span);
 bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out); // compile-time iteration
 // eval/native.c
