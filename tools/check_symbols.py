@@ -18,6 +18,7 @@ PREFIXES = {
     "cuda_emit": ("cu_",),
     "toolchain": ("tool_",),
     "remarks": ("remark_",),
+    "weights": ("wt_",),
     "pipeline": ("pl_",),
     "tensor": ("ten_",),
     "device": ("dev_",),

@@ -1,0 +1,70 @@
+// Writing safetensors files.
+#include "weights/weights.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/file.h"
+
+enum { ALIGN_BYTES = 8 }; // of where the tensors' bytes begin
+
+static bool bytes_of(const wt_entry *e, const char *stored, int64_t *out)
+{
+    *out = stored ? wt_dtype_bits(stored) / 8 : 0;
+    bool ok = stored != NULL;
+    for (int d = 0; d < e->rank && ok; d++)
+        ok = e->shape[d] >= 0 && mul_checked(*out, e->shape[d], out);
+    return ok;
+}
+
+static json_t *describe(const wt_entry *e, const char *stored, int64_t begin, int64_t bytes)
+{
+    json_t *shape = json_array();
+    for (int d = 0; d < e->rank; d++)
+        json_array_append_new(shape, json_integer(e->shape[d]));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", stored, "shape", shape, "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes));
+}
+
+static bool add_entries(json_t *top, const wt_entry *entries, size_t count, int64_t *sizes)
+{
+    int64_t begin = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *stored = wt_stored_dtype_of(entries[i].dtype);
+        if (!bytes_of(&entries[i], stored, &sizes[i]) || json_object_get(top, entries[i].name) ||
+            json_object_set_new(top, entries[i].name, describe(&entries[i], stored, begin, sizes[i])) != 0)
+            return false;
+        begin += sizes[i];
+    }
+    return true;
+}
+
+static void add_header(str_buf *out, const char *text)
+{
+    size_t len = (strlen(text) + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    for (int i = 0; i < 8; i++)
+        str_addc(out, (char)((uint64_t)len >> (8 * i)));
+    str_adds(out, text);
+    for (size_t i = strlen(text); i < len; i++)
+        str_addc(out, ' ');
+}
+
+bool wt_write(arena *a, const char *path, const wt_entry *entries, const uint8_t *const *bytes, size_t count, const char **error)
+{
+    json_t *top = json_object();
+    int64_t *sizes = ARENA_ARRAY(a, int64_t, count + 1);
+    char *text = add_entries(top, entries, count, sizes) ? json_dumps(top, JSON_COMPACT) : NULL;
+    json_decref(top);
+    *error = text ? NULL : "a tensor has no type or shape that can be stored, or a name that another one has";
+    if (!text)
+        return false;
+    str_buf out;
+    str_buf_init(&out, a);
+    add_header(&out, text);
+    for (size_t i = 0; i < count; i++)
+        str_add(&out, (str){(const char *)bytes[i], (size_t)sizes[i]});
+    bool ok = file_write(a, path, (str){out.at, out.len}, error);
+    free(text);
+    return ok;
+}
