@@ -24,6 +24,7 @@ options=(
     '*--entry=[compile this kernel only]:name:'
     '*-D[set a constant or type parameter]:NAME=VALUE:'
     '*-I[folder of modules]:folder:_files -/'
+    '--weights=[weights of models]:file:_files -g "*.(safetensors|json)"'
     '--diagnostics=[format of messages]:format:(text json)'
     '--color=[colours]:when:(auto always never)'
     '*-W-[warning groups]:group:_hdsc_list warnings error'
@@ -51,7 +52,7 @@ options=(
 
 case ${words[2]} in
     explain) _arguments '2:message:_hdsc_list codes --list' ;;
-    run) _arguments '--entry=[kernel or host function]:name:' '--device=[where it runs]:device:(sim cuda)' \
+    run) _arguments '--entry=[kernel or host function]:name:' '--weights=[weights of models]:file:_files' '--device=[where it runs]:device:(sim cuda)' \
         '*--expect=[compare a tensor]:NAME=@FILE:' '--rtol=[relative tolerance]:X:' '--atol=[absolute tolerance]:X:' \
         '--profile=-[count by source line]::format:(text json)' '-v[say what ran]' '--seed=[of random inputs]:N:' \
         '--schedule=[order of warps and blocks]:N:' '-j[threads]:N:' '--budget=[most warp instructions]:N:' '--gpu-timeout=[most seconds of a kernel]:N:' \

@@ -87,7 +87,7 @@ static void to_disk(maker *m)
 {
     api_core *core = m->core;
     cache_part outputs[HDS_INTERFACE + 2] = {{"files", pl_read_files_write(&core->memory, &core->files)}};
-    if (core->status || core->diagnostic_count || m->unit.uncacheable) {
+    if (core->status || core->diagnostic_count || m->unit.uncacheable || m->unit.finder.weight_files.len) {
         cache_abandon(&m->ticket);
         return;
     }

@@ -8,6 +8,7 @@
 #include "driver/cmd.h"
 #include "driver/depfile.h"
 #include "driver/options.h"
+#include "pipeline/weights.h"
 #include "ir/pass.h"
 #include "tensor/spec.h"
 
@@ -35,6 +36,7 @@ static const struct argp_option table[] = {
      "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: the whole file)", 1},
     {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
     CMD_IMPORT_OPTION(1),
+    CMD_WEIGHTS_OPTION(1),
 
     {NULL, 0, NULL, 0, "Builds:", 2},
     {"jobs", 'j', "N", 0, "compile N inputs in parallel (default: one for each core)", 2},
@@ -375,6 +377,15 @@ static void check_header(struct argp_state *state, const char *path)
         argp_error(state, "-h takes the name of a file that C can include, not '%s'", path);
 }
 
+// 'random:x' would be looked for as a file.
+static void set_weights(struct argp_state *state, pl_options *o, const char *text)
+{
+    uint64_t seed;
+    if (strncmp(text, "random:", 7) == 0 && !pl_weights_are_random(text, &seed))
+        argp_error(state, "--weights=random:SEED takes a number from 0 on, not '%s'", text + 7);
+    o->weights = text;
+}
+
 static error_t take_option(int key, char *arg, struct argp_state *state)
 {
     static const char *const colors[] = {"auto", "always", "never", NULL};
@@ -416,6 +427,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_NO_LINE: o->no_line = true; break;
     case CMD_KEY_STEP_BUDGET: o->step_budget = cmd_number(state, "--step-budget", arg, 1); break;
     case CMD_KEY_STDLIB: o->stdlib_folder = arg; break;
+    case CMD_KEY_WEIGHTS: set_weights(state, o, arg); break;
     case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_count(state, "--memory-limit", arg, 1) << 20; break;
     case CMD_KEY_LIST: args->list = arg; break;
     case ARGP_KEY_ARG: VEC_PUSH(&args->memory, &args->inputs, arg); break;

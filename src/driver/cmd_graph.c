@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "driver/cmd.h"
+#include "driver/options.h"
 #include "pipeline/graphs.h"
 
 static const char doc[] =
@@ -18,6 +19,7 @@ static const struct argp_option table[] = {
     {"print", KEY_PRINT, "FORM", 0, "graph: a graph function (the default); program: what is compiled; dot: for Graphviz", 1},
     {"include", 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 2},
     {"define", 'D', "NAME=VALUE", 0, "set a type parameter of the graph function, or a module constant", 2},
+    CMD_WEIGHTS_OPTION(2),
     {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "use the standard library in DIR instead of the built-in one", 2},
     {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 3},
     {"color", CMD_KEY_COLOR, "WHEN", 0, "auto, always or never", 3},

@@ -22,6 +22,11 @@
 #define CMD_GPU_OPTIONS(gpu, group)                                                                                    \
     {"gpu", CMD_KEY_GPU, "NAME", 0, "compile for " gpu ", as in h200, and choose schedules for it", group},            \
         {"sms", CMD_KEY_SMS, "N", 0, "choose schedules for a GPU with N SMs", group}
+#define CMD_WEIGHTS_OPTION(group)                                                                                      \
+    {                                                                                                                  \
+        "weights", CMD_KEY_WEIGHTS, "FILE", 0,                                                                         \
+            "the weights of models, instead of the file that they name; 'random' or 'random:SEED' needs none", group   \
+    }
 #define CMD_ARCH_OPTION(usual, group)                                                                                  \
     {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: " usual ")", group},                    \
         CMD_GPU_OPTIONS("this GPU", group)

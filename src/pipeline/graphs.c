@@ -26,6 +26,19 @@ bool pl_read_graphs(pl_unit *u, pl_graph_list *out)
     return true;
 }
 
+// A model that is asked for is asked for with what it does at load.
+static void find_entries(pl_unit *u)
+{
+    for (int i = 0; i < u->options->entry_count; i++) {
+        VEC_PUSH(&u->memory, &u->lowered_entries, u->options->entries[i]);
+        for (size_t k = 0; k < u->models.len; k++) {
+            const fg_model *m = &u->models.at[k];
+            if (m->load.name && strcmp(m->run.name, u->options->entries[i]) == 0)
+                VEC_PUSH(&u->memory, &u->lowered_entries, m->load.name);
+        }
+    }
+}
+
 bool pl_lower_graphs(pl_unit *u)
 {
     pl_graph_list graphs = {0};
@@ -38,6 +51,9 @@ bool pl_lower_graphs(pl_unit *u)
     u->input_name = arena_printf(&u->memory, "%s.lowered", u->input_name);
     u->input = fg_lower(&u->memory, graphs.at, graphs.len);
     u->is_lowered = true;
+    for (size_t i = 0; i < graphs.len; i++)
+        VEC_PUSH(&u->memory, &u->models, fg_describe(&u->memory, graphs.at[i]));
+    find_entries(u);
     return pl_unit_add_source(u);
 }
 

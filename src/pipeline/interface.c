@@ -371,6 +371,47 @@ static void functions(describer *d)
     pl_json_close(&d->json, ']');
 }
 
+// What the parameters of a model's functions are for.
+static void model_function(describer *d, const char *key, const fg_function *f)
+{
+    pl_json_open(&d->json, key, '{');
+    pl_json_text(&d->json, "function", f->name);
+    pl_json_open(&d->json, "parameters", '[');
+    for (size_t i = 0; i < f->parameters.len; i++) {
+        const fg_parameter *p = &f->parameters.at[i];
+        pl_json_open(&d->json, NULL, '{');
+        pl_json_text(&d->json, "name", p->tensor->name);
+        pl_json_text(&d->json, "role", fg_role_name(p->role));
+        if (p->role == FG_WEIGHT) {
+            pl_json_text(&d->json, "weight", p->tensor->weight);
+            pl_json_text(&d->json, "file", *p->tensor->weight_file ? p->tensor->weight_file : NULL);
+        }
+        pl_json_close(&d->json, '}');
+    }
+    pl_json_close(&d->json, ']');
+    pl_json_close(&d->json, '}');
+}
+
+// Files without graph functions have none.
+static void models(describer *d)
+{
+    const pl_unit *u = d->unit;
+    if (u->models.len)
+        pl_json_open(&d->json, "models", '[');
+    for (size_t i = 0; i < u->models.len; i++) {
+        const fg_model *m = &u->models.at[i];
+        pl_json_open(&d->json, NULL, '{');
+        if (m->load.name)
+            model_function(d, "load", &m->load);
+        else
+            pl_json_null(&d->json, "load");
+        model_function(d, "run", &m->run);
+        pl_json_close(&d->json, '}');
+    }
+    if (u->models.len)
+        pl_json_close(&d->json, ']');
+}
+
 str pl_plan_text(pl_unit *u)
 {
     const plan_kernels kernels = {&u->kernels, symbol_of, writes_of, waits};
@@ -409,6 +450,7 @@ str pl_interface(pl_unit *u)
     }
     pl_json_close(&d.json, ']');
     functions(&d);
+    models(&d);
     pl_json_close(&d.json, '}');
     str_addc(&out, '\n');
     return (str){str_text(&out), out.len};

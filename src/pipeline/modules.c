@@ -34,6 +34,12 @@ bool pl_finder_is_on_disk(const pl_finder *f, const src_file *file)
     return p && (!p->is_stdlib || f->stdlib_folder);
 }
 
+const char *pl_finder_folder(const pl_finder *f, const src_file *file)
+{
+    const origin *p = map_get_ptr(&f->origins, file);
+    return p && !p->is_stdlib ? p->folder : NULL;
+}
+
 // Two ways to write a path are one file.
 static const char *canonical(arena *a, const char *path)
 {

@@ -14,6 +14,12 @@ typedef struct pl_tried {
     const src_file *file;  // NULL: nothing that can be read is there
 } pl_tried;
 
+// A file of weights that was read.
+typedef struct pl_weights {
+    const char *name; // as the model says it; "": it says none
+    struct wt_file *file;
+} pl_weights;
+
 typedef struct pl_finder {
     arena *arena;
     src_map *sources;
@@ -24,6 +30,8 @@ typedef struct pl_finder {
     map by_path;  // resolved path -> src_file, so that all importers share one module
     map origins;  // src_file -> its folder, for relative imports
     VEC(pl_tried) tried;  // on disk, each path once, in the order of looking
+    const char *weights;  // --weights: a file, "random" or "random:SEED"; NULL: what the model names
+    VEC(pl_weights) weight_files;
 } pl_finder;
 
 // The operators that come with the program, or with the library that the program loaded: as they are installed, in share/ beside
@@ -34,5 +42,7 @@ void pl_finder_init(pl_finder *f, arena *a, src_map *sources);
 void pl_finder_add_main(pl_finder *f, src_file *file);
 // Whether it is a file on disk, as opposed to one of the library that is built in.
 bool pl_finder_is_on_disk(const pl_finder *f, const src_file *file);
+// The folder that a file's relative names start from. NULL: it is one of the library's, or unknown.
+const char *pl_finder_folder(const pl_finder *f, const src_file *file);
 // A tc_find_module with the finder as its [user].
 src_file *pl_find_module(void *user, const char *path, int level, const src_file *importer, const char **looked);

@@ -53,6 +53,7 @@ typedef struct pl_options {
     const char *const *include_folders;
     int include_count;
     const char *stdlib_folder;  // NULL: the library built into the program
+    const char *weights;        // of models: a file, "random" or "random:SEED"; NULL: what the model names
     int64_t step_budget;        // 0: the default
     bool keeps_floats;          // arithmetic of float constants is left to the run (hdsc prove)
 

@@ -1,7 +1,8 @@
 // Products on disk, found before the front end runs: by the input's text, the options and this build of the compiler. An entry
 // has the files that were read or looked for on the way, by their hash, so that it holds as long as these are as they were.
 //
-// Only products that nothing was said about are kept: warnings are made again each time, with all that they show.
+// Only products that nothing was said about are kept: warnings are made again each time, with all that they show. Nor are those of
+// models that a file of weights was read for: whether its header is the same is known when it was read.
 
 #include <string.h>
 
@@ -57,6 +58,7 @@ static str options_text(arena *a, const pl_options *o)
     add_list(&out, "warning", o->warnings, o->warning_count);
     add_list(&out, "nvrtc", o->nvrtc_options, o->nvrtc_option_count);
     add_text(&out, "stdlib", o->stdlib_folder);
+    add_text(&out, "weights", o->weights);
     add_text(&out, "header", o->header_name);
     add_text(&out, "prefix", o->prefix);
     if (o->line_info || o->device_debug || o->nvrtc_option_count) // NVRTC writes it into line tables
@@ -129,7 +131,7 @@ static bool is_silent(const pl_job *job, pl_status status)
 {
     bool is_silent = status == PL_OK && !job->diags.all.len;
     for (int i = 0; i < job->unit_count; i++)
-        is_silent = is_silent && !job->units[i].uncacheable;
+        is_silent = is_silent && !job->units[i].uncacheable && !job->units[i].finder.weight_files.len;
     return is_silent;
 }
 

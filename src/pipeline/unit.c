@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "pipeline/graphs.h"
+#include "pipeline/weights.h"
 
 // As for pl_job: reserved, not used.
 enum { STACK_BYTES = 64 << 20 };
@@ -29,6 +30,7 @@ static void set_up(pl_unit *u)
     u->finder.stdlib_folder = u->options->stdlib_folder;
     u->finder.include_folders = u->options->include_folders;
     u->finder.include_count = u->options->include_count;
+    u->finder.weights = u->options->weights;
     pl_times_init(&u->times, &u->memory, u->origin_us);
     u->times.memory = &u->meter;
     str_buf_init(&u->dump, &u->memory);
@@ -76,6 +78,7 @@ void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
 
 void pl_unit_free(pl_unit *u)
 {
+    pl_weights_close(&u->finder);
     arena_free(&u->scratch);
     arena_free(&u->ir_scratch);
     arena_free(&u->memory);
@@ -98,8 +101,8 @@ tc_options pl_unit_elaboration(pl_unit *u)
     return (tc_options){
         .defines = o->defines,
         .define_count = u->is_lowered ? 0 : o->define_count,
-        .entries = o->entries,
-        .entry_count = o->entry_count,
+        .entries = u->is_lowered ? u->lowered_entries.at : o->entries,
+        .entry_count = u->is_lowered ? (int)u->lowered_entries.len : o->entry_count,
         .operand_types = o->operand_types,
         .operand_count = o->operand_count,
         .arch = u->arch,
@@ -110,6 +113,7 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .settle_user = u,
         .step_budget = o->step_budget,
         .find_module = pl_find_module,
+        .find_weights = pl_find_weights,
         .find_user = &u->finder,
     };
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cuda_emit/emit.h"
+#include "graph/graph.h"
 #include "ir/pass.h"
 #include "pipeline/modules.h"
 #include "pipeline/options.h"
@@ -63,6 +64,8 @@ typedef struct pl_unit {
 
     src_file *file;
     bool is_lowered;  // the file is the program that graphs.c made of the input, where -D has been applied
+    VEC(fg_model) models; // of such: how its functions are called
+    VEC(const char *) lowered_entries; // of such: those of the options, and what their models do at load
     ir_module *module;
     pl_lowering lowering;
     str text;        // the output, where it is text: tokens, ast, hir, json, cu

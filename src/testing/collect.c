@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "pipeline/weights.h"
 #include "testing/testing_priv.h"
 
 // ---- files ----------------------------------------------------------------------------------------------------------
@@ -139,6 +140,7 @@ tc_options test_tc_options(pl_unit *u)
         .arch = u->arch,
         .step_budget = o->step_budget,
         .find_module = pl_find_module,
+        .find_weights = pl_find_weights,
         .find_user = &u->finder,
     };
 }

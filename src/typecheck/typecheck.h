@@ -31,6 +31,27 @@ typedef struct tc_operand_type {
 typedef src_file *tc_find_module(void *user, const char *path, int level, const src_file *importer,
                                  const char **looked);
 
+// What a file of weights says of a tensor in it.
+typedef struct tc_weight_entry {
+    const char *name;
+    dtype type;              // DT_NONE: the language has no such type
+    const char *stored_type; // as the file calls it
+    int rank;
+    const int64_t *shape;
+} tc_weight_entry;
+
+typedef struct tc_weight_file {
+    const char *path;
+    const tc_weight_entry *at; // in the file's order
+    size_t len;
+    bool is_open; // there is no file: weights are what the model says
+} tc_weight_file;
+
+// Reads what there is in a file of weights. [name]: as the model says it; NULL: it names none; [importer]: the file that does. What
+// it gives lasts as long as the elaboration. False: *[why] is the reason, *[looked] where it looked, as for modules, or NULL.
+typedef bool tc_find_weights(void *user, const char *name, const src_file *importer, tc_weight_file *out, const char **why,
+                             const char **looked);
+
 typedef struct tc_options {
     const tc_define *defines;
     int define_count;
@@ -49,6 +70,7 @@ typedef struct tc_options {
     void *settle_user;
     int64_t step_budget; // compile-time steps; 0: the default of 10 million
     tc_find_module *find_module;
+    tc_find_weights *find_weights; // NULL: there are no files of weights
     void *find_user;
 } tc_options;
 

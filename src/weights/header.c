@@ -157,7 +157,8 @@ static bool fill_file(reader *r, const wt_entry *entries, size_t count)
     for (size_t i = 0; i < count; i++) {
         const wt_entry *e = &entries[i];
         if (e->offset != end)
-            return entry_failed(r, e, e->offset < end ? "its bytes are those of another tensor, too" : "bytes before it belong to no tensor");
+            return entry_failed(r, e, e->offset < end ? "its bytes are those of another tensor, too"
+                                                      : "bytes before it belong to no tensor");
         end += e->bytes;
     }
     return end == r->data_bytes || failed(r, "bytes at the end of the file belong to no tensor");

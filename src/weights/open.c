@@ -115,7 +115,7 @@ static const char *open_shards(wt_file *f, const json_t *weight_map)
         if (map_get(&seen, shard, strlen(shard)))
             continue;
         map_put(&seen, shard, strlen(shard), f);
-        const char *path = file_join(f->memory, folder, shard), *error = add_part(f, path);
+        const char *path = file_join(f->memory, folder, arena_strdup(f->memory, shard)), *error = add_part(f, path);
         if (error)
             return arena_printf(f->memory, "shard '%s': %s", shard, error);
     }

@@ -24,7 +24,8 @@ static json_t *describe(const wt_entry *e, const char *stored, int64_t begin, in
     json_t *shape = json_array();
     for (int d = 0; d < e->rank; d++)
         json_array_append_new(shape, json_integer(e->shape[d]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", stored, "shape", shape, "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", stored, "shape", shape, "data_offsets", (json_int_t)begin,
+                     (json_int_t)(begin + bytes));
 }
 
 static bool add_entries(json_t *top, const wt_entry *entries, size_t count, int64_t *sizes)

@@ -44,6 +44,12 @@ tc_value tc_native_defined_in(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_call_site(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_within(tc *tx, const tc_native *self, tc_args *args); // errors in the call of f have the text as a note
 
+// weights.c
+tc_value tc_native_weights(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_find_weight(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_weight_names(tc *tx, const tc_native *self, tc_args *args);
+void tc_weights_check_unused(tc *tx); // warns of tensors that no graph function asked for
+
 // interpret.c
 // Calls the method of the handler in force, or of the next one around it that has such a method; false: there is none.
 bool tc_handler_call(tc *tx, const char *name, const tc_value *args, size_t len, src_span span, tc_value *out);

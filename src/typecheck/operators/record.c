@@ -142,6 +142,8 @@ bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *
             VEC_PUSH(a, out, text);
     }
     bool ok = !out->len || tc_check_defines(tx); // a file without graphs is compiled afterwards, and has defines of its own
+    if (ok && out->len && (diags->error_count == before || tx->lacks_weights))
+        tc_weights_check_unused(tx);
     tx->frame = NULL;
     return ok && diags->error_count == before;
 }

@@ -195,6 +195,8 @@ struct tc {
     // captures of the kernel being written from a host function
     struct tc_captures *captures;
     VEC(bool) define_used;
+    bool lacks_weights; // one without a type is missing: what follows from that is not reported, but for other weights
+    VEC(struct tc_weights *) weights; // files, in the order in which they were named
 };
 
 // Whether a graph function is run, or what it calls, as against a definition of an operator: loops are Python's there.
@@ -202,6 +204,8 @@ static inline bool tc_in_graph(const tc *tx)
 {
     return tx->records && !tx->analyzes;
 }
+
+typedef struct tc_weights tc_weights;
 
 // Whether code is being written that the host runs.
 static inline bool tc_on_host(const tc *tx)

@@ -184,12 +184,20 @@ static const tc_frame *author_frame(const tc *tx, src_span span)
     return NULL;
 }
 
+static bool is_about_weights(diag_code code)
+{
+    return code >= HDS0840 && code <= HDS0845;
+}
+
 diag *tc_error(tc *tx, diag_code code, src_span span, ...)
 {
     const tc_frame *author = author_frame(tx, span);
+    bool muted = tx->diags->muted;
     va_list args;
     va_start(args, span);
+    tx->diags->muted = muted || (tx->lacks_weights && !is_about_weights(code));
     diag *d = diag_vreport(tx->diags, code, author ? author->call_span : span, args);
+    tx->diags->muted = muted;
     va_end(args);
     if (tx->records && tx->recorded_call)
         diag_note(d, (src_span){0}, "in %s", tx->recorded_call);
