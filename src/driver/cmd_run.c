@@ -32,6 +32,7 @@ static const struct argp_option table[] = {
     {"entry", CMD_KEY_ENTRY, "NAME", 0, "this kernel, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
     CMD_DEFINE_OPTION("a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1),
     CMD_IMPORT_OPTION(1),
+    CMD_WEIGHTS_OPTION(1),
     CMD_ARCH_OPTION("sm_80, or that of the GPU", 1),
     {"device", KEY_DEVICE, "NAME", 0, "sim: the simulator (the default); cuda: the GPU of this machine", 1},
 
@@ -423,15 +424,22 @@ static void body(pl_unit *u)
         return;
     const sim_translate_options how = {.mark_statements = q->traces || q->breaks.len, .index_overflow = !q->no_checks};
     r->program = sim_translate(&u->memory, u->module, &how);
-    if (print_only(r) || !cmd_run_choose_entry(r) || !cmd_run_check_defines(r) || !cmd_run_check_breaks(r) ||
+    if (print_only(r) || !cmd_run_choose_entry(r))
+        return;
+    cmd_run_find_model(r);
+    if (!cmd_run_check_defines(r) || !cmd_run_check_breaks(r) ||
         !cmd_run_bind(r) || !cmd_run_read_expected(r))
         return;
     if (q->gpu)
         r->backend = dev_cuda_attach(q->gpu, &u->memory, &u->diags);
     sim_options options = options_of(r);
     r->device = sim_new(&u->memory, &options);
-    if (cmd_run_fill(r) && cmd_run_aim_watch(r))
-        run_entry(r);
+    if (cmd_run_fill(r) && cmd_run_aim_watch(r)) {
+        if (cmd_run_load(r))
+            run_entry(r);
+        else
+            sim_findings_report(r->device, &u->diags);
+    }
     if (u->status == PL_OK && !u->diags.shown_errors)
         pl_check_passes_after(u, level);
     sim_free(r->device);

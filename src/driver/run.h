@@ -69,6 +69,7 @@ typedef struct run_argument {
     const int64_t *strides; // of a strided one, by axis; NULL: row by row without gaps
     bool has_shape;
     const ten_tensor *file; // of @FILE, or of an operand that is broadcast
+    const fg_tensor *bound; // of a model's weight, or what is prepared at load; NULL: the words say what it is
 } run_argument;
 
 enum { RUN_MOST_GROUPS = 8 };
@@ -91,6 +92,7 @@ typedef struct run_state {
     pl_unit unit;  // first
     run_request *request;
     const ir_func *entry;
+    const fg_model *model; // that [entry] runs; NULL: it is no model's function
     VEC(run_argument) arguments;
     run_axes groups[RUN_MOST_GROUPS];  // by ir_var.join_group
     sim *device;
@@ -115,6 +117,21 @@ bool cmd_run_check_defines(run_state *r);
 bool cmd_run_choose_entry(run_state *r);
 // The parameter of that name; NULL: it has none.
 const ir_var *cmd_run_parameter(const ir_func *f, const char *name);
+
+// ---- run_model.c ------------------------------------------------------------------------------------------------------
+
+// Whether it is what a model does at load.
+bool cmd_run_loads(const run_state *r, const ir_func *f);
+// The public function of that name; NULL: there is none.
+const ir_func *cmd_run_function(const run_state *r, const char *name);
+// Sets [model] by [entry].
+void cmd_run_find_model(run_state *r);
+// The weight or prepared tensor that a parameter of the model is; NULL: it is neither.
+const fg_tensor *cmd_run_bound(const run_state *r, const char *name);
+// Puts the numbers of a weight into [t], which has type, shape and memory. False after reporting.
+bool cmd_run_fill_weight(run_state *r, const fg_tensor *w, ten_tensor *t);
+// Runs what the model does at load, if anything, once the tensors are there. False after reporting, or where it stopped.
+bool cmd_run_load(run_state *r);
 
 // ---- run_axes.c ---------------------------------------------------------------------------------------------------
 

@@ -177,6 +177,7 @@ static bool set_up(run_state *r)
     for (size_t i = 0; i < r->entry->params.len; i++) {
         const ir_var *v = r->entry->params.at[i];
         run_argument a = {.var = v, .name = v->name ? v->name : arena_printf(&r->unit.memory, "p%d", (int)i)};
+        a.bound = cmd_run_bound(r, a.name);
         if (!set_type(r, &a))
             return false;
         if (a.is_tensor)
@@ -469,7 +470,7 @@ static bool take_tensor(run_state *r, run_argument *a)
 static bool is_there(run_state *r, run_argument *a)
 {
     if (a->is_tensor)
-        return a->spec || a->is_written || !a->is_read || missing(r, a);
+        return a->spec || a->bound || a->is_written || !a->is_read || missing(r, a);
     return a->is_known || (a->var->is_size ? size_is_unknown(r, a) : missing(r, a));
 }
 
@@ -557,6 +558,11 @@ static bool fill_tensor(run_state *r, run_argument *a)
     if (!has_size || (t->bytes && !span) || !(a->value = sim_allocate(r->device, span ? span : 1, elem_bytes, a->name)))
         return cmd_run_no_room(r, a);
     t->data = a->strides ? arena_alloc(&r->unit.memory, (size_t)t->bytes + 1) : sim_bytes(r->device, a->value, &room);
+    if (!a->spec && a->bound && a->bound->weight) {
+        bool ok = cmd_run_fill_weight(r, a->bound, t);
+        sim_mark_written(r->device, a->value, ok ? t->bytes : 0);
+        return ok;
+    }
     if (!a->spec || a->spec->source == TEN_EMPTY)
         return true;
     if (a->file)

@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-// What the file offers: not the kernels that host functions launch, nor the operators' functions for tensors with gaps.
-static bool is_offered(const ir_func *f)
+// What the file offers: not the kernels that host functions launch, nor the operators' functions for tensors with gaps, nor what
+// models do at load.
+static bool is_offered(const run_state *r, const ir_func *f)
 {
-    return f->is_public && !f->is_launched && !f->is_strided;
+    return f->is_public && !f->is_launched && !f->is_strided && !cmd_run_loads(r, f);
 }
 
 static bool no_entry(run_state *r, const char *why)
@@ -17,7 +18,7 @@ static bool no_entry(run_state *r, const char *why)
     str_buf_init(&names, &u->memory);
     for (size_t i = 0; i < u->module->funcs.len; i++) {
         const ir_func *f = u->module->funcs.at[i];
-        if (is_offered(f))
+        if (is_offered(r, f))
             str_addf(&names, "%s'%s'", names.len ? ", " : "", f->name);
     }
     diag *d = diag_report(&u->diags, HDS0643, (src_span){0, 0}, u->input_name, why);
@@ -91,7 +92,7 @@ static bool choose_by_words(run_state *r, const char *operator)
     bool is_clear = false;
     for (size_t i = 0; i < r->unit.module->funcs.len; i++) {
         const ir_func *f = r->unit.module->funcs.at[i];
-        if (!is_offered(f) || !f->operator|| strcmp(f->operator, operator) != 0 || !has_words(r, f, &said))
+        if (!is_offered(r, f) || !f->operator || strcmp(f->operator, operator) != 0 || !has_words(r, f, &said))
             continue;
         bool is_first = !r->entry || f->params.len < r->entry->params.len;
         is_clear = is_first || (is_clear && f->params.len > r->entry->params.len);
@@ -110,29 +111,42 @@ static bool choose_by_words(run_state *r, const char *operator)
 static const char *operator_asked_for(const run_state *r)
 {
     const run_request *q = r->request;
-    const char *operator= NULL;
+    const char *operator = NULL;
     for (size_t i = 0; i < r->unit.module->funcs.len; i++) {
         const ir_func *f = r->unit.module->funcs.at[i];
-        if (!is_offered(f))
+        if (!is_offered(r, f))
             continue;
-        bool is_it = f->operator&&(q->shared.entries.len ? strcmp(f->operator, q->shared.entries.at[0]) == 0
-                                                         : !operator|| strcmp(f->operator, operator) == 0);
+        bool is_it = f->operator && (q->shared.entries.len ? strcmp(f->operator, q->shared.entries.at[0]) == 0
+                                                         : !operator || strcmp(f->operator, operator) == 0);
         if (!is_it)
             return NULL;
-        operator= f->operator;
+        operator = f->operator;
     }
     return operator;
 }
 
+// The function of a model that --entry names, which stands before what the model does at load.
+static bool choose_model(run_state *r)
+{
+    for (size_t i = 0; i < r->unit.models.len && r->request->shared.entries.len == 1; i++)
+        if (strcmp(r->unit.models.at[i].run.name, r->request->shared.entries.at[0]) == 0)
+            r->entry = cmd_run_function(r, r->unit.models.at[i].run.name);
+    return r->entry != NULL;
+}
+
 bool cmd_run_choose_entry(run_state *r)
 {
+    if (choose_model(r))
+        return true;
     const ir_module *m = r->unit.module;
     int count = 0;
-    const char *operator= operator_asked_for(r);
+    const char *operator = operator_asked_for(r);
     for (size_t i = 0; i < m->funcs.len; i++) {
-        if (!m->funcs.at[i]->is_public || (r->request->shared.entries.len == 0 && !is_offered(m->funcs.at[i])))
+        const ir_func *f = m->funcs.at[i];
+        bool is_asked_for = r->request->shared.entries.len > 0 && !cmd_run_loads(r, f);
+        if (!f->is_public || !(is_asked_for || is_offered(r, f)))
             continue;
-        r->entry = m->funcs.at[i];
+        r->entry = f;
         count++;
     }
     if (!count)
