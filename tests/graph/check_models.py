@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import safetensors  # noqa: E402
+
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = TOP / "examples/models"
 HERE = TOP / "tests/graph"
@@ -156,6 +159,32 @@ def channels_last(*operands):
     return conv_net(*[channels_second(x) if len(shape_of(x)) == 4 else x for x in operands])
 
 
+def prepared(x, scale, a, bias, b):
+    y = each(lambda v, s, c: max(s * (v + c), 0.0), linear(x, a), [scale] * len(x), [bias] * len(x))
+    return each(lambda p, q: p + q, y, linear(x, b))
+
+
+# Models whose operands, but for the first, are weights: their names and types in the file.
+WEIGHTS = {
+    "mlp": {"w1": ("layers.0.weight", "F16"), "b1": ("layers.0.bias", "F16"), "w2": ("layers.1.weight", "F16"),
+            "b2": ("layers.1.bias", "F16"), "w3": ("head.weight", "F16"), "b3": ("head.bias", "F16")},
+    "prepared": {"scale": ("norm.scale", "F32"), "a": ("a.weight", "F32"), "bias": ("a.bias", "F32"), "b": ("b.weight", "F16")},
+}  # fmt: skip
+
+
+def write_operands(folder, name, operands):
+    """The words for them on the command line."""
+    stored = {key: value for key, value in operands.items() if key in WEIGHTS.get(name, {})}
+    words = [f"{key}=@{folder / key}.npy" for key in operands if key not in stored]
+    for key, value in operands.items():
+        write(folder / f"{key}.npy", value)
+    if stored:
+        tensors = {WEIGHTS[name][key][0]: (WEIGHTS[name][key][1], shape_of(value), flat(value)) for key, value in stored.items()}
+        safetensors.write(folder / "w.safetensors", tensors)
+        words.append(f"--weights={folder / 'w.safetensors'}")
+    return words
+
+
 def check(hdsc, name, model, shapes, defines, arch):
     rng = random.Random(f"{name} {defines}")
     fan_in = lambda key, s: 1 if len(s) == 1 or key in ("x", "image") else math.prod(s[1:])
@@ -164,11 +193,10 @@ def check(hdsc, name, model, shapes, defines, arch):
         operands["var"] = [rounded(0.5 + abs(v)) for v in operands["var"]]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        for key, value in operands.items():
-            write(folder / f"{key}.npy", value)
+        given = write_operands(folder, name, operands)
         path = next(place / f"{name}.hds" for place in (MODELS, HERE) if (place / f"{name}.hds").exists())
         words = [hdsc, "run", path, "-I", TOP / "ops", f"--arch={arch}", *(f"-D{d}" for d in defines)]
-        words += [f"{key}=@{folder / key}.npy" for key in operands] + [f"out=out:{folder / 'out.npy'}"]
+        words += given + [f"out=out:{folder / 'out.npy'}"]
         result = subprocess.run([str(w) for w in words], capture_output=True, text=True)
         if result.returncode:
             return result.stderr
@@ -181,6 +209,7 @@ def check(hdsc, name, model, shapes, defines, arch):
 def main():
     cases = [("mlp", mlp, dict(x=(B, 784), w1=(512, 784), b1=(512,), w2=(512, 512), b2=(512,), w3=(16, 512), b3=(16,)), [f"B={B}"])
              for B in (1, 5)]
+    cases += [("prepared", prepared, dict(x=(B, 48), scale=(32,), a=(32, 48), bias=(32,), b=(32, 48)), [f"B={B}"]) for B in (1, 6)]
     for S, N, F in ((16, 64, 128), (9, 32, 48)):
         shapes = dict(x=(1, S, N), norm1=(N,), wq=(N, N), wk=(N, N), wv=(N, N), wo=(N, N), norm2=(N,))
         shapes.update(gate=(F, N), up=(F, N), down=(N, F))
