@@ -195,6 +195,16 @@ def clusters(hdsc, folder, source):
     return [] if is_right else [f"a cluster of 16: exit code {done.status}:\n{done.text}"], 1
 
 
+def models(hdsc, folder):
+    """A model's kernels: what is done with weights alone comes first, then the run."""
+    words = ["x=randn", "out=zeros", "--weights=random", "--arch=sm_90"]
+    done = Run(hdsc, folder, str(TOP / "tests/driver/inputs/weights/typed.hds"), words)
+    kernels = [re.search(r"cuLaunchKernelEx\((\w+)", line).group(1) for line in done.log if "cuLaunchKernelEx" in line]
+    order = [name.split("_")[0] for name in kernels]
+    is_right = not done.status and order == ["flat", "matmul"] and not done.left()
+    return [] if is_right else [f"a model: exit code {done.status}, {kernels}, {done.left()}:\n{done.text}"], 1
+
+
 def native(hdsc, folder, source):
     """--arch=native: that of the GPU, or why there is none."""
     cases = [({"ARCH": "90"}, 0, "for sm_90a"), ({"ARCH": "86"}, 0, "for sm_86"), ({"ARCH": "12"}, 2, "compute capability 1.2"),
@@ -230,7 +240,7 @@ def main():
             boxes = pathlib.Path(work, "boxes.hds")
             boxes.write_text(BOXES, encoding="utf-8")
             results += [failing(run), working(run), endless(run, hdsc, folder, work), maps(hdsc, folder, str(boxes)),
-                        clusters(hdsc, folder, str(cluster))]
+                        clusters(hdsc, folder, str(cluster)), models(hdsc, folder)]
     problems = [problem for found, _ in results for problem in found]
     sys.exit(finish(problems, sum(count for _, count in results) - len(problems)))
 
