@@ -123,3 +123,5 @@ complete -c hdsc -l usage -d "short usage"
 complete -c hdsc -l version -d "version"
 complete -c hdsc -n "__fish_seen_subcommand_from test" -l budget -x -d "most warp instructions"
 complete -c hdsc -n "__fish_seen_subcommand_from prove" -l budget -x -d "most warp instructions"
+
+complete -c hdsc -n "__fish_seen_subcommand_from graph" -l print -x -a "graph program json dot" -d "the form"

@@ -90,6 +90,8 @@ case ${words[2]} in
     ops) _arguments '--json[all that is known, for tools]' '--markdown[a reference page]' '--folder[of the operators that come with hdsc]' \
         '*-I[folder of modules]:folder:_files -/' '*:file, folder or name:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
+    graph) _arguments '--print=[the form]:form:(graph program json dot)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
+        '2:file:_files -g "*.(hds|json)"' ;;
     help) _arguments '2:command:(check run test prove bench tune mapping ops graph cache explain version)' ;;
     *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping ops graph cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
         '*:file:_files -g "*.(hds|hir)"' ;;

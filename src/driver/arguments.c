@@ -16,13 +16,14 @@ static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "Output:", 1},
     {NULL, 'o', "FILE", 0,
      "write to FILE; its extension selects the kind: .o .a .so .c (to call from C), .ptx .cubin .fatbin .cu .json "
-     ".hir; '-' is "
+     ".hir .hds; '-' is "
      "standard output",
      1},
     {"header", 'h', "FILE", 0,
      "write the C header to FILE (default for .o .a .so .c: beside the output); alone, write nothing else", 1},
     {"emit", CMD_KEY_EMIT, "KIND", 0,
-     "ptx (the default), cubin, fatbin, object, archive, shared, c, cu, json (the kernels' interface), hir, ast or "
+     "ptx (the default), cubin, fatbin, object, archive, shared, c, cu, json (the kernels' interface), hds (the program of "
+     "graphs), hir, ast or "
      "tokens, beside the input unless -o",
      1},
     {"arch", CMD_KEY_ARCH, "LIST", 0,

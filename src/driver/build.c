@@ -68,7 +68,8 @@ static const char *output_of(build *b, const char *input)
         return NULL;
     if (b->args->output)
         return b->args->output;
-    if (strcmp(input, "-") == 0 || kind == PL_TOKENS || kind == PL_AST || b->args->options.pass_count)
+    if (strcmp(input, "-") == 0 || kind == PL_TOKENS || kind == PL_AST || kind == PL_HDS ||
+        b->args->options.pass_count)
         return "-";
     return with_ending(b->arena, input, pl_kind_ending(kind));
 }

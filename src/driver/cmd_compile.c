@@ -31,7 +31,7 @@ static int choose_kind(cmd_arguments *args)
             return CMD_OK;
         return usage_error(
             "cannot tell the kind of output from '%s': use the extension .o, .a, .so, .c, .ptx, .cubin, .fatbin, .cu, "
-            ".json or .hir, or give --emit",
+            ".json, .hir or .hds, or give --emit",
             args->output);
     }
     bool is_text_wanted = (o->dump || args->header) && !args->output;
@@ -57,7 +57,7 @@ static int check_usage(cmd_arguments *args)
 static int check_outputs(const cmd_arguments *args)
 {
     const pl_options *o = &args->options;
-    bool is_short = o->emit == PL_TOKENS || o->emit == PL_AST || o->emit == PL_HIR || o->pass_count ||
+    bool is_short = o->emit == PL_TOKENS || o->emit == PL_AST || o->emit == PL_HDS || o->emit == PL_HIR || o->pass_count ||
                     (o->emit == PL_NOTHING && o->dump);
     if (args->inputs.len > 1 && args->output && strcmp(args->output, "-") != 0 && !cmd_is_joined(args))
         return usage_error("'-o %s' is one file and there are several inputs; one .o, .a or .so holds several, and "

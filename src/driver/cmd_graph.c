@@ -2,21 +2,27 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "driver/cmd.h"
 #include "driver/options.h"
+#include "pipeline/files.h"
 #include "pipeline/graphs.h"
 
 static const char doc[] =
     "Print the graph of a model, or what is made of it.\v"
     "  hdsc graph mlp.hds -D B=64                 the graph, as a graph function\n"
     "  hdsc graph mlp.hds --print=program         the operators and launches that it becomes\n"
+    "  hdsc graph mlp.hds -o mlp.json             the graph for other programs; 'hdsc graph mlp.json' reads it again\n"
     "  hdsc graph mlp.hds --print=dot | dot -Tsvg -o mlp.svg\n"
     "                                             a drawing; clusters are launched together\n";
 
 enum { KEY_PRINT = CMD_KEY_OWN };
 
 static const struct argp_option table[] = {
-    {"print", KEY_PRINT, "FORM", 0, "graph: a graph function (the default); program: what is compiled; dot: for Graphviz", 1},
+    {"print", KEY_PRINT, "FORM", 0,
+     "graph: a graph function (the default); program: what is compiled; json; dot: for Graphviz", 1},
+    {NULL, 'o', "FILE", 0,
+     "write to FILE; its extension selects the form: .hds (the program), .json, .dot; '-' is standard output", 1},
     {"include", 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 2},
     {"define", 'D', "NAME=VALUE", 0, "set a type parameter of the graph function, or a module constant", 2},
     CMD_WEIGHTS_OPTION(2),
@@ -26,34 +32,79 @@ static const struct argp_option table[] = {
     {0},
 };
 
-enum { FORM_GRAPH, FORM_PROGRAM, FORM_DOT };
-static const char *const forms[] = {"graph", "program", "dot", NULL};
+enum { FORM_GRAPH, FORM_PROGRAM, FORM_JSON, FORM_DOT };
+static const char *const forms[] = {"graph", "program", "json", "dot", NULL};
 
 typedef struct request {
     cmd_arguments shared;
     int form;
+    bool has_form;
 } request;
+
+// By the extension of -o.
+static int form_of_path(struct argp_state *state, const char *path)
+{
+    static const char *const endings[] = {[FORM_PROGRAM] = ".hds", [FORM_JSON] = ".json", [FORM_DOT] = ".dot"};
+    const char *dot = strrchr(path, '.');
+    for (int form = FORM_PROGRAM; dot && form <= FORM_DOT; form++)
+        if (strcmp(dot, endings[form]) == 0)
+            return form;
+    argp_error(state, "cannot tell the form from '%s': use the extension .hds, .json or .dot, or give --print", path);
+    return FORM_GRAPH;
+}
 
 static error_t take_own(int key, char *text, struct argp_state *state)
 {
     request *r = state->input;
-    if (key != KEY_PRINT)
-        return ARGP_ERR_UNKNOWN;
-    r->form = cmd_choose(state, "--print", text, forms);
-    return 0;
+    if (key == KEY_PRINT) {
+        r->form = cmd_choose(state, "--print", text, forms);
+        r->has_form = true;
+        return 0;
+    }
+    const char *output = r->shared.output;
+    if (key == ARGP_KEY_END && output && strcmp(output, "-") != 0 && !r->has_form)
+        r->form = form_of_path(state, output);
+    return ARGP_ERR_UNKNOWN;
 }
 
-// A program has all graphs; the other forms are one for each.
-static bool print_all(const request *r, pl_graphs *graphs)
+// A program has all graphs; a drawing and a graph function are one for each; several graphs are a list in JSON.
+static str text_of(const request *r, pl_graphs *graphs)
 {
-    bool ok = true;
-    for (size_t i = 0; r->form != FORM_GRAPH && i < graphs->list.len; i++)
-        fg_run_passes(graphs->list.at[i]);
+    const pl_graph_list *list = &graphs->list;
+    bool runs_passes = r->form == FORM_PROGRAM || r->form == FORM_DOT, is_list = r->form == FORM_JSON && list->len > 1;
+    for (size_t i = 0; runs_passes && i < list->len; i++)
+        fg_run_passes(list->at[i]);
     if (r->form == FORM_PROGRAM)
-        return cmd_print(fg_lower(&graphs->unit.memory, graphs->list.at, graphs->list.len));
-    for (size_t i = 0; ok && i < graphs->list.len; i++)
-        ok = cmd_print(r->form == FORM_DOT ? fg_print_dot(graphs->list.at[i]) : fg_print(graphs->list.at[i]));
-    return ok;
+        return fg_lower(&graphs->unit.memory, list->at, list->len);
+    str_buf out;
+    str_buf_init(&out, &graphs->unit.memory);
+    str_adds(&out, is_list ? "[" : "");
+    for (size_t i = 0; i < list->len; i++) {
+        str_adds(&out, is_list && i ? "," : "");
+        str_add(&out, r->form == FORM_DOT    ? fg_print_dot(list->at[i])
+                      : r->form == FORM_JSON ? fg_print_json(list->at[i])
+                                             : fg_print(list->at[i]));
+    }
+    str_adds(&out, is_list ? "]\n" : "");
+    return (str){str_text(&out), out.len};
+}
+
+static int write_graphs(const request *r, pl_graphs *graphs)
+{
+    const char *path = r->shared.output, *input = r->shared.options.input, *error = NULL;
+    if (!path || strcmp(path, "-") == 0)
+        return cmd_print(text_of(r, graphs)) ? CMD_OK : CMD_ERRORS;
+    arena *memory = &graphs->unit.memory;
+    diag_context *dx = &graphs->unit.diags;
+    const pl_file file = {.path = path, .what = "the output"};
+    if (!pl_files_check(dx, &file, 1, &input, 1)) {
+        cmd_print_diags(dx, &r->shared.diagnostics);
+        return CMD_ERRORS;
+    }
+    if (file_write(memory, path, text_of(r, graphs), &error))
+        return CMD_OK;
+    fprintf(stderr, "hdsc graph: cannot write '%s': %s\n", path, error);
+    return CMD_ERRORS;
 }
 
 static int print_graphs(request *r)
@@ -67,8 +118,8 @@ static int print_graphs(request *r)
         fprintf(stderr, "hdsc graph: '%s' has no function under @hidet.graph\n", r->shared.options.input);
         code = CMD_ERRORS;
     }
-    if (code == CMD_OK && !print_all(r, &graphs))
-        code = CMD_ERRORS;
+    if (code == CMD_OK)
+        code = write_graphs(r, &graphs);
     pl_unit_free(&graphs.unit);
     return code;
 }

@@ -90,6 +90,9 @@ typedef struct fg_graph {
 
 // Reads and verifies. NULL, and *[error] says why (in [a]), if the text is no graph.
 fg_graph *fg_read_json(arena *a, const char **error, const char *text);
+// Likewise of a text that is one graph, or a list of graphs. False, and *[error] says why.
+typedef VEC(fg_graph *) fg_graph_list;
+bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const char *text);
 // NULL, or what is wrong: a tensor read before it is made, a tensor that nobody makes, inputs behind weights, outputs
 // that are inputs.
 const char *fg_verify(const fg_graph *g);
@@ -104,6 +107,11 @@ str fg_print(const fg_graph *g);
 // Tensors between groups are temporaries, whose memory the launch plan shares out by lifetimes. Needs the passes. In
 // [a].
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
+// As fg_read_json reads it, before the passes "load" and later ones, whose results it does not hold; what is dropped is left
+// out. In the graph's memory.
+str fg_print_json(const fg_graph *g);
+// "elementwise"
+const char *fg_kind_name(fg_kind kind);
 // As a drawing for Graphviz: clusters are groups; edges have types and extents.
 str fg_print_dot(const fg_graph *g);
 

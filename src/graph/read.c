@@ -96,10 +96,9 @@ static fg_argument read_argument(reader *r, const json_t *from, bool is_named)
 
 static fg_kind read_kind(reader *r, const char *kind)
 {
-    static const char *const names[] = {"elementwise", "reduction", "kernels", "epilogue", "view"};
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        if (strcmp(names[i], kind) == 0)
-            return (fg_kind)i;
+    for (fg_kind k = FG_ELEMENTWISE; k <= FG_VIEW; k++)
+        if (strcmp(fg_kind_name(k), kind) == 0)
+            return k;
     failed(r, arena_printf(r->a, "there is no kind of nodes '%s'", kind));
     return FG_KERNELS;
 }
@@ -271,19 +270,49 @@ static bool read_graph(reader *r, const json_t *top)
     return wrong ? failed(r, wrong) : true;
 }
 
-fg_graph *fg_read_json(arena *a, const char **error, const char *text)
+static fg_graph *read_one(arena *a, const char **error, const json_t *top)
 {
-    json_error_t where;
-    json_t *top = json_loads(text, JSON_REJECT_DUPLICATES, &where);
     fg_graph *g = ARENA_NEW(a, fg_graph);
     g->memory = a;
     reader r = {a, g, NULL};
-    if (!top)
-        failed(&r, arena_printf(a, "line %d: %s", where.line, where.text));
-    bool ok = top && read_graph(&r, top);
-    json_decref(top);
+    bool ok = read_graph(&r, top);
     *error = r.error;
     return ok ? g : NULL;
+}
+
+static json_t *parse(arena *a, const char **error, const char *text)
+{
+    json_error_t where;
+    json_t *top = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+    *error = top ? NULL : arena_printf(a, "line %d: %s", where.line, where.text);
+    return top;
+}
+
+fg_graph *fg_read_json(arena *a, const char **error, const char *text)
+{
+    json_t *top = parse(a, error, text);
+    fg_graph *g = top ? read_one(a, error, top) : NULL;
+    json_decref(top);
+    return g;
+}
+
+bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const char *text)
+{
+    json_t *top = parse(a, error, text);
+    size_t count = json_is_array(top) ? json_array_size(top) : 1;
+    bool ok = top != NULL;
+    for (size_t i = 0; ok && i < count; i++) {
+        fg_graph *g = read_one(a, error, json_is_array(top) ? json_array_get(top, i) : top);
+        ok = g != NULL;
+        if (ok)
+            VEC_PUSH(a, out, g);
+    }
+    if (ok && !count) {
+        *error = "the list has no graph";
+        ok = false;
+    }
+    json_decref(top);
+    return ok;
 }
 
 // In this order inputs stand.

@@ -57,9 +57,25 @@ bool pl_lower_graphs(pl_unit *u)
     return pl_unit_add_source(u);
 }
 
+static bool read_json(pl_unit *u, pl_graph_list *out)
+{
+    const char *error = NULL;
+    if (strlen(u->input.at) != u->input.len)
+        error = "it has a byte 0";
+    else if (fg_read_json_list(&u->memory, out, &error, u->input.at))
+        return true;
+    diag_report(&u->diags, HDS0830, (src_span){0, 0}, u->input_name, error);
+    return false;
+}
+
 static void list(pl_unit *u)
 {
     pl_graphs *g = (pl_graphs *)u;
+    const char *ending = strrchr(u->options->input, '.');
+    if (ending && strcmp(ending, ".json") == 0) {
+        g->is_read = pl_open_source(u, u->options->input) && read_json(u, &g->list);
+        return;
+    }
     g->is_read = pl_open_source(u, u->options->input) && pl_read_graphs(u, &g->list);
 }
 

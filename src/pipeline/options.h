@@ -9,6 +9,7 @@ typedef enum pl_kind {
     PL_NOTHING,  // everything up to the CUDA text is made and thrown away
     PL_TOKENS,   // the lexer's tokens, a line each
     PL_AST,      // the syntax tree
+    PL_HDS,      // the program that graphs become; a file without graphs as it is
     PL_HIR,      // the intermediate representation after all passes
     PL_JSON,     // how the kernels are called (docs/interface.md)
     PL_CU,       // CUDA C++

@@ -17,6 +17,7 @@ static bool output_of(pl_job *job, str *out)
     case PL_NOTHING:
     case PL_TOKENS:
     case PL_AST:
+    case PL_HDS:
     case PL_HIR:
     case PL_JSON:
     case PL_CU:

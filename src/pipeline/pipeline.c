@@ -69,6 +69,15 @@ static bool show_tree(pl_unit *u)
 
 // ---- IR ---------------------------------------------------------------------------------------------------------
 
+// The program behind the elaborated file. It has been checked as a whole.
+static bool output_program(pl_unit *u)
+{
+    if (u->options->emit != PL_HDS)
+        return true;
+    u->text = u->input;
+    return false;
+}
+
 // Not an error: a module of helpers is a good file.
 static void warn_if_empty(pl_unit *u)
 {
@@ -212,6 +221,7 @@ void pl_compile(pl_unit *u)
         && show_tokens(u)
         && show_tree(u)
         && elaborate(u)
+        && output_program(u)
         && dump_ir(u)
         && run_passes(u)  // dumps after each pass
         && output_ir(u)

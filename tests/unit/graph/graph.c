@@ -149,6 +149,105 @@ static void outputs_are_not_prepared(void **state)
     arena_free(&a);
 }
 
+static void same_graphs(const fg_graph *g, const fg_graph *h)
+{
+    assert_string_equal(g->name, h->name);
+    assert_int_equal(g->tensors.len, h->tensors.len);
+    for (size_t i = 0; i < g->tensors.len; i++) {
+        const fg_tensor *t = &g->tensors.at[i], *u = &h->tensors.at[i];
+        assert_string_equal(t->name, u->name);
+        assert_string_equal(fg_type_text(g->memory, t), fg_type_text(g->memory, u));
+        assert_int_equal(t->maker, u->maker);
+        assert_int_equal(t->is_output, u->is_output);
+        assert_string_equal(t->output_name ? t->output_name : "", u->output_name ? u->output_name : "");
+        assert_string_equal(t->weight ? t->weight : "", u->weight ? u->weight : "");
+        assert_string_equal(t->weight ? t->weight_file : "", u->weight ? u->weight_file : "");
+    }
+    assert_int_equal(g->nodes.len, h->nodes.len);
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i], *m = &h->nodes.at[i];
+        assert_string_equal(n->module, m->module);
+        assert_int_equal(n->kind, m->kind);
+        assert_int_equal(n->line, m->line);
+        assert_int_equal(n->view != NULL, m->view != NULL);
+        if (n->view)
+            assert_memory_equal(n->view, m->view, sizeof *n->view);
+        assert_int_equal(n->exchanges.len, m->exchanges.len);
+        for (size_t k = 0; k < n->exchanges.len; k++)
+            assert_string_equal(n->exchanges.at[k], m->exchanges.at[k]);
+        str_buf a, b;
+        str_buf_init(&a, g->memory);
+        str_buf_init(&b, g->memory);
+        fg_print_call(&a, g, n, NULL);
+        fg_print_call(&b, h, m, NULL);
+        assert_string_equal(str_text(&a), str_text(&b));
+    }
+    assert_int_equal(g->outputs.len, h->outputs.len);
+    for (size_t i = 0; i < g->outputs.len; i++)
+        assert_int_equal(g->outputs.at[i], h->outputs.at[i]);
+}
+
+static fg_graph *read_again(arena *a, const fg_graph *g)
+{
+    const char *error = NULL;
+    str text = fg_print_json(g);
+    fg_graph *h = fg_read_json(a, &error, arena_strndup(a, text.at, text.len));
+    assert_null(error);
+    return h;
+}
+
+// What is read is what was printed; names with quotes, control characters and UTF-8 too. What is dropped is left out.
+static void json_gives_the_same_graph(void **state)
+{
+    (void)state;
+    static const char odd[] =
+        "{\"name\": \"f\", \"tensors\": [" TENSOR("f32", "") "," TENSOR("f16", "8, 2") "], \"inputs\": ["
+        "{\"weight\": \"a\\\"\\\\\\n\\u0001\u00e4\", \"file\": \"b\\t.safetensors\", \"tensor\": 0}], \"nodes\": [{\"operator\": \"full\","
+        " \"module\": \"creation\", \"kind\": \"elementwise\", \"line\": 7, \"inputs\": [{\"tensor\": 0}], \"options\": ["
+        "{\"name\": \"mode\", \"value\": \"'a\\\\n\\\"'\"}], \"outputs\": [1]}], \"outputs\": [1]}";
+    static const char viewed[] =
+        "{\"name\": \"f\", \"tensors\": [" TENSOR("f16", "8, 16") "," TENSOR("f16", "16, 4") "," TENSOR("f16", "16, 16") "],"
+        " \"inputs\": [{\"name\": \"x\", \"tensor\": 0}], \"nodes\": [{\"operator\": \"cut\", \"module\": \"layout\","
+        " \"kind\": \"elementwise\", \"line\": 7, \"offset\": 3, \"strides\": [1, 16], \"inputs\": [{\"tensor\": 0}], \"options\": [],"
+        " \"outputs\": [1]}, {\"operator\": \"matmul\", \"module\": \"matmul\", \"kind\": \"epilogue\", \"line\": 8, \"matrices\":"
+        " [\"\", \"transpose_b\"], \"inputs\": [" OF(1) "," OF(1) "], \"options\": [], \"outputs\": [2]}],"
+        " \"outputs\": [{\"name\": \"scores\", \"tensor\": 2}]}";
+    static const char *const texts[] = {two_sums, weighted, odd, viewed};
+    arena a;
+    const char *error = NULL;
+    arena_init(&a, NULL);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        fg_graph *g = fg_read_json(&a, &error, texts[i]);
+        assert_null(error);
+        same_graphs(g, read_again(&a, g));
+    }
+    fg_graph *g = fg_read_json(&a, &error, two_sums);
+    fg_run_passes(g);
+    fg_graph *h = read_again(&a, g);
+    assert_int_equal(h->nodes.len, 2);
+    assert_int_equal(h->tensors.len, 3);
+    assert_int_equal(h->outputs.at[0], 2);
+    arena_free(&a);
+}
+
+static void lists_of_graphs_are_read(void **state)
+{
+    (void)state;
+    arena a;
+    const char *error = NULL;
+    fg_graph_list list = {0};
+    arena_init(&a, NULL);
+    assert_true(fg_read_json_list(&a, &list, &error, arena_printf(&a, "[%s, %s]", two_sums, weighted)));
+    assert_int_equal(list.len, 2);
+    assert_true(fg_read_json_list(&a, &list, &error, two_sums));
+    assert_int_equal(list.len, 3);
+    assert_false(fg_read_json_list(&a, &list, &error, "[]"));
+    assert_string_equal(error, "the list has no graph");
+    assert_false(fg_read_json_list(&a, &list, &error, arena_printf(&a, "[%s, 7]", two_sums)));
+    assert_non_null(error);
+    arena_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +255,8 @@ int main(void)
         cmocka_unit_test(damaged_graphs_are_refused),
         cmocka_unit_test(weights_are_prepared_at_load),
         cmocka_unit_test(outputs_are_not_prepared),
+        cmocka_unit_test(json_gives_the_same_graph),
+        cmocka_unit_test(lists_of_graphs_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
