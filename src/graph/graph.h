@@ -38,8 +38,9 @@ typedef struct fg_tensor {
     const char *name;  // as programs call it: that of the input, prepared0 … of what is prepared, or t0, t1 …
     const char *dtype; // "f16"
     int rank;
-    int64_t shape[FG_MAX_RANK];
-    int64_t bytes;
+    int64_t shape[FG_MAX_RANK];        // where [extent] has a text, an estimate
+    const char *extent[FG_MAX_RANK];   // of an open one: an expression of the graph's sizes; equal ones have equal texts
+    int64_t bytes;                     // with estimates
     int maker;               // the node that computes it; -1: an input
     bool is_output;          // of the graph
     const char *output_name; // that the model gives it; NULL: none
@@ -77,6 +78,10 @@ typedef struct fg_node {
     int group;       // the kernel, or few kernels, that it is a part of (pass "fuse"); -1: none yet
 } fg_node;
 
+typedef struct fg_check {
+    const char *condition, *message; // "B == C", as the language writes it
+} fg_check;
+
 typedef struct fg_graph {
     arena *memory;
     const char *name;
@@ -84,6 +89,8 @@ typedef struct fg_graph {
     VEC(fg_node) nodes;
     fg_number_list inputs,
         outputs;           // tensors; the inputs of each run stand before weights, and these before what is prepared
+    VEC(fg_check) checks;           // of open sizes, when the program runs
+    VEC(const char *) sizes;        // that stay open: type parameters
     struct fg_graph *load; // after "load": what depends on weights alone; NULL: nothing does
     int group_count;       // after "fuse"; groups are numbered in the order in which they run
 } fg_graph;
@@ -146,6 +153,15 @@ const char *fg_role_name(fg_role role);
 const char *fg_free_name(const fg_graph *g, const char *name);
 // The nodes that read each tensor; in [a].
 fg_number_list *fg_all_readers(arena *a, const fg_graph *g);
+// Whether the extents of two axes are known to be equal, and whether a tensor has one that is open.
+bool fg_same_extent(const fg_tensor *a, int axis_a, const fg_tensor *b, int axis_b);
+bool fg_is_open(const fg_tensor *t);
+// "784", "4 * B"
+const char *fg_extent_text(arena *a, const fg_tensor *t, int axis);
+// Whether a text of the language has the name as a word.
+bool fg_mentions(const char *text, const char *name);
+// "[B: int, S: int]" of those sizes that [text] has; "" for none.
+const char *fg_size_parameters(const fg_graph *g, const char *text);
 // "f16[2, 3]"
 const char *fg_type_text(arena *a, const fg_tensor *t);
 // The call as the language writes it, "linear(x, w, b)"; a tensor that is [NULL] in [names] has its own name.

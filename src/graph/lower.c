@@ -6,10 +6,13 @@
 
 #include "base/map.h"
 
+typedef VEC(const char *) fg_name_list;
+
 typedef struct group_text {
     const char *name;       // of its operator
     fg_number_list inputs;  // tensors that it reads from memory, in order of first use
     fg_number_list outputs; // tensors that it writes
+    const char *passed;     // open sizes that its operands do not tell: "B=B, "
 } group_text;
 
 typedef struct lowering {
@@ -66,6 +69,84 @@ static void find_operands(lowering *l)
     }
 }
 
+// Open extents of an operator: of its operands they are type parameters, by which the extents of results are told where they are
+// equal; sizes that no operand has are numbers that the launch passes.
+typedef struct open_sizes {
+    fg_name_list texts, names; // an extent of an operand, and its type parameter
+    const char *passed;        // "B=B, "
+} open_sizes;
+
+static const char *size_of(const open_sizes *s, const char *text)
+{
+    for (size_t i = 0; text && i < s->texts.len; i++)
+        if (strcmp(s->texts.at[i], text) == 0)
+            return s->names.at[i];
+    return NULL;
+}
+
+static bool is_size(const fg_graph *g, const char *text)
+{
+    for (size_t i = 0; i < g->sizes.len; i++)
+        if (strcmp(g->sizes.at[i], text) == 0)
+            return true;
+    return false;
+}
+
+static const char *open_type(const fg_graph *g, const open_sizes *s, const fg_tensor *t)
+{
+    fg_tensor shown = *t;
+    for (int d = 0; d < t->rank; d++)
+        if (size_of(s, t->extent[d]))
+            shown.extent[d] = size_of(s, t->extent[d]);
+    return fg_type_text(g->memory, &shown);
+}
+
+static void find_open(const fg_graph *g, const group_text *group, open_sizes *out)
+{
+    for (size_t i = 0; i < group->inputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[group->inputs.at[i]];
+        for (int d = 0; d < t->rank; d++) {
+            if (!t->extent[d] || size_of(out, t->extent[d]))
+                continue;
+            VEC_PUSH(g->memory, &out->texts, t->extent[d]);
+            const char *name = arena_printf(g->memory, "n%zu", out->names.len);
+            VEC_PUSH(g->memory, &out->names, is_size(g, t->extent[d]) ? t->extent[d] : name);
+        }
+    }
+}
+
+// "[B: int, n1: int](x0: f16[B, 784], S: int) -> f16[B, 10]:"
+static const char *operator_head(lowering *l, int number, const char *body)
+{
+    const fg_graph *g = l->g;
+    group_text *group = &l->groups[number];
+    open_sizes sizes = {0};
+    str_buf out, results, passed;
+    str_buf_init(&out, g->memory);
+    str_buf_init(&results, g->memory);
+    str_buf_init(&passed, g->memory);
+    find_open(g, group, &sizes);
+    for (size_t i = 0; i < sizes.names.len; i++)
+        str_addf(&out, "%s%s: int", i ? ", " : "[", sizes.names.at[i]);
+    str_adds(&out, sizes.names.len ? "](" : "(");
+    for (size_t i = 0; i < group->inputs.len; i++)
+        str_addf(&out, "%sx%zu: %s", i ? ", " : "", i, open_type(g, &sizes, &g->tensors.at[group->inputs.at[i]]));
+    for (size_t i = 0; i < group->outputs.len; i++)
+        str_addf(&results, "%s%s", i ? ", " : "", open_type(g, &sizes, &g->tensors.at[group->outputs.at[i]]));
+    for (size_t i = 0; i < g->sizes.len; i++) {
+        const char *name = g->sizes.at[i];
+        bool is_told = size_of(&sizes, name) != NULL;
+        if (is_told || (!fg_mentions(str_text(&results), name) && !fg_mentions(body, name)))
+            continue;
+        str_addf(&out, "%s%s: int", group->inputs.len || passed.len ? ", " : "", name);
+        str_addf(&passed, "%s=%s, ", name, name);
+    }
+    group->passed = str_text(&passed);
+    bool is_tuple = group->outputs.len > 1;
+    str_addf(&out, ") -> %s%s%s:\n", is_tuple ? "(" : "", str_text(&results), is_tuple ? ")" : "");
+    return str_text(&out);
+}
+
 // The operator from its parameters on: equal groups have equal texts.
 static const char *operator_text(lowering *l, int number)
 {
@@ -74,20 +155,8 @@ static const char *operator_text(lowering *l, int number)
     const char **names = ARENA_ARRAY(g->memory, const char *, g->tensors.len + 1);
     str_buf out;
     str_buf_init(&out, g->memory);
-    str_addc(&out, '(');
-    for (size_t i = 0; i < group->inputs.len; i++) {
-        int t = group->inputs.at[i];
-        names[t] = arena_printf(g->memory, "x%zu", i);
-        str_addf(&out, "%s%s: %s", i ? ", " : "", names[t], fg_type_text(g->memory, &g->tensors.at[t]));
-    }
-    str_adds(&out, ") -> ");
-    for (size_t i = 0; i < group->outputs.len; i++)
-        str_addf(&out, "%s%s",
-                 i                        ? ", "
-                 : group->outputs.len > 1 ? "("
-                                          : "",
-                 fg_type_text(g->memory, &g->tensors.at[group->outputs.at[i]]));
-    str_adds(&out, group->outputs.len > 1 ? "):\n" : ":\n");
+    for (size_t i = 0; i < group->inputs.len; i++)
+        names[group->inputs.at[i]] = arena_printf(g->memory, "x%zu", i);
     int count = 0;
     for (size_t i = 0; i < g->nodes.len; i++) {
         const fg_node *n = &g->nodes.at[i];
@@ -106,7 +175,7 @@ static const char *operator_text(lowering *l, int number)
     for (size_t i = 0; i < group->outputs.len; i++)
         str_addf(&out, "%s%s", i ? ", " : "", names[group->outputs.at[i]]);
     str_addc(&out, '\n');
-    return str_text(&out);
+    return arena_printf(g->memory, "%s%s", operator_head(l, number, str_text(&out)), str_text(&out));
 }
 
 // "linear_relu": the group's operators, each once; with a number where the name is taken.
@@ -159,10 +228,10 @@ static void add_lines(lowering *l, int number)
     str_addf(&l->body, "  # %s%s\n", strchr(str_text(&lines), ',') ? "lines" : "line", str_text(&lines));
 }
 
-static void add_extents(str_buf *out, const fg_tensor *t)
+static void add_extents(arena *a, str_buf *out, const fg_tensor *t)
 {
     for (int d = 0; d < t->rank; d++)
-        str_addf(out, "%s%" PRId64, d ? ", " : "", t->shape[d]);
+        str_addf(out, "%s%s", d ? ", " : "", fg_extent_text(a, t, d));
 }
 
 static void add_tensor(lowering *l, const fg_tensor *t)
@@ -170,7 +239,7 @@ static void add_tensor(lowering *l, const fg_tensor *t)
     if (t->is_output)
         return;
     str_addf(&l->body, "    %s = tensor(%s, [", t->name, t->dtype);
-    add_extents(&l->body, t);
+    add_extents(l->g->memory, &l->body, t);
     str_adds(&l->body, "])\n");
 }
 
@@ -191,11 +260,11 @@ static void add_view(lowering *l, const fg_tensor *t, const fg_layout *layout, c
     if (layout->offset)
         str_addf(&l->body, " + %" PRId64, layout->offset);
     str_addf(&l->body, ", %s, [", t->dtype);
-    add_extents(&l->body, t);
+    add_extents(l->g->memory, &l->body, t);
     str_adds(&l->body, "]");
     if (!is_row_major(t, layout)) {
         str_adds(&l->body, ", layout=strided_layout([");
-        add_extents(&l->body, t);
+        add_extents(l->g->memory, &l->body, t);
         str_adds(&l->body, "], strides=[");
         for (int d = 0; d < t->rank; d++)
             str_addf(&l->body, "%s%" PRId64, d ? ", " : "", layout->strides[d]);
@@ -218,6 +287,7 @@ static void add_launch(lowering *l, int number)
     str_addf(&l->body, "    %s.launch(", group->name);
     for (size_t i = 0; i < group->inputs.len; i++)
         str_addf(&l->body, "%s, ", g->tensors.at[group->inputs.at[i]].name);
+    str_adds(&l->body, group->passed);
     str_adds(&l->body, group->outputs.len > 1 ? "into=(" : "into=");
     for (size_t i = 0; i < group->outputs.len; i++)
         str_addf(&l->body, "%s%s", i ? ", " : "", g->tensors.at[group->outputs.at[i]].name);
@@ -285,16 +355,21 @@ static void name_outputs(fg_graph *g)
 static void add_head(lowering *l)
 {
     fg_graph *g = l->g;
-    str_addf(&l->body, "\n\n@hidet.script\ndef %s(", g->name);
+    str_buf parameters;
+    str_buf_init(&parameters, g->memory);
     for (size_t i = 0; i < g->inputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
-        str_addf(&l->body, "%s: %s, ", t->name, fg_type_text(g->memory, t));
+        str_addf(&parameters, "%s: %s, ", t->name, fg_type_text(g->memory, t));
     }
     for (size_t i = 0; i < g->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
-        str_addf(&l->body, "%s%s: %s", i ? ", " : "", t->name, fg_type_text(g->memory, t));
+        str_addf(&parameters, "%s%s: %s", i ? ", " : "", t->name, fg_type_text(g->memory, t));
     }
-    str_adds(&l->body, "):\n    attrs.func_kind = \"public\"\n");
+    const char *text = str_text(&parameters);
+    str_addf(&l->body, "\n\n@hidet.script\ndef %s%s(%s):\n", g->name, fg_size_parameters(g, text), text);
+    str_adds(&l->body, "    attrs.func_kind = \"public\"\n");
+    for (size_t i = 0; i < g->checks.len; i++)
+        str_addf(&l->body, "    assert %s, \"%s\"\n", g->checks.at[i].condition, g->checks.at[i].message);
 }
 
 static void lower(fg_graph *g, map *by_text, map *by_name, str_buf *operators, str_buf *functions)

@@ -5,13 +5,57 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool fg_same_extent(const fg_tensor *a, int axis_a, const fg_tensor *b, int axis_b)
+{
+    const char *x = a->extent[axis_a], *y = b->extent[axis_b];
+    return x && y ? strcmp(x, y) == 0 : !x && !y && a->shape[axis_a] == b->shape[axis_b];
+}
+
+bool fg_is_open(const fg_tensor *t)
+{
+    for (int d = 0; d < t->rank; d++)
+        if (t->extent[d])
+            return true;
+    return false;
+}
+
+const char *fg_extent_text(arena *a, const fg_tensor *t, int axis)
+{
+    return t->extent[axis] ? t->extent[axis] : arena_printf(a, "%" PRId64, t->shape[axis]);
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool fg_mentions(const char *text, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = strstr(text, name); len && at; at = strstr(at + 1, name))
+        if ((at == text || !is_word(at[-1])) && !is_word(at[len]))
+            return true;
+    return false;
+}
+
+const char *fg_size_parameters(const fg_graph *g, const char *text)
+{
+    str_buf out;
+    str_buf_init(&out, g->memory);
+    for (size_t i = 0; i < g->sizes.len; i++)
+        if (fg_mentions(text, g->sizes.at[i]))
+            str_addf(&out, "%s%s: int", out.len ? ", " : "[", g->sizes.at[i]);
+    str_adds(&out, out.len ? "]" : "");
+    return str_text(&out);
+}
+
 const char *fg_type_text(arena *a, const fg_tensor *t)
 {
     str_buf out;
     str_buf_init(&out, a);
     str_addf(&out, "%s[", t->dtype);
     for (int d = 0; d < t->rank; d++)
-        str_addf(&out, "%s%" PRId64, d ? ", " : "", t->shape[d]);
+        str_addf(&out, "%s%s", d ? ", " : "", fg_extent_text(a, t, d));
     str_adds(&out, t->rank ? "]" : "()]");
     return str_text(&out);
 }
@@ -160,8 +204,10 @@ static void add_return(str_buf *out, const fg_graph *g)
 
 static void add_function(str_buf *out, const fg_graph *g, const fg_graph *whole, const file_list *files)
 {
-    str_addf(out, "\n\n@hidet.graph\ndef %s(", g->name);
-    add_inputs(out, g, whole, files);
+    str_buf inputs;
+    str_buf_init(&inputs, g->memory);
+    add_inputs(&inputs, g, whole, files);
+    str_addf(out, "\n\n@hidet.graph\ndef %s%s(%s", g->name, fg_size_parameters(g, str_text(&inputs)), str_text(&inputs));
     for (size_t i = 0; i < g->nodes.len; i++) {
         const fg_node *n = &g->nodes.at[i];
         if (n->is_dropped)

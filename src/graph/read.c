@@ -63,7 +63,14 @@ static bool read_tensor(reader *r, const json_t *from)
     if (t.rank > FG_MAX_RANK)
         return failed(r, "a tensor has too many axes");
     for (int d = 0; d < t.rank; d++) {
-        t.shape[d] = json_integer_value(json_array_get(shape, (size_t)d));
+        const json_t *n = json_array_get(shape, (size_t)d);
+        if (json_is_object(n)) {
+            int64_t about = json_integer_value(json_object_get(n, "about"));
+            t.extent[d] = text_of(r, n, "text");
+            t.shape[d] = about > 1 ? about : 1;
+        } else {
+            t.shape[d] = json_integer_value(n);
+        }
         if (t.shape[d] < 1)
             return failed(r, "an extent is below 1");
         if (__builtin_mul_overflow(t.bytes, t.shape[d], &t.bytes))
@@ -170,10 +177,24 @@ static void read_input(reader *r, const json_t *from, fg_tensor *t)
     t->weight_file = text_of(r, from, "file");
 }
 
+static void read_sizes(reader *r, const json_t *top)
+{
+    size_t i;
+    json_t *x;
+    json_array_foreach(json_object_get(top, "sizes"), i, x)
+        VEC_PUSH(r->a, &r->g->sizes, json_is_string(x) ? arena_strdup(r->a, json_string_value(x)) : "");
+    json_array_foreach(json_object_get(top, "checks"), i, x)
+    {
+        fg_check check = {text_of(r, x, "condition"), text_of(r, x, "message")};
+        VEC_PUSH(r->a, &r->g->checks, check);
+    }
+}
+
 static bool read_inputs(reader *r, const json_t *top)
 {
     size_t i;
     json_t *x;
+    read_sizes(r, top);
     json_array_foreach((json_t *)list_of(r, top, "inputs"), i, x)
     {
         int t = number_of(r, json_object_get(x, "tensor"));

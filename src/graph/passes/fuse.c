@@ -31,7 +31,7 @@ static bool are_same_extents(const fg_tensor *a, const fg_tensor *b)
 {
     bool same = a->rank == b->rank;
     for (int d = 0; same && d < a->rank; d++)
-        same = a->shape[d] == b->shape[d];
+        same = fg_same_extent(a, d, b, d);
     return same;
 }
 

@@ -122,7 +122,10 @@ static void find_layout(search *s, const fg_node *n)
     int from = n->arguments.at[0].tensor, to = n->outputs.at[0];
     const fg_tensor *x = &g->tensors.at[from], *y = &g->tensors.at[to];
     fg_layout *out = &s->layouts[to];
-    if (!s->is_computed[n->number] && s->is_known[from])
+    if (fg_is_open(x) || fg_is_open(y)) { // strides are not known, but memory row by row stays so
+        s->is_known[to] = !s->is_computed[n->number] && s->is_known[from] && !n->view && is_dense(x, &s->layouts[from]);
+        out->base = s->layouts[from].base;
+    } else if (!s->is_computed[n->number] && s->is_known[from])
         s->is_known[to] =
             n->view ? compose(x, &s->layouts[from], y, n->view, out) : reshape(x, &s->layouts[from], y, out);
     else if (!s->is_computed[n->number])

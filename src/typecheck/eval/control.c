@@ -259,7 +259,7 @@ tc_flow tc_exec_if(tc *tx, const ast_if *s)
     bool truth;
     if (tc_truth_of(tx, &c, s->condition->span, &truth))
         return tc_exec_list(tx, truth ? &s->body : &s->or_else);
-    ir_expr *condition = tc_condition(tx, c, s->condition->span);
+    ir_expr *condition = tc_open_decides(tx, c, s->condition->span, "branch") ? NULL : tc_condition(tx, c, s->condition->span);
     if (condition)
         return rt_if(tx, s, condition);
     // Which branch is meant is unknown, so what either binds is too: nothing more is said about those names.
@@ -684,6 +684,8 @@ tc_flow tc_exec_for(tc *tx, const ast_for *s)
             return static_range_for(tx, s, it.range);
         if (tx->frame->compile_time && tc_wants_run_time(tx))
             return TC_ABORT;
+        if (tc_open_decides(tx, tc_none(), s->iterable->span, "loop"))
+            return TC_NEXT;
         if (s->or_else.len)
             tc_error(tx, HDS0167, s->head);
         return range_for(tx, s, it.range);
@@ -699,7 +701,7 @@ static tc_flow static_while(tc *tx, const ast_while *s)
         if (tc_is_poison(c) || !tc_step(tx, s->head))
             return tx->aborted || tx->needs_run_time ? TC_ABORT : TC_NEXT;
         if (!tc_truth_of(tx, &c, s->condition->span, &truth)) {
-            if (!tc_wants_run_time(tx) && !tc_is_poison(c))
+            if (!tc_wants_run_time(tx) && !tc_is_poison(c) && !tc_open_decides(tx, c, s->condition->span, "loop"))
                 tc_error(tx, HDS0136, s->condition->span, tc_describe(tx, c));
             return TC_ABORT;
         }

@@ -44,6 +44,13 @@ tc_value tc_native_defined_in(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_call_site(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_within(tc *tx, const tc_native *self, tc_args *args); // errors in the call of f have the text as a note
 
+// Reports a branch or a loop of a graph function that depends on an open size; false: it is not in one, or the value is poison.
+bool tc_open_decides(tc *tx, tc_value decides, src_span span, const char *what);
+
+// operators/extent.c
+// (text, estimate) of an extent: an expression of type parameters, equal ones with equal texts; None: it is no such expression.
+tc_value tc_native_extent(tc *tx, const tc_native *self, tc_args *args);
+
 // weights.c
 tc_value tc_native_weights(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_find_weight(tc *tx, const tc_native *self, tc_args *args);

@@ -279,7 +279,7 @@ static tc_value eval_if_expr(tc *tx, const ast_if_expr *e)
     bool truth;
     if (tc_truth_of(tx, &c, e->condition->span, &truth))
         return tc_eval(tx, truth ? e->then : e->or_else);
-    ir_expr *condition = tc_condition(tx, c, e->condition->span);
+    ir_expr *condition = tc_open_decides(tx, c, e->condition->span, "branch") ? NULL : tc_condition(tx, c, e->condition->span);
     if (!condition)
         return tc_poison();
     ir_block then_block, else_block;

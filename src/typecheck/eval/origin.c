@@ -37,3 +37,12 @@ tc_value tc_native_within(tc *tx, const tc_native *self, tc_args *args)
     tx->recorded_call = before;
     return v;
 }
+
+bool tc_open_decides(tc *tx, tc_value decides, src_span span, const char *what)
+{
+    if (!tc_in_graph(tx) || tc_is_poison(decides))
+        return false;
+    diag *d = tc_error(tx, HDS0833, span, what);
+    diag_help(d, "-D NAME=VALUE gives a size a value while compiling");
+    return true;
+}

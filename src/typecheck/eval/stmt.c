@@ -54,7 +54,8 @@ static bool converts(tc *tx, tc_value v, const ir_type *want)
 static bool assign_existing(tc *tx, tc_binding *b, tc_value v, src_span span)
 {
     bool straight = b->region == tx->region;
-    if (v.kind == TC_RT && v.rt->type != b->var->type && straight) {
+    // while a graph is recorded a value keeps its definition: open extents are read from it
+    if (v.kind == TC_RT && straight && (v.rt->type != b->var->type || tx->records)) {
         bind_run_time(tx, b->name, v.rt, span);
         return true;
     }

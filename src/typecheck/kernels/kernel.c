@@ -89,7 +89,7 @@ const char *tc_instance_title(tc *tx, const tc_function *f, const tc_scope *scop
 
 // ---- parameters --------------------------------------------------------------------------------------------------
 
-static ir_var *size_param(tc *tx, const ast_type_param *p, dtype t, tc_scope *scope)
+ir_var *tc_size_param(tc *tx, const ast_type_param *p, dtype t, tc_scope *scope)
 {
     ir_var *v = ir_var_new(tx->ir, IR_VAR_PARAM, p->name->text, ir_scalar(tx->ir, t), p->span);
     v->is_size = true;
@@ -140,7 +140,7 @@ static bool bind_open_types(tc_builder *k, const bool *bound, bool is_entry)
         }
         if (given && v.kind == TC_RT) {
             // a size that the host knows only at run time
-            ir_var *s = size_param(tx, p, v.rt->type->scalar, k->scope);
+            ir_var *s = tc_size_param(tx, p, v.rt->type->scalar, k->scope);
             VEC_PUSH(tx->ir->arena, &k->sizes, s);
             VEC_PUSH(tx->ir->arena, &k->size_args, v.rt);
             tc_binding *b = tc_scope_bind(tx, k->scope, p->name, tc_rt(ir_read(tx->ir, s, p->span)), p->span);
@@ -158,7 +158,7 @@ static bool bind_open_types(tc_builder *k, const bool *bound, bool is_entry)
             diag_help(d, "name it: %s(…, %s=…)", k->f->name->text, p->name->text);
             return false;
         } else if (t != DT_NONE) {
-            ir_var *s = size_param(tx, p, t, k->scope);
+            ir_var *s = tc_size_param(tx, p, t, k->scope);
             VEC_PUSH(tx->ir->arena, &k->sizes, s);
             tc_binding *b = tc_scope_bind(tx, k->scope, p->name, tc_rt(ir_read(tx->ir, s, p->span)), p->span);
             b->owner = k->func;

@@ -49,6 +49,7 @@ void tc_leave(tc *tx, tc_saved s);
 const char *tc_instance_name(tc *tx, const tc_function *f, const tc_scope *scope, bool with_args);
 const char *tc_instance_title(tc *tx, const tc_function *f, const tc_scope *scope); // "matmul[T=f16, N=128]"
 // i32 for `int`, i64 for `i64`; DT_NONE: not a size, so it must be fixed.
+ir_var *tc_size_param(tc *tx, const ast_type_param *p, dtype t, tc_scope *scope); // a size that stays open
 dtype tc_size_type(tc *tx, const ast_type_param *p, tc_scope *scope);
 bool tc_add_param(tc_builder *k, const ast_param *p);
 bool tc_run_own_body(tc_builder *k, const ir_type *result, tc_frame *caller, src_span call_span);

@@ -674,6 +674,7 @@ const tc_native tc_native_gpu[] = {
     {"with_handler", tc_native_with_handler, 2, -1, NULL, 0},
     {"defined_in", tc_native_defined_in, 1, 1, "f", 0},
     {"call_site", tc_native_call_site, 0, 0, "", 0},
+    {"extent", tc_native_extent, 1, 1, "n", 0},
     {"within", tc_native_within, 2, 2, "text f", 0},
     {"weights", tc_native_weights, 0, 1, "file", 0},
     {"find_weight", tc_native_find_weight, 3, 3, "file name type", 0},

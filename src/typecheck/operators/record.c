@@ -14,6 +14,11 @@ static bool bind_parameter(tc *tx, const tc_function *f, const ast_type_param *p
 {
     tc_value v;
     if (!tc_defined(tx, p->name, &v)) {
+        dtype size = p->default_value ? DT_NONE : tc_size_type(tx, p, scope);
+        if (size != DT_NONE) {
+            tc_scope_bind(tx, scope, p->name, tc_rt(ir_read(tx->ir, tc_size_param(tx, p, size, scope), p->span)), p->span);
+            return true;
+        }
         if (!p->default_value) {
             diag *d = tc_error(tx, HDS0204, f->decl->name_span, p->name->text, f->name->text);
             diag_label(d, p->span, "the parameter");
@@ -31,6 +36,7 @@ typedef struct parameters {
     tc_scope *scope;                                // with the values of type parameters
     tc_value function;                              // with these values in brackets
     tc_value names, operands, attributes;           // (dtype, extents) of each tensor; values by name
+    tc_value sizes;                                 // names of those that stay open
 } parameters;
 
 static bool bind_type_parameters(tc *tx, const tc_function *f, parameters *out)
@@ -38,15 +44,20 @@ static bool bind_type_parameters(tc *tx, const tc_function *f, parameters *out)
     const ast_type_params *params = &f->decl->type_params;
     tc_value *values = ARENA_ARRAY(tx->arena, tc_value, params->len + 1);
     sym *names = ARENA_ARRAY(tx->arena, sym, params->len + 1);
+    size_t given = 0;
     out->scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_FUNCTION);
     for (size_t i = 0; i < params->len; i++) {
         names[i] = params->at[i].name;
         if (!bind_parameter(tx, f, &params->at[i], out->scope))
             return false;
-        values[i] = tc_scope_find_here(out->scope, names[i])->value;
+        values[given] = tc_scope_find_here(out->scope, names[i])->value;
+        if (values[given].kind == TC_RT)
+            tc_list_push(tx, out->sizes.list, tc_str(str_of(names[i]->text)));
+        else
+            names[given++] = names[i];
     }
-    tc_value given = {.kind = TC_FUNCTION, .function = (tc_function *)f};
-    out->function = params->len ? tc_function_brackets(tx, given, values, names, params->len, f->decl->name_span) : given;
+    tc_value open = {.kind = TC_FUNCTION, .function = (tc_function *)f};
+    out->function = given ? tc_function_brackets(tx, open, values, names, given, f->decl->name_span) : open;
     return !tc_is_poison(out->function);
 }
 
@@ -81,6 +92,7 @@ static bool add_attribute(tc *tx, const tc_function *f, const ast_param *p, tc_v
 static bool read_parameters(tc *tx, const tc_function *f, parameters *out)
 {
     out->names = tc_list_new(tx, TC_TUPLE, NULL, 0);
+    out->sizes = tc_list_new(tx, TC_TUPLE, NULL, 0);
     out->operands = tc_list_new(tx, TC_TUPLE, NULL, 0);
     out->attributes = tc_dict_new(tx);
     if (!bind_type_parameters(tx, f, out))
@@ -117,8 +129,8 @@ static const char *record(tc *tx, tc_value graph)
     tc_frame frame = {.scope = tx->main->scope};
     tx->frame = &frame;
     tx->records = true;
-    tc_value given[4] = {p.function, p.names, p.operands, p.attributes};
-    tc_value text = found ? tc_call_values(tx, method, given, 4, f->function->decl->name_span) : tc_poison();
+    tc_value given[5] = {p.function, p.names, p.operands, p.attributes, p.sizes};
+    tc_value text = found ? tc_call_values(tx, method, given, 5, f->function->decl->name_span) : tc_poison();
     tx->records = false;
     tc_leave(tx, saved);
     return text.kind == TC_STR ? arena_strndup(tx->lasting, text.s.at, text.s.len) : NULL;

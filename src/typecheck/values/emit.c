@@ -135,6 +135,7 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
 void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span)
 {
     v->is_mutable = true;
+    v->definition = NULL;
     ir_stmt *s = tc_new_stmt(tx, IR_ASSIGN, span);
     s->var = v;
     s->value = value;
