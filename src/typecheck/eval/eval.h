@@ -91,15 +91,23 @@ typedef struct tc_walk {
 bool tc_walk_begin(tc *tx, tc_walk *w, tc_value of, src_span span); // false after an error
 bool tc_walk_next(tc *tx, tc_walk *w, tc_value *item);              // false at the end, and [failed] after an error
 
-// control.c
+// control.c. See Note [regions] there.
+typedef VEC(sym) tc_names;
+
+void tc_assigned_in(tc *tx, const ast_list *list, tc_names *out); // the names that the statements bind
+void tc_materialize(tc *tx, const ast_list *list);                // before run-time control flow whose text is [list]
 tc_flow tc_exec_if(tc *tx, const ast_if *s);
 void tc_silence(tc *tx, const ast_stmt *s); // after an error in [s]: the names it should have bound are poison
+tc_flow tc_exec_with(tc *tx, const ast_with *s);
+
+// loops.c
 tc_flow tc_exec_for(tc *tx, const ast_for *s);
 tc_flow tc_exec_while(tc *tx, const ast_while *s);
-tc_flow tc_exec_with(tc *tx, const ast_with *s);
-tc_flow tc_exec_return(tc *tx, const ast_return *s);
 // Start, stop and step of a loop over the range, of one type. [body]: what could change them. False after an error.
 bool tc_range_bounds(tc *tx, const tc_range *r, const ast_list *body, src_span span, ir_expr *out[3]);
+
+// return.c
+tc_flow tc_exec_return(tc *tx, const ast_return *s);
 
 // call.c
 // An attempt to evaluate something while compiling. It ends with false if that needs run-time values: then nothing has
