@@ -59,7 +59,7 @@ static void end(text *t)
 
 static const char *path_of(arena *a, const char *name)
 {
-    return file_join(a, file_join(a, file_folder(a, __FILE__), "golden_c"), name);
+    return file_join(a, file_join(a, HDS_TEST_FOLDER, "golden_c"), name);
 }
 
 static void compare(text *t, const char *name, const str_buf *made)

@@ -28,7 +28,7 @@ typedef struct golden {
 
 static inline const char *golden_folder(arena *a)
 {
-    return file_join(a, file_folder(a, __FILE__), "golden");
+    return file_join(a, HDS_TEST_FOLDER, "golden");
 }
 
 static inline int golden_by_name(const void *a, const void *b)
