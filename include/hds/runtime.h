@@ -115,6 +115,23 @@ typedef struct hdsrt_allocator {
 // allocator, so set it before the first call and do not change it while memory is allocated.
 HDSRT_API void hdsrt_set_allocator(const hdsrt_allocator *allocator);
 
+// ---- CUDA graphs ---------------------------------------------------------------------------------------------------------
+
+// Launches, copies and fills that are launched at once, with the addresses and sizes that they were recorded with.
+typedef struct hdsrt_graph hdsrt_graph;
+
+// *stream: what this thread enqueues on it until hdsrt_graph_end is recorded and does not run. It must not allocate memory that
+// it does not release.
+HDSRT_API hdsrt_status hdsrt_graph_begin(hdsrt_stream *stream);
+// Ends the recording, and the stream. If [keep], *graph is the graph: a new one where it is NULL, else the same one with what was
+// recorded now, updated in place if nothing but addresses and sizes differ. It must not be in flight then, unless in streams
+// that are ordered with its next launch. What fails leaves *graph as it was.
+HDSRT_API hdsrt_status hdsrt_graph_end(hdsrt_stream stream, bool keep, hdsrt_graph **graph);
+// Launches of one graph follow each other, in whatever streams.
+HDSRT_API hdsrt_status hdsrt_graph_launch(const hdsrt_graph *graph, hdsrt_stream stream);
+// NULL is allowed. It must not be in flight.
+HDSRT_API void hdsrt_graph_free(hdsrt_graph *graph);
+
 // ---- tensors over DLPack -------------------------------------------------------------------------------------------------
 // The layout is that of DLPack's DLTensor and DLManagedTensor (https://dmlc.github.io/dlpack/latest/c_api.html, the same in
 // every version so far). With dlpack.h included first these are its types.

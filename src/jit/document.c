@@ -535,6 +535,64 @@ static bool read_functions(reader *r, const json_t *list, jit_program *p)
     return true;
 }
 
+// ---- models ----------------------------------------------------------------------------------------------------
+
+static bool read_role(reader *r, const json_t *object, const jit_parameter *p, jit_role_of *out)
+{
+    static const char *const roles[] = {"input", "weight", "prepared", "output"};
+    const char *role = text_of(r, object, "role");
+    out->name = text_of(r, object, "name");
+    out->weight = optional_text(r, object, "weight");
+    out->file = optional_text(r, object, "file");
+    if (!role || !out->name)
+        return false;
+    for (int i = 0; i < (int)(sizeof roles / sizeof *roles); i++) {
+        if (strcmp(role, roles[i]) != 0)
+            continue;
+        out->role = (jit_role)i;
+        bool fits = strcmp(out->name, p->shown.name) == 0 && p->shown.kind == HDS_TENSOR && (i != JIT_WEIGHT || out->weight);
+        return fits || fail(r, "'%s' is no %s of it", out->name, role);
+    }
+    return fail(r, "there is no role '%s'", role);
+}
+
+// Tensors come first; sizes have no roles.
+static bool read_model_function(reader *r, const json_t *object, const jit_program *p, jit_model_function *out)
+{
+    const char *name = text_of(r, object, "function");
+    for (int i = 0; name && i < p->function_count; i++)
+        if (strcmp(p->functions[i].entry.launch.symbol, name) == 0)
+            out->function = &p->functions[i];
+    const json_t *list = json_object_get(object, "parameters");
+    if (!out->function)
+        return fail(r, "a model has no such function");
+    r->kernel = name;
+    out->count = (int)json_array_size(list);
+    if (out->count > out->function->entry.count)
+        return fail(r, "it has fewer parameters than the model says");
+    jit_role_of *roles = ARENA_ARRAY(r->arena, jit_role_of, out->count);
+    for (int i = 0; i < out->count; i++)
+        if (!read_role(r, json_array_get(list, (size_t)i), &out->function->entry.parameters[i], &roles[i]))
+            return false;
+    out->roles = roles;
+    return true;
+}
+
+static bool read_models(reader *r, const json_t *list, jit_program *p)
+{
+    p->model_count = (int)json_array_size(list);
+    p->models = ARENA_ARRAY(r->arena, jit_model, p->model_count);
+    for (int i = 0; i < p->model_count; i++) {
+        const json_t *model = json_array_get(list, (size_t)i), *load = json_object_get(model, "load");
+        r->kernel = NULL;
+        if (load && !json_is_null(load) && !read_model_function(r, load, p, &p->models[i].load))
+            return false;
+        if (!read_model_function(r, json_object_get(model, "run"), p, &p->models[i].run))
+            return false;
+    }
+    return true;
+}
+
 // Not inlined: the function below returns twice (setjmp).
 __attribute__((noinline)) static bool read_program(reader *r, const json_t *document, jit_program *out)
 {
@@ -552,7 +610,8 @@ __attribute__((noinline)) static bool read_program(reader *r, const json_t *docu
         if (!read_kernel(r, json_array_get(kernels, (size_t)i), out, &out->kernels[i]))
             return false;
     }
-    return read_functions(r, json_object_get(document, "functions"), out) && !r->why;
+    return read_functions(r, json_object_get(document, "functions"), out) &&
+           read_models(r, json_object_get(document, "models"), out) && !r->why;
 }
 
 // Jansson's memory is also freed when the arena fails: its recovery point is replaced by ours meanwhile.

@@ -85,6 +85,27 @@ typedef struct jit_operator {
     int instance_count, strided_count;
 } jit_operator;
 
+// What a parameter of a model's function is.
+typedef enum jit_role { JIT_INPUT, JIT_WEIGHT, JIT_PREPARED, JIT_OUTPUT } jit_role;
+
+typedef struct jit_role_of {
+    jit_role role;
+    const char *name;          // the parameter's; what is prepared has the same in both functions
+    const char *weight, *file; // a weight's name in its file; the file as the model names it, or NULL
+} jit_role_of;
+
+// One function of a model, and what its tensors are, parameter by parameter.
+typedef struct jit_model_function {
+    const jit_function *function;
+    const jit_role_of *roles;
+    int count;
+} jit_model_function;
+
+typedef struct jit_model {
+    jit_model_function load; // runs once, before the other; its function is NULL: there is none
+    jit_model_function run;
+} jit_model;
+
 typedef struct jit_program {
     const char *arch, *source;
     jit_kernel *kernels;
@@ -94,6 +115,8 @@ typedef struct jit_program {
     int function_count;
     jit_operator *operators;
     int operator_count;
+    jit_model *models;
+    int model_count;
     hdsrt_library library;
 } jit_program;
 
@@ -166,6 +189,10 @@ hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const ji
 hdsrt_status jit_workspace(const jit_function *f, const hds_argument *arguments, size_t count, int64_t *bytes);
 // Checks the arguments and runs the plan on the current GPU, in stream order.
 hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream);
+// The same with memory for the planned workspace, of at least f->plan.planned bytes: nothing is allocated where temporaries have
+// offsets in one.
+hdsrt_status jit_call_in(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream, void *workspace);
+
 // ---- operators (operator.c) ------------------------------------------------------------------------------------
 
 // Of the functions in [p].

@@ -337,10 +337,8 @@ static hdsrt_status gpu_launch(void *user, jit_kernel *kernel, const uint64_t *b
     return status;
 }
 
-hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream)
+static hdsrt_status call(const jit_function *f, const hds_argument *arguments, size_t count, const jit_machine *machine)
 {
-    const jit_machine gpu = {.user = stream, .has_workspace = true, .allocate = gpu_allocate, .release = gpu_release, .fill = gpu_fill,
-                             .copy = gpu_copy, .launch = gpu_launch};
     jit_frame frame;
     jit_room room;
     if (f->refused)
@@ -350,9 +348,61 @@ hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size
         return status;
     status = jit_bind(&frame, arguments, count, JIT_TO_LAUNCH);
     if (!status)
-        status = jit_run(f, frame.bits, &gpu);
+        status = jit_run(f, frame.bits, machine);
     free(room.large);
     return status;
+}
+
+hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream)
+{
+    const jit_machine gpu = {.user = stream, .has_workspace = true, .allocate = gpu_allocate, .release = gpu_release,
+                             .fill = gpu_fill, .copy = gpu_copy, .launch = gpu_launch};
+    return call(f, arguments, count, &gpu);
+}
+
+// ---- the GPU, with memory of the caller's --------------------------------------------------------------------------
+
+typedef struct lent {
+    hdsrt_stream stream;
+    void *workspace;
+} lent;
+
+static hdsrt_status lent_allocate(void *user, const char *name, const plan_stmt *s, int64_t bytes, uint64_t *address)
+{
+    const lent *l = user;
+    if (s)
+        return gpu_allocate(l->stream, name, s, bytes, address);
+    *address = (uint64_t)(uintptr_t)l->workspace;
+    return HDSRT_OK;
+}
+
+static hdsrt_status lent_release(void *user, uint64_t address)
+{
+    const lent *l = user;
+    return address == (uint64_t)(uintptr_t)l->workspace ? HDSRT_OK : gpu_release(l->stream, address);
+}
+
+static hdsrt_status lent_fill(void *user, uint64_t to, uint64_t pattern, int element_bytes, int64_t count)
+{
+    return gpu_fill(((const lent *)user)->stream, to, pattern, element_bytes, count);
+}
+
+static hdsrt_status lent_copy(void *user, uint64_t to, uint64_t from, int64_t bytes)
+{
+    return gpu_copy(((const lent *)user)->stream, to, from, bytes);
+}
+
+static hdsrt_status lent_launch(void *user, jit_kernel *kernel, const uint64_t *bits)
+{
+    return gpu_launch(((const lent *)user)->stream, kernel, bits);
+}
+
+hdsrt_status jit_call_in(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream, void *workspace)
+{
+    lent l = {stream, workspace};
+    const jit_machine gpu = {.user = &l, .has_workspace = true, .allocate = lent_allocate, .release = lent_release,
+                             .fill = lent_fill, .copy = lent_copy, .launch = lent_launch};
+    return call(f, arguments, count, &gpu);
 }
 
 hdsrt_status jit_workspace(const jit_function *f, const hds_argument *arguments, size_t count, int64_t *bytes)

@@ -175,6 +175,21 @@ int cuGraphInstantiateWithFlags(void **exec, void *handle, unsigned long long fl
                     "%p, %llu", handle, flags);
 }
 
+int cuGraphExecUpdate_v2(void *exec, void *handle, void *info)
+{
+    fake_context *c;
+    int result = fake_begin_in_context("cuGraphExecUpdate_v2", &c);
+    graph *to = result ? NULL : find_graph(exec);
+    const graph *from = to ? find_graph(handle) : NULL;
+    if (from && info)
+        to->microseconds = from->microseconds;
+    return fake_end("cuGraphExecUpdate_v2",
+                    result         ? result
+                    : from && info ? SUCCESS
+                                   : INVALID_HANDLE,
+                    "%p", handle);
+}
+
 int cuGraphLaunch(void *exec, void *stream)
 {
     fake_context *c;

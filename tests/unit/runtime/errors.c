@@ -226,6 +226,7 @@ RIG_TEST(what_is_reached)
         "cuStreamBeginCapture_v2",
         "cuStreamEndCapture",
         "cuGraphInstantiateWithFlags",
+        "cuGraphExecUpdate_v2",
         "cuGraphLaunch",
         "cuGraphExecDestroy",
         "cuGraphDestroy",

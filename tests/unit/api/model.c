@@ -1,0 +1,212 @@
+// Models through libhds: weights bound by name, what is prepared from them, runs on the simulator and on the double of
+// the driver.
+#include <math.h>
+
+#include <hds/model.h>
+
+#include "fake_cuda.h"
+#include "rig.h"
+#include "weights/weights.h"
+
+enum { ROWS = 4, K = 16, N = 8 };
+
+// The bias is scaled at load; w is read as it is.
+static const char layer[] = "from hidet.lang import f32, weights\n"
+                            "from activation import relu\n"
+                            "from arithmetic import multiply\n"
+                            "from matmul import linear\n"
+                            "\n"
+                            "W = weights()\n"
+                            "\n"
+                            "\n"
+                            "@hidet.graph\n"
+                            "def layer(x: f32[4, 16]):\n"
+                            "    return relu(linear(x, W['w', f32[8, 16]], multiply(W['b', f32[8]], 2.0)))\n";
+
+typedef struct tensor {
+    hdsrt_tensor dl;
+    int64_t shape[2];
+} tensor;
+
+static hds_argument host(tensor *t, float *data, int64_t rows, int64_t columns)
+{
+    *t = (tensor){.shape = {rows, columns}};
+    t->dl.data = data;
+    t->dl.device.device_type = 1;
+    t->dl.ndim = 2;
+    t->dl.dtype.code = 2;
+    t->dl.dtype.bits = 32;
+    t->dl.dtype.lanes = 1;
+    t->dl.shape = t->shape;
+    return hds_tensor(&t->dl);
+}
+
+static float w[N * K], b[N];
+
+static void write_weights(const rig *r, const char *name, const char *first, int64_t columns, char *path, size_t room)
+{
+    arena a;
+    const char *error = NULL;
+    const int64_t matrix[] = {N, columns}, vector[] = {N};
+    const wt_entry entries[] = {{.name = first, .dtype = "f32", .rank = 2, .shape = matrix},
+                                {.name = "b", .dtype = "f32", .rank = 1, .shape = vector}};
+    const uint8_t *const bytes[] = {(const uint8_t *)w, (const uint8_t *)b};
+    snprintf(path, room, "%s/%s", r->folder, name);
+    arena_init(&a, NULL);
+    if (!wt_write(&a, path, entries, bytes, 2, &error))
+        fail_msg("%s", error);
+    arena_free(&a);
+}
+
+static void fill(float *x)
+{
+    for (int i = 0; i < ROWS * K; i++)
+        x[i] = (float)(i * 37 % 101) / 50 - 1;
+    for (int i = 0; i < N * K; i++)
+        w[i] = (float)(i * 17 % 89) / 40 - 1;
+    for (int i = 0; i < N; i++)
+        b[i] = (float)i / 4 - 1;
+}
+
+static void expect_layer(const float *x, const float *y)
+{
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = 2 * (double)b[j];
+            for (int k = 0; k < K; k++)
+                sum += (double)x[i * K + k] * (double)w[j * K + k];
+            assert_true(fabs((double)y[i * N + j] - fmax(sum, 0)) < 1e-5);
+        }
+}
+
+static hds_model *open_model(hds_program *p, const char *weights, bool simulate, size_t graphs)
+{
+    hds_model *m = NULL;
+    hds_model_options o = HDS_MODEL_OPTIONS_INIT;
+    o.weights = weights;
+    o.simulate = simulate;
+    o.graphs = graphs;
+    if (hds_model_open(p, &o, &m) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    return m;
+}
+
+static void a_model_runs_on_the_simulator(void **state)
+{
+    const rig *r = *state;
+    static float x[ROWS * K], y[ROWS * N];
+    char path[160];
+    tensor tx, ty;
+    fill(x);
+    write_weights(r, "w.safetensors", "w", K, path, sizeof path);
+    hds_program *p = rig_compile(r->compiler, "layer.hds", layer, NULL);
+    hds_model *m = open_model(p, path, true, 0);
+    hds_program_release(p);
+    assert_int_equal(hds_model_parameter_count(m), 2);
+    assert_string_equal(hds_model_parameter(m, 0)->name, "x");
+    assert_string_equal(hds_model_parameter(m, 1)->name, "out");
+    assert_null(hds_model_parameter(m, 2));
+    assert_int_equal(hds_model_weight_bytes(m), (N * K + N + N) * (int)sizeof(float));
+    const hds_argument a[] = {host(&tx, x, ROWS, K), host(&ty, y, ROWS, N)};
+    for (int run = 0; run < 2; run++) {
+        memset(y, 0, sizeof y);
+        if (hds_model_simulate(m, a, 2, NULL) != HDS_OK)
+            fail_msg("%s", hds_last_error());
+        expect_layer(x, y);
+    }
+    rig_expect_error(hds_model_simulate(m, a, 1, NULL), HDS_INVALID_ARGUMENT, "'layer' takes 2 tensors");
+    rig_expect_error(hds_model_run(m, a, 2, NULL), HDS_INVALID_ARGUMENT, "opened for the simulator");
+    hds_model_release(m);
+}
+
+static void faults_of_weights_are_listed(void **state)
+{
+    const rig *r = *state;
+    float x[ROWS * K];
+    char path[160];
+    hds_model *m = NULL;
+    hds_model_options o = HDS_MODEL_OPTIONS_INIT;
+    fill(x);
+    hds_program *p = rig_compile(r->compiler, "layer.hds", layer, NULL);
+    o.simulate = true;
+    rig_expect_error(hds_model_open(p, &o, &m), HDS_INVALID_ARGUMENT, "the model names no file of weights");
+    o.weights = "none.safetensors";
+    rig_expect_error(hds_model_open(p, &o, &m), HDS_INVALID_ARGUMENT, "none.safetensors");
+    write_weights(r, "other.safetensors", "v", K, path, sizeof path);
+    o.weights = path;
+    rig_expect_error(hds_model_open(p, &o, &m), HDS_INVALID_ARGUMENT, "'w' is missing, a f32[8, 16]");
+    write_weights(r, "narrow.safetensors", "w", K - 1, path, sizeof path);
+    rig_expect_error(hds_model_open(p, &o, &m), HDS_INVALID_ARGUMENT, "'w' is no f32[8, 16]");
+    o.graph = "layers";
+    rig_expect_error(hds_model_open(p, &o, &m), HDS_INVALID_ARGUMENT, "no graph function 'layers'");
+    assert_null(m);
+    hds_program_release(p);
+    p = rig_compile(r->compiler, "scale.hds", rig_scale, NULL);
+    rig_expect_error(hds_model_open(p, NULL, &m), HDS_INVALID_ARGUMENT, "has not one graph function");
+    rig_expect_error(hds_model_open(NULL, NULL, &m), HDS_INVALID_ARGUMENT, "program is a null pointer");
+    hds_program_release(p);
+    hds_model_release(NULL);
+}
+
+// A graph for the first run; the same addresses launch it, others update it; an error of the driver leaves nothing
+// behind.
+static void graphs_are_kept(void **state)
+{
+    const rig *r = *state;
+    hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
+    float x[ROWS * K];
+    char path[160];
+    void *memory[4];
+    fill(x);
+    write_weights(r, "w.safetensors", "w", K, path, sizeof path);
+    options.arch = "sm_90";
+    hds_program *p = NULL;
+    hds_compiler *compiler = rig_compiler(r, NULL, "", 0);
+    if (hds_compile(compiler, &(hds_source){"layer.hds", layer, 0}, &options, &p) == HDS_NO_TOOLCHAIN) {
+        hds_program_release(p);
+        hds_compiler_release(compiler);
+        skip();
+    }
+    assert_non_null(p);
+    int live = fake_cuda_live("memory");
+    hds_model *m = open_model(p, path, false, 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(hdsrt_allocate(&memory[i], ROWS * K * 4, NULL), HDSRT_OK);
+    int made = fake_cuda_calls("cuGraphInstantiateWithFlags"), updated = fake_cuda_calls("cuGraphExecUpdate_v2");
+    int launched = fake_cuda_calls("cuGraphLaunch");
+    const int uses[][2] = {{0, 1}, {0, 1}, {2, 3}, {2, 3}, {0, 1}};
+    for (int i = 0; i < 5; i++) {
+        const hds_argument a[] = {hds_pointer(memory[uses[i][0]]), hds_pointer(memory[uses[i][1]])};
+        if (hds_model_run(m, a, 2, NULL) != HDS_OK)
+            fail_msg("%s", hds_last_error());
+    }
+    assert_int_equal(fake_cuda_calls("cuGraphInstantiateWithFlags") - made, 1);
+    assert_int_equal(fake_cuda_calls("cuGraphExecUpdate_v2") - updated, 2);
+    assert_int_equal(fake_cuda_calls("cuGraphLaunch") - launched, 5);
+    const hds_argument same[] = {hds_pointer(memory[0]), hds_pointer(memory[0])};
+    rig_expect_error(hds_model_run(m, same, 2, NULL), HDS_INVALID_ARGUMENT, "overlap");
+    fake_cuda_fail("cuGraphLaunch", 1, 700);
+    const hds_argument a[] = {hds_pointer(memory[0]), hds_pointer(memory[1])};
+    assert_int_equal(hds_model_run(m, a, 2, NULL), HDS_DEVICE);
+    fake_cuda_fail("cuStreamBeginCapture_v2", 1, 2);
+    const hds_argument other[] = {hds_pointer(memory[2]), hds_pointer(memory[1])};
+    assert_true(hds_model_run(m, other, 2, NULL) != HDS_OK);
+    assert_int_equal(hds_model_run(m, other, 2, NULL), HDS_OK);
+    rig_expect_error(hds_model_simulate(m, a, 2, NULL), HDS_INVALID_ARGUMENT, "opened for a GPU");
+    for (int i = 0; i < 4; i++)
+        hdsrt_release(memory[i], NULL);
+    hds_model_release(m);
+    hds_program_release(p);
+    hds_compiler_release(compiler);
+    assert_int_equal(fake_cuda_live("memory"), live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_model_runs_on_the_simulator, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(faults_of_weights_are_listed, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(graphs_are_kept, rig_set_up, rig_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
