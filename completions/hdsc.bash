@@ -40,7 +40,7 @@ _hdsc() {
             return ;;
         graph)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--print=graph --print=program --print=json --print=dot -o -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
+                COMPREPLY=($(compgen -W "--print=graph --print=program --print=json --print=dot --passes= --explain-fusion -o -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;

@@ -8,8 +8,9 @@
 #include "driver/cmd.h"
 #include "driver/depfile.h"
 #include "driver/options.h"
-#include "pipeline/weights.h"
+#include "graph/graph.h"
 #include "ir/pass.h"
+#include "pipeline/weights.h"
 #include "tensor/spec.h"
 
 static const struct argp_option table[] = {
@@ -73,7 +74,8 @@ static const struct argp_option table[] = {
 
     {NULL, 0, NULL, 0, "For work on the compiler:", 6},
     {"dump", CMD_KEY_DUMP, "STAGE", 0,
-     "print tokens, ast, hir, plan, cu, the IR after a pass, or all; then only -o writes output", 6},
+     "print tokens, ast, hir, plan, cu, the IR after a pass, or all, or a model's graph after a pass over it, as in "
+     "graph:simplify; then only -o writes output", 6},
     {"passes", CMD_KEY_PASSES, "LIST", 0, "run these passes only and print the IR (input: .hds or .hir)", 6},
     CMD_VERIFY_OPTION(6),
     CMD_STEP_BUDGET_OPTION(6),
@@ -299,8 +301,9 @@ static void set_dump(struct argp_state *state, cmd_arguments *args, const char *
     bool known = ir_pass_find(stage) != NULL;
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         known = known || strcmp(stages[i], stage) == 0;
+    known = known || (strncmp(stage, "graph:", 6) == 0 && fg_pass_find(stage + 6));
     if (!known)
-        argp_error(state, "unknown stage '%s'; expected one of all, tokens, ast, hir, plan, cu, %s", stage,
+        argp_error(state, "unknown stage '%s'; expected one of all, tokens, ast, graph:PASS, hir, plan, cu, %s", stage,
                    words_of(&args->memory, "passes"));
     args->options.dump = stage;
 }

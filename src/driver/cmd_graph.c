@@ -14,15 +14,21 @@ static const char doc[] =
     "  hdsc graph mlp.hds --print=program         the operators and launches that it becomes\n"
     "  hdsc graph mlp.hds -o mlp.json             the graph for other programs; 'hdsc graph mlp.json' reads it again\n"
     "  hdsc graph mlp.hds --print=dot | dot -Tsvg -o mlp.svg\n"
-    "                                             a drawing; clusters are launched together\n";
+    "                                             a drawing; clusters are launched together\n"
+    "  hdsc graph mlp.hds --passes=identities,simplify\n"
+    "                                             the graph after these passes; --passes= runs none\n"
+    "  hdsc graph mlp.hds --explain-fusion        what became of each edge, and what it saves\n";
 
-enum { KEY_PRINT = CMD_KEY_OWN };
+enum { KEY_PRINT = CMD_KEY_OWN, KEY_PASSES, KEY_EXPLAIN };
 
 static const struct argp_option table[] = {
     {"print", KEY_PRINT, "FORM", 0,
      "graph: a graph function (the default); program: what is compiled; json; dot: for Graphviz", 1},
     {NULL, 'o', "FILE", 0,
      "write to FILE; its extension selects the form: .hds (the program), .json, .dot; '-' is standard output", 1},
+    {"passes", KEY_PASSES, "LIST", 0,
+     "run these passes only, in this order (default: all for programs and drawings, none for other forms)", 1},
+    {"explain-fusion", KEY_EXPLAIN, NULL, 0, "say for each edge whether it is fused, or why not, and what that saves", 1},
     {"include", 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 2},
     {"define", 'D', "NAME=VALUE", 0, "set a type parameter of the graph function, or a module constant", 2},
     CMD_WEIGHTS_OPTION(2),
@@ -38,8 +44,37 @@ static const char *const forms[] = {"graph", "program", "json", "dot", NULL};
 typedef struct request {
     cmd_arguments shared;
     int form;
-    bool has_form;
+    bool has_form, explains;
+    const char *passes; // "simplify,fuse"; NULL: those of the form
 } request;
+
+// The next of "a,b,c" behind [*at]; NULL: none is left, or there is none of that name: then it is [wrong].
+static const fg_pass *next_pass(const char **at, char *wrong, size_t size)
+{
+    size_t len = strcspn(*at, ",");
+    if (!len && !**at)
+        return NULL;
+    snprintf(wrong, size, "%.*s", (int)len, *at);
+    bool is_cut = len >= size;
+    *at += len + ((*at)[len] == ',');
+    const fg_pass *pass = is_cut ? NULL : fg_pass_find(wrong);
+    if (!pass && !*wrong)
+        snprintf(wrong, size, ",");
+    if (pass)
+        *wrong = 0;
+    return pass;
+}
+
+static void check_passes(struct argp_state *state, const char *list)
+{
+    char wrong[64] = "", known[256] = "";
+    while (next_pass(&list, wrong, sizeof wrong))
+        continue;
+    for (int i = 0; fg_pass_at(i); i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", fg_pass_at(i)->name);
+    if (*wrong)
+        argp_error(state, "unknown pass '%s'; expected one of %s", wrong, known);
+}
 
 // By the extension of -o.
 static int form_of_path(struct argp_state *state, const char *path)
@@ -61,29 +96,58 @@ static error_t take_own(int key, char *text, struct argp_state *state)
         r->has_form = true;
         return 0;
     }
+    if (key == KEY_PASSES) {
+        r->passes = text;
+        check_passes(state, text);
+        return 0;
+    }
+    if (key == KEY_EXPLAIN) {
+        r->explains = true;
+        return 0;
+    }
     const char *output = r->shared.output;
     if (key == ARGP_KEY_END && output && strcmp(output, "-") != 0 && !r->has_form)
         r->form = form_of_path(state, output);
     return ARGP_ERR_UNKNOWN;
 }
 
+// Programs and drawings need groups.
+static void run_passes(const request *r, fg_graph *g)
+{
+    char wrong[64];
+    const char *at = r->passes;
+    bool needs_groups = r->form == FORM_PROGRAM || r->form == FORM_DOT || r->explains;
+    if (!at && needs_groups)
+        fg_run_passes(g);
+    for (const fg_pass *pass; at && (pass = next_pass(&at, wrong, sizeof wrong));)
+        fg_run_pass(g, pass);
+    for (fg_graph *part = g; part && needs_groups; part = part->load)
+        if (!part->group_count)
+            fg_group_each(part);
+}
+
+static str text_of_graph(const request *r, const fg_graph *g)
+{
+    if (r->explains)
+        return fg_explain_fusion(g);
+    return r->form == FORM_DOT ? fg_print_dot(g) : r->form == FORM_JSON ? fg_print_json(g) : fg_print(g);
+}
+
 // A program has all graphs; a drawing and a graph function are one for each; several graphs are a list in JSON.
 static str text_of(const request *r, pl_graphs *graphs)
 {
     const pl_graph_list *list = &graphs->list;
-    bool runs_passes = r->form == FORM_PROGRAM || r->form == FORM_DOT, is_list = r->form == FORM_JSON && list->len > 1;
-    for (size_t i = 0; runs_passes && i < list->len; i++)
-        fg_run_passes(list->at[i]);
-    if (r->form == FORM_PROGRAM)
+    bool is_list = r->form == FORM_JSON && list->len > 1 && !r->explains;
+    for (size_t i = 0; i < list->len; i++)
+        run_passes(r, list->at[i]);
+    if (r->form == FORM_PROGRAM && !r->explains)
         return fg_lower(&graphs->unit.memory, list->at, list->len);
     str_buf out;
     str_buf_init(&out, &graphs->unit.memory);
     str_adds(&out, is_list ? "[" : "");
     for (size_t i = 0; i < list->len; i++) {
         str_adds(&out, is_list && i ? "," : "");
-        str_add(&out, r->form == FORM_DOT    ? fg_print_dot(list->at[i])
-                      : r->form == FORM_JSON ? fg_print_json(list->at[i])
-                                             : fg_print(list->at[i]));
+        str_add(&out, text_of_graph(r, list->at[i]));
     }
     str_adds(&out, is_list ? "]\n" : "");
     return (str){str_text(&out), out.len};

@@ -1,7 +1,7 @@
 // FlowGraph: a model as nodes, which are calls of operators, and tensors between them.
 //
 //     fg_graph *g = fg_read_json(&memory, &error, text);     what tc_record_graphs says of a graph function
-//     fg_run_passes(g);                                      simplify, load, fuse: see graph/passes/passes.h
+//     fg_run_passes(g);                                      see graph/passes/passes.def
 //     str program = fg_lower(&memory, &g, 1);                the same as a program of launches
 //
 // A graph has inputs, which each run is given, and weights, which are the same in every run. What depends on weights
@@ -82,17 +82,25 @@ typedef struct fg_check {
     const char *condition, *message; // "B == C", as the language writes it
 } fg_check;
 
+// A tensor between two nodes, and what fusion made of it.
+typedef struct fg_edge {
+    int tensor, reader;
+    int64_t bytes;   // that fusing saves
+    const char *why; // it is in memory; NULL: it is inside of a group
+} fg_edge;
+
 typedef struct fg_graph {
     arena *memory;
     const char *name;
     VEC(fg_tensor) tensors;
     VEC(fg_node) nodes;
-    fg_number_list inputs,
-        outputs;           // tensors; the inputs of each run stand before weights, and these before what is prepared
+    fg_number_list inputs, outputs; // tensors; the inputs of each run stand before weights, and these before what is prepared
     VEC(fg_check) checks;           // of open sizes, when the program runs
     VEC(const char *) sizes;        // that stay open: type parameters
-    struct fg_graph *load; // after "load": what depends on weights alone; NULL: nothing does
-    int group_count;       // after "fuse"; groups are numbered in the order in which they run
+    struct fg_graph *load;          // after "load": what depends on weights alone; NULL: nothing does
+    int group_count;                // after "fuse"; groups are numbered in the order in which they run
+    VEC(fg_edge) edges;             // after "fuse": those that save most come first
+    size_t steps;                   // that passes have taken in searches and in their order: of tests
 } fg_graph;
 
 // Reads and verifies. NULL, and *[error] says why (in [a]), if the text is no graph.
@@ -104,8 +112,23 @@ bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const c
 // that are inputs.
 const char *fg_verify(const fg_graph *g);
 
-// All passes, in their order (graph/passes/passes.h).
+// A pass over graphs: a row of graph/passes/passes.def.
+typedef struct fg_pass {
+    const char *name;
+    void (*run)(fg_graph *g);
+    const char *doc; // one line
+} fg_pass;
+
+// In the order in which they run; NULL after the last one.
+const fg_pass *fg_pass_at(int index);
+// NULL: there is none of that name.
+const fg_pass *fg_pass_find(const char *name);
+// Runs a pass on the graph, and on what it computes at load if that is a graph of its own already. Verifies, in debug builds.
+void fg_run_pass(fg_graph *g, const fg_pass *pass);
+// All passes, in their order.
 void fg_run_passes(fg_graph *g);
+// Instead of "fuse": each node is a group.
+void fg_group_each(fg_graph *g);
 
 // The graph as a graph function of the language, which records the same graph.
 str fg_print(const fg_graph *g);
@@ -119,6 +142,8 @@ str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
 str fg_print_json(const fg_graph *g);
 // "elementwise"
 const char *fg_kind_name(fg_kind kind);
+// What became of each edge, and launches and bytes before and after: needs the pass "fuse".
+str fg_explain_fusion(const fg_graph *g);
 // As a drawing for Graphviz: clusters are groups; edges have types and extents.
 str fg_print_dot(const fg_graph *g);
 
@@ -162,6 +187,8 @@ const char *fg_extent_text(arena *a, const fg_tensor *t, int axis);
 bool fg_mentions(const char *text, const char *name);
 // "[B: int, S: int]" of those sizes that [text] has; "" for none.
 const char *fg_size_parameters(const fg_graph *g, const char *text);
+// Whether all extents are known to be equal.
+bool fg_is_same_shape(const fg_tensor *a, const fg_tensor *b);
 // "f16[2, 3]"
 const char *fg_type_text(arena *a, const fg_tensor *t);
 // The call as the language writes it, "linear(x, w, b)"; a tensor that is [NULL] in [names] has its own name.

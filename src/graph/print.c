@@ -49,6 +49,14 @@ const char *fg_size_parameters(const fg_graph *g, const char *text)
     return str_text(&out);
 }
 
+bool fg_is_same_shape(const fg_tensor *a, const fg_tensor *b)
+{
+    bool same = a->rank == b->rank;
+    for (int d = 0; same && d < a->rank; d++)
+        same = fg_same_extent(a, d, b, d);
+    return same;
+}
+
 const char *fg_type_text(arena *a, const fg_tensor *t)
 {
     str_buf out;

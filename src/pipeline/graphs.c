@@ -39,6 +39,17 @@ static void find_entries(pl_unit *u)
     }
 }
 
+// --dump=graph:PASS, of one graph.
+static void run_passes(pl_unit *u, fg_graph *g)
+{
+    const char *dump = u->options->dump, *wanted = dump && strncmp(dump, "graph:", 6) == 0 ? dump + 6 : NULL;
+    for (int i = 0; fg_pass_at(i); i++) {
+        fg_run_pass(g, fg_pass_at(i));
+        if (wanted && strcmp(wanted, fg_pass_at(i)->name) == 0)
+            str_add(&u->dump, fg_print(g));
+    }
+}
+
 bool pl_lower_graphs(pl_unit *u)
 {
     pl_graph_list graphs = {0};
@@ -47,7 +58,9 @@ bool pl_lower_graphs(pl_unit *u)
     if (!graphs.len)
         return true;
     for (size_t i = 0; i < graphs.len; i++)
-        fg_run_passes(graphs.at[i]);
+        run_passes(u, graphs.at[i]);
+    if (u->dump.len && u->options->emit == PL_NOTHING)
+        return false; // nothing behind the dump is of interest
     u->input_name = arena_printf(&u->memory, "%s.lowered", u->input_name);
     u->input = fg_lower(&u->memory, graphs.at, graphs.len);
     u->is_lowered = true;

@@ -1,160 +1,200 @@
-// fuse: groups of nodes that one composed operator computes.
+// fuse: groups of nodes that one composed operator computes, by what they save.
 //
-// The planner of compositions (stdlib/schedules/composition.hds) makes kernels of a group; these rules give it groups that become
-// one kernel, or that it can split as well as anyone:
+// Does      joins the groups at both ends of an edge, those that save most first: the bytes that are written and read
+// again, and
+//           the launch, which costs as much as LAUNCH bytes. Which joins become one kernel the planner of compositions
+//           decides (stdlib/schedules/composition.hds); the rules here give it what it can make one of, or split as
+//           well as anyone.
+// Needs     nothing; runs once.
+// Gives     [group] of each node, [group_count], and [edges]: what became of each edge and why.
+// Why here  last: rewrites, casts and what moves to load time change what there is to fuse.
 //
-// - elementwise nodes that are the only reader of a product, a reduction or another elementwise node, and have its extents, join it:
+// The rules:
+//
+// - elementwise nodes that are the only reader of a product, a reduction or another elementwise node, and have its
+// extents, join it:
 //   they are an epilogue, or evaluated where the element is
-// - elementwise groups join the reduction that reads them, if it has their extents' elements to read; other readers get the values
-//   from memory
+// - elementwise groups join the reduction that reads them; other readers get the values from memory
+// - equal reductions but for the operator (max and sum of x along one axis) read their operand once
 //
-// Views are groups by themselves, which launch nothing.
-//
-// A node joins a group only if no path leads from the group out and back to the node: groups run one after the other.
+// Views are groups by themselves, which launch nothing. A node joins a group only if no path leads from the group out
+// and back.
 #include "graph/passes/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LAUNCH = 3000000, // bytes that memory moves in the time between two launches, about a microsecond
+    LARGEST = 64,     // nodes of a group: longer chains take compile time and registers, and save no more
+};
 
 typedef struct fusion {
     fg_graph *g;
-    int *group;             // of each node: a node's number, which stands for the group
+    fg_groups groups;
+    int *anchor;             // of each group: its first node that is not elementwise; -1: it has none
     fg_number_list *readers; // of each tensor
-    int *anchor;            // of each group: its node that is not elementwise; -1: it has none
 } fusion;
 
-static int group_of(const fusion *f, int node)
+// An edge, or two reductions of one tensor: then [is_sibling], and [from] is the other one.
+typedef struct candidate {
+    fg_edge edge;
+    int from;
+    bool is_sibling;
+    int64_t gain;
+} candidate;
+
+typedef VEC(candidate) candidate_list;
+
+static fg_node *node_at(const fusion *f, int number)
 {
-    while (f->group[node] != node)
-        node = f->group[node];
-    return node;
+    return &f->g->nodes.at[number];
 }
 
-static bool are_same_extents(const fg_tensor *a, const fg_tensor *b)
+static const fg_node *anchor_of(fusion *f, int node)
 {
-    bool same = a->rank == b->rank;
-    for (int d = 0; same && d < a->rank; d++)
-        same = fg_same_extent(a, d, b, d);
+    int anchor = f->anchor[fg_group_of(&f->groups, node)];
+    return anchor < 0 ? NULL : node_at(f, anchor);
+}
+
+static bool takes_epilogue(const fg_node *anchor)
+{
+    return !anchor || anchor->kind == FG_EPILOGUE || anchor->kind == FG_REDUCTION;
+}
+
+// Why an elementwise reader does not join what it reads; NULL: nothing is against it.
+static const char *obstacle_of_elementwise(fusion *f, const fg_tensor *x, int reader)
+{
+    const fg_node *anchor = anchor_of(f, x->maker), *own = anchor_of(f, reader);
+    if (!takes_epilogue(anchor))
+        return "its kernels take no epilogue";
+    if (x->is_output)
+        return "it is an output of the graph";
+    if (f->readers[x->number].len != 1)
+        return "others read it too";
+    if (!fg_is_same_shape(x, &f->g->tensors.at[node_at(f, reader)->outputs.at[0]]))
+        return "the result has other extents";
+    return anchor && own ? "both have reductions or kernels of their own" : NULL;
+}
+
+static const char *obstacle_of(fusion *f, const fg_tensor *x, int reader)
+{
+    const fg_node *from = node_at(f, x->maker), *to = node_at(f, reader);
+    if (from->kind == FG_VIEW || to->kind == FG_VIEW)
+        return "a view takes no kernel";
+    if (to->kind == FG_KERNELS || to->kind == FG_EPILOGUE)
+        return "the reader has kernels of its own, which read memory";
+    if (to->kind == FG_ELEMENTWISE)
+        return obstacle_of_elementwise(f, x, reader);
+    return anchor_of(f, x->maker) ? "both have reductions or kernels of their own" : NULL;
+}
+
+static bool is_same_argument(const fg_argument *a, const fg_argument *b)
+{
+    const char *name = a->name ? a->name : "", *other = b->name ? b->name : "";
+    return strcmp(name, other) == 0 && a->tensor == b->tensor && (a->tensor >= 0 || strcmp(a->value, b->value) == 0);
+}
+
+// Reductions of the same operands along the same axes.
+static bool are_siblings(const fusion *f, int a, int b)
+{
+    const fg_node *x = node_at(f, a), *y = node_at(f, b);
+    bool same = x->kind == FG_REDUCTION && y->kind == FG_REDUCTION && x->arguments.len == y->arguments.len;
+    same = same && fg_is_same_shape(&f->g->tensors.at[x->outputs.at[0]], &f->g->tensors.at[y->outputs.at[0]]);
+    for (size_t k = 0; same && k < x->arguments.len; k++)
+        same = is_same_argument(&x->arguments.at[k], &y->arguments.at[k]);
     return same;
 }
 
-// Whether computing node [n] needs a node of group [group], other than by reading it directly when [is_first].
-static bool depends(const fusion *f, int n, int group, bool is_first, bool *seen)
+// Other readers of a tensor still need it in memory.
+static int64_t saved_bytes(const fusion *f, const fg_tensor *x)
 {
-    const fg_node *node = &f->g->nodes.at[n];
-    for (size_t k = 0; k < node->arguments.len; k++) {
-        int t = node->arguments.at[k].tensor, maker = t < 0 ? -1 : f->g->tensors.at[t].maker;
-        if (maker < 0 || seen[maker])
-            continue;
-        bool is_inside = group_of(f, maker) == group;
-        if (is_inside && !is_first)
-            return true;
-        if (!is_inside) {
-            seen[maker] = true;
-            if (depends(f, maker, group, false, seen))
-                return true;
+    return x->is_output || f->readers[x->number].len > 1 ? x->bytes : 2 * x->bytes;
+}
+
+static void add_candidate(fusion *f, candidate_list *list, candidate c)
+{
+    bool is_large = __builtin_add_overflow(c.edge.bytes, (int64_t)LAUNCH, &c.gain);
+    c.gain = is_large ? INT64_MAX : c.gain;
+    VEC_PUSH(f->g->memory, list, c);
+}
+
+// Two neighbours of the readers of [x] are compared: siblings stand beside each other where models are written.
+static void find_candidates(fusion *f, candidate_list *list)
+{
+    for (size_t t = 0; t < f->g->tensors.len; t++) {
+        const fg_tensor *x = &f->g->tensors.at[t];
+        const fg_number_list *readers = &f->readers[t];
+        for (size_t k = 0; k < readers->len && x->maker >= 0 && !node_at(f, x->maker)->is_dropped; k++) {
+            fg_edge edge = {.tensor = (int)t, .reader = readers->at[k], .bytes = saved_bytes(f, x)};
+            add_candidate(f, list, (candidate){.edge = edge, .from = x->maker});
+        }
+        for (size_t k = 1; k < readers->len; k++) {
+            fg_edge edge = {.tensor = (int)t, .reader = readers->at[k], .bytes = x->bytes};
+            if (are_siblings(f, readers->at[k - 1], readers->at[k]))
+                add_candidate(f, list, (candidate){.edge = edge, .from = readers->at[k - 1], .is_sibling = true});
         }
     }
-    return false;
 }
 
-// Whether joining [n]'s group and [group] leaves an order of groups: nothing that [n]'s group needs from outside needs [group].
-static bool stays_ordered(const fusion *f, int n, int group)
+// What saves most comes first, then what stands first in the graph.
+static int compare(const void *a, const void *b)
 {
-    bool *seen = ARENA_ARRAY(f->g->memory, bool, f->g->nodes.len + 1);
-    int own = group_of(f, n);
-    for (size_t i = 0; i < f->g->nodes.len; i++)
-        if (!f->g->nodes.at[i].is_dropped && group_of(f, (int)i) == own && depends(f, (int)i, group, true, seen))
-            return false;
-    return true;
+    const candidate *x = a, *y = b;
+    if (x->gain != y->gain)
+        return x->gain > y->gain ? -1 : 1;
+    if (x->edge.reader != y->edge.reader)
+        return x->edge.reader < y->edge.reader ? -1 : 1;
+    if (x->edge.tensor != y->edge.tensor)
+        return x->edge.tensor < y->edge.tensor ? -1 : 1;
+    return (int)x->is_sibling - (int)y->is_sibling;
 }
 
-static void join(fusion *f, int from, int into)
+static void join(fusion *f, int from, int to)
 {
-    int a = group_of(f, from), b = group_of(f, into), anchor = f->anchor[a] >= 0 ? f->anchor[a] : f->anchor[b];
-    f->group[a] = b;
-    f->anchor[b] = anchor;
+    int a = f->anchor[fg_group_of(&f->groups, from)], b = f->anchor[fg_group_of(&f->groups, to)];
+    f->anchor[fg_join_groups(&f->groups, from, to)] = a >= 0 ? a : b;
 }
 
-// Elementwise node [n] joins the makers of what it reads.
-static void join_makers(fusion *f, int n)
+static void try(fusion *f, candidate *c)
 {
-    const fg_graph *g = f->g;
-    const fg_node *node = &g->nodes.at[n];
-    for (size_t k = 0; k < node->arguments.len; k++) {
-        int t = node->arguments.at[k].tensor;
-        const fg_tensor *x = t < 0 ? NULL : &g->tensors.at[t];
-        if (!x || x->maker < 0 || x->is_output || f->readers[t].len != 1 || !are_same_extents(x, &g->tensors.at[node->outputs.at[0]]))
-            continue;
-        int maker = group_of(f, x->maker), own = group_of(f, n);
-        const fg_node *anchor = f->anchor[maker] < 0 ? NULL : &g->nodes.at[f->anchor[maker]];
-        bool takes = !anchor || anchor->kind == FG_EPILOGUE || anchor->kind == FG_REDUCTION;
-        if (maker != own && takes && (f->anchor[own] < 0 || !anchor) && stays_ordered(f, n, maker))
-            join(f, n, maker);
-    }
-}
-
-// A reduction takes the elementwise groups that it reads.
-static void take_elementwise(fusion *f, int n)
-{
-    const fg_graph *g = f->g;
-    const fg_node *node = &g->nodes.at[n];
-    for (size_t k = 0; k < node->arguments.len; k++) {
-        int t = node->arguments.at[k].tensor;
-        const fg_tensor *x = t < 0 ? NULL : &g->tensors.at[t];
-        if (!x || x->maker < 0)
-            continue;
-        int maker = group_of(f, x->maker);
-        if (f->anchor[maker] < 0 && maker != group_of(f, n) && stays_ordered(f, n, maker))
-            join(f, maker, n);
-    }
-}
-
-// Numbers the groups in an order in which they can run: a group follows those that it reads.
-static void number_groups(fusion *f)
-{
-    fg_graph *g = f->g;
-    bool *is_done = ARENA_ARRAY(g->memory, bool, g->nodes.len + 1);
-    for (bool changes = true; changes;) {
-        changes = false;
-        for (size_t i = 0; i < g->nodes.len; i++) {
-            int root = group_of(f, (int)i);
-            if (g->nodes.at[i].is_dropped || is_done[root])
-                continue;
-            bool is_ready = true;
-            for (size_t m = 0; m < g->nodes.len && is_ready; m++) {
-                if (g->nodes.at[m].is_dropped || group_of(f, (int)m) != root)
-                    continue;
-                for (size_t k = 0; k < g->nodes.at[m].arguments.len && is_ready; k++) {
-                    int t = g->nodes.at[m].arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
-                    is_ready = maker < 0 || group_of(f, maker) == root || is_done[group_of(f, maker)];
-                }
-            }
-            if (!is_ready)
-                continue;
-            for (size_t m = 0; m < g->nodes.len; m++)
-                if (!g->nodes.at[m].is_dropped && group_of(f, (int)m) == root)
-                    g->nodes.at[m].group = g->group_count;
-            is_done[root] = changes = true;
-            g->group_count++;
-        }
-    }
+    int from = fg_group_of(&f->groups, c->from), to = fg_group_of(&f->groups, c->edge.reader);
+    if (from == to)
+        return;
+    c->edge.why = c->is_sibling ? NULL : obstacle_of(f, &f->g->tensors.at[c->edge.tensor], c->edge.reader);
+    if (c->edge.why)
+        return;
+    if (f->groups.size[from] + f->groups.size[to] > LARGEST)
+        c->edge.why = "the group would be too large";
+    else if (!fg_is_joinable(&f->groups, from, to) || (c->is_sibling && !fg_is_joinable(&f->groups, to, from)))
+        c->edge.why = "another group between them reads the one and is read by the other";
+    else
+        join(f, from, to);
 }
 
 void fg_fuse(fg_graph *g)
 {
     fusion f = {.g = g};
-    f.group = ARENA_ARRAY(g->memory, int, g->nodes.len + 1);
+    fg_drop_unneeded(g);
+    fg_init_groups(&f.groups, g);
     f.anchor = ARENA_ARRAY(g->memory, int, g->nodes.len + 1);
     f.readers = fg_all_readers(g->memory, g);
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        f.group[i] = (int)i;
+    for (size_t i = 0; i < g->nodes.len; i++)
         f.anchor[i] = g->nodes.at[i].kind == FG_ELEMENTWISE ? -1 : (int)i;
-    }
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        if (g->nodes.at[i].is_dropped)
+    candidate_list list = {0};
+    find_candidates(&f, &list);
+    if (list.len)
+        qsort(list.at, list.len, sizeof *list.at, compare);
+    for (size_t i = 0; i < list.len; i++)
+        try(&f, &list.at[i]);
+    fg_number_groups(&f.groups);
+    g->edges.len = 0;
+    for (size_t i = 0; i < list.len; i++) {
+        fg_edge e = list.at[i].edge;
+        if (list.at[i].is_sibling)
             continue;
-        if (g->nodes.at[i].kind == FG_ELEMENTWISE)
-            join_makers(&f, (int)i);
-        else if (g->nodes.at[i].kind == FG_REDUCTION)
-            take_elementwise(&f, (int)i);
+        if (g->nodes.at[g->tensors.at[e.tensor].maker].group == g->nodes.at[e.reader].group)
+            e.why = NULL;
+        VEC_PUSH(g->memory, &g->edges, e);
     }
-    number_groups(&f);
 }

@@ -1,5 +1,10 @@
 // simplify: nodes that compute the same are one, and those that no output needs are dropped.
 //
+// Does      readers of a node that equals an earlier one read that one; what no output needs is marked as dropped.
+// Needs     nothing.
+// Gives     every node that is left is needed, and no two are equal but for outputs.
+// Why here  behind "identities", which makes nodes equal and leaves unneeded ones; before "load" and "fuse", which count readers.
+//
 // Operators have no effects: equal operators of equal arguments give equal results. Random numbers are drawn by seeds that are
 // arguments, so this holds for them too.
 #include "graph/passes/passes.h"
@@ -38,6 +43,8 @@ static void merge_equal(fg_graph *g)
         same[i] = (int)i;
     for (size_t i = 0; i < g->nodes.len; i++) {
         fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped)
+            continue;
         for (size_t k = 0; k < n->arguments.len; k++)
             if (n->arguments.at[k].tensor >= 0)
                 n->arguments.at[k].tensor = same[n->arguments.at[k].tensor];

@@ -1,0 +1,100 @@
+// Fusion explained: what became of each edge, and what all of it saves.
+#include <inttypes.h>
+#include <string.h>
+
+#include "graph/graph.h"
+
+static void add_bytes(str_buf *out, int64_t bytes)
+{
+    if (bytes >= 10 * 1024 * 1024)
+        str_addf(out, "%.1f MiB", (double)bytes / (1024 * 1024));
+    else if (bytes >= 10 * 1024)
+        str_addf(out, "%.1f KiB", (double)bytes / 1024);
+    else
+        str_addf(out, "%" PRId64 " B", bytes);
+}
+
+static void add_edge(str_buf *out, const fg_graph *g, const fg_edge *e)
+{
+    const fg_tensor *t = &g->tensors.at[e->tensor];
+    const fg_node *from = &g->nodes.at[t->maker], *to = &g->nodes.at[e->reader];
+    str_addf(out, "  line %d %s -> line %d %s: ", from->line, from->op, to->line, to->op);
+    if (e->why)
+        str_addf(out, "in memory (%s), ", e->why);
+    else
+        str_adds(out, "fused, ");
+    add_bytes(out, e->bytes);
+    str_adds(out, e->why ? " not saved\n" : " saved\n");
+}
+
+typedef struct totals {
+    int launches;
+    int64_t bytes;
+} totals;
+
+static int group_of(const fg_node *n, bool is_fused)
+{
+    return is_fused ? n->group : n->number;
+}
+
+// Each tensor is read once by a group that needs it, and written if another group or the caller does.
+static totals total_of(const fg_graph *g, bool is_fused)
+{
+    totals found = {0};
+    size_t count = g->nodes.len + 1;
+    bool *is_launched = ARENA_ARRAY(g->memory, bool, count),
+         *is_written = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
+    fg_number_list *readers = ARENA_ARRAY(g->memory, fg_number_list, g->tensors.len + 1); // groups; each once
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped || (n->kind == FG_VIEW && !g->tensors.at[n->outputs.at[0]].is_output))
+            continue;
+        int own = group_of(n, is_fused);
+        found.launches += !is_launched[own];
+        is_launched[own] = true;
+        for (size_t k = 0; k < n->arguments.len; k++) {
+            int t = n->arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
+            if (t < 0 || (maker >= 0 && group_of(&g->nodes.at[maker], is_fused) == own))
+                continue;
+            bool is_known = false;
+            for (size_t j = 0; j < readers[t].len && !is_known; j++)
+                is_known = readers[t].at[j] == own;
+            if (!is_known) {
+                VEC_PUSH(g->memory, &readers[t], own);
+                found.bytes += g->tensors.at[t].bytes;
+            }
+            is_written[t] = true;
+        }
+    }
+    for (size_t t = 0; t < g->tensors.len; t++) {
+        const fg_tensor *x = &g->tensors.at[t];
+        bool is_view = x->maker >= 0 && g->nodes.at[x->maker].kind == FG_VIEW && !x->is_output;
+        if (x->maker >= 0 && !is_view && !g->nodes.at[x->maker].is_dropped && (is_written[t] || x->is_output))
+            found.bytes += x->bytes;
+    }
+    return found;
+}
+
+static void add_totals(str_buf *out, const char *when, totals t)
+{
+    str_addf(out, "  %s: %d launch%s, ", when, t.launches, t.launches == 1 ? "" : "es");
+    add_bytes(out, t.bytes);
+    str_adds(out, " read and written\n");
+}
+
+str fg_explain_fusion(const fg_graph *g)
+{
+    str_buf out;
+    str_buf_init(&out, g->memory);
+    for (const fg_graph *part = g; part; part = part->load) {
+        str_addf(&out, "%s: %zu edge%s, those that save most first\n", part->name, part->edges.len,
+                 part->edges.len == 1 ? "" : "s");
+        for (size_t i = 0; i < part->edges.len; i++)
+            add_edge(&out, part, &part->edges.at[i]);
+        if (part->sizes.len)
+            str_adds(&out, "  sizes are open: bytes are estimates\n");
+        add_totals(&out, "without fusion", total_of(part, false));
+        add_totals(&out, "with fusion", total_of(part, true));
+    }
+    return (str){out.at, out.len};
+}

@@ -1,0 +1,340 @@
+// identities: nodes that change nothing are dropped, views and casts of each other are merged, products take
+// transposes.
+//
+// Does      x + 0, x - 0, x * 1, x / 1, casts to the own type, reshapes to the own extents, orders of axes that are
+// none: readers
+//           read x. A reshape of a reshape and an order of an order are one; a cast back from a wider type is none. A
+//           product reads an operand whose two last axes were exchanged as it was, by transpose_a and transpose_b.
+// Needs     nothing; runs on what was rewritten again.
+// Gives     what nobody reads any more is dropped.
+// Why here  before "simplify", for which more is equal then, and before fusion, which sees what is left.
+//
+// One walk in the order of the nodes: what a node reads is in its final form before the node is looked at. -0.0 + 0 is
+// 0.0, which is the only value that changes.
+#include "graph/passes/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct walk {
+    fg_graph *g;
+    int *same; // of each tensor: what is read instead of it
+} walk;
+
+static bool is_op(const fg_node *n, const char *module, const char *op)
+{
+    return strcmp(n->module, module) == 0 && strcmp(n->op, op) == 0;
+}
+
+static const fg_tensor *operand_of(const fg_graph *g, const fg_node *n)
+{
+    int t = n->arguments.len ? n->arguments.at[0].tensor : -1;
+    return t < 0 ? NULL : &g->tensors.at[t];
+}
+
+// The live node that makes a tensor; NULL: an input.
+static const fg_node *maker_of(const fg_graph *g, int tensor)
+{
+    int maker = tensor < 0 ? -1 : g->tensors.at[tensor].maker;
+    return maker < 0 || g->nodes.at[maker].is_dropped ? NULL : &g->nodes.at[maker];
+}
+
+// ---- nodes that change nothing
+// -----------------------------------------------------------------------------------------
+
+static bool is_number(const fg_argument *x, double wanted)
+{
+    char *end = NULL;
+    double have = x->tensor < 0 && x->value ? strtod(x->value, &end) : 0;
+    return end && end != x->value && !*end && have == wanted;
+}
+
+// x + 0 and the like, with the number behind the tensor or, where that is the same, before it.
+static int neutral_operand(const fg_node *n)
+{
+    // clang-format off
+    static const struct { const char *op; double neutral; bool is_symmetric; } neutrals[] = {
+        {"add", 0, true}, {"subtract", 0, false}, {"multiply", 1, true}, {"divide", 1, false},
+    };
+    // clang-format on
+    for (size_t i = 0; i < sizeof neutrals / sizeof *neutrals; i++) {
+        if (n->arguments.len != 2 || !is_op(n, "arithmetic", neutrals[i].op))
+            continue;
+        if (is_number(&n->arguments.at[1], neutrals[i].neutral))
+            return n->arguments.at[0].tensor;
+        if (neutrals[i].is_symmetric && is_number(&n->arguments.at[0], neutrals[i].neutral))
+            return n->arguments.at[1].tensor;
+    }
+    return -1;
+}
+
+// Floats of more exponent and more digits than [narrow] hold all its values.
+static bool is_wider(const char *wide, const char *narrow)
+{
+    bool is_f32 = strcmp(wide, "f32") == 0, is_f64 = strcmp(wide, "f64") == 0;
+    bool is_half = strcmp(narrow, "f16") == 0 || strcmp(narrow, "bf16") == 0;
+    return (is_f32 && is_half) || (is_f64 && (is_half || strcmp(narrow, "f32") == 0));
+}
+
+// cast(cast(x, wide), type of x)
+static int cast_back(const fg_graph *g, const fg_node *n)
+{
+    const fg_tensor *middle = operand_of(g, n), *y = &g->tensors.at[n->outputs.at[0]];
+    const fg_node *inner = middle ? maker_of(g, middle->number) : NULL;
+    if (!inner || !is_op(n, "arithmetic", "cast") || !is_op(inner, "arithmetic", "cast"))
+        return -1;
+    const fg_tensor *x = operand_of(g, inner);
+    return x && strcmp(x->dtype, y->dtype) == 0 && is_wider(middle->dtype, x->dtype) ? x->number : -1;
+}
+
+// Whether results of the operator are their operand's elements in their order, if the extents are the same.
+static bool keeps_elements(const fg_node *n)
+{
+    static const char *const ops[] = {"reshape", "narrow", "expand"};
+    bool found = is_op(n, "arithmetic", "cast");
+    for (size_t i = 0; i < sizeof ops / sizeof *ops && !found; i++)
+        found = is_op(n, "layout", ops[i]);
+    return found;
+}
+
+// ---- orders of axes
+// ------------------------------------------------------------------------------------------------------
+
+typedef struct order {
+    int rank, axes[FG_MAX_RANK];
+} order;
+
+static bool read_axes(const char *text, int rank, int *axes, int count)
+{
+    int found = 0;
+    for (const char *at = text; at && *at;) {
+        char *end;
+        long axis = strtol(at, &end, 10);
+        if (end == at) {
+            at++;
+            continue;
+        }
+        if (found == count || axis < -rank || axis >= rank)
+            return false;
+        axes[found++] = (int)(axis < 0 ? axis + rank : axis);
+        at = end;
+    }
+    return found == count;
+}
+
+static const char *value_of(const fg_node *n, const char *name, size_t position)
+{
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        const fg_argument *x = &n->arguments.at[k];
+        if (x->tensor < 0 && (x->name ? strcmp(x->name, name) == 0 : k == position))
+            return x->value;
+    }
+    return NULL;
+}
+
+// The order of axes that a node gives its operand; false: it is no such node.
+static bool order_of(const fg_graph *g, const fg_node *n, order *o)
+{
+    const fg_tensor *x = operand_of(g, n);
+    o->rank = x ? x->rank : 0;
+    if (!x)
+        return false;
+    if (is_op(n, "layout", "permute"))
+        return read_axes(value_of(n, "dims", 1), o->rank, o->axes, o->rank);
+    int a = 0, b = 0;
+    bool is_swap = is_op(n, "layout", "transpose") && read_axes(value_of(n, "dim0", 1), o->rank, &a, 1) &&
+                   read_axes(value_of(n, "dim1", 2), o->rank, &b, 1);
+    for (int k = 0; is_swap && k < o->rank; k++)
+        o->axes[k] = k == a ? b : k == b ? a : k;
+    return is_swap;
+}
+
+static bool is_in_order(const order *o)
+{
+    bool same = true;
+    for (int k = 0; k < o->rank; k++)
+        same &= o->axes[k] == k;
+    return same;
+}
+
+// Whether only the two last axes are exchanged.
+static bool is_matrix_transpose(const order *o)
+{
+    bool same = o->rank >= 2;
+    for (int k = 0; same && k < o->rank; k++)
+        same = o->axes[k] == (k == o->rank - 1 ? k - 1 : k == o->rank - 2 ? k + 1 : k);
+    return same;
+}
+
+static void set_arguments(fg_graph *g, fg_node *n, int tensor, const char *name, const char *value)
+{
+    n->arguments = (fg_argument_list){0};
+    VEC_PUSH(g->memory, &n->arguments, ((fg_argument){.tensor = tensor}));
+    VEC_PUSH(g->memory, &n->arguments, ((fg_argument){.name = name, .tensor = -1, .value = value}));
+}
+
+static const char *order_text(const fg_graph *g, const order *o)
+{
+    str_buf out;
+    str_buf_init(&out, g->memory);
+    for (int k = 0; k < o->rank; k++)
+        str_addf(&out, "%s%d", k ? ", " : "(", o->axes[k]);
+    str_adds(&out, o->rank == 1 ? ",)" : ")");
+    return str_text(&out);
+}
+
+// Where the elements of a row-major tensor are, its axes in another order.
+static const fg_layout *view_in_order(const fg_graph *g, int tensor, const order *o)
+{
+    const fg_tensor *x = &g->tensors.at[tensor];
+    fg_layout *view = ARENA_NEW(g->memory, fg_layout);
+    int64_t strides[FG_MAX_RANK], step = 1;
+    for (int d = x->rank; d-- > 0; step *= x->shape[d])
+        strides[d] = step;
+    *view = (fg_layout){.base = tensor};
+    for (int k = 0; k < o->rank; k++)
+        view->strides[k] = strides[o->axes[k]];
+    return view;
+}
+
+// permute(permute(x)): one order, of x.
+static void merge_orders(fg_graph *g, fg_node *n, order *o)
+{
+    const fg_node *inner = maker_of(g, n->arguments.at[0].tensor);
+    order before;
+    if (!inner || !order_of(g, inner, &before))
+        return;
+    for (int k = 0; k < o->rank; k++)
+        o->axes[k] = before.axes[o->axes[k]];
+    if (n->view)
+        n->view = view_in_order(g, inner->arguments.at[0].tensor, o);
+    n->op = "permute";
+    set_arguments(g, n, inner->arguments.at[0].tensor, "dims", order_text(g, o));
+}
+
+static void merge_reshapes(fg_graph *g, fg_node *n)
+{
+    const fg_node *inner = maker_of(g, n->arguments.at[0].tensor);
+    if (inner && is_op(inner, "layout", "reshape") && inner->arguments.at[0].tensor >= 0)
+        n->arguments.at[0].tensor = inner->arguments.at[0].tensor;
+}
+
+// ---- products
+// ------------------------------------------------------------------------------------------------------------
+
+static void toggle(fg_graph *g, fg_node *n, const char *name)
+{
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        fg_argument *x = &n->arguments.at[k];
+        if (x->name && strcmp(x->name, name) == 0) {
+            x->value = strcmp(x->value, "True") == 0 ? "False" : "True";
+            return;
+        }
+    }
+    VEC_PUSH(g->memory, &n->arguments, ((fg_argument){.name = name, .tensor = -1, .value = "True"}));
+}
+
+// Whether arguments behind the operands are given by name only.
+static bool has_names(const fg_node *n, size_t operands)
+{
+    bool ok = n->arguments.len >= operands;
+    for (size_t k = 0; ok && k < n->arguments.len; k++)
+        ok =
+            k < operands ? n->arguments.at[k].tensor >= 0 && !n->arguments.at[k].name : n->arguments.at[k].name != NULL;
+    return ok;
+}
+
+// The operand of which argument k is the transpose; -1: it is none.
+static int transposed(const fg_graph *g, const fg_node *n, size_t k)
+{
+    const fg_node *inner = maker_of(g, n->arguments.at[k].tensor);
+    order o;
+    return inner && order_of(g, inner, &o) && is_matrix_transpose(&o) ? inner->arguments.at[0].tensor : -1;
+}
+
+static void exchange_operands(fg_graph *g, fg_node *n)
+{
+    static const char *const names[] = {"transpose_a", "transpose_b"};
+    for (size_t k = 0; k < 2; k++) {
+        int x = transposed(g, n, k);
+        if (x >= 0) {
+            n->arguments.at[k].tensor = x;
+            toggle(g, n, names[k]);
+        }
+    }
+}
+
+// linear(x, transpose(w)): x · w
+static void multiply_transposed(fg_graph *g, fg_node *n)
+{
+    if (!is_op(n, "matmul", "linear") || !has_names(n, 2) || g->tensors.at[n->arguments.at[0].tensor].rank < 2)
+        return;
+    int w = transposed(g, n, 1);
+    for (size_t k = 2; k < n->arguments.len && w >= 0; k++)
+        if (n->arguments.at[k].tensor >= 0 || strcmp(n->arguments.at[k].name, "math") != 0)
+            return; // a bias stays the operator's own
+    if (w < 0)
+        return;
+    n->arguments.at[1].tensor = w;
+    n->op = "matmul";
+    n->exchanges.len = 0;
+    VEC_PUSH(g->memory, &n->exchanges, "transpose_a");
+    VEC_PUSH(g->memory, &n->exchanges, "transpose_b");
+}
+
+static void absorb_transposes(fg_graph *g, fg_node *n)
+{
+    multiply_transposed(g, n);
+    if (is_op(n, "matmul", "matmul") && has_names(n, 2))
+        exchange_operands(g, n);
+}
+
+// ---- the walk
+// --------------------------------------------------------------------------------------------------------------
+
+// What can be read instead of the node's result; -1: nothing.
+static int equal_operand(const fg_graph *g, const fg_node *n)
+{
+    const fg_tensor *x = operand_of(g, n), *y = &g->tensors.at[n->outputs.at[0]];
+    order o;
+    int back = cast_back(g, n);
+    if (back >= 0)
+        return back;
+    bool is_kept = keeps_elements(n) || (order_of(g, n, &o) && is_in_order(&o));
+    int found = is_kept && x ? x->number : neutral_operand(n);
+    if (found < 0)
+        return -1;
+    x = &g->tensors.at[found];
+    return fg_is_same_shape(x, y) && strcmp(x->dtype, y->dtype) == 0 ? found : -1;
+}
+
+static void visit(walk *w, fg_node *n)
+{
+    fg_graph *g = w->g;
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].tensor >= 0)
+            n->arguments.at[k].tensor = w->same[n->arguments.at[k].tensor];
+    order o;
+    if (is_op(n, "layout", "reshape") && operand_of(g, n))
+        merge_reshapes(g, n);
+    else if (order_of(g, n, &o))
+        merge_orders(g, n, &o);
+    else
+        absorb_transposes(g, n);
+    int x = n->outputs.len == 1 && !g->tensors.at[n->outputs.at[0]].is_output ? equal_operand(g, n) : -1;
+    if (x >= 0) {
+        w->same[n->outputs.at[0]] = x;
+        n->is_dropped = true;
+    }
+}
+
+void fg_identities(fg_graph *g)
+{
+    walk w = {.g = g, .same = ARENA_ARRAY(g->memory, int, g->tensors.len + 1)};
+    for (size_t i = 0; i < g->tensors.len; i++)
+        w.same[i] = (int)i;
+    for (size_t i = 0; i < g->nodes.len; i++)
+        if (!g->nodes.at[i].is_dropped)
+            visit(&w, &g->nodes.at[i]);
+    fg_drop_unneeded(g);
+}
