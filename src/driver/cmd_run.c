@@ -462,30 +462,39 @@ static int exit_code(const run_state *r)
     return CMD_INTERNAL;
 }
 
-// The element type that a word says, or that the file it names has; DT_NONE: neither.
-static dtype type_of_word(arena *a, const run_word *w)
+// The type that a word says, or that the file it names has; DT_NONE: neither.
+static tc_operand_type type_of_word(arena *a, const run_word *w)
 {
     ten_spec spec = {0};
     ten_tensor file = {0};
+    tc_operand_type none = {.name = w->name, .type = DT_NONE}, said = none;
     if (ten_spec_parse(a, w->value, &spec) || spec.source == TEN_NUMBER)
-        return DT_NONE;
-    if (spec.source != TEN_FILE)
-        return spec.type;
+        return none;
+    if (spec.source != TEN_FILE) {
+        said.type = spec.type;
+        said.has_shape = spec.has_shape;
+        said.rank = spec.rank;
+        said.shape = arena_dup(a, spec.shape, sizeof spec.shape);
+        return said;
+    }
     src_map sources;
     diag_context unheard;
     src_map_init(&sources, a);
     diag_init(&unheard, a, &sources);
     unheard.muted = true;
-    return ten_npy_read(a, &unheard, spec.path, DT_NONE, DT_NONE, w->name, &file) ? file.type : DT_NONE;
+    if (!ten_npy_read(a, &unheard, spec.path, DT_NONE, DT_NONE, w->name, &file))
+        return none;
+    const int64_t *shape = arena_dup(a, file.shape, sizeof file.shape);
+    return (tc_operand_type){.name = w->name, .type = file.type, .has_shape = true, .rank = file.rank, .shape = shape};
 }
 
 static void find_operand_types(run_request *q)
 {
     VEC(tc_operand_type) types = {0};
     for (size_t i = 0; i < q->words.len; i++) {
-        dtype type = type_of_word(&q->shared.memory, &q->words.at[i]);
-        if (type != DT_NONE)
-            VEC_PUSH(&q->shared.memory, &types, ((tc_operand_type){q->words.at[i].name, type}));
+        tc_operand_type found = type_of_word(&q->shared.memory, &q->words.at[i]);
+        if (found.type != DT_NONE)
+            VEC_PUSH(&q->shared.memory, &types, found);
     }
     q->shared.options.operand_types = types.at;
     q->shared.options.operand_count = (int)types.len;

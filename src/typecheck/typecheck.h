@@ -18,10 +18,14 @@ typedef struct tc_define {
     const char *value;
 } tc_define;
 
-// The element type of an array that a run gives to a parameter: type parameters that nothing else fixes are inferred from it.
+// The type of an array that a run gives to a parameter. Type parameters that nothing else fixes are inferred from it, and an
+// operator's parameter that may be a number or a tensor is a tensor.
 typedef struct tc_operand_type {
     const char *name;
     dtype type;
+    bool has_shape;
+    int rank;
+    const int64_t *shape;
 } tc_operand_type;
 
 // Finds the text of an imported module and adds it to the source map. [path]: dotted name ("hidet.lang.cuda",

@@ -305,8 +305,10 @@ static void tc_init(tc *tx, arena *a, sym_table *syms, diag_context *diags, cons
     map_init(&tx->shared_by_function, a);
     map_init(&tx->names_used, a);
     map_init(&tx->entry_names, a);
-    for (int i = 0; i < options->define_count; i++)
+    for (int i = 0; i < options->define_count; i++) {
         VEC_PUSH(a, &tx->define_used, false);
+        VEC_PUSH(a, &tx->define_wrong, false);
+    }
     tx->natives = tc_scope_new(tx, NULL, NULL, TC_SCOPE_NATIVE);
     tc_natives_install(tx);
 }

@@ -267,6 +267,28 @@ static void make_number(tc *tx, tc_operator *o, const ast_param *p, dtype by_def
         out->default_text = NULL;
 }
 
+// f32[3]: an array of the run, for a parameter without a type, which may be a number or a tensor.
+static void make_operand(tc *tx, tc_operator *o, const tc_operand_type *given, op_param *out, tc_operator_param *own)
+{
+    ast_expr *extents[TM_MAX_RANK];
+    const char *dtype_text = dt_name(given->type);
+    str_buf text;
+    str_buf_init(&text, tx->lasting);
+    str_addf(&text, "%s[", dtype_text);
+    out->tensor = (op_tensor){.dtype = dtype_text, .has_shape = true};
+    for (int i = 0; i < given->rank; i++) {
+        const char *extent = arena_printf(tx->lasting, "%lld", (long long)given->shape[i]);
+        VEC_PUSH(tx->arena, &out->tensor.axes, ((op_axis){extent, false}));
+        str_addf(&text, "%s%s", i ? ", " : "", extent);
+        extents[i] = tc_make_int(tx, o->span, given->shape[i]);
+    }
+    str_addc(&text, ']');
+    out->tensor.text = str_text(&text);
+    out->default_text = NULL;
+    o->has_array = true;
+    own->type = tc_make_subscript(tx, (ast_expr *)type_expr(tx, o, given->type), extents, (size_t)given->rank);
+}
+
 // The value that entries have: that of -D, or the default.
 static void make_choice(tc *tx, tc_operator *o, const ast_param *p, tc_value known, op_param *out, tc_operator_param *own)
 {
@@ -304,9 +326,13 @@ static void add_param(tc *tx, tc_operator *o, const tc_function *f, size_t numbe
     tc_operator_param own = {.decl = p, .value = tc_poison()};
     tc_value known = known_default(tx, f, value);
     dtype by_define = number_by_define(tx, f, p);
+    const tc_operand_type *given = type || o->is_by_element ? NULL : tc_operand_of_run(tx, out.name);
+    bool is_array = given && given->has_shape && given->rank <= TM_MAX_RANK && value && tc_is_float_by_default(value);
     bool is_untyped = !type && !value && (o->is_by_element || !tc_define_text(tx, out.name, &text));
     if (by_define != DT_NONE) {
         make_number(tx, o, p, by_define, &out, &own);
+    } else if (is_array && p->kind == AST_PARAM_PLAIN) {
+        make_operand(tx, o, given, &out, &own);
     } else if (p->kind != AST_PARAM_PLAIN) {
         refuse(o, "it takes any number of operands");
         out.is_variadic = true;
@@ -472,12 +498,16 @@ static void add_templates(tc *tx, tc_operator *o)
     o->schema.family = OP_OWN_KERNELS;
 }
 
-// Names that the types in the signature have in entries: values of the choices, hidden ones.
+// Names that the types in the signature have in entries: values of the choices, hidden ones. A wrong value of -D has been
+// reported, and what depends on it is not.
 static void bind_values(tc *tx, const tc_operator *o)
 {
-    for (size_t i = 0; i < o->params.len; i++)
-        if (o->schema.params.at[i].role == OP_CHOICE && !tc_is_poison(o->params.at[i].value))
+    const char *text;
+    for (size_t i = 0; i < o->params.len; i++) {
+        const op_param *p = &o->schema.params.at[i];
+        if (p->role == OP_CHOICE && (!tc_is_poison(o->params.at[i].value) || tc_define_text(tx, p->name, &text)))
             tc_scope_bind(tx, o->scope, o->params.at[i].decl->name, o->params.at[i].value, o->span);
+    }
 }
 
 tc_operator *tc_describe_operator(tc *tx, const tc_binding *b)

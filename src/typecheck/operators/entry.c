@@ -8,6 +8,9 @@
 static tc_value define_value(tc *tx, int i, src_span *span)
 {
     const tc_define *d = &tx->options->defines[i];
+    tx->define_used.at[i] = true;
+    if (tx->define_wrong.at[i]) // which has been reported
+        return tc_poison();
     const char *text = d->value && *d->value ? d->value : "True";
     src_file *file = src_add(tx->diags->sources, arena_printf(tx->lasting, "<-D %s>", d->name),
                              str_of(arena_strdup(tx->lasting, text)));
@@ -15,8 +18,9 @@ static tc_value define_value(tc *tx, int i, src_span *span)
     ast_expr *e = file ? parse_expression(&px, file) : NULL;
     if (span && e)
         *span = e->span;
-    tx->define_used.at[i] = true;
-    return e ? tc_eval_annotation(tx, e, tx->natives) : tc_poison();
+    tc_value v = e ? tc_eval_annotation(tx, e, tx->natives) : tc_poison();
+    tx->define_wrong.at[i] = tc_is_poison(v) && !tx->diags->muted;
+    return v;
 }
 
 bool tc_defined(tc *tx, sym name, tc_value *out)
@@ -40,12 +44,18 @@ bool tc_check_defines(tc *tx)
     return ok;
 }
 
-dtype tc_operand_type_of(const tc *tx, const char *name)
+const tc_operand_type *tc_operand_of_run(const tc *tx, const char *name)
 {
     for (int i = 0; i < tx->options->operand_count; i++)
         if (strcmp(tx->options->operand_types[i].name, name) == 0)
-            return tx->options->operand_types[i].type;
-    return DT_NONE;
+            return &tx->options->operand_types[i];
+    return NULL;
+}
+
+dtype tc_operand_type_of(const tc *tx, const char *name)
+{
+    const tc_operand_type *given = tc_operand_of_run(tx, name);
+    return given ? given->type : DT_NONE;
 }
 
 // ---- entries -----------------------------------------------------------------------------------------------------
@@ -63,9 +73,20 @@ static void help_with_types(const tc_operator *o, diag *d, str_buf *out)
               o->types.at[0]->text);
 }
 
-// What 'hdsc ops' knows of an operator that has no such entry.
+static bool is_any_define_wrong(const tc *tx)
+{
+    for (int i = 0; i < tx->options->define_count; i++)
+        if (tx->define_wrong.at[i])
+            return true;
+    return false;
+}
+
+// What 'hdsc ops' knows of an operator that has no such entry. Where a value of -D is wrong, which has been reported, that may
+// be the reason.
 static tc_value no_entry_of_operator(tc *tx, const tc_operator *o, const char *text, src_span span)
 {
+    if (is_any_define_wrong(tx))
+        return tc_poison();
     diag *d = tc_error(tx, HDS0340, span, o->schema.name, text);
     str_buf out;
     str_buf_init(&out, tx->arena);

@@ -18,12 +18,29 @@ const char *tc_axis_name(tc *tx, const tc_operator *o, const tc_entry_layout *l,
     return l->ranks[variadic] > 1 || l->is_given[variadic] ? arena_printf(tx->lasting, "%s%d", name, axis) : name;
 }
 
-// -D S=4 gives the entries of operators that are not elementwise that number of axes; 0: there is none.
-static int given_rank(tc *tx, sym name)
+// How many axes of `*S` the arrays of a run have; 0: none says.
+static int rank_of_arrays(tc *tx, const tc_operator *o, sym name)
+{
+    for (size_t i = 0; i < o->schema.params.len; i++) {
+        const op_tensor *t = &o->schema.params.at[i].tensor;
+        const tc_operand_type *given = tc_operand_of_run(tx, o->schema.params.at[i].name);
+        for (size_t k = 0; given && given->has_shape && k < t->axes.len; k++)
+            if (t->axes.at[k].is_many && strcmp(t->axes.at[k].extent, name->text) == 0)
+                return given->rank - (int)t->axes.len + 1;
+    }
+    return 0;
+}
+
+// -D S=4 gives the entries of operators that are not elementwise that number of axes; 0: there is none. An operand
+// whose axes the signature does not name, which is an array of the run, may be broadcast along any of them: the entry has those
+// that the arrays have.
+static int given_rank(tc *tx, const tc_operator *o, sym name)
 {
     tc_value v;
-    if (!tc_defined(tx, name, &v))
-        return 0;
+    if (!tc_defined(tx, name, &v)) {
+        int rank = o->has_array ? rank_of_arrays(tx, o, name) : 0;
+        return rank >= 1 && rank <= TM_MAX_RANK ? rank : 0;
+    }
     if (v.kind == TC_INT && v.i >= 1 && v.i <= TM_MAX_RANK)
         return (int)v.i;
     if (!tc_is_poison(v))
@@ -127,7 +144,7 @@ bool tc_lay_out(tc *tx, tc_operator *o, tc_entry_layout *l)
 {
     *l = (tc_entry_layout){0};
     for (size_t i = 0; i < o->joined.len; i++) {
-        int given = given_rank(tx, o->joined.at[i]);
+        int given = given_rank(tx, o, o->joined.at[i]);
         bool is_joined = !given || o->is_by_element;
         l->is_given[i] = given > 0;
         l->ranks[i] = is_joined ? 1 : given;

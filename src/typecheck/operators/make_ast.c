@@ -28,6 +28,14 @@ ast_expr *tc_make_none(tc *tx, src_span span)
     return e;
 }
 
+ast_expr *tc_make_int(tc *tx, src_span span, int64_t value)
+{
+    ast_int *e = ARENA_NEW(tx->lasting, ast_int);
+    start(&e->node, AST_INT, span, 0);
+    e->value = (unsigned __int128)value;
+    return &e->node;
+}
+
 ast_expr *tc_make_string(tc *tx, src_span span, const char *text)
 {
     ast_string *e = ARENA_NEW(tx->lasting, ast_string);

@@ -25,6 +25,7 @@ struct tc_operator {
     VEC(const char *) joined_axes;     // of each of [joined]: the axis of an entry that stands for any number of them
     bool is_by_element;                // all operands are broadcast, elementwise
     bool is_unproven;                  // whether its entries are right for any number of axes is not known
+    bool has_array;                    // a parameter that may be a number is an array of the run
     bool is_far;                       // its kernels do with axes of 2 ** 31 elements and more
     tc_scope *scope;                   // that of the author's function, with values for entries: tc_operator_scope
 };
@@ -46,6 +47,8 @@ const tc_function *tc_operator_function(tc *tx, tc_value v); // the author's; NU
 // The schedule that the author has written; NULL: it is one of hidet.lang.compute, which plans.
 const tc_function *tc_own_schedule(tc *tx, tc_value v);
 const tc_value *tc_operator_field(tc *tx, tc_value v, const char *name);
+// The array that the run gives to the parameter; NULL: none.
+const tc_operand_type *tc_operand_of_run(const tc *tx, const char *name); // entry.c
 // Whether -D names it; then the text is its value's.
 bool tc_define_text(tc *tx, const char *name, const char **text);
 // The types that entries are made for: what -D says, or the arrays of a run, else the usual ones, else all.
@@ -62,6 +65,7 @@ ast_expr *tc_make_name(tc *tx, src_span span, const char *name);
 ast_expr *tc_make_attribute(tc *tx, ast_expr *value, const char *name);
 ast_expr *tc_make_sequence(tc *tx, src_span span, ast_kind kind, ast_expr *const *items, size_t len);
 ast_expr *tc_make_starred(tc *tx, ast_expr *value);
+ast_expr *tc_make_int(tc *tx, src_span span, int64_t value); // not negative
 ast_expr *tc_make_subscript(tc *tx, ast_expr *value, ast_expr *const *items, size_t len);
 ast_expr *tc_make_none(tc *tx, src_span span);
 ast_expr *tc_make_string(tc *tx, src_span span, const char *text);

@@ -194,7 +194,7 @@ struct tc {
     src_span value_span; // right side of the assignment under way; nowhere outside of one
     // captures of the kernel being written from a host function
     struct tc_captures *captures;
-    VEC(bool) define_used;
+    VEC(bool) define_used, define_wrong;
     bool lacks_weights; // one without a type is missing: what follows from that is not reported, but for other weights
     VEC(struct tc_weights *) weights; // files, in the order in which they were named
 };
