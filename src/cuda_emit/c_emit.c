@@ -272,10 +272,10 @@ static void add_support(cu *const *units, int count, str_buf *out)
     cu_prelude *all = &units[0]->prelude;
     for (int u = 1; u < count; u++)
         for (int i = 0; i < all->count; i++)
-            all->pieces[i].is_used |= units[u]->prelude.pieces[i].is_used;
+            all->snippets[i].is_used |= units[u]->prelude.snippets[i].is_used;
     for (int i = 0; i < all->count; i++)
-        all->pieces[i].is_host = true;
-    cu_prelude_print(all, CU_HOST_PIECES, out);
+        all->snippets[i].is_host = true;
+    cu_prelude_print(all, CU_HOST_SNIPPETS, out);
 }
 
 static void add_headers(cu *const *units, int count, str_buf *out)

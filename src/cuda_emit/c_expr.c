@@ -20,13 +20,13 @@ void cu_c_refuse(cu *cx, const char *what)
     cx->failed = true;
 }
 
-static bool use(cu *cx, const char *piece)
+static bool use(cu *cx, const char *snippet)
 {
-    bool is_float = str_starts(str_of(piece), STR("float.")) || str_starts(str_of(piece), STR("double."));
+    bool is_float = str_starts(str_of(snippet), STR("float.")) || str_starts(str_of(snippet), STR("double."));
     if (is_float)
         cu_c_needs(cx, "math.h");
-    if (!cu_prelude_use(&cx->prelude, str_of(piece)))
-        cu_c_refuse(cx, arena_printf(cx->a, "'%s'", piece));
+    if (!cu_prelude_use(&cx->prelude, str_of(snippet)))
+        cu_c_refuse(cx, arena_printf(cx->a, "'%s'", snippet));
     return true;
 }
 

@@ -188,9 +188,9 @@ static cu_text intrin(cu *cx, const ir_expr *e, const char *result)
 
 // ---- beside the text ----------------------------------------------------------------------------------------------
 
-static bool use(cu *cx, const char *piece)
+static bool use(cu *cx, const char *snippet)
 {
-    return cu_prelude_use(&cx->prelude, str_of(piece));
+    return cu_prelude_use(&cx->prelude, str_of(snippet));
 }
 
 // Device code has what it calls without a header.

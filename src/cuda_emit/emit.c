@@ -123,7 +123,7 @@ static void add_host_part(cu *cx, str_buf *out, const str_buf *host)
     if (!host->len)
         return;
     str_adds(out, "#ifndef __CUDACC_RTC__\n\n");
-    cu_prelude_print(&cx->prelude, CU_HOST_PIECES, out);
+    cu_prelude_print(&cx->prelude, CU_HOST_SNIPPETS, out);
     add_part(out, host);
     str_adds(out, "#endif\n");
 }
@@ -138,7 +138,7 @@ static void assemble(cu *cx, str_buf *out, const str_buf *device, const str_buf 
         origin(cx, out);
     if (cx->needs_headers)
         str_adds(out, "#ifndef __CUDACC_RTC__\n#include <math.h>\n#include <stdio.h>\n#endif\n\n");
-    cu_prelude_print(&cx->prelude, CU_DEVICE_PIECES, out);
+    cu_prelude_print(&cx->prelude, CU_DEVICE_SNIPPETS, out);
     add_part(out, &front);
     move_kernels(cx, out->len);
     add_part(out, device);

@@ -12,7 +12,7 @@ typedef struct embedded_text {
 } embedded_text;
 extern const embedded_text cu_prelude_files[]; // ends with {0}
 
-typedef struct cu_piece {
+typedef struct cu_snippet {
     str name;
     str needs;                // names, separated by blanks
     const arch *from, *below; // NULL: any
@@ -20,11 +20,11 @@ typedef struct cu_piece {
     bool is_host;       // is for host functions alone
     bool is_used;
     bool is_host_only;  // only host functions use it
-} cu_piece;
+} cu_snippet;
 
 typedef struct cu_prelude {
     const arch *arch;
-    cu_piece *pieces;
+    cu_snippet *snippets;
     int count;
     bool for_host;  // what is used now is used by host functions
 } cu_prelude;
@@ -33,6 +33,6 @@ typedef struct cu_prelude {
 void cu_prelude_init(cu_prelude *p, arena *a, const arch *target, bool is_c);
 // Marks the snippet and those it needs; false if there is none of that name (for this architecture).
 bool cu_prelude_use(cu_prelude *p, str name);
-typedef enum cu_pieces { CU_DEVICE_PIECES, CU_HOST_PIECES } cu_pieces;
+typedef enum cu_snippet_kind { CU_DEVICE_SNIPPETS, CU_HOST_SNIPPETS } cu_snippet_kind;
 // The used snippets of that kind, in order, each followed by an empty line.
-void cu_prelude_print(const cu_prelude *p, cu_pieces which, str_buf *out);
+void cu_prelude_print(const cu_prelude *p, cu_snippet_kind which, str_buf *out);

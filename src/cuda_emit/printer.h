@@ -90,7 +90,7 @@ typedef struct cu_dialect {
     cu_text (*address)(cu *cx, const char *base, const ir_var *v, const ir_expr *index);
     cu_text (*intrin)(cu *cx, const ir_expr *e, const char *result);
     // Declarations that the text needs.
-    bool (*use)(cu *cx, const char *piece);             // of the prelude; false: there is none of that name
+    bool (*use)(cu *cx, const char *snippet);           // of the prelude; false: there is none of that name
     void (*use_header)(cu *cx, const char *header);     // "math.h"
     void (*begin_statement)(cu *cx, src_span span);
 } cu_dialect;
@@ -181,7 +181,7 @@ const char *cu_scalar_name(cu *cx, dtype t);            // "float", "int"
 dtype cu_value_dtype(dtype t);                          // sub-byte integers are held in bytes
 bool cu_is_struct(dtype t);                             // f16, bf16, tf32, fp8, complex64
 bool cu_is_subbyte(const ir_type *elem);
-bool cu_use(cu *cx, const char *piece);                 // a snippet of the prelude
+bool cu_use(cu *cx, const char *snippet);               // a snippet of the prelude
 void cu_use_of(cu *cx, dtype t, const char *what, src_span span);  // snippet "<type>.<what>"
 const char *cu_shape_comment(cu *cx, const ir_var *v);  // "f16[128, 64]"
 

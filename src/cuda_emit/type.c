@@ -20,11 +20,11 @@ bool cu_is_subbyte(const ir_type *elem)
     return elem->kind == IR_SCALAR && dt_is_int(elem->scalar) && dt_is_subbyte(elem->scalar);
 }
 
-bool cu_use(cu *cx, const char *piece)
+bool cu_use(cu *cx, const char *snippet)
 {
     if (cx->in_comment)
         return true;
-    return cx->dialect->use(cx, piece);
+    return cx->dialect->use(cx, snippet);
 }
 
 void cu_use_of(cu *cx, dtype t, const char *what, src_span span)

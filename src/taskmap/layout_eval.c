@@ -125,13 +125,13 @@ static bool counts_in_row_order(const tm_layout *l)
 
 bool tm_layout_is_row_major(const tm_layout *l)
 {
-    tm_pieces pieces;
-    if (!tm_layout_pieces(l, &pieces))
+    tm_segments segments;
+    if (!tm_layout_segments(l, &segments))
         return counts_in_row_order(l);
     int64_t strides[TM_MAX_RANK];
     row_strides(l, strides);
-    for (int i = 0; i < pieces.count; i++)
-        if (pieces.at[i].stride != pieces.at[i].divisor * strides[pieces.at[i].dim])
+    for (int i = 0; i < segments.count; i++)
+        if (segments.at[i].stride != segments.at[i].divisor * strides[segments.at[i].dim])
             return false;
     return true;
 }

@@ -44,20 +44,20 @@ typedef struct tm_term {
 } tm_term;
 
 // A segment of a layout without exclusive-ors: it contributes (index[dim] div divisor mod extent)·stride.
-typedef struct tm_piece {
+typedef struct tm_segment {
     int dim;
     int64_t divisor;
     int64_t extent;
     int64_t stride;
-} tm_piece;
+} tm_segment;
 
-typedef struct tm_pieces {
+typedef struct tm_segments {
     int count;
-    tm_piece at[TM_MAX_TERMS];
-} tm_pieces;
+    tm_segment at[TM_MAX_TERMS];
+} tm_segments;
 
 // The layout as a sum of segments of extent > 1; false where it is no such sum, or none of that length.
-bool tm_layout_pieces(const tm_layout *l, tm_pieces *out);
+bool tm_layout_segments(const tm_layout *l, tm_segments *out);
 
 // The offset of a worker's task as a sum over digits of the worker id and digits of the position, outermost first.
 typedef struct tm_linear {

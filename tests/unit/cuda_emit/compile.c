@@ -60,7 +60,7 @@ static void test_goldens_compile(void **state)
     arena_free(&a);
 }
 
-// Each piece with what it needs, and nothing else.
+// Each snippet with what it needs, and nothing else.
 static void test_prelude_pieces_compile(void **state)
 {
     (void)state;
@@ -76,15 +76,15 @@ static void test_prelude_pieces_compile(void **state)
         cu_prelude base;
         cu_prelude_init(&base, &a, arch_find(str_of(all[t])), false);
         for (int i = 0; i < base.count; i++) {
-            if (base.pieces[i].is_host)
+            if (base.snippets[i].is_host)
                 continue;
             cu_prelude one;
             cu_prelude_init(&one, &a, base.arch, false);
-            if (!cu_prelude_use(&one, base.pieces[i].name))
-                fail_msg("%.*s is not there for %s", (int)base.pieces[i].name.len, base.pieces[i].name.at, all[t]);
+            if (!cu_prelude_use(&one, base.snippets[i].name))
+                fail_msg("%.*s is not there for %s", (int)base.snippets[i].name.len, base.snippets[i].name.at, all[t]);
             // A namespace each, so that one compilation sees them all.
             str_addf(&text, "namespace piece_%d {\n", i);
-            cu_prelude_print(&one, CU_DEVICE_PIECES, &text);
+            cu_prelude_print(&one, CU_DEVICE_SNIPPETS, &text);
             str_adds(&text, "}\n");
         }
         // Unused static functions are what these texts consist of.

@@ -74,10 +74,10 @@ static void add_entries(arena *a, str_buf *text, const char *name)
 
 static void use_all(arena *a, cu_prelude *p, const char *name)
 {
-    static const char *const pieces[] = {"from_float", "from_double", "from_sint", "from_uint", "to_float",
+    static const char *const snippets[] = {"from_float", "from_double", "from_sint", "from_uint", "to_float",
                                          "add",        "sub",         "mul",       "div"};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        assert_true(cu_prelude_use(p, str_of(arena_printf(a, "%s.%s", name, pieces[i]))));
+    for (size_t i = 0; i < sizeof snippets / sizeof *snippets; i++)
+        assert_true(cu_prelude_use(p, str_of(arena_printf(a, "%s.%s", name, snippets[i]))));
 }
 
 static void *entry(arena *a, const char *type, const char *what)
@@ -109,7 +109,7 @@ static void build(arena *a, const char *folder)
     cu_prelude_init(&p, a, arch_find(STR("sm_75")), false);
     for (int i = 0; i < TYPES; i++)
         use_all(a, &p, types[i].name);
-    cu_prelude_print(&p, CU_DEVICE_PIECES, &text);
+    cu_prelude_print(&p, CU_DEVICE_SNIPPETS, &text);
     for (int i = 0; i < TYPES; i++)
         add_entries(a, &text, types[i].name);
     const char *source = file_join(a, folder, "prelude.cpp"), *object = file_join(a, folder, "prelude.so"), *error;
