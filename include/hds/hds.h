@@ -163,9 +163,9 @@ typedef struct hds_parameter {
 
 // Host functions of the file, then its operators. They are launched, simulated and described as kernels are. What a host
 // function does is its launch plan, which needs no C compiler (docs/interface.md): checks, sizes, branches, temporaries in
-// stream order, and launches. An operator ("softmax") has one for each type ("softmax_f16"); it takes DLPack tensors, a
-// null tensor for an operand that is left out, and numbers, but no sizes, and finds the one for their types, axes and
-// strides, as the C function of the same name does (docs/aot.md). Names are as above.
+// stream order, and launches. An operator ("softmax") has one host function for each type ("softmax_f16"), and
+// chooses by the types, axes and strides of its arguments, as the C function of the same name does (docs/aot.md). It takes
+// DLPack tensors and numbers, but no sizes; a null tensor omits an optional operand. Names are as above.
 HDSRT_API size_t hds_program_function_count(const hds_program *program);
 HDSRT_API const hds_kernel *hds_program_function_at(const hds_program *program, size_t index);
 HDSRT_API const hds_kernel *hds_program_function(const hds_program *program, const char *name);

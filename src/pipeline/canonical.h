@@ -1,7 +1,7 @@
 // What reaches NVRTC: CUDA text in canonical form.
 //
 // Texts that differ only in where they come from compile to the same code. So #line directives, comments, empty lines and
-// indentation are left out, and NVRTC's log names lines of what is left: "kernel.cu(12)". Files and lines of the source
+// indentation are dropped, and NVRTC's log names lines of the rest: "kernel.cu(12)". Files and lines of the source
 // stay here, and are put into the log when it has been made, or found in the cache.
 #pragma once
 

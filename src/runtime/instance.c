@@ -18,7 +18,7 @@ typedef struct choices {
 } choices;
 
 // An instance goes without an operand that has no type there.
-static bool is_left_out(hdsrt_dtype type)
+static bool is_omitted(hdsrt_dtype type)
 {
     return !type.bits;
 }
@@ -45,8 +45,8 @@ static hdsrt_status check_operand(const call *c, int i)
 
 static bool is_of(const hdsrt_tensor *t, hdsrt_dtype type)
 {
-    if (!t || is_left_out(type))
-        return !t && is_left_out(type);
+    if (!t || is_omitted(type))
+        return !t && is_omitted(type);
     return t->dtype.code == type.code && t->dtype.bits == type.bits && t->dtype.lanes == 1;
 }
 
@@ -58,15 +58,15 @@ static void add(char *text, size_t size, const char *more)
         strncat(text, more, size - len - 1);
 }
 
-static bool may_be_left_out(const call *c, choices all, int i)
+static bool is_optional(const call *c, choices all, int i)
 {
     for (int k = 0; k < all.instances; k++)
-        if (is_left_out(all.types[k * c->count + i]))
+        if (is_omitted(all.types[k * c->count + i]))
             return true;
     return false;
 }
 
-// "x of f16, w left out, out of f64", and of the instances "f16, f16, f16; f16, none, f16".
+// "x of f16, w omitted, out of f64", and of the instances "f16, f16, f16; f16, none, f16".
 static hdsrt_status no_instance(const call *c, choices all)
 {
     char found[256] = "", known[512] = "", name[48];
@@ -74,7 +74,7 @@ static hdsrt_status no_instance(const call *c, choices all)
         const hdsrt_tensor *t = c->tensors[i];
         add(found, sizeof found, i ? ", " : "");
         add(found, sizeof found, c->operands[i].name);
-        add(found, sizeof found, t ? " of " : " left out");
+        add(found, sizeof found, t ? " of " : " omitted");
         if (t)
             add(found, sizeof found, hdsrt_dtype_name((hdsrt_dtype){t->dtype.code, t->dtype.bits}, name));
     }
@@ -82,7 +82,7 @@ static hdsrt_status no_instance(const call *c, choices all)
         for (int i = 0; i < c->count; i++) {
             hdsrt_dtype type = all.types[k * c->count + i];
             add(known, sizeof known, i ? ", " : k ? "; " : "");
-            add(known, sizeof known, is_left_out(type) ? "none" : hdsrt_dtype_name(type, name));
+            add(known, sizeof known, is_omitted(type) ? "none" : hdsrt_dtype_name(type, name));
         }
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': there is no code for %s, only for %s", c->entry, found, known);
 }
@@ -168,7 +168,7 @@ hdsrt_status hdsrt_choose_instance(const char *entry, const hdsrt_operand *opera
     const choices all = {types, instances};
     hdsrt_status status = HDSRT_OK;
     for (int i = 0; !status && i < count; i++)
-        if (tensors[i] || !may_be_left_out(&c, all, i))
+        if (tensors[i] || !is_optional(&c, all, i))
             status = check_operand(&c, i);
     if (!status)
         status = find_instance(&c, all, instance);

@@ -42,7 +42,7 @@ static void add_element(const view *v, int64_t i, str_buf *out)
     }
 }
 
-static bool is_left_out(const view *v, int d, int64_t i)
+static bool is_elided(const view *v, int d, int64_t i)
 {
     int64_t extent = v->tensor->shape[d];
     return v->is_short && extent > 2 * EDGE && i >= EDGE && i < extent - EDGE;
@@ -66,7 +66,7 @@ static void visit(view *v, int d, int64_t base, size_t *widest)
         return;
     }
     for (int64_t i = 0; i < v->tensor->shape[d]; i++) {
-        if (is_left_out(v, d, i))
+        if (is_elided(v, d, i))
             i = v->tensor->shape[d] - EDGE;
         visit(v, d + 1, base * v->tensor->shape[d] + i, widest);
     }
@@ -109,7 +109,7 @@ static void show(view *v, int d, int64_t base)
     for (int64_t i = 0; i < v->tensor->shape[d]; i++) {
         if (i)
             separate(v, d);
-        if (is_left_out(v, d, i)) {
+        if (is_elided(v, d, i)) {
             str_adds(v->out, "…");
             separate(v, d);
             i = v->tensor->shape[d] - EDGE;

@@ -214,6 +214,6 @@ bool wt_read_header(wt_file *f, int part, str header, int64_t data_bytes, const 
 
 const wt_entry *wt_find(const wt_file *f, const char *name)
 {
-    uintptr_t place = (uintptr_t)map_get(&f->by_name, name, strlen(name));
-    return place ? &f->entries.at[place - 1] : NULL;
+    uintptr_t number = (uintptr_t)map_get(&f->by_name, name, strlen(name));
+    return number ? &f->entries.at[number - 1] : NULL;
 }

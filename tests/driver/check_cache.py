@@ -397,7 +397,7 @@ def check_read_only(box):
             if box.run("--version", **as_user).returncode:
                 return
         except OSError:
-            return  # nobody else may run this program
+            return  # other users may not run this program
     for path in [box.cache, *box.cache.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:

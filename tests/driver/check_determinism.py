@@ -1,6 +1,6 @@
 """Same input, same bytes: every example compiled several times gives one text, whatever the addresses of its memory.
 
-The system's address space randomisation moves every run's memory; malloc is told to perturb and to place differently; and
+The system's address space randomisation moves every run's memory; malloc is told to fill memory and to choose other addresses; and
 a shared compilation of two architectures gives what two compilations give. Entries that go through the passes one by one give
 what they give together, as they are lowered where their IR is asked for.
 """

@@ -1,6 +1,6 @@
 """Every example compiles to the kinds of output that are named, without a warning: check_examples.py HDSC cu ptx cubin
 
-What needs NVRTC is left out, and said to be, where there is none.
+Without NVRTC, the outputs that need it are skipped, with a message.
 
 An example may say '# hdsc: needs sm_90' (an architecture from which on it compiles) or '# hdsc: flags …'.
 """

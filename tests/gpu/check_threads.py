@@ -279,7 +279,7 @@ def tiles(dtype):
     return cases
 
 
-def pieces(rng):
+def chunks(rng):
     x = any_numbers(rng, (3, 256), "f32")
     y = x.copy()
     index = np.arange(256)
@@ -290,5 +290,5 @@ def pieces(rng):
 COPIES = (("f16", 1), ("f16", 2), ("bf16", 4), ("f16", 8), ("i32", 1), ("f32", 2), ("f32", 4), ("f64", 1), ("i64", 2))
 MEMORY = {
     **{f"copies_{dtype}_{lanes}": copies(dtype, lanes) for dtype, lanes in COPIES},
-    "messages": messages, "tiles_f16": tiles("f16"), "tiles_f32": tiles("f32"), "pieces": pieces,
+    "messages": messages, "tiles_f16": tiles("f16"), "tiles_f32": tiles("f32"), "chunks": chunks,
 }  # fmt: skip

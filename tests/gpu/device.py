@@ -1,8 +1,8 @@
 """A GPU through the driver's own library: modules, guarded buffers, launches, times. Needs numpy and nothing else.
 
 A buffer lies between two guards and begins at a multiple of 16 bytes and of nothing larger, which is all that the
-language promises of a tensor. Guards and fresh outputs hold bytes that are NaN in every float format: what is read from
-outside, and what nobody wrote, shows in the results.
+language promises of a tensor. Guards and fresh outputs hold bytes that are NaN in every float format: reads outside of a buffer
+and of elements that were never written show in the results.
 """
 
 import ctypes

@@ -47,12 +47,12 @@ static const layout layouts[] = {
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-typedef struct placed {
+typedef struct gpu_tensor {
     hdsrt_tensor tensor;
     int64_t shape[AXES], strides[AXES];
     unsigned char *memory, *image; // of the GPU's, and what it was filled with
     int64_t bytes;
-} placed;
+} gpu_tensor;
 
 static int64_t elements_of(const hdsrt_tensor *t)
 {
@@ -63,7 +63,7 @@ static int64_t elements_of(const hdsrt_tensor *t)
 }
 
 // The offset of an element, by its row-major number, in bytes from the beginning of the memory.
-static int64_t offset_of(const placed *p, int64_t number)
+static int64_t offset_of(const gpu_tensor *p, int64_t number)
 {
     int64_t at = 0;
     for (int i = p->tensor.ndim - 1; i >= 0; i--) {
@@ -74,10 +74,10 @@ static int64_t offset_of(const placed *p, int64_t number)
 }
 
 // In memory of its own, whose bytes are all alike at first.
-static void place(placed *p, int code, int bits, int ndim, const int64_t *shape, const layout *l)
+static void make_tensor(gpu_tensor *p, int code, int bits, int ndim, const int64_t *shape, const layout *l)
 {
     int64_t step = l->step;
-    *p = (placed){.tensor = {.ndim = ndim, .byte_offset = (uint64_t)l->offset}};
+    *p = (gpu_tensor){.tensor = {.ndim = ndim, .byte_offset = (uint64_t)l->offset}};
     p->tensor.device.device_type = 2;
     p->tensor.dtype.code = (uint8_t)code;
     p->tensor.dtype.bits = (uint8_t)bits;
@@ -104,14 +104,14 @@ static void place(placed *p, int code, int bits, int ndim, const int64_t *shape,
     p->memory = p->tensor.data = memory;
 }
 
-static void discard(placed *p)
+static void discard(gpu_tensor *p)
 {
     HOLDS(hdsrt_release(p->memory, NULL) == HDSRT_OK, "releasing");
     free(p->image);
 }
 
 // [values]: in the order of rows. Of elements that lie on one another the last counts.
-static void put(placed *p, const unsigned char *values)
+static void put(gpu_tensor *p, const unsigned char *values)
 {
     size_t size = p->tensor.dtype.bits / 8;
     for (int64_t i = 0; i < elements_of(&p->tensor); i++)
@@ -121,7 +121,7 @@ static void put(placed *p, const unsigned char *values)
 }
 
 // What the GPU has there. Whether nothing beside the elements has changed.
-static bool get(placed *p, unsigned char *values)
+static bool get(gpu_tensor *p, unsigned char *values)
 {
     size_t size = p->tensor.dtype.bits / 8;
     unsigned char *found = malloc((size_t)p->bytes);
@@ -189,12 +189,13 @@ typedef struct outcome {
 } outcome;
 
 // Of x as it lies, with results that lie so.
-static outcome result_of(const operator* o, const placed *x, const layout *l)
+static outcome result_of(const operator* o, const gpu_tensor *x, const layout *l)
 {
-    placed out[2];
+    gpu_tensor out[2];
     outcome r = {.is_kept = true};
     for (int k = 0; k < o->outs; k++) {
-        place(&out[k], k ? INT : o->code, k ? o->columns_bits : o->bits, x->tensor.ndim - o->is_reduction, x->shape, l);
+        make_tensor(&out[k], k ? INT : o->code, k ? o->columns_bits : o->bits, x->tensor.ndim - o->is_reduction,
+                    x->shape, l);
         r.values[k] = calloc((size_t)elements_of(&out[k].tensor) + 1, 8);
     }
     r.status = o->call(&x->tensor, (const hdsrt_tensor *[]){&out[0].tensor, &out[1].tensor});
@@ -217,12 +218,12 @@ static void check_layouts(const operator* o, const int64_t *shape, int of_x, int
     int64_t count = shape[0] * shape[1] * shape[2] * shape[3];
     size_t size = (size_t)o->bits / 8;
     unsigned char *values = calloc((size_t)count + 1, size);
-    placed x, plain;
+    gpu_tensor x, plain;
     make_values(values, o->code, o->bits, count);
-    place(&x, o->code, o->bits, AXES, shape, &layouts[of_x]);
+    make_tensor(&x, o->code, o->bits, AXES, shape, &layouts[of_x]);
     put(&x, values);
     HOLDS(get(&x, values), "%s", layouts[of_x].name);
-    place(&plain, o->code, o->bits, AXES, shape, &layouts[0]);
+    make_tensor(&plain, o->code, o->bits, AXES, shape, &layouts[0]);
     put(&plain, values);
     outcome expected = result_of(o, &plain, &layouts[0]), found = result_of(o, &x, &layouts[of_out]);
     HOLDS(expected.status == HDSRT_OK && found.status == HDSRT_OK, "%s of x %s, out %s", o->name, layouts[of_x].name,
@@ -267,10 +268,10 @@ static void measure(const char *what, const layout *of_x, const layout *of_out)
 {
     enum { ROWS = 8192, COLUMNS = 4096, RUNS = 50 };
     static const int64_t shape[] = {1, 1, ROWS, COLUMNS};
-    placed x, out;
+    gpu_tensor x, out;
     double begin = 0;
-    place(&x, FLOAT, 16, AXES, shape, of_x);
-    place(&out, FLOAT, 16, AXES, shape, of_out);
+    make_tensor(&x, FLOAT, 16, AXES, shape, of_x);
+    make_tensor(&out, FLOAT, 16, AXES, shape, of_out);
     for (int run = -5; run < RUNS; run++) {
         if (run == 0) {
             HOLDS(hdsrt_synchronize(NULL) == HDSRT_OK, "%s", what);

@@ -40,8 +40,8 @@ class Tensor:
             return Tensor(self.shape, map(value, self.values))
         rank = max(self.rank, other.rank)
         extents = [[1] * (rank - x.rank) + list(x.shape) for x in (self, other)]
-        place = lambda x, i: x.at([0 if n == 1 else k for n, k in zip(x.shape, i[rank - x.rank :])])
-        return self.made([max(*pair) for pair in zip(*extents)], lambda *i: f(place(self, i), place(other, i)))
+        element = lambda x, i: x.at([0 if n == 1 else k for n, k in zip(x.shape, i[rank - x.rank :])])
+        return self.made([max(*pair) for pair in zip(*extents)], lambda *i: f(element(self, i), element(other, i)))
 
     def __getitem__(self, index):
         items = list(index) if isinstance(index, tuple) else [index]

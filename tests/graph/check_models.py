@@ -194,7 +194,7 @@ def check(hdsc, name, model, shapes, defines, arch):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         given = write_operands(folder, name, operands)
-        path = next(place / f"{name}.hds" for place in (MODELS, HERE) if (place / f"{name}.hds").exists())
+        path = next(parent / f"{name}.hds" for parent in (MODELS, HERE) if (parent / f"{name}.hds").exists())
         words = [hdsc, "run", path, "-I", TOP / "ops", f"--arch={arch}", *(f"-D{d}" for d in defines)]
         words += given + [f"out=out:{folder / 'out.npy'}"]
         result = subprocess.run([str(w) for w in words], capture_output=True, text=True)

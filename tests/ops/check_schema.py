@@ -16,7 +16,7 @@ HEAD = re.compile(r"^((?:@.*\n(?:[ )].*\n)*)+)def (\w+)(\[)?", re.MULTILINE)
 
 
 def closing(text, at):
-    """The place behind the bracket that closes the one at `at`."""
+    """The index after the bracket that closes the one at `at`."""
     depth = 0
     for i in range(at, len(text)):
         depth += text[i] in "[(" and 1

@@ -230,7 +230,7 @@ static tc_value function_brackets(tc *tx, tc_value v, const ast_subscript *at)
     return tc_function_brackets(tx, v, items.at, names.at, items.len, at->node.span);
 }
 
-// a:b:c as the record 'slice' of hidet.lang; what is left out is None.
+// a:b:c as the record 'slice' of hidet.lang; what is missing is None.
 static tc_value slice_record(tc *tx, const ast_slice *s)
 {
     const ast_expr *given[3] = {s->start, s->stop, s->step};

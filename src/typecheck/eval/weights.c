@@ -11,7 +11,7 @@ struct tc_weights {
     const char *name; // as graphs name it
     src_span span;    // of the first weights(…)
     tc_weight_file file;
-    map by_name;      // name -> place in the file + 1
+    map by_name;      // name -> index in the file + 1
     bool *used;
     map missing;      // names that were reported
 };
@@ -217,14 +217,14 @@ tc_value tc_native_find_weight(tc *tx, const tc_native *self, tc_args *args)
         return tc_poison();
     if (w->file.is_open)
         return declared(tx, name, &said, at);
-    size_t place = (size_t)(uintptr_t)map_get(&w->by_name, name, strlen(name));
-    if (!place) {
+    size_t number = (size_t)(uintptr_t)map_get(&w->by_name, name, strlen(name));
+    if (!number) {
         report_missing(tx, w, name, at);
         tx->lacks_weights |= said.type == DT_NONE;
         return said.type == DT_NONE ? tc_none() : shape_and_type(tx, said.type, said.rank, said.shape);
     }
-    const tc_weight_entry *have = &w->file.at[place - 1];
-    w->used[place - 1] = true;
+    const tc_weight_entry *have = &w->file.at[number - 1];
+    w->used[number - 1] = true;
     if (have->type == DT_NONE || have->rank > TM_MAX_RANK)
         return TC_ERR(tx, HDS0845, at, name, have->stored_type, (long)have->rank);
     if (said.type != DT_NONE && !is_as_said(have, &said)) {
@@ -256,7 +256,7 @@ tc_value tc_native_weight_names(tc *tx, const tc_native *self, tc_args *args)
     return names;
 }
 
-// ---- what nobody asked for -------------------------------------------------------------------------------------------------
+// ---- unused weights -------------------------------------------------------------------------------------------------
 
 void tc_weights_check_unused(tc *tx)
 {

@@ -220,9 +220,9 @@ static const tm_layout *tile_layout(tc *tx, const ir_tensor_map *of)
     const tm_layout *rows = tm_layout_row_major(tx->ir->arena, t->rank, shape, &why);
     if (!of->swizzle || !rows)
         return rows;
-    int piece = __builtin_ctz((unsigned)(ROW_UNIT / ir_type_bytes(t->elem))),
+    int chunk = __builtin_ctz((unsigned)(ROW_UNIT / ir_type_bytes(t->elem))),
         bits = __builtin_ctz((unsigned)of->swizzle) - 4;
-    return tm_layout_xor(tx->ir->arena, rows, bits, piece, 3, &why);
+    return tm_layout_xor(tx->ir->arena, rows, bits, chunk, 3, &why);
 }
 
 // The pattern repeats every eight rows, counted by absolute addresses.

@@ -9,7 +9,7 @@ bool tc_is_present(const tc_operator *o, const tc_entry_layout *l, size_t param)
     for (size_t i = 0; i < param; i++)
         number += o->schema.params.at[i].is_optional;
     const op_param *p = &o->schema.params.at[param];
-    return p->role == OP_OPERAND && !(p->is_optional && l->left_out >> number & 1);
+    return p->role == OP_OPERAND && !(p->is_optional && l->omitted >> number & 1);
 }
 
 const char *tc_axis_name(tc *tx, const tc_operator *o, const tc_entry_layout *l, size_t variadic, int axis)

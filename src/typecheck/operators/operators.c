@@ -174,11 +174,11 @@ static ast_stmt *launch_stmt(maker *m)
 }
 
 // The function without its types.
-static tc_function *make_template(tc *tx, tc_operator *o, const tc_entry_layout *layout, bool is_strided, unsigned left_out)
+static tc_function *make_template(tc *tx, tc_operator *o, const tc_entry_layout *layout, bool is_strided, unsigned omitted)
 {
     maker m = {.tx = tx, .op = o, .layout = *layout, .decl = ARENA_NEW(tx->lasting, ast_function)};
     m.layout.is_strided = is_strided;
-    m.layout.left_out = left_out;
+    m.layout.omitted = omitted;
     if (is_strided)
         m.layout.ranks[0] = STRIDED_RANK;
     sym name = sym_of(tx->syms, arena_printf(tx->lasting, "%s_entry", o->schema.name));
@@ -274,18 +274,18 @@ static bool is_of_module(tc *tx, const tc_binding *b, const tc_module *m)
 }
 
 // "norm_without_w_b"
-static const char *name_without(tc *tx, const tc_operator *o, unsigned left_out)
+static const char *name_without(tc *tx, const tc_operator *o, unsigned omitted)
 {
     str_buf out;
     str_buf_init(&out, tx->arena);
-    str_addf(&out, "%s%s", o->schema.name, left_out ? "_without" : "");
+    str_addf(&out, "%s%s", o->schema.name, omitted ? "_without" : "");
     for (size_t i = 0; i < o->schema.params.len; i++) {
         const op_param *p = &o->schema.params.at[i];
         if (!p->is_optional)
             continue;
-        if (left_out & 1)
+        if (omitted & 1)
             str_addf(&out, "_%s", p->name);
-        left_out >>= 1;
+        omitted >>= 1;
     }
     return str_text(&out);
 }
@@ -300,9 +300,9 @@ static bool is_told(const tc_operator *o, const tc_entry_layout *l, sym name)
 }
 
 // An operand that alone tells a type or an extent has to be there.
-static bool may_lack(const tc_operator *o, unsigned left_out)
+static bool may_lack(const tc_operator *o, unsigned omitted)
 {
-    const tc_entry_layout l = {.left_out = left_out};
+    const tc_entry_layout l = {.omitted = omitted};
     bool ok = true;
     for (size_t i = 0; i < o->types.len; i++)
         ok &= is_told(o, &l, o->types.at[i]);
@@ -323,11 +323,11 @@ static void offer(tc *tx, tc_operator *o)
     bind_names(tx, o);
     for (size_t i = 0; i < o->schema.params.len; i++)
         optional += o->schema.params.at[i].is_optional;
-    for (unsigned left_out = 0; left_out < 1u << optional; left_out++) {
-        const char *name = name_without(tx, o, left_out);
-        if (left_out && (!may_lack(o, left_out) || tc_scope_find_here(tx->main->scope, sym_of(tx->syms, name))))
+    for (unsigned omitted = 0; omitted < 1u << optional; omitted++) {
+        const char *name = name_without(tx, o, omitted);
+        if (omitted && (!may_lack(o, omitted) || tc_scope_find_here(tx->main->scope, sym_of(tx->syms, name))))
             continue;
-        bind_entries(tx, o, make_template(tx, o, &l, false, left_out), name, "", 0);
+        bind_entries(tx, o, make_template(tx, o, &l, false, omitted), name, "", 0);
     }
     if (o->is_by_element) {
         const char *name = arena_printf(tx->arena, "%s_strided", o->schema.name);

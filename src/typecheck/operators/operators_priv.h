@@ -36,7 +36,7 @@ typedef struct tc_entry_layout {
     int joined[TM_MAX_RANK];    // which of them stands for any number of them; -1: none
     bool is_given[TM_MAX_RANK]; // whether -D says how many, and is no extent
     bool is_strided;            // of elementwise operators: tensors with any strides
-    unsigned left_out;          // bit k: the k-th optional operand is omitted
+    unsigned omitted;           // bit k: the k-th optional operand is omitted
 } tc_entry_layout;
 
 // describe.c
@@ -60,7 +60,7 @@ bool tc_is_usual_type(dtype t);
 // Whether a parameter that has no type written is a number of the run: its default is a float.
 bool tc_is_float_by_default(const ast_expr *default_value);
 
-// make_ast.c: syntax trees of entries, at the place of the operator's name
+// make_ast.c: syntax trees of entries, with the location of the operator's name
 ast_expr *tc_make_name(tc *tx, src_span span, const char *name);
 ast_expr *tc_make_attribute(tc *tx, ast_expr *value, const char *name);
 ast_expr *tc_make_sequence(tc *tx, src_span span, ast_kind kind, ast_expr *const *items, size_t len);

@@ -112,7 +112,7 @@ static void goes_without_operands(void **state)
     has(&j[2], 1, (int64_t[]){6}, NULL);
     has(&j[3], 2, (int64_t[]){6, 8}, NULL);
     REFUSED(shift(&x, &w, NULL, &out, j, &instance), HDSRT_INVALID_ARGUMENT,
-            "'shifted': there is no code for x of f16, w of f16, b left out, out of f16, only for f16, f16, f16, f16; "
+            "'shifted': there is no code for x of f16, w of f16, b omitted, out of f16, only for f16, f16, f16, f16; "
             "f16, none, f16, f16; f32, none, none, f32");
     b.shape = (int64_t[]){2, 4};
     REFUSED(shift(&x, NULL, &b, &out, j, &instance), HDSRT_INVALID_ARGUMENT,

@@ -111,15 +111,15 @@ static const hdsrt_operand same[] = {{"x", 0, 0, 1, false, false}, {"out", 0, 0,
 
 enum { ROOM = 1 << 16 };
 
-typedef struct placed {
+typedef struct gpu_tensor {
     hdsrt_tensor tensor;
     int64_t shape[HDSRT_MOST_AXES], strides[HDSRT_MOST_AXES];
     unsigned char *memory; // ROOM bytes of the GPU's
-} placed;
+} gpu_tensor;
 
-static placed place(int bits, int ndim, const int64_t *shape, const int64_t *strides, int offset)
+static gpu_tensor make_tensor(int bits, int ndim, const int64_t *shape, const int64_t *strides, int offset)
 {
-    placed p = {0};
+    gpu_tensor p = {0};
     void *memory = NULL;
     EXPECT(hdsrt_allocate(&memory, ROOM, NULL) == HDSRT_OK);
     p.memory = memory;
@@ -139,14 +139,14 @@ static placed place(int bits, int ndim, const int64_t *shape, const int64_t *str
 }
 
 // Structs move, so the pointers into them are set last.
-static const hdsrt_tensor *tensor_of(placed *p, bool has_strides)
+static const hdsrt_tensor *tensor_of(gpu_tensor *p, bool has_strides)
 {
     p->tensor.shape = p->shape;
     p->tensor.strides = has_strides ? p->strides : NULL;
     return &p->tensor;
 }
 
-static void remove_placed(placed *p)
+static void free_tensor(gpu_tensor *p)
 {
     EXPECT(hdsrt_release(p->memory, NULL) == HDSRT_OK);
 }
@@ -187,7 +187,7 @@ static void holds(const hdsrt_joined *j, const hdsrt_tensor *t)
 }
 
 // Writes a result, and looks whether it is what comes back, and all that does.
-static void returns(hdsrt_joined *j, placed *out, const hdsrt_tensor *const tensors[2])
+static void returns(hdsrt_joined *j, gpu_tensor *out, const hdsrt_tensor *const tensors[2])
 {
     static unsigned char before[ROOM], result[ROOM];
     size_t bytes = out->tensor.dtype.bits / 8;
@@ -204,18 +204,18 @@ static void returns(hdsrt_joined *j, placed *out, const hdsrt_tensor *const tens
 }
 
 // The end of a call that chose j for x and out: what was copied goes back; then both tensors go.
-static void finish(hdsrt_joined *j, placed *x, placed *out, const hdsrt_tensor *const tensors[2])
+static void finish(hdsrt_joined *j, gpu_tensor *x, gpu_tensor *out, const hdsrt_tensor *const tensors[2])
 {
     if (j[1].copy)
         returns(j, out, tensors);
     else
         EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
-    remove_placed(x);
-    remove_placed(out);
+    free_tensor(x);
+    free_tensor(out);
 }
 
 // Axes in any order in memory, with gaps, from any byte on; [is_repeated]: some with the stride 0.
-static placed random_tensor(int bits, int ndim, const int64_t *shape, bool is_repeated)
+static gpu_tensor random_tensor(int bits, int ndim, const int64_t *shape, bool is_repeated)
 {
     int order[HDSRT_MOST_AXES];
     int64_t strides[HDSRT_MOST_AXES] = {0}, step = rand() % 4 ? 1 : 2;
@@ -229,7 +229,7 @@ static placed random_tensor(int bits, int ndim, const int64_t *shape, bool is_re
         step = step * shape[order[i]] + (rand() % 3 ? 0 : rand() % 9);
         step = rand() % 3 ? step : (step + 7) / 8 * 8;
     }
-    return place(bits, ndim, shape, strides, rand() % 2 ? 0 : rand() % 33);
+    return make_tensor(bits, ndim, shape, strides, rand() % 2 ? 0 : rand() % 33);
 }
 
 RIG_TEST(any_tensors)
@@ -241,7 +241,7 @@ RIG_TEST(any_tensors)
         int64_t shape[HDSRT_MOST_AXES];
         for (int i = 0; i < ndim; i++)
             shape[i] = 1 + rand() % 4;
-        placed x = random_tensor(bits, ndim, shape, true), out = random_tensor(bits, ndim, shape, false);
+        gpu_tensor x = random_tensor(bits, ndim, shape, true), out = random_tensor(bits, ndim, shape, false);
         const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
         hdsrt_joined j[2];
         EXPECT(choose(tensors, j, NULL) == HDSRT_OK);
@@ -253,7 +253,7 @@ RIG_TEST(any_tensors)
 }
 
 // Two long axes and a short one, in any order in memory.
-static placed random_long_tensor(int bits, const int64_t *shape)
+static gpu_tensor random_long_tensor(int bits, const int64_t *shape)
 {
     int64_t strides[3], step = bits > 32 || rand() % 4 ? 1 : 2;
     int first = rand() % 3, second = (first + 1 + rand() % 2) % 3, order[] = {first, second, 3 - first - second};
@@ -261,7 +261,7 @@ static placed random_long_tensor(int bits, const int64_t *shape)
         strides[order[i]] = step;
         step = step * shape[order[i]] + (i || rand() % 2 ? 0 : rand() % 3);
     }
-    return place(bits, 3, shape, strides, rand() % 2 ? 0 : rand() % 33);
+    return make_tensor(bits, 3, shape, strides, rand() % 2 ? 0 : rand() % 33);
 }
 
 RIG_TEST(long_tensors)
@@ -274,7 +274,7 @@ RIG_TEST(long_tensors)
         int64_t shape[3];
         for (int i = 0; i < 3; i++)
             shape[i] = i == short_axis ? 1 + rand() % 2 : 14 + rand() % 25;
-        placed x = random_long_tensor(bits, shape), out = random_long_tensor(bits, shape);
+        gpu_tensor x = random_long_tensor(bits, shape), out = random_long_tensor(bits, shape);
         const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
         hdsrt_joined j[2];
         has_turned = false;
@@ -294,7 +294,8 @@ RIG_TEST(sixteen_axes)
         shape[i] = i % 2 ? 1 : 2;
         strides[i] = 3 << i / 2;
     }
-    placed x = place(16, HDSRT_MOST_AXES, shape, strides, 1), out = place(16, HDSRT_MOST_AXES, shape, strides, 0);
+    gpu_tensor x = make_tensor(16, HDSRT_MOST_AXES, shape, strides, 1),
+               out = make_tensor(16, HDSRT_MOST_AXES, shape, strides, 0);
     const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
     hdsrt_joined j[2];
     EXPECT(choose(tensors, j, NULL) == HDSRT_OK && copied_words == 1);
@@ -304,9 +305,9 @@ RIG_TEST(sixteen_axes)
 
 // ---- how ------------------------------------------------------------------------------------------------------------
 
-static uint32_t words_of(placed x)
+static uint32_t words_of(gpu_tensor x)
 {
-    placed out = place(x.tensor.dtype.bits, x.tensor.ndim, x.shape, NULL, 0);
+    gpu_tensor out = make_tensor(x.tensor.dtype.bits, x.tensor.ndim, x.shape, NULL, 0);
     const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, false)};
     hdsrt_joined j[2];
     fake_cuda_forget();
@@ -316,8 +317,8 @@ static uint32_t words_of(placed x)
     EXPECT(fake_cuda_calls("cuMemAllocAsync") == 1 && fake_cuda_launches() + fake_cuda_calls("cuMemcpyAsync") == 1);
     EXPECT(hdsrt_finish_instance(same, 2, tensors, j, HDSRT_OK, NULL) == HDSRT_OK);
     EXPECT(fake_cuda_launches() + fake_cuda_calls("cuMemcpyAsync") == 1 && fake_cuda_calls("cuMemFreeAsync") == 1);
-    remove_placed(&x);
-    remove_placed(&out);
+    free_tensor(&x);
+    free_tensor(&out);
     return copied_words;
 }
 
@@ -325,19 +326,19 @@ RIG_TEST(moves_wide_words)
 {
     int64_t shape[] = {4, 32};
     fake_cuda_on_launch(run, NULL);
-    EXPECT(words_of(place(16, 2, shape, (int64_t[]){40, 1}, 0)) == 16); // rows with gaps
-    EXPECT(words_of(place(16, 2, shape, (int64_t[]){36, 1}, 0)) == 8);
-    EXPECT(words_of(place(16, 2, shape, (int64_t[]){40, 1}, 4)) == 4);
-    EXPECT(words_of(place(16, 2, shape, (int64_t[]){33, 1}, 0)) == 2);
-    EXPECT(words_of(place(32, 2, shape, (int64_t[]){1, 4}, 0)) == 4);  // turned
-    EXPECT(words_of(place(64, 2, shape, (int64_t[]){0, 1}, 0)) == 16); // a row that is repeated
-    EXPECT(words_of(place(128, 2, shape, (int64_t[]){1, 4}, 8)) == 8); // elements that lie askew
-    EXPECT(words_of(place(32, 2, shape, (int64_t[]){32, 1}, 4)) == 0); // one piece is the driver's
-    EXPECT(words_of(place(32, 2, shape, (int64_t[]){32, 1}, 3)) == 0);
+    EXPECT(words_of(make_tensor(16, 2, shape, (int64_t[]){40, 1}, 0)) == 16); // rows with gaps
+    EXPECT(words_of(make_tensor(16, 2, shape, (int64_t[]){36, 1}, 0)) == 8);
+    EXPECT(words_of(make_tensor(16, 2, shape, (int64_t[]){40, 1}, 4)) == 4);
+    EXPECT(words_of(make_tensor(16, 2, shape, (int64_t[]){33, 1}, 0)) == 2);
+    EXPECT(words_of(make_tensor(32, 2, shape, (int64_t[]){1, 4}, 0)) == 4);  // turned
+    EXPECT(words_of(make_tensor(64, 2, shape, (int64_t[]){0, 1}, 0)) == 16); // a row that is repeated
+    EXPECT(words_of(make_tensor(128, 2, shape, (int64_t[]){1, 4}, 8)) == 8); // elements that lie askew
+    EXPECT(words_of(make_tensor(32, 2, shape, (int64_t[]){32, 1}, 4)) == 0); // the driver copies contiguous memory
+    EXPECT(words_of(make_tensor(32, 2, shape, (int64_t[]){32, 1}, 3)) == 0);
     EXPECT(fake_cuda_live("memory") == 0);
 }
 
-static bool turns(placed x)
+static bool turns(gpu_tensor x)
 {
     has_turned = false;
     words_of(x);
@@ -349,25 +350,25 @@ RIG_TEST(turns_what_is_long_enough)
 {
     int64_t matrix[] = {20, 16}, narrow[] = {20, 15}, flat[] = {15, 20}, cube[] = {16, 3, 17};
     fake_cuda_on_launch(run, NULL);
-    EXPECT(turns(place(32, 2, matrix, (int64_t[]){1, 20}, 0)));
-    EXPECT(turns(place(128, 2, matrix, (int64_t[]){1, 20}, 0)) && copied_words == 16);
-    EXPECT(turns(place(16, 2, matrix, (int64_t[]){2, 41}, 0))); // neighbours with gaps
-    EXPECT(!turns(place(32, 2, narrow, (int64_t[]){1, 20}, 0)));
-    EXPECT(!turns(place(32, 2, flat, (int64_t[]){1, 20}, 0)));
-    EXPECT(!turns(place(32, 2, matrix, (int64_t[]){16, 1}, 8))); // rows that begin askew
-    EXPECT(!turns(place(32, 2, matrix, (int64_t[]){1, 0}, 0)));  // columns of one element
-    EXPECT(!turns(place(32, 2, matrix, (int64_t[]){0, 2}, 0)));  // one row
-    EXPECT(turns(place(64, 3, cube, (int64_t[]){1, 272, 16}, 0)));
-    EXPECT(turns(place(64, 3, cube, (int64_t[]){3, 1, 48}, 0)));    // the nearest axis is too short
-    EXPECT(!turns(place(64, 3, cube, (int64_t[]){51, 1, 3}, 0)));   // channels
-    EXPECT(!turns(place(64, 3, cube, (int64_t[]){17, 272, 1}, 0))); // rows stay rows
+    EXPECT(turns(make_tensor(32, 2, matrix, (int64_t[]){1, 20}, 0)));
+    EXPECT(turns(make_tensor(128, 2, matrix, (int64_t[]){1, 20}, 0)) && copied_words == 16);
+    EXPECT(turns(make_tensor(16, 2, matrix, (int64_t[]){2, 41}, 0))); // neighbours with gaps
+    EXPECT(!turns(make_tensor(32, 2, narrow, (int64_t[]){1, 20}, 0)));
+    EXPECT(!turns(make_tensor(32, 2, flat, (int64_t[]){1, 20}, 0)));
+    EXPECT(!turns(make_tensor(32, 2, matrix, (int64_t[]){16, 1}, 8))); // rows that begin askew
+    EXPECT(!turns(make_tensor(32, 2, matrix, (int64_t[]){1, 0}, 0)));  // columns of one element
+    EXPECT(!turns(make_tensor(32, 2, matrix, (int64_t[]){0, 2}, 0)));  // one row
+    EXPECT(turns(make_tensor(64, 3, cube, (int64_t[]){1, 272, 16}, 0)));
+    EXPECT(turns(make_tensor(64, 3, cube, (int64_t[]){3, 1, 48}, 0)));    // the nearest axis is too short
+    EXPECT(!turns(make_tensor(64, 3, cube, (int64_t[]){51, 1, 3}, 0)));   // channels
+    EXPECT(!turns(make_tensor(64, 3, cube, (int64_t[]){17, 272, 1}, 0))); // rows stay rows
     EXPECT(fake_cuda_live("memory") == 0);
 }
 
 RIG_TEST(plain_ones_cost_nothing)
 {
     int64_t shape[] = {3, 1, 8}, none[] = {3, 0, 8}, odd[] = {8, 77, 1};
-    placed x = place(32, 3, shape, odd, 16), out = place(32, 3, shape, NULL, 0);
+    gpu_tensor x = make_tensor(32, 3, shape, odd, 16), out = make_tensor(32, 3, shape, NULL, 0);
     const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, false)};
     hdsrt_joined j[2];
     fake_cuda_forget();
@@ -384,14 +385,14 @@ RIG_TEST(plain_ones_cost_nothing)
     x.tensor.data = x.memory + 5;
     EXPECT(choose(tensors, j, NULL) == HDSRT_OK && !j[0].tensor.data && !j[0].tensor.byte_offset && !j[0].copy);
     EXPECT(!fake_cuda_calls("cuMemAllocAsync") && !fake_cuda_launches() && !fake_cuda_calls("cuMemcpyAsync"));
-    remove_placed(&x);
-    remove_placed(&out);
+    free_tensor(&x);
+    free_tensor(&out);
 }
 
 RIG_TEST(columns_of_one_matrix)
 {
     int64_t shape[] = {4, 24}, apart[] = {48, 1};
-    placed x = place(16, 2, shape, apart, 0), out = place(16, 2, shape, apart, 48);
+    gpu_tensor x = make_tensor(16, 2, shape, apart, 0), out = make_tensor(16, 2, shape, apart, 48);
     const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
     hdsrt_joined j[2];
     fake_cuda_on_launch(run, NULL);
@@ -407,8 +408,8 @@ RIG_TEST(a_result_of_nothing)
 {
     static const hdsrt_operand operands[] = {{"x", 0, 1, 1, false, false}, {"out", 0, 0, 1, true, true}};
     static const hdsrt_dtype types[] = {{1, 32}, {1, 32}};
-    placed x = place(32, 2, (int64_t[]){4, 0}, (int64_t[]){9, 5}, 0),
-           out = place(32, 1, (int64_t[]){4}, (int64_t[]){2}, 0);
+    gpu_tensor x = make_tensor(32, 2, (int64_t[]){4, 0}, (int64_t[]){9, 5}, 0),
+               out = make_tensor(32, 1, (int64_t[]){4}, (int64_t[]){2}, 0);
     const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
     hdsrt_joined j[2];
     int instance;
@@ -425,7 +426,8 @@ RIG_TEST(what_is_written_and_read)
     static const hdsrt_operand operands[] = {
         {"x", 0, 0, 1, false, false}, {"sum", 0, 0, 1, true, false}, {"out", 0, 0, 1, true, true}};
     static const hdsrt_dtype types[] = {{0, 0}, {1, 32}, {1, 32}};
-    placed sum = place(32, 1, (int64_t[]){8}, (int64_t[]){3}, 0), out = place(32, 1, (int64_t[]){8}, NULL, 0);
+    gpu_tensor sum = make_tensor(32, 1, (int64_t[]){8}, (int64_t[]){3}, 0),
+               out = make_tensor(32, 1, (int64_t[]){8}, NULL, 0);
     const hdsrt_tensor *const tensors[] = {NULL, tensor_of(&sum, true), tensor_of(&out, false)};
     hdsrt_joined j[3];
     void *stream = NULL;
@@ -449,7 +451,7 @@ RIG_TEST(what_is_written_and_read)
 RIG_TEST(failures_leave_nothing)
 {
     int64_t shape[] = {4, 8}, turned[] = {1, 4};
-    placed x = place(32, 2, shape, turned, 0), out = place(32, 2, shape, turned, 4);
+    gpu_tensor x = make_tensor(32, 2, shape, turned, 0), out = make_tensor(32, 2, shape, turned, 4);
     const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, true)};
     hdsrt_joined j[2];
     fake_cuda_on_launch(run, NULL);
@@ -480,7 +482,8 @@ RIG_TEST(failures_leave_nothing)
 
 RIG_TEST(code_that_does_not_load)
 {
-    placed x = place(32, 2, (int64_t[]){4, 8}, (int64_t[]){1, 4}, 0), out = place(32, 2, (int64_t[]){4, 8}, NULL, 0);
+    gpu_tensor x = make_tensor(32, 2, (int64_t[]){4, 8}, (int64_t[]){1, 4}, 0),
+               out = make_tensor(32, 2, (int64_t[]){4, 8}, NULL, 0);
     const hdsrt_tensor *const tensors[] = {tensor_of(&x, true), tensor_of(&out, false)};
     hdsrt_joined j[2];
     fake_cuda_fail("cuLibraryLoadData", 1, 221);
@@ -489,7 +492,7 @@ RIG_TEST(code_that_does_not_load)
 }
 
 // Refused before anything is allocated.
-static void refused(placed x, placed out, const char *text)
+static void refused(gpu_tensor x, gpu_tensor out, const char *text)
 {
     const hdsrt_tensor *const tensors[] = {tensor_of(&x, x.strides[0]), tensor_of(&out, out.strides[0])};
     hdsrt_joined j[2];
@@ -502,10 +505,10 @@ static void refused(placed x, placed out, const char *text)
 RIG_TEST(refuses)
 {
     const int64_t shape[] = {4, 8}, turned[] = {1, 4}, backwards[] = {8, -1}, folded[] = {8, 0};
-    placed x = place(32, 2, shape, turned, 0), out = place(32, 2, shape, NULL, 0), other = x;
-    refused(place(32, 2, shape, backwards, 0), out,
+    gpu_tensor x = make_tensor(32, 2, shape, turned, 0), out = make_tensor(32, 2, shape, NULL, 0), other = x;
+    refused(make_tensor(32, 2, shape, backwards, 0), out,
             "'same': 'x' has a stride of -1 elements along axis 1, and it has to be at least 0");
-    refused(x, place(32, 2, shape, folded, 0), "'same': 'out' is written, and its elements overlap");
+    refused(x, make_tensor(32, 2, shape, folded, 0), "'same': 'out' is written, and its elements overlap");
     other.tensor.device.device_type = 1;
     refused(other, out, "'same': 'x' is on the host, and it has to be on the current GPU");
     other = x;
@@ -529,7 +532,7 @@ RIG_TEST(too_many)
     const hdsrt_tensor *tensors[COUNT];
     hdsrt_joined j[COUNT];
     int instance;
-    placed x = place(32, 1, (int64_t[]){4}, (int64_t[]){2}, 0);
+    gpu_tensor x = make_tensor(32, 1, (int64_t[]){4}, (int64_t[]){2}, 0);
     for (int i = 0; i < COUNT; i++) {
         operands[i] = (hdsrt_operand){.name = "x", .group = 1};
         types[i] = (hdsrt_dtype){1, 32};
