@@ -33,6 +33,7 @@ int cmd_tune(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_help(int argc, char **argv);

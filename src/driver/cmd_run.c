@@ -193,7 +193,7 @@ size_t cmd_run_name_length(const char *word)
 }
 
 // The file, and NAME=SPEC before or behind it.
-static void take_argument(struct argp_state *state, const char *text)
+void cmd_run_take_argument(struct argp_state *state, const char *text)
 {
     run_request *q = state->input;
     size_t len = cmd_run_name_length(text);
@@ -243,7 +243,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_ATOL: q->atol = tolerance(state, arg); break;
     case KEY_PRINT_IR: q->print_ir = true; break;
     case KEY_PRINT_BYTECODE: q->print_bytecode = true; break;
-    case ARGP_KEY_ARG: take_argument(state, arg); break;
+    case ARGP_KEY_ARG: cmd_run_take_argument(state, arg); break;
     case ARGP_KEY_END:
         if (!q->shared.inputs.len)
             argp_error(state, "no input file");
@@ -312,7 +312,7 @@ static int64_t memory_limit(void)
     return (int64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-static sim_options options_of(run_state *r)
+sim_options cmd_run_options(run_state *r)
 {
     const run_request *q = r->request;
     return (sim_options){
@@ -383,15 +383,22 @@ static void print_result(run_state *r, uint64_t result)
     cmd_print((str){out.at, out.len});
 }
 
-static void run_entry(run_state *r)
+uint64_t *cmd_run_call(run_state *r, uint64_t *result)
 {
-    uint64_t result = 0, *values = ARENA_ARRAY(&r->unit.memory, uint64_t, r->arguments.len);
+    uint64_t *values = ARENA_ARRAY(&r->unit.memory, uint64_t, r->arguments.len);
     for (size_t i = 0; i < r->arguments.len; i++)
         values[i] = r->arguments.at[i].value;
-    double start = seconds_now();
-    r->status = sim_call(r->device, r->program, r->entry, values, (int)r->arguments.len, &result);
-    double seconds = seconds_now() - start;
+    r->status = sim_call(r->device, r->program, r->entry, values, (int)r->arguments.len, result);
     sim_findings_report(r->device, &r->unit.diags);
+    return values;
+}
+
+static void run_entry(run_state *r)
+{
+    uint64_t result = 0;
+    double start = seconds_now();
+    const uint64_t *values = cmd_run_call(r, &result);
+    double seconds = seconds_now() - start;
     cmd_run_end_watch(r);
     if (r->status != SIM_STOPPED) {
         print_result(r, result);
@@ -432,7 +439,7 @@ static void body(pl_unit *u)
         return;
     if (q->gpu)
         r->backend = dev_cuda_attach(q->gpu, &u->memory, &u->diags);
-    sim_options options = options_of(r);
+    sim_options options = cmd_run_options(r);
     r->device = sim_new(&u->memory, &options);
     if (cmd_run_fill(r) && cmd_run_aim_watch(r)) {
         if (cmd_run_load(r))
@@ -447,7 +454,7 @@ static void body(pl_unit *u)
         dev_cuda_detach(r->backend);
 }
 
-static int exit_code(const run_state *r)
+int cmd_run_exit_code(const run_state *r)
 {
     switch (r->unit.status) {
     case PL_OK:
@@ -488,7 +495,7 @@ static tc_operand_type type_of_word(arena *a, const run_word *w)
     return (tc_operand_type){.name = w->name, .type = file.type, .has_shape = true, .rank = file.rank, .shape = shape};
 }
 
-static void find_operand_types(run_request *q)
+void cmd_run_find_operand_types(run_request *q)
 {
     VEC(tc_operand_type) types = {0};
     for (size_t i = 0; i < q->words.len; i++) {
@@ -503,14 +510,14 @@ static void find_operand_types(run_request *q)
 static int run(run_request *q)
 {
     run_state r = {.request = q};
-    find_operand_types(q);
+    cmd_run_find_operand_types(q);
     pl_unit_init(&r.unit, &q->shared.options, q->shared.options.archs[0], pl_now_us());
     pl_unit_run_deep(&r.unit, body);
     r.unit.memory.oom = &cmd_oom;
     if (r.unit.status == PL_NO_MEMORY)
         fprintf(stderr, "hdsc: out of memory while running '%s'\n", q->shared.options.input);
     cmd_print_diags(&r.unit.diags, &q->shared.diagnostics);
-    int code = exit_code(&r);
+    int code = cmd_run_exit_code(&r);
     pl_unit_free(&r.unit);
     return code;
 }

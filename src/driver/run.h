@@ -69,6 +69,7 @@ typedef struct run_argument {
     const int64_t *strides; // of a strided one, by axis; NULL: row by row without gaps
     bool has_shape;
     const ten_tensor *file; // of @FILE, or of an operand that is broadcast
+    const ten_tensor *given; // the numbers, which become those of its type; NULL: the words say them
     const fg_tensor *bound; // of a model's weight, or what is prepared at load; NULL: the words say what it is
 } run_argument;
 
@@ -108,6 +109,14 @@ typedef struct run_state {
 
 // The length of the identifier before a '='; 0 where the word is no NAME=SPEC.
 size_t cmd_run_name_length(const char *word);
+// The file, and NAME=SPEC before or behind it, of a request that is argp's input.
+void cmd_run_take_argument(struct argp_state *state, const char *text);
+// Element types that the words say, for type parameters.
+void cmd_run_find_operand_types(run_request *q);
+sim_options cmd_run_options(run_state *r);
+// Calls the entry, and reports what the simulator found. The values of its arguments.
+uint64_t *cmd_run_call(run_state *r, uint64_t *result);
+int cmd_run_exit_code(const run_state *r);
 // 'True' is a value for constants; a parameter of a type or a size requires a value. False after reporting.
 bool cmd_run_check_defines(run_state *r);
 

@@ -547,6 +547,21 @@ bool cmd_run_cannot_fill(run_state *r, const run_argument *a, const char *why)
                       arena_printf(&r->unit.memory, "cannot be: %s", why));
 }
 
+static void fill_with_given(run_state *r, const run_argument *a)
+{
+    ten_tensor t = a->tensor;
+    for (int64_t i = 0; i < t.count; i++) {
+        if (t.type == a->given->type)
+            ten_set_bits(&t, i, ten_bits(a->given, i));
+        else
+            ten_set_number(&t, i, ten_number(a->given, i));
+    }
+    if (a->strides)
+        store_strided(r, a);
+    else
+        sim_mark_written(r->device, a->value, t.bytes);
+}
+
 static bool fill_tensor(run_state *r, run_argument *a)
 {
     ten_tensor *t = &a->tensor;
@@ -558,6 +573,10 @@ static bool fill_tensor(run_state *r, run_argument *a)
     if (!has_size || (t->bytes && !span) || !(a->value = sim_allocate(r->device, span ? span : 1, elem_bytes, a->name)))
         return cmd_run_no_room(r, a);
     t->data = a->strides ? arena_alloc(&r->unit.memory, (size_t)t->bytes + 1) : sim_bytes(r->device, a->value, &room);
+    if (a->given) {
+        fill_with_given(r, a);
+        return true;
+    }
     if (!a->spec && a->bound && a->bound->weight) {
         bool ok = cmd_run_fill_weight(r, a->bound, t);
         sim_mark_written(r->device, a->value, ok ? t->bytes : 0);

@@ -95,6 +95,7 @@ typedef struct fg_graph {
     VEC(fg_tensor) tensors;
     VEC(fg_node) nodes;
     fg_number_list inputs, outputs; // tensors; the inputs of each run stand before weights, and these before what is prepared
+    fg_number_list returned;        // after fg_split: what were the outputs
     VEC(fg_check) checks;           // of open sizes, when the program runs
     VEC(const char *) sizes;        // that stay open: type parameters
     struct fg_graph *load;          // after "load": what depends on weights alone; NULL: nothing does
@@ -129,6 +130,12 @@ void fg_run_pass(fg_graph *g, const fg_pass *pass);
 void fg_run_passes(fg_graph *g);
 // Instead of "fuse": each node is a group.
 void fg_group_each(fg_graph *g);
+
+// Variants that are compared with what the graph computes (`hdsc report`), instead of the passes. fg_split: each node is
+// a group of its own, and all that nodes compute are outputs, of the names of the tensors. fg_widen, before it: all floats
+// are f64, also where arguments name a type.
+void fg_split(fg_graph *g);
+void fg_widen(fg_graph *g);
 
 // The graph as a graph function of the language, which records the same graph.
 str fg_print(const fg_graph *g);

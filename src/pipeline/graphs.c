@@ -50,6 +50,18 @@ static void run_passes(pl_unit *u, fg_graph *g)
     }
 }
 
+static void transform(pl_unit *u, fg_graph *g)
+{
+    pl_graph_form form = u->options->graph_form;
+    if (form == PL_GRAPHS_OPTIMIZED) {
+        run_passes(u, g);
+        return;
+    }
+    if (form == PL_GRAPHS_SPLIT_F64)
+        fg_widen(g);
+    fg_split(g);
+}
+
 bool pl_lower_graphs(pl_unit *u)
 {
     pl_graph_list graphs = {0};
@@ -58,9 +70,10 @@ bool pl_lower_graphs(pl_unit *u)
     if (!graphs.len)
         return true;
     for (size_t i = 0; i < graphs.len; i++)
-        run_passes(u, graphs.at[i]);
+        transform(u, graphs.at[i]);
     if (u->dump.len && u->options->emit == PL_NOTHING)
         return false; // nothing behind the dump is of interest
+    u->graphs = graphs;
     u->input_name = arena_printf(&u->memory, "%s.lowered", u->input_name);
     u->input = fg_lower(&u->memory, graphs.at, graphs.len);
     u->is_lowered = true;

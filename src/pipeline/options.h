@@ -29,6 +29,13 @@ bool pl_kind_find(const char *name, pl_kind *out);   // by name
 bool pl_kind_of_path(const char *path, pl_kind *out);  // by the ending of a file name
 bool pl_kind_is_c(pl_kind kind);                     // PL_C and what is made of it
 
+// What becomes of graphs.
+typedef enum pl_graph_form {
+    PL_GRAPHS_OPTIMIZED, // all passes
+    PL_GRAPHS_SPLIT,     // each node by itself, all of their results are outputs
+    PL_GRAPHS_SPLIT_F64, // likewise, and all floats are f64
+} pl_graph_form;
+
 struct pl_unit;
 
 // How far NVRTC is with a unit, for who waits for it. Called by the threads of units.
@@ -55,6 +62,7 @@ typedef struct pl_options {
     int include_count;
     const char *stdlib_folder;  // NULL: the library built into the program
     const char *weights;        // of models: a file, "random" or "random:SEED"; NULL: what the model names
+    pl_graph_form graph_form;
     int64_t step_budget;        // 0: the default
     bool keeps_floats;          // arithmetic of float constants is left to the run (hdsc prove)
 

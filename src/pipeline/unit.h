@@ -65,6 +65,7 @@ typedef struct pl_unit {
     src_file *file;
     bool is_lowered;  // the file is the program that graphs.c made of the input, where -D has been applied
     VEC(fg_model) models; // of such: how its functions are called
+    fg_graph_list graphs; // of such, of each model
     VEC(const char *) lowered_entries; // of such: those of the options, and what their models do at load
     ir_module *module;
     pl_lowering lowering;

@@ -57,6 +57,34 @@ void ten_compare(const ten_tensor *actual, const uint8_t *written, const ten_ten
     }
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+ten_error ten_error_of(const ten_tensor *actual, const ten_tensor *expected)
+{
+    ten_error e = {0};
+    int64_t relative_count = 0;
+    for (int64_t i = 0; i < actual->count; i++) {
+        double error = distance(actual, expected, i), size = magnitude(expected, i);
+        bool is_finite = isfinite(error), has_size = size > 0 && isfinite(size);
+        error = is_finite ? error : INFINITY;
+        e.different += error > 0;
+        e.harmonic = larger(e.harmonic, isfinite(size) ? error / (size + 1) : error);
+        e.max_absolute = larger(e.max_absolute, error);
+        e.mean_absolute += error;
+        if (!has_size)
+            continue;
+        relative_count++;
+        e.max_relative = larger(e.max_relative, error / size);
+        e.mean_relative += error / size;
+    }
+    e.mean_absolute /= actual->count ? (double)actual->count : 1;
+    e.mean_relative /= relative_count ? (double)relative_count : 1;
+    return e;
+}
+
 void ten_compare_table(const ten_comparison *c, const ten_tensor *actual, const uint8_t *written,
                        const ten_tensor *expected, str_buf *out)
 {

@@ -24,6 +24,16 @@ typedef struct ten_comparison {
 // close to NaN, and infinities to themselves. [written]: as of ten_show.
 void ten_compare(const ten_tensor *actual, const uint8_t *written, const ten_tensor *expected, double rtol, double atol,
                  ten_comparison *out);
+// How far [actual] is from [expected], element by element.
+typedef struct ten_error {
+    int64_t different;              // elements that are not equal
+    double harmonic;                // largest |actual - expected| / (|expected| + 1)
+    double max_absolute, mean_absolute;
+    double max_relative, mean_relative;  // over elements where expected is not 0; 0 where it always is
+} ten_error;
+
+// An element that is a number in one tensor and an infinity or NaN in the other one has an infinite error.
+ten_error ten_error_of(const ten_tensor *actual, const ten_tensor *expected);
 // "index, actual, expected, error" of the first differences, a line each, with a heading.
 void ten_compare_table(const ten_comparison *c, const ten_tensor *actual, const uint8_t *written,
                        const ten_tensor *expected, str_buf *out);

@@ -1,0 +1,273 @@
+// hdsc report: how far what a model computes is from the same in f64, node by node.
+//
+// Three programs of one model run on the same numbers: each node by itself in the model's types, the same in f64, and the
+// program with all passes. The first says which numbers these are; the others are given its inputs and weights.
+
+#include <string.h>
+
+#include "driver/options.h"
+#include "driver/report.h"
+#include "driver/run.h"
+#include "pipeline/graphs.h"
+
+enum { KEY_JSON = CMD_KEY_OWN };
+
+static const struct argp_option table[] = {
+    {NULL, 0, NULL, 0, "What runs:", 1},
+    {"entry", CMD_KEY_ENTRY, "NAME", 0, "this graph function, where the file has several", 1},
+    CMD_DEFINE_OPTION("a type parameter of the graph function, or a module constant", 1),
+    CMD_IMPORT_OPTION(1),
+    CMD_WEIGHTS_OPTION(1),
+    CMD_ARCH_OPTION("sm_80", 1),
+    {"json", KEY_JSON, NULL, 0, "print JSON instead of a table", 2},
+    CMD_SEED_OPTION("of random inputs (default: 0)", 3),
+    {NULL, 'j', "N", 0, "simulator threads, for independent blocks (default: one for each core)", 3},
+    CMD_BUDGET_OPTION(3),
+    CMD_MESSAGE_OPTIONS(4),
+    {NULL, 0, NULL, 0, "For work on the compiler:", 5},
+    CMD_COMPILER_OPTIONS(5),
+    {0},
+};
+
+static const char doc[] =
+    "Compare each tensor of a model with the same in f64, on the simulator.\n"
+    "\n"
+    "  hdsc report mlp.hds x=randn --weights=mlp.safetensors\n"
+    "  hdsc report block.hds --weights=random x=@x.npy --json > report.json\n"
+    "\v"
+    "NAME=SPEC sets an input, as for 'hdsc run'. A row is a result of a node of the graph: its operator, the line of the "
+    "model, its type, and how far it is from f64, errors of the nodes before it included. 'error' is the largest "
+    "|actual - expected| / (|expected| + 1), then come the largest and the mean |actual - expected|, and both over "
+    "|expected| where that is not 0. '<------' marks errors above 5e-5 (f32), 1e-1 (16 bits and less) or 1e-10 (f64); "
+    "integers and bool are marked where any differs. The last rows are outputs of the program with all passes. "
+    "All tensors of the graph are in memory at once, in the model's types and in f64.\n"
+    "Exit code: 0 no mark; 1 marks, or the file has errors, or a check found something; 2 the command line is wrong.";
+
+typedef struct request {
+    run_request run; // first
+    bool json;
+} request;
+
+// One of the programs.
+typedef struct variant {
+    run_state run; // first
+    run_request request;
+    const struct variant *from; // whose inputs and weights it has; NULL: those of the words
+    bool is_done;
+} variant;
+
+static error_t take_own(int key, char *arg, struct argp_state *state)
+{
+    request *q = state->input;
+    const cmd_running to = {.seed = &q->run.seed, .budget = &q->run.budget};
+    switch (key) {
+    case 'j': q->run.workers = cmd_count(state, "-j", arg, 1); break;
+    case KEY_JSON: q->json = true; break;
+    case ARGP_KEY_ARG: cmd_run_take_argument(state, arg); break;
+    case ARGP_KEY_END:
+        if (!q->run.shared.inputs.len)
+            argp_error(state, "no input file");
+        if (strcmp(q->run.shared.inputs.at[0], "-") == 0)
+            argp_error(state, "a report reads the file several times: it cannot be standard input");
+        if (q->run.shared.archs.len > 1)
+            argp_error(state, "a report is for one architecture");
+        break;
+    default: return cmd_take_running(key, arg, state, &to);
+    }
+    return 0;
+}
+
+// ---- a program -----------------------------------------------------------------------------------------------------------
+
+static const run_argument *argument_of(const run_state *r, const char *name)
+{
+    for (size_t i = 0; i < r->arguments.len; i++)
+        if (strcmp(r->arguments.at[i].name, name) == 0)
+            return &r->arguments.at[i];
+    return NULL;
+}
+
+// Its inputs and weights have the numbers of the first program; what that does not have is prepared, or an output.
+static void take_given(variant *v)
+{
+    for (size_t i = 0; v->from && i < v->run.arguments.len; i++) {
+        run_argument *a = &v->run.arguments.at[i];
+        const run_argument *other = a->is_tensor ? argument_of(&v->from->run, a->name) : NULL;
+        if (other && (other->spec || other->bound))
+            a->given = &other->tensor;
+    }
+}
+
+static bool is_model(run_state *r)
+{
+    if (pl_has_graphs(&r->unit))
+        return true;
+    diag *d = diag_report(&r->unit.diags, HDS0643, (src_span){0, 0}, r->unit.input_name, "has no model");
+    diag_help(d, "a model is a function under @hidet.graph; 'hdsc run' runs kernels and operators");
+    return false;
+}
+
+static void body(pl_unit *u)
+{
+    variant *v = (variant *)u;
+    run_state *r = &v->run;
+    uint64_t result = 0;
+    const sim_translate_options how = {.index_overflow = true};
+    if (!pl_open_source(u, u->options->input) || !is_model(r) || !pl_module_for_simulation(u, PL_SIMULATED_LEVEL, NULL))
+        return;
+    r->program = sim_translate(&u->memory, u->module, &how);
+    if (!cmd_run_choose_entry(r))
+        return;
+    cmd_run_find_model(r);
+    if (!cmd_run_check_defines(r) || !cmd_run_bind(r))
+        return;
+    take_given(v);
+    sim_options options = cmd_run_options(r);
+    r->device = sim_new(&u->memory, &options);
+    if (!cmd_run_fill(r))
+        return;
+    if (cmd_run_load(r))
+        cmd_run_call(r, &result);
+    else
+        sim_findings_report(r->device, &u->diags);
+    v->is_done = r->status != SIM_STOPPED && !u->diags.shown_errors;
+}
+
+// Words for a program that is given its tensors: they say shapes alone. Numbers, which are sizes, stay.
+static void add_words(variant *v, arena *a)
+{
+    const run_state *first = &v->from->run;
+    const run_request *q = first->request;
+    memset(&v->request.words, 0, sizeof v->request.words);
+    for (size_t i = 0; i < q->words.len; i++) {
+        const run_argument *x = argument_of(first, q->words.at[i].name);
+        run_word word = q->words.at[i];
+        if (x->is_tensor && x->spec) {
+            str_buf text;
+            str_buf_init(&text, a);
+            str_addf(&text, "%s=empty%s", x->name, x->tensor.rank ? ":[" : "");
+            for (int d = 0; d < x->tensor.rank; d++)
+                str_addf(&text, "%s%lld", d ? ", " : "", (long long)x->tensor.shape[d]);
+            str_adds(&text, x->tensor.rank ? "]" : "");
+            word.text = str_text(&text);
+            word.value = word.text + strlen(x->name) + 1;
+        }
+        VEC_PUSH(a, &v->request.words, word);
+    }
+}
+
+static bool run_variant(variant *v, const request *q, pl_graph_form form, const variant *from)
+{
+    v->request = q->run;
+    v->request.no_races = true;
+    v->request.shared.options.graph_form = form;
+    v->from = from;
+    v->run.request = &v->request;
+    if (from)
+        add_words(v, (arena *)&from->run.unit.memory);
+    pl_unit_init(&v->run.unit, &v->request.shared.options, q->run.shared.options.archs[0], pl_now_us());
+    pl_unit_run_deep(&v->run.unit, body);
+    v->run.unit.memory.oom = &cmd_oom;
+    return v->is_done;
+}
+
+// ---- the report ----------------------------------------------------------------------------------------------------------
+
+typedef struct programs {
+    variant split, exact, optimized;
+} programs;
+
+static const fg_graph *graph_of(const run_state *r)
+{
+    return r->unit.graphs.at[r->model - r->unit.models.at];
+}
+
+static void add_nodes(const programs *p, report *out, arena *a)
+{
+    const fg_graph *g = graph_of(&p->split.run), *wide = graph_of(&p->exact.run);
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
+        report_row row = {.node = &g->nodes.at[t->maker], .name = t->name};
+        row.actual = &argument_of(&p->split.run, t->name)->tensor;
+        report_measure(&row, &argument_of(&p->exact.run, wide->tensors.at[t->number].name)->tensor);
+        VEC_PUSH(a, &out->nodes, row);
+    }
+}
+
+// Outputs of the model stand in the order in which it returns them, in all variants.
+static void add_outputs(const programs *p, report *out, arena *a)
+{
+    const fg_graph *g = graph_of(&p->optimized.run), *wide = graph_of(&p->exact.run);
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
+        report_row row = {.name = t->name, .actual = &argument_of(&p->optimized.run, t->name)->tensor};
+        report_measure(&row, &argument_of(&p->exact.run, wide->tensors.at[wide->returned.at[i]].name)->tensor);
+        VEC_PUSH(a, &out->outputs, row);
+    }
+}
+
+static int print_report(const request *q, programs *p)
+{
+    str_buf out;
+    arena *a = &p->split.run.unit.memory;
+    report r = {.file = q->run.shared.options.input, .model = p->split.run.model->run.name};
+    str_buf_init(&out, a);
+    add_nodes(p, &r, a);
+    add_outputs(p, &r, a);
+    if (q->json)
+        report_json(&r, &out);
+    else
+        report_table(&r, &out);
+    bool is_good = !report_count(&r.nodes) && !report_count(&r.outputs);
+    return cmd_print((str){out.at, out.len}) && is_good ? CMD_OK : CMD_ERRORS;
+}
+
+// The messages of what failed, or of the whole program, which `hdsc run` runs.
+static int finish(variant *v, const char *what, const cmd_output *how)
+{
+    run_state *r = &v->run;
+    if (what)
+        fprintf(stderr, "hdsc report: %s cannot be run\n", what);
+    if (r->unit.status == PL_NO_MEMORY)
+        fprintf(stderr, "hdsc: out of memory while running '%s'\n", r->unit.options->input);
+    cmd_print_diags(&r->unit.diags, how);
+    return cmd_run_exit_code(r);
+}
+
+static void free_variant(variant *v)
+{
+    if (v->run.device)
+        sim_free(v->run.device);
+    if (v->run.request)
+        pl_unit_free(&v->run.unit);
+}
+
+static int run(const request *q)
+{
+    programs p = {0};
+    int code = CMD_OK;
+    const cmd_output *how = &q->run.shared.diagnostics;
+    if (!run_variant(&p.split, q, PL_GRAPHS_SPLIT, NULL))
+        code = finish(&p.split, NULL, how);
+    else if (!run_variant(&p.optimized, q, PL_GRAPHS_OPTIMIZED, &p.split))
+        code = finish(&p.optimized, "the program with all passes", how);
+    else if (!run_variant(&p.exact, q, PL_GRAPHS_SPLIT_F64, &p.split))
+        code = finish(&p.exact, "the model in f64", how);
+    else
+        code = print_report(q, &p);
+    free_variant(&p.optimized);
+    free_variant(&p.exact);
+    free_variant(&p.split);
+    return code;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    request q = {.run = {.rtol = -1, .atol = -1, .gpu_seconds = CMD_GPU_SECONDS}};
+    cmd_parse_with(&q.run.shared, argc, argv, "FILE [NAME=SPEC...]", doc, table, take_own);
+    q.run.shared.options.input = q.run.shared.inputs.at[0];
+    cmd_run_find_operand_types(&q.run);
+    int code = run(&q);
+    cmd_arguments_free(&q.run.shared);
+    return code;
+}

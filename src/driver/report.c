@@ -1,0 +1,175 @@
+#include "driver/report.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- the bound -----------------------------------------------------------------------------------------------------------
+
+// What a few roundings of the type leave far behind. f64 is compared with f64: only the order of sums differs.
+static double bound_of(dtype type)
+{
+    if (!dt_is_float(type) && type != DT_C64)
+        return 0;
+    return type == DT_F64 ? 1e-10 : dt_bits(type) < 32 ? 1e-1 : 5e-5;
+}
+
+void report_measure(report_row *row, const ten_tensor *expected)
+{
+    row->error = ten_error_of(row->actual, expected);
+    row->bound = bound_of(row->actual->type);
+    row->is_wrong = row->bound > 0 ? row->error.harmonic > row->bound : row->error.different > 0;
+}
+
+const report_row *report_first(const report_row_list *rows)
+{
+    for (size_t i = 0; i < rows->len; i++)
+        if (rows->at[i].is_wrong)
+            return &rows->at[i];
+    return NULL;
+}
+
+size_t report_count(const report_row_list *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->len; i++)
+        count += rows->at[i].is_wrong;
+    return count;
+}
+
+// ---- a table -------------------------------------------------------------------------------------------------------------
+
+typedef struct widths {
+    int operator, type;
+} widths;
+
+static const char *type_of(const report_row *row, arena *a)
+{
+    str_buf out;
+    str_buf_init(&out, a);
+    ten_type_print(row->actual->type, row->actual->rank, row->actual->shape, &out);
+    return str_text(&out);
+}
+
+static const char *operator_of(const report_row *row)
+{
+    return row->node ? row->node->op : row->name;
+}
+
+static void widen(widths *w, const report_row_list *rows, arena *a)
+{
+    for (size_t i = 0; i < rows->len; i++) {
+        int operator = (int)strlen(operator_of(&rows->at[i])), type = (int)strlen(type_of(&rows->at[i], a));
+        w->operator = operator > w->operator ? operator : w->operator;
+        w->type = type > w->type ? type : w->type;
+    }
+}
+
+static void add_row(const report_row *row, const widths *w, str_buf *out)
+{
+    const ten_error *e = &row->error;
+    const char *number = row->node ? arena_printf(out->arena, "%d", row->node->number) : "";
+    const char *line = row->node ? arena_printf(out->arena, "%d", row->node->line) : "";
+    str_addf(out, "%4s  %-*s  %4s  %-*s  %9.2e  %9.2e  %9.2e  %9.2e  %9.2e%s\n", number, w->operator, operator_of(row), line,
+             w->type, type_of(row, out->arena), e->harmonic, e->max_absolute, e->mean_absolute, e->max_relative,
+             e->mean_relative, row->is_wrong ? "  <------" : "");
+}
+
+static void add_head(const widths *w, const char *number, const char *operator, const char *line, str_buf *out)
+{
+    str_addf(out, "%4s  %-*s  %4s  %-*s  %9s  %9s  %9s  %9s  %9s\n", number, w->operator, operator, line, w->type, "type",
+             "error", "max abs", "mean abs", "max rel", "mean rel");
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+// How many, and where it starts.
+static void add_totals(const report *r, str_buf *out)
+{
+    size_t wrong = report_count(&r->nodes), wrong_outputs = report_count(&r->outputs);
+    const report_row *first = report_first(&r->nodes);
+    str_addf(out, "\n%zu of %zu tensor%s of '%s' and %zu of %zu output%s of its program %s beyond the bound\n", wrong,
+             r->nodes.len, plural(r->nodes.len), r->model, wrong_outputs, r->outputs.len, plural(r->outputs.len),
+             wrong + wrong_outputs == 1 ? "is" : "are");
+    if (first)
+        str_addf(out, "first at node %d: '%s' in %s:%d\n", first->node->number, first->node->op, r->file, first->node->line);
+}
+
+void report_table(const report *r, str_buf *out)
+{
+    widths w = {.operator = 8, .type = 4};
+    widen(&w, &r->nodes, out->arena);
+    widen(&w, &r->outputs, out->arena);
+    add_head(&w, "node", "operator", "line", out);
+    for (size_t i = 0; i < r->nodes.len; i++)
+        add_row(&r->nodes.at[i], &w, out);
+    str_addc(out, '\n');
+    add_head(&w, "", "output", "", out);
+    for (size_t i = 0; i < r->outputs.len; i++)
+        add_row(&r->outputs.at[i], &w, out);
+    add_totals(r, out);
+}
+
+// ---- JSON ----------------------------------------------------------------------------------------------------------------
+
+// JSON has no infinity.
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *row_json(const report_row *row)
+{
+    const ten_error *e = &row->error;
+    json_t *object = json_object(), *shape = json_array();
+    for (int d = 0; d < row->actual->rank; d++)
+        json_array_append_new(shape, json_integer(row->actual->shape[d]));
+    if (row->node) {
+        json_object_set_new(object, "node", json_integer(row->node->number));
+        json_object_set_new(object, "operator", json_string(row->node->op));
+        json_object_set_new(object, "line", json_integer(row->node->line));
+    }
+    json_object_set_new(object, "tensor", json_string(row->name));
+    json_object_set_new(object, "dtype", json_string(dt_name(row->actual->type)));
+    json_object_set_new(object, "shape", shape);
+    json_object_set_new(object, "error", number(e->harmonic));
+    json_object_set_new(object, "max_abs", number(e->max_absolute));
+    json_object_set_new(object, "mean_abs", number(e->mean_absolute));
+    json_object_set_new(object, "max_rel", number(e->max_relative));
+    json_object_set_new(object, "mean_rel", number(e->mean_relative));
+    json_object_set_new(object, "different", json_integer(e->different));
+    json_object_set_new(object, "bound", json_real(row->bound));
+    json_object_set_new(object, "passes", json_boolean(!row->is_wrong));
+    return object;
+}
+
+static json_t *rows_json(const report_row_list *rows)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < rows->len; i++)
+        json_array_append_new(list, row_json(&rows->at[i]));
+    return list;
+}
+
+void report_json(const report *r, str_buf *out)
+{
+    const report_row *first = report_first(&r->nodes);
+    json_t *top = json_object();
+    json_object_set_new(top, "file", json_string(r->file));
+    json_object_set_new(top, "model", json_string(r->model));
+    json_object_set_new(top, "nodes", rows_json(&r->nodes));
+    json_object_set_new(top, "outputs", rows_json(&r->outputs));
+    json_object_set_new(top, "wrong_nodes", json_integer((json_int_t)report_count(&r->nodes)));
+    json_object_set_new(top, "wrong_outputs", json_integer((json_int_t)report_count(&r->outputs)));
+    json_object_set_new(top, "first", first ? json_integer(first->node->number) : json_null());
+    char *text = json_dumps(top, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    str_addf(out, "%s\n", text);
+    free(text);
+    json_decref(top);
+}

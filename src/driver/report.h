@@ -1,0 +1,30 @@
+// The result of `hdsc report`: how far a model's tensors are from the same in f64.
+#pragma once
+
+#include "graph/graph.h"
+#include "tensor/compare.h"
+
+typedef struct report_row {
+    const fg_node *node;      // NULL: an output of the program with all passes
+    const char *name;         // of the tensor
+    const ten_tensor *actual;
+    ten_error error;
+    double bound;             // of error.harmonic; 0: a type whose values are equal or wrong
+    bool is_wrong;
+} report_row;
+
+typedef VEC(report_row) report_row_list;
+
+typedef struct report {
+    const char *file, *model;
+    report_row_list nodes, outputs;
+} report;
+
+// Compares, and sets the bound and whether it is passed.
+void report_measure(report_row *row, const ten_tensor *expected);
+// The first row with an error beyond its bound; NULL: there is none.
+const report_row *report_first(const report_row_list *rows);
+size_t report_count(const report_row_list *rows);  // of those
+
+void report_table(const report *r, str_buf *out);
+void report_json(const report *r, str_buf *out);
