@@ -38,6 +38,16 @@ _hdsc() {
         mapping)
             COMPREPLY=($(compgen -W "--layout --bytes --table -o --help" -- "$word"))
             return ;;
+        report)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --arch= --gpu= --sms= --json --seed= -j --budget= --verify-ir --diagnostics=
+                    --color= -W --stdlib= --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            elif [[ $word == *@* ]]; then
+                COMPREPLY=($(compgen -f -- "${word##*[@:]}"))
+                return
+            fi ;;
         graph)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--print=graph --print=program --print=json --print=dot --passes= --explain-fusion -o -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
@@ -90,7 +100,7 @@ _hdsc() {
                 return
             fi ;;
         help)
-            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops graph cache explain version" -- "$word"))
+            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops graph report cache explain version" -- "$word"))
             return ;;
         version)
             COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
@@ -111,7 +121,7 @@ _hdsc() {
             return ;;
     esac
     COMPREPLY=($(compgen -f -X '!*.@(hds|hir)' -- "$word") $(compgen -d -S / -- "$word"))
-    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops graph cache explain version help" -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops graph report cache explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }
 complete -F _hdsc hdsc

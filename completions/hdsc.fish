@@ -4,10 +4,10 @@ function __hdsc_list
     hdsc --list=$argv[1] 2>/dev/null
 end
 
-set -l commands check run test prove bench tune mapping ops graph cache explain version help
+set -l commands check run test prove bench tune mapping ops graph report cache explain version help
 complete -c hdsc -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c hdsc -n "__fish_seen_subcommand_from explain" -f -a "(__hdsc_list codes) --list"
-complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping ops graph cache explain version"
+complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping ops graph report cache explain version"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l json -d "all that is known, for tools"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l markdown -d "a reference page"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l folder -f -d "of the operators that come with hdsc"
@@ -125,3 +125,6 @@ complete -c hdsc -n "__fish_seen_subcommand_from test" -l budget -x -d "most war
 complete -c hdsc -n "__fish_seen_subcommand_from prove" -l budget -x -d "most warp instructions"
 
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l print -x -a "graph program json dot" -d "the form"
+complete -c hdsc -n "__fish_seen_subcommand_from report" -l json -d "JSON instead of a table"
+complete -c hdsc -n "__fish_seen_subcommand_from report" -l seed -x -d "of random inputs"
+complete -c hdsc -n "__fish_seen_subcommand_from report" -l budget -x -d "most warp instructions"

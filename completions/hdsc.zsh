@@ -92,7 +92,11 @@ case ${words[2]} in
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
     graph) _arguments '--print=[the form]:form:(graph program json dot)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
         '2:file:_files -g "*.(hds|json)"' ;;
-    help) _arguments '2:command:(check run test prove bench tune mapping ops graph cache explain version)' ;;
-    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping ops graph cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
+    report) _arguments '--entry=[graph function of the file]:name:' '*-D[set a constant or size]:NAME=VALUE:' \
+        '*-I[folder of modules]:folder:_files -/' '--weights=[the weights]:file:_files' '--json[JSON instead of a table]' \
+        '--seed=[of random inputs]:N:' '-j[simulator threads]:N:' '--budget=[most warp instructions]:N:' \
+        '2:file:_files -g "*.hds"' '*:NAME=SPEC:' ;;
+    help) _arguments '2:command:(check run test prove bench tune mapping ops graph report cache explain version)' ;;
+    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping ops graph report cache explain version help)" "files:file:_files -g \"*.(hds|hir)\""' \
         '*:file:_files -g "*.(hds|hir)"' ;;
 esac

@@ -13,7 +13,8 @@ FILES = ("completions/hdsc.bash", "completions/hdsc.zsh", "completions/hdsc.fish
 def main():
     text = subprocess.run([sys.argv[1], "--help"], capture_output=True, text=True, check=True).stdout
     options = sorted(set(re.findall(r"^\s+(?:-\w, )?--([a-z][a-z-]+)", text, re.MULTILINE)))
-    commands = ("check", "run", "test", "prove", "bench", "tune", "mapping", "ops", "graph", "cache", "explain", "version", "help")
+    commands = ("check", "run", "test", "prove", "bench", "tune", "mapping", "ops", "graph", "report", "cache", "explain")
+    commands += ("version", "help")
     problems, passed = [], 0
     for file in FILES:
         content = (TOP / file).read_text(encoding="utf-8").replace("\\-", "-")

@@ -129,6 +129,8 @@ int cmd_compile(int argc, char **argv)
         "  hdsc prove A --against B   prove that two kernels compute the same formulas\n"
         "  hdsc bench FILE            measure a kernel on the GPU, and compare\n"
         "  hdsc tune FILE             find the fastest candidate for given sizes\n"
+        "  hdsc graph FILE            print the graph of a model, or its program\n"
+        "  hdsc report FILE NAME=...  compare each tensor of a model with f64\n"
         "  hdsc mapping EXPR          draw a task mapping or layout\n"
         "  hdsc ops [NAME...]         list operators, or explain some\n"
         "  hdsc cache ls|why|gc|...   manage the cache of compiled code\n"

@@ -1,7 +1,8 @@
 // hdsc report: how far what a model computes is from the same in f64, node by node.
 //
-// Three programs of one model run on the same numbers: each node by itself in the model's types, the same in f64, and the
-// program with all passes. The first says which numbers these are; the others are given its inputs and weights.
+// Three programs of one model run on the same numbers: the program with all passes, as `hdsc run` runs it; each node by
+// itself in the model's types; and the same in f64. The words of the command line are for the first one. Each other one
+// is given the inputs and weights of the one before it.
 
 #include <string.h>
 
@@ -35,11 +36,13 @@ static const char doc[] =
     "  hdsc report mlp.hds x=randn --weights=mlp.safetensors\n"
     "  hdsc report block.hds --weights=random x=@x.npy --json > report.json\n"
     "\v"
-    "NAME=SPEC sets an input, as for 'hdsc run'. A row is a result of a node of the graph: its operator, the line of the "
+    "NAME=SPEC sets an input, as for 'hdsc run'. A row is a result of a node of the graph: its operator, the line of "
+    "the "
     "model, its type, and how far it is from f64, errors of the nodes before it included. 'error' is the largest "
     "|actual - expected| / (|expected| + 1), then come the largest and the mean |actual - expected|, and both over "
-    "|expected| where that is not 0. '<------' marks errors above 5e-5 (f32), 1e-1 (16 bits and less) or 1e-10 (f64); "
-    "integers and bool are marked where any differs. The last rows are outputs of the program with all passes. "
+    "|expected| where that is not 0. '<------' marks errors above 5e-5 (f32), 1e-1 (16 bits and less) or 1e-10 (f64), "
+    "by the coarsest type that a value was computed from; integers and bool are marked where any differs. The last "
+    "rows are outputs of the program with all passes. "
     "All tensors of the graph are in memory at once, in the model's types and in f64.\n"
     "Exit code: 0 no mark; 1 marks, or the file has errors, or a check found something; 2 the command line is wrong.";
 
@@ -61,9 +64,15 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     request *q = state->input;
     const cmd_running to = {.seed = &q->run.seed, .budget = &q->run.budget};
     switch (key) {
-    case 'j': q->run.workers = cmd_count(state, "-j", arg, 1); break;
-    case KEY_JSON: q->json = true; break;
-    case ARGP_KEY_ARG: cmd_run_take_argument(state, arg); break;
+    case 'j':
+        q->run.workers = cmd_count(state, "-j", arg, 1);
+        break;
+    case KEY_JSON:
+        q->json = true;
+        break;
+    case ARGP_KEY_ARG:
+        cmd_run_take_argument(state, arg);
+        break;
     case ARGP_KEY_END:
         if (!q->run.shared.inputs.len)
             argp_error(state, "no input file");
@@ -72,12 +81,13 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
         if (q->run.shared.archs.len > 1)
             argp_error(state, "a report is for one architecture");
         break;
-    default: return cmd_take_running(key, arg, state, &to);
+    default:
+        return cmd_take_running(key, arg, state, &to);
     }
     return 0;
 }
 
-// ---- a program -----------------------------------------------------------------------------------------------------------
+// ---- a program -----------------------------------------------------------------------------------------------------
 
 static const run_argument *argument_of(const run_state *r, const char *name)
 {
@@ -87,15 +97,34 @@ static const run_argument *argument_of(const run_state *r, const char *name)
     return NULL;
 }
 
-// Its inputs and weights have the numbers of the first program; what that does not have is prepared, or an output.
+// Its inputs and weights have the numbers of the program before it. Weights that this one reads only at load have the
+// same numbers by their names.
 static void take_given(variant *v)
 {
     for (size_t i = 0; v->from && i < v->run.arguments.len; i++) {
         run_argument *a = &v->run.arguments.at[i];
         const run_argument *other = a->is_tensor ? argument_of(&v->from->run, a->name) : NULL;
-        if (other && (other->spec || other->bound))
+        if (other && (other->spec || (other->bound && !other->bound->is_prepared)))
             a->given = &other->tensor;
     }
+}
+
+// Words are for inputs: outputs have other names in the other programs.
+static bool are_inputs(run_state *r)
+{
+    for (size_t i = 0; i < r->model->run.parameters.len; i++) {
+        const fg_parameter *p = &r->model->run.parameters.at[i];
+        const run_argument *a = argument_of(r, p->tensor->name);
+        if (p->role == FG_INPUT || p->role == FG_WEIGHT ? !a->save && !a->prints : !a->spec && !a->save && !a->prints)
+            continue;
+        diag_report(&r->unit.diags, HDS0630, (src_span){0, 0}, a->name,
+                    p->role == FG_INPUT || p->role == FG_WEIGHT
+                        ? "cannot be printed or saved: a report takes inputs alone, 'hdsc run' shows tensors"
+                        : "is no input: a report takes inputs alone, 'hdsc run' shows outputs");
+        r->is_usage_error = true;
+        return false;
+    }
+    return true;
 }
 
 static bool is_model(run_state *r)
@@ -119,7 +148,7 @@ static void body(pl_unit *u)
     if (!cmd_run_choose_entry(r))
         return;
     cmd_run_find_model(r);
-    if (!cmd_run_check_defines(r) || !cmd_run_bind(r))
+    if (!cmd_run_check_defines(r) || !cmd_run_bind(r) || !are_inputs(r))
         return;
     take_given(v);
     sim_options options = cmd_run_options(r);
@@ -171,7 +200,7 @@ static bool run_variant(variant *v, const request *q, pl_graph_form form, const 
     return v->is_done;
 }
 
-// ---- the report ----------------------------------------------------------------------------------------------------------
+// ---- the report ----------------------------------------------------------------------------------------------------
 
 typedef struct programs {
     variant split, exact, optimized;
@@ -182,26 +211,51 @@ static const fg_graph *graph_of(const run_state *r)
     return r->unit.graphs.at[r->model - r->unit.models.at];
 }
 
-static void add_nodes(const programs *p, report *out, arena *a)
+// Of each tensor of the graph. A f32 tensor that is computed from f16 ones is no better than these; what a run is given
+// is exact, whatever its type.
+static double *find_bounds(const fg_graph *g, const run_state *r, arena *a)
 {
-    const fg_graph *g = graph_of(&p->split.run), *wide = graph_of(&p->exact.run);
+    double *bounds = ARENA_ARRAY(a, double, g->tensors.len + 1);
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
+        const fg_node *n = &g->nodes.at[t->maker];
+        bounds[t->number] = report_bound(argument_of(r, t->name)->tensor.type);
+        for (size_t k = 0; k < n->arguments.len; k++) {
+            int operand = n->arguments.at[k].tensor;
+            if (operand >= 0 && bounds[operand] > bounds[t->number])
+                bounds[t->number] = bounds[operand];
+        }
+    }
+    return bounds;
+}
+
+static const ten_tensor *expected_of(const programs *p, int number)
+{
+    const run_state *r = &p->exact.run;
+    return &argument_of(r, graph_of(r)->tensors.at[number].name)->tensor;
+}
+
+static void add_nodes(const programs *p, report *out, const double *bounds, arena *a)
+{
+    const fg_graph *g = graph_of(&p->split.run);
     for (size_t i = 0; i < g->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
         report_row row = {.node = &g->nodes.at[t->maker], .name = t->name};
         row.actual = &argument_of(&p->split.run, t->name)->tensor;
-        report_measure(&row, &argument_of(&p->exact.run, wide->tensors.at[t->number].name)->tensor);
+        report_measure(&row, expected_of(p, t->number), bounds[t->number]);
         VEC_PUSH(a, &out->nodes, row);
     }
 }
 
-// Outputs of the model stand in the order in which it returns them, in all variants.
-static void add_outputs(const programs *p, report *out, arena *a)
+// Outputs of the model stand in the order in which it returns them, in all programs.
+static void add_outputs(const programs *p, report *out, const double *bounds, arena *a)
 {
-    const fg_graph *g = graph_of(&p->optimized.run), *wide = graph_of(&p->exact.run);
+    const fg_graph *g = graph_of(&p->optimized.run), *split = graph_of(&p->split.run);
     for (size_t i = 0; i < g->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
+        int number = split->returned.at[i];
         report_row row = {.name = t->name, .actual = &argument_of(&p->optimized.run, t->name)->tensor};
-        report_measure(&row, &argument_of(&p->exact.run, wide->tensors.at[wide->returned.at[i]].name)->tensor);
+        report_measure(&row, expected_of(p, number), bounds[number]);
         VEC_PUSH(a, &out->outputs, row);
     }
 }
@@ -209,11 +263,12 @@ static void add_outputs(const programs *p, report *out, arena *a)
 static int print_report(const request *q, programs *p)
 {
     str_buf out;
-    arena *a = &p->split.run.unit.memory;
+    arena *a = &p->exact.run.unit.memory;
     report r = {.file = q->run.shared.options.input, .model = p->split.run.model->run.name};
     str_buf_init(&out, a);
-    add_nodes(p, &r, a);
-    add_outputs(p, &r, a);
+    const double *bounds = find_bounds(graph_of(&p->split.run), &p->split.run, a);
+    add_nodes(p, &r, bounds, a);
+    add_outputs(p, &r, bounds, a);
     if (q->json)
         report_json(&r, &out);
     else
@@ -247,10 +302,10 @@ static int run(const request *q)
     programs p = {0};
     int code = CMD_OK;
     const cmd_output *how = &q->run.shared.diagnostics;
-    if (!run_variant(&p.split, q, PL_GRAPHS_SPLIT, NULL))
-        code = finish(&p.split, NULL, how);
-    else if (!run_variant(&p.optimized, q, PL_GRAPHS_OPTIMIZED, &p.split))
-        code = finish(&p.optimized, "the program with all passes", how);
+    if (!run_variant(&p.optimized, q, PL_GRAPHS_OPTIMIZED, NULL))
+        code = finish(&p.optimized, NULL, how);
+    else if (!run_variant(&p.split, q, PL_GRAPHS_SPLIT, &p.optimized))
+        code = finish(&p.split, "the model node by node", how);
     else if (!run_variant(&p.exact, q, PL_GRAPHS_SPLIT_F64, &p.split))
         code = finish(&p.exact, "the model in f64", how);
     else

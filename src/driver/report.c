@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- the bound -----------------------------------------------------------------------------------------------------------
+// ---- the bound -----------------------------------------------------------------------------------------------------
 
 // What a few roundings of the type leave far behind. f64 is compared with f64: only the order of sums differs.
-static double bound_of(dtype type)
+double report_bound(dtype type)
 {
     if (!dt_is_float(type) && type != DT_C64)
         return 0;
     return type == DT_F64 ? 1e-10 : dt_bits(type) < 32 ? 1e-1 : 5e-5;
 }
 
-void report_measure(report_row *row, const ten_tensor *expected)
+void report_measure(report_row *row, const ten_tensor *expected, double bound)
 {
     row->error = ten_error_of(row->actual, expected);
-    row->bound = bound_of(row->actual->type);
+    row->bound = report_bound(row->actual->type) > 0 ? bound : 0;
     row->is_wrong = row->bound > 0 ? row->error.harmonic > row->bound : row->error.different > 0;
 }
 
@@ -40,10 +40,10 @@ size_t report_count(const report_row_list *rows)
     return count;
 }
 
-// ---- a table -------------------------------------------------------------------------------------------------------------
+// ---- a table -------------------------------------------------------------------------------------------------------
 
 typedef struct widths {
-    int operator, type;
+    int label, type;
 } widths;
 
 static const char *type_of(const report_row *row, arena *a)
@@ -62,8 +62,8 @@ static const char *operator_of(const report_row *row)
 static void widen(widths *w, const report_row_list *rows, arena *a)
 {
     for (size_t i = 0; i < rows->len; i++) {
-        int operator = (int)strlen(operator_of(&rows->at[i])), type = (int)strlen(type_of(&rows->at[i], a));
-        w->operator = operator > w->operator ? operator : w->operator;
+        int label = (int)strlen(operator_of(&rows->at[i])), type = (int)strlen(type_of(&rows->at[i], a));
+        w->label = label > w->label ? label : w->label;
         w->type = type > w->type ? type : w->type;
     }
 }
@@ -73,14 +73,14 @@ static void add_row(const report_row *row, const widths *w, str_buf *out)
     const ten_error *e = &row->error;
     const char *number = row->node ? arena_printf(out->arena, "%d", row->node->number) : "";
     const char *line = row->node ? arena_printf(out->arena, "%d", row->node->line) : "";
-    str_addf(out, "%4s  %-*s  %4s  %-*s  %9.2e  %9.2e  %9.2e  %9.2e  %9.2e%s\n", number, w->operator, operator_of(row), line,
-             w->type, type_of(row, out->arena), e->harmonic, e->max_absolute, e->mean_absolute, e->max_relative,
+    str_addf(out, "%4s  %-*s  %4s  %-*s  %9.2e  %9.2e  %9.2e  %9.2e  %9.2e%s\n", number, w->label, operator_of(row),
+             line, w->type, type_of(row, out->arena), e->harmonic, e->max_absolute, e->mean_absolute, e->max_relative,
              e->mean_relative, row->is_wrong ? "  <------" : "");
 }
 
-static void add_head(const widths *w, const char *number, const char *operator, const char *line, str_buf *out)
+static void add_head(const widths *w, const char *number, const char *label, const char *line, str_buf *out)
 {
-    str_addf(out, "%4s  %-*s  %4s  %-*s  %9s  %9s  %9s  %9s  %9s\n", number, w->operator, operator, line, w->type, "type",
+    str_addf(out, "%4s  %-*s  %4s  %-*s  %9s  %9s  %9s  %9s  %9s\n", number, w->label, label, line, w->type, "type",
              "error", "max abs", "mean abs", "max rel", "mean rel");
 }
 
@@ -98,12 +98,13 @@ static void add_totals(const report *r, str_buf *out)
              r->nodes.len, plural(r->nodes.len), r->model, wrong_outputs, r->outputs.len, plural(r->outputs.len),
              wrong + wrong_outputs == 1 ? "is" : "are");
     if (first)
-        str_addf(out, "first at node %d: '%s' in %s:%d\n", first->node->number, first->node->op, r->file, first->node->line);
+        str_addf(out, "first at node %d: '%s' in %s:%d\n", first->node->number, first->node->op, r->file,
+                 first->node->line);
 }
 
 void report_table(const report *r, str_buf *out)
 {
-    widths w = {.operator = 8, .type = 4};
+    widths w = {.label = 8, .type = 4};
     widen(&w, &r->nodes, out->arena);
     widen(&w, &r->outputs, out->arena);
     add_head(&w, "node", "operator", "line", out);
@@ -116,7 +117,7 @@ void report_table(const report *r, str_buf *out)
     add_totals(r, out);
 }
 
-// ---- JSON ----------------------------------------------------------------------------------------------------------------
+// ---- JSON ----------------------------------------------------------------------------------------------------------
 
 // JSON has no infinity.
 static json_t *number(double x)

@@ -20,8 +20,10 @@ typedef struct report {
     report_row_list nodes, outputs;
 } report;
 
-// Compares, and sets the bound and whether it is passed.
-void report_measure(report_row *row, const ten_tensor *expected);
+// The error that values of the type may have by rounding; 0: a type whose values are equal or wrong.
+double report_bound(dtype type);
+// Compares, and sets the bound and whether it is passed. [bound]: of the coarsest type that the values come from.
+void report_measure(report_row *row, const ten_tensor *expected, double bound);
 // The first row with an error beyond its bound; NULL: there is none.
 const report_row *report_first(const report_row_list *rows);
 size_t report_count(const report_row_list *rows);  // of those

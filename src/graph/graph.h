@@ -132,8 +132,8 @@ void fg_run_passes(fg_graph *g);
 void fg_group_each(fg_graph *g);
 
 // Variants that are compared with what the graph computes (`hdsc report`), instead of the passes. fg_split: each node is
-// a group of its own, and all that nodes compute are outputs, of the names of the tensors. fg_widen, before it: all floats
-// are f64, also where arguments name a type.
+// a group of its own, and all that nodes compute are outputs, of the names of the tensors. fg_widen, before it: floats of
+// 16 bits and more are f64, also where arguments name a type.
 void fg_split(fg_graph *g);
 void fg_widen(fg_graph *g);
 

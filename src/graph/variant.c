@@ -4,9 +4,10 @@
 #include <ctype.h>
 #include <string.h>
 
+// Those that become f64. What is quantized is so in both: f8e4m3 and f8e5m2 stay.
 static bool is_float(const char *name, size_t len)
 {
-    static const char *const names[] = {"f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2"};
+    static const char *const names[] = {"f32", "tf32", "f16", "bf16"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
             return true;

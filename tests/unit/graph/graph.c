@@ -39,6 +39,43 @@ static void equal_nodes_are_one(void **state)
     arena_free(&a);
 }
 
+// Nothing is fused, shared or dropped, all results are outputs, and what names a float type names f64.
+static void variants_have_all_tensors(void **state)
+{
+    (void)state;
+    static const char casts[] =
+        "{\"name\": \"f\", \"tensors\": [{\"dtype\": \"f16\", \"shape\": [4, 8]}, {\"dtype\": \"i32\", \"shape\": [4, 8]},"
+        " {\"dtype\": \"f8e4m3\", \"shape\": [4, 8]}, {\"dtype\": \"f32\", \"shape\": [4, 8]}],"
+        " \"inputs\": [{\"name\": \"x\", \"tensor\": 0}], \"nodes\": ["
+        "{\"operator\": \"a\", \"module\": \"m\", \"kind\": \"elementwise\", \"line\": 3, \"inputs\": [{\"tensor\": 0}],"
+        " \"options\": [{\"name\": \"to\", \"value\": \"(f16, bf16_, i32, \\\"f16\\\", f16)\"}], \"outputs\": [1, 2]},"
+        "{\"operator\": \"b\", \"module\": \"m\", \"kind\": \"elementwise\", \"line\": 4, \"inputs\": [{\"tensor\": 0}],"
+        " \"options\": [], \"outputs\": [3]}], \"outputs\": [3]}";
+    arena a;
+    const char *error = NULL;
+    arena_init(&a, NULL);
+    fg_graph *g = fg_read_json(&a, &error, casts);
+    assert_non_null(g);
+    fg_widen(g);
+    fg_split(g);
+    static const char *const types[] = {"f64", "i32", "f8e4m3", "f64"};
+    static const int64_t bytes[] = {256, 128, 32, 256};
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(g->tensors.at[i].dtype, types[i]);
+        assert_int_equal(g->tensors.at[i].bytes, bytes[i]);
+        assert_int_equal(g->tensors.at[i].is_output, i > 0);
+    }
+    assert_string_equal(g->nodes.at[0].arguments.at[1].value, "(f64, bf16_, i32, \"f16\", f64)");
+    assert_int_equal(g->group_count, 2);
+    assert_int_equal(g->outputs.len, 3);
+    assert_int_equal(g->returned.len, 1);
+    assert_int_equal(g->returned.at[0], 3);
+    assert_null(fg_verify(g));
+    str text = fg_lower(&a, &g, 1);
+    assert_non_null(strstr(text.at, "x: f64[4, 8], t0: i32[4, 8], t1: f8e4m3[4, 8], t2: f64[4, 8]"));
+    arena_free(&a);
+}
+
 // Each has one fault; the message says which.
 static void damaged_graphs_are_refused(void **state)
 {
@@ -254,7 +291,7 @@ static void lists_of_graphs_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_nodes_are_one),
+        cmocka_unit_test(equal_nodes_are_one), cmocka_unit_test(variants_have_all_tensors),
         cmocka_unit_test(damaged_graphs_are_refused),
         cmocka_unit_test(weights_are_prepared_at_load),
         cmocka_unit_test(outputs_are_not_prepared),

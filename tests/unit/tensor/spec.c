@@ -159,6 +159,39 @@ static void shows(void **state)
     fixture_close(&f);
 }
 
+static void measures_errors(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_open(&f);
+    ten_tensor a = make(&f, "arange:f32[4]"), b = make(&f, "arange:f64[4]"), k = make(&f, "arange:i32[4]");
+    ten_error e = ten_error_of(&a, &b);
+    assert_true(e.different == 0 && e.harmonic == 0 && e.max_absolute == 0 && e.mean_relative == 0);
+    // 0, 1, 2, 3 against 1, 1, 2, 4: relative to all, where none is 0.
+    ten_set_number(&b, 0, 1);
+    ten_set_number(&b, 3, 4);
+    e = ten_error_of(&a, &b);
+    assert_int_equal(e.different, 2);
+    assert_true(e.harmonic == 0.5 && e.max_absolute == 1 && e.mean_absolute == 0.5);
+    assert_true(e.max_relative == 1 && e.mean_relative == 1.25 / 4);
+    // An expected 0 counts in absolute errors alone.
+    ten_set_number(&b, 0, 0);
+    ten_set_number(&a, 0, 2);
+    e = ten_error_of(&a, &b);
+    assert_true(e.harmonic == 2 && e.max_absolute == 2 && e.max_relative == 0.25 && e.mean_relative == 0.25 / 3);
+    ten_set_number(&a, 1, INFINITY);
+    e = ten_error_of(&a, &b);
+    assert_true(isinf(e.harmonic) && isinf(e.max_absolute) && isinf(e.mean_absolute) && isinf(e.max_relative));
+    ten_set_number(&a, 1, NAN);
+    assert_true(isinf(ten_error_of(&a, &b).harmonic));
+    ten_set_number(&b, 1, NAN);
+    assert_true(ten_error_of(&a, &b).harmonic == 2);
+    ten_set_number(&b, 1, INFINITY);
+    assert_true(isinf(ten_error_of(&a, &b).harmonic));
+    assert_int_equal(ten_error_of(&k, &k).different, 0);
+    fixture_close(&f);
+}
+
 static void compares(void **state)
 {
     (void)state;
@@ -191,7 +224,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(understands), cmocka_unit_test(reads_numbers), cmocka_unit_test(fills),
-        cmocka_unit_test(draws_the_published_numbers), cmocka_unit_test(shows), cmocka_unit_test(compares),
+        cmocka_unit_test(draws_the_published_numbers), cmocka_unit_test(shows),
+        cmocka_unit_test(measures_errors), cmocka_unit_test(compares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
