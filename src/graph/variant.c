@@ -19,8 +19,7 @@ void fg_split(fg_graph *g)
     g->returned = g->outputs;
     g->outputs = (fg_number_list){0};
     for (size_t i = 0; i < g->nodes.len; i++) {
-        fg_node *n = &g->nodes.at[i];
-        n->group = n->number;
+        const fg_node *n = &g->nodes.at[i];
         for (size_t k = 0; k < n->outputs.len; k++) {
             fg_tensor *t = &g->tensors.at[n->outputs.at[k]];
             t->is_output = true;
@@ -28,7 +27,7 @@ void fg_split(fg_graph *g)
             VEC_PUSH(g->memory, &g->outputs, t->number);
         }
     }
-    g->group_count = (int)g->nodes.len;
+    fg_group_each(g);
 }
 
 static bool is_word(char c)
