@@ -1,16 +1,14 @@
-// identities: nodes that change nothing are dropped, views and casts of each other are merged, products take
-// transposes.
+// identities: nodes that change nothing are dropped, views and casts of each other are merged, products take transposes.
 //
-// Does      x + 0, x - 0, x * 1, x / 1, casts to the own type, reshapes to the own extents, orders of axes that are
-// none: readers
-//           read x. A reshape of a reshape and an order of an order are one; a cast back from a wider type is none. A
-//           product reads an operand whose two last axes were exchanged as it was, by transpose_a and transpose_b.
+// Does      x + 0, x - 0, x * 1, x / 1, casts to the own type, reshapes to the own extents, orders of axes that are none: readers
+//           read x. A reshape of a reshape and an order of an order are one; a cast back from a wider type is none. A product
+//           reads an operand whose two last axes were exchanged as it was, by the option that its operator names for that.
 // Needs     nothing; runs on what was rewritten again.
 // Gives     what nobody reads any more is dropped.
 // Why here  before "simplify", for which more is equal then, and before fusion, which sees what is left.
 //
-// One walk in the order of the nodes: what a node reads is in its final form before the node is looked at. -0.0 + 0 is
-// 0.0, which is the only value that changes.
+// One walk in the order of the nodes: what a node reads is in its final form before the node is looked at. -0.0 + 0 is 0.0, which
+// is the only value that changes.
 #include "graph/passes/passes.h"
 
 #include <stdlib.h>
@@ -39,8 +37,7 @@ static const fg_node *maker_of(const fg_graph *g, int tensor)
     return maker < 0 || g->nodes.at[maker].is_dropped ? NULL : &g->nodes.at[maker];
 }
 
-// ---- nodes that change nothing
-// -----------------------------------------------------------------------------------------
+// ---- nodes that change nothing ---------------------------------------------------------------------------------------
 
 static bool is_number(const fg_argument *x, double wanted)
 {
@@ -97,8 +94,7 @@ static bool keeps_elements(const fg_node *n)
     return found;
 }
 
-// ---- orders of axes
-// ------------------------------------------------------------------------------------------------------
+// ---- orders of axes --------------------------------------------------------------------------------------------------
 
 typedef struct order {
     int rank, axes[FG_MAX_RANK];
@@ -219,8 +215,7 @@ static void merge_reshapes(fg_graph *g, fg_node *n)
         n->arguments.at[0].tensor = inner->arguments.at[0].tensor;
 }
 
-// ---- products
-// ------------------------------------------------------------------------------------------------------------
+// ---- products ----------------------------------------------------------------------------------------------------------
 
 static void toggle(fg_graph *g, fg_node *n, const char *name)
 {
@@ -252,15 +247,17 @@ static int transposed(const fg_graph *g, const fg_node *n, size_t k)
     return inner && order_of(g, inner, &o) && is_matrix_transpose(&o) ? inner->arguments.at[0].tensor : -1;
 }
 
+// Kernels say by which option they take an operand with its last two axes exchanged.
 static void exchange_operands(fg_graph *g, fg_node *n)
 {
-    static const char *const names[] = {"transpose_a", "transpose_b"};
-    for (size_t k = 0; k < 2; k++) {
-        int x = transposed(g, n, k);
-        if (x >= 0) {
-            n->arguments.at[k].tensor = x;
-            toggle(g, n, names[k]);
-        }
+    if (!n->exchanges.len || !has_names(n, n->exchanges.len))
+        return;
+    for (size_t k = 0; k < n->exchanges.len; k++) {
+        int x = *n->exchanges.at[k] ? transposed(g, n, k) : -1;
+        if (x < 0)
+            continue;
+        n->arguments.at[k].tensor = x;
+        toggle(g, n, n->exchanges.at[k]);
     }
 }
 
@@ -282,15 +279,7 @@ static void multiply_transposed(fg_graph *g, fg_node *n)
     VEC_PUSH(g->memory, &n->exchanges, "transpose_b");
 }
 
-static void absorb_transposes(fg_graph *g, fg_node *n)
-{
-    multiply_transposed(g, n);
-    if (is_op(n, "matmul", "matmul") && has_names(n, 2))
-        exchange_operands(g, n);
-}
-
-// ---- the walk
-// --------------------------------------------------------------------------------------------------------------
+// ---- the walk ----------------------------------------------------------------------------------------------------------
 
 // What can be read instead of the node's result; -1: nothing.
 static int equal_operand(const fg_graph *g, const fg_node *n)
@@ -315,12 +304,14 @@ static void visit(walk *w, fg_node *n)
         if (n->arguments.at[k].tensor >= 0)
             n->arguments.at[k].tensor = w->same[n->arguments.at[k].tensor];
     order o;
-    if (is_op(n, "layout", "reshape") && operand_of(g, n))
+    if (is_op(n, "layout", "reshape") && operand_of(g, n)) {
         merge_reshapes(g, n);
-    else if (order_of(g, n, &o))
+    } else if (order_of(g, n, &o)) {
         merge_orders(g, n, &o);
-    else
-        absorb_transposes(g, n);
+    } else {
+        multiply_transposed(g, n);
+        exchange_operands(g, n);
+    }
     int x = n->outputs.len == 1 && !g->tensors.at[n->outputs.at[0]].is_output ? equal_operand(g, n) : -1;
     if (x >= 0) {
         w->same[n->outputs.at[0]] = x;

@@ -1,20 +1,14 @@
-// views: tensors that take no kernel, since their elements are those of another tensor, at offsets that are affine in
-// the index.
+// views: tensors that take no kernel, since their elements are those of another tensor, at offsets that are affine in the index.
 //
 // Needs     nodes with [view] (permutations, parts of tensors), and those of kind FG_VIEW (other extents).
-// Gives     the tensors of such nodes have a [layout] where all that read them take it: products take matrices with
-// strides, other
-//           operators tensors that lie row by row. The nodes are of kind FG_VIEW then. Where a product takes an operand
-//           with its last two axes exchanged, it has the option instead of the node. A permutation of what a product
-//           computes is FG_VIEW with [written] set: the product writes it (graph/lower.c).
-// Why here  behind "load", which computes permuted weights once, and in front of "fuse", which takes what is left into
-// kernels.
+// Gives     the tensors of such nodes have a [layout] where all that read them take it: products take matrices with strides, other
+//           operators tensors that lie row by row. The nodes are of kind FG_VIEW then.
+//           A permutation of what a product computes is FG_VIEW with [written] set: the product writes it (graph/lower.c).
+// Why here  behind "load", which computes permuted weights once, and in front of "fuse", which takes what is left into kernels.
 //
-// Layouts are found from the inputs on as if all such nodes were free, and what readers accept from the outputs back. A
-// node that has to be computed changes the layouts behind it, so this is done again until nothing changes.
+// Layouts are found from the inputs on as if all such nodes were free, and what readers accept from the outputs back. A node that
+// has to be computed changes the layouts behind it, so this is done again until nothing changes.
 #include "graph/passes/passes.h"
-
-#include <string.h>
 
 typedef struct search {
     fg_graph *g;
@@ -220,49 +214,6 @@ static bool give_up(search *s)
     return changed;
 }
 
-// ---- exchanged axes
-// --------------------------------------------------------------------------------------------------
-
-static bool exchanges_last_two(const fg_graph *g, const fg_node *n)
-{
-    if (!n->view || n->view->offset)
-        return false;
-    const fg_tensor *x = &g->tensors.at[n->arguments.at[0].tensor];
-    fg_layout dense;
-    set_dense(x, &dense);
-    int last = x->rank - 1;
-    bool ok = last >= 1 && g->tensors.at[n->outputs.at[0]].rank == x->rank;
-    for (int d = 0; d <= last && ok; d++) {
-        int of = d == last ? last - 1 : d == last - 1 ? last : d;
-        ok = g->tensors.at[n->outputs.at[0]].shape[d] == x->shape[of] &&
-             (x->shape[of] == 1 || n->view->strides[d] == dense.strides[of]);
-    }
-    return ok;
-}
-
-static void toggle(fg_graph *g, fg_node *n, const char *option)
-{
-    for (size_t k = 0; k < n->arguments.len; k++) {
-        fg_argument *x = &n->arguments.at[k];
-        if (x->name && strcmp(x->name, option) == 0) {
-            x->value = strcmp(x->value, "True") == 0 ? "False" : "True";
-            return;
-        }
-    }
-    VEC_PUSH(g->memory, &n->arguments, ((fg_argument){.name = option, .tensor = -1, .value = "True"}));
-}
-
-static void exchange_operands(fg_graph *g, fg_node *n)
-{
-    for (size_t k = 0; k < n->exchanges.len && k < n->arguments.len; k++) {
-        int t = n->arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
-        if (maker < 0 || !*n->exchanges.at[k] || n->arguments.at[k].name || !exchanges_last_two(g, &g->nodes.at[maker]))
-            continue;
-        n->arguments.at[k].tensor = g->nodes.at[maker].arguments.at[0].tensor;
-        toggle(g, n, n->exchanges.at[k]);
-    }
-}
-
 // ---- results
 // ---------------------------------------------------------------------------------------------------------
 
@@ -347,10 +298,6 @@ static void mark_free(search *s)
 
 void fg_views(fg_graph *g)
 {
-    for (size_t i = 0; i < g->nodes.len; i++)
-        if (!g->nodes.at[i].is_dropped)
-            exchange_operands(g, &g->nodes.at[i]);
-    fg_drop_unneeded(g);
     search s = {.g = g, .readers = fg_all_readers(g->memory, g)};
     s.layouts = ARENA_ARRAY(g->memory, fg_layout, g->tensors.len + 1);
     s.is_known = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
