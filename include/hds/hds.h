@@ -88,9 +88,9 @@ typedef struct hds_compile_options {
     bool warnings_are_errors;
     bool line_info;               // source lines in the code, for profilers
     // Schedules are chosen for this GPU: "h200", as --gpu; "native": the current one; NULL: that one if [arch] is NULL, else a
-    // usual one of [arch]. It names the architecture if [arch] is NULL.
+    // typical one of [arch]. It names the architecture if [arch] is NULL.
     const char *gpu;
-    int sm_count;                 // choose them for so many SMs, as --sms; 0: those of the GPU
+    int sm_count;                 // choose them for this number of SMs, as --sms; 0: that of the GPU
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \
     {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0}
@@ -227,8 +227,8 @@ static inline hds_argument hds_tensor(const hdsrt_tensor *value)
 
 // Launches [kernel] on [stream] of the thread's current context. Arguments come in the order of the parameters. Sizes
 // come last and may be omitted if DLPack tensors determine them. Types, shapes, alignment and devices are checked
-// first: HDS_INVALID_ARGUMENT, and hds_last_error() names the parameter. A host function also gives that for an assert
-// that does not hold, and HDS_NO_MEMORY if there is none for its temporaries; what it had launched until then runs.
+// first: HDS_INVALID_ARGUMENT, and hds_last_error() names the parameter. A host function also returns that for a failed
+// assert, and HDS_NO_MEMORY if a temporary cannot be allocated; kernels that it has launched before still run.
 HDSRT_API hds_status hds_launch(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 
 // The resources of a launch with these scalars and sizes. Only the extents of tensor arguments are used; they may be
@@ -240,7 +240,7 @@ HDSRT_API hds_status hds_kernel_shape(const hds_kernel *kernel, const hds_argume
                                       int64_t *shape);
 
 // The most bytes of GPU memory that its temporaries take at one time, for these scalars and sizes as in hds_kernel_extents;
-// -1 if the sizes do not tell. Not for kernels and operators.
+// -1 if the sizes do not determine it. Not for kernels and operators.
 HDSRT_API hds_status hds_function_workspace(const hds_kernel *function, const hds_argument *arguments, size_t count,
                                             int64_t *bytes);
 

@@ -2,13 +2,13 @@
 //
 //     hds_compile(compiler, &(hds_source){.name = "mlp.hds"}, NULL, &program);
 //     hds_model *model;
-//     hds_model_open(program, NULL, &model);                  maps the weights, and computes what depends on them alone
+//     hds_model_open(program, NULL, &model);                  maps the weights, computes what depends on them alone
 //     hds_model_run(model, (hds_argument[]){hds_tensor(x), hds_tensor(y)}, 2, stream);
 //     hds_model_release(model);
 //
 // A model is opened for the simulator, or for the GPU that is current then. It keeps weights there, and a CUDA graph for each of the
-// last sets of sizes that it ran with. Every function may be called from any thread; runs of one model with one set of sizes
-// follow each other on the GPU, since they share temporaries. Open it once more for runs that overlap.
+// last sets of sizes that it ran with. Every function may be called from any thread; runs of one model with the same sizes
+// are serialized on the GPU, since they share temporaries. To overlap runs, open the model again.
 #ifndef HDS_MODEL_H
 #define HDS_MODEL_H
 
@@ -40,7 +40,8 @@ HDSRT_API void hds_model_release(hds_model *model);
 // What a run takes: the inputs, then the outputs, then open sizes, if the model has any. The pointer lives as long as the model.
 HDSRT_API size_t hds_model_parameter_count(const hds_model *model);
 HDSRT_API const hds_parameter *hds_model_parameter(const hds_model *model, size_t index);
-// Bytes of GPU or host memory for weights and what was prepared from them; for the temporaries of a run with known sizes, or -1.
+// Bytes of GPU or host memory for weights and what was prepared from them; for the temporaries of a run,
+// -1 if open sizes determine it.
 HDSRT_API int64_t hds_model_weight_bytes(const hds_model *model);
 HDSRT_API int64_t hds_model_workspace_bytes(const hds_model *model);
 

@@ -80,7 +80,7 @@ HDSRT_API hdsrt_status hds_matmul(const hdsrt_tensor *a, const hdsrt_tensor *b, 
                                   const hds_matmul_options *options, hdsrt_stream stream);
 
 // The plan of hds_matmul() for the same arguments: the index of the schedule that it would choose, and the workspace in
-// bytes that another choice, or the schedule in the options, needs; 0 if none. Does the same checks and launches
+// bytes that a faster schedule, or the one in the options, needs; 0 if none. Does the same checks and launches
 // nothing. *schedule is -1 if there is nothing to do.
 HDSRT_API hdsrt_status hds_matmul_plan(const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *c,
                                        const hds_matmul_options *options, int *schedule, int64_t *workspace_bytes);

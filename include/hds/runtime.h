@@ -56,8 +56,8 @@ HDSRT_API const char *hdsrt_version(void);  // "0.1.0"
 
 typedef enum hdsrt_status {
     HDSRT_OK = 0,
-    HDSRT_INVALID_ARGUMENT,  // an argument violates a precondition; the text tells which. Nothing was launched that
-                             // writes to tensors of the program's
+    HDSRT_INVALID_ARGUMENT,  // an argument violates a precondition; hdsrt_last_error() names it. No tensor of the program
+                             // was written
     HDSRT_NO_DRIVER,         // libcuda.so.1 is missing, or older than CUDA 12.0
     HDSRT_NO_DEVICE,         // no GPU, or not the requested one
     HDSRT_NO_CODE,           // nothing was compiled for this GPU's architecture
@@ -120,14 +120,14 @@ HDSRT_API void hdsrt_set_allocator(const hdsrt_allocator *allocator);
 // Launches, copies and fills that are launched at once, with the addresses and sizes that they were recorded with.
 typedef struct hdsrt_graph hdsrt_graph;
 
-// *stream: what this thread enqueues on it until hdsrt_graph_end is recorded and does not run. It must not allocate memory that
-// it does not release.
+// Creates *stream. What this thread enqueues on it until hdsrt_graph_end is recorded, and does not run. Memory allocated on it
+// must be released on it.
 HDSRT_API hdsrt_status hdsrt_graph_begin(hdsrt_stream *stream);
-// Ends the recording, and the stream. If [keep], *graph is the graph: a new one where it is NULL, else the same one with what was
-// recorded now, updated in place if nothing but addresses and sizes differ. It must not be in flight then, unless in streams
-// that are ordered with its next launch. What fails leaves *graph as it was.
+// Ends the recording and destroys the stream. If [keep], *graph is set to a new graph if it was NULL; otherwise the graph is
+// replaced by the recording, by an update in place if only addresses and sizes differ. A graph that is replaced must not be in
+// flight, unless in streams that are ordered with its next launch. A failure leaves *graph unchanged.
 HDSRT_API hdsrt_status hdsrt_graph_end(hdsrt_stream stream, bool keep, hdsrt_graph **graph);
-// Launches of one graph follow each other, in whatever streams.
+// Launches of one graph run one after the other, also in different streams.
 HDSRT_API hdsrt_status hdsrt_graph_launch(const hdsrt_graph *graph, hdsrt_stream stream);
 // NULL is allowed. It must not be in flight.
 HDSRT_API void hdsrt_graph_free(hdsrt_graph *graph);
