@@ -478,7 +478,7 @@ conditions(A) ::= .                                     { A = NO_LIST; }
 conditions(A) ::= conditions(A) IF logic(C).            { parse_list_add(ps, &A, C.node); }
 
 /* ---- strings ------------------------------------------------------------
-** Neighbours are joined. The pieces of an f-string come as tokens of their own; layout.c knows where text ends and a
+** Neighbours are joined. The parts of an f-string come as tokens of their own; layout.c knows where text ends and a
 ** field begins.
 **     f"{x!r:>{width}} and {y=}" */
 %type strings {ast_list}

@@ -255,58 +255,58 @@ ast_expr *parse_string(parse_state *ps, lex_token token)
 
 // ---- neighbours ----------------------------------------------------------------------------------------------------
 
-static ast_expr *join_plain(parse_state *ps, ast_list pieces, src_span span)
+static ast_expr *join_plain(parse_state *ps, ast_list literals, src_span span)
 {
     size_t len = 0;
-    for (size_t i = 0; i < pieces.len; i++)
-        len += AST_AS(STRING, string, pieces.at[i])->value.len;
+    for (size_t i = 0; i < literals.len; i++)
+        len += AST_AS(STRING, string, literals.at[i])->value.len;
     char *text = arena_alloc(ps->arena, len + 1), *end = text;
-    for (size_t i = 0; i < pieces.len; i++) {
-        str piece = AST_AS(STRING, string, pieces.at[i])->value;
-        memcpy(end, piece.at, piece.len);
-        end += piece.len;
+    for (size_t i = 0; i < literals.len; i++) {
+        str literal = AST_AS(STRING, string, literals.at[i])->value;
+        memcpy(end, literal.at, literal.len);
+        end += literal.len;
     }
     ast_string *node = PARSE_NODE(ps, STRING, string, span);
     node->value = (str){text, len};
-    node->is_bytes = AST_AS(STRING, string, pieces.at[0])->is_bytes;
+    node->is_bytes = AST_AS(STRING, string, literals.at[0])->is_bytes;
     return &node->node;
 }
 
-static ast_expr *join_formatted(parse_state *ps, ast_list pieces, src_span span)
+static ast_expr *join_formatted(parse_state *ps, ast_list literals, src_span span)
 {
     ast_fstring *node = PARSE_NODE(ps, FSTRING, fstring, span);
     uint32_t height = 0;
-    for (size_t i = 0; i < pieces.len; i++) {
-        if (pieces.at[i]->kind == AST_STRING) {
-            str literal = AST_AS(STRING, string, pieces.at[i])->value;
+    for (size_t i = 0; i < literals.len; i++) {
+        if (literals.at[i]->kind == AST_STRING) {
+            str literal = AST_AS(STRING, string, literals.at[i])->value;
             PARSE_PUSH(ps, &node->parts, ((ast_fstring_part){.literal = literal}));
             continue;
         }
-        ast_fstring *piece = AST_AS(FSTRING, fstring, pieces.at[i]);
-        for (size_t k = 0; k < piece->parts.len; k++)
-            PARSE_PUSH(ps, &node->parts, piece->parts.at[k]);
-        height = parse_higher(height, &piece->node);
+        ast_fstring *formatted = AST_AS(FSTRING, fstring, literals.at[i]);
+        for (size_t k = 0; k < formatted->parts.len; k++)
+            PARSE_PUSH(ps, &node->parts, formatted->parts.at[k]);
+        height = parse_higher(height, &formatted->node);
     }
     node->node.height = height;
     return &node->node;
 }
 
-parse_expr parse_strings(parse_state *ps, ast_list pieces)
+parse_expr parse_strings(parse_state *ps, ast_list literals)
 {
-    if (pieces.len == 1)
-        return parse_bare(pieces.at[0]);
+    if (literals.len == 1)
+        return parse_bare(literals.at[0]);
     bool any_bytes = false, any_text = false, any_formatted = false;
-    for (size_t i = 0; i < pieces.len; i++) {
-        bool formatted = pieces.at[i]->kind == AST_FSTRING;
-        bool bytes = !formatted && AST_AS(STRING, string, pieces.at[i])->is_bytes;
+    for (size_t i = 0; i < literals.len; i++) {
+        bool formatted = literals.at[i]->kind == AST_FSTRING;
+        bool bytes = !formatted && AST_AS(STRING, string, literals.at[i])->is_bytes;
         any_formatted |= formatted;
         any_bytes |= bytes;
         any_text |= !bytes;
     }
-    src_span span = src_join(pieces.at[0]->span, pieces.at[pieces.len - 1]->span);
+    src_span span = src_join(literals.at[0]->span, literals.at[literals.len - 1]->span);
     if (any_bytes && any_text) {
         parse_report(ps, HDS0019, span);
         return parse_bad(ps, span);
     }
-    return parse_bare(any_formatted ? join_formatted(ps, pieces, span) : join_plain(ps, pieces, span));
+    return parse_bare(any_formatted ? join_formatted(ps, literals, span) : join_plain(ps, literals, span));
 }

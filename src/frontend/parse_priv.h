@@ -170,7 +170,7 @@ parse_expr parse_constant(parse_state *ps, ast_kind kind, lex_token token);
 parse_expr parse_int(parse_state *ps, lex_token token);
 parse_expr parse_float(parse_state *ps, lex_token token);
 ast_expr *parse_string(parse_state *ps, lex_token token);
-parse_expr parse_strings(parse_state *ps, ast_list pieces);
+parse_expr parse_strings(parse_state *ps, ast_list literals);
 parse_expr parse_unary(parse_state *ps, lex_token op, ast_op code, parse_expr operand);
 parse_expr parse_binary(parse_state *ps, parse_expr left, lex_token op, ast_op code, parse_expr right);
 parse_expr parse_logical(parse_state *ps, parse_expr left, ast_op code, parse_expr right);

@@ -120,7 +120,7 @@ static void operands_lie_anyhow(void)
     expect(!has_parameter(&launch, x.data) && !has_parameter(&launch, by.data) && !has_parameter(&launch, out.data), "and nothing else");
     expect(copied_words(&after) == 8 && first_parameter(&after) == (uintptr_t)out.data, "rows of the result go back");
     expect(before.stream == stream && launch.stream == stream && after.stream == stream, "all in the stream");
-    expect(fake_cuda_calls("cuMemcpyAsync") == 1, "what lies in one piece is copied as such");
+    expect(fake_cuda_calls("cuMemcpyAsync") == 1, "contiguous memory takes one copy");
     expect(fake_cuda_calls("cuMemAllocAsync") == 3 && fake_cuda_live("memory") == 0, "copies are released");
     fake_cuda_forget();
     by.byte_offset = 0, by.strides = once;

@@ -123,7 +123,7 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
     }
     if (v.kind != TC_RT)
         return v;
-    ir_var *t = tc_declare(tx, "t", v.rt->type, v.rt, span); // at the end, then moved to its place
+    ir_var *t = tc_declare(tx, "t", v.rt->type, v.rt, span); // at the end, then moved here
     t->role = IR_ROLE_KEPT;
     ir_stmt **at = tx->block->stmts.at, *s = at[tx->block->stmts.len - 1];
     for (size_t i = tx->block->stmts.len - 1; i > mark; i--)

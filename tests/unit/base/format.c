@@ -1,4 +1,4 @@
-// The compiler's own formatting agrees with the C library's, piece by piece and where it does not fit.
+// The compiler's own formatting agrees with the C library's, for each directive and where it does not fit.
 #include "base/format.h"
 
 #include <limits.h>

@@ -151,7 +151,7 @@ static void launches_fail(void **state)
     assert_int_equal(fake_cuda_live("memory"), 0);
 }
 
-// Temporaries with offsets are one piece of memory, taken by the first of them.
+// Temporaries with offsets share one allocation, made for the first of them.
 static void planned(void **state)
 {
     static const char document[] = KERNELS FUNCTION("'plan': {'version': 2, 'lines': ["

@@ -185,7 +185,7 @@ static void lazy(void **state)
     }
 }
 
-// Index arithmetic that would overflow where nobody looks.
+// Index arithmetic that would overflow without being noticed.
 static void lazy_overflow(void **state)
 {
     (void)state;

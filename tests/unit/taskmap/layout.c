@@ -88,7 +88,7 @@ static void permute_with_a_cycle(void **state)
 static void exclusive_or_of_offsets(void **state)
 {
     (void)state;
-    // The 128-byte pattern of TMA on 2-byte elements: 16-byte pieces (8 elements) of 8 rows.
+    // The 128-byte pattern of TMA on 2-byte elements: 16-byte chunks (8 elements) of 8 rows.
     const tm_layout *l = layout_of(&memory, "row_major(16, 64).xor(3, 3, 3)");
     assert_int_equal(l->size, 1024);
     for (int64_t i = 0; i < 16; i++)

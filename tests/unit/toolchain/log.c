@@ -225,7 +225,7 @@ static void locations(void **state)
 static void hostile_text(void **state)
 {
     fixture *f = *state;
-    static const char pieces[][24] = {"kernel.hds",
+    static const char parts[][24] = {"kernel.hds",
                                       "(",
                                       ")",
                                       "12",
@@ -255,7 +255,7 @@ static void hostile_text(void **state)
         char text[256] = "";
         for (int k = 0; k < 9; k++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
-            strcat(text, pieces[(random >> 33) % (sizeof pieces / sizeof *pieces)]);
+            strcat(text, parts[(random >> 33) % (sizeof parts / sizeof *parts)]);
         }
         // An exact copy without a final 0, so that a read past the end is seen.
         size_t len = strlen(text);
