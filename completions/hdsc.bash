@@ -17,6 +17,7 @@ _hdsc() {
         --passes) COMPREPLY=($(compgen -W "$(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
         --diagnostics) COMPREPLY=($(compgen -W "text json" -- "$word")); return ;;
         --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
+        --rewrites) COMPREPLY=($(compgen -W "none" -- "$word") $(compgen -f -X '!*.hds' -- "$word") $(compgen -d -S / -- "$word")); return ;;
         --weights) COMPREPLY=($(compgen -W "random" -- "$word") $(compgen -f -X '!*.@(safetensors|json)' -- "$word") $(compgen -d -S / -- "$word")); return ;;
         --stdlib | --cache-dir | -I) COMPREPLY=($(compgen -d -- "$word")); return ;;
         --device) COMPREPLY=($(compgen -W "sim cuda" -- "$word")); return ;;
@@ -50,7 +51,8 @@ _hdsc() {
             fi ;;
         graph)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--print=graph --print=program --print=json --print=dot --passes= --explain-fusion -o -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
+                COMPREPLY=($(compgen -W "--print=graph --print=rewritten --print=program --print=json --print=dot --passes= --explain-fusion -o --trace-rewrites --list-rewrites
+                    --rewrites= --rewrite= -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
@@ -62,7 +64,7 @@ _hdsc() {
             fi ;;
         run)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
+                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --rewrites= --rewrite= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
                     --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
                     --print-ir --print-bytecode --verify-ir --diagnostics= --color= -W --stdlib= --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
@@ -113,7 +115,7 @@ _hdsc() {
             COMPREPLY=($(compgen -P -W -W "error $groups $(printf 'no-%s ' $groups)" -- "${word#-W}"))
             return ;;
         -*)
-            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I --weights= -j --jobs= -M -MD -MF -MT -MQ -MP
+            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I --weights= --rewrites= --rewrite= -j --jobs= -M -MD -MF -MT -MQ -MP
                 --manifest= --cc= --diagnostics= --color= -W -Werror --error-limit=
                 --verbose -v --resource-usage --lineinfo -G --time-report --time-trace= --nvrtc= --nvrtc-option= --no-cache --cache-dir= --no-line
                 --dump= --passes= --verify-ir --step-budget= --stdlib= --help --usage --version" -- "$word"))

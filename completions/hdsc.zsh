@@ -24,6 +24,8 @@ options=(
     '*--entry=[compile this kernel only]:name:'
     '*-D[set a constant or type parameter]:NAME=VALUE:'
     '*-I[folder of modules]:folder:_files -/'
+    '--rewrites=[rewrites of graphs]:file:_files -g "*.hds"'
+    '*--rewrite=[switch a rewrite on, or off with -]:name:'
     '--weights=[weights of models]:file:_files -g "*.(safetensors|json)"'
     '--diagnostics=[format of messages]:format:(text json)'
     '--color=[colours]:when:(auto always never)'

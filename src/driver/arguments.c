@@ -39,6 +39,7 @@ static const struct argp_option table[] = {
     {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
     CMD_IMPORT_OPTION(1),
     CMD_WEIGHTS_OPTION(1),
+    CMD_REWRITE_OPTIONS(1),
 
     {NULL, 0, NULL, 0, "Builds:", 2},
     {"jobs", 'j', "N", 0, "compile N inputs in parallel (default: one for each core)", 2},
@@ -390,6 +391,17 @@ static void set_weights(struct argp_state *state, pl_options *o, const char *tex
     o->weights = text;
 }
 
+// A file, or "none".
+static void add_rewrites(struct argp_state *state, cmd_arguments *args, const char *text)
+{
+    if (strcmp(text, "none") == 0)
+        args->options.no_rewrites = true;
+    else if (str_ends(str_of(text), STR(".hds")))
+        VEC_PUSH(&args->memory, &args->rewrite_files, text);
+    else
+        argp_error(state, "--rewrites takes a .hds file, or none; '%s' is neither", text);
+}
+
 static error_t take_option(int key, char *arg, struct argp_state *state)
 {
     static const char *const colors[] = {"auto", "always", "never", NULL};
@@ -433,6 +445,8 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_STDLIB: o->stdlib_folder = arg; break;
     case CMD_KEY_WEIGHTS: set_weights(state, o, arg); break;
     case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_count(state, "--memory-limit", arg, 1) << 20; break;
+    case CMD_KEY_REWRITES: add_rewrites(state, args, arg); break;
+    case CMD_KEY_REWRITE: VEC_PUSH(&args->memory, &args->rewrites, arg); break;
     case CMD_KEY_LIST: args->list = arg; break;
     case ARGP_KEY_ARG: VEC_PUSH(&args->memory, &args->inputs, arg); break;
     case ARGP_KEY_SUCCESS:
@@ -485,6 +499,10 @@ static void finish(cmd_arguments *args)
     o->define_count = (int)args->defines.len;
     o->entries = args->entries.at;
     o->entry_count = (int)args->entries.len;
+    o->rewrites = args->rewrites.at;
+    o->rewrite_count = (int)args->rewrites.len;
+    o->rewrite_files = args->rewrite_files.at;
+    o->rewrite_file_count = (int)args->rewrite_files.len;
     o->include_folders = args->include_folders.at;
     o->include_count = (int)args->include_folders.len;
     o->passes = args->passes.at;

@@ -21,7 +21,8 @@ enum {
     CMD_KEY_NVRTC_OPTION, CMD_KEY_LINEINFO, CMD_KEY_NO_LINE, CMD_KEY_STEP_BUDGET, CMD_KEY_STDLIB, CMD_KEY_MEMORY_LIMIT,
     CMD_KEY_LIST, CMD_KEY_NO_CACHE, CMD_KEY_CACHE_DIR, CMD_KEY_PREFIX, CMD_KEY_CC, CMD_KEY_MANIFEST,
     CMD_KEY_SEED, CMD_KEY_BUDGET, CMD_KEY_TRAP_NAN, CMD_KEY_LEVEL, CMD_KEY_GPU_TIMEOUT, CMD_KEY_METHOD, CMD_KEY_SAMPLES,
-    CMD_KEY_MIN_TIME, CMD_KEY_WARM_UP, CMD_KEY_GRAPH, CMD_KEY_GPU, CMD_KEY_SMS, CMD_KEY_WEIGHTS, CMD_KEY_OWN = 2000
+    CMD_KEY_MIN_TIME, CMD_KEY_WARM_UP, CMD_KEY_GRAPH, CMD_KEY_GPU, CMD_KEY_SMS, CMD_KEY_WEIGHTS, CMD_KEY_REWRITES,
+    CMD_KEY_REWRITE, CMD_KEY_OWN = 2000
 };
 
 // The options that begin with -M, as in C compilers.
@@ -40,7 +41,7 @@ typedef struct cmd_arguments {
     cmd_output diagnostics;
     VEC(const char *) inputs;
     VEC(tc_define) defines;
-    VEC(const char *) entries, include_folders, passes, warnings, nvrtc_options;
+    VEC(const char *) entries, include_folders, passes, warnings, nvrtc_options, rewrites, rewrite_files;
     VEC(const arch *) archs;
     VEC(const gpu_model *) gpus;   // of each: what schedules are chosen for
     int sm_count;            // of --sms; 0: those of the GPUs

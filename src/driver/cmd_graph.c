@@ -19,16 +19,19 @@ static const char doc[] =
     "                                             the graph after these passes; --passes= runs none\n"
     "  hdsc graph mlp.hds --explain-fusion        what became of each edge, and what it saves\n";
 
-enum { KEY_PRINT = CMD_KEY_OWN, KEY_PASSES, KEY_EXPLAIN };
+enum { KEY_PRINT = CMD_KEY_OWN, KEY_PASSES, KEY_EXPLAIN, KEY_TRACE, KEY_LIST };
 
 static const struct argp_option table[] = {
     {"print", KEY_PRINT, "FORM", 0,
-     "graph: a graph function (the default); program: what is compiled; json; dot: for Graphviz", 1},
+     "graph: a graph function (the default); rewritten: after rewrites; program: what is compiled; json; dot: for Graphviz", 1},
     {NULL, 'o', "FILE", 0,
      "write to FILE; its extension selects the form: .hds (the program), .json, .dot; '-' is standard output", 1},
     {"passes", KEY_PASSES, "LIST", 0,
      "run these passes only, in this order (default: all for programs and drawings, none for other forms)", 1},
     {"explain-fusion", KEY_EXPLAIN, NULL, 0, "say for each edge whether it is fused, or why not, and what that saves", 1},
+    {"trace-rewrites", KEY_TRACE, NULL, 0, "say which rewrites were applied where (to standard error)", 1},
+    {"list-rewrites", KEY_LIST, NULL, 0, "list the rewrites that would be applied", 1},
+    CMD_REWRITE_OPTIONS(2),
     {"include", 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 2},
     {"define", 'D', "NAME=VALUE", 0, "set a type parameter of the graph function, or a module constant", 2},
     CMD_WEIGHTS_OPTION(2),
@@ -38,13 +41,13 @@ static const struct argp_option table[] = {
     {0},
 };
 
-enum { FORM_GRAPH, FORM_PROGRAM, FORM_JSON, FORM_DOT };
-static const char *const forms[] = {"graph", "program", "json", "dot", NULL};
+enum { FORM_GRAPH, FORM_REWRITTEN, FORM_PROGRAM, FORM_JSON, FORM_DOT };
+static const char *const forms[] = {"graph", "rewritten", "program", "json", "dot", NULL};
 
 typedef struct request {
     cmd_arguments shared;
     int form;
-    bool has_form, explains;
+    bool has_form, explains, traces, lists;
     const char *passes; // "simplify,fuse"; NULL: those of the form
 } request;
 
@@ -94,6 +97,10 @@ static error_t take_own(int key, char *text, struct argp_state *state)
     if (key == KEY_PRINT) {
         r->form = cmd_choose(state, "--print", text, forms);
         r->has_form = true;
+        return 0;
+    }
+    if (key == KEY_TRACE || key == KEY_LIST) {
+        *(key == KEY_TRACE ? &r->traces : &r->lists) = true;
         return 0;
     }
     if (key == KEY_PASSES) {
@@ -171,18 +178,42 @@ static int write_graphs(const request *r, pl_graphs *graphs)
     return CMD_ERRORS;
 }
 
+static bool list_rewrites(const pl_graphs *graphs)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < graphs->rewriting.rules.len; i++)
+        ok = printf("%s\n", graphs->rewriting.rules.at[i]->name) >= 0;
+    return ok;
+}
+
+// "mlp: scale_into_weights at line 12, 13: 9 nodes -> 8"
+static void trace(const pl_graphs *graphs)
+{
+    const fg_engine *e = &graphs->rewriting.engine;
+    for (size_t i = 0; i < e->trace.len; i++) {
+        const fg_application *x = &e->trace.at[i];
+        fprintf(stderr, "%s: %s at line %s: %d -> %d nodes\n", x->graph, x->rule, x->lines, x->before, x->after);
+    }
+}
+
 static int print_graphs(request *r)
 {
     pl_graphs graphs;
     r->shared.options.input = r->shared.inputs.at[0];
-    pl_list_graphs(&graphs, &r->shared.options, &cmd_oom);
+    bool is_made = r->form != FORM_GRAPH && r->form != FORM_JSON; // of the graph that is compiled
+    bool rewrites = ((is_made || r->explains) && !r->passes) || r->form == FORM_REWRITTEN || r->traces || r->lists;
+    pl_list_graphs(&graphs, &r->shared.options, rewrites, &cmd_oom);
     cmd_print_diags(&graphs.unit.diags, &r->shared.diagnostics);
     int code = graphs.is_read ? CMD_OK : cmd_code_of_errors(&graphs.unit.diags);
     if (code == CMD_OK && !graphs.list.len) {
         fprintf(stderr, "hdsc graph: '%s' has no function under @hidet.graph\n", r->shared.options.input);
         code = CMD_ERRORS;
     }
-    if (code == CMD_OK)
+    if (r->traces)
+        trace(&graphs);
+    if (code == CMD_OK && r->lists)
+        code = list_rewrites(&graphs) ? CMD_OK : CMD_ERRORS;
+    else if (code == CMD_OK)
         code = write_graphs(r, &graphs);
     pl_unit_free(&graphs.unit);
     return code;

@@ -34,6 +34,11 @@
     {                                                                                                                  \
         "stdlib", CMD_KEY_STDLIB, "DIR", 0, "use the standard library in DIR instead of the built-in one", group       \
     }
+#define CMD_REWRITE_OPTIONS(group)                                                                                     \
+    {"rewrites", CMD_KEY_REWRITES, "FILE", 0, "also apply the rewrites of FILE to graphs; none: apply none", group},   \
+    {                                                                                                                  \
+        "rewrite", CMD_KEY_REWRITE, "NAME", 0, "apply this rewrite, even if it is approximate; -NAME: do not", group   \
+    }
 #define CMD_STEP_BUDGET_OPTION(group)                                                                                  \
     {                                                                                                                  \
         "step-budget", CMD_KEY_STEP_BUDGET, "N", 0, "limit of compile-time evaluation steps (default: 10000000)",      \

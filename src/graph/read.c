@@ -1,5 +1,5 @@
 // JSON to graphs. The JSON is that of stdlib/language/graph.hds; anything else in it is an error.
-#include "graph/graph.h"
+#include "graph/rewrite.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -287,16 +287,41 @@ static bool read_graph(reader *r, const json_t *top)
         return false;
     json_array_foreach((json_t *)nodes, i, x) if (!read_node(r, x)) return false;
     name_tensors(r->g);
-    const char *wrong = fg_verify(r->g);
-    return wrong ? failed(r, wrong) : true;
+    return true;
 }
 
-static fg_graph *read_one(arena *a, const char **error, const json_t *top)
+// NULL: the outputs have these types.
+static const char *compare_wanted(reader *r, const json_t *wanted)
+{
+    const fg_graph *g = r->g;
+    fg_graph types = {.memory = r->a};
+    reader inner = {r->a, &types, NULL};
+    size_t i;
+    json_t *x;
+    json_array_foreach((json_t *)wanted, i, x)
+        if (!read_tensor(&inner, x))
+            return inner.error;
+    if (types.tensors.len != g->outputs.len)
+        return arena_printf(r->a, "%zu tensors take the place of %zu", g->outputs.len, types.tensors.len);
+    for (i = 0; i < g->outputs.len; i++) {
+        const char *is = fg_type_text(r->a, &g->tensors.at[g->outputs.at[i]]);
+        const char *was = fg_type_text(r->a, &types.tensors.at[i]);
+        if (strcmp(is, was) != 0)
+            return arena_printf(r->a, "%s takes the place of %s", is, was);
+    }
+    return NULL;
+}
+
+// [is_whole]: it is a graph that runs.
+static fg_graph *read_one(arena *a, const char **error, const json_t *top, bool is_whole)
 {
     fg_graph *g = ARENA_NEW(a, fg_graph);
     g->memory = a;
     reader r = {a, g, NULL};
     bool ok = read_graph(&r, top);
+    const char *wrong = !ok ? NULL : is_whole ? fg_verify(g) : compare_wanted(&r, json_object_get(top, "wanted"));
+    if (wrong)
+        ok = failed(&r, wrong);
     *error = r.error;
     return ok ? g : NULL;
 }
@@ -312,7 +337,15 @@ static json_t *parse(arena *a, const char **error, const char *text)
 fg_graph *fg_read_json(arena *a, const char **error, const char *text)
 {
     json_t *top = parse(a, error, text);
-    fg_graph *g = top ? read_one(a, error, top) : NULL;
+    fg_graph *g = top ? read_one(a, error, top, true) : NULL;
+    json_decref(top);
+    return g;
+}
+
+fg_graph *fg_read_side(arena *a, const char **error, const char *text)
+{
+    json_t *top = parse(a, error, text);
+    fg_graph *g = top ? read_one(a, error, top, false) : NULL;
     json_decref(top);
     return g;
 }
@@ -323,7 +356,7 @@ bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const c
     size_t count = json_is_array(top) ? json_array_size(top) : 1;
     bool ok = top != NULL;
     for (size_t i = 0; ok && i < count; i++) {
-        fg_graph *g = read_one(a, error, json_is_array(top) ? json_array_get(top, i) : top);
+        fg_graph *g = read_one(a, error, json_is_array(top) ? json_array_get(top, i) : top, true);
         ok = g != NULL;
         if (ok)
             VEC_PUSH(a, out, g);

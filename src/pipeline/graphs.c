@@ -26,6 +26,88 @@ bool pl_read_graphs(pl_unit *u, pl_graph_list *out)
     return true;
 }
 
+// The right sides of rules, by the elaborator.
+static const char *find_right(void *user, const fg_rule *rule, const char *operands)
+{
+    const pl_rewriting *w = user;
+    return tc_record_side(w->language, w->sources.at[rule->number], TC_RIGHT, operands);
+}
+
+// Whether the options want the rewrite: all that are exact, but for those that are switched off.
+static bool is_wanted(const pl_options *o, const fg_rule *rule)
+{
+    bool wanted = !rule->is_approximate;
+    for (int i = 0; i < o->rewrite_count; i++) {
+        bool off = o->rewrites[i][0] == '-';
+        if (strcmp(o->rewrites[i] + off, rule->name) == 0)
+            wanted = !off;
+    }
+    return wanted;
+}
+
+static bool check_names(pl_unit *u, const fg_rule_list *all)
+{
+    const pl_options *o = u->options;
+    bool ok = true;
+    for (int i = 0; i < o->rewrite_count; i++) {
+        const char *name = o->rewrites[i] + (o->rewrites[i][0] == '-');
+        bool is_known = false;
+        for (size_t k = 0; k < all->len; k++)
+            is_known |= strcmp(all->at[k]->name, name) == 0;
+        if (!is_known) {
+            diag *d = diag_report(&u->diags, HDS0839, (src_span){0, 0}, name);
+            diag_help(d, "'hdsc graph --list-rewrites' lists those that there are");
+        }
+        ok &= is_known;
+    }
+    return ok;
+}
+
+bool pl_open_rewrites(pl_unit *u, pl_rewriting *w)
+{
+    const pl_options *o = u->options;
+    VEC(const char *) modules = {0};
+    tc_rule_list texts = {0};
+    fg_rule_list all = {0};
+    tc_options options = pl_unit_elaboration(u);
+    if (pl_find_module(&u->finder, "rewrites", 0, NULL, NULL))
+        VEC_PUSH(&u->memory, &modules, "rewrites");
+    for (int i = 0; i < o->rewrite_file_count; i++)
+        VEC_PUSH(&u->memory, &modules, o->rewrite_files[i]);
+    w->language = tc_open_rewrites(&u->memory, &u->syms, &u->diags, u->file, &options, modules.at, modules.len, &texts);
+    for (size_t i = 0; w->language && i < texts.len; i++) {
+        const char *error = NULL;
+        fg_rule *rule = fg_read_rule(&u->memory, &error, texts.at[i].text);
+        if (!rule) {
+            diag_report(&u->diags, HDS0838, (src_span){0, 0}, error);
+            return false;
+        }
+        VEC_PUSH(&u->memory, &all, rule);
+        if (!is_wanted(o, rule))
+            continue;
+        VEC_PUSH(&u->memory, &w->rules, rule);
+        VEC_PUSH(&u->memory, &w->sources, i);
+    }
+    return w->language && check_names(u, &all);
+}
+
+bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
+{
+    if (u->options->no_rewrites || !graphs->len)
+        return true;
+    if (!pl_open_rewrites(u, w))
+        return false;
+    w->engine = (fg_engine){.right = find_right, .user = w};
+    for (size_t i = 0; i < graphs->len; i++) {
+        if (fg_rewrite(graphs->at[i], &w->rules, &w->engine))
+            continue;
+        if (w->engine.error)
+            diag_report(&u->diags, HDS0838, (src_span){0, 0}, w->engine.error);
+        return false;
+    }
+    return true;
+}
+
 // A model that is asked for is asked for with what it does at load.
 static void find_entries(pl_unit *u)
 {
@@ -69,6 +151,9 @@ bool pl_lower_graphs(pl_unit *u)
         return false;
     if (!graphs.len)
         return true;
+    pl_rewriting rewriting = {0};
+    if (u->options->graph_form == PL_GRAPHS_OPTIMIZED && !pl_rewrite_graphs(u, &graphs, &rewriting))
+        return false;
     for (size_t i = 0; i < graphs.len; i++)
         transform(u, graphs.at[i]);
     if (u->dump.len && u->options->emit == PL_NOTHING)
@@ -102,12 +187,13 @@ static void list(pl_unit *u)
         g->is_read = pl_open_source(u, u->options->input) && read_json(u, &g->list);
         return;
     }
-    g->is_read = pl_open_source(u, u->options->input) && pl_read_graphs(u, &g->list);
+    g->is_read = pl_open_source(u, u->options->input) && pl_read_graphs(u, &g->list) &&
+                 (!g->rewrites || pl_rewrite_graphs(u, &g->list, &g->rewriting));
 }
 
-pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, arena_oom *oom)
+pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, bool rewrites, arena_oom *oom)
 {
-    *graphs = (pl_graphs){0};
+    *graphs = (pl_graphs){.rewrites = rewrites};
     pl_unit_init(&graphs->unit, options, options->archs[0], pl_now_us());
     pl_unit_run_deep(&graphs->unit, list);
     graphs->unit.memory.oom = oom;

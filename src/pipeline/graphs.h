@@ -1,7 +1,7 @@
 // Graph functions of a file: recorded, and lowered to a program.
 #pragma once
 
-#include "graph/graph.h"
+#include "graph/rewrite.h"
 #include "pipeline/unit.h"
 
 // Whether the unit's file has graph functions, by its text.
@@ -9,15 +9,29 @@ bool pl_has_graphs(const pl_unit *u);
 // Reads the graphs of the unit's file, in order; no pass has run. False after reporting.
 typedef fg_graph_list pl_graph_list;
 bool pl_read_graphs(pl_unit *u, pl_graph_list *out);
+
+// Rewrites of the file, of the library and of files that the options name.
+typedef struct pl_rewriting {
+    tc_rewrites *language;
+    fg_rule_list rules;   // those that the options want
+    VEC(size_t) sources;  // of each: its number in [language]
+    fg_engine engine;     // after pl_rewrite_graphs: its trace says what was applied
+} pl_rewriting;
+
+bool pl_open_rewrites(pl_unit *u, pl_rewriting *w);
+// Simplifies and rewrites graphs, as far as the options want that. False after reporting.
+bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w);
 // Makes the program of the file's graphs the unit's file. False after reporting.
 bool pl_lower_graphs(pl_unit *u);
 
 typedef struct pl_graphs {
     pl_unit unit;  // its diagnostics, its memory
     pl_graph_list list;
+    bool rewrites;         // the graphs are simplified and rewritten
+    pl_rewriting rewriting;
     bool is_read;
 } pl_graphs;
 
 // The graphs of the file options.input, which is a model, or .json: graphs as JSON. They
 // live until pl_unit_free(&graphs.unit). [oom]: as for pl_job_init.
-pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, arena_oom *oom);
+pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, bool rewrites, arena_oom *oom);

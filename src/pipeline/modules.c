@@ -211,6 +211,10 @@ static src_file *absolute(pl_finder *f, const origin *p, const char *path, str_b
     const char *in_library = stdlib_name(path), *name = slashed(f->arena, path);
     if (in_library)
         return from_stdlib(f, slashed(f->arena, in_library), looked);
+    if (str_ends(str_of(path), STR(".hds"))) { // a file of the command line
+        add_looked(looked, path);
+        return from_disk(f, path, false, file_folder(f->arena, path));
+    }
     src_file *file = p && !p->is_stdlib ? from_folder(f, p->folder, name, looked) : NULL;
     for (int i = 0; !file && i < f->include_count; i++)
         file = from_folder(f, f->include_folders[i], name, looked);

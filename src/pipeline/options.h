@@ -66,6 +66,13 @@ typedef struct pl_options {
     int64_t step_budget;        // 0: the default
     bool keeps_floats;          // arithmetic of float constants is left to the run (hdsc prove)
 
+    // Graphs
+    const char *const *rewrite_files; // files whose rewrites are applied besides those of the library and of the model
+    int rewrite_file_count;
+    const char *const *rewrites;      // "scale_into_weights": also an approximate one; "-scale_into_weights": not applied
+    int rewrite_count;
+    bool no_rewrites;
+
     // The compiler
     const char *dump;           // NULL, "all", "tokens", "ast", "hir", "plan", "cu" or a pass
     const char *const *passes;  // these passes only, then the IR is the output; NULL: the pipeline

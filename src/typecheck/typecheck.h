@@ -142,6 +142,25 @@ typedef VEC(const char *) tc_text_list;
 bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
                       tc_text_list *out);
 
+// ---- rewrites of graphs: what @rewrite makes ---------------------------------------------------------------------------
+
+typedef struct tc_rewrites tc_rewrites;
+
+typedef struct tc_rule {
+    const char *text; // its left side as the JSON that src/graph reads
+    bool is_library;  // of one of the modules, not of the file
+} tc_rule;
+
+typedef VEC(tc_rule) tc_rule_list;
+typedef enum tc_side { TC_LEFT, TC_RIGHT } tc_side;
+
+// The rewrites of [file], and of modules by name, in order. NULL after errors. They live as long as [a].
+tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
+                              const char *const *modules, size_t count, tc_rule_list *out);
+// A side of a rewrite for these operands (fg_engine.right of src/graph says how they are written) as JSON. "": its conditions do
+// not hold. NULL after errors.
+const char *tc_record_side(tc_rewrites *r, size_t number, tc_side side, const char *operands);
+
 // ---- questions to a value of a file -----------------------------------------------------------------------------------
 
 typedef struct tc_question {

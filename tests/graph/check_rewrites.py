@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Models with and without rewrites on the simulator, and random chains of operators. Usage: check_rewrites.py HDSC
+
+Every rewrite of the library has to be applied somewhere; a wrong one has to be seen.
+"""
+
+import pathlib
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import safetensors  # noqa: E402
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+MODELS = TOP / "tests/graph/rewrites.hds"
+INPUTS = {
+    "moves": (["x=randn"], 1), "algebra": (["x=randn"], 1), "activations": (["x=randn"], 1),
+    "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
+}  # fmt: skip
+WEIGHTS = {
+    "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
+    "up": (12, 16), "conv": (5, 3, 3, 3), "mean": (5,), "var": (5,), "gamma": (5,), "beta": (5,),
+}  # fmt: skip
+
+
+def call(*words):
+    result = subprocess.run([str(w) for w in words], capture_output=True, text=True)
+    if result.returncode:
+        sys.exit(f"{' '.join(str(w) for w in words)}:\n{result.stderr}")
+    return result
+
+
+def read(path):
+    data = path.read_bytes()
+    begin = 10 + struct.unpack("<H", data[8:10])[0]
+    letter = "e" if b"<f2" in data[:begin] else "f"
+    return list(struct.unpack(f"<{(len(data) - begin) // struct.calcsize(letter)}{letter}", data[begin:]))
+
+
+def write_weights(path, rng):
+    tensors = {}
+    for name, shape in WEIGHTS.items():
+        count = 1
+        for n in shape:
+            count *= n
+        tensors[name] = ("F32", shape, [abs(rng.gauss(0, 1)) + 0.2 if name == "var" else rng.gauss(0, 0.3) for _ in range(count)])
+    safetensors.write(path, tensors)
+
+
+def outputs(hdsc, model, name, inputs, count, folder, tag, more):
+    names = ["out"] if count == 1 else [f"out{i}" for i in range(count)]
+    paths = [folder / f"{name}_{tag}_{n}.npy" for n in names]
+    words = [hdsc, "run", model, "-I", TOP / "ops", f"--entry={name}", *inputs, *more]
+    call(*words, *(f"{n}=out:{p}" for n, p in zip(names, paths)))
+    return [read(p) for p in paths]
+
+
+def difference(hdsc, model, name, inputs, count, folder, more=(), rewrites=()):
+    """The largest relative difference with and without rewrites."""
+    fast = outputs(hdsc, model, name, inputs, count, folder, "with", [*more, *rewrites])
+    plain = outputs(hdsc, model, name, inputs, count, folder, "without", [*more, "--rewrites=none"])
+    return max(abs(a - b) / (1 + abs(b)) for x, y in zip(fast, plain) for a, b in zip(x, y, strict=True))
+
+
+def random_model(rng, count):
+    """A chain of operators that rewrites know, with values that are used more than once."""
+    lines = ["t0 = x + 0.5"]
+    for i in range(1, count):
+        a, b = f"t{rng.randrange(max(0, i - 3), i)}", f"t{rng.randrange(i)}"
+        lines.append(f"t{i} = " + rng.choice([
+            f"{a} * {rng.choice(['0.5', '1.0', '0.75'])}", f"{a} + {rng.choice(['0.25', '1.5'])}", f"negative({a})", f"{a} * sigmoid({a})",
+            f"transpose({a}, dim0=0, dim1=1)", f"reshape({a}, shape=(6, 6))", f"sigmoid({a})", f"({a} + {b}) * 0.5",
+            f"permute({a}, dims=(1, 0))",
+        ]))  # fmt: skip
+    body = "\n".join(f"    {line}" for line in lines)
+    return f"""from activation import sigmoid
+from arithmetic import negative
+from layout import permute, reshape, transpose
+
+from hidet.lang import f32
+
+
+@hidet.graph
+def chain(x: f32[6, 6]):
+{body}
+    return t{count - 1} * 1.0
+"""
+
+
+WRONG = """from arithmetic import add
+from hidet.lang.rewrite import rewrite
+
+
+@rewrite
+def wrong[T: dtype, *S](x: T[*S]):
+    return add(x, 0.5), add(x, 0.625)
+"""
+
+
+def main():
+    hdsc, rng = sys.argv[1], random.Random(7)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        write_weights(folder / "w.safetensors", rng)
+        given = [f"--weights={folder / 'w.safetensors'}"]
+        listed = set(call(hdsc, "graph", MODELS, "-I", TOP / "ops", *given, "--list-rewrites").stdout.split())
+        trace = call(hdsc, "graph", MODELS, "-I", TOP / "ops", *given, "--trace-rewrites").stderr
+        applied = set(re.findall(r": (\w+) at line", trace))
+        failed = [f"'{rule}' is applied nowhere" for rule in sorted(listed - applied)]
+        for model, (inputs, count) in INPUTS.items():
+            worst = difference(hdsc, MODELS, model, inputs, count, folder, given if model in ("products", "convolution") else [])
+            if worst > 2e-3 if model == "moves" else worst > 2e-5:
+                failed.append(f"{model}: off by {worst}")
+        for k in range(4):
+            (folder / "chain.hds").write_text(random_model(rng, 24))
+            worst = difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder)
+            if worst > 1e-5:
+                failed.append(f"random model {k}: off by {worst}\n{(folder / 'chain.hds').read_text()}")
+        (folder / "wrong.hds").write_text(WRONG)
+        if difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder, [], [f"--rewrites={folder / 'wrong.hds'}"]) < 1e-3:
+            failed.append("a wrong rewrite is not seen")
+    print("\n".join(failed) or f"{len(applied)} rewrites, all applied")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
