@@ -51,7 +51,7 @@ _hdsc() {
             fi ;;
         graph)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--print=graph --print=rewritten --print=program --print=json --print=dot --passes= --explain-fusion -o --trace-rewrites --list-rewrites
+                COMPREPLY=($(compgen -W "--print=graph --print=rewritten --print=program --print=json --print=dot --print=svg --print=html --passes= --explain-fusion -o --trace-rewrites --list-rewrites
                     --rewrites= --rewrite= -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return

@@ -126,7 +126,7 @@ complete -c hdsc -l version -d "version"
 complete -c hdsc -n "__fish_seen_subcommand_from test" -l budget -x -d "most warp instructions"
 complete -c hdsc -n "__fish_seen_subcommand_from prove" -l budget -x -d "most warp instructions"
 
-complete -c hdsc -n "__fish_seen_subcommand_from graph" -l print -x -a "graph program json dot" -d "the form"
+complete -c hdsc -n "__fish_seen_subcommand_from graph" -l print -x -a "graph program json dot svg html" -d "the form"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l json -d "JSON instead of a table"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l seed -x -d "of random inputs"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l budget -x -d "most warp instructions"

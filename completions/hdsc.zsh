@@ -92,7 +92,7 @@ case ${words[2]} in
     ops) _arguments '--json[all that is known, for tools]' '--markdown[a reference page]' '--folder[of the operators that come with hdsc]' \
         '*-I[folder of modules]:folder:_files -/' '*:file, folder or name:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
-    graph) _arguments '--print=[the form]:form:(graph program json dot)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
+    graph) _arguments '--print=[the form]:form:(graph program json dot svg html)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
         '2:file:_files -g "*.(hds|json)"' ;;
     report) _arguments '--entry=[graph function of the file]:name:' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '--weights=[the weights]:file:_files' '--json[JSON instead of a table]' \

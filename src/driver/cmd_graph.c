@@ -7,14 +7,15 @@
 #include "driver/options.h"
 #include "pipeline/files.h"
 #include "pipeline/graphs.h"
+#include "toolchain/graphviz.h"
 
 static const char doc[] =
     "Print the graph of a model, or what is made of it.\v"
     "  hdsc graph mlp.hds -D B=64                 the graph, as a graph function\n"
     "  hdsc graph mlp.hds --print=program         the operators and launches that it becomes\n"
     "  hdsc graph mlp.hds -o mlp.json             the graph for other programs; 'hdsc graph mlp.json' reads it again\n"
-    "  hdsc graph mlp.hds --print=dot | dot -Tsvg -o mlp.svg\n"
-    "                                             a drawing; clusters are launched together\n"
+    "  hdsc graph mlp.hds -o mlp.svg              a drawing, by Graphviz; clusters are kernels\n"
+    "  hdsc graph mlp.hds -o mlp.html             the drawing with search, a table of kernels and the program, in one page\n"
     "  hdsc graph mlp.hds --passes=identities,simplify\n"
     "                                             the graph after these passes; --passes= runs none\n"
     "  hdsc graph mlp.hds --explain-fusion        what became of each edge, and what it saves\n";
@@ -23,9 +24,10 @@ enum { KEY_PRINT = CMD_KEY_OWN, KEY_PASSES, KEY_EXPLAIN, KEY_TRACE, KEY_LIST };
 
 static const struct argp_option table[] = {
     {"print", KEY_PRINT, "FORM", 0,
-     "graph: a graph function (the default); rewritten: after rewrites; program: what is compiled; json; dot: for Graphviz", 1},
+     "graph: a graph function (the default); rewritten: after rewrites; program: what is compiled; json; dot: for Graphviz; svg, "
+     "html: drawn by it", 1},
     {NULL, 'o', "FILE", 0,
-     "write to FILE; its extension selects the form: .hds (the program), .json, .dot; '-' is standard output", 1},
+     "write to FILE; its extension selects the form: .hds (the program), .json, .dot, .svg, .html; '-' is standard output", 1},
     {"passes", KEY_PASSES, "LIST", 0,
      "run these passes only, in this order (default: all for programs and drawings, none for other forms)", 1},
     {"explain-fusion", KEY_EXPLAIN, NULL, 0, "say for each edge whether it is fused, or why not, and what that saves", 1},
@@ -41,8 +43,8 @@ static const struct argp_option table[] = {
     {0},
 };
 
-enum { FORM_GRAPH, FORM_REWRITTEN, FORM_PROGRAM, FORM_JSON, FORM_DOT };
-static const char *const forms[] = {"graph", "rewritten", "program", "json", "dot", NULL};
+enum { FORM_GRAPH, FORM_REWRITTEN, FORM_PROGRAM, FORM_JSON, FORM_DOT, FORM_SVG, FORM_HTML };
+static const char *const forms[] = {"graph", "rewritten", "program", "json", "dot", "svg", "html", NULL};
 
 typedef struct request {
     cmd_arguments shared;
@@ -82,12 +84,13 @@ static void check_passes(struct argp_state *state, const char *list)
 // By the extension of -o.
 static int form_of_path(struct argp_state *state, const char *path)
 {
-    static const char *const endings[] = {[FORM_PROGRAM] = ".hds", [FORM_JSON] = ".json", [FORM_DOT] = ".dot"};
+    static const char *const endings[] = {
+        [FORM_PROGRAM] = ".hds", [FORM_JSON] = ".json", [FORM_DOT] = ".dot", [FORM_SVG] = ".svg", [FORM_HTML] = ".html"};
     const char *dot = strrchr(path, '.');
-    for (int form = FORM_PROGRAM; dot && form <= FORM_DOT; form++)
+    for (int form = FORM_PROGRAM; dot && form <= FORM_HTML; form++)
         if (strcmp(dot, endings[form]) == 0)
             return form;
-    argp_error(state, "cannot tell the form from '%s': use the extension .hds, .json or .dot, or give --print", path);
+    argp_error(state, "cannot tell the form from '%s': use the extension .hds, .json, .dot, .svg or .html, or give --print", path);
     return FORM_GRAPH;
 }
 
@@ -118,12 +121,18 @@ static error_t take_own(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
+// Programs, and drawings of their launches.
+static bool is_lowered(const request *r)
+{
+    return !r->explains && r->form != FORM_GRAPH && r->form != FORM_REWRITTEN && r->form != FORM_JSON;
+}
+
 // Programs and drawings need groups.
 static void run_passes(const request *r, fg_graph *g)
 {
     char wrong[64];
     const char *at = r->passes;
-    bool needs_groups = r->form == FORM_PROGRAM || r->form == FORM_DOT || r->explains;
+    bool needs_groups = is_lowered(r) || r->explains;
     if (!at && needs_groups)
         fg_run_passes(g);
     for (const fg_pass *pass; at && (pass = next_pass(&at, wrong, sizeof wrong));)
@@ -137,18 +146,27 @@ static str text_of_graph(const request *r, const fg_graph *g)
 {
     if (r->explains)
         return fg_explain_fusion(g);
-    return r->form == FORM_DOT ? fg_print_dot(g) : r->form == FORM_JSON ? fg_print_json(g) : fg_print(g);
+    return r->form == FORM_JSON ? fg_print_json(g) : fg_print(g);
 }
 
-// A program has all graphs; a drawing and a graph function are one for each; several graphs are a list in JSON.
-static str text_of(const request *r, pl_graphs *graphs)
+// A drawing, laid out by Graphviz where [form] asks for it. Without text after reporting.
+static str drawing_of(int form, pl_graphs *graphs, str program)
+{
+    arena *memory = &graphs->unit.memory;
+    const pl_graph_list *list = &graphs->list;
+    str dot = fg_print_dot(memory, list->at, list->len), svg;
+    if (form == FORM_DOT)
+        return dot;
+    if (!tool_dot_svg(memory, &graphs->unit.diags, dot, &svg))
+        return (str){0};
+    return form == FORM_SVG ? svg : fg_print_page(memory, list->at, list->len, svg, program);
+}
+
+// A text for each graph, and a list in JSON where there are several.
+static str texts_of_graphs(const request *r, pl_graphs *graphs)
 {
     const pl_graph_list *list = &graphs->list;
     bool is_list = r->form == FORM_JSON && list->len > 1 && !r->explains;
-    for (size_t i = 0; i < list->len; i++)
-        run_passes(r, list->at[i]);
-    if (r->form == FORM_PROGRAM && !r->explains)
-        return fg_lower(&graphs->unit.memory, list->at, list->len);
     str_buf out;
     str_buf_init(&out, &graphs->unit.memory);
     str_adds(&out, is_list ? "[" : "");
@@ -160,22 +178,44 @@ static str text_of(const request *r, pl_graphs *graphs)
     return (str){str_text(&out), out.len};
 }
 
-static int write_graphs(const request *r, pl_graphs *graphs)
+// Without text after reporting. A program and a drawing have all graphs.
+static str text_of(const request *r, pl_graphs *graphs)
 {
-    const char *path = r->shared.output, *input = r->shared.options.input, *error = NULL;
+    const pl_graph_list *list = &graphs->list;
+    for (size_t i = 0; i < list->len; i++)
+        run_passes(r, list->at[i]);
+    if (!is_lowered(r))
+        return texts_of_graphs(r, graphs);
+    str program = fg_lower(&graphs->unit.memory, list->at, list->len);
+    return r->form == FORM_PROGRAM ? program : drawing_of(r->form, graphs, program);
+}
+
+static int write_text(const char *path, pl_graphs *graphs, str text)
+{
+    const char *error = NULL;
     if (!path || strcmp(path, "-") == 0)
-        return cmd_print(text_of(r, graphs)) ? CMD_OK : CMD_ERRORS;
-    arena *memory = &graphs->unit.memory;
-    diag_context *dx = &graphs->unit.diags;
-    const pl_file file = {.path = path, .what = "the output"};
-    if (!pl_files_check(dx, &file, 1, &input, 1)) {
-        cmd_print_diags(dx, &r->shared.diagnostics);
-        return CMD_ERRORS;
-    }
-    if (file_write(memory, path, text_of(r, graphs), &error))
+        return cmd_print(text) ? CMD_OK : CMD_ERRORS;
+    if (file_write(&graphs->unit.memory, path, text, &error))
         return CMD_OK;
     fprintf(stderr, "hdsc graph: cannot write '%s': %s\n", path, error);
     return CMD_ERRORS;
+}
+
+static int write_graphs(const request *r, pl_graphs *graphs)
+{
+    const char *path = r->shared.output, *input = r->shared.options.input;
+    diag_context *dx = &graphs->unit.diags;
+    const pl_file file = {.path = path, .what = "the output"};
+    bool is_file = path && strcmp(path, "-") != 0;
+    int code = CMD_ERRORS;
+    if (!is_file || pl_files_check(dx, &file, 1, &input, 1)) {
+        str text = text_of(r, graphs);
+        if (text.at)
+            return write_text(path, graphs, text);
+        code = CMD_INTERNAL; // the machine has no Graphviz that works
+    }
+    cmd_print_diags(dx, &r->shared.diagnostics);
+    return code;
 }
 
 static bool list_rewrites(const pl_graphs *graphs)

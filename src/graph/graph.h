@@ -78,6 +78,13 @@ typedef struct fg_node {
     int group;       // the kernel, or few kernels, that it is a part of (pass "fuse"); -1: none yet
 } fg_node;
 
+// A call of the program's function: the operator that computes a group.
+typedef struct fg_launch {
+    int group;
+    const char *name;              // of the operator: "fused_linear_relu"
+    fg_number_list inputs, outputs; // tensors that it reads and writes in memory
+} fg_launch;
+
 typedef struct fg_check {
     const char *condition, *message; // "B == C", as the language writes it
 } fg_check;
@@ -102,6 +109,7 @@ typedef struct fg_graph {
     int group_count;                // after "fuse"; groups are numbered in the order in which they run
     VEC(fg_edge) edges;             // after "fuse": those that save most come first
     size_t steps;                   // that passes have taken in searches and in their order: of tests
+    VEC(fg_launch) launches;        // after fg_lower; views take none
 } fg_graph;
 
 // Reads and verifies. NULL, and *[error] says why (in [a]), if the text is no graph.
@@ -151,8 +159,20 @@ str fg_print_json(const fg_graph *g);
 const char *fg_kind_name(fg_kind kind);
 // What became of each edge, and launches and bytes before and after: needs the pass "fuse".
 str fg_explain_fusion(const fg_graph *g);
-// As a drawing for Graphviz: clusters are groups; edges have types and extents.
-str fg_print_dot(const fg_graph *g);
+// The graphs, and what they compute at load, as one drawing for Graphviz: clusters are launches, edges have types, extents
+// and bytes. Needs fg_lower. In [a].
+str fg_print_dot(arena *a, fg_graph *const *graphs, size_t count);
+// A page of HTML, which needs no other file: the drawing [svg], which is what Graphviz makes of fg_print_dot, beside a table
+// of launches and the text of the program. In [a].
+str fg_print_page(arena *a, fg_graph *const *graphs, size_t count, str svg, str program);
+// The sum of [numbers]' tensors; -1: one of them has an open size.
+int64_t fg_sum_bytes(const fg_graph *g, const fg_number_list *numbers);
+// "1.5 MiB"; "open" for -1.
+const char *fg_bytes_text(arena *a, int64_t bytes);
+// [text] with & < > and quotes as entities, and characters that XML does not have replaced.
+void fg_add_escaped(str_buf *out, const char *text);
+// "g1_l": in a drawing, before the names of what is in graph [number] of [count], or in its graph "load".
+const char *fg_drawing_prefix(arena *a, size_t number, size_t count, bool is_load);
 
 // How the functions of the program that fg_lower makes are called: fg_describe, after fg_lower, in [a].
 typedef enum fg_role {

@@ -275,8 +275,9 @@ static void add_view(lowering *l, const fg_tensor *t, const fg_layout *layout, c
 
 static void add_launch(lowering *l, int number)
 {
-    const fg_graph *g = l->g;
+    fg_graph *g = l->g;
     const group_text *group = &l->groups[number];
+    VEC_PUSH(g->memory, &g->launches, ((fg_launch){number, group->name, group->inputs, group->outputs}));
     for (size_t i = 0; i < group->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[group->outputs.at[i]];
         const fg_node *writer = l->writers[t->number];
@@ -380,6 +381,7 @@ static void lower(fg_graph *g, map *by_text, map *by_name, str_buf *operators, s
     l.writers = ARENA_ARRAY(g->memory, const fg_node *, g->tensors.len + 1);
     l.is_needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     l.groups = ARENA_ARRAY(g->memory, group_text, (size_t)g->group_count + 1);
+    memset(&g->launches, 0, sizeof g->launches);
     name_outputs(g);
     find_needed(&l);
     find_operands(&l);

@@ -1,4 +1,4 @@
-// Graphs as text: the graph function, and a drawing.
+// Graphs as text: the graph function.
 #include "graph/graph.h"
 
 #include <inttypes.h>
@@ -244,77 +244,5 @@ str fg_print(const fg_graph *g)
     if (g->load)
         add_function(&out, g->load, g, &files);
     add_function(&out, g, g, &files);
-    return (str){out.at, out.len};
-}
-
-// [prefix] of nodes' names in the drawing: "l" of what runs at load.
-static void add_dot_nodes(str_buf *out, const fg_graph *g, const char *prefix, int group)
-{
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (!n->is_dropped && n->group == group)
-            str_addf(out, "    %sn%zu [label=\"%s\\nline %d\"];\n", prefix, i, n->op, n->line);
-    }
-}
-
-static void add_dot_edges(str_buf *out, const fg_graph *g, const char *prefix)
-{
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        for (size_t k = 0; k < n->arguments.len && !n->is_dropped; k++) {
-            int t = n->arguments.at[k].tensor;
-            if (t < 0)
-                continue;
-            const fg_tensor *x = &g->tensors.at[t];
-            const char *from = x->maker < 0 ? arena_printf(g->memory, "t%d", t) : arena_printf(g->memory, "n%d", x->maker);
-            str_addf(out, "  %s%s -> %sn%zu [label=\"%s\"];\n", prefix, from, prefix, i, x->maker < 0 ? "" : fg_type_text(g->memory, x));
-        }
-    }
-}
-
-static void add_dot_graph(str_buf *out, const fg_graph *g, const char *prefix)
-{
-    for (size_t i = 0; i < g->inputs.len; i++) {
-        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
-        const char *shape = t->weight ? "cylinder" : t->is_prepared ? "note" : "ellipse";
-        str_addf(out, "  %st%d [label=\"%s\\n%s\", shape=%s];\n", prefix, t->number, t->name, fg_type_text(g->memory, t), shape);
-    }
-    for (int k = 0; k < g->group_count; k++) {
-        str_addf(out, "  subgraph cluster_%s%d {\n", prefix, k);
-        add_dot_nodes(out, g, prefix, k);
-        str_adds(out, "  }\n");
-    }
-    if (!g->group_count)
-        add_dot_nodes(out, g, prefix, -1);
-    add_dot_edges(out, g, prefix);
-}
-
-// From what runs at load to what each run reads of it.
-static void add_dot_prepared(str_buf *out, const fg_graph *g)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < g->inputs.len; i++) {
-        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
-        if (!t->is_prepared)
-            continue;
-        int made = g->load->outputs.at[count++];
-        str_addf(out, "  ln%d -> t%d;\n", g->load->tensors.at[made].maker, t->number);
-    }
-}
-
-str fg_print_dot(const fg_graph *g)
-{
-    str_buf out;
-    str_buf_init(&out, g->memory);
-    str_addf(&out, "digraph \"%s\" {\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n",
-             g->name);
-    add_dot_graph(&out, g, "");
-    if (g->load) {
-        str_adds(&out, "  subgraph cluster_load {\n  label=\"at load\"; style=dashed;\n");
-        add_dot_graph(&out, g->load, "l");
-        str_adds(&out, "  }\n");
-        add_dot_prepared(&out, g);
-    }
-    str_adds(&out, "}\n");
     return (str){out.at, out.len};
 }
