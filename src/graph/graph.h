@@ -106,6 +106,7 @@ typedef struct fg_graph {
     VEC(fg_check) checks;           // of open sizes, when the program runs
     VEC(const char *) sizes;        // that stay open: type parameters
     struct fg_graph *load;          // after "load": what depends on weights alone; NULL: nothing does
+    const struct fg_graph *whole;   // of a [load]: the graph that it is a part of
     int group_count;                // after "fuse"; groups are numbered in the order in which they run
     VEC(fg_edge) edges;             // after "fuse": those that save most come first
     size_t steps;                   // that passes have taken in searches and in their order: of tests
@@ -203,6 +204,8 @@ const char *fg_role_name(fg_role role);
 
 // [name], or with underscores behind it if an input has that name.
 const char *fg_free_name(const fg_graph *g, const char *name);
+// The name of output [number] as a parameter: what the model calls it, as an identifier that no input and no output before has.
+const char *fg_output_name(const fg_graph *g, size_t number);
 // The nodes that read each tensor; in [a].
 fg_number_list *fg_all_readers(arena *a, const fg_graph *g);
 // Whether the extents of two axes are known to be equal, and whether a tensor has one that is open.
@@ -218,6 +221,9 @@ const char *fg_size_parameters(const fg_graph *g, const char *text);
 bool fg_is_same_shape(const fg_tensor *a, const fg_tensor *b);
 // "f16[2, 3]"
 const char *fg_type_text(arena *a, const fg_tensor *t);
+// What the text of a graph calls an operator, or another name that it imports: its name, with underscores where the
+// graph function or a parameter has it.
+const char *fg_name_in_text(const fg_graph *g, const char *name);
 // The call as the language writes it, "linear(x, w, b)"; a tensor that is [NULL] in [names] has its own name.
 void fg_print_call(str_buf *out, const fg_graph *g, const fg_node *n, const char *const *names);
 // The imports of the operators, and of the types of tensors with [more] names of hidet.lang.

@@ -238,7 +238,7 @@ static void add_tensor(lowering *l, const fg_tensor *t)
 {
     if (t->is_output)
         return;
-    str_addf(&l->body, "    %s = tensor(%s, [", t->name, t->dtype);
+    str_addf(&l->body, "    %s = %s(%s, [", t->name, fg_name_in_text(l->g, "tensor"), t->dtype);
     add_extents(l->g->memory, &l->body, t);
     str_adds(&l->body, "])\n");
 }
@@ -346,10 +346,8 @@ static void name_outputs(fg_graph *g)
 {
     for (size_t i = 0; i < g->outputs.len; i++) {
         fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
-        if (t->output_name && !t->is_prepared)
-            t->name = fg_free_name(g, t->output_name);
-        else if (!t->is_prepared)
-            t->name = fg_free_name(g, g->outputs.len == 1 ? "out" : arena_printf(g->memory, "out%zu", i));
+        if (!t->is_prepared)
+            t->name = fg_output_name(g, i);
     }
 }
 
@@ -415,9 +413,12 @@ static void lower_both(fg_graph *g, map *by_text, map *by_name, str_buf *out)
         lower(g->load, by_text, by_name, &operators, &functions);
     lower(g, by_text, by_name, &operators, &functions);
     bool has_strides = strstr(str_text(&functions), "strided_layout(") != NULL;
+    const char *name = fg_name_in_text(g, "tensor");
+    bool has_other_name = strcmp(name, "tensor") != 0;
     fg_print_imports(out, g,
-                     has_strides ? "as_tensor_pointer, attrs, operator, strided_layout, tensor"
-                                 : "as_tensor_pointer, attrs, operator, tensor");
+                     arena_printf(g->memory, "as_tensor_pointer, attrs, operator, %stensor%s%s",
+                                  has_strides ? "strided_layout, " : "",
+                                  has_other_name ? " as " : "", has_other_name ? name : ""));
     str_add(out, (str){operators.at, operators.len});
     str_add(out, (str){functions.at, functions.len});
 }

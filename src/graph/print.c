@@ -68,9 +68,18 @@ const char *fg_type_text(arena *a, const fg_tensor *t)
     return str_text(&out);
 }
 
+const char *fg_name_in_text(const fg_graph *g, const char *op)
+{
+    const fg_graph *whole = g->whole ? g->whole : g;
+    bool is_taken = strcmp(whole->name, op) == 0;
+    for (size_t i = 0; i < whole->inputs.len && !is_taken; i++)
+        is_taken = strcmp(whole->tensors.at[whole->inputs.at[i]].name, op) == 0;
+    return is_taken ? fg_name_in_text(g, arena_printf(g->memory, "%s_", op)) : op;
+}
+
 void fg_print_call(str_buf *out, const fg_graph *g, const fg_node *n, const char *const *names)
 {
-    str_addf(out, "%s(", n->op);
+    str_addf(out, "%s(", fg_name_in_text(g, n->op));
     for (size_t k = 0; k < n->arguments.len; k++) {
         const fg_argument *x = &n->arguments.at[k];
         if (k)
@@ -122,7 +131,8 @@ void fg_print_imports(str_buf *out, const fg_graph *g, const char *more)
         bool goes_on = i && strncmp(pairs[i], pairs[i - 1], len + 1) == 0;
         if (!goes_on)
             str_addf(out, "%sfrom %.*s import ", i ? "\n" : "", (int)len, pairs[i]);
-        str_addf(out, "%s%s", goes_on ? ", " : "", pairs[i] + len + 1);
+        const char *op = pairs[i] + len + 1, *name = fg_name_in_text(g, op);
+        str_addf(out, "%s%s%s%s", goes_on ? ", " : "", op, name != op ? " as " : "", name != op ? name : "");
     }
     str_adds(out, count ? "\n" : "");
     add_types(out, g, more);
@@ -205,7 +215,9 @@ static void add_return(str_buf *out, const fg_graph *g)
         add_outputs(out, g, &g->outputs);
     for (size_t k = 0; is_named && k < g->outputs.len; k++) {
         const fg_tensor *t = &g->tensors.at[g->outputs.at[k]];
-        str_addf(out, "%s\"%s\": %s", k ? ", " : "", t->output_name, t->name);
+        str_adds(out, k ? ", " : "");
+        add_quoted(out, t->output_name);
+        str_addf(out, ": %s", t->name);
     }
     str_adds(out, is_named ? "}\n" : "\n");
 }

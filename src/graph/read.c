@@ -230,35 +230,82 @@ const char *fg_free_name(const fg_graph *g, const char *name)
     return name;
 }
 
-// Whether a name means something else where weights are named: in graph functions and in the programs they become.
-static bool is_taken(const fg_graph *g, const char *name)
+// Whether a name means something else in every function of a program.
+static bool is_word(const fg_graph *g, const char *name)
 {
     static const char *const words[] = {
         "False", "None",     "True",     "and",    "as",      "assert", "async",  "await",    "break",
         "class", "continue", "def",      "del",    "elif",    "else",   "except", "finally",  "for",
         "from",  "global",   "if",       "import", "in",      "is",     "lambda", "nonlocal", "not",
         "or",    "pass",     "raise",    "return", "try",     "while",  "with",   "yield",    "as_tensor_pointer",
-        "attrs", "hidet",    "operator", "tensor", "weights",
+        "attrs", "hidet",    "operator", "strided_layout",   "tensor", "weights",
     };
-    bool taken = strcmp(name, g->name) == 0;
+    bool taken = false;
     for (size_t i = 0; i < sizeof words / sizeof *words && !taken; i++)
         taken = strcmp(words[i], name) == 0;
-    for (size_t i = 0; i < g->nodes.len && !taken; i++)
-        taken = strcmp(g->nodes.at[i].op, name) == 0;
     for (size_t i = 0; i < g->tensors.len && !taken; i++)
         taken = strcmp(g->tensors.at[i].dtype, name) == 0;
     return taken;
 }
 
-// "layer1.0.bn1.weight" -> layer1_0_bn1_weight. Whatever is no letter or digit of ASCII is an underscore.
-static const char *identifier_of(const fg_graph *g, const char *weight)
+// Whether a name means something else where weights are named: in graph functions and in the programs they become.
+static bool is_taken(const fg_graph *g, const char *name)
 {
-    bool begins_well = isalpha((unsigned char)*weight) || *weight == '_';
-    char *name = arena_printf(g->memory, "%s%s", begins_well ? "" : "w_", weight);
+    bool taken = is_word(g, name) || strcmp(name, g->name) == 0;
+    for (size_t i = 0; i < g->nodes.len && !taken; i++)
+        taken = strcmp(g->nodes.at[i].op, name) == 0;
+    return taken;
+}
+
+// "layer1.0.bn1.weight" -> layer1_0_bn1_weight. Whatever is no letter or digit of ASCII is an underscore.
+static const char *identifier_of(const fg_graph *g, const char *given)
+{
+    bool begins_well = isalpha((unsigned char)*given) || *given == '_';
+    char *name = arena_printf(g->memory, "%s%s", begins_well ? "" : "w_", given);
     for (char *c = name; *c; c++)
         if ((unsigned char)*c >= 0x80 || !isalnum((unsigned char)*c))
             *c = '_';
-    return is_taken(g, name) ? arena_printf(g->memory, "%s_", name) : name;
+    return is_word(g, name) ? arena_printf(g->memory, "%s_", name) : name;
+}
+
+const char *fg_output_name(const fg_graph *g, size_t number)
+{
+    const char *given = g->tensors.at[g->outputs.at[number]].output_name;
+    const char *plain = g->outputs.len == 1 ? "out" : arena_printf(g->memory, "out%zu", number);
+    const char *name = fg_free_name(g, given ? identifier_of(g, given) : plain);
+    for (size_t i = 0; i < number; i++)
+        if (same_text(g->tensors.at[g->outputs.at[i]].name, name)) {
+            name = fg_free_name(g, arena_printf(g->memory, "%s_", name));
+            i = (size_t)-1;
+        }
+    return name;
+}
+
+// Whether an input or an output has the name, or the same one with underscores behind it.
+static bool is_like_another(const fg_graph *g, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        const char *other = g->tensors.at[g->inputs.at[i]].name;
+        if (strncmp(other, name, len) == 0 && !other[len + strspn(other + len, "_")])
+            return true;
+    }
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        const char *other = g->tensors.at[g->outputs.at[i]].output_name;
+        if (other && strncmp(other, name, len) == 0 && !other[len + strspn(other + len, "_")])
+            return true;
+    }
+    return false;
+}
+
+// "t0", "t1" …, of which those are left out that inputs or outputs have.
+static const char *next_name(const fg_graph *g, int *count)
+{
+    const char *name;
+    do
+        name = arena_printf(g->memory, "t%d", (*count)++);
+    while (is_like_another(g, name));
+    return name;
 }
 
 static void name_tensors(fg_graph *g)
@@ -266,12 +313,14 @@ static void name_tensors(fg_graph *g)
     int count = 0;
     for (size_t i = 0; i < g->inputs.len; i++) {
         fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
-        if (t->weight)
-            t->name = fg_free_name(g, identifier_of(g, t->weight));
+        if (!t->weight)
+            continue;
+        const char *name = identifier_of(g, t->weight);
+        t->name = fg_free_name(g, is_taken(g, name) ? arena_printf(g->memory, "%s_", name) : name);
     }
     for (size_t i = 0; i < g->tensors.len; i++)
         if (!g->tensors.at[i].name)
-            g->tensors.at[i].name = fg_free_name(g, arena_printf(g->memory, "t%d", count++));
+            g->tensors.at[i].name = next_name(g, &count);
 }
 
 static bool read_graph(reader *r, const json_t *top)

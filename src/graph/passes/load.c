@@ -173,7 +173,7 @@ static void drop_unread_weights(split *s)
 void fg_load(fg_graph *g)
 {
     split s = {.g = g, .load = ARENA_NEW(g->memory, fg_graph)};
-    *s.load = (fg_graph){.memory = g->memory, .name = arena_printf(g->memory, "%s_load", g->name)};
+    *s.load = (fg_graph){.memory = g->memory, .name = arena_printf(g->memory, "%s_load", g->name), .whole = g};
     s.bound = ARENA_ARRAY(g->memory, binding, g->tensors.len + 1);
     s.needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     s.used = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
