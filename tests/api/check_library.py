@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What libhds shows to those who link it. Usage: check_library.py BUILD
 
-Both libraries show the functions of hds.h and nothing else, need only libhdsrt and the C library, and their headers compile
+Both libraries show the functions of hds.h and model.h and nothing else, need only libhdsrt and the C library, and their headers compile
 by themselves as C and C++.
 """
 
@@ -23,6 +23,7 @@ USES = [
     "#include <hds/hds.h>\n",
     "#include <hds/runtime.h>\n#include <hds/hds.h>\n",
     "#include <hds/runtime.h>\n",
+    "#include <hds/model.h>\n",
 ]
 PROGRAM = """
 #include <hds/hds.h>
@@ -57,7 +58,7 @@ def output(*command):
 
 
 def declared():
-    text = (INCLUDE / "hds" / "hds.h").read_text(encoding="utf-8")
+    text = "".join((INCLUDE / "hds" / name).read_text(encoding="utf-8") for name in ("hds.h", "model.h"))
     return set(re.findall(r"^HDSRT_API [^(;]*?(hds_\w+)\(", text, re.MULTILINE))
 
 
