@@ -6,7 +6,8 @@
 //     hds_model_run(model, (hds_argument[]){hds_tensor(x), hds_tensor(y)}, 2, stream);
 //     hds_model_release(model);
 //
-// A model is opened for the simulator, or for the GPU that is current then. It keeps weights there, and a CUDA graph for each of the
+// A model is opened for the simulator, or for the GPU that is current then. It keeps weights there, and a CUDA graph for
+// each of the
 // last sets of sizes that it ran with. Every function may be called from any thread; runs of one model with the same sizes
 // are serialized on the GPU, since they share temporaries. To overlap runs, open the model again.
 #ifndef HDS_MODEL_H
@@ -30,7 +31,8 @@ typedef struct hds_model_options {
 } hds_model_options;
 #define HDS_MODEL_OPTIONS_INIT {sizeof(hds_model_options), NULL, NULL, false, 0, false}
 
-// Opens a model of a compiled program, which it retains. All weights are checked against the types and extents that the program was
+// Opens a model of a compiled program, which it retains. All weights are checked against the types and extents that the
+// program was
 // compiled for: HDS_INVALID_ARGUMENT, and hds_last_error() lists those that differ or are missing. HDS_DEVICE without a GPU,
 // HDS_NO_MEMORY, HDS_NO_TOOLCHAIN. [options] may be NULL.
 HDSRT_API hds_status hds_model_open(hds_program *program, const hds_model_options *options, hds_model **model);
@@ -45,7 +47,8 @@ HDSRT_API const hds_parameter *hds_model_parameter(const hds_model *model, size_
 HDSRT_API int64_t hds_model_weight_bytes(const hds_model *model);
 HDSRT_API int64_t hds_model_workspace_bytes(const hds_model *model);
 
-// Runs the model on [stream] of the thread's current context. Arguments are checked as those of hds_launch; open sizes may be omitted
+// Runs the model on [stream] of the thread's current context. Arguments are checked as those of hds_launch; open sizes may
+// be omitted
 // where DLPack tensors determine them. The first run with new sizes records a graph; where only addresses differ from the last
 // run with these sizes, the graph is updated in place.
 HDSRT_API hds_status hds_model_run(hds_model *model, const hds_argument *arguments, size_t count, hdsrt_stream stream);

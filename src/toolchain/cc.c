@@ -104,18 +104,6 @@ static tool_words compiler(work *w)
     return command;
 }
 
-// The first lines of what a program printed.
-static const char *shortened(arena *a, str printed)
-{
-    enum { MOST_LINES = 12 };
-    size_t len = 0;
-    for (int lines = 0; len < printed.len && lines < MOST_LINES; len++)
-        lines += printed.at[len] == '\n';
-    while (len && printed.at[len - 1] == '\n')
-        len--;
-    return arena_strndup(a, printed.at, len);
-}
-
 static bool run(work *w, const tool_words *command)
 {
     tool_run_result result;
@@ -124,7 +112,7 @@ static bool run(work *w, const tool_words *command)
     diag *d = diag_report(w->diags, HDS0713, (src_span){0, 0}, command->at.at[0], result.failure);
     diag_note(d, (src_span){0, 0}, "tried: %s", tool_words_join(w->arena, command));
     if (result.printed.len)
-        diag_note(d, (src_span){0, 0}, "it said:\n%s", shortened(w->arena, result.printed));
+        diag_note(d, (src_span){0, 0}, "it said:\n%s", tool_first_lines(w->arena, result.printed));
     diag_help(d, "a C11 compiler is needed, and '--cc=COMMAND' names another; if this one is good, hdsc has a bug: please "
                  "report it, with the text that '--emit=c' writes");
     return false;

@@ -24,18 +24,6 @@ static bool failed(diag_context *dx, const char *program, const char *why, const
     return false;
 }
 
-// The first lines of what it printed.
-static const char *shortened(arena *a, str printed)
-{
-    enum { MOST_LINES = 12 };
-    size_t len = 0;
-    for (int lines = 0; len < printed.len && lines < MOST_LINES; len++)
-        lines += printed.at[len] == '\n';
-    while (len && printed.at[len - 1] == '\n')
-        len--;
-    return arena_strndup(a, printed.at, len);
-}
-
 // Without the XML declaration and the document type, which names an address.
 static bool take_element(arena *a, const char *path, str *out)
 {
@@ -63,10 +51,10 @@ static bool draw(arena *a, diag_context *dx, const char *program, const char *fo
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         VEC_PUSH(a, &command.at, words[i]);
     if (!tool_run(a, &command, folder, &result))
-        return failed(dx, program, result.failure, shortened(a, result.printed));
+        return failed(dx, program, result.failure, tool_first_lines(a, result.printed));
     if (take_element(a, arena_printf(a, "%sgraph.svg", folder), out))
         return true;
-    return failed(dx, program, "it wrote no SVG", shortened(a, result.printed));
+    return failed(dx, program, "it wrote no SVG", tool_first_lines(a, result.printed));
 }
 
 bool tool_dot_svg(arena *a, diag_context *dx, str text, str *out)

@@ -143,3 +143,14 @@ bool tool_run(arena *a, const tool_words *command, const char *folder, tool_run_
     out->failure = end_of(a, status);
     return !out->failure;
 }
+
+const char *tool_first_lines(arena *a, str printed)
+{
+    enum { MOST_LINES = 12 };
+    size_t len = 0;
+    for (int lines = 0; len < printed.len && lines < MOST_LINES; len++)
+        lines += printed.at[len] == '\n';
+    while (len && printed.at[len - 1] == '\n')
+        len--;
+    return arena_strndup(a, printed.at, len);
+}

@@ -26,3 +26,5 @@ typedef struct tool_run_result {
 // Runs [command] with [folder] as its working folder and nothing as its input. Returns whether it ended with exit code 0.
 // May be called by several threads.
 bool tool_run(arena *a, const tool_words *command, const char *folder, tool_run_result *out);
+// The first lines of what a program printed, in [a]: for messages.
+const char *tool_first_lines(arena *a, str printed);

@@ -6,8 +6,10 @@
 //     wt_close(f);
 //
 // A file is: the header's length (u64, little-endian), the header (JSON: name -> dtype, shape, data_offsets; maybe a text map
-// "__metadata__"), then the bytes of all tensors, one behind the other without gaps. Whatever does not hold exactly is refused, so
-// an entry can be trusted: its bytes are in the file, belong to no other entry, and are as many as type and shape need. Nothing is
+// "__metadata__"), then the bytes of all tensors, one behind the other without gaps. Whatever does not hold exactly is
+// refused, so
+// an entry can be trusted: its bytes are in the file, belong to no other entry, and are as many as type and shape need.
+// Nothing is
 // allocated by a number in a file which the file's own size does not back.
 //
 // Descriptions are in the arena that the file was opened with, mappings and descriptors until wt_close. A file that another
@@ -57,7 +59,8 @@ const uint8_t *wt_bytes(wt_file *f, const wt_entry *e, const char **error);
 // NULL is allowed.
 void wt_close(wt_file *f);
 
-// Reads the header of a file that is [size] bytes long into [f]'s entries, as part [part]. [header]: the JSON. False, and *[error]
+// Reads the header of a file that is [size] bytes long into [f]'s entries, as part [part]. [header]: the JSON. False, and
+// *[error]
 // says why. wt_open does this; it is here for tests.
 bool wt_read_header(wt_file *f, int part, str header, int64_t data_bytes, const char **error);
 
