@@ -114,6 +114,9 @@ static int weight_of(const ir_env *env, const ir_expr *e)
 // Facts about the initialiser are computed lazily: a query of the variable returns what is known at that time.
 void ir_env_bind(ir_env *env, ir_var *v, ir_expr *value)
 {
+    int64_t known;
+    if (!v->is_mutable && value && ir_is_scalar(v->type, DT_BOOL) && ir_const_int(value, &known))
+        set_info(env, v, (ir_var_info){v, {known, known}, 1, value, 1});
     if (v->is_mutable || !value || !ir_is_integer(v->type))
         return;
     int weight = value->type == v->type && ir_is_pure(value) ? weight_of(env, value) : 0;

@@ -231,6 +231,10 @@ static ir_expr *finish_operands(simplifier *s, ir_expr *e)
 
 static ir_expr *known_leaf(simplifier *s, ir_expr *e)
 {
+    int64_t known;
+    ir_expr *value = e->op == IR_OP_VAR && ir_is_scalar(e->type, DT_BOOL) ? ir_env_value(s->env, e->u.var) : NULL;
+    if (value && ir_const_int(value, &known))
+        return boolean(s, known != 0, e);
     if (!ir_is_integer(e->type) || (e->op != IR_OP_VAR && e->op != IR_OP_SREG))
         return e;
     ir_range r = ir_range_of(s->env, e);
