@@ -1,6 +1,6 @@
 # errors.sh HDSC: each mistake in a function that a graph function calls, with what hdsc says of it.
 while read -r line; do
-    printf 'from hidet.lang import f32, i32\nfrom layout import concat\nfrom matmul import linear\n\n\ndef f(x, y, k):\n    %s\n    return x\n' "$line" > mistake.hds
+    printf 'from hidet.lang import f16, f32, i32, i8, u8\nfrom layout import concat\nfrom matmul import linear\n\n\ndef f(x, y, k):\n    %s\n    return x\n' "$line" > mistake.hds
     printf '\n\n@hidet.graph\ndef g(x: f32[4, 6], y: f32[5, 6], k: i32[3]):\n    return f(x, y, k)\n' >> mistake.hds
     echo "== $line"
     "$1" graph mistake.hds 2>&1 | grep -v '^ '
@@ -27,6 +27,10 @@ y = x[[0, 1]]
 y = x + None
 y = x if x > 0 else y
 y = 1.5 * k
+y = k * 3000000000
+y = 200 - k.to(i8)
+y = k.to(u8) >= -1
+y = x.to(f16) + 1e5
 y = x + k
 y = x.flatten(1, 0)
 y = x @ 2
