@@ -152,3 +152,31 @@ void str_add_double(str_buf *b, double value)
     if (!strpbrk(text, ".e"))
         str_adds(b, ".0");
 }
+
+void str_add_xml(str_buf *b, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        switch (*c) {
+        case '&':
+            str_adds(b, "&amp;");
+            break;
+        case '<':
+            str_adds(b, "&lt;");
+            break;
+        case '>':
+            str_adds(b, "&gt;");
+            break;
+        case '"':
+            str_adds(b, "&quot;");
+            break;
+        case '\'':
+            str_adds(b, "&#39;");
+            break;
+        default:
+            if ((unsigned char)*c < 0x20 && *c != '\n' && *c != '\t')
+                str_adds(b, "\xef\xbf\xbd");
+            else
+                str_addc(b, *c);
+        }
+    }
+}

@@ -36,6 +36,9 @@ void str_addf(str_buf *b, const char *format, ...) __attribute__((format(printf,
 // The text so far; 0-terminated, valid until the next addition.
 const char *str_text(str_buf *b);
 
+// Text of XML or HTML, between tags or in quotes: & < > and quotes as entities, and U+FFFD for characters that XML does not have.
+void str_add_xml(str_buf *b, const char *text);
+
 // Shortest decimal text of [value] that reads back the same, always with '.', 'e', 'inf' or 'nan' in it, whatever the
 // locale of the host program.
 void str_add_double(str_buf *b, double value);

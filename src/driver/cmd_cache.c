@@ -1,10 +1,10 @@
 // hdsc cache: shows and looks after what is kept of NVRTC's work (docs/cache.md).
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "diag/json_text.h"
 #include "driver/cmd_cache.h"
 #include "pipeline/code_cache.h"
 
@@ -166,11 +166,9 @@ static int latest_first(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-// JSON is UTF-8; what file systems allow in names is more.
 static json_t *json_text(const char *text)
 {
-    json_t *value = text && *text ? json_string(text) : NULL;
-    return value ? value : json_null();
+    return diag_json_text(text && *text ? text : NULL);
 }
 
 static json_t *json_row(const row *r)
@@ -199,10 +197,7 @@ static void add_json(const request *r, const listing *l, str_buf *out)
     json_object_set_new(document, "limit_bytes", json_integer((json_int_t)cache_limit(r->cache)));
     json_object_set_new(document, "total_bytes", json_integer((json_int_t)l->total_bytes));
     json_object_set_new(document, "entries", entries);
-    char *text = json_dumps(document, JSON_INDENT(2));
-    str_addf(out, "%s\n", text ? text : "{}");
-    free(text);
-    json_decref(document);
+    diag_add_json(out, document, JSON_INDENT(2));
 }
 
 // "matmul (3), fill": instances of a kernel count as one, without what they are instances of.

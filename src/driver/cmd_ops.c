@@ -1,13 +1,12 @@
 // hdsc ops: the operators that .hds files define, as a list, page by page, or for tools.
 
 #include <glob.h>
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "diag/json_text.h"
 #include "driver/cmd.h"
 #include "driver/options.h"
 #include "pipeline/evaluate.h"
@@ -322,10 +321,7 @@ static void add_json(const listing *l, str_buf *out)
     for (size_t i = 0; i < l->len; i++)
         for (size_t k = 0; k < l->at[i].list.len; k++)
             json_array_append_new(all, op_schema_json(l->at[i].list.at[k]));
-    char *printed = json_dumps(all, JSON_INDENT(2));
-    str_addf(out, "%s\n", printed);
-    free(printed);
-    json_decref(all);
+    diag_add_json(out, all, JSON_INDENT(2));
 }
 
 // ---- all of it --------------------------------------------------------------------------------------------------

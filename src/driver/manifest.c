@@ -1,33 +1,25 @@
 #include "driver/manifest.h"
 
-#include <jansson.h>
 #include <string.h>
 
 #include "cache/cache.h"
-
-// File names need not be UTF-8, which JSON is.
-static json_t *text_of(const char *text)
-{
-    json_t *value = text ? json_string(text) : NULL;
-    return value ? value : json_null();
-}
+#include "diag/json_text.h"
 
 static json_t *file_of(arena *a, const char *name, str text)
 {
     json_t *object = json_object();
-    json_object_set_new(object, "path", text_of(name));
+    json_object_set_new(object, "path", diag_json_text(name));
     json_object_set_new(object, "bytes", json_integer((json_int_t)text.len));
-    json_object_set_new(object, "hash", text_of(cache_hash(a, text)));
+    json_object_set_new(object, "hash", diag_json_text(cache_hash(a, text)));
     return object;
 }
 
 static str dump(arena *a, json_t *document, size_t flags)
 {
-    size_t len = json_dumpb(document, NULL, 0, flags);
-    char *text = arena_alloc(a, len + 2);
-    json_dumpb(document, text, len, flags);
-    json_decref(document);
-    return (str){text, len};
+    str_buf out;
+    str_buf_init(&out, a);
+    diag_add_json(&out, document, flags);
+    return (str){str_text(&out), out.len};
 }
 
 // ---- what a job makes -------------------------------------------------------------------------------------------
@@ -70,9 +62,9 @@ static json_t *kernel_of(pl_unit *u, const cu_kernel_info *info)
     const tool_usage *usage = tool_usage_of(&u->costs, info->symbol);
     const ir_func *f = info->func;
     json_t *object = json_object();
-    json_object_set_new(object, "name", text_of(info->symbol));
-    json_object_set_new(object, "title", text_of(f->title ? f->title : f->name));
-    json_object_set_new(object, "arch", text_of(u->arch->name));
+    json_object_set_new(object, "name", diag_json_text(info->symbol));
+    json_object_set_new(object, "title", diag_json_text(f->title ? f->title : f->name));
+    json_object_set_new(object, "arch", diag_json_text(u->arch->name));
     json_object_set_new(object, "registers", usage ? json_integer(usage->registers) : json_null());
     json_object_set_new(object, "stack_bytes", usage ? json_integer(usage->stack_bytes) : json_null());
     json_object_set_new(object, "static_shared_bytes", json_integer(info->static_smem_bytes));
@@ -118,8 +110,8 @@ static json_t *entries_of(pl_job *job)
             if (!f->is_public || f->is_launched || f->kind == IR_DEVICE || is_known(list, name))
                 continue;
             json_t *object = json_object();
-            json_object_set_new(object, "name", text_of(name));
-            json_object_set_new(object, "title", text_of(f->title ? f->title : f->name));
+            json_object_set_new(object, "name", diag_json_text(name));
+            json_object_set_new(object, "title", diag_json_text(f->title ? f->title : f->name));
             json_object_set_new(object, "kind", json_string(f->kind == IR_KERNEL ? "kernel" : "host"));
             json_array_append_new(list, object);
         }
@@ -137,7 +129,7 @@ static json_t *nvrtc_version(pl_job *job)
     str ptx = job->units[0].code.ptx;
     const char *at = ptx.len ? memmem(ptx.at, ptx.len, mark, sizeof mark - 1) : NULL;
     at = at ? strstr(at, ", V") : NULL;
-    return at ? text_of(arena_strndup(&job->memory, at + 3, strspn(at + 3, "0123456789."))) : json_null();
+    return at ? diag_json_text(arena_strndup(&job->memory, at + 3, strspn(at + 3, "0123456789."))) : json_null();
 }
 
 // ---- the whole --------------------------------------------------------------------------------------------------
@@ -158,7 +150,7 @@ static json_t *texts_of(const char *const *texts, int count)
 {
     json_t *list = json_array();
     for (int i = 0; i < count; i++)
-        json_array_append_new(list, text_of(texts[i]));
+        json_array_append_new(list, diag_json_text(texts[i]));
     return list;
 }
 
@@ -166,17 +158,17 @@ static json_t *options_of(const pl_options *o)
 {
     json_t *object = json_object(), *archs = json_array(), *gpus = json_array(), *defines = json_object();
     for (int i = 0; i < o->arch_count; i++)
-        json_array_append_new(archs, text_of(o->archs[i]->name));
+        json_array_append_new(archs, diag_json_text(o->archs[i]->name));
     for (int i = 0; i < o->arch_count; i++)
         json_array_append_new(gpus, json_pack("{s:s, s:i}", "name", o->gpus[i]->name, "sm_count", o->gpus[i]->sm_count));
     for (int i = 0; i < o->define_count; i++)
-        json_object_set_new(defines, o->defines[i].name, text_of(o->defines[i].value));
-    json_object_set_new(object, "emit", text_of(pl_kind_name(o->emit)));
+        json_object_set_new(defines, o->defines[i].name, diag_json_text(o->defines[i].value));
+    json_object_set_new(object, "emit", diag_json_text(pl_kind_name(o->emit)));
     json_object_set_new(object, "archs", archs);
     json_object_set_new(object, "gpus", gpus);
     json_object_set_new(object, "defines", defines);
     json_object_set_new(object, "entries", texts_of(o->entries, o->entry_count));
-    json_object_set_new(object, "prefix", text_of(o->prefix ? o->prefix : ""));
+    json_object_set_new(object, "prefix", diag_json_text(o->prefix ? o->prefix : ""));
     json_object_set_new(object, "nvrtc_options", texts_of(o->nvrtc_options, o->nvrtc_option_count));
     json_object_set_new(object, "lineinfo", json_boolean(o->line_info));
     json_object_set_new(object, "debug", json_boolean(o->device_debug));
@@ -203,7 +195,7 @@ static json_t *outputs_of(arena *a, const cmd_manifest_parts *parts)
     json_t *list = json_array();
     for (size_t i = 0; i < parts->file_count; i++) {
         json_t *object = file_of(a, parts->files[i].path, parts->files[i].bytes);
-        json_object_set_new(object, "kind", text_of(parts->kinds[i]));
+        json_object_set_new(object, "kind", diag_json_text(parts->kinds[i]));
         json_array_append_new(list, object);
     }
     return list;
@@ -217,7 +209,5 @@ str cmd_manifest_join(arena *a, const cmd_manifest_parts *parts)
     json_object_set_new(document, "options", options_of(parts->options));
     json_object_set_new(document, "inputs", inputs);
     json_object_set_new(document, "outputs", outputs_of(a, parts));
-    str text = dump(a, document, JSON_INDENT(2));
-    ((char *)text.at)[text.len] = '\n';
-    return (str){text.at, text.len + 1};
+    return dump(a, document, JSON_INDENT(2));
 }

@@ -1,11 +1,11 @@
 #include "driver/report.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "diag/json_text.h"
 
 // ---- the bound -----------------------------------------------------------------------------------------------------
 
@@ -169,8 +169,5 @@ void report_json(const report *r, str_buf *out)
     json_object_set_new(top, "wrong_nodes", json_integer((json_int_t)report_count(&r->nodes)));
     json_object_set_new(top, "wrong_outputs", json_integer((json_int_t)report_count(&r->outputs)));
     json_object_set_new(top, "first", first ? json_integer(first->node->number) : json_null());
-    char *text = json_dumps(top, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    str_addf(out, "%s\n", text);
-    free(text);
-    json_decref(top);
+    diag_add_json(out, top, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 }

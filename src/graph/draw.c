@@ -31,34 +31,6 @@ typedef struct drawing {
     const char *indent;
 } drawing;
 
-void fg_add_escaped(str_buf *out, const char *text)
-{
-    for (const char *c = text; *c; c++) {
-        switch (*c) {
-        case '&':
-            str_adds(out, "&amp;");
-            break;
-        case '<':
-            str_adds(out, "&lt;");
-            break;
-        case '>':
-            str_adds(out, "&gt;");
-            break;
-        case '"':
-            str_adds(out, "&quot;");
-            break;
-        case '\'':
-            str_adds(out, "&#39;");
-            break;
-        default:
-            if ((unsigned char)*c < 0x20 && *c != '\n' && *c != '\t')
-                str_adds(out, "\xef\xbf\xbd");
-            else
-                str_addc(out, *c);
-        }
-    }
-}
-
 const char *fg_bytes_text(arena *a, int64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -98,7 +70,7 @@ static void add_attribute(str_buf *out, const char *text)
 {
     str_buf escaped;
     str_buf_init(&escaped, out->arena);
-    fg_add_escaped(&escaped, text);
+    str_add_xml(&escaped, text);
     str_addc(out, '"');
     for (const char *c = str_text(&escaped); *c; c++) {
         if (*c == '\\')
@@ -111,7 +83,7 @@ static void add_attribute(str_buf *out, const char *text)
 static void add_small(str_buf *out, const char *text)
 {
     str_adds(out, "<br/><font point-size=\"10\" color=\"#4b5563\">");
-    fg_add_escaped(out, text);
+    str_add_xml(out, text);
     str_adds(out, "</font>");
 }
 
@@ -135,7 +107,7 @@ static void add_tensor(const drawing *d, char kind, size_t number, const fg_tens
     const char *name = arena_printf(d->out->arena, "%s%c%zu", d->prefix, kind, number);
     str_addf(d->out, "%s%s [id=\"%s\", shape=%s, fillcolor=\"%s\", color=\"%s\"%s, label=<<b>", d->indent, name, name,
              s->shape, s->fill, s->border, look == LOOK_OUTPUT ? ", peripheries=2" : "");
-    fg_add_escaped(d->out, t->weight ? t->weight : t->name);
+    str_add_xml(d->out, t->weight ? t->weight : t->name);
     str_adds(d->out, "</b>");
     add_small(d->out, fg_type_text(d->out->arena, t));
     if (!fg_is_open(t))
@@ -194,7 +166,7 @@ static void add_node(const drawing *d, const fg_node *n)
     const char *options = options_of(a, n), *name = arena_printf(a, "%sn%d", d->prefix, n->number);
     str_addf(d->out, "%s  %s [id=\"%s\", style=\"filled,rounded%s\", fillcolor=\"%s\", color=\"%s\", label=<<b>",
              d->indent, name, name, n->kind == FG_VIEW ? ",dashed" : "", s->fill, s->border);
-    fg_add_escaped(d->out, n->op);
+    str_add_xml(d->out, n->op);
     str_adds(d->out, "</b>");
     if (*options)
         add_small(d->out, options);
@@ -229,7 +201,7 @@ static void add_launch(const drawing *d, const fg_launch *l)
     str_addf(d->out, "%s  %s [shape=plain, style=\"\", label=<<table border=\"0\" cellspacing=\"0\" cellpadding=\"1\">",
              d->indent, name);
     str_adds(d->out, "<tr><td align=\"left\"><font point-size=\"12\"><b>");
-    fg_add_escaped(d->out, l->name);
+    str_add_xml(d->out, l->name);
     str_addf(d->out, "</b></font></td></tr>%sreads %s</font></td></tr>", text_cell,
              fg_bytes_text(a, fg_sum_bytes(d->g, &l->inputs)));
     str_addf(d->out, "%swrites %s</font></td></tr></table>>];\n", text_cell,
@@ -247,7 +219,7 @@ static void add_edge(const drawing *d, const fg_node *n, const fg_tensor *t)
              d->prefix, n->number);
     if (maker) {
         str_adds(d->out, "label=<&#160;");
-        fg_add_escaped(d->out, fg_type_text(d->out->arena, t));
+        str_add_xml(d->out, fg_type_text(d->out->arena, t));
         if (is_memory && !fg_is_open(t))
             add_small(d->out, fg_bytes_text(d->out->arena, t->bytes));
         str_adds(d->out, ">, ");
@@ -318,7 +290,7 @@ static void add_title(str_buf *out, fg_graph *const *graphs, size_t count)
                   "point-size=\"18\"><b>");
     for (size_t i = 0; i < count; i++) {
         str_adds(out, i ? ", " : "");
-        fg_add_escaped(out, graphs[i]->name);
+        str_add_xml(out, graphs[i]->name);
         launches += graphs[i]->launches.len;
         find_looks(graphs[i], found);
     }

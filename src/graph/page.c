@@ -24,7 +24,7 @@ static void add_nodes(str_buf *out, const fg_graph *g, int group)
         if (n->is_dropped || n->group != group)
             continue;
         str_adds(out, count++ ? ", " : "");
-        fg_add_escaped(out, n->op);
+        str_add_xml(out, n->op);
     }
 }
 
@@ -46,9 +46,9 @@ static void add_tensors(str_buf *out, const fg_graph *g, const fg_number_list *n
     for (size_t i = 0; i < numbers->len; i++) {
         const fg_tensor *t = &g->tensors.at[numbers->at[i]];
         str_adds(out, "<div>");
-        fg_add_escaped(out, t->weight ? t->weight : t->name);
+        str_add_xml(out, t->weight ? t->weight : t->name);
         str_adds(out, " <span class=\"type\">");
-        fg_add_escaped(out, fg_type_text(out->arena, t));
+        str_add_xml(out, fg_type_text(out->arena, t));
         str_adds(out, "</span></div>");
     }
 }
@@ -67,9 +67,9 @@ static void add_row(str_buf *out, const fg_graph *g, const fg_launch *l, size_t 
     str_addf(out, "<tr class=\"kernel\" tabindex=\"0\" data-cluster=\"%sk%d\" data-nodes=\"", prefix, l->group);
     add_node_names(out, g, l->group, prefix);
     str_adds(out, "\" data-operator=\"");
-    fg_add_escaped(out, l->name);
+    str_add_xml(out, l->name);
     str_addf(out, "\"><td class=\"number\">%zu<td><b>", number + 1);
-    fg_add_escaped(out, l->name);
+    str_add_xml(out, l->name);
     str_adds(out, "</b><div>");
     add_nodes(out, g, l->group);
     str_adds(out, "</div><td class=\"lines\">");
@@ -85,7 +85,7 @@ static void add_row(str_buf *out, const fg_graph *g, const fg_launch *l, size_t 
 static void add_rows(str_buf *out, const fg_graph *g, const char *prefix, const char *when)
 {
     str_adds(out, "<tr><th class=\"graph\" colspan=\"7\">");
-    fg_add_escaped(out, g->name);
+    str_add_xml(out, g->name);
     str_addf(out, " <span class=\"type\">%s</span>\n", when);
     for (size_t i = 0; i < g->launches.len; i++)
         add_row(out, g, &g->launches.at[i], i, prefix);
@@ -113,7 +113,7 @@ static void add_program(str_buf *out, str program)
         const char *end = memchr(program.at + at, '\n', program.len - at);
         size_t len = end ? (size_t)(end - program.at) - at : program.len - at;
         str_adds(out, "<span>");
-        fg_add_escaped(out, arena_strndup(out->arena, program.at + at, len));
+        str_add_xml(out, arena_strndup(out->arena, program.at + at, len));
         str_adds(out, "\n</span>");
         at += len + 1;
     }
@@ -126,9 +126,9 @@ static void add_head(str_buf *out, const fg_graph *first)
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
              "script-src 'unsafe-inline'\">\n<title>");
-    fg_add_escaped(out, first->name);
+    str_add_xml(out, first->name);
     str_addf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<header><h1>", file_text("page.css"));
-    fg_add_escaped(out, first->name);
+    str_add_xml(out, first->name);
     str_adds(out, "</h1>\n<input id=\"search\" type=\"search\" placeholder=\"operator, tensor, or line 12\" "
                   "aria-label=\"Search\">"
                   "<output id=\"found\"></output>\n<button id=\"fit\">Fit</button></header>\n");

@@ -1,18 +1,10 @@
 // Everything, for programs and for --compare. docs/bench.md describes the form.
-#include <jansson.h>
-
+#include "diag/json_text.h"
 #include "measure/measure_priv.h"
 
 static void put(json_t *object, const char *key, json_t *value)
 {
     json_object_set_new(object, key, value);
-}
-
-// Foreign text may be no UTF-8.
-static json_t *text(const char *value)
-{
-    json_t *json = value ? json_string(value) : NULL;
-    return json ? json : json_null();
 }
 
 static json_t *known(double value)
@@ -23,11 +15,11 @@ static json_t *known(double value)
 static json_t *machine(const ms_machine *m)
 {
     json_t *o = json_object();
-    put(o, "gpu", text(m->gpu));
-    put(o, "arch", text(m->arch ? m->arch->name : NULL));
-    put(o, "bus_id", text(m->bus_id));
-    put(o, "host", text(m->host));
-    put(o, "cuda", text(m->driver));
+    put(o, "gpu", diag_json_text(m->gpu));
+    put(o, "arch", diag_json_text(m->arch ? m->arch->name : NULL));
+    put(o, "bus_id", diag_json_text(m->bus_id));
+    put(o, "host", diag_json_text(m->host));
+    put(o, "cuda", diag_json_text(m->driver));
     put(o, "sm_count", json_integer(m->sm_count));
     put(o, "memory_bytes", json_integer(m->memory_bytes));
     put(o, "l2_bytes", json_integer(m->l2_bytes));
@@ -42,11 +34,11 @@ static json_t *kernel(const ms_record *r)
 {
     const ms_subject *k = &r->subject;
     json_t *o = json_object();
-    put(o, "source", text(r->options->source));
-    put(o, "title", text(k->title));
-    put(o, "symbol", text(k->symbol));
-    put(o, "arch", text(k->arch));
-    put(o, "peak_type", text(k->peak_type == DT_NONE ? NULL : dt_name(k->peak_type)));
+    put(o, "source", diag_json_text(r->options->source));
+    put(o, "title", diag_json_text(k->title));
+    put(o, "symbol", diag_json_text(k->symbol));
+    put(o, "arch", diag_json_text(k->arch));
+    put(o, "peak_type", diag_json_text(k->peak_type == DT_NONE ? NULL : dt_name(k->peak_type)));
     put(o, "peak_flop_per_second", known(ms_peak_ops(&r->machine, k->peak_type)));
     return o;
 }
@@ -55,13 +47,13 @@ static json_t *method(const ms_record *r)
 {
     const ms_options *m = r->options;
     json_t *o = json_object();
-    put(o, "name", text(ms_method_name(m->method)));
+    put(o, "name", diag_json_text(ms_method_name(m->method)));
     put(o, "graph", json_boolean(m->graph));
     put(o, "min_seconds", json_real(m->min_seconds));
     put(o, "warm_up_seconds", json_real(m->warm_up_seconds));
     put(o, "samples", json_integer(m->samples));
-    put(o, "flops", text(m->flops));
-    put(o, "bytes", text(m->bytes));
+    put(o, "flops", diag_json_text(m->flops));
+    put(o, "bytes", diag_json_text(m->bytes));
     put(o, "empty_kernel_seconds", r->empty_seconds >= 0 ? json_real(r->empty_seconds) : json_null());
     return o;
 }
@@ -91,7 +83,7 @@ static json_t *state(const ms_state *s)
     put(o, "celsius", json_integer(s->celsius));
     put(o, "watts", json_real(s->milliwatts * 1e-3));
     put(o, "clocks_event_reasons", json_integer((json_int_t)s->reasons));
-    put(o, "slowdown_reasons", text(ms_nvml_slowdown(s->reasons, slow, sizeof slow)));
+    put(o, "slowdown_reasons", diag_json_text(ms_nvml_slowdown(s->reasons, slow, sizeof slow)));
     return o;
 }
 
@@ -104,7 +96,7 @@ static json_t *sizes(const ms_row *row)
 {
     json_t *o = json_object();
     for (int i = 0; i < row->size_count; i++)
-        put(o, row->sizes[i].name, text(row->sizes[i].value));
+        put(o, row->sizes[i].name, diag_json_text(row->sizes[i].value));
     return o;
 }
 
@@ -122,7 +114,7 @@ static json_t *launches(const ms_row *row)
     for (int i = 0; i < row->launch_count; i++) {
         const ms_launch *l = &row->launches[i];
         json_t *o = json_object();
-        put(o, "kernel", text(l->symbol));
+        put(o, "kernel", diag_json_text(l->symbol));
         put(o, "registers", json_integer(l->registers));
         put(o, "local_bytes", json_integer(l->local_bytes));
         put(o, "static_shared_bytes", json_integer(l->static_smem_bytes));
@@ -163,22 +155,17 @@ void ms_report_json(const ms_record *r, str_buf *out)
 {
     json_t *document = json_object(), *command = json_array(), *rows = json_array();
     for (int i = 0; i < r->options->argc; i++)
-        json_array_append_new(command, text(r->options->argv[i]));
+        json_array_append_new(command, diag_json_text(r->options->argv[i]));
     for (size_t i = 0; i < r->rows.len; i++)
         json_array_append_new(rows, one_row(&r->rows.at[i]));
     put(document, "format", json_string("hdsc bench"));
     put(document, "version", json_integer(2));
     put(document, "compiler", json_string("hdsc " HDS_VERSION));
-    put(document, "date", text(r->date));
+    put(document, "date", diag_json_text(r->date));
     put(document, "command", command);
     put(document, "machine", machine(&r->machine));
     put(document, "kernel", kernel(r));
     put(document, "method", method(r));
     put(document, "rows", rows);
-    size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(9), len = json_dumpb(document, NULL, 0, flags);
-    char *at = arena_alloc(out->arena, len + 1);
-    json_dumpb(document, at, len, flags);
-    json_decref(document);
-    str_add(out, (str){at, len});
-    str_addc(out, '\n');
+    diag_add_json(out, document, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }

@@ -1,10 +1,10 @@
 // The counters of a run, for people and for tools.
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "diag/json_text.h"
 #include "sim/profile_priv.h"
 
 // A line of a source file.
@@ -235,10 +235,5 @@ void sim_profile_json(const sim_profile *p, src_map *sources, str_buf *out)
     json_object_set_new(document, "kernels", kernels);
     json_object_set_new(document, "lines", lines);
     json_object_set_new(document, "total", counts_object(&r.total));
-    size_t flags = JSON_INDENT(2), len = json_dumpb(document, NULL, 0, flags);
-    char *text = arena_alloc(out->arena, len + 1);
-    json_dumpb(document, text, len, flags);
-    json_decref(document);
-    str_add(out, (str){text, len});
-    str_addc(out, '\n');
+    diag_add_json(out, document, JSON_INDENT(2));
 }

@@ -37,28 +37,6 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void add_escaped(str_buf *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            str_adds(out, "&amp;");
-            break;
-        case '<':
-            str_adds(out, "&lt;");
-            break;
-        case '>':
-            str_adds(out, "&gt;");
-            break;
-        case '"':
-            str_adds(out, "&quot;");
-            break;
-        default:
-            str_addc(out, *text);
-        }
-    }
-}
-
 // ---- colours --------------------------------------------------------------------------------------------------------
 
 // One of red, green, blue (n = 0, 8, 4) from hue in degrees, saturation and lightness in percent, all in integers so
@@ -317,7 +295,7 @@ static void draw_heading(const heading *h, int titles, str_buf *out)
     for (int i = 0; i < h->count; i++) {
         str_addf(out, "<text class=\"%s\" x=\"%d\" y=\"%d\">", i < titles ? "title" : "fact", MARGIN,
                  MARGIN + LINE * i + 10);
-        add_escaped(out, h->lines[i]);
+        str_add_xml(out, h->lines[i]);
         str_adds(out, "</text>\n");
     }
 }
