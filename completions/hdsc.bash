@@ -41,7 +41,7 @@ _hdsc() {
             return ;;
         report)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --arch= --gpu= --sms= --json --seed= -j --budget= --verify-ir --diagnostics=
+                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --arch= --gpu= --sms= --json --seed= -j --budget= --verify-ir --step-budget= --diagnostics=
                     --color= -W --stdlib= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
@@ -58,7 +58,7 @@ _hdsc() {
             fi ;;
         ops)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--json --markdown --folder -I --stdlib= --diagnostics= --color= -W --help" -- "$word"))
+                COMPREPLY=($(compgen -W "--json --given= --markdown --folder -I --stdlib= --diagnostics= --color= -W --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
@@ -66,7 +66,8 @@ _hdsc() {
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --weights= --rewrites= --rewrite= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
                     --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
-                    --print-ir --print-bytecode --verify-ir --diagnostics= --color= -W --stdlib= --nvrtc= --help" -- "$word"))
+                    --print-ir --print-bytecode --verify-ir --step-budget= --no-cache --cache-dir= --diagnostics= --color= -W --stdlib= --nvrtc=
+                    --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             elif [[ $word == *@* || $word == *out:* ]]; then
@@ -76,14 +77,14 @@ _hdsc() {
         test)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --verify-ir --junit= -D -I -W --arch= --gpu= --sms= --stdlib=
-                    --diagnostics= --color= --help" -- "$word"))
+                    --step-budget= --no-cache --cache-dir= --nvrtc= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
         prove)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--against= --entry= --arg= --outputs= --seeds= --seed= --budget= --level= --verify-ir -D -I -W --arch= --gpu= --sms= --stdlib=
-                    --diagnostics= --color= --help" -- "$word"))
+                    --step-budget= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;

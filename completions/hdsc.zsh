@@ -7,6 +7,32 @@ _hdsc_list() {
     compadd -a words
 }
 
+local -a messages gpus compiler device_compiler rewriting
+messages=(
+    '--diagnostics=[format of messages]:format:(text json)'
+    '--color=[colours]:when:(auto always never)'
+    '*-W-[warning groups]:group:_hdsc_list warnings error'
+)
+gpus=(
+    '--arch=[architectures]:architecture:_hdsc_list archs native'
+    '--gpu=[GPUs that schedules are chosen for]:GPU:_hdsc_list gpus native'
+    '--sms=[SMs that schedules are chosen for]:N:'
+)
+compiler=(
+    '--stdlib=[folder of the standard library]:folder:_files -/'
+    '--step-budget=[steps of evaluation]:N:'
+    '--verify-ir[check the IR after each pass]'
+)
+device_compiler=(
+    '--nvrtc=[the NVRTC library]:file:_files'
+    '--no-cache[ask NVRTC again]'
+    '--cache-dir=[folder of the cache]:folder:_files -/'
+)
+rewriting=(
+    '--rewrites=[rewrites of graphs]:file:_files -g "*.hds"'
+    '*--rewrite=[switch a rewrite on, or off with -]:name:'
+)
+
 local -a options
 options=(
     '-o[write to FILE]:file:_files'
@@ -54,34 +80,34 @@ options=(
 
 case ${words[2]} in
     explain) _arguments '2:message:_hdsc_list codes --list' ;;
-    run) _arguments '--entry=[kernel or host function]:name:' '--weights=[weights of models]:file:_files' '--device=[where it runs]:device:(sim cuda)' \
+    run) _arguments $messages $gpus $compiler $device_compiler $rewriting '--entry=[kernel or host function]:name:' '--weights=[weights of models]:file:_files' '--device=[where it runs]:device:(sim cuda)' \
         '*--expect=[compare a tensor]:NAME=@FILE:' '--rtol=[relative tolerance]:X:' '--atol=[absolute tolerance]:X:' \
         '--profile=-[count by source line]::format:(text json)' '-v[say what ran]' '--seed=[of random inputs]:N:' \
         '--schedule=[order of warps and blocks]:N:' '-j[threads]:N:' '--budget=[most warp instructions]:N:' '--gpu-timeout=[most seconds of a kernel]:N:' \
         '--trap-nan[where NaN comes from]' '--no-races[no data races]' '--no-checks[no checks]' \
         '--trace=[print what a thread does]:block=B thread=T:' '*--break=[print variables at a line]:FILE\:LINE:' \
-        '*--print=[these variables]:names:' '--level=[IR that is run]:level:_hdsc_list passes hir low' '--verify-ir[check the IR after each pass]' \
+        '*--print=[these variables]:names:' '--level=[IR that is run]:level:_hdsc_list passes hir low' \
         '--print-ir[print the IR]' '--print-bytecode[print the bytecode]' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
-    test) _arguments '*-k[tests whose name contains this]:text:' '-j[this many at a time]:N:' '-x[stop at a failure]' \
+    test) _arguments $messages $gpus $compiler $device_compiler '*-k[tests whose name contains this]:text:' '-j[this many at a time]:N:' '-x[stop at a failure]' \
         '--list[list the tests]' '--device=[where kernels run]:device:(sim cuda)' '--seed=[order of warps and blocks]:N:' '--trap-nan[where NaN comes from]' '--budget=[most warp instructions]:N:' \
         '--gpu-timeout=[most seconds of a kernel]:N:' \
-        '--level=[IR that is run]:level:_hdsc_list passes hir low' '--verify-ir[check the IR after each pass]' '--junit=[JUnit XML]:file:_files' '-v[a line for each]' \
+        '--level=[IR that is run]:level:_hdsc_list passes hir low' '--junit=[JUnit XML]:file:_files' '-v[a line for each]' \
         '*-D[set a constant]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
-    prove) _arguments '--against=[what says what is right]:file:_files -g "*.hds"' '--entry=[entry of the file]:name:' \
+    prove) _arguments $messages $gpus $compiler '--against=[what says what is right]:file:_files -g "*.hds"' '--entry=[entry of the file]:name:' \
         '*--arg=[value of a parameter]:NAME=VALUE:' '--outputs=[tensors to compare]:names:' \
         '--seeds=[sets of random inputs]:N:' '--seed=[the first of them]:N:' '--budget=[most warp instructions]:N:' \
-        '--level=[IR that is run]:level:_hdsc_list passes hir low' '--verify-ir[check the IR after each pass]' '*-D[set a constant or size]:NAME=VALUE:' \
+        '--level=[IR that is run]:level:_hdsc_list passes hir low' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
     cache) _arguments '2:what to do:(ls why verify gc clear where)' '--cache-dir=[folder of the cache]:folder:_files -/' \
         '--json[ls as JSON]' '--limit=[size for gc]:size:' '--remove[remove what is damaged]' '*:file:_files -g "*.hds"' ;;
-    bench) _arguments '--entry=[kernel of the file]:name:' '--method=[how]:method:(rotate flush)' '--graph[in CUDA graphs]' \
+    bench) _arguments $messages $gpus '--nvrtc=[the NVRTC library]:file:_files' '--entry=[kernel of the file]:name:' '--method=[how]:method:(rotate flush)' '--graph[in CUDA graphs]' \
         '--samples=[least number]:N:' '--min-time=[least seconds of a row]:X:' '--warm-up=[seconds before]:X:' '--gpu-timeout=[most seconds of a sample]:N:' \
         '--bytes=[that it moves]:expression:' '--flops=[that it does]:expression:' '--peak=[type of the peak rate]:type:' \
         '--yardstick=[what runs beside]:name:(copy none)' '--json=[write all results]:file:_files' \
         '--compare[compare two results]' '--fail-below=[least ratio]:X:' '--seed=[of random inputs]:N:' \
         '*-D[set a constant or size]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
-    tune) _arguments '--space=[how much]:space:(0 1 2)' '--candidates=[that space 1 measures]:N:' '--shapes=[sets of sizes]:file:_files' \
+    tune) _arguments $messages $gpus '--nvrtc=[the NVRTC library]:file:_files' '--space=[how much]:space:(0 1 2)' '--candidates=[that space 1 measures]:N:' '--shapes=[sets of sizes]:file:_files' \
         '--again[also what the table has]' '--method=[how]:method:(flush rotate)' '--graph[in CUDA graphs]' '--samples=[least number]:N:' \
         '--min-time=[least seconds of a set of sizes]:X:' '--warm-up=[seconds before]:X:' '--gpu-timeout=[most seconds of a sample]:N:' \
         '-j[compile N candidates at a time]:N:' '-o[the table]:file:_files -g "*.hds"' '--check=[check a table]:file:_files -g "*.hds"' \
@@ -89,12 +115,14 @@ case ${words[2]} in
         '*-I[folder of modules]:folder:_files -/' '*:file or NAME=VALUE:_files' ;;
     mapping) _arguments '--layout=[layout]:expression:' '--bytes=[element size]:N:(1 2 4 8 16)' '--table[list tasks]' \
         '-o[SVG file]:file:_files' ;;
-    ops) _arguments '--json[all that is known, for tools]' '--markdown[a reference page]' '--folder[of the operators that come with hdsc]' \
+    ops) _arguments $messages '--stdlib=[folder of the standard library]:folder:_files -/' '--json[all that is known, for tools]' '*--given=[an operand or an attribute]:NAME=VALUE:' '--markdown[a reference page]' '--folder[of the operators that come with hdsc]' \
         '*-I[folder of modules]:folder:_files -/' '*:file, folder or name:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
-    graph) _arguments '--print=[the form]:form:(graph program json dot svg html)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
+    graph) _arguments $messages $rewriting '--stdlib=[folder of the standard library]:folder:_files -/' '--weights=[the weights]:file:_files' \
+        '--passes=[run these passes only]:passes:' '--explain-fusion[why edges are fused or not]' '--trace-rewrites[what is applied]' \
+        '--list-rewrites[what would be applied]' '*-I[folder of modules]:folder:_files -/' '--print=[the form]:form:(graph rewritten program json dot svg html)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
         '2:file:_files -g "*.(hds|json)"' ;;
-    report) _arguments '--entry=[graph function of the file]:name:' '*-D[set a constant or size]:NAME=VALUE:' \
+    report) _arguments $messages $gpus $compiler '--entry=[graph function of the file]:name:' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '--weights=[the weights]:file:_files' '--json[JSON instead of a table]' \
         '--seed=[of random inputs]:N:' '-j[simulator threads]:N:' '--budget=[most warp instructions]:N:' \
         '2:file:_files -g "*.hds"' '*:NAME=SPEC:' ;;
