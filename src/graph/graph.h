@@ -59,6 +59,7 @@ typedef struct fg_argument {
 
 typedef VEC(fg_argument) fg_argument_list;
 typedef VEC(int) fg_number_list;
+typedef VEC(const char *) fg_name_list;
 
 typedef struct fg_node {
     int number;
@@ -107,6 +108,7 @@ typedef struct fg_graph {
     VEC(const char *) sizes;        // that stay open: type parameters
     struct fg_graph *load;          // after "load": what depends on weights alone; NULL: nothing does
     const struct fg_graph *whole;   // of a [load]: the graph that it is a part of
+    const fg_name_list *functions;  // of the program that has this graph and others; NULL: it is alone
     int group_count;                // after "fuse"; groups are numbered in the order in which they run
     VEC(fg_edge) edges;             // after "fuse": those that save most come first
     size_t steps;                   // that passes have taken in searches and in their order: of tests
@@ -118,6 +120,9 @@ fg_graph *fg_read_json(arena *a, const char **error, const char *text);
 // Likewise of a text that is one graph, or a list of graphs. False, and *[error] says why.
 typedef VEC(fg_graph *) fg_graph_list;
 bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const char *text);
+// The graphs are of one file, whose program has a function for each: operators of such a name are imported under another one.
+// After fg_read_json of each; fg_read_json_list does it.
+void fg_join(const fg_graph_list *graphs);
 // NULL, or what is wrong: a tensor read before it is made, a tensor that nobody makes, inputs behind weights, outputs
 // that are inputs.
 const char *fg_verify(const fg_graph *g);
@@ -170,8 +175,6 @@ str fg_print_page(arena *a, fg_graph *const *graphs, size_t count, str svg, str 
 int64_t fg_sum_bytes(const fg_graph *g, const fg_number_list *numbers);
 // "1.5 MiB"; "open" for -1.
 const char *fg_bytes_text(arena *a, int64_t bytes);
-// [text] with & < > and quotes as entities, and characters that XML does not have replaced.
-void fg_add_escaped(str_buf *out, const char *text);
 // "g1_l": in a drawing, before the names of what is in graph [number] of [count], or in its graph "load".
 const char *fg_drawing_prefix(arena *a, size_t number, size_t count, bool is_load);
 

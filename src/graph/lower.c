@@ -6,10 +6,9 @@
 
 #include "base/map.h"
 
-typedef VEC(const char *) fg_name_list;
-
 typedef struct group_text {
     const char *name;       // of its operator
+    VEC(const fg_node *) nodes; // in order, without those that are dropped
     fg_number_list inputs;  // tensors that it reads from memory, in order of first use
     fg_number_list outputs; // tensors that it writes
     const char *passed;     // open sizes that its operands do not tell: "B=B, "
@@ -20,8 +19,10 @@ typedef struct lowering {
     str_buf operators, body;
     map *by_text;            // the text of an operator behind its name -> its name; of all graphs of the program
     map *by_name;            // names of operators that are taken; likewise
+    map *numbers;            // a name without a number -> the last number behind it; likewise
     const fg_node **writers; // of each tensor: the permutation in whose result the kernels write it; NULL: none
     bool *is_needed;         // of each tensor: read by another group than its maker's, or an output
+    const char **names; // of each tensor, in the operator that is written; where it reads none, of an earlier one
     group_text *groups;
 } lowering;
 
@@ -57,6 +58,7 @@ static void find_operands(lowering *l)
         if (n->is_dropped)
             continue;
         group_text *group = &l->groups[n->group];
+        VEC_PUSH(g->memory, &group->nodes, n);
         for (size_t k = 0; k < n->arguments.len; k++) {
             int t = n->arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
             bool is_outside = t >= 0 && (maker < 0 || g->nodes.at[maker].group != n->group);
@@ -152,16 +154,14 @@ static const char *operator_text(lowering *l, int number)
 {
     fg_graph *g = l->g;
     const group_text *group = &l->groups[number];
-    const char **names = ARENA_ARRAY(g->memory, const char *, g->tensors.len + 1);
+    const char **names = l->names;
     str_buf out;
     str_buf_init(&out, g->memory);
     for (size_t i = 0; i < group->inputs.len; i++)
         names[group->inputs.at[i]] = arena_printf(g->memory, "x%zu", i);
     int count = 0;
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != number)
-            continue;
+    for (size_t i = 0; i < group->nodes.len; i++) {
+        const fg_node *n = group->nodes.at[i];
         str_adds(&out, "    ");
         for (size_t k = 0; k < n->outputs.len; k++) {
             names[n->outputs.at[k]] = arena_printf(g->memory, "y%d", count++);
@@ -185,16 +185,22 @@ static const char *operator_name(lowering *l, int number)
     str_buf out;
     str_buf_init(&out, g->memory);
     const char *last = "";
-    for (size_t i = 0; i < g->nodes.len && out.len < 60; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != number || strcmp(n->op, last) == 0)
+    for (size_t i = 0; i < l->groups[number].nodes.len && out.len < 60; i++) {
+        const fg_node *n = l->groups[number].nodes.at[i];
+        if (strcmp(n->op, last) == 0)
             continue;
         str_addf(&out, "%s%s", out.len ? "_" : "fused_", n->op);
         last = n->op;
     }
     const char *base = str_text(&out), *name = base;
-    for (int k = 2; map_get(l->by_name, name, strlen(name)); k++)
-        name = arena_printf(g->memory, "%s_%d", base, k);
+    int *last_number = map_get(l->numbers, base, strlen(base));
+    if (!last_number) {
+        last_number = ARENA_NEW(g->memory, int);
+        *last_number = 1;
+        map_put(l->numbers, base, strlen(base), last_number);
+    }
+    while (map_get(l->by_name, name, strlen(name)))
+        name = arena_printf(g->memory, "%s_%d", base, ++*last_number);
     map_put(l->by_name, name, strlen(name), l);
     return name;
 }
@@ -214,13 +220,12 @@ static void add_operator(lowering *l, int number)
 // "# lines 12, 13": of the model.
 static void add_lines(lowering *l, int number)
 {
-    const fg_graph *g = l->g;
     int last = 0;
     str_buf lines;
-    str_buf_init(&lines, g->memory);
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != number || n->line == last)
+    str_buf_init(&lines, l->g->memory);
+    for (size_t i = 0; i < l->groups[number].nodes.len; i++) {
+        const fg_node *n = l->groups[number].nodes.at[i];
+        if (n->line == last)
             continue;
         str_addf(&lines, "%s%d", last ? ", " : " ", n->line);
         last = n->line;
@@ -300,15 +305,9 @@ static void add_launch(lowering *l, int number)
 // computed.
 static const fg_node *view_of(const lowering *l, int number)
 {
-    const fg_graph *g = l->g;
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (!n->is_dropped && n->group == number)
-            return g->tensors.at[n->outputs.at[0]].layout || (n->written && l->writers[n->arguments.at[0].tensor])
-                       ? n
-                       : NULL;
-    }
-    return NULL;
+    const fg_node *n = l->groups[number].nodes.len ? l->groups[number].nodes.at[0] : NULL;
+    bool is_written = n && n->written && l->writers[n->arguments.at[0].tensor];
+    return n && (is_written || l->g->tensors.at[n->outputs.at[0]].layout) ? n : NULL;
 }
 
 static void add_group(lowering *l, int number)
@@ -371,12 +370,13 @@ static void add_head(lowering *l)
         str_addf(&l->body, "    assert %s, \"%s\"\n", g->checks.at[i].condition, g->checks.at[i].message);
 }
 
-static void lower(fg_graph *g, map *by_text, map *by_name, str_buf *operators, str_buf *functions)
+static void lower(fg_graph *g, map *maps, str_buf *operators, str_buf *functions)
 {
-    lowering l = {.g = g, .by_text = by_text, .by_name = by_name};
+    lowering l = {.g = g, .by_text = &maps[0], .by_name = &maps[1], .numbers = &maps[2]};
     str_buf_init(&l.operators, g->memory);
     str_buf_init(&l.body, g->memory);
     l.writers = ARENA_ARRAY(g->memory, const fg_node *, g->tensors.len + 1);
+    l.names = ARENA_ARRAY(g->memory, const char *, g->tensors.len + 1);
     l.is_needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     l.groups = ARENA_ARRAY(g->memory, group_text, (size_t)g->group_count + 1);
     memset(&g->launches, 0, sizeof g->launches);
@@ -404,14 +404,14 @@ static void take_names(const fg_graph *g, map *by_name)
 }
 
 // The graph and what it computes at load share operators.
-static void lower_both(fg_graph *g, map *by_text, map *by_name, str_buf *out)
+static void lower_both(fg_graph *g, map *maps, str_buf *out)
 {
     str_buf operators, functions;
     str_buf_init(&operators, g->memory);
     str_buf_init(&functions, g->memory);
     if (g->load)
-        lower(g->load, by_text, by_name, &operators, &functions);
-    lower(g, by_text, by_name, &operators, &functions);
+        lower(g->load, maps, &operators, &functions);
+    lower(g, maps, &operators, &functions);
     bool has_strides = strstr(str_text(&functions), "strided_layout(") != NULL;
     const char *name = fg_name_in_text(g, "tensor");
     bool has_other_name = strcmp(name, "tensor") != 0;
@@ -425,16 +425,16 @@ static void lower_both(fg_graph *g, map *by_text, map *by_name, str_buf *out)
 
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
 {
-    map by_text, by_name;
+    map maps[3]; // of operators: by text, by name, by name without a number
     str_buf out;
     str_buf_init(&out, a);
-    map_init(&by_text, a);
-    map_init(&by_name, a);
+    for (int i = 0; i < 3; i++)
+        map_init(&maps[i], a);
     for (size_t i = 0; i < count; i++)
-        take_names(graphs[i], &by_name);
+        take_names(graphs[i], &maps[1]);
     for (size_t i = 0; i < count; i++) {
         str_adds(&out, i ? "\n\n" : "");
-        lower_both(graphs[i], &by_text, &by_name, &out);
+        lower_both(graphs[i], maps, &out);
     }
     return (str){out.at, out.len};
 }

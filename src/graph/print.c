@@ -72,6 +72,8 @@ const char *fg_name_in_text(const fg_graph *g, const char *op)
 {
     const fg_graph *whole = g->whole ? g->whole : g;
     bool is_taken = strcmp(whole->name, op) == 0;
+    for (size_t i = 0; whole->functions && i < whole->functions->len && !is_taken; i++)
+        is_taken = strcmp(whole->functions->at[i], op) == 0;
     for (size_t i = 0; i < whole->inputs.len && !is_taken; i++)
         is_taken = strcmp(whole->tensors.at[whole->inputs.at[i]].name, op) == 0;
     return is_taken ? fg_name_in_text(g, arena_printf(g->memory, "%s_", op)) : op;

@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/map.h"
+
 typedef struct reader {
     arena *a;
     fg_graph *g;
@@ -248,15 +250,6 @@ static bool is_word(const fg_graph *g, const char *name)
     return taken;
 }
 
-// Whether a name means something else where weights are named: in graph functions and in the programs they become.
-static bool is_taken(const fg_graph *g, const char *name)
-{
-    bool taken = is_word(g, name) || strcmp(name, g->name) == 0;
-    for (size_t i = 0; i < g->nodes.len && !taken; i++)
-        taken = strcmp(g->nodes.at[i].op, name) == 0;
-    return taken;
-}
-
 // "layer1.0.bn1.weight" -> layer1_0_bn1_weight. Whatever is no letter or digit of ASCII is an underscore.
 static const char *identifier_of(const fg_graph *g, const char *given)
 {
@@ -281,46 +274,83 @@ const char *fg_output_name(const fg_graph *g, size_t number)
     return name;
 }
 
-// Whether an input or an output has the name, or the same one with underscores behind it.
-static bool is_like_another(const fg_graph *g, const char *name)
+static void take(map *names, const char *name)
+{
+    map_put(names, name, strlen(name), names);
+}
+
+static bool is_taken(const map *names, const char *name)
+{
+    return map_get(names, name, strlen(name)) != NULL;
+}
+
+// [name] without the underscores at its end: "t0" is not told from "t0_" by readers.
+static void take_plain(map *names, const char *name)
 {
     size_t len = strlen(name);
-    for (size_t i = 0; i < g->inputs.len; i++) {
-        const char *other = g->tensors.at[g->inputs.at[i]].name;
-        if (strncmp(other, name, len) == 0 && !other[len + strspn(other + len, "_")])
-            return true;
-    }
+    while (len > 1 && name[len - 1] == '_')
+        len--;
+    map_put(names, name, len, names);
+}
+
+// Names that mean something else where weights are named: in graph functions and in the programs they become. Outputs have their
+// names before weights, which give way: a program is called by the names of inputs and outputs.
+static void take_names(fg_graph *g, map *names)
+{
+    take(names, g->name);
+    for (size_t i = 0; i < g->nodes.len; i++)
+        take(names, g->nodes.at[i].op);
+    for (size_t i = 0; i < g->inputs.len; i++)
+        if (g->tensors.at[g->inputs.at[i]].name)
+            take(names, g->tensors.at[g->inputs.at[i]].name);
     for (size_t i = 0; i < g->outputs.len; i++) {
-        const char *other = g->tensors.at[g->outputs.at[i]].output_name;
-        if (other && strncmp(other, name, len) == 0 && !other[len + strspn(other + len, "_")])
-            return true;
+        const char *name = fg_output_name(g, i);
+        fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
+        take(names, name);
+        if (t->maker >= 0)
+            t->name = name; // the next ones have others
     }
-    return false;
+    for (size_t i = 0; i < g->outputs.len; i++)
+        if (g->tensors.at[g->outputs.at[i]].maker >= 0)
+            g->tensors.at[g->outputs.at[i]].name = NULL;
 }
 
-// "t0", "t1" …, of which those are left out that inputs or outputs have.
-static const char *next_name(const fg_graph *g, int *count)
+static void name_weights(fg_graph *g)
 {
-    const char *name;
-    do
-        name = arena_printf(g->memory, "t%d", (*count)++);
-    while (is_like_another(g, name));
-    return name;
-}
-
-static void name_tensors(fg_graph *g)
-{
-    int count = 0;
+    map names;
+    map_init(&names, g->memory);
+    take_names(g, &names);
     for (size_t i = 0; i < g->inputs.len; i++) {
         fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
         if (!t->weight)
             continue;
         const char *name = identifier_of(g, t->weight);
-        t->name = fg_free_name(g, is_taken(g, name) ? arena_printf(g->memory, "%s_", name) : name);
+        while (is_taken(&names, name))
+            name = arena_printf(g->memory, "%s_", name);
+        t->name = name;
+        take(&names, name);
     }
-    for (size_t i = 0; i < g->tensors.len; i++)
-        if (!g->tensors.at[i].name)
-            g->tensors.at[i].name = next_name(g, &count);
+}
+
+// "t0", "t1" …, of which those are left out that inputs or outputs have.
+static void name_tensors(fg_graph *g)
+{
+    int count = 0;
+    map names;
+    map_init(&names, g->memory);
+    name_weights(g);
+    for (size_t i = 0; i < g->inputs.len; i++)
+        take_plain(&names, g->tensors.at[g->inputs.at[i]].name);
+    for (size_t i = 0; i < g->outputs.len; i++)
+        if (g->tensors.at[g->outputs.at[i]].output_name)
+            take_plain(&names, g->tensors.at[g->outputs.at[i]].output_name);
+    for (size_t i = 0; i < g->tensors.len; i++) {
+        fg_tensor *t = &g->tensors.at[i];
+        while (!t->name) {
+            const char *name = arena_printf(g->memory, "t%d", count++);
+            t->name = is_taken(&names, name) ? NULL : name;
+        }
+    }
 }
 
 static bool read_graph(reader *r, const json_t *top)
@@ -399,6 +429,17 @@ fg_graph *fg_read_side(arena *a, const char **error, const char *text)
     return g;
 }
 
+void fg_join(const fg_graph_list *graphs)
+{
+    fg_name_list *names = graphs->len > 1 ? ARENA_NEW(graphs->at[0]->memory, fg_name_list) : NULL;
+    for (size_t i = 0; names && i < graphs->len; i++) {
+        fg_graph *g = graphs->at[i];
+        VEC_PUSH(g->memory, names, g->name);
+        VEC_PUSH(g->memory, names, arena_printf(g->memory, "%s_load", g->name));
+        g->functions = names;
+    }
+}
+
 bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const char *text)
 {
     json_t *top = parse(a, error, text);
@@ -414,6 +455,8 @@ bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const c
         *error = "the list has no graph";
         ok = false;
     }
+    if (ok)
+        fg_join(out);
     json_decref(top);
     return ok;
 }

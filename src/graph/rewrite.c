@@ -354,8 +354,10 @@ static bool is_over_budget(rewriting *w, const fg_rule *r, int line)
     const char *before = w->e->trace.len > 1 ? w->e->trace.at[w->e->trace.len - 2].rule : r->name;
     if (w->left-- > 0)
         return false;
-    w->e->error = arena_printf(w->g->memory, "rewrites of '%s' do not end: '%s' and '%s' are applied again and again at line %d",
-                               w->g->name, before, r->name, line);
+    w->e->error = arena_printf(w->g->memory, "rewrites of '%s' do not end: '%s' and '%s' are applied again and again", w->g->name,
+                               before, r->name);
+    w->e->error_line = line;
+    w->e->error_rule = r;
     return true;
 }
 
@@ -372,7 +374,9 @@ static bool apply(rewriting *w, const fg_match *m, int root, bool *applied)
         return text != NULL;
     fg_graph *side = fg_read_side(g->memory, &error, text);
     if (!side) {
-        w->e->error = arena_printf(g->memory, "rewrite '%s' at line %d: %s", m->rule->name, g->nodes.at[root].line, error);
+        w->e->error = arena_printf(g->memory, "rewrite '%s': %s", m->rule->name, error);
+        w->e->error_line = g->nodes.at[root].line;
+        w->e->error_rule = m->rule;
         return false;
     }
     if (!keeps_outputs(w, m, side) || cost_of_right(w, side, inputs.at) > cost_of_left(w, m))

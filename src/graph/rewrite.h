@@ -94,6 +94,8 @@ typedef struct fg_engine {
     void *user;
     VEC(fg_application) trace;
     const char *error; // what fg_rewrite says when it is false; NULL: [right] has reported
+    int error_line;            // of the model; 0: unknown
+    const fg_rule *error_rule; // that it is about
 } fg_engine;
 
 // To a fixed point. False after errors: of right sides, and where rules undo each other.

@@ -23,6 +23,7 @@ bool pl_read_graphs(pl_unit *u, pl_graph_list *out)
         }
         VEC_PUSH(&u->memory, out, g);
     }
+    fg_join(out);
     return true;
 }
 
@@ -55,7 +56,10 @@ static bool check_names(pl_unit *u, const fg_rule_list *all)
         for (size_t k = 0; k < all->len; k++)
             is_known |= strcmp(all->at[k]->name, name) == 0;
         if (!is_known) {
-            diag *d = diag_report(&u->diags, HDS0839, (src_span){0, 0}, name);
+            src_file *option = src_add(&u->sources, "<--rewrite>", str_of(o->rewrites[i]));
+            uint32_t end = option ? option->base + (uint32_t)option->text.len : 0;
+            src_span span = option ? (src_span){end - (uint32_t)strlen(name), end} : (src_span){0, 0};
+            diag *d = diag_report(&u->diags, HDS0839, span, name);
             diag_help(d, "'hdsc graph --list-rewrites' lists those that there are");
         }
         ok &= is_known;
@@ -79,7 +83,7 @@ bool pl_open_rewrites(pl_unit *u, pl_rewriting *w)
         const char *error = NULL;
         fg_rule *rule = fg_read_rule(&u->memory, &error, texts.at[i].text);
         if (!rule) {
-            diag_report(&u->diags, HDS0838, (src_span){0, 0}, error);
+            diag_report(&u->diags, HDS0838, texts.at[i].span, error);
             return false;
         }
         VEC_PUSH(&u->memory, &all, rule);
@@ -87,8 +91,29 @@ bool pl_open_rewrites(pl_unit *u, pl_rewriting *w)
             continue;
         VEC_PUSH(&u->memory, &w->rules, rule);
         VEC_PUSH(&u->memory, &w->sources, i);
+        VEC_PUSH(&u->memory, &w->spans, texts.at[i].span);
     }
     return w->language && check_names(u, &all);
+}
+
+// The model's line, without what it is indented by; nowhere, if no line of the file calls what is replaced.
+static src_span span_of_line(pl_unit *u, int line)
+{
+    str text = src_line(&u->sources, u->file, (uint32_t)line);
+    while (text.len && (*text.at == ' ' || *text.at == '\t'))
+        text = (str){text.at + 1, text.len - 1};
+    uint32_t begin = u->file->base + (uint32_t)(text.at - u->file->text.at);
+    return text.len ? (src_span){begin, begin + (uint32_t)text.len} : (src_span){0, 0};
+}
+
+static void report(pl_unit *u, const pl_rewriting *w)
+{
+    if (!w->engine.error)
+        return;
+    diag *d = diag_report(&u->diags, HDS0838, span_of_line(u, w->engine.error_line), w->engine.error);
+    for (size_t i = 0; i < w->rules.len; i++)
+        if (w->rules.at[i] == w->engine.error_rule)
+            diag_label(d, w->spans.at[i], "the rewrite");
 }
 
 bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
@@ -101,8 +126,7 @@ bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
     for (size_t i = 0; i < graphs->len; i++) {
         if (fg_rewrite(graphs->at[i], &w->rules, &w->engine))
             continue;
-        if (w->engine.error)
-            diag_report(&u->diags, HDS0838, (src_span){0, 0}, w->engine.error);
+        report(u, w);
         return false;
     }
     return true;

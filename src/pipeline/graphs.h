@@ -15,6 +15,7 @@ typedef struct pl_rewriting {
     tc_rewrites *language;
     fg_rule_list rules;   // those that the options want
     VEC(size_t) sources;  // of each: its number in [language]
+    VEC(src_span) spans;  // of each: its function's name
     fg_engine engine;     // after pl_rewrite_graphs: its trace says what was applied
 } pl_rewriting;
 

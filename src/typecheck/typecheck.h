@@ -149,6 +149,7 @@ typedef struct tc_rewrites tc_rewrites;
 typedef struct tc_rule {
     const char *text; // its left side as the JSON that src/graph reads
     bool is_library;  // of one of the modules, not of the file
+    src_span span;    // of the function's name
 } tc_rule;
 
 typedef VEC(tc_rule) tc_rule_list;

@@ -271,7 +271,7 @@ tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, sr
     for (size_t i = 0; i < r->list.len && diags->error_count == before; i++) {
         const char *text = record_left(r, &r->list.at[i]);
         if (text)
-            VEC_PUSH(a, out, ((tc_rule){text, r->list.at[i].is_library}));
+            VEC_PUSH(a, out, ((tc_rule){text, r->list.at[i].is_library, r->list.at[i].function->decl->name_span}));
     }
     tx->frame = NULL;
     return diags->error_count == before ? r : NULL;
