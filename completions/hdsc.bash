@@ -22,7 +22,7 @@ _hdsc() {
         --stdlib | --cache-dir | -I) COMPREPLY=($(compgen -d -- "$word")); return ;;
         --device) COMPREPLY=($(compgen -W "sim cuda" -- "$word")); return ;;
         --level) COMPREPLY=($(compgen -W "hir low $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
-        --nvrtc | --shapes | --check | --time-trace | --junit | --header | --manifest | -h | -MF | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --nvrtc | --shapes | --check | --bench | --time-trace | --junit | --header | --manifest | -h | -MF | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --cc) COMPREPLY=($(compgen -c -- "$word")); return ;;
         --prefix | --jobs | -MT | -MQ | --entry | --error-limit | --step-budget | --nvrtc-option | --limit | --seed | --seeds | --schedule | --budget | --gpu-timeout | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
     esac
@@ -51,7 +51,7 @@ _hdsc() {
             fi ;;
         graph)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--print=graph --print=rewritten --print=program --print=json --print=dot --print=svg --print=html --passes= --explain-fusion -o --trace-rewrites --list-rewrites
+                COMPREPLY=($(compgen -W "--print=graph --print=rewritten --print=program --print=json --print=dot --print=svg --print=html --passes= --explain-fusion --bench= -o --trace-rewrites --list-rewrites
                     --rewrites= --rewrite= -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
@@ -91,7 +91,7 @@ _hdsc() {
         bench)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up= --gpu-timeout= --bytes=
-                    --flops= --peak= --yardstick= --json= --compare --fail-below= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
+                    --flops= --peak= --yardstick= --json= --compare --fail-below= --device= --weights= --rewrites= --rewrite= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;

@@ -63,6 +63,7 @@ complete -c hdsc -n "__fish_seen_subcommand_from bench" -l yardstick -x -a "copy
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l json -r -d "write all results"
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l compare -d "compare two results"
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l fail-below -x -d "least ratio"
+complete -c hdsc -n "__fish_seen_subcommand_from bench" -l device -x -a "cuda sim" -d "measure, or count on the simulator"
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l seed -x -d "of random inputs"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l space -x -a "0 1 2" -d "how much is measured"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l candidates -x -d "that space 1 measures"
@@ -128,6 +129,7 @@ complete -c hdsc -n "__fish_seen_subcommand_from test" -l budget -x -d "most war
 complete -c hdsc -n "__fish_seen_subcommand_from prove" -l budget -x -d "most warp instructions"
 
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l print -x -a "graph rewritten program json dot svg html" -d "the form"
+complete -c hdsc -n "__fish_seen_subcommand_from graph" -l bench -r -d "a result of hdsc bench"
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l explain-fusion -d "why edges are fused or not"
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l trace-rewrites -d "what is applied"
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l list-rewrites -d "what would be applied"

@@ -101,7 +101,8 @@ case ${words[2]} in
         '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;
     cache) _arguments '2:what to do:(ls why verify gc clear where)' '--cache-dir=[folder of the cache]:folder:_files -/' \
         '--json[ls as JSON]' '--limit=[size for gc]:size:' '--remove[remove what is damaged]' '*:file:_files -g "*.hds"' ;;
-    bench) _arguments $messages $gpus '--nvrtc=[the NVRTC library]:file:_files' '--entry=[kernel of the file]:name:' '--method=[how]:method:(rotate flush)' '--graph[in CUDA graphs]' \
+    bench) _arguments $messages $gpus $rewriting '--weights=[weights of models]:file:_files' '--device=[measure or count]:device:(cuda sim)' \
+        '--nvrtc=[the NVRTC library]:file:_files' '--entry=[kernel of the file]:name:' '--method=[how]:method:(rotate flush)' '--graph[in CUDA graphs]' \
         '--samples=[least number]:N:' '--min-time=[least seconds of a row]:X:' '--warm-up=[seconds before]:X:' '--gpu-timeout=[most seconds of a sample]:N:' \
         '--bytes=[that it moves]:expression:' '--flops=[that it does]:expression:' '--peak=[type of the peak rate]:type:' \
         '--yardstick=[what runs beside]:name:(copy none)' '--json=[write all results]:file:_files' \
@@ -119,7 +120,7 @@ case ${words[2]} in
         '*-I[folder of modules]:folder:_files -/' '*:file, folder or name:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
     graph) _arguments $messages $rewriting '--stdlib=[folder of the standard library]:folder:_files -/' '--weights=[the weights]:file:_files' \
-        '--passes=[run these passes only]:passes:' '--explain-fusion[why edges are fused or not]' '--trace-rewrites[what is applied]' \
+        '--passes=[run these passes only]:passes:' '--explain-fusion[why edges are fused or not]' '--bench=[a result of hdsc bench]:file:_files' '--trace-rewrites[what is applied]' \
         '--list-rewrites[what would be applied]' '*-I[folder of modules]:folder:_files -/' '--print=[the form]:form:(graph rewritten program json dot svg html)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
         '2:file:_files -g "*.(hds|json)"' ;;
     report) _arguments $messages $gpus $compiler '--entry=[graph function of the file]:name:' '*-D[set a constant or size]:NAME=VALUE:' \

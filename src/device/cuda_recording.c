@@ -160,6 +160,11 @@ int dev_cuda_recording_bind(dev_cuda_recording *r, const uint64_t *addresses)
     return (int)r->sets.len - 1;
 }
 
+bool dev_cuda_recording_replay_at(dev_cuda_recording *r, int set, int launch, void *stream)
+{
+    return dev_cuda_start(r->session, &r->sets.at[set][launch], stream);
+}
+
 bool dev_cuda_recording_replay(dev_cuda_recording *r, int set, void *stream)
 {
     for (size_t i = 0; i < r->launches.len; i++) {

@@ -76,5 +76,6 @@ bool dev_cuda_recording_load(dev_cuda_recording *r);
 // Binds the launches to memory on the GPU, one address for each allocation. Returns the index of the set; negative after
 // reporting.
 int dev_cuda_recording_bind(dev_cuda_recording *r, const uint64_t *addresses);
-// Enqueues all launches. False after reporting.
+// Enqueues one of the launches, or all. False after reporting.
+bool dev_cuda_recording_replay_at(dev_cuda_recording *r, int set, int launch, void *stream);
 bool dev_cuda_recording_replay(dev_cuda_recording *r, int set, void *stream);

@@ -2,7 +2,42 @@
 #pragma once
 
 #include "driver/run.h"
+#include "graph/graph.h"
 #include "measure/measure.h"
+#include "sim/profile.h"
+
+// A kernel that ran.
+typedef struct bench_kernel {
+    const char *title;
+    int line; // of the program of the unit's file, where the model's function launches it
+    int64_t grid[3], block[3];
+    sim_counts before; // counters of the simulator behind the launch, with what ran before it
+} bench_kernel;
+
+typedef VEC(bench_kernel) bench_kernel_list;
+
+// An operator that a model launches, with its kernels.
+typedef struct bench_part {
+    const fg_launch *launch;
+    int first, count;  // kernels
+    double seconds;    // on the GPU
+    sim_counts counts; // on the simulator
+    int64_t bytes;     // of the tensors that it reads and writes
+    double operations;
+    double limit;      // seconds that bytes or operations take at least; 0: not known
+} bench_part;
+
+// A run of a model.
+typedef struct bench_run {
+    const fg_graph *graph;
+    const char *sizes; // "B=64"; "": none is open
+    bench_kernel_list kernels;
+    bench_part *parts; // one for each of graph->launches
+    ms_summary graphs, launches; // seconds of a run, as a CUDA graph and kernel by kernel
+    bench_part total;            // what its parts do, and what it takes
+} bench_run;
+
+typedef VEC(bench_run) bench_run_list;
 
 typedef struct bench_request {
     run_request run;      // first: the file, and NAME=SPEC
@@ -11,6 +46,7 @@ typedef struct bench_request {
     bool compares;        // the inputs are two results
     double fail_below;    // 0: not given
     ms_session *session;
+    bool on_simulator;    // --device=sim
 } bench_request;
 
 typedef struct bench_state {
@@ -18,6 +54,7 @@ typedef struct bench_state {
     bench_request *request;
     dev_cuda *gpu;        // that the launches of a host function are compiled for; NULL: a kernel is measured
     bool is_done;         // every row was measured
+    bench_run_list runs;  // of a model, one for each row
 } bench_state;
 
 // ---- bench_input.c ----------------------------------------------------------------------------------------------------
@@ -35,6 +72,8 @@ typedef struct bench_plan {
 
 // Binds the words to the entry's parameters. False after reporting.
 bool cmd_bench_plan(bench_state *b, bench_plan *plan);
+// Words of a row: those of the command line, and contents of tensors that have none.
+void cmd_bench_words(bench_state *b, const bench_plan *plan, int row, run_request *out);
 // Binds and fills the arguments of a row; tensors without a word get one that suits their type. False after reporting.
 bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **sizes, int *size_count, ms_argument **arguments);
 // The type whose peak rate the kernel is held against: the narrowest that it reads and computes with.
@@ -44,5 +83,20 @@ dtype cmd_bench_peak_type(bench_state *b);
 
 // Makes ready for rows of a host function. False after reporting.
 bool cmd_bench_host_open(bench_state *b);
-// Measures one. False after reporting, or where it was stopped.
-bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, const ms_argument *arguments);
+// Measures one; of a model also what it launches, into [run] (NULL: it is no model). False after reporting, or where it was
+// stopped.
+bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, const ms_argument *arguments, bench_run *run);
+
+// ---- bench_model.c ----------------------------------------------------------------------------------------------------
+
+// The run of the model that the entry is, for sizes that its arguments have: without kernels.
+bench_run cmd_bench_run_of(bench_state *b);
+// For sim_options: appends to the kernels of a run.
+void cmd_bench_note(sim_options *options, bench_state *b, bench_run *run);
+// Sums kernels up by operator: [each]: seconds of each kernel; NULL: the simulator's counters.
+void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each);
+// Runs the model on the simulator for each row, and counts. False after reporting.
+bool cmd_bench_simulate(bench_state *b, const bench_plan *plan);
+// Adds the tables of all runs; JSON for "model".
+void cmd_bench_model_text(const bench_state *b, str_buf *out);
+json_t *cmd_bench_model_json(const bench_state *b);

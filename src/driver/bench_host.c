@@ -23,6 +23,8 @@ typedef struct host_row {
     uint64_t *bound_addresses; // the addresses that are bound next, one for each allocation on the GPU
     int *arguments;        // that the allocation is, by number; -1: one of the host function's own
     VEC(block) blocks;
+    bench_run *run;   // of a model; NULL: it is none
+    int first_set;    // of the recording, that is the first copy of the tensors
 } host_row;
 
 // ---- on the simulator -------------------------------------------------------------------------------------------
@@ -36,10 +38,13 @@ static bool allocate(run_state *r, run_argument *a)
     return a->value || cmd_run_no_room(r, a);
 }
 
-static bool call(run_state *r, const sim_device *device)
+static bool call(host_row *h, const sim_device *device)
 {
-    const sim_options options = {.no_checks = true, .workers = 1, .memory_limit = MOST_BYTES, .device = device};
+    run_state *r = &h->bench->run;
+    sim_options options = {.no_checks = true, .workers = 1, .memory_limit = MOST_BYTES, .device = device};
     uint64_t result, *values = ARENA_ARRAY(&r->unit.memory, uint64_t, r->arguments.len + 1);
+    if (h->run)
+        cmd_bench_note(&options, h->bench, h->run);
     r->device = sim_new(&r->unit.memory, &options);
     for (size_t i = 0; i < r->arguments.len; i++) {
         run_argument *a = &r->arguments.at[i];
@@ -114,18 +119,26 @@ static bool bind(void *user, int set, void *const *addresses)
 {
     host_row *h = user;
     int count;
-    (void)set;
     dev_cuda_recording_memory(h->recording, &count);
     for (int i = 0; i < count; i++) {
         if (h->arguments[i] >= 0)
             h->bound_addresses[i] = (uintptr_t)addresses[h->arguments[i]];
     }
-    return dev_cuda_recording_bind(h->recording, h->bound_addresses) >= 0;
+    int bound = dev_cuda_recording_bind(h->recording, h->bound_addresses);
+    h->first_set = set == 0 ? bound : h->first_set;
+    return bound >= 0;
 }
 
 static bool launch(void *user, int set, void *stream)
 {
-    return dev_cuda_recording_replay(((host_row *)user)->recording, set, stream);
+    const host_row *h = user;
+    return dev_cuda_recording_replay(h->recording, h->first_set + set, stream);
+}
+
+static bool launch_at(void *user, int set, int number, void *stream)
+{
+    const host_row *h = user;
+    return dev_cuda_recording_replay_at(h->recording, h->first_set + set, number, stream);
 }
 
 static ms_launch *launches_of(host_row *h, int *count)
@@ -144,20 +157,42 @@ static ms_launch *launches_of(host_row *h, int *count)
     return launches;
 }
 
+// A model is measured twice: kernel by kernel, and as a CUDA graph, which is the row that stays.
+static bool measure_model(host_row *h, const ms_size *sizes, int size_count, const ms_argument *arguments, ms_host *host)
+{
+    ms_session *s = h->bench->request->session;
+    int count = (int)h->bench->run.arguments.len;
+    ms_measure_model(s, false);
+    if (!ms_measure(s, sizes, size_count, arguments, count, host))
+        return false;
+    h->run->launches = ms_take_row(s).time;
+    host->launch_at = launch_at;
+    ms_measure_model(s, true);
+    if (!ms_measure(s, sizes, size_count, arguments, count, host))
+        return false;
+    const ms_row *row = &VEC_LAST(&ms_record_of(s)->rows);
+    h->run->graphs = row->time;
+    cmd_bench_sum(h->bench, h->run, row->each);
+    return true;
+}
+
 static bool measure(host_row *h, const ms_size *sizes, int size_count, const ms_argument *arguments)
 {
     run_state *r = &h->bench->run;
-    if (!call(r, dev_cuda_recording_device(h->recording)) || !dev_cuda_recording_load(h->recording) || !allocate_own(h))
+    if (!call(h, dev_cuda_recording_device(h->recording)) || !dev_cuda_recording_load(h->recording) || !allocate_own(h))
         return false;
     ms_host host = {.user = h, .bind = bind, .launch = launch};
     host.launches = launches_of(h, &host.launch_count);
+    if (h->run)
+        return measure_model(h, sizes, size_count, arguments, &host);
     return ms_measure(h->bench->request->session, sizes, size_count, arguments, (int)r->arguments.len, &host);
 }
 
-bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, const ms_argument *arguments)
+bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, const ms_argument *arguments,
+                        bench_run *run)
 {
     run_state *r = &b->run;
-    host_row h = {.bench = b, .recording = dev_cuda_record(b->gpu, &r->unit.memory, &r->unit.diags)};
+    host_row h = {.bench = b, .run = run, .recording = dev_cuda_record(b->gpu, &r->unit.memory, &r->unit.diags)};
     bool ok = measure(&h, sizes, size_count, arguments);
     for (size_t i = 0; i < h.blocks.len; i++)
         hdsrt_release(h.blocks.at[i].address, NULL);

@@ -77,12 +77,13 @@ static void add_usual_words(bench_state *b, run_request *q)
     for (size_t i = 0; i < f->params.len; i++) {
         const ir_var *v = f->params.at[i];
         bool is_plain = is_tensor(v) && v->name && (v->type->elem->kind == IR_SCALAR || v->type->elem->kind == IR_VECTOR);
-        if (is_plain && !has_word(q, v->name))
+        bool is_bound = v->name && cmd_run_bound(&b->run, v->name);
+        if (is_plain && !is_bound && !has_word(q, v->name))
             add_word(b, q, v->name, ten_usual_contents(v->type->elem->scalar));
     }
 }
 
-static void choose_words(bench_state *b, const bench_plan *plan, int row, run_request *q)
+void cmd_bench_words(bench_state *b, const bench_plan *plan, int row, run_request *q)
 {
     memset(&q->words, 0, sizeof q->words);
     for (size_t i = 0; i < plan->axes.len; i++) {
@@ -144,6 +145,27 @@ static bool too_large(bench_state *b, const run_argument *a)
     return false;
 }
 
+// A weight has its numbers; what a model prepares at load has any: times do not depend on them.
+static bool fill_bound(bench_state *b, const run_argument *a, int position, ms_argument *out)
+{
+    arena *memory = &b->run.unit.memory;
+    ten_spec spec;
+    ten_tensor t = a->tensor;
+    if (!a->bound->weight) {
+        run_argument any = *a;
+        const char *why = ten_spec_parse(memory, ten_usual_contents(t.type), &spec);
+        any.spec = &spec;
+        return why ? cannot_be(b, a, why) : fill(b, &any, position, out);
+    }
+    if (!ten_allocate(memory, &t, 0))
+        return cannot_be(b, a, "there is not enough memory for it");
+    if (!cmd_run_fill_weight(&b->run, a->bound, &t))
+        return false;
+    out->data = t.data;
+    out->data_bytes = t.bytes;
+    return true;
+}
+
 static bool add_argument(bench_state *b, run_argument *a, int position, ms_argument *out)
 {
     *out = (ms_argument){.name = a->name, .type = a->tensor.type, .is_tensor = a->is_tensor, .is_size = a->var->is_size};
@@ -156,6 +178,8 @@ static bool add_argument(bench_state *b, run_argument *a, int position, ms_argum
     // Where nothing can be seen of the uses, it is taken to be read.
     out->is_written = a->is_written;
     out->is_read = a->is_read || !a->is_written;
+    if (a->bound && out->bytes)
+        return fill_bound(b, a, position, out);
     return !out->bytes || !out->is_read || !a->spec || a->spec->source == TEN_EMPTY || fill(b, a, position, out);
 }
 
@@ -180,7 +204,7 @@ bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **si
 {
     run_state *r = &b->run;
     run_request own = b->request->run;
-    choose_words(b, plan, row, &own);
+    cmd_bench_words(b, plan, row, &own);
     r->request = &own;
     memset(&r->arguments, 0, sizeof r->arguments);
     bool ok = cmd_run_bind(r);

@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "diag/json_text.h"
 #include "driver/bench.h"
 #include "driver/options.h"
 #include "pipeline/files.h"
 
-enum { KEY_BYTES = CMD_KEY_OWN, KEY_FLOPS, KEY_PEAK, KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW };
+enum { KEY_BYTES = CMD_KEY_OWN, KEY_FLOPS, KEY_PEAK, KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW, KEY_DEVICE };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
@@ -17,10 +18,13 @@ static const struct argp_option table[] = {
      "this kernel, operator, host function or instantiation: 'relu' or 'relu[f16, 1024]'", 1},
     CMD_DEFINE_OPTION("a module constant or a type parameter of the entry, as in -D BM=64 -D T=f16", 1),
     CMD_IMPORT_OPTION(1),
+    CMD_WEIGHTS_OPTION(1),
+    CMD_REWRITE_OPTIONS(1),
     CMD_ARCH_OPTION("that of the GPU", 1),
     CMD_SEED_OPTION("of random inputs (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
+    {"device", KEY_DEVICE, "NAME", 0, "cuda: measure (the default); sim: count what a model does, on the simulator", 2},
     CMD_METHOD_OPTION("rotate: consecutive launches that cycle through copies of the tensors larger than the L2 cache "
                       "(the default); flush: one "
                       "launch at a time, each after a write of twice the L2 cache",
@@ -50,11 +54,13 @@ static const struct argp_option table[] = {
 };
 
 static const char doc[] =
-    "Measure a kernel, an operator or a host function on the GPU of this machine.\n"
+    "Measure a kernel, an operator, a host function or a model on the GPU of this machine.\n"
     "\n"
     "  hdsc bench saxpy.hds --entry saxpy s=2 n=1000000,100000000\n"
     "  hdsc bench softmax.hds --entry softmax x=randn:f16[8192,4096]\n"
     "  hdsc bench matmul.hds --entry 'matmul[f16]' m=4096 n=4096 k=1024,4096 --flops='2*m*n*k' --json=now.json\n"
+    "  hdsc bench mlp.hds --weights=random -D B=64\n"
+    "  hdsc bench mlp.hds --weights=random -D B=64 --device=sim\n"
     "  hdsc bench --compare before.json now.json --fail-below=0.97\n"
     "\v"
     "NAME=VALUE sets a size or a scalar; several values, as in n=1024,2048, make a row each. Tensors get random "
@@ -106,8 +112,10 @@ static void set_peak(struct argp_state *state, const char *name)
 static error_t take_own(int key, char *arg, struct argp_state *state)
 {
     static const char *const yardsticks[] = {"none", "copy", NULL};
+    static const char *const devices[] = {"cuda", "sim", NULL};
     bench_request *q = state->input;
     switch (key) {
+    case KEY_DEVICE: q->on_simulator = cmd_choose(state, "--device", arg, devices) == 1; break;
     case KEY_BYTES: q->measure.bytes = arg; break;
     case KEY_FLOPS: q->measure.flops = arg; break;
     case KEY_PEAK: set_peak(state, arg); break;
@@ -191,42 +199,78 @@ static bool measure_rows(bench_state *b, const bench_plan *plan)
         int size_count;
         if (!cmd_bench_row(b, plan, i, &sizes, &size_count, &arguments) || (i == 0 && !load(b)))
             return false;
-        bool ok = b->gpu ? cmd_bench_host_row(b, sizes, size_count, arguments)
+        bench_run run = b->run.model ? cmd_bench_run_of(b) : (bench_run){0};
+        bool ok = b->gpu ? cmd_bench_host_row(b, sizes, size_count, arguments, b->run.model ? &run : NULL)
                          : ms_measure(b->request->session, sizes, size_count, arguments, (int)b->run.arguments.len, NULL);
         if (!ok)
             return false;
+        if (b->run.model)
+            VEC_PUSH(&b->run.unit.memory, &b->runs, run);
     }
     return true;
+}
+
+static bool count_rows(bench_state *b, const bench_plan *plan)
+{
+    if (b->run.model)
+        return cmd_bench_simulate(b, plan);
+    diag *d = diag_report(&b->run.unit.diags, HDS0630, (src_span){0, 0}, "--device=sim", "counts what a model does");
+    diag_help(d, "'hdsc run --profile' counts for kernels and operators");
+    b->run.is_usage_error = true;
+    return false;
 }
 
 static void body(pl_unit *u)
 {
     bench_state *b = (bench_state *)u;
     bench_plan plan;
-    ms_move(b->request->session, &u->memory, &u->diags);
-    if (!pl_open_source(u, u->options->input) || !pl_module_for_simulation(u, PL_SIMULATED_LEVEL, NULL) ||
-        !cmd_run_choose_entry(&b->run) || !cmd_run_check_defines(&b->run) || !cmd_bench_plan(b, &plan))
+    bool counts = b->request->on_simulator;
+    if (!counts)
+        ms_move(b->request->session, &u->memory, &u->diags);
+    // Counts are those of the code as a GPU would get it.
+    if (!pl_open_source(u, u->options->input) || !pl_module_for_simulation(u, counts ? "low" : PL_SIMULATED_LEVEL, NULL) ||
+        !cmd_run_choose_entry(&b->run))
         return;
-    b->is_done = measure_rows(b, &plan);
+    cmd_run_find_model(&b->run);
+    if (!cmd_run_check_defines(&b->run) || !cmd_bench_plan(b, &plan))
+        return;
+    if (counts) {
+        const sim_translate_options how = {.index_overflow = true};
+        b->run.program = sim_translate(&u->memory, u->module, &how);
+    }
+    b->is_done = counts ? count_rows(b, &plan) : measure_rows(b, &plan);
     if (b->gpu)
         dev_cuda_close(b->gpu);
 }
 
 // ---- results ----------------------------------------------------------------------------------------------------
 
+// What was counted has no machine and no rows.
+static void add_document(const bench_state *b, const ms_record *record, str_buf *out)
+{
+    json_t *document = record ? ms_report_document(record) : json_pack("{s:s, s:i, s:s}", "format", "hdsc bench", "version", 2, "compiler",
+                                                                       "hdsc " HDS_VERSION);
+    if (b->runs.len)
+        json_object_set_new(document, "model", cmd_bench_model_json(b));
+    diag_add_json(out, document, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+}
+
 static bool write_results(bench_state *b)
 {
     const bench_request *q = b->request;
-    const ms_record *record = ms_record_of(q->session);
+    const ms_record *record = q->session ? ms_record_of(q->session) : NULL;
     str_buf text, json;
     str_buf_init(&text, &b->run.unit.memory);
     str_buf_init(&json, &b->run.unit.memory);
-    ms_report_text(record, &text);
+    if (b->run.model)
+        cmd_bench_model_text(b, &text);
+    else if (record)
+        ms_report_text(record, &text);
     bool is_stdout = q->json && strcmp(q->json, "-") == 0, ok = is_stdout || cmd_print((str){text.at, text.len});
-    if (!q->json || !record->rows.len)
+    if (!q->json || !(b->runs.len || (record && record->rows.len)))
         return ok;
     const char *error;
-    ms_report_json(record, &json);
+    add_document(b, record, &json);
     if (is_stdout)
         return cmd_print((str){json.at, json.len}) && ok;
     if (file_write(&b->run.unit.memory, q->json, (str){json.at, json.len}, &error))
@@ -361,10 +405,10 @@ static int bench(bench_request *q)
         fprintf(stderr, "hdsc: cannot write '%s': %s\n", q->json, why);
         return CMD_USAGE;
     }
-    if (!open_gpu(q))
+    if (!q->on_simulator && !open_gpu(q))
         return CMD_INTERNAL;
     int code = measure(q);
-    if (!ms_close(q->session))
+    if (q->session && !ms_close(q->session))
         cmd_leave(code);
     return code;
 }

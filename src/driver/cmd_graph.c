@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "driver/cmd.h"
+#include "driver/graph_bench.h"
 #include "driver/options.h"
 #include "pipeline/files.h"
 #include "pipeline/graphs.h"
@@ -16,11 +17,13 @@ static const char doc[] =
     "  hdsc graph mlp.hds -o mlp.json             the graph for other programs; 'hdsc graph mlp.json' reads it again\n"
     "  hdsc graph mlp.hds -o mlp.svg              a drawing, by Graphviz; clusters are kernels\n"
     "  hdsc graph mlp.hds -o mlp.html             the drawing with search, a table of kernels and the program, in one page\n"
+    "  hdsc graph mlp.hds -o mlp.svg --bench=mlp_bench.json\n"
+    "                                             with the times that 'hdsc bench --json' wrote\n"
     "  hdsc graph mlp.hds --passes=identities,simplify\n"
     "                                             the graph after these passes; --passes= runs none\n"
     "  hdsc graph mlp.hds --explain-fusion        what became of each edge, and what it saves\n";
 
-enum { KEY_PRINT = CMD_KEY_OWN, KEY_PASSES, KEY_EXPLAIN, KEY_TRACE, KEY_LIST };
+enum { KEY_PRINT = CMD_KEY_OWN, KEY_PASSES, KEY_EXPLAIN, KEY_TRACE, KEY_LIST, KEY_BENCH };
 
 static const struct argp_option table[] = {
     {"print", KEY_PRINT, "FORM", 0,
@@ -31,6 +34,7 @@ static const struct argp_option table[] = {
     {"passes", KEY_PASSES, "LIST", 0,
      "run these passes only, in this order (default: all for programs and drawings, none for other forms)", 1},
     {"explain-fusion", KEY_EXPLAIN, NULL, 0, "say for each edge whether it is fused, or why not, and what that saves", 1},
+    {"bench", KEY_BENCH, "FILE", 0, "in drawings, what 'hdsc bench --json=FILE' measured: the time of each kernel", 1},
     {"trace-rewrites", KEY_TRACE, NULL, 0, "say which rewrites were applied where (to standard error)", 1},
     {"list-rewrites", KEY_LIST, NULL, 0, "list the rewrites that would be applied", 1},
     CMD_REWRITE_OPTIONS(2),
@@ -51,6 +55,7 @@ typedef struct request {
     int form;
     bool has_form, explains, traces, lists;
     const char *passes; // "simplify,fuse"; NULL: those of the form
+    const char *bench;  // a result of hdsc bench; NULL: none
 } request;
 
 // The next of "a,b,c" behind [*at]; NULL: none is left, or there is none of that name: then it is [wrong].
@@ -109,6 +114,10 @@ static error_t take_own(int key, char *text, struct argp_state *state)
     if (key == KEY_PASSES) {
         r->passes = text;
         check_passes(state, text);
+        return 0;
+    }
+    if (key == KEY_BENCH) {
+        r->bench = text;
         return 0;
     }
     if (key == KEY_EXPLAIN) {
@@ -187,6 +196,8 @@ static str text_of(const request *r, pl_graphs *graphs)
     if (!is_lowered(r))
         return texts_of_graphs(r, graphs);
     str program = fg_lower(&graphs->unit.memory, list->at, list->len);
+    if (r->bench && !cmd_graph_bench(&graphs->unit.memory, &graphs->unit.diags, r->bench, list->at, list->len))
+        return (str){0};
     return r->form == FORM_PROGRAM ? program : drawing_of(r->form, graphs, program);
 }
 
@@ -201,6 +212,12 @@ static int write_text(const char *path, pl_graphs *graphs, str text)
     return CMD_ERRORS;
 }
 
+static bool is_about_graphviz(const diag_context *dx)
+{
+    const diag *last = VEC_LAST(&dx->all);
+    return last->code == HDS0835 || last->code == HDS0836;
+}
+
 static int write_graphs(const request *r, pl_graphs *graphs)
 {
     const char *path = r->shared.output, *input = r->shared.options.input;
@@ -212,7 +229,7 @@ static int write_graphs(const request *r, pl_graphs *graphs)
         str text = text_of(r, graphs);
         if (text.at)
             return write_text(path, graphs, text);
-        code = CMD_INTERNAL; // the machine has no Graphviz that works
+        code = is_about_graphviz(dx) ? CMD_INTERNAL : CMD_ERRORS;
     }
     cmd_print_diags(dx, &r->shared.diagnostics);
     return code;

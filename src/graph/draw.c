@@ -204,8 +204,13 @@ static void add_launch(const drawing *d, const fg_launch *l)
     str_add_xml(d->out, l->name);
     str_addf(d->out, "</b></font></td></tr>%sreads %s</font></td></tr>", text_cell,
              fg_bytes_text(a, fg_sum_bytes(d->g, &l->inputs)));
-    str_addf(d->out, "%swrites %s</font></td></tr></table>>];\n", text_cell,
-             fg_bytes_text(a, fg_sum_bytes(d->g, &l->outputs)));
+    str_addf(d->out, "%swrites %s</font></td></tr>", text_cell, fg_bytes_text(a, fg_sum_bytes(d->g, &l->outputs)));
+    if (l->note) {
+        str_adds(d->out, "<tr><td align=\"left\"><font point-size=\"11\" color=\"#b45309\"><b>");
+        str_add_xml(d->out, l->note);
+        str_adds(d->out, "</b></font></td></tr>");
+    }
+    str_adds(d->out, "</table>>];\n");
     add_nodes(d, l->group);
     str_addf(d->out, "%s}\n", d->indent);
 }

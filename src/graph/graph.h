@@ -83,6 +83,8 @@ typedef struct fg_node {
 typedef struct fg_launch {
     int group;
     const char *name;              // of the operator: "fused_linear_relu"
+    int line;                      // of the program, where it is called
+    const char *note;              // that drawings show with it: its time; NULL: none
     fg_number_list inputs, outputs; // tensors that it reads and writes in memory
 } fg_launch;
 
@@ -123,6 +125,9 @@ bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const c
 // The graphs are of one file, whose program has a function for each: operators of such a name are imported under another one.
 // After fg_read_json of each; fg_read_json_list does it.
 void fg_join(const fg_graph_list *graphs);
+// Operations of a node: two for each product and sum of products of matrices and convolutions, one for each element that another
+// node reads or writes, whichever are more, none of views. By the extents that tensors have, estimates of open ones included.
+double fg_operations(const fg_graph *g, const fg_node *n);
 // NULL, or what is wrong: a tensor read before it is made, a tensor that nobody makes, inputs behind weights, outputs
 // that are inputs.
 const char *fg_verify(const fg_graph *g);

@@ -282,7 +282,8 @@ static void add_launch(lowering *l, int number)
 {
     fg_graph *g = l->g;
     const group_text *group = &l->groups[number];
-    VEC_PUSH(g->memory, &g->launches, ((fg_launch){number, group->name, group->inputs, group->outputs}));
+    const fg_launch launch = {.group = number, .name = group->name, .inputs = group->inputs, .outputs = group->outputs};
+    VEC_PUSH(g->memory, &g->launches, launch);
     for (size_t i = 0; i < group->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[group->outputs.at[i]];
         const fg_node *writer = l->writers[t->number];
@@ -423,6 +424,34 @@ static void lower_both(fg_graph *g, map *maps, str_buf *out)
     str_add(out, (str){functions.at, functions.len});
 }
 
+static const fg_graph *named(fg_graph *const *graphs, size_t count, str name)
+{
+    for (size_t i = 0; i < count; i++)
+        for (const fg_graph *g = graphs[i]; g; g = g->load)
+            if (str_equal(name, str_of(g->name)))
+                return g;
+    return NULL;
+}
+
+// Each launch is a line of the function of its graph's name, in their order.
+static void note_lines(fg_graph *const *graphs, size_t count, str text)
+{
+    const fg_graph *g = NULL;
+    size_t next = 0;
+    int number = 1;
+    for (size_t at = 0; at < text.len; number++) {
+        const char *end = memchr(text.at + at, '\n', text.len - at);
+        str line = {text.at + at, end ? (size_t)(end - text.at) - at : text.len - at};
+        if (str_starts(line, STR("def "))) {
+            g = named(graphs, count, (str){line.at + 4, strcspn(line.at + 4, "[(")});
+            next = 0;
+        }
+        if (g && next < g->launches.len && memmem(line.at, line.len, ".launch(", strlen(".launch(")))
+            g->launches.at[next++].line = number;
+        at += line.len + 1;
+    }
+}
+
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
 {
     map maps[3]; // of operators: by text, by name, by name without a number
@@ -436,5 +465,6 @@ str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
         str_adds(&out, i ? "\n\n" : "");
         lower_both(graphs[i], maps, &out);
     }
+    note_lines(graphs, count, (str){out.at, out.len});
     return (str){out.at, out.len};
 }

@@ -72,6 +72,10 @@ static void add_row(str_buf *out, const fg_graph *g, const fg_launch *l, size_t 
     str_add_xml(out, l->name);
     str_adds(out, "</b><div>");
     add_nodes(out, g, l->group);
+    if (l->note) {
+        str_adds(out, "</div><div class=\"note\">");
+        str_add_xml(out, l->note);
+    }
     str_adds(out, "</div><td class=\"lines\">");
     add_lines(out, g, l->group);
     str_adds(out, "<td>");

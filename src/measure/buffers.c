@@ -143,7 +143,7 @@ bool ms_buffers_make(ms_session *s, const ms_argument *arguments, int count, int
         return no_room(s, bytes, room);
     // Half of the memory is left for the yardstick's own buffers.
     int64_t for_sets = s->options.yardstick ? room / 2 : room;
-    out->sets = s->options.method == MS_ROTATE ? ms_sets(bytes, s->record.machine.l2_bytes, for_sets) : 1;
+    out->sets = s->options.method == MS_ROTATE && !s->options.one_copy ? ms_sets(bytes, s->record.machine.l2_bytes, for_sets) : 1;
     out->arguments = ARENA_ARRAY(s->arena, hds_argument, out->sets * count + 1);
     out->is_tensor = ARENA_ARRAY(s->arena, bool, count + 1);
     for (int i = 0; i < count; i++)

@@ -45,6 +45,18 @@ bool ms_goes_on(ms_session *s)
     return !s->is_stopped;
 }
 
+void ms_measure_model(ms_session *s, bool graph)
+{
+    s->options.graph = graph;
+    s->options.one_copy = true;
+    s->options.yardstick = false;
+}
+
+ms_row ms_take_row(ms_session *s)
+{
+    return s->record.rows.at[--s->record.rows.len];
+}
+
 bool ms_is_stopped(const ms_session *s)
 {
     return s->is_stopped;

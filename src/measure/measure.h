@@ -11,6 +11,7 @@
 #pragma once
 
 #include <hds/hds.h>
+#include <jansson.h>
 
 #include "base/vec.h"
 #include "diag/diag.h"
@@ -42,6 +43,7 @@ typedef struct ms_options {
     int samples;                   // least number
     int64_t gpu_seconds;           // most that a sample may take
     bool graph;                    // launches in CUDA graphs
+    bool one_copy;                 // with MS_ROTATE: of the tensors; calls find in L2 what the call before left there
     bool yardstick;                // a copy of as many bytes beside each row
     const char *flops, *bytes;     // expressions over sizes and scalars; NULL: none (bytes: those of the tensors)
     dtype peak_type;               // the type whose peak limits the FLOP rate; DT_NONE: by the tensors
@@ -90,6 +92,7 @@ typedef struct ms_row {
     double flops;             // operations; negative: unknown
     const ms_launch *launches;  // one for each kernel of the call
     int launch_count;
+    const ms_summary *each;   // of a host with launch_at: seconds of each launch, in its place between the others
     int sets, batch;          // copies of the tensors; calls of a sample
     bool is_host_bound;       // the GPU waited for launches
     ms_state before, after;   // clocks
@@ -118,6 +121,8 @@ typedef struct ms_host {
     bool (*bind)(void *user, int set, void *const *addresses);
     // Enqueues all of its launches in the stream. False after reporting.
     bool (*launch)(void *user, int set, void *stream);
+    // Enqueues one of them, by its number. NULL: the launches are not measured one by one.
+    bool (*launch_at)(void *user, int set, int number, void *stream);
 } ms_host;
 
 typedef struct ms_session ms_session;
@@ -137,6 +142,10 @@ bool ms_load_host(ms_session *s, const char *title, dtype peak);
 // was loaded.
 bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_argument *arguments, int count,
                 const ms_host *host);
+// What is measured from now on is one model, on one copy of its tensors and beside no yardstick; [graph]: as a CUDA graph.
+void ms_measure_model(ms_session *s, bool graph);
+// The last row, which the record does not keep.
+ms_row ms_take_row(ms_session *s);
 bool ms_is_stopped(const ms_session *s);
 // False if a kernel that timed out is still running: exit() would wait for it, _exit() does not.
 bool ms_close(ms_session *s);
@@ -164,6 +173,20 @@ typedef struct ms_record {
 const ms_record *ms_record_of(const ms_session *s);
 void ms_report_text(const ms_record *r, str_buf *out);
 void ms_report_json(const ms_record *r, str_buf *out);
+// The same as a document, to which more can be added.
+json_t *ms_report_document(const ms_record *r);
+// "NVIDIA H200, 132 SMs, CUDA 13.0; limits: 4814 GB/s", without a newline.
+void ms_report_machine(const ms_record *r, str_buf *out);
+
+// "13.5 µs"
+const char *ms_time_text(arena *a, double seconds);
+// A table: each column is as wide as its widest cell; numbers are right-aligned.
+typedef struct ms_table {
+    arena *arena;
+    int columns;
+    VEC(const char *) cells;  // row by row, the first is the head
+} ms_table;
+void ms_table_print(const ms_table *t, str_buf *out);
 
 // ---- contest.c ----------------------------------------------------------------------------------------------------------
 

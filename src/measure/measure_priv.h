@@ -15,6 +15,7 @@ enum {
     MS_FUNCTION_REGISTERS = 4,    // …_NUM_REGS
     MS_STREAM_NON_BLOCKING = 1,
     MS_CAPTURE_RELAXED = 2,
+    MS_RECORD_EXTERNAL = 1,       // CU_EVENT_RECORD_EXTERNAL
 };
 
 struct ms_session {
@@ -101,14 +102,5 @@ bool ms_machine_read(ms_session *s);
 
 // ---- for reports and comparisons ------------------------------------------------------------------------------------------
 
-// "13.5 µs"
-const char *ms_time_text(arena *a, double seconds);
 // "n=4096, m=2"
 const char *ms_sizes_text(arena *a, const ms_size *sizes, int count);
-// A table: each column is as wide as its widest cell; numbers are right-aligned.
-typedef struct ms_table {
-    arena *arena;
-    int columns;
-    VEC(const char *) cells;  // row by row, the first is the head
-} ms_table;
-void ms_table_print(const ms_table *t, str_buf *out);

@@ -151,7 +151,7 @@ static json_t *one_row(const ms_row *row)
     return o;
 }
 
-void ms_report_json(const ms_record *r, str_buf *out)
+json_t *ms_report_document(const ms_record *r)
 {
     json_t *document = json_object(), *command = json_array(), *rows = json_array();
     for (int i = 0; i < r->options->argc; i++)
@@ -167,5 +167,10 @@ void ms_report_json(const ms_record *r, str_buf *out)
     put(document, "kernel", kernel(r));
     put(document, "method", method(r));
     put(document, "rows", rows);
-    diag_add_json(out, document, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    return document;
+}
+
+void ms_report_json(const ms_record *r, str_buf *out)
+{
+    diag_add_json(out, ms_report_document(r), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }

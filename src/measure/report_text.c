@@ -152,6 +152,12 @@ static void add_code(const ms_launch *l, str_buf *out)
     str_addf(out, ", %d bytes of static shared memory", l->static_smem_bytes);
 }
 
+void ms_report_machine(const ms_record *r, str_buf *out)
+{
+    const ms_machine *m = &r->machine;
+    str_addf(out, "%s, %d SMs, CUDA %s; limits: %.0f GB/s", m->gpu, m->sm_count, m->driver, ms_peak_bandwidth(m) * 1e-9);
+}
+
 static void add_machine(const ms_record *r, str_buf *out)
 {
     const ms_machine *m = &r->machine;
@@ -162,8 +168,7 @@ static void add_machine(const ms_record *r, str_buf *out)
     else
         str_adds(out, "a host function");
     str_addc(out, '\n');
-    str_addf(out, "%s, %d SMs, CUDA %s; limits: %.0f GB/s", m->gpu, m->sm_count, m->driver,
-             ms_peak_bandwidth(m) * 1e-9);
+    ms_report_machine(r, out);
     if (r->options->flops && ms_peak_ops(m, k->peak_type) > 0)
         str_addf(out, ", %.0f TFLOP/s of %s at %d MHz", ms_peak_ops(m, k->peak_type) * 1e-12, dt_name(k->peak_type), m->clock_khz / 1000);
     str_addc(out, '\n');

@@ -248,6 +248,96 @@ static bool measure_row(ms_session *s, const ms_buffers *b, ms_row *row)
     return ok;
 }
 
+// ---- each launch --------------------------------------------------------------------------------------------------
+
+// See Note [launches one by one]
+//
+// Note [launches one by one]
+// One graph has all launches and an event between any two. So each kernel finds in L2 what the ones before it left there. The event
+// keeps a kernel from beginning before the one before it has ended, and takes time itself: the sum is more than the call takes.
+typedef struct each {
+    const ms_host *host;
+    void **events; // launch_count + 1
+    void *graph;
+    double *seconds; // [launch][sample]
+} each;
+
+static bool make_events(ms_session *s, each *e)
+{
+    e->events = ARENA_ARRAY(s->arena, void *, e->host->launch_count + 2);
+    for (int i = 0; i <= e->host->launch_count; i++)
+        if (!ms_check(s, s->cuda->event_create(&e->events[i], 0), "making an event"))
+            return false;
+    return true;
+}
+
+static bool record_event(ms_session *s, const each *e, int i)
+{
+    return ms_check(s, s->cuda->event_record_with(e->events[i], s->stream, MS_RECORD_EXTERNAL), "recording an event");
+}
+
+static bool capture_each(ms_session *s, each *e)
+{
+    void *graph = NULL;
+    if (!ms_check(s, s->cuda->capture_begin(s->stream, MS_CAPTURE_RELAXED), "capturing a graph"))
+        return false;
+    bool ok = record_event(s, e, 0);
+    for (int i = 0; ok && i < e->host->launch_count; i++)
+        ok = e->host->launch_at(e->host->user, 0, i, s->stream) && record_event(s, e, i + 1);
+    if (!ms_check(s, s->cuda->capture_end(s->stream, &graph), "capturing a graph") || !ok)
+        return false;
+    ok = ms_check(s, s->cuda->graph_instantiate(&e->graph, graph, 0), "making a graph");
+    s->cuda->graph_destroy(graph);
+    return ok;
+}
+
+static bool launch_each(ms_session *s, const ms_work *work, int turn)
+{
+    const each *e = work->user;
+    (void)turn;
+    return ms_check(s, s->cuda->graph_launch(e->graph, s->stream), work->what);
+}
+
+static bool read_each(ms_session *s, const each *e, int sample, int samples)
+{
+    for (int i = 0; i < e->host->launch_count; i++) {
+        float milliseconds = 0;
+        if (!ms_check(s, s->cuda->event_elapsed(&milliseconds, e->events[i], e->events[i + 1]), "reading an event"))
+            return false;
+        e->seconds[i * samples + sample] = milliseconds * 1e-3;
+    }
+    return true;
+}
+
+static bool sample_each(ms_session *s, each *e, ms_summary *out)
+{
+    enum { WARM = 3 };
+    int samples = s->options.samples;
+    double seconds;
+    ms_work work = {.what = "running a graph of all launches", .launch = launch_each, .user = e, .turns = 1, .batch = 1};
+    e->seconds = ARENA_ARRAY(s->arena, double, (size_t)samples * (size_t)e->host->launch_count + 1);
+    for (int k = -WARM; k < samples; k++)
+        if (!ms_goes_on(s) || !ms_sample(s, &work, &seconds) || (k >= 0 && !read_each(s, e, k, samples)))
+            return false;
+    for (int i = 0; i < e->host->launch_count; i++)
+        out[i] = ms_summarize(e->seconds + i * samples, (size_t)samples);
+    return true;
+}
+
+static bool measure_each(ms_session *s, const ms_host *host, ms_row *row)
+{
+    each e = {.host = host};
+    ms_summary *out = ARENA_ARRAY(s->arena, ms_summary, host->launch_count + 1);
+    bool ok = make_events(s, &e) && capture_each(s, &e) && sample_each(s, &e, out);
+    if (e.graph && !s->is_stuck)
+        s->cuda->graph_exec_destroy(e.graph);
+    for (int i = 0; i <= host->launch_count && !s->is_stuck; i++)
+        if (e.events[i])
+            s->cuda->event_destroy(e.events[i]);
+    row->each = out;
+    return ok;
+}
+
 static const ms_size *keep_sizes(ms_session *s, const ms_size *sizes, int count)
 {
     ms_size *kept = ARENA_ARRAY(s->arena, ms_size, count + 1);
@@ -264,7 +354,7 @@ bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_ar
     buffers.host = host;
     ok = ok && bind_host(s, &buffers) && look_at_launches(s, &buffers, &row);
     row.sets = buffers.sets;
-    ok = ok && measure_row(s, &buffers, &row);
+    ok = ok && measure_row(s, &buffers, &row) && (!host || !host->launch_at || measure_each(s, host, &row));
     ms_buffers_free(s, &buffers);
     if (ok)
         VEC_PUSH(s->arena, &s->record.rows, row);

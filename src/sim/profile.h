@@ -42,7 +42,11 @@ void sim_profile_launch(sim_profile *p, const sim_launch *l);
 // is not known here. *[limit]: "warps", "blocks" or "shared memory".
 int sim_profile_blocks(const arch *target, int64_t threads, int64_t shared_bytes, const char **limit);
 
-// profile_report.c: a table by source line with the text beside it, and a summary; the same as JSON. Inlined calls
+// profile_report.c: the sum of all counters.
+sim_counts sim_profile_total(const sim_profile *p);
+// The line of the file [in] through which a statement came there: of a call of what was inlined; 0: none.
+uint32_t sim_site_line(const sim_program *p, src_map *sources, const src_file *in, uint32_t site);
+// A table by source line with the text beside it, and a summary; the same as JSON. Inlined calls
 // count at the line in the author's own file.
 void sim_profile_table(const sim_profile *p, src_map *sources, str_buf *out);
 void sim_profile_json(const sim_profile *p, src_map *sources, str_buf *out);

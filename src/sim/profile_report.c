@@ -79,6 +79,27 @@ static void gather(report *r, const sim_profile *p, src_map *sources, arena *a)
         qsort(r->rows.at, r->rows.len, sizeof *r->rows.at, by_location);
 }
 
+sim_counts sim_profile_total(const sim_profile *p)
+{
+    sim_counts total = {0};
+    for (const sim_profile_page *page = p->pages; page; page = page->next)
+        for (size_t i = 0; i < page->count; i++)
+            add(&total, &page->counts[i]);
+    return total;
+}
+
+uint32_t sim_site_line(const sim_program *p, src_map *sources, const src_file *in, uint32_t number)
+{
+    const sim_site *site = &p->sites.at[number];
+    src_location location = src_location_of(sources, site->span.begin);
+    const ir_site *call = ir_site_at(p->module, site->origin);
+    while (call && location.file != in) {
+        location = src_location_of(sources, call->span.begin);
+        call = ir_site_at(p->module, call->parent);
+    }
+    return location.file == in ? location.line : 0;
+}
+
 // ---- text -------------------------------------------------------------------------------------------------------
 
 // "1234", "12.3k", "4.56M": at most five characters.

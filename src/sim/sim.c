@@ -314,13 +314,17 @@ static sim_status launch_kernel(sim *s, const sim_program *p, const ir_func *ker
     l.block_count = l.shape.grid[0] * l.shape.grid[1] * l.shape.grid[2];
     if (!l.block_count)
         return SIM_OK;
-    if (s->options.device && s->options.device->launch)
-        return s->options.device->launch(s->options.device->user, s, p, kernel, args, count) ? SIM_OK : SIM_STOPPED;
-    if (s->profile)
+    bool is_elsewhere = s->options.device && s->options.device->launch;
+    if (is_elsewhere && !s->options.device->launch(s->options.device->user, s, p, kernel, args, count))
+        return SIM_STOPPED;
+    if (!is_elsewhere && s->profile)
         sim_profile_launch(s->profile, &l);
-    sim_run_launch(&l);
+    if (!is_elsewhere)
+        sim_run_launch(&l);
     if (l.halted)
         return SIM_STOPPED;
+    if (s->options.launched)
+        s->options.launched(s->options.launched_user, s, p, kernel, &l.shape, site);
     return sim_finding_count(s) != findings ? SIM_FOUND : SIM_OK;
 }
 

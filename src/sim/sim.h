@@ -29,6 +29,12 @@ typedef enum sim_status {
     SIM_STOPPED,   // could not continue: deadlock, budget, trap, no model, bad launch; findings say which
 } sim_status;
 
+// Values of a kernel's launch attributes.
+typedef struct sim_launch_shape {
+    int64_t grid[3], block[3], cluster[3];
+    int64_t dynamic_smem_bytes;
+} sim_launch_shape;
+
 // Where kernels run, for host functions: NULL members of sim_options.device mean the simulator itself.
 typedef struct sim_device {
     void *user;
@@ -62,6 +68,9 @@ typedef struct sim_options {
     int max_findings;     // kinds (code and locations) that are kept; 0: 20
     const sim_device *device;
     const sim_watch *watch;
+    // After each launch of a host function, wherever the kernel runs. [site]: of the launch, in p->sites.
+    void (*launched)(void *user, sim *s, const sim_program *p, const ir_func *kernel, const sim_launch_shape *shape, uint32_t site);
+    void *launched_user;
     // Lines that kernels and host functions print, in order. NULL: dropped.
     void (*print)(void *user, str text);
     void *print_user;
@@ -90,11 +99,7 @@ const sim_options *sim_options_of(const sim *s);
 // [args]: one value for each parameter, in the low bits (floats: their bits; tensors and pointers: addresses).
 sim_status sim_call(sim *s, const sim_program *p, const ir_func *f, const uint64_t *args, int count, uint64_t *result);
 
-// Values of a kernel's launch attributes for these arguments.
-typedef struct sim_launch_shape {
-    int64_t grid[3], block[3], cluster[3];
-    int64_t dynamic_smem_bytes;
-} sim_launch_shape;
+// For these arguments.
 sim_launch_shape sim_shape_of(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count);
 
 // A tensor map of a launch: the tensor's address, extents and strides (in elements), by axis, as the arguments say.

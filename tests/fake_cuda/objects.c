@@ -165,6 +165,20 @@ int cuEventRecord(void *event, void *stream)
     return fake_end("cuEventRecord", result, "%p, stream %p", event, stream);
 }
 
+// CU_EVENT_RECORD_EXTERNAL is 1.
+int cuEventRecordWithFlags(void *event, void *stream, unsigned flags)
+{
+    fake_context *c;
+    int result = fake_begin_in_context("cuEventRecordWithFlags", &c);
+    if (!result && !(result = check_event(event)))
+        result = flags > 1 ? INVALID_VALUE : fake_check_stream(stream, c);
+    if (!result && flags)
+        fake_time_stamp_in_graph(event);
+    else if (!result)
+        fake_time_stamp(event);
+    return fake_end("cuEventRecordWithFlags", result, "%p, stream %p, %u", event, stream, flags);
+}
+
 int cuEventSynchronize(void *event)
 {
     fake_context *c;

@@ -90,6 +90,8 @@ int fake_check_stream(const void *stream, const fake_context *context);
 
 // time.c: a clock that work moves on, so that events have something to read.
 void fake_time_stamp(const void *event);
+// The same, in the graph that is captured, if one is: each launch of it records the event anew.
+void fake_time_stamp_in_graph(const void *event);
 float fake_time_between(const void *begin, const void *end); // milliseconds
 void fake_time_launch(unsigned threads); // of a block
 bool fake_time_is_endless(void); // a kernel runs that does not end

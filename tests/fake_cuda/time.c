@@ -13,8 +13,16 @@ typedef struct stamp {
     struct stamp *next;
 } stamp;
 
+// An event that a graph records, so long after its begin.
+typedef struct mark {
+    const void *event;
+    double after;
+    struct mark *next;
+} mark;
+
 typedef struct graph {
     double microseconds;
+    mark *marks;
     struct graph *next;
 } graph;
 
@@ -23,6 +31,7 @@ static graph *graphs;
 static double now;
 static bool is_capturing;
 static double captured;
+static mark *captured_marks; // they are never freed: graphs share them
 static const char *durations; // the rest of FAKE_CUDA_DURATION
 
 static stamp *stamp_of(const void *event)
@@ -40,6 +49,17 @@ static stamp *stamp_of(const void *event)
 void fake_time_stamp(const void *event)
 {
     stamp_of(event)->microseconds = now;
+}
+
+void fake_time_stamp_in_graph(const void *event)
+{
+    if (!is_capturing) {
+        fake_time_stamp(event);
+        return;
+    }
+    mark *m = calloc(1, sizeof *m);
+    *m = (mark){.event = event, .after = captured, .next = captured_marks};
+    captured_marks = m;
 }
 
 float fake_time_between(const void *begin, const void *end)
@@ -105,10 +125,10 @@ void fake_time_copy(size_t bytes)
 
 enum { STREAM_CAPTURE_INVALIDATED = 901 };
 
-static graph *add_graph(double microseconds)
+static graph *add_graph(double microseconds, mark *marks)
 {
     graph *g = calloc(1, sizeof *g);
-    *g = (graph){.microseconds = microseconds, .next = graphs};
+    *g = (graph){.microseconds = microseconds, .marks = marks, .next = graphs};
     graphs = g;
     return g;
 }
@@ -145,6 +165,7 @@ int cuStreamBeginCapture_v2(void *stream, int mode)
     if (!result) {
         is_capturing = true;
         captured = 0;
+        captured_marks = NULL;
     }
     return fake_end("cuStreamBeginCapture_v2", result, "stream %p, %d", stream, mode);
 }
@@ -157,7 +178,7 @@ int cuStreamEndCapture(void *stream, void **out)
         result = STREAM_CAPTURE_INVALIDATED;
     is_capturing = false;
     if (!result)
-        *out = add_graph(captured);
+        *out = add_graph(captured, captured_marks);
     return fake_end("cuStreamEndCapture", result, "stream %p", stream);
 }
 
@@ -167,7 +188,7 @@ int cuGraphInstantiateWithFlags(void **exec, void *handle, unsigned long long fl
     int result = fake_begin_in_context("cuGraphInstantiateWithFlags", &c);
     const graph *g = result ? NULL : find_graph(handle);
     if (g)
-        *exec = add_graph(g->microseconds);
+        *exec = add_graph(g->microseconds, g->marks);
     return fake_end("cuGraphInstantiateWithFlags",
                     result ? result
                     : g    ? SUCCESS
@@ -182,7 +203,7 @@ int cuGraphExecUpdate_v2(void *exec, void *handle, void *info)
     graph *to = result ? NULL : find_graph(exec);
     const graph *from = to ? find_graph(handle) : NULL;
     if (from && info)
-        to->microseconds = from->microseconds;
+        *to = (graph){from->microseconds, from->marks, to->next};
     return fake_end("cuGraphExecUpdate_v2",
                     result         ? result
                     : from && info ? SUCCESS
@@ -197,6 +218,8 @@ int cuGraphLaunch(void *exec, void *stream)
     const graph *g = result ? NULL : find_graph(exec);
     if (!result)
         result = g ? fake_check_stream(stream, c) : INVALID_HANDLE;
+    for (const mark *m = result ? NULL : g->marks; m; m = m->next)
+        stamp_of(m->event)->microseconds = now + m->after;
     if (!result)
         pass(g->microseconds);
     return fake_end("cuGraphLaunch", result, "%p, stream %p", exec, stream);

@@ -214,6 +214,7 @@ RIG_TEST(what_is_reached)
         "cuEventCreate",
         "cuEventDestroy_v2",
         "cuEventRecord",
+        "cuEventRecordWithFlags",
         "cuEventSynchronize",
         "cuEventElapsedTime",
         "cuMemGetInfo_v2",

@@ -1,0 +1,236 @@
+// `hdsc bench` of models: what each of their launches is a part of, on the GPU and on the simulator.
+#include <string.h>
+
+#include "driver/bench.h"
+#include "target/peak.h"
+
+// ---- the run --------------------------------------------------------------------------------------------------------
+
+static fg_graph *graph_of(const bench_state *b)
+{
+    const pl_unit *u = &b->run.unit;
+    for (size_t i = 0; i < u->graphs.len; i++)
+        if (strcmp(u->graphs.at[i]->name, b->run.model->run.name) == 0)
+            return u->graphs.at[i];
+    return NULL;
+}
+
+// Open extents get the values that they have in this run, and tensors the bytes.
+static void settle(bench_state *b, fg_graph *g)
+{
+    arena *a = &b->run.unit.memory;
+    int count = (int)b->run.arguments.len;
+    ms_argument *arguments = ARENA_ARRAY(a, ms_argument, count + 1);
+    for (int i = 0; i < count; i++) {
+        const run_argument *x = &b->run.arguments.at[i];
+        arguments[i] = (ms_argument){.name = x->name, .is_tensor = x->is_tensor, .type = x->tensor.type, .value = x->value};
+    }
+    for (size_t i = 0; i < g->tensors.len; i++) {
+        fg_tensor *t = &g->tensors.at[i];
+        dtype type = DT_NONE;
+        double bits = dt_find(str_of(t->dtype), &type) ? dt_bits(type) : 0;
+        for (int d = 0; d < t->rank; d++) {
+            if (t->extent[d])
+                ms_evaluate(a, t->extent[d], arguments, count, &t->shape[d]);
+            bits *= (double)t->shape[d];
+        }
+        t->bytes = (int64_t)(bits / 8);
+    }
+}
+
+static const char *sizes_of(bench_state *b)
+{
+    str_buf out;
+    str_buf_init(&out, &b->run.unit.memory);
+    for (size_t i = 0; i < b->run.arguments.len; i++) {
+        const run_argument *x = &b->run.arguments.at[i];
+        if (x->is_tensor)
+            continue;
+        str_addf(&out, "%s%s=", out.len ? ", " : "", x->name);
+        ten_value_print(x->tensor.type, x->value, &out);
+    }
+    return str_text(&out);
+}
+
+bench_run cmd_bench_run_of(bench_state *b)
+{
+    fg_graph *g = graph_of(b);
+    settle(b, g);
+    return (bench_run){.graph = g, .sizes = sizes_of(b), .parts = ARENA_ARRAY(&b->run.unit.memory, bench_part, g->launches.len + 1)};
+}
+
+// ---- kernels --------------------------------------------------------------------------------------------------------
+
+typedef struct noting {
+    bench_state *bench;
+    bench_run *run;
+} noting;
+
+static void note(void *user, sim *s, const sim_program *p, const ir_func *kernel, const sim_launch_shape *shape, uint32_t site)
+{
+    const noting *n = user;
+    pl_unit *u = &n->bench->run.unit;
+    const sim_profile *profile = sim_profile_of(s);
+    bench_kernel k = {.title = kernel->title ? kernel->title : kernel->name, .line = (int)sim_site_line(p, &u->sources, u->file, site)};
+    memcpy(k.grid, shape->grid, sizeof k.grid);
+    memcpy(k.block, shape->block, sizeof k.block);
+    if (profile)
+        k.before = sim_profile_total(profile);
+    VEC_PUSH(&u->memory, &n->run->kernels, k);
+}
+
+void cmd_bench_note(sim_options *options, bench_state *b, bench_run *run)
+{
+    noting *n = ARENA_NEW(&b->run.unit.memory, noting);
+    *n = (noting){b, run};
+    options->launched = note;
+    options->launched_user = n;
+}
+
+// ---- sums -----------------------------------------------------------------------------------------------------------
+
+static sim_counts difference(const sim_counts *now, const sim_counts *before)
+{
+    sim_counts out;
+    for (size_t i = 0; i < sizeof out / sizeof(uint64_t); i++)
+        ((uint64_t *)&out)[i] = ((const uint64_t *)now)[i] - ((const uint64_t *)before)[i];
+    return out;
+}
+
+// The type of the operands of a launch's product; f32 where it has none.
+static dtype type_of(const fg_graph *g, const fg_launch *l)
+{
+    dtype found = DT_F32;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped || n->group != l->group || n->kind != FG_EPILOGUE)
+            continue;
+        for (size_t k = 0; k < n->arguments.len; k++)
+            if (n->arguments.at[k].tensor >= 0) {
+                dt_find(str_of(g->tensors.at[n->arguments.at[k].tensor].dtype), &found);
+                return found;
+            }
+    }
+    return found;
+}
+
+// By the GPU that is there; on the simulator by what is known of the one that code is for, which is its memory.
+static double limit_of(const bench_state *b, const fg_graph *g, const bench_part *part)
+{
+    const ms_machine *m = b->request->session ? &ms_record_of(b->request->session)->machine : NULL;
+    double bandwidth = m ? ms_peak_bandwidth(m) : b->run.unit.options->gpus[0]->memory_gbps * 1e9;
+    double rate = m ? ms_peak_ops(m, type_of(g, part->launch)) : 0;
+    double moving = bandwidth > 0 ? (double)part->bytes / bandwidth : 0, computing = rate > 0 ? part->operations / rate : 0;
+    return moving > computing ? moving : computing;
+}
+
+static void describe(const bench_state *b, bench_run *run, size_t number)
+{
+    const fg_graph *g = run->graph;
+    bench_part *part = &run->parts[number];
+    part->launch = &g->launches.at[number];
+    part->bytes = part->operations = 0;
+    for (size_t i = 0; i < part->launch->inputs.len; i++)
+        part->bytes += g->tensors.at[part->launch->inputs.at[i]].bytes;
+    for (size_t i = 0; i < part->launch->outputs.len; i++)
+        part->bytes += g->tensors.at[part->launch->outputs.at[i]].bytes;
+    for (size_t i = 0; i < g->nodes.len; i++)
+        if (!g->nodes.at[i].is_dropped && g->nodes.at[i].group == part->launch->group)
+            part->operations += fg_operations(g, &g->nodes.at[i]);
+    part->limit = limit_of(b, g, part);
+}
+
+// By the line of its call. What stands at no line of a launch belongs to the one before.
+static size_t part_at(const bench_run *run, int line, size_t last)
+{
+    for (size_t i = 0; i < run->graph->launches.len; i++)
+        if (run->graph->launches.at[i].line == line)
+            return i;
+    return last;
+}
+
+static void add_counts(sim_counts *to, const sim_counts *more)
+{
+    for (size_t i = 0; i < sizeof *to / sizeof(uint64_t); i++)
+        ((uint64_t *)to)[i] += ((const uint64_t *)more)[i];
+}
+
+static void add_to_total(bench_part *total, const bench_part *part)
+{
+    total->count += part->count;
+    total->seconds += part->seconds;
+    total->bytes += part->bytes;
+    total->operations += part->operations;
+    total->limit += part->limit;
+    add_counts(&total->counts, &part->counts);
+}
+
+void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each)
+{
+    size_t at = 0, count = run->graph->launches.len;
+    sim_counts before = {0};
+    for (size_t i = 0; i < count; i++)
+        describe(b, run, i);
+    for (size_t i = 0; i < run->kernels.len && count; i++) {
+        const bench_kernel *k = &run->kernels.at[i];
+        at = part_at(run, k->line, at);
+        bench_part *part = &run->parts[at];
+        if (!part->count++)
+            part->first = (int)i;
+        if (each) {
+            part->seconds += each[i].median;
+        } else {
+            sim_counts own = difference(&k->before, &before);
+            add_counts(&part->counts, &own);
+            before = k->before;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        add_to_total(&run->total, &run->parts[i]);
+}
+
+// ---- on the simulator -----------------------------------------------------------------------------------------------
+
+static bool simulate(bench_state *b)
+{
+    run_state *r = &b->run;
+    bench_run run = cmd_bench_run_of(b);
+    sim_options options = cmd_run_options(r);
+    options.profile = true;
+    cmd_bench_note(&options, b, &run);
+    r->device = sim_new(&r->unit.memory, &options);
+    bool ok = cmd_run_fill(r) && cmd_run_load(r);
+    sim_counts before = sim_profile_total(sim_profile_of(r->device));
+    run.kernels.len = 0; // those of the load function
+    uint64_t result = 0;
+    if (ok)
+        cmd_run_call(r, &result);
+    else
+        sim_findings_report(r->device, &r->unit.diags);
+    ok = ok && r->status != SIM_STOPPED;
+    for (size_t i = 0; i < run.kernels.len; i++)
+        run.kernels.at[i].before = difference(&run.kernels.at[i].before, &before);
+    if (ok) {
+        cmd_bench_sum(b, &run, NULL);
+        VEC_PUSH(&r->unit.memory, &b->runs, run);
+    }
+    sim_free(r->device);
+    r->device = NULL;
+    return ok;
+}
+
+bool cmd_bench_simulate(bench_state *b, const bench_plan *plan)
+{
+    run_state *r = &b->run;
+    for (int i = 0; i < plan->row_count; i++) {
+        run_request own = b->request->run;
+        cmd_bench_words(b, plan, i, &own);
+        r->request = &own;
+        memset(&r->arguments, 0, sizeof r->arguments);
+        bool ok = cmd_run_bind(r) && simulate(b);
+        r->request = &b->request->run;
+        if (!ok)
+            return false;
+    }
+    return true;
+}
