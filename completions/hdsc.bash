@@ -22,9 +22,9 @@ _hdsc() {
         --stdlib | --cache-dir | -I) COMPREPLY=($(compgen -d -- "$word")); return ;;
         --device) COMPREPLY=($(compgen -W "sim cuda" -- "$word")); return ;;
         --level) COMPREPLY=($(compgen -W "hir low $(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
-        --nvrtc | --shapes | --check | --bench | --time-trace | --junit | --header | --manifest | -h | -MF | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --nvrtc | --shapes | --check | --bench | --tuned | --time-trace | --junit | --header | --manifest | -h | -MF | -o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --cc) COMPREPLY=($(compgen -c -- "$word")); return ;;
-        --prefix | --jobs | -MT | -MQ | --entry | --error-limit | --step-budget | --nvrtc-option | --limit | --seed | --seeds | --schedule | --budget | --gpu-timeout | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
+        --prefix | --jobs | -MT | -MQ | --entry | --error-limit | --step-budget | --nvrtc-option | --limit | --deadline | --seed | --seeds | --schedule | --budget | --gpu-timeout | --rtol | --atol | --expect | --trace | --break | --print | --arg | --outputs | -D | -k | -j) return ;;
     esac
     case ${COMP_WORDS[1]} in
         explain)
@@ -64,7 +64,7 @@ _hdsc() {
             fi ;;
         run)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --rewrites= --rewrite= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
+                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --rewrites= --rewrite= --tuned= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
                     --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
                     --print-ir --print-bytecode --verify-ir --step-budget= --no-cache --cache-dir= --diagnostics= --color= -W --stdlib= --nvrtc=
                     --help" -- "$word"))
@@ -91,13 +91,13 @@ _hdsc() {
         bench)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up= --gpu-timeout= --bytes=
-                    --flops= --peak= --yardstick= --json= --compare --fail-below= --device= --weights= --rewrites= --rewrite= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
+                    --flops= --peak= --yardstick= --json= --compare --fail-below= --device= --weights= --rewrites= --rewrite= --tuned= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
         tune)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up=
+                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again --deadline= --entry= --weights= --rewrites= --rewrite= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up=
                     --gpu-timeout= -j -o --check= -v --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
@@ -116,7 +116,7 @@ _hdsc() {
             COMPREPLY=($(compgen -P -W -W "error $groups $(printf 'no-%s ' $groups)" -- "${word#-W}"))
             return ;;
         -*)
-            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I --weights= --rewrites= --rewrite= -j --jobs= -M -MD -MF -MT -MQ -MP
+            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I --weights= --rewrites= --rewrite= --tuned= -j --jobs= -M -MD -MF -MT -MQ -MP
                 --manifest= --cc= --diagnostics= --color= -W -Werror --error-limit=
                 --verbose -v --resource-usage --lineinfo -G --time-report --time-trace= --nvrtc= --nvrtc-option= --no-cache --cache-dir= --no-line
                 --dump= --passes= --verify-ir --step-budget= --stdlib= --help --usage --version" -- "$word"))

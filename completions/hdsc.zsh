@@ -29,6 +29,7 @@ device_compiler=(
     '--cache-dir=[folder of the cache]:folder:_files -/'
 )
 rewriting=(
+    '--tuned=[a table of hdsc tune]:file:_files -g "*.hds"'
     '--rewrites=[rewrites of graphs]:file:_files -g "*.hds"'
     '*--rewrite=[switch a rewrite on, or off with -]:name:'
 )
@@ -52,6 +53,7 @@ options=(
     '*-I[folder of modules]:folder:_files -/'
     '--rewrites=[rewrites of graphs]:file:_files -g "*.hds"'
     '*--rewrite=[switch a rewrite on, or off with -]:name:'
+    '--tuned=[a table of hdsc tune]:file:_files -g "*.hds"'
     '--weights=[weights of models]:file:_files -g "*.(safetensors|json)"'
     '--diagnostics=[format of messages]:format:(text json)'
     '--color=[colours]:when:(auto always never)'
@@ -108,7 +110,8 @@ case ${words[2]} in
         '--yardstick=[what runs beside]:name:(copy none)' '--json=[write all results]:file:_files' \
         '--compare[compare two results]' '--fail-below=[least ratio]:X:' '--seed=[of random inputs]:N:' \
         '*-D[set a constant or size]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
-    tune) _arguments $messages $gpus '--nvrtc=[the NVRTC library]:file:_files' '--space=[how much]:space:(0 1 2)' '--candidates=[that space 1 measures]:N:' '--shapes=[sets of sizes]:file:_files' \
+    tune) _arguments $messages $gpus $rewriting '--weights=[weights of models]:file:_files' '--entry=[graph function]:name:' '--deadline=[begin no round after]:SECONDS:' \
+        '--nvrtc=[the NVRTC library]:file:_files' '--space=[how much]:space:(0 1 2)' '--candidates=[that space 1 measures]:N:' '--shapes=[sets of sizes]:file:_files' \
         '--again[also what the table has]' '--method=[how]:method:(flush rotate)' '--graph[in CUDA graphs]' '--samples=[least number]:N:' \
         '--min-time=[least seconds of a set of sizes]:X:' '--warm-up=[seconds before]:X:' '--gpu-timeout=[most seconds of a sample]:N:' \
         '-j[compile N candidates at a time]:N:' '-o[the table]:file:_files -g "*.hds"' '--check=[check a table]:file:_files -g "*.hds"' \

@@ -40,6 +40,7 @@ static const struct argp_option table[] = {
     CMD_IMPORT_OPTION(1),
     CMD_WEIGHTS_OPTION(1),
     CMD_REWRITE_OPTIONS(1),
+    CMD_TUNED_OPTION(1),
 
     {NULL, 0, NULL, 0, "Builds:", 2},
     {"jobs", 'j', "N", 0, "compile N inputs in parallel (default: one for each core)", 2},
@@ -443,6 +444,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_NO_LINE: o->no_line = true; break;
     case CMD_KEY_STEP_BUDGET: o->step_budget = cmd_number(state, "--step-budget", arg, 1); break;
     case CMD_KEY_STDLIB: o->stdlib_folder = arg; break;
+    case CMD_KEY_TUNED: o->tuned = arg; break;
     case CMD_KEY_WEIGHTS: set_weights(state, o, arg); break;
     case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_count(state, "--memory-limit", arg, 1) << 20; break;
     case CMD_KEY_REWRITES: add_rewrites(state, args, arg); break;

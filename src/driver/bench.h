@@ -27,6 +27,12 @@ typedef struct bench_part {
     double limit;      // seconds that bytes or operations take at least; 0: not known
 } bench_part;
 
+// What tensors are after a run.
+typedef struct bench_output {
+    const char *name;
+    ten_tensor tensor;
+} bench_output;
+
 // A run of a model.
 typedef struct bench_run {
     const fg_graph *graph;
@@ -35,6 +41,7 @@ typedef struct bench_run {
     bench_part *parts; // one for each of graph->launches
     ms_summary graphs, launches; // seconds of a run, as a CUDA graph and kernel by kernel
     bench_part total;            // what its parts do, and what it takes
+    VEC(bench_output) outputs;   // where the request wants them
 } bench_run;
 
 typedef VEC(bench_run) bench_run_list;
@@ -47,6 +54,7 @@ typedef struct bench_request {
     double fail_below;    // 0: not given
     ms_session *session;
     bool on_simulator;    // --device=sim
+    bool tunes;           // of hdsc tune: keeps outputs, and measures graphs only
 } bench_request;
 
 typedef struct bench_state {

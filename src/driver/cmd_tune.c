@@ -11,7 +11,7 @@
 #include "driver/workers.h"
 #include "pipeline/files.h"
 
-enum { KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK };
+enum { KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK, KEY_DEADLINE };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
@@ -24,16 +24,21 @@ static const struct argp_option table[] = {
     {"again", KEY_AGAIN, NULL, 0, "also measure sizes that the table already has", 1},
     CMD_DEFINE_OPTION("a module constant of the file", 1),
     CMD_IMPORT_OPTION(1),
+    {"entry", CMD_KEY_ENTRY, "NAME", 0, "of a model: this graph function", 1},
+    CMD_WEIGHTS_OPTION(1),
+    CMD_REWRITE_OPTIONS(1),
     CMD_ARCH_OPTION("that of the GPU", 1),
     CMD_SEED_OPTION("of random inputs and of the order of measuring (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
     CMD_METHOD_OPTION("flush: one launch at a time, each after a write of twice the L2 cache (the default); rotate: "
                       "consecutive launches that "
-                      "cycle through copies of the tensors larger than the L2 cache",
+                      "cycle through copies of the tensors larger than the L2 cache; of a model: runs follow each other (the "
+                      "default), or flush",
                       2),
     CMD_GRAPH_OPTION(", with --method=rotate", 2),
     CMD_MEASURE_OPTIONS("candidate", "each set of sizes", "its candidates", 2),
+    {"deadline", KEY_DEADLINE, "SECONDS", 0, "of a model: begin no round after that, and keep the best so far", 2},
     {"jobs", 'j', "N", 0, "compile N candidates in parallel (default: one for each core but one)", 2},
 
     {NULL, 0, NULL, 0, "Results:", 3},
@@ -48,11 +53,13 @@ static const struct argp_option table[] = {
 };
 
 static const char doc[] =
-    "Find the fastest candidate of a SearchSpace (hidet.lang.search_space) for given sizes.\n"
+    "Find the fastest candidate of a SearchSpace (hidet.lang.search_space) for given sizes, or of all that a model "
+    "chooses from.\n"
     "\n"
     "  hdsc tune transpose.hds m=4096 n=4096,8192 --space=0\n"
     "  hdsc tune transpose.hds::SPACE m=4096 n=4096 m=32 n=100000 --space=2 -o tuned.hds\n"
     "  hdsc tune transpose.hds::SPACE --check tuned.hds\n"
+    "  hdsc tune mlp.hds --weights=random -D B=64 -o mlp_tuned.hds\n"
     "\v"
     "NAME=VALUE sets a size; several values, as in n=1024,2048, are combined with those of the other sizes. A name "
     "that is given "
@@ -134,6 +141,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_CANDIDATES: q->candidates = cmd_count(state, "--candidates", arg, 1); break;
     case KEY_SHAPES: q->shapes = arg; break;
     case KEY_AGAIN: q->again = true; break;
+    case KEY_DEADLINE: q->deadline = cmd_non_negative(state, "--deadline", arg); break;
     case KEY_CHECK:
         q->check = arg;
         break;
@@ -370,12 +378,38 @@ static pl_status do_request(tune_request *q)
     return status == PL_OK ? cmd_tune_run(q, &space, &keys, &found) : status;
 }
 
+// By its choices, where the kernels of the model run.
+static int tune_model(tune_request *q)
+{
+    open_space(q);
+    if (q->shapes || q->check || q->groups.len > 1) {
+        fprintf(stderr, "hdsc: a model is tuned for one set of sizes, without --shapes and --check\n");
+        return CMD_USAGE;
+    }
+    if (!check_output(q) || (q->space != 0 && !open_gpu(q)))
+        return exit_code(q, PL_ERRORS);
+    if (q->session) {
+        const ms_machine *machine = &ms_record_of(q->session)->machine;
+        cmd_use_own_gpu(&q->shared, q->measure.arch, ms_gpu_of(&q->shared.memory, machine));
+    }
+    int code = cmd_tune_model(q);
+    if (code != CMD_OK || !q->diags.shown_errors)
+        return code;
+    return is_about_machine(&q->diags) ? CMD_INTERNAL : CMD_ERRORS;
+}
+
+static int tune_space_of(tune_request *q)
+{
+    pl_status status = do_request(q);
+    return exit_code(q, status);
+}
+
 int cmd_tune(int argc, char **argv)
 {
     tune_request q = {
         .space = 1,
         .candidates = 6,
-        .measure = {.method = MS_FLUSH, .min_seconds = 0.3, .warm_up_seconds = 0.1, .samples = 25, .gpu_seconds = CMD_GPU_SECONDS,
+        .measure = {.method = MS_METHOD__COUNT, .min_seconds = 0.3, .warm_up_seconds = 0.1, .samples = 25, .gpu_seconds = CMD_GPU_SECONDS,
                     .stopped = cmd_tune_is_stopped},
     };
     q.measure.argc = argc;
@@ -388,9 +422,11 @@ int cmd_tune(int argc, char **argv)
         diag_switch_group(&q.diags, q.shared.options.warnings[i]);
     if (!q.shared.jobs)
         q.shared.jobs = cmd_core_count() > 1 ? cmd_core_count() - 1 : 1;
-    pl_status status = do_request(&q);
+    bool is_model = cmd_tune_has_model(&q);
+    if (q.measure.method == MS_METHOD__COUNT)
+        q.measure.method = is_model ? MS_ROTATE : MS_FLUSH;
+    int code = is_model ? tune_model(&q) : tune_space_of(&q);
     cmd_print_diags(&q.diags, &q.shared.diagnostics);
-    int code = exit_code(&q, status);
     if (q.session && !ms_close(q.session))
         cmd_leave(code);
     tune_free(&q.library);

@@ -27,6 +27,8 @@
         "weights", CMD_KEY_WEIGHTS, "FILE", 0,                                                                         \
             "the weights of models, instead of the file that they name; 'random' or 'random:SEED' needs none", group   \
     }
+#define CMD_TUNED_OPTION(group)                                                                                        \
+    {"tuned", CMD_KEY_TUNED, "FILE", 0, "choose schedules by this table of 'hdsc tune', then by those of the library", group}
 #define CMD_ARCH_OPTION(usual, group)                                                                                  \
     {"arch", CMD_KEY_ARCH, "NAME", 0, "compile for this architecture (default: " usual ")", group},                    \
         CMD_GPU_OPTIONS("this GPU", group)

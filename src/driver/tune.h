@@ -14,6 +14,7 @@ typedef struct tune_request {
     const char *check;         // file of --check; NULL: none
     int space, candidates;     // of --space; that space 1 measures
     bool again, are_shapes_read;
+    double deadline;           // seconds after which a model's rounds end; 0: none
     int64_t sm_count;          // of the GPU that is asked about
     uint64_t seed;
     ms_options measure;
@@ -27,6 +28,7 @@ typedef struct tune_request {
 
 // Ctrl-C: checked between samples.
 bool cmd_tune_is_stopped(void *user);
+void cmd_tune_catch_interrupt(void);
 
 // ---- tune_compile.c ---------------------------------------------------------------------------------------------------
 
@@ -43,6 +45,13 @@ void cmd_tune_pool_start(tune_request *q, tune_pool *p, const char *const *entri
 // Takes what is done, waiting at most so long for some.
 void cmd_tune_pool_poll(tune_pool *p, int milliseconds);
 void cmd_tune_pool_stop(tune_pool *p);
+
+// ---- tune_model.c -----------------------------------------------------------------------------------------------------
+
+// Whether the file has graph functions, and no space of it is named.
+bool cmd_tune_has_model(const tune_request *q);
+// Tunes the choices of a model; the GPU is open, but with --space=0. An exit code.
+int cmd_tune_model(tune_request *q);
 
 // ---- tune_run.c -------------------------------------------------------------------------------------------------------
 

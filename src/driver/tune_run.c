@@ -36,7 +36,7 @@ static void interrupted(int number)
 }
 
 // The second time it ends the program at once.
-static void catch_interrupt(void)
+void cmd_tune_catch_interrupt(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
     struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND}, old;
@@ -309,7 +309,7 @@ static void measure_all(tuning *t)
         printf("%d of %zu sets of sizes are in '%s' already\n", (int)t->keys->len - t->wanted, t->keys->len, t->table->path);
     fflush(stdout);
     start_compiling(t);
-    catch_interrupt();
+    cmd_tune_catch_interrupt();
     do_all(t);
     clear(t);
     cmd_tune_pool_stop(&t->pool);

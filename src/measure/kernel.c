@@ -57,6 +57,11 @@ ms_row ms_take_row(ms_session *s)
     return s->record.rows.at[--s->record.rows.len];
 }
 
+void ms_forget(ms_session *s)
+{
+    memset(&s->record.rows, 0, sizeof s->record.rows);
+}
+
 bool ms_is_stopped(const ms_session *s)
 {
     return s->is_stopped;
@@ -175,6 +180,8 @@ static bool compile_empty(ms_session *s)
 {
     hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
     options.arch = s->options.arch->name;
+    if (s->empty)
+        return true;
     if (!compile(s, &(hds_source){.name = "empty.hds", .text = empty_source}, &options, &s->empty_program))
         return false;
     s->empty = hds_program_kernel(s->empty_program, "empty");

@@ -123,6 +123,9 @@ typedef struct ms_host {
     bool (*launch)(void *user, int set, void *stream);
     // Enqueues one of them, by its number. NULL: the launches are not measured one by one.
     bool (*launch_at)(void *user, int set, int number, void *stream);
+    // Called once it has been measured, with the addresses of the first copy of the tensors. NULL: nothing is. False after
+    // reporting.
+    bool (*ran)(void *user, void *const *addresses);
 } ms_host;
 
 typedef struct ms_session ms_session;
@@ -146,6 +149,8 @@ bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_ar
 void ms_measure_model(ms_session *s, bool graph);
 // The last row, which the record does not keep.
 ms_row ms_take_row(ms_session *s);
+// Drops all rows: the arena that they are in ends.
+void ms_forget(ms_session *s);
 bool ms_is_stopped(const ms_session *s);
 // False if a kernel that timed out is still running: exit() would wait for it, _exit() does not.
 bool ms_close(ms_session *s);

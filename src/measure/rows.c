@@ -355,6 +355,12 @@ bool ms_measure(ms_session *s, const ms_size *sizes, int size_count, const ms_ar
     ok = ok && bind_host(s, &buffers) && look_at_launches(s, &buffers, &row);
     row.sets = buffers.sets;
     ok = ok && measure_row(s, &buffers, &row) && (!host || !host->launch_at || measure_each(s, host, &row));
+    if (ok && host && host->ran) {
+        void **addresses = ARENA_ARRAY(s->arena, void *, buffers.count + 1);
+        for (int i = 0; i < buffers.count; i++)
+            addresses[i] = buffers.is_tensor[i] ? buffers.arguments[i].value.pointer : NULL;
+        ok = host->ran(host->user, addresses);
+    }
     ms_buffers_free(s, &buffers);
     if (ok)
         VEC_PUSH(s->arena, &s->record.rows, row);

@@ -125,9 +125,34 @@ static src_file *in_library_folder(pl_finder *f, const char *folder, const char 
     return from_disk(f, path, true, "");
 }
 
+static src_file *from_text(pl_finder *f, const char *shown, const char *text)
+{
+    src_file *file = map_get(&f->by_path, shown, strlen(shown));
+    if (!file && (file = src_add(f->sources, shown, str_of(text))))
+        remember(f, shown, file, true, "");
+    return file;
+}
+
+// The two modules that tables of hdsc tune replace; NULL: it is neither, or nothing replaces it.
+static src_file *in_place_of(pl_finder *f, const char *name, str_buf *looked)
+{
+    bool is_table = strcmp(name, "own_choices") == 0;
+    if (is_table && f->tuned_text)
+        return from_text(f, "<choices that are tried>", f->tuned_text);
+    if (f->tuned_text && strcmp(name, "choice_log") == 0)
+        return from_text(f, "<choices are printed>", "LISTENS = True\n");
+    if (!is_table || !f->tuned)
+        return NULL;
+    add_looked(looked, f->tuned);
+    return from_disk(f, f->tuned, false, file_folder(f->arena, f->tuned));
+}
+
 // [name]: "mma", a module of the library.
 static src_file *from_stdlib(pl_finder *f, const char *name, str_buf *looked)
 {
+    src_file *other = in_place_of(f, name, looked);
+    if (other || (f->tuned && strcmp(name, "own_choices") == 0))
+        return other;
     const char *file_name = arena_printf(f->arena, "%s.hds", name);
     src_file *file = NULL;
     if (!f->stdlib_folder)

@@ -24,6 +24,7 @@ typedef struct pl_finder {
     arena *arena;
     src_map *sources;
     const char *stdlib_folder;  // NULL: built in
+    const char *tuned, *tuned_text; // what takes the place of hidet.lang.own_choices: a file, or a text; NULL: nothing does
     const char *const *include_folders;
     int include_count;
     const char *operators;      // pl_operator_folder, once it was needed; "": there is none

@@ -61,6 +61,8 @@ typedef struct pl_options {
     const char *const *include_folders;
     int include_count;
     const char *stdlib_folder;  // NULL: the library built into the program
+    const char *tuned;          // a table of hdsc tune; NULL: the library's only
+    const char *tuned_text;     // the text of one, for hdsc tune itself: host functions print what they choose from
     const char *weights;        // of models: a file, "random" or "random:SEED"; NULL: what the model names
     pl_graph_form graph_form;
     int64_t step_budget;        // 0: the default

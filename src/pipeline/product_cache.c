@@ -58,6 +58,7 @@ static str options_text(arena *a, const pl_options *o)
     add_list(&out, "warning", o->warnings, o->warning_count);
     add_list(&out, "nvrtc", o->nvrtc_options, o->nvrtc_option_count);
     add_text(&out, "stdlib", o->stdlib_folder);
+    add_text(&out, "tuned", o->tuned);
     add_text(&out, "weights", o->weights);
     add_list(&out, "rewrites", o->rewrite_files, o->rewrite_file_count);
     add_list(&out, "rewrite", o->rewrites, o->rewrite_count);

@@ -28,6 +28,8 @@ static void set_up(pl_unit *u)
     set_up_diagnostics(u);
     pl_finder_init(&u->finder, &u->memory, &u->sources);
     u->finder.stdlib_folder = u->options->stdlib_folder;
+    u->finder.tuned = u->options->tuned;
+    u->finder.tuned_text = u->options->tuned_text;
     u->finder.include_folders = u->options->include_folders;
     u->finder.include_count = u->options->include_count;
     u->finder.weights = u->options->weights;

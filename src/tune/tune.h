@@ -108,6 +108,9 @@ bool tune_table_write(tune *t, const tune_table *table);
 // Whether what the table has of the space is still there and valid: reports HDS0825 and HDS0827. *[own]: its rows.
 pl_status tune_table_check(tune *t, const tune_space *space, const tune_table *table, int *own);
 
+// NULL, or how they differ: for ms_judging, with an arena as [user].
+const char *tune_differs(void *user, const char *name, dtype type, const void *first, const void *now, int64_t bytes);
+
 // ---- search.c: measuring the chosen candidates of a key --------------------------------------------------------------------
 
 typedef struct tune_watch {

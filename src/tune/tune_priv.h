@@ -10,5 +10,3 @@ const char *const *tune_split(arena *a, const char *text, char separator, int *c
 void tune_bind(arena *a, uint64_t seed, const tune_space *space, const tune_key *key, ms_rival *rivals);
 // Whether each word is for some kernel, where one of them was compiled. False after reporting HDS0826.
 bool tune_check_words(tune *t, const tune_space *space, const tune_key *key, const ms_rival *rivals);
-// NULL, or how they differ: for ms_judging, with an arena as [user].
-const char *tune_differs(void *user, const char *name, dtype type, const void *first, const void *now, int64_t bytes);
