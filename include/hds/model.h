@@ -6,10 +6,10 @@
 //     hds_model_run(model, (hds_argument[]){hds_tensor(x), hds_tensor(y)}, 2, stream);
 //     hds_model_release(model);
 //
-// A model is opened for the simulator, or for the GPU that is current then. It keeps weights there, and a CUDA graph for
-// each of the
-// last sets of sizes that it ran with. Every function may be called from any thread; runs of one model with the same sizes
-// are serialized on the GPU, since they share temporaries. To overlap runs, open the model again.
+// A model is opened for the simulator, or for the GPU that is current then. It keeps weights there, and a CUDA graph with a
+// workspace for each of the last pairs of a set of sizes and a stream that it ran with. Every function may be called from any
+// thread. Runs on one stream follow each other; runs on several streams are in flight at the same time, also with the same sizes,
+// and share the weights. For several GPUs, or contexts, open the model in each.
 #ifndef HDS_MODEL_H
 #define HDS_MODEL_H
 
@@ -26,7 +26,7 @@ typedef struct hds_model_options {
     const char *graph;     // the graph function; NULL: the only one of the program
     const char *weights;   // a safetensors file, or the index of several; NULL: the one that the model names, beside its source
     bool simulate;         // runs are hds_model_simulate's; needs no GPU and no NVRTC
-    size_t graphs;         // CUDA graphs that are kept, at most; 0: 16
+    size_t graphs;         // CUDA graphs that are kept, at most, of all sizes and streams; 0: 16. One more waits for all runs
     bool no_graphs;        // launch the kernels one by one instead
 } hds_model_options;
 #define HDS_MODEL_OPTIONS_INIT {sizeof(hds_model_options), NULL, NULL, false, 0, false}
@@ -49,8 +49,8 @@ HDSRT_API int64_t hds_model_workspace_bytes(const hds_model *model);
 
 // Runs the model on [stream] of the thread's current context. Arguments are checked as those of hds_launch; open sizes may
 // be omitted
-// where DLPack tensors determine them. The first run with new sizes records a graph; where only addresses differ from the last
-// run with these sizes, the graph is updated in place.
+// where DLPack tensors determine them. The first run with new sizes on a stream records a graph; where only addresses differ from
+// the last run with these sizes there, the graph is updated in place, without waiting.
 HDSRT_API hds_status hds_model_run(hds_model *model, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 // The same on the simulator, for a model that was opened for it; see hds_simulate.
 HDSRT_API hds_status hds_model_simulate(hds_model *model, const hds_argument *arguments, size_t count, hds_program **findings);

@@ -124,12 +124,12 @@ typedef struct hdsrt_graph hdsrt_graph;
 // must be released on it.
 HDSRT_API hdsrt_status hdsrt_graph_begin(hdsrt_stream *stream);
 // Ends the recording and destroys the stream. If [keep], *graph is set to a new graph if it was NULL; otherwise the graph is
-// replaced by the recording, by an update in place if only addresses and sizes differ. A graph that is replaced must not be in
-// flight, unless in streams that are ordered with its next launch. A failure leaves *graph unchanged.
+// replaced by the recording: by an update in place if only addresses and sizes differ, which leaves launches in flight as they
+// are, otherwise once all work of the context has ended. A failure leaves *graph unchanged.
 HDSRT_API hdsrt_status hdsrt_graph_end(hdsrt_stream stream, bool keep, hdsrt_graph **graph);
 // Launches of one graph run one after the other, also in different streams.
 HDSRT_API hdsrt_status hdsrt_graph_launch(const hdsrt_graph *graph, hdsrt_stream stream);
-// NULL is allowed. It must not be in flight.
+// Waits for all work of the thread's current context, and with it for launches of the graph. NULL is allowed.
 HDSRT_API void hdsrt_graph_free(hdsrt_graph *graph);
 
 // ---- tensors over DLPack -------------------------------------------------------------------------------------------------

@@ -11,9 +11,11 @@
 
 enum { MOST_GRAPHS = 16, MOST_NAMED = 8 };
 
-// A run's graph, found by its sizes; its addresses are those of the last run.
+// A run's graph, found by its sizes and its stream; its addresses are those of the last run. Launches of one graph follow each
+// other, whatever their streams, so that they may share its workspace; runs on other streams have graphs and workspaces of their own.
 typedef struct recorded {
     uint64_t *bits; // of each argument that a run is given
+    hdsrt_stream stream;
     hdsrt_graph *graph;
     void *workspace;
     uint64_t last_use;
@@ -305,6 +307,7 @@ hds_status hds_model_open(hds_program *program, const hds_model_options *options
     return status;
 }
 
+// Waits for what is in flight: the workspace is free then.
 static void drop_graph(const hds_model *m, recorded *r)
 {
     hdsrt_graph_free(r->graph);
@@ -391,11 +394,12 @@ static bool has_sizes(const hds_model *m, const recorded *r, const uint64_t *bit
     return true;
 }
 
-static recorded *slot_for(hds_model *m, const uint64_t *bits, bool *same)
+static recorded *slot_for(hds_model *m, const uint64_t *bits, hdsrt_stream stream, bool *same)
 {
     recorded *oldest = NULL;
     for (size_t i = 0; i < m->graph_count; i++) {
-        if (m->graphs[i].graph && has_sizes(m, &m->graphs[i], bits, same))
+        const recorded *r = &m->graphs[i];
+        if (r->graph && r->stream == stream && has_sizes(m, r, bits, same))
             return &m->graphs[i];
         if (!oldest || m->graphs[i].last_use < oldest->last_use)
             oldest = &m->graphs[i];
@@ -403,7 +407,6 @@ static recorded *slot_for(hds_model *m, const uint64_t *bits, bool *same)
     *same = false;
     if (m->graph_count < m->graph_limit)
         return &m->graphs[m->graph_count++];
-    hdsrt_synchronize(NULL);
     drop_graph(m, oldest);
     return oldest;
 }
@@ -413,9 +416,10 @@ static hdsrt_status record(hds_model *m, recorded *r, const hds_argument *argume
     int64_t bytes = workspace_of(m);
     hdsrt_stream stream;
     hdsrt_status status = HDSRT_OK;
-    if (bytes > 0 && !r->workspace)
+    if (bytes > 0 && !r->workspace) {
         status = hdsrt_allocate(&r->workspace, bytes, NULL);
-    status = status ? status : hdsrt_synchronize(NULL);
+        status = status ? status : hdsrt_synchronize(NULL); // other streams use it
+    }
     status = status ? status : hdsrt_graph_begin(&stream);
     if (status)
         return status;
@@ -430,7 +434,7 @@ static hdsrt_status launch_graph(hds_model *m, const uint64_t *bits, const hds_a
     bool same;
     hdsrt_status status = HDSRT_OK;
     pthread_mutex_lock(&m->lock);
-    recorded *r = slot_for(m, bits, &same);
+    recorded *r = slot_for(m, bits, stream, &same);
     if (!same)
         status = record(m, r, arguments, count);
     if (!same && status)
@@ -438,6 +442,7 @@ static hdsrt_status launch_graph(hds_model *m, const uint64_t *bits, const hds_a
     if (!status) {
         for (size_t i = 0; i < m->given_count; i++)
             r->bits[i] = bits[m->given[i]];
+        r->stream = stream;
         r->last_use = ++m->clock;
         status = hdsrt_graph_launch(r->graph, stream);
     }

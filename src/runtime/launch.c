@@ -226,8 +226,10 @@ static int make(const hdsrt_driver *cuda, void *recorded, void **exec)
         return 0;
     void *made = NULL;
     int result = cuda->graph_instantiate(&made, recorded, 0);
-    if (!result && *exec)
+    if (!result && *exec) {
+        cuda->synchronize(); // launches of one graph follow each other, those of two do not
         cuda->graph_exec_destroy(*exec);
+    }
     *exec = result ? *exec : made;
     return result;
 }
@@ -267,7 +269,9 @@ hdsrt_status hdsrt_graph_launch(const hdsrt_graph *graph, hdsrt_stream stream)
 void hdsrt_graph_free(hdsrt_graph *graph)
 {
     const hdsrt_driver *cuda = hdsrt_driver_get();
-    if (graph && cuda)
+    if (graph && cuda) {
+        cuda->synchronize();
         cuda->graph_exec_destroy(graph->exec);
+    }
     free(graph);
 }

@@ -1,11 +1,13 @@
 // Models through libhds: weights bound by name, what is prepared from them, runs on the simulator and on the double of
 // the driver.
 #include <math.h>
+#include <pthread.h>
 
 #include <hds/model.h>
 
 #include "fake_cuda.h"
 #include "rig.h"
+#include "runtime/driver.h"
 #include "weights/weights.h"
 
 enum { ROWS = 4, K = 16, N = 8 };
@@ -201,12 +203,153 @@ static void graphs_are_kept(void **state)
     assert_int_equal(fake_cuda_live("memory"), live);
 }
 
+// Two layers: what is between them is in the workspace.
+static const char two_layers[] = "from hidet.lang import f32, weights\n"
+                                 "from activation import relu\n"
+                                 "from matmul import linear, matmul\n"
+                                 "\n"
+                                 "W = weights()\n"
+                                 "\n"
+                                 "\n"
+                                 "@hidet.graph\n"
+                                 "def layers[M: int](x: f32[M, 16]):\n"
+                                 "    return matmul(relu(linear(x, W['w', f32[8, 16]], W['b', f32[8]])), W['w', f32[8, 16]])\n";
+
+enum { STREAMS = 6, RUNS = 20 };
+
+typedef struct runner {
+    hds_model *model;
+    hdsrt_stream stream;
+    float *x, *y;
+    int rows, failures;
+    pthread_barrier_t *start;
+} runner;
+
+static void *run_often(void *argument)
+{
+    runner *r = argument;
+    r->failures += hdsrt_use_device(0) != HDSRT_OK;
+    pthread_barrier_wait(r->start);
+    for (int i = 0; i < RUNS; i++) {
+        const hds_argument a[] = {hds_pointer(r->x), hds_pointer(r->y), hds_int(r->rows)};
+        r->failures += hds_model_run(r->model, a, 3, r->stream) != HDS_OK;
+    }
+    return NULL;
+}
+
+// A thread for each stream, [rows] rows; then all is as before. The number of graphs that were made.
+static int run_on_streams(hds_model *m, hdsrt_stream *streams, float *memory, int rows)
+{
+    pthread_t threads[STREAMS];
+    runner runners[STREAMS];
+    pthread_barrier_t start;
+    int made = fake_cuda_calls("cuGraphInstantiateWithFlags");
+    pthread_barrier_init(&start, NULL, STREAMS);
+    for (int i = 0; i < STREAMS; i++) {
+        runners[i] = (runner){m, streams[i], memory + i * 256, memory + i * 256 + 128, rows, 0, &start};
+        assert_int_equal(pthread_create(&threads[i], NULL, run_often, &runners[i]), 0);
+    }
+    for (int i = 0; i < STREAMS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(runners[i].failures, 0);
+    }
+    pthread_barrier_destroy(&start);
+    return fake_cuda_calls("cuGraphInstantiateWithFlags") - made;
+}
+
+typedef struct operations {
+    int captures, updates, launches, kernels, waits, allocations;
+} operations;
+
+static operations now(void)
+{
+    return (operations){fake_cuda_calls("cuStreamBeginCapture_v2"), fake_cuda_calls("cuGraphExecUpdate_v2"),
+                        fake_cuda_calls("cuGraphLaunch"), fake_cuda_calls("cuLaunchKernel") + fake_cuda_calls("cuLaunchKernelEx"),
+                        fake_cuda_calls("cuStreamSynchronize") + fake_cuda_calls("cuCtxSynchronize"),
+                        fake_cuda_calls("cuMemAlloc_v2") + fake_cuda_calls("cuMemAllocAsync")};
+}
+
+// What a run asks of the driver.
+static operations asked_by(hds_model *m, float *x, float *y, hdsrt_stream stream)
+{
+    const hds_argument a[] = {hds_pointer(x), hds_pointer(y), hds_int(4)};
+    operations before = now();
+    if (hds_model_run(m, a, 3, stream) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    operations o = now();
+    return (operations){o.captures - before.captures, o.updates - before.updates, o.launches - before.launches,
+                        o.kernels - before.kernels,   o.waits - before.waits,     o.allocations - before.allocations};
+}
+
+static void check_operations(hds_model *m, float *memory, hdsrt_stream stream)
+{
+    operations first = asked_by(m, memory, memory + 128, stream);
+    assert_int_equal(first.captures, 1);
+    assert_int_equal(first.allocations, 1);
+    operations again = asked_by(m, memory, memory + 128, stream);
+    assert_memory_equal(&again, (&(operations){.launches = 1}), sizeof again);
+    operations elsewhere = asked_by(m, memory + 256, memory + 384, stream);
+    // The size is open: its workspace is allocated in the graph.
+    const operations wanted = {.captures = 1, .updates = 1, .launches = 1, .kernels = first.kernels, .allocations = 1};
+    assert_memory_equal(&elsewhere, &wanted, sizeof elsewhere);
+}
+
+// Runs on several streams are in flight at once; with fewer graphs than streams, what is dropped is waited for.
+static void runs_are_in_flight_together(void **state)
+{
+    const rig *r = *state;
+    hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
+    float x[ROWS * K];
+    char path[160];
+    void *memory;
+    hdsrt_stream streams[STREAMS];
+    fill(x);
+    write_weights(r, "w.safetensors", "w", K, path, sizeof path);
+    options.arch = "sm_90";
+    hds_program *p = NULL;
+    hds_compiler *compiler = rig_compiler(r, NULL, "", 0);
+    if (hds_compile(compiler, &(hds_source){"layers.hds", two_layers, 0}, &options, &p) == HDS_NO_TOOLCHAIN) {
+        hds_program_release(p);
+        hds_compiler_release(compiler);
+        skip();
+    }
+    const hdsrt_driver *cuda = hdsrt_driver_get();
+    assert_non_null(cuda);
+    int live = fake_cuda_live("memory");
+    hds_model *m = open_model(p, path, false, 0), *narrow = open_model(p, path, false, 2);
+    assert_int_equal(hdsrt_allocate(&memory, STREAMS * 256 * 4, NULL), HDSRT_OK);
+    for (int i = 0; i < STREAMS; i++)
+    {
+        void *stream = NULL;
+        assert_int_equal(cuda->stream_create(&stream, 1), 0);
+        streams[i] = stream;
+    }
+    int opened = fake_cuda_live("memory");
+    check_operations(m, memory, streams[0]);
+    assert_int_equal(run_on_streams(m, streams, memory, 4), STREAMS - 1); // the first is there
+    assert_int_equal(run_on_streams(m, streams, memory, 4), 0);
+    assert_int_equal(run_on_streams(m, streams, memory, 3), STREAMS);
+    int waits = fake_cuda_calls("cuCtxSynchronize");
+    assert_true(run_on_streams(narrow, streams, memory, 4) >= STREAMS);
+    assert_true(fake_cuda_calls("cuCtxSynchronize") > waits);
+    assert_int_equal(fake_cuda_live("memory"), opened);
+    hds_model_release(m);
+    hds_model_release(narrow);
+    hdsrt_release(memory, NULL);
+    for (int i = 0; i < STREAMS; i++)
+        cuda->stream_destroy(streams[i]);
+    hds_program_release(p);
+    hds_compiler_release(compiler);
+    assert_int_equal(fake_cuda_live("memory"), live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_runs_on_the_simulator, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(faults_of_weights_are_listed, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(graphs_are_kept, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(runs_are_in_flight_together, rig_set_up, rig_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
