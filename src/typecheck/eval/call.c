@@ -868,6 +868,20 @@ tc_value tc_call(tc *tx, tc_value callee, tc_args *args)
     return r;
 }
 
+tc_value tc_call_apart(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span)
+{
+    enum { STEPS = 100 }; // what the caller pays, so that one that never ends has an end
+    if (!tc_spend(tx, STEPS, span))
+        return tc_poison();
+    int64_t before = tx->steps;
+    if (!tx->apart++)
+        tx->steps = 0;
+    tc_value v = tc_call_values(tx, callee, values, len, span);
+    if (!--tx->apart)
+        tx->steps = before;
+    return v;
+}
+
 tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span)
 {
     tc_args args = {.span = span};

@@ -33,7 +33,7 @@ tc_value tc_native_within(tc *tx, const tc_native *self, tc_args *args)
         return TC_ERR(tx, HDS0184, args->list.at[0].span, "what is done", "str", tc_describe(tx, text));
     const char *before = tx->recorded_call;
     tx->recorded_call = arena_strndup(tx->arena, text.s.at, text.s.len);
-    tc_value v = tc_call_values(tx, args->list.at[1].value, NULL, 0, args->span);
+    tc_value v = tc_call_apart(tx, args->list.at[1].value, NULL, 0, args->span);
     tx->recorded_call = before;
     return v;
 }

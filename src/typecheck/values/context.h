@@ -134,6 +134,7 @@ typedef struct tc_lifetime {
     size_t shared;   // as tc_shared_mark gave it
     uint32_t first;  // what was born before is older
     bool keeps;      // something older has changed
+    map launches;    // tc_function* of definitions -> the latest tc_shared_launch*, in host functions
 } tc_lifetime;
 
 // IR that is made in the scratch arena for it: lifetime.c.
@@ -162,6 +163,7 @@ struct tc {
     VEC(tc_region_around) region_stack;
     int next_label;
     int64_t steps, step_budget;
+    int apart; // calls under way whose steps are counted by themselves: tc_call_apart
     VEC(tc_undo) undo; // while speculating: what compile-time data were before they changed
     int depth;         // nested calls
     int eval_depth;    // nested expressions and statements, over all calls

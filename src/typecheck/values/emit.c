@@ -15,6 +15,11 @@ static uint32_t site_of(tc *tx, const tc_frame *f)
     return *f->site;
 }
 
+uint32_t tc_site(tc *tx)
+{
+    return site_of(tx, tx->frame);
+}
+
 ir_stmt *tc_new_stmt(tc *tx, ir_stmt_kind kind, src_span span)
 {
     return ir_new_stmt(tx->ir, kind, span, site_of(tx, tx->frame));

@@ -10,6 +10,7 @@ void tc_lifetime_begin(tc *tx, tc_lifetime *l)
         tx->arena = tx->options->scratch;
         l->mark = arena_mark_get(tx->arena);
     }
+    map_init(&l->launches, tx->arena);
     tx->born = l->first;
     tx->lifetime = l;
 }

@@ -112,6 +112,7 @@ const char *tc_suggest(tc *tx, const char *const *names, str name);
 
 // emit.c
 // A statement of the current function, with its origin.
+uint32_t tc_site(tc *tx); // of what is emitted now
 ir_stmt *tc_new_stmt(tc *tx, ir_stmt_kind kind, src_span span);
 void tc_emit(tc *tx, ir_stmt *s);
 ir_var *tc_declare(tc *tx, const char *name, const ir_type *type, ir_expr *init, src_span span);
