@@ -352,7 +352,7 @@ static void keep_items_before(tc *tx, tc_list *items, size_t mark, src_span span
 {
     for (size_t i = 0; tx->block && tx->block->stmts.len > mark && i < items->len; i++) {
         size_t before = tx->block->stmts.len;
-        items->at[i] = tc_keep_before(tx, items->at[i], mark, span);
+        tc_list_set(items, i, tc_keep_before(tx, items->at[i], mark, span));
         mark += tx->block->stmts.len - before;
     }
 }

@@ -25,7 +25,7 @@ static tc_value result_variable(tc *tx, tc_value v, src_span span)
     if (v.kind == TC_TUPLE || v.kind == TC_LIST) {
         tc_value r = tc_list_new(tx, v.kind, v.list->at, v.list->len);
         for (size_t i = 0; i < r.list->len; i++)
-            r.list->at[i] = result_variable(tx, r.list->at[i], span);
+            tc_list_set(r.list, i, result_variable(tx, r.list->at[i], span));
         return r;
     }
     const ir_type *t = tc_default_type(tx, v);

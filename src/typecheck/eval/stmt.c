@@ -191,7 +191,7 @@ static bool store_dict(tc *tx, tc_value base, const tc_list *items, tc_value v, 
         tc_error(tx, HDS0140, span, tc_text(tx, key), (long)len);
         return false;
     }
-    base.list->at[i < 0 ? i + len : i] = tc_freeze(tx, v, span);
+    tc_list_set(base.list, (size_t)(i < 0 ? i + len : i), tc_freeze(tx, v, span));
     return true;
 }
 
@@ -392,7 +392,7 @@ static tc_value settle_tuple(tc *tx, const ast_expr *target, tc_value v)
     for (size_t i = 0; i < copy.list->len; i++) {
         tc_value item = copy.list->at[i];
         if (item.kind == TC_TUPLE || (item.kind == TC_RT && reads_any_local(item.rt, tx->frame->scope, targets)))
-            copy.list->at[i] = tc_freeze(tx, item, target->span);
+            tc_list_set(copy.list, i, tc_freeze(tx, item, target->span));
     }
     return copy;
 }

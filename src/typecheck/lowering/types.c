@@ -510,7 +510,7 @@ static tc_value conform_items(tc *tx, tc_value v, tc_value annotation, const cha
 {
     tc_value result = tc_list_new(tx, TC_TUPLE, v.list->at, v.list->len);
     for (size_t i = 0; i < v.list->len; i++) {
-        result.list->at[i] = tc_conform(tx, v.list->at[i], annotation.list->at[i], what, span);
+        tc_list_set(result.list, i, tc_conform(tx, v.list->at[i], annotation.list->at[i], what, span));
         if (tc_is_poison(result.list->at[i]))
             return tc_poison();
     }

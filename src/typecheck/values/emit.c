@@ -112,7 +112,7 @@ tc_value tc_freeze(tc *tx, tc_value v, src_span span)
     tc_list *items = v.kind == TC_DICT ? &v.dict->values : settled.list;
     tc_changes(tx, items->born);
     for (size_t i = 0; i < items->len; i++)
-        items->at[i] = tc_freeze(tx, items->at[i], span);
+        tc_list_set(items, i, tc_freeze(tx, items->at[i], span));
     return settled;
 }
 
@@ -123,7 +123,7 @@ tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
     if (v.kind == TC_TUPLE) {
         tc_value kept = tc_list_new(tx, TC_TUPLE, v.list->at, v.list->len);
         for (size_t i = 0; i < kept.list->len; i++)
-            kept.list->at[i] = tc_keep_before(tx, kept.list->at[i], mark, span);
+            tc_list_set(kept.list, i, tc_keep_before(tx, kept.list->at[i], mark, span));
         return kept;
     }
     if (v.kind != TC_RT)

@@ -31,6 +31,7 @@ static void remove_at(tc_list *list, size_t at)
 {
     memmove(list->at + at, list->at + at + 1, (list->len - at - 1) * sizeof *list->at);
     list->len--;
+    list->known = 0;
 }
 
 static tc_value missing(call *c, tc_value v)
@@ -80,7 +81,7 @@ static tc_value run_insert(call *c)
     at = at < -len ? 0 : at < 0 ? at + len : at > len ? len : at;
     tc_list_push(c->tx, c->list, tc_none());
     memmove(c->list->at + at + 1, c->list->at + at, (size_t)(len - at) * sizeof *c->list->at);
-    c->list->at[at] = tc_freeze(c->tx, c->args->list.at[1].value, c->args->span);
+    tc_list_set(c->list, (size_t)at, tc_freeze(c->tx, c->args->list.at[1].value, c->args->span));
     return tc_none();
 }
 
@@ -119,6 +120,7 @@ static tc_value run_count(call *c)
 
 static tc_value run_reverse(call *c)
 {
+    c->list->known = 0;
     for (size_t i = 0, j = c->list->len; i + 1 < j; i++) {
         tc_value swap = c->list->at[i];
         c->list->at[i] = c->list->at[--j];
@@ -138,7 +140,7 @@ static tc_value run_sort(call *c)
     if (r.kind != TC_LIST)
         return tc_poison();
     for (size_t i = 0; i < c->list->len && i < r.list->len; i++)
-        c->list->at[i] = r.list->at[i];
+        tc_list_set(c->list, i, r.list->at[i]);
     return tc_none();
 }
 
@@ -149,7 +151,7 @@ static tc_value run_copy(call *c)
 
 static tc_value run_clear(call *c)
 {
-    c->list->len = 0;
+    c->list->len = c->list->known = 0;
     return tc_none();
 }
 
@@ -410,7 +412,7 @@ bool tc_data_in_place(tc *tx, ast_op op, tc_value old, tc_value v, src_span span
     tc_value r = tc_binary(tx, op, old, v, span);
     if (r.kind != old.kind || !tc_may_change(tx, old, span))
         return true;
-    old.list->len = 0;
+    old.list->len = old.list->known = 0;
     old.list->weight = 0;
     for (size_t i = 0; i < r.list->len; i++)
         tc_list_push(tx, old.list, r.list->at[i]);

@@ -205,16 +205,25 @@ void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value)
 {
     tc_value *old = tc_dict_find(tx, d, key);
     if (old) {
-        *old = value;
+        tc_list_set(&d->values, (size_t)(old - d->values.at), value);
         return;
     }
     tc_list_push(tx, &d->keys, key);
     tc_list_push(tx, &d->values, value);
 }
 
-static bool list_is_compile_time(const tc_list *list)
+void tc_list_set(tc_list *list, size_t i, tc_value v)
 {
-    for (size_t i = 0; i < list->len; i++)
+    list->at[i] = v;
+    list->known = i < list->known ? i : list->known;
+}
+
+// Lists that grow are asked again and again: what has no parts that could change is looked at once.
+static bool list_is_compile_time(tc_list *list)
+{
+    while (list->known < list->len && list->at[list->known].kind > TC_POISON && list->at[list->known].kind <= TC_STR)
+        list->known++;
+    for (size_t i = list->known; i < list->len; i++)
         if (!tc_is_compile_time(list->at[i]))
             return false;
     return true;

@@ -73,6 +73,7 @@ typedef struct tc_list {
     int depth;      // of items in each other, 1 without any; parts that change later are not counted
     int level;      // how deep it may lie in containers that were changed to hold it
     int64_t weight; // items, those of items included: shared parts count each time, as a traversal visits them
+    size_t known;   // so many items from the first on are numbers, texts and the like, as was found before; see tc_list_set
 } tc_list;
 
 typedef struct tc_dict {
