@@ -128,7 +128,7 @@ static bool expr_launches(tc *tx, const tc_function *f, const ast_expr *e)
         callee = ((const ast_subscript *)callee)->value;
     tc_value v = named(tx, f, callee);
     if (v.kind == TC_NATIVE)
-        return strcmp(v.native->name, "tensor") == 0;
+        return strcmp(v.native->name, "tensor") == 0 || strcmp(v.native->name, "launch_once") == 0;
     if (v.kind != TC_FUNCTION)
         return false;
     tc_function_classify(tx, v.function);
