@@ -119,6 +119,7 @@ typedef struct api_gpus {
 struct hds_compiler {
     api_table table;
     cache *disk;        // NULL: none
+    kept_modules *kept; // parsed modules; NULL: none
     char *nvrtc;        // NULL: where it usually is
     char *worker;       // the program of worker processes; NULL: none
     const char *worker_command[2];

@@ -41,6 +41,7 @@ static bool set_up(hds_compiler *c, const hds_compiler_options *o)
         return false;
     c->nvrtc = o->nvrtc ? strdup(o->nvrtc) : NULL;
     c->build = build_identity();
+    c->kept = kept_new();
     if (!o->cache_dir || *o->cache_dir)
         c->disk = cache_open(o->cache_dir, o->cache_bytes, &why);
     start_service(c, o->workers);
@@ -74,6 +75,7 @@ void hds_compiler_release(hds_compiler *compiler)
     svc_pool_free(compiler->service);
     pthread_mutex_destroy(&compiler->gpus.lock);
     cache_close(compiler->disk);
+    kept_free(compiler->kept);
     free(compiler->worker);
     free((char *)compiler->build);
     free(compiler->nvrtc);

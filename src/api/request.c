@@ -274,6 +274,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     p->line_info = o.line_info;
     p->nvrtc_path = compiler->nvrtc;
     p->cache = compiler->disk;
+    p->kept = compiler->kept;
     p->service = compiler->service;
     p->isolates_nvrtc = compiler->service != NULL;
     out->key = key_of(a, out, &o);

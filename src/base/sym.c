@@ -60,18 +60,31 @@ static void grow(sym_table *table)
     }
 }
 
-sym sym_intern(sym_table *table, str text)
+// The slot of the text, or the one that is free for it.
+static sym_slot *slot_of(const sym_table *table, str text, uint32_t hash)
 {
-    uint32_t hash = hash_of(text), at = hash & table->slot_mask;
+    uint32_t at = hash & table->slot_mask;
     for (sym_slot *slot; (slot = &table->slots[at])->entry; at = (at + 1) & table->slot_mask)
         if (slot->hash == hash && slot->entry->len == text.len && memcmp(slot->entry->text, text.at, text.len) == 0)
-            return slot->entry;
+            return slot;
+    return &table->slots[at];
+}
+
+sym sym_intern(sym_table *table, str text)
+{
+    uint32_t hash = hash_of(text);
+    const sym_slot *known = table->shared ? slot_of(table->shared, text, hash) : NULL;
+    if (known && known->entry)
+        return known->entry;
+    sym_slot *slot = slot_of(table, text, hash);
+    if (slot->entry)
+        return slot->entry;
     sym_entry *entry = arena_alloc(table->arena, sizeof *entry + text.len + 1);
-    entry->id = table->count++;
+    table->count++;
     entry->len = (uint32_t)text.len;
     if (text.len)
         memcpy(entry->text, text.at, text.len);
-    table->slots[at] = (sym_slot){entry, hash};
+    *slot = (sym_slot){entry, hash};
     if (table->count * 2 > table->slot_mask)
         grow(table);
     return entry;

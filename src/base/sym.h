@@ -9,7 +9,6 @@
 #include "base/str.h"
 
 typedef struct sym_entry {
-    uint32_t id; // dense, in order of first interning
     uint32_t len;
     char text[]; // 0-terminated
 } sym_entry;
@@ -19,6 +18,7 @@ typedef const sym_entry *sym;
 // An open-addressing table of its own: the parser interns a name for every third token or so.
 typedef struct sym_table {
     arena *arena;
+    const struct sym_table *shared; // its symbols are this table's, too; nothing is added to it any more. NULL: none
     struct sym_slot *slots;
     uint32_t slot_mask;
     uint32_t count;

@@ -225,17 +225,11 @@ bool diag_switch_group(diag_context *dx, const char *flag)
 
 // ---- order ------------------------------------------------------------------------------------------------------
 
-// Positions grow with the order of files, so one number says both. Nowhere is 0 and wraps round to the end.
-static bool comes_after(const diag *a, const diag *b)
-{
-    return a->span.begin - 1 > b->span.begin - 1;
-}
-
-static void merge(diag **to, diag **from, size_t begin, size_t middle, size_t end)
+static void merge(const src_map *sources, diag **to, diag **from, size_t begin, size_t middle, size_t end)
 {
     size_t left = begin, right = middle;
     for (size_t i = begin; i < end; i++) {
-        bool take_right = left == middle || (right < end && comes_after(from[left], from[right]));
+        bool take_right = left == middle || (right < end && src_is_after(sources, from[left]->span, from[right]->span));
         to[i] = take_right ? from[right++] : from[left++];
     }
 }
@@ -251,7 +245,7 @@ diag **diag_sorted(const diag_context *dx)
         for (size_t begin = 0; begin < len; begin += 2 * width) {
             size_t middle = begin + width < len ? begin + width : len;
             size_t end = middle + width < len ? middle + width : len;
-            merge(to, from, begin, middle, end);
+            merge(dx->sources, to, from, begin, middle, end);
         }
         diag **swap = from;
         from = to;

@@ -7,15 +7,31 @@ void src_map_init(src_map *map, arena *a)
     *map = (src_map){.arena = a, .next_base = 1};
 }
 
+void src_reserve(src_map *map, uint32_t base)
+{
+    map->next_base = base;
+}
+
+src_file *src_add_at(src_map *map, const char *name, str text, uint32_t base)
+{
+    src_file *file = ARENA_NEW(map->arena, src_file);
+    *file = (src_file){.name = arena_strdup(map->arena, name), .text = text, .base = base, .order = (uint32_t)map->files.len};
+    VEC_PUSH(map->arena, &map->files, file);
+    VEC_PUSH(map->arena, &map->by_base, file);
+    for (size_t i = map->by_base.len - 1; i > 0 && map->by_base.at[i - 1]->base > base; i--) {
+        map->by_base.at[i] = map->by_base.at[i - 1];
+        map->by_base.at[i - 1] = file;
+    }
+    return file;
+}
+
 src_file *src_add(src_map *map, const char *name, str text)
 {
     // One position more than bytes: the end of the file is a position too.
     if (text.len >= UINT32_MAX - map->next_base)
         return NULL;
-    src_file *file = ARENA_NEW(map->arena, src_file);
-    *file = (src_file){.name = arena_strdup(map->arena, name), .text = text, .base = map->next_base};
+    src_file *file = src_add_at(map, name, text, map->next_base);
     map->next_base += (uint32_t)text.len + 1;
-    VEC_PUSH(map->arena, &map->files, file);
     return file;
 }
 
@@ -23,15 +39,24 @@ src_file *src_file_at(const src_map *map, uint32_t position)
 {
     if (!position || position >= map->next_base)
         return NULL;
-    size_t low = 0, high = map->files.len;
+    size_t low = 0, high = map->by_base.len;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (map->files.at[middle]->base <= position)
+        if (map->by_base.at[middle]->base <= position)
             low = middle;
         else
             high = middle;
     }
-    return high ? map->files.at[low] : NULL;
+    src_file *file = high ? map->by_base.at[low] : NULL;
+    return file && file->base <= position && position - file->base <= file->text.len ? file : NULL;
+}
+
+bool src_is_after(const src_map *map, src_span a, src_span b)
+{
+    const src_file *of_a = src_file_at(map, a.begin), *of_b = src_file_at(map, b.begin);
+    if (of_a && of_b)
+        return of_a->order != of_b->order ? of_a->order > of_b->order : a.begin > b.begin;
+    return !of_a && of_b;
 }
 
 // Offset of the line after the one that [at] is in, or text.len + 1 if that is the last. Line ends are Python's: LF,

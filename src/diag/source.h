@@ -1,7 +1,8 @@
 // Source files and locations in them.
 //
 // All files of a compilation share one space of 32-bit positions: a file added to the map gets a range of its own, so a
-// location is one number and a span two. Lines and columns are computed on demand.
+// location is one number and a span two. Lines and columns are computed on demand. Ranges at the beginning of the space may be
+// kept free for files whose syntax trees exist already, and have these spans (frontend/kept.h).
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +22,8 @@ typedef struct src_file {
     const char *name;  // as diagnostics show it
     str text;
     uint32_t base;          // position of the first byte; never 0
+    uint32_t order;         // of its map's files
+    struct ast_module *tree;  // NULL: not parsed before it was added
     uint32_t *line_starts;  // offsets within [text], made on first use
     uint32_t line_count;
     bool is_builtin;  // a part of the compiler: what can be said of its code is of no use to the author
@@ -28,13 +31,18 @@ typedef struct src_file {
 
 typedef struct src_map {
     arena *arena;
-    VEC(src_file *) files;
+    VEC(src_file *) files;    // in the order of adding
+    VEC(src_file *) by_base;  // the same, by position
     uint32_t next_base;
 } src_map;
 
 void src_map_init(src_map *map, arena *a);
 // NULL if the position space (4 GiB over all files) is full. [text] must live as long as the map.
 src_file *src_add(src_map *map, const char *name, str text);
+// Keeps the positions below [base] free. For a map without files.
+void src_reserve(src_map *map, uint32_t base);
+// Adds a file whose positions begin at [base], in the part that is kept free; no other file has these.
+src_file *src_add_at(src_map *map, const char *name, str text, uint32_t base);
 src_file *src_file_at(const src_map *map, uint32_t position);
 
 typedef struct src_location {
@@ -44,6 +52,8 @@ typedef struct src_location {
 } src_location;
 
 src_location src_location_of(const src_map *map, uint32_t position);
+// Whether [a] is behind [b]: files are in the order of adding, and nowhere is behind them all.
+bool src_is_after(const src_map *map, src_span a, src_span b);
 // The text of line [line] (from 1) without its end-of-line bytes.
 str src_line(src_map *map, src_file *file, uint32_t line);
 

@@ -323,9 +323,11 @@ int cmd_test(int argc, char **argv)
 {
     request r = {.gpu_seconds = CMD_GPU_SECONDS};
     cmd_parse_with(&r.shared, argc, argv, "[FILE, FILE::TEST or FOLDER...]", doc, table, take_own);
+    r.shared.options.kept = kept_new();
     set_options(&r);
     setvbuf(stdout, NULL, _IOLBF, 0);  // what was said has arrived, whatever ends the run
     int code = test(&r);
+    kept_free(r.shared.options.kept);
     cmd_arguments_free(&r.shared);
     return code;
 }

@@ -28,6 +28,21 @@ static void remember(pl_finder *f, const char *key, src_file *file, bool is_stdl
     map_put_ptr(&f->origins, file, p);
 }
 
+static src_file *add_source(pl_finder *f, const char *name, str text)
+{
+    src_file *file = kept_add(f->kept, f->sources, name, text);
+    return file ? file : src_add(f->sources, name, text);
+}
+
+void pl_finder_keep(const pl_finder *f, kept_modules *kept, const src_file *main)
+{
+    for (map_entry *e = map_first(&f->by_path); e; e = map_next(e)) {
+        const src_file *file = map_value(e);
+        if (file != main && file->base >= kept_end(f->kept))
+            kept_note(kept, file->name, file->text);
+    }
+}
+
 bool pl_finder_is_on_disk(const pl_finder *f, const src_file *file)
 {
     const origin *p = map_get_ptr(&f->origins, file);
@@ -73,7 +88,7 @@ static src_file *read_module(pl_finder *f, const char *path, bool is_stdlib, con
     str text;
     if (!file_read(f->arena, path, &text, &error))
         return NULL;
-    file = src_add(f->sources, path, text);
+    file = add_source(f, path, text);
     if (file)
         remember(f, key, file, is_stdlib, folder);
     return file;
@@ -98,7 +113,7 @@ static src_file *from_table(pl_finder *f, const char *name, const char *folder)
     for (const embedded_text *e = pl_stdlib; !file && e->name; e++) {
         if (strcmp(e->name, name) != 0)
             continue;
-        file = src_add(f->sources, shown, str_of(e->text));
+        file = add_source(f, shown, str_of(e->text));
         if (file) {
             file->is_builtin = true;
             remember(f, key, file, true, folder);

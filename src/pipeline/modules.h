@@ -5,6 +5,7 @@
 #include "base/embedded.h"
 #include "base/map.h"
 #include "diag/source.h"
+#include "frontend/kept.h"
 
 extern const embedded_text pl_stdlib[];  // stdlib/*/*.hds, by folder and name
 
@@ -23,6 +24,7 @@ typedef struct pl_weights {
 typedef struct pl_finder {
     arena *arena;
     src_map *sources;
+    const kept_state *kept;     // modules that are parsed already; NULL: none
     const char *stdlib_folder;  // NULL: built in
     const char *tuned, *tuned_text; // what takes the place of hidet.lang.own_choices: a file, or a text; NULL: nothing does
     const char *const *include_folders;
@@ -41,6 +43,8 @@ const char *pl_operator_folder(arena *a);
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources);
 // Registers the file that is compiled, so that an import of it is seen as a cycle.
 void pl_finder_add_main(pl_finder *f, src_file *file);
+// Notes the modules that were found and not kept, for the next ones to find them parsed.
+void pl_finder_keep(const pl_finder *f, kept_modules *kept, const src_file *main);
 // Whether it is a file on disk, as opposed to one of the library that is built in.
 bool pl_finder_is_on_disk(const pl_finder *f, const src_file *file);
 // The folder that a file's relative names start from. NULL: it is one of the library's, or unknown.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cache/cache.h"
+#include "frontend/kept.h"
 #include "target/gpu.h"
 #include "typecheck/typecheck.h"
 
@@ -63,6 +64,7 @@ typedef struct pl_options {
     const char *stdlib_folder;  // NULL: the library built into the program
     const char *tuned;          // a table of hdsc tune; NULL: the library's only
     const char *tuned_text;     // the text of one, for hdsc tune itself: host functions print what they choose from
+    kept_modules *kept;         // what units parse once; NULL: each parses all that it imports
     const char *weights;        // of models: a file, "random" or "random:SEED"; NULL: what the model names
     pl_graph_form graph_form;
     int64_t step_budget;        // 0: the default

@@ -23,10 +23,14 @@ static void set_up_diagnostics(pl_unit *u)
 
 static void set_up(pl_unit *u)
 {
+    u->kept = kept_take(u->options->kept);
     src_map_init(&u->sources, &u->memory);
+    src_reserve(&u->sources, kept_end(u->kept));
     sym_init(&u->syms, &u->memory);
+    u->syms.shared = kept_syms(u->kept);
     set_up_diagnostics(u);
     pl_finder_init(&u->finder, &u->memory, &u->sources);
+    u->finder.kept = u->kept;
     u->finder.stdlib_folder = u->options->stdlib_folder;
     u->finder.tuned = u->options->tuned;
     u->finder.tuned_text = u->options->tuned_text;
@@ -72,6 +76,7 @@ void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
     }
     set_up(u);
     body(u);
+    pl_finder_keep(&u->finder, u->options->kept, u->file);
     if (u->diags.shown_errors && u->status == PL_OK)
         u->status = PL_ERRORS;
     arena_free(&u->scratch);
@@ -84,6 +89,7 @@ void pl_unit_free(pl_unit *u)
     arena_free(&u->scratch);
     arena_free(&u->ir_scratch);
     arena_free(&u->memory);
+    kept_release(u->kept);
 }
 
 bool pl_unit_add_source(pl_unit *u)

@@ -57,6 +57,7 @@ typedef struct pl_unit {
     arena_oom oom;
     arena_meter meter; // of these arenas
     src_map sources;
+    const kept_state *kept; // modules that are parsed already; NULL: none
     sym_table syms;
     diag_context diags;
     pl_finder finder;

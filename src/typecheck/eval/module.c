@@ -50,7 +50,9 @@ static tc_module *module_new(tc *tx, const char *path, src_file *file)
     m->scope = tc_scope_new(tx, tx->natives, m, TC_SCOPE_MODULE);
     if (file) {
         parse_context px = {tx->arena, tx->syms, tx->diags};
-        m->ast = parse_module(&px, file);
+        m->ast = file->tree ? file->tree : parse_module(&px, file);
+        if (!m->ast->has_errors)
+            file->tree = m->ast;
     }
     return m;
 }
