@@ -12,7 +12,7 @@ PREFIXES = {
     "diag": ("diag_", "src_"),
     "target": ("dt_", "arch_", "gpu_"),
     "taskmap": ("tm_",),
-    "frontend": ("lex_", "parse_", "ast_", "mod_"),
+    "frontend": ("lex_", "parse_", "ast_", "mod_", "kept_"),
     "ir": ("ir_",),
     "typecheck": ("tc_",),
     "cuda_emit": ("cu_",),
