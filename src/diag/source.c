@@ -7,11 +7,6 @@ void src_map_init(src_map *map, arena *a)
     *map = (src_map){.arena = a, .next_base = 1};
 }
 
-void src_reserve(src_map *map, uint32_t base)
-{
-    map->next_base = base;
-}
-
 src_file *src_add_at(src_map *map, const char *name, str text, uint32_t base)
 {
     src_file *file = ARENA_NEW(map->arena, src_file);
@@ -28,7 +23,8 @@ src_file *src_add_at(src_map *map, const char *name, str text, uint32_t base)
 src_file *src_add(src_map *map, const char *name, str text)
 {
     // One position more than bytes: the end of the file is a position too.
-    if (text.len >= UINT32_MAX - map->next_base)
+    uint32_t end = map->next_base < SRC_KEPT_BASE ? SRC_KEPT_BASE : UINT32_MAX;
+    if (text.len >= end - map->next_base)
         return NULL;
     src_file *file = src_add_at(map, name, text, map->next_base);
     map->next_base += (uint32_t)text.len + 1;
@@ -37,8 +33,6 @@ src_file *src_add(src_map *map, const char *name, str text)
 
 src_file *src_file_at(const src_map *map, uint32_t position)
 {
-    if (!position || position >= map->next_base)
-        return NULL;
     size_t low = 0, high = map->by_base.len;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;

@@ -1,8 +1,8 @@
 // Source files and locations in them.
 //
 // All files of a compilation share one space of 32-bit positions: a file added to the map gets a range of its own, so a
-// location is one number and a span two. Lines and columns are computed on demand. Ranges at the beginning of the space may be
-// kept free for files whose syntax trees exist already, and have these spans (frontend/kept.h).
+// location is one number and a span two. Lines and columns are computed on demand. The upper half of the space is
+// for files whose syntax trees exist already, with spans that are the same in all maps (frontend/kept.h).
 #pragma once
 
 #include <stdbool.h>
@@ -37,11 +37,11 @@ typedef struct src_map {
 } src_map;
 
 void src_map_init(src_map *map, arena *a);
-// NULL if the position space (4 GiB over all files) is full. [text] must live as long as the map.
+// NULL if there are no positions left (2 GiB over all files). [text] must live as long as the map.
 src_file *src_add(src_map *map, const char *name, str text);
-// Keeps the positions below [base] free. For a map without files.
-void src_reserve(src_map *map, uint32_t base);
-// Adds a file whose positions begin at [base], in the part that is kept free; no other file has these.
+// Where the upper half begins; src_add stays below.
+#define SRC_KEPT_BASE 0x80000000u
+// Adds a file whose positions begin at [base]; no other file of the map has these.
 src_file *src_add_at(src_map *map, const char *name, str text, uint32_t base);
 src_file *src_file_at(const src_map *map, uint32_t position);
 

@@ -54,11 +54,6 @@ const sym_table *kept_syms(const kept_state *state)
     return state ? &state->syms : NULL;
 }
 
-uint32_t kept_end(const kept_state *state)
-{
-    return state ? state->sources.next_base : 1;
-}
-
 src_file *kept_add(const kept_state *state, src_map *sources, const char *name, str text)
 {
     const module *m = state ? map_get(&state->modules, name, strlen(name)) : NULL;
@@ -98,8 +93,10 @@ static void fill(kept_state *s, const kept_modules *kept, const kept_state *old)
 {
     sym_init(&s->syms, &s->memory);
     src_map_init(&s->sources, &s->memory);
+    s->sources.next_base = SRC_KEPT_BASE;
     map_init(&s->modules, &s->memory);
-    for (size_t i = 0; old && kept_end(old) < MOST_BYTES && i < old->order.len; i++)
+    size_t kept_before = old && old->sources.next_base - SRC_KEPT_BASE < MOST_BYTES ? old->order.len : 0;
+    for (size_t i = 0; i < kept_before; i++)
         add_module(s, old->order.at[i]->name, old->order.at[i]->text, old->order.at[i]->changes);
     for (size_t i = 0; i < kept->noted.len; i++)
         add_module(s, kept->noted.at[i].name, kept->noted.at[i].text, kept->noted.at[i].changes);

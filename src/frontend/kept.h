@@ -5,7 +5,7 @@
 //
 //     kept_modules *kept = kept_new();                  // of a compiler, a test run: all its units share it
 //     const kept_state *state = kept_take(kept);        // as a unit begins
-//     syms.shared = kept_syms(state); src_reserve(&sources, kept_end(state));
+//     syms.shared = kept_syms(state);
 //     … kept_add(state, &sources, name, text) before src_add: the file, with its tree …
 //     kept_note(kept, name, text)                       // for each module that the unit parsed itself
 //     kept_release(state);                              // when nothing refers to trees, names and spans any more
@@ -31,7 +31,6 @@ const kept_state *kept_take(kept_modules *kept);
 void kept_release(const kept_state *state);
 
 const sym_table *kept_syms(const kept_state *state);
-uint32_t kept_end(const kept_state *state);  // the first position that no kept module has
 // The module [name] of this text, as a file of [sources] with its tree. NULL: it is not kept.
 src_file *kept_add(const kept_state *state, src_map *sources, const char *name, str text);
 // A module that was parsed, for the next states; it is copied. Any thread.

@@ -38,7 +38,7 @@ void pl_finder_keep(const pl_finder *f, kept_modules *kept, const src_file *main
 {
     for (map_entry *e = map_first(&f->by_path); e; e = map_next(e)) {
         const src_file *file = map_value(e);
-        if (file != main && file->base >= kept_end(f->kept))
+        if (file != main && file->base < SRC_KEPT_BASE)
             kept_note(kept, file->name, file->text);
     }
 }

@@ -25,7 +25,6 @@ static void set_up(pl_unit *u)
 {
     u->kept = kept_take(u->options->kept);
     src_map_init(&u->sources, &u->memory);
-    src_reserve(&u->sources, kept_end(u->kept));
     sym_init(&u->syms, &u->memory);
     u->syms.shared = kept_syms(u->kept);
     set_up_diagnostics(u);

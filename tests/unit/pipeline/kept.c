@@ -80,7 +80,7 @@ static outcome compile(fixture *f, arena *a, kept_modules *kept)
     pl_unit *u = &job.units[0];
     out.files = u->sources.files.len;
     for (size_t i = 0; i < out.files; i++)
-        out.parsed += u->sources.files.at[i]->base >= kept_end(u->kept);
+        out.parsed += u->sources.files.at[i]->base < SRC_KEPT_BASE;
     str_buf text;
     str_buf_init(&text, a);
     str_add(&text, job.product.output);
