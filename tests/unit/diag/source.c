@@ -38,9 +38,29 @@ static void full_map(void **state)
 {
     fixture *f = *state;
     // The text is never read before somebody asks for a line.
-    assert_non_null(src_add(&f->sources, "huge", (str){"", UINT32_MAX - 10}));
+    assert_non_null(src_add(&f->sources, "huge", (str){"", SRC_KEPT_BASE - 10}));
     assert_null(src_add(&f->sources, "more", (str){"", 100}));
     assert_non_null(src_add(&f->sources, "small", STR("abc")));
+}
+
+static void upper_half(void **state)
+{
+    fixture *f = *state;
+    src_file *first = add_source(f, "a.hds", "one\ntwo");
+    src_file *kept = src_add_at(&f->sources, "kept.hds", STR("x\ny"), SRC_KEPT_BASE + 100);
+    src_file *last = add_source(f, "b.hds", "z");
+    assert_int_equal(last->base, first->base + 8);
+    assert_ptr_equal(src_file_at(&f->sources, last->base), last);
+    assert_ptr_equal(src_file_at(&f->sources, SRC_KEPT_BASE + 102), kept);
+    assert_int_equal(src_location_of(&f->sources, SRC_KEPT_BASE + 102).line, 2);
+    assert_null(src_file_at(&f->sources, SRC_KEPT_BASE + 99));
+    assert_null(src_file_at(&f->sources, SRC_KEPT_BASE + 104));
+    // In the order of adding, whatever the positions.
+    const src_span in_first = {first->base, first->base}, in_kept = {kept->base, kept->base}, in_last = {last->base, last->base};
+    assert_true(src_is_after(&f->sources, in_kept, in_first));
+    assert_true(src_is_after(&f->sources, in_last, in_kept));
+    assert_false(src_is_after(&f->sources, in_kept, in_last));
+    assert_true(src_is_after(&f->sources, (src_span){0, 0}, in_last));
 }
 
 static void joins(void **state)
@@ -59,6 +79,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(locations, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(no_files, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(full_map, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(upper_half, fixture_setup, fixture_teardown),
         cmocka_unit_test(joins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
