@@ -290,6 +290,21 @@ typedef struct hdsrt_tiling {
 // sm_90. The descriptor of an empty tensor must not be used for copies.
 HDSRT_API hdsrt_status hdsrt_tensor_map_tiled(hdsrt_tensor_map *map, const char *entry, const char *tensor, const void *data,
                                               const hdsrt_tiling *tiling);
+
+// How copies in im2col mode walk images of shape [N, W, C], [N, H, W, C] or [N, D, H, W, C]. The base of the filter visits
+// the pixels from lower to extent - 1 + upper of each spatial axis in turn, and a copy brings [channels] of [pixels] of
+// them, each at the offset of a filter tap from its base; what lies outside of the images arrives as zeros.
+// For a convolution: lower = -padding before, upper = padding behind - (taps - 1) * dilation, steps = its strides.
+typedef struct hdsrt_im2col {
+    // Corners by spatial axis, outermost first: -32768 to 32767 with one axis, -128 to 127 with two, -16 to 15 with three.
+    int32_t lower[3], upper[3];
+    uint32_t channels, pixels;   // 1 to 256, 1 to 1024
+} hdsrt_im2col;
+
+// Creates the descriptor for copies in im2col mode: hdsrt_tensor_map_tiled's rules, but 3 to 5 axes, [channels] as the width
+// of the box, and corners that leave at least one pixel. Of [tiling] the box is not read; the steps of N and C do not matter.
+HDSRT_API hdsrt_status hdsrt_tensor_map_im2col(hdsrt_tensor_map *map, const char *entry, const char *tensor, const void *data,
+                                               const hdsrt_tiling *tiling, const hdsrt_im2col *im2col);
 // The index in library->archs of the code that the current device runs, for architecture-specific choices.
 HDSRT_API hdsrt_status hdsrt_variant(hdsrt_library *library, int *variant);
 // Optional: loads the library for the current device without launching anything, to detect HDSRT_NO_CODE early.

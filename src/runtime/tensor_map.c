@@ -1,14 +1,14 @@
 // Descriptors for the tensor memory accelerator (TMA): what a kernel copies boxes of a tensor with.
 //
-// The driver encodes them and reports only "invalid argument" on errors, so the rules of cuTensorMapEncodeTiled (CUDA
-// Driver API, "Tensor Map Object Management") are checked here, with a text each.
+// The driver encodes them and reports only "invalid argument" on errors, so the rules of cuTensorMapEncodeTiled and
+// cuTensorMapEncodeIm2col (CUDA Driver API, "Tensor Map Object Management") are checked here, with a text each.
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "runtime/internal.h"
 
-enum { MAX_RANK = 5, MAX_BOX = 256, MAX_STEP = 8, UNIT = 16, TMA_SINCE = 90 };
+enum { MAX_RANK = 5, MAX_BOX = 256, MAX_STEP = 8, MAX_PIXELS = 1024, UNIT = 16, TMA_SINCE = 90 };
 #define MAX_EXTENT ((int64_t)1 << 32)
 #define MAX_STRIDE ((int64_t)1 << 40)
 
@@ -17,6 +17,7 @@ typedef struct encoding {
     const char *entry, *name;
     const void *data;
     const hdsrt_tiling *t;
+    const hdsrt_im2col *walk; // NULL: boxes
     int element_bytes;
     int64_t strides[MAX_RANK]; // in bytes, outermost first
 } encoding;
@@ -130,17 +131,22 @@ static hdsrt_status check_extents(encoding *x)
     return HDSRT_OK;
 }
 
-static hdsrt_status check_box(const encoding *x)
+static hdsrt_status check_steps(const encoding *x)
 {
     const hdsrt_tiling *t = x->t;
     for (int i = 0; i < t->ndim; i++) {
-        if (t->box[i] < 1 || t->box[i] > MAX_BOX)
-            return refuse(x, "its box has %u elements along axis %d, and has to have 1 to %d", t->box[i], i, MAX_BOX);
         if (t->steps[i] > MAX_STEP)
             return refuse(x, "its box takes every %u-th element along axis %d, and can take every 8th at most",
                           t->steps[i], i);
     }
-    int64_t inner = (int64_t)t->box[t->ndim - 1] * x->element_bytes;
+    return HDSRT_OK;
+}
+
+// [elements]: along the last axis.
+static hdsrt_status check_width(const encoding *x, uint32_t elements)
+{
+    const hdsrt_tiling *t = x->t;
+    int64_t inner = (int64_t)elements * x->element_bytes;
     if (t->interleave_bytes)
         return HDSRT_OK;
     if (inner % UNIT)
@@ -150,6 +156,43 @@ static hdsrt_status check_box(const encoding *x)
                       "its box is %" PRId64 " bytes wide, and with a swizzle of %d bytes it has to be at most as wide",
                       inner, t->swizzle_bytes);
     return HDSRT_OK;
+}
+
+static hdsrt_status check_box(const encoding *x)
+{
+    const hdsrt_tiling *t = x->t;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->box[i] < 1 || t->box[i] > MAX_BOX)
+            return refuse(x, "its box has %u elements along axis %d, and has to have 1 to %d", t->box[i], i, MAX_BOX);
+    }
+    hdsrt_status status = check_steps(x);
+    return status ? status : check_width(x, t->box[t->ndim - 1]);
+}
+
+// The descriptor has 32 bits for the corners of all spatial axes.
+static hdsrt_status check_walk(const encoding *x)
+{
+    const hdsrt_tiling *t = x->t;
+    const hdsrt_im2col *w = x->walk;
+    if (t->ndim < 3)
+        return refuse(x, "it has %d axes, and copies in im2col mode are of 3 to %d", t->ndim, MAX_RANK);
+    int64_t most = t->ndim == 3 ? INT16_MAX : t->ndim == 4 ? INT8_MAX : 15;
+    for (int i = 0; i < t->ndim - 2; i++) {
+        if (w->lower[i] < -most - 1 || w->lower[i] > most || w->upper[i] < -most - 1 || w->upper[i] > most)
+            return refuse(x,
+                          "its corners along axis %d are %d and %d, and with %d axes they have to be %" PRId64
+                          " to %" PRId64,
+                          i + 1, w->lower[i], w->upper[i], t->ndim, -most - 1, most);
+        if (t->shape[i + 1] + w->upper[i] <= w->lower[i])
+            return refuse(x, "its corners along axis %d are %d and %d, and leave no pixel of %" PRId64, i + 1,
+                          w->lower[i], w->upper[i], t->shape[i + 1]);
+    }
+    if (w->channels < 1 || w->channels > MAX_BOX)
+        return refuse(x, "a copy brings %u channels, and has to bring 1 to %d", w->channels, MAX_BOX);
+    if (w->pixels < 1 || w->pixels > MAX_PIXELS)
+        return refuse(x, "a copy brings %u pixels, and has to bring 1 to %d", w->pixels, MAX_PIXELS);
+    hdsrt_status status = check_steps(x);
+    return status ? status : check_width(x, w->channels);
 }
 
 static hdsrt_status check_device(const encoding *x, const hdsrt_driver **cuda)
@@ -171,6 +214,7 @@ static int encode(const encoding *x, const hdsrt_driver *cuda, hdsrt_tensor_map 
     const hdsrt_tiling *t = x->t;
     uint64_t extents[MAX_RANK], strides[MAX_RANK] = {0};
     unsigned box[MAX_RANK], steps[MAX_RANK];
+    int lower[MAX_RANK] = {0}, upper[MAX_RANK] = {0};
     for (int i = 0; i < t->ndim; i++) {
         int axis = t->ndim - 1 - i;
         extents[i] = (uint64_t)t->shape[axis];
@@ -179,6 +223,14 @@ static int encode(const encoding *x, const hdsrt_driver *cuda, hdsrt_tensor_map 
         if (i)
             strides[i - 1] = (uint64_t)x->strides[axis];
     }
+    for (int i = 0; x->walk && i < t->ndim - 2; i++) {
+        lower[i] = x->walk->lower[t->ndim - 3 - i];
+        upper[i] = x->walk->upper[t->ndim - 3 - i];
+    }
+    if (x->walk)
+        return cuda->tensor_map_im2col(map, type_of(t->dtype), t->ndim, (void *)(uintptr_t)x->data, extents, strides,
+                                       lower, upper, x->walk->channels, x->walk->pixels, steps, interleave_of(t),
+                                       swizzle_of(t), promotion_of(t), t->is_nan_filled);
     return cuda->tensor_map_tiled(map, type_of(t->dtype), t->ndim, (void *)(uintptr_t)x->data, extents, strides, box,
                                   steps, interleave_of(t), swizzle_of(t), promotion_of(t), t->is_nan_filled);
 }
@@ -207,25 +259,44 @@ static hdsrt_status check_empty(encoding *x, hdsrt_tiling *stand_in)
     return HDSRT_OK;
 }
 
-hdsrt_status hdsrt_tensor_map_tiled(hdsrt_tensor_map *map, const char *entry, const char *tensor, const void *data,
-                                    const hdsrt_tiling *tiling)
+static hdsrt_status make(encoding *x, hdsrt_tensor_map *map)
 {
     const hdsrt_driver *cuda;
     hdsrt_tiling stand_in;
-    encoding x = {.entry = entry, .name = tensor, .data = data, .t = tiling, .element_bytes = tiling->dtype.bits / 8};
-    hdsrt_status status = check_modes(&x);
+    hdsrt_im2col one_pixel;
+    bool is_nothing = is_empty(x->t);
+    hdsrt_status status = check_modes(x);
+    if (!status && is_nothing && x->walk) {
+        one_pixel = (hdsrt_im2col){.channels = x->walk->channels, .pixels = x->walk->pixels};
+        x->walk = &one_pixel;
+    }
     if (!status)
-        status = is_empty(tiling) ? check_empty(&x, &stand_in) : check_extents(&x);
+        status = is_nothing ? check_empty(x, &stand_in) : check_extents(x);
     if (!status)
-        status = check_box(&x);
+        status = x->walk ? check_walk(x) : check_box(x);
     if (!status)
-        status = check_device(&x, &cuda);
+        status = check_device(x, &cuda);
     if (status)
         return status;
     hdsrt_tensor_map made;
-    int result = encode(&x, cuda, &made);
+    int result = encode(x, cuda, &made);
     if (result)
-        return hdsrt_driver_fail(result, "'%s': making a tensor map for '%s'", entry, tensor);
+        return hdsrt_driver_fail(result, "'%s': making a tensor map for '%s'", x->entry, x->name);
     *map = made;
     return HDSRT_OK;
+}
+
+hdsrt_status hdsrt_tensor_map_tiled(hdsrt_tensor_map *map, const char *entry, const char *tensor, const void *data,
+                                    const hdsrt_tiling *tiling)
+{
+    encoding x = {.entry = entry, .name = tensor, .data = data, .t = tiling, .element_bytes = tiling->dtype.bits / 8};
+    return make(&x, map);
+}
+
+hdsrt_status hdsrt_tensor_map_im2col(hdsrt_tensor_map *map, const char *entry, const char *tensor, const void *data,
+                                     const hdsrt_tiling *tiling, const hdsrt_im2col *im2col)
+{
+    encoding x = {.entry = entry, .name = tensor, .data = data, .t = tiling, .walk = im2col};
+    x.element_bytes = tiling->dtype.bits / 8;
+    return make(&x, map);
 }

@@ -278,6 +278,41 @@ int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, void *address, c
                     interleave, swizzle, promotion, fill);
 }
 
+// The double's map is its arguments: corners in words 11 to 13, steps in the bytes of word 15.
+int cuTensorMapEncodeIm2col(void *map, int dtype, unsigned rank, void *address, const uint64_t *extents,
+                            const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
+                            unsigned pixels, const unsigned *steps, int interleave, int swizzle, int promotion, int fill)
+{
+    static const int most[] = {0, 0, 0, 32767, 127, 15};
+    fake_context *c;
+    int result = fake_begin_in_context("cuTensorMapEncodeIm2col", &c);
+    bool is_right = rank >= 3 && rank <= 5 && (uintptr_t)map % 64 == 0 && (uintptr_t)address % 16 == 0;
+    is_right = is_right && channels && channels <= 256 && pixels && pixels <= 1024;
+    for (unsigned i = 0; is_right && i < rank; i++)
+        is_right = extents[i] && extents[i] <= (uint64_t)1 << 32 && steps[i] && steps[i] <= 8 &&
+                   (i + 1 == rank || (strides[i] % 16 == 0 && strides[i] < (uint64_t)1 << 40));
+    for (unsigned i = 0; is_right && i + 2 < rank; i++)
+        is_right = lower[i] >= -most[rank] - 1 && lower[i] <= most[rank] && upper[i] >= -most[rank] - 1 &&
+                   upper[i] <= most[rank] && (int64_t)extents[i + 1] + upper[i] > lower[i];
+    if (!result)
+        result = is_right ? SUCCESS : INVALID_VALUE;
+    if (!result) {
+        uint64_t words[16] = {(uint64_t)(uintptr_t)address, (uint64_t)dtype | (uint64_t)rank << 32};
+        for (unsigned i = 0; i < rank; i++) {
+            words[2 + i] = extents[i];
+            words[7 + i] = i + 1 < rank ? strides[i] : 0;
+            words[15] |= (uint64_t)steps[i] << 8 * i;
+        }
+        for (unsigned i = 0; i + 2 < rank; i++)
+            words[11 + i] = (uint32_t)lower[i] | (uint64_t)(uint32_t)upper[i] << 32;
+        words[14] = channels | (uint64_t)pixels << 32;
+        memcpy(map, words, sizeof words);
+    }
+    return fake_end("cuTensorMapEncodeIm2col", result,
+                    "dtype %d, rank %u, %p, interleave %d, swizzle %d, promotion %d, fill %d", dtype, rank, address,
+                    interleave, swizzle, promotion, fill);
+}
+
 // ---- launches ---------------------------------------------------------------------------------------------------
 
 static int check_launch(const fake_function *f, const fake_context *c, const fake_cuda_launch *l, void **parameters)

@@ -128,6 +128,13 @@ static hdsrt_status map(scene *s)
     return hdsrt_tensor_map_tiled(&s->map, "gemm", "a", (void *)0x10000, &t);
 }
 
+static hdsrt_status map_pixels(scene *s)
+{
+    hdsrt_tiling t = {.dtype = {2, 16}, .ndim = 4, .shape = (int64_t[]){1, 8, 8, 64}};
+    hdsrt_im2col walk = {.lower = {-1, -1}, .upper = {-1, -1}, .channels = 64, .pixels = 64};
+    return hdsrt_tensor_map_im2col(&s->map, "conv", "x", (void *)0x10000, &t, &walk);
+}
+
 static hdsrt_status release(scene *s)
 {
     hdsrt_status status = hdsrt_release(s->memory, NULL);
@@ -138,7 +145,8 @@ static hdsrt_status release(scene *s)
 
 static hdsrt_status (*const steps[])(scene *) = {
     use,         count,       capability,   load, launch, launch_large, synchronize, allocate, fill_bytes,
-    fill_halves, fill_floats, fill_doubles, copy, reach,  make_tensor,  check,       map,      release,
+    fill_halves, fill_floats, fill_doubles, copy, reach,  make_tensor,  check,       map,      map_pixels,
+    release,
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

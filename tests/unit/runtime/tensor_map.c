@@ -129,6 +129,107 @@ RIG_TEST(before_sm_90)
                    "'gemm': no tensor map for 'a': GPUs have them from sm_90 on, and this one is of sm_89");
 }
 
+// ---- im2col ------------------------------------------------------------------------------------------------------
+
+static const int64_t images[] = {2, 20, 30, 64}, volumes[] = {2, 9, 20, 30, 64}, series[] = {2, 30, 64};
+
+static hdsrt_tiling walked(int ndim)
+{
+    const int64_t *shape = ndim == 3 ? series : ndim == 4 ? images : volumes;
+    return (hdsrt_tiling){.dtype = {2, 16}, .ndim = (uint8_t)ndim, .swizzle_bytes = 128, .shape = shape};
+}
+
+static hdsrt_im2col walk(void)
+{
+    return (hdsrt_im2col){.lower = {-1, -2, -3}, .upper = {-4, -5, -6}, .channels = 64, .pixels = 1024};
+}
+
+static hdsrt_status make_walk(hdsrt_tensor_map *map, uintptr_t data, hdsrt_tiling t, hdsrt_im2col w)
+{
+    return hdsrt_tensor_map_im2col(map, "conv", "x", (void *)data, &t, &w);
+}
+
+static uint64_t corners(int lower, int upper)
+{
+    return (uint32_t)lower | (uint64_t)(uint32_t)upper << 32;
+}
+
+// Corners reach the driver from W on, as extents and steps do from C on.
+RIG_TEST(im2col)
+{
+    hdsrt_tensor_map map;
+    hdsrt_tiling t = walked(4);
+    t.steps[1] = 3;
+    t.steps[2] = 2;
+    EXPECT(make_walk(&map, 0x10000, t, walk()) == HDSRT_OK);
+    EXPECT(map.words[0] == 0x10000 && map.words[1] == (6 | (uint64_t)4 << 32));
+    EXPECT(map.words[2] == 64 && map.words[3] == 30 && map.words[4] == 20 && map.words[5] == 2);
+    EXPECT(map.words[7] == 128 && map.words[8] == 30 * 128 && map.words[9] == 20 * 30 * 128);
+    EXPECT(map.words[11] == corners(-2, -5) && map.words[12] == corners(-1, -4) && map.words[13] == 0);
+    EXPECT(map.words[14] == (64 | (uint64_t)1024 << 32) && map.words[15] == 0x01030201);
+    EXPECT(make_walk(&map, 0x10000, walked(5), walk()) == HDSRT_OK && map.words[11] == corners(-3, -6) &&
+           map.words[12] == corners(-2, -5) && map.words[13] == corners(-1, -4));
+    EXPECT(make_walk(&map, 0x10000, walked(3), walk()) == HDSRT_OK && map.words[11] == corners(-1, -4));
+    t.strides = (int64_t[]){20 * 30 * 128, 30 * 128, 128, 1};
+    EXPECT(make_walk(&map, 0x10000, t, walk()) == HDSRT_OK && map.words[7] == 256);
+    EXPECT(fake_cuda_calls("cuTensorMapEncodeIm2col") == 4 && fake_cuda_calls("cuTensorMapEncodeTiled") == 0);
+}
+
+#define REFUSE_WALK(ndim, change, message)                                                                             \
+    do {                                                                                                               \
+        hdsrt_tiling t = walked(ndim);                                                                                 \
+        hdsrt_im2col w = walk();                                                                                       \
+        hdsrt_tensor_map map;                                                                                          \
+        change;                                                                                                        \
+        EXPECT_FAILURE(HDSRT_INVALID_ARGUMENT, make_walk(&map, 0x10000, t, w), message);                               \
+    } while (0)
+
+RIG_TEST(im2col_rules)
+{
+    REFUSE_WALK(4, (t.ndim = 2, t.shape = shape2), "it has 2 axes, and copies in im2col mode are of 3 to 5");
+    REFUSE_WALK(4, w.lower[0] = -129, "its corners along axis 1 are -129 and -4, and with 4 axes they have to be -128 to 127");
+    REFUSE_WALK(4, w.upper[1] = 128, "its corners along axis 2 are -2 and 128, and with 4 axes they have to be -128 to 127");
+    REFUSE_WALK(5, w.lower[2] = -17, "its corners along axis 3 are -17 and -6, and with 5 axes they have to be -16 to 15");
+    REFUSE_WALK(5, w.upper[0] = 16, "its corners along axis 1 are -1 and 16, and with 5 axes they have to be -16 to 15");
+    REFUSE_WALK(3, w.lower[0] = 32768, "with 3 axes they have to be -32768 to 32767");
+    REFUSE_WALK(4, w.upper[0] = -21, "its corners along axis 1 are -1 and -21, and leave no pixel of 20");
+    REFUSE_WALK(4, w.channels = 0, "a copy brings 0 channels, and has to bring 1 to 256");
+    REFUSE_WALK(4, w.channels = 257, "a copy brings 257 channels, and has to bring 1 to 256");
+    REFUSE_WALK(4, w.pixels = 0, "a copy brings 0 pixels, and has to bring 1 to 1024");
+    REFUSE_WALK(4, w.pixels = 1025, "a copy brings 1025 pixels, and has to bring 1 to 1024");
+    REFUSE_WALK(4, w.channels = 72, "its box is 144 bytes wide, and with a swizzle of 128 bytes it has to be at most as wide");
+    REFUSE_WALK(4, w.channels = 4, "its box is 8 bytes wide, and has to be a multiple of 16");
+    REFUSE_WALK(4, t.steps[2] = 9, "its box takes every 9-th element along axis 2, and can take every 8th at most");
+    REFUSE_WALK(4, t.shape = ((int64_t[]){2, 20, 30, 3}), "its stride along axis 2 is 6 bytes");
+    EXPECT(fake_cuda_calls("cuTensorMapEncodeIm2col") == 0);
+    // The least and the largest corners that there are, and the last pixel that they can leave.
+    hdsrt_tensor_map map;
+    hdsrt_im2col w = walk();
+    w.lower[0] = -128, w.upper[0] = 127, w.lower[1] = 0, w.upper[1] = -29;
+    EXPECT(make_walk(&map, 0x10000, walked(4), w) == HDSRT_OK);
+    w = walk();
+    w.lower[0] = -16, w.upper[0] = 15;
+    EXPECT(make_walk(&map, 0x10000, walked(5), w) == HDSRT_OK);
+    w.lower[0] = -32768, w.upper[0] = 32767;
+    EXPECT(make_walk(&map, 0x10000, walked(3), w) == HDSRT_OK);
+}
+
+RIG_TEST(im2col_without_elements)
+{
+    hdsrt_tensor_map map;
+    hdsrt_tiling t = walked(4);
+    t.shape = (int64_t[]){0, 20, 30, 64};
+    EXPECT(make_walk(&map, 0, t, walk()) == HDSRT_OK && map.words[2] == 1 && map.words[11] == 0);
+}
+
+RIG_TEST(im2col_before_sm_90)
+{
+    hdsrt_tensor_map map;
+    fake_cuda_arch(0, 89);
+    EXPECT_FAILURE(HDSRT_UNSUPPORTED, make_walk(&map, 0x10000, walked(4), walk()),
+                   "'conv': no tensor map for 'x': GPUs have them from sm_90 on, and this one is of sm_89");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +237,10 @@ int main(void)
         cmocka_unit_test(rules),
         cmocka_unit_test(without_elements),
         cmocka_unit_test(before_sm_90),
+        cmocka_unit_test(im2col),
+        cmocka_unit_test(im2col_rules),
+        cmocka_unit_test(im2col_without_elements),
+        cmocka_unit_test(im2col_before_sm_90),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
