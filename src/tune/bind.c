@@ -233,6 +233,7 @@ const char *tune_differs(void *user, const char *name, dtype type, const void *f
     ten_compare(&actual, NULL, &expected, rtol, atol, &c);
     if (!c.different)
         return NULL;
-    return arena_printf(a, "%lld of %lld elements of '%s' differ, by up to %.3g", (long long)c.different, (long long)c.compared,
-                        name, c.worst.error);
+    const char *hint = isnan(c.worst.error) ? "; sums overflow: try smaller inputs, as in w=uniform'(-0.05,0.05)'" : "";
+    return arena_printf(a, "%lld of %lld elements of '%s' differ, by up to %.3g%s", (long long)c.different,
+                        (long long)c.compared, name, c.worst.error, hint);
 }
