@@ -46,13 +46,14 @@ static const struct argp_option table[] = {
     {0},
 };
 
-static const char doc[] = "Run the tests of .hds files: functions under @test, on the simulator.\n"
+static const char doc[] = "Run the tests of .hds files: functions under @test, and rewrites of graphs under @rewrite, on the simulator.\n"
                           "\n"
                           "  hdsc test                         all files below the current folder\n"
                           "  hdsc test ops/softmax.hds -k f16  the cases that have f16 in their name\n"
                           "  hdsc test ops/softmax.hds::rows   that test, all of its cases\n"
                           "  hdsc test ops -v --junit=results.xml\v"
-                          "A folder means all .hds files below it. The last line says 'N passed, N failed'.\n"
+                          "The two sides of a rewrite are compared for random shapes, types and attributes, by numbers and as "
+                          "'hdsc prove' does. A folder means all .hds files below it. The last line says 'N passed, N failed'.\n"
                           "Exit code: 0 all tests passed; 1 some failed; 2 the command line is wrong, or there are no "
                           "tests; 3 there is no GPU or "
                           "no NVRTC for --device=cuda.";
@@ -217,7 +218,7 @@ static void show_done(void *user, const test_suite *s, const test_case *c)
     if (c->outcome == TEST_FAILED)
         show_failure(r, c);
     if (c->outcome == TEST_FAILED && r->shared.diagnostics.json)
-        pl_diags_merge(r->diags, c->test ? &c->unit.diags : &c->file->unit.diags);
+        pl_diags_merge(r->diags, test_messages(c));
     if (r->shared.verbose)
         show_case(c);
     if (r->rewrites)

@@ -31,7 +31,7 @@ bool pl_read_graphs(pl_unit *u, pl_graph_list *out)
 static const char *find_right(void *user, const fg_rule *rule, const char *operands)
 {
     const pl_rewriting *w = user;
-    return tc_record_side(w->language, w->sources.at[rule->number], TC_RIGHT, operands);
+    return tc_record_side(w->language, w->sources.at[rule->number], TC_REPLACEMENT, operands);
 }
 
 // Whether the options want the rewrite: all that are exact, but for those that are switched off.

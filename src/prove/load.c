@@ -162,10 +162,19 @@ static void rewrite_entry_errors(prove_side *side)
     }
 }
 
+static bool open_side(pl_unit *u, const prove_side *side)
+{
+    if (!side->text.len)
+        return pl_open_source(u, side->path);
+    u->input = side->text;
+    u->input_name = side->path;
+    return pl_unit_add_source(u);
+}
+
 static void compile(pl_unit *u)
 {
     prove_side *side = (prove_side *)(void *)((char *)u - offsetof(prove_side, unit));
-    if (!pl_open_source(u, side->path))
+    if (!open_side(u, side))
         return;
     if (!pl_module_for_simulation(u, side->level, NULL)) {
         rewrite_entry_errors(side);
@@ -213,6 +222,7 @@ bool prove_load(prove *p, int number)
     prove_side *side = &p->sides[number];
     const prove_options *o = p->options;
     split(p, side, number == 0 ? o->fast : o->against);
+    side->text = o->text;
     side->level = o->level ? o->level : PL_SIMULATED_LEVEL;
     side->options = *o->compile;
     side->options.keeps_floats = true;

@@ -17,6 +17,7 @@
 typedef struct prove_options {
     const pl_options *compile;     // of both: defines, folders of modules, warnings, limits; the first architecture
     const char *fast, *against;    // "file.hds:matmul", "file.hds:matmul[T=f16]", "file.hds"; the other also ":matmul"
+    str text;                      // of both, which is not read from a file then
     const char *const *values;     // "scale=0.125", "n=96", "index=0..95"
     int value_count;
     const char *const *outputs;    // names of tensors to compare; none: all that are written
@@ -46,6 +47,7 @@ typedef struct prove_side {
     pl_options options;       // of the unit
     const char *level;
     const char *path, *entry; // entry: "" where the file has only one
+    str text;                 // of the file; empty: it is read
     const ir_func *func;
     const sim_program *program;
     prove_param *params;
@@ -91,4 +93,17 @@ typedef struct prove {
 
 void prove_init(prove *p, const prove_options *options, arena_oom *oom);
 bool prove_run(prove *p);     // whether they are equal; false also after errors
+
+// agree.c: instead of prove_run, a comparison of the numbers of both sides.
+typedef struct prove_agreement {
+    int64_t elements;         // of all outputs
+    int64_t undefined;        // of them: neither side has a number there
+    bool is_symbolic;         // the formulas of all elements are equal, too
+    const char *difference;   // "out[0, 1] is 1.5 and 3": the first where the numbers differ; NULL: nowhere
+    const char *explanation;  // how the formulas differ there, in a line; NULL: nothing is known
+} prove_agreement;
+
+// Floats agree up to tolerance · (1 + |x|), x of the second side; integers are equal. False after errors of one side,
+// [*side], the second one if both have some. [against] names the file, too.
+bool prove_agree(prove *p, double tolerance, prove_agreement *out, int *side);
 void prove_free(prove *p);

@@ -21,17 +21,21 @@ static const char *level_of(const test_options *o, const tc_test *test)
     return test->error ? "low" : o->level ? o->level : PL_SIMULATED_LEVEL;
 }
 
-static bool compile(case_run *r)
+bool test_open_file(const test_case *c, pl_unit *u)
 {
-    const test_file *file = r->c->file;
-    pl_unit *u = r->u;
+    const test_file *file = c->file;
     u->file = src_add(&u->sources, file->path, u->input);
     if (!u->file) {
         diag_report(&u->diags, HDS0492, (src_span){0, 0}, file->path);
         return false;
     }
     pl_finder_add_main(&u->finder, u->file);
-    return pl_module_for_simulation(u, level_of(r->o, r->c->test), r->c->test);
+    return true;
+}
+
+static bool compile(case_run *r)
+{
+    return test_open_file(r->c, r->u) && pl_module_for_simulation(r->u, level_of(r->o, r->c->test), r->c->test);
 }
 
 // ---- running -----------------------------------------------------------------------------------------------------
@@ -125,6 +129,10 @@ static void run(pl_unit *u)
     test_case *c = (test_case *)(void *)((char *)u - offsetof(test_case, unit));
     case_run *r = c->run;
     str_buf_init(&r->printed, &u->memory);
+    if (c->rewrite) {
+        test_run_rewrite(r->o, c, u);
+        return;
+    }
     bool compiled = compile(r);
     if (compiled && !c->test->error) {
         run_schedules(r);
@@ -141,11 +149,16 @@ static void run(pl_unit *u)
 static const arch *arch_for(const test_options *o, const tc_test *test)
 {
     const arch *asked = o->backend ? o->backend->arch : o->compile->archs[0];
-    return o->backend || !test->arch || arch_has(asked, test->arch) ? asked : test->arch;
+    return o->backend || !test || !test->arch || arch_has(asked, test->arch) ? asked : test->arch;
 }
 
-static const char *reason_to_skip(const test_options *o, const tc_test *test)
+static const char *reason_to_skip(const test_options *o, const test_case *c)
 {
+    const tc_test *test = c->test;
+    if (c->rewrite && o->backend)
+        return "rewrites are proved on the simulator";
+    if (c->rewrite)
+        return c->rewrite->is_approximate ? "it is approximate" : NULL;
     if (test->skip)
         return test->skip;
     if (o->backend && test->finds)
@@ -202,13 +215,23 @@ static void file_failure(const test_options *o, test_case *c)
     c->reason = "the file has errors";
 }
 
+const char *test_title(const test_case *c)
+{
+    return c->test ? c->test->title : c->rewrite ? c->rewrite->name : c->file->path;
+}
+
+const diag_context *test_messages(const test_case *c)
+{
+    return c->test || c->rewrite ? &c->unit.diags : &c->file->unit.diags;
+}
+
 void test_run_case(const test_options *o, test_case *c, int workers)
 {
-    if (!c->test) {
+    if (!c->test && !c->rewrite) {
         file_failure(o, c);
         return;
     }
-    c->reason = reason_to_skip(o, c->test);
+    c->reason = reason_to_skip(o, c);
     if (c->reason) {
         c->outcome = TEST_SKIPPED;
         return;

@@ -45,7 +45,7 @@ static void add_file(test_suite *s, map *known, const char *path, const char *na
         file->is_whole = true;
 }
 
-// Whether a line begins with a decorator that could be @test: other files are not worth compiling.
+// Whether a line begins with a decorator that could be @test or @rewrite: other files are not worth compiling.
 static bool has_tests(test_suite *s, const char *path)
 {
     arena_mark mark = arena_mark_get(&s->memory);
@@ -57,7 +57,7 @@ static bool has_tests(test_suite *s, const char *path)
             i++;
         const char *end = i < text.len ? memchr(text.at + i, '\n', text.len - i) : NULL;
         size_t len = end ? (size_t)(end - text.at) - i : text.len - i;
-        found = len && text.at[i] == '@' && memmem(text.at + i, len, "test", 4);
+        found = len && text.at[i] == '@' && (memmem(text.at + i, len, "test", 4) || memmem(text.at + i, len, "rewrite", 7));
         i += len;
     }
     arena_reset(&s->memory, mark);
@@ -162,6 +162,8 @@ static void list_tests(pl_unit *u)
     file->define_used = ARENA_ARRAY(&u->memory, bool, u->options->define_count + 1);
     tc_options options = test_tc_options(u);
     tc_list_tests(&u->memory, &u->syms, &u->diags, u->file, &options, &file->tests, file->define_used);
+    if (!u->diags.shown_errors)
+        test_list_rewrites(u, &file->rewrites);
 }
 
 static void list_file(void *user, int i)
@@ -202,6 +204,8 @@ static bool check_names(test_suite *s, const test_file *file)
         bool found = false;
         for (size_t k = 0; k < file->tests.len; k++)
             found |= is_named(&one, file->tests.at[k].title);
+        for (size_t k = 0; k < file->rewrites.len; k++)
+            found |= is_named(&one, file->rewrites.at[k].name);
         if (found)
             continue;
         diag *d = diag_report(&s->diags, HDS0653, (src_span){0, 0},
@@ -221,6 +225,21 @@ static test_case *new_case(test_suite *s, test_file *file, const char *name)
     return c;
 }
 
+// NULL: the command line chooses others.
+static test_case *add_chosen(test_suite *s, test_file *file, const char *title, src_span span)
+{
+    const char *name = arena_printf(&s->memory, "%s::%s", file->path, title);
+    if (!is_named(file, title))
+        return NULL;
+    if (!is_chosen(s->options, name)) {
+        s->unchosen++;
+        return NULL;
+    }
+    test_case *c = new_case(s, file, name);
+    c->line = src_location_of(&file->unit.sources, span.begin).line;
+    return c;
+}
+
 // What is wrong with a file is a failure of its own, whatever the filters.
 static void add_cases(test_suite *s, test_file *file)
 {
@@ -228,16 +247,15 @@ static void add_cases(test_suite *s, test_file *file)
         new_case(s, file, file->path);
     for (size_t i = 0; i < file->tests.len; i++) {
         const tc_test *test = &file->tests.at[i];
-        const char *name = arena_printf(&s->memory, "%s::%s", file->path, test->title);
-        if (!is_named(file, test->title))
-            continue;
-        if (!is_chosen(s->options, name)) {
-            s->unchosen++;
-            continue;
-        }
-        test_case *c = new_case(s, file, name);
-        c->test = test;
-        c->line = src_location_of(&file->unit.sources, test->span.begin).line;
+        test_case *c = add_chosen(s, file, test->title, test->span);
+        if (c)
+            c->test = test;
+    }
+    for (size_t i = 0; i < file->rewrites.len; i++) {
+        const test_rewrite *rewrite = &file->rewrites.at[i];
+        test_case *c = add_chosen(s, file, rewrite->name, rewrite->span);
+        if (c)
+            c->rewrite = rewrite;
     }
 }
 
@@ -267,7 +285,7 @@ static bool check_cases(test_suite *s)
         diag_help(d, "'hdsc test --list' shows the names");
     } else {
         diag *d = diag_report(&s->diags, HDS0653, (src_span){0, 0}, o->path_count ? o->paths[0] : ".");
-        diag_help(d, "a test is a function under @test in an .hds file");
+        diag_help(d, "a test is a function under @test or @rewrite in an .hds file");
     }
     return false;
 }

@@ -44,7 +44,7 @@ static void write_case(str_buf *out, const test_case *c)
 {
     str_adds(out, "    <testcase");
     attribute(out, "classname", c->file->path);
-    attribute(out, "name", c->test ? c->test->title : c->file->path);
+    attribute(out, "name", test_title(c));
     attribute(out, "file", c->file->path);
     if (c->line)
         str_addf(out, " line=\"%u\"", c->line);

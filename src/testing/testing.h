@@ -1,4 +1,4 @@
-// Tests written in the language: finding them, running them, saying what came out.
+// Tests written in the language, and rewrites of graphs: finding them, running them, saying what came out.
 //
 //     test_suite suite;
 //     test_suite_init(&suite, &options, NULL);
@@ -46,18 +46,30 @@ typedef struct test_options {
 
 typedef enum test_outcome { TEST_NOT_RUN, TEST_PASSED, TEST_FAILED, TEST_SKIPPED } test_outcome;
 
+// A function under @rewrite: a test of its own.
+typedef struct test_rewrite {
+    const char *name;
+    size_t number;        // among those that tc_open_rewrites gives for the file
+    src_span span;        // of its name
+    bool is_approximate;  // it is not tested
+} test_rewrite;
+
+typedef VEC(test_rewrite) test_rewrite_list;
+
 typedef struct test_file {
     const char *path;   // as messages show it
     bool is_whole;      // asked for without names
     VEC(const char *) names;  // of FILE::name
     pl_unit unit;       // where its tests were listed
     tc_test_list tests;
+    test_rewrite_list rewrites;
     bool *define_used;
 } test_file;
 
 typedef struct test_case {
     test_file *file;
-    const tc_test *test;  // NULL: the file itself, which does not compile
+    const tc_test *test;
+    const test_rewrite *rewrite; // instead; both NULL: the file itself, which does not compile
     const char *name;     // "file.hds::doubles[n=3]"
     atomic_bool is_running;  // now; other threads may read it
     // After the run.
@@ -92,6 +104,10 @@ bool test_collect(test_suite *suite);
 // are through; [suite]'s counts are up to date then.
 typedef void test_done(void *user, const test_suite *suite, const test_case *c);
 void test_run(test_suite *suite, test_done *done, void *user);
+// "doubles[n=3]", or the path of the file itself.
+const char *test_title(const test_case *c);
+// The messages of its run.
+const diag_context *test_messages(const test_case *c);
 // The results as JUnit XML (testsuites, testsuite by file, testcase).
 void test_junit(const test_suite *suite, str_buf *out);
 void test_suite_free(test_suite *suite);

@@ -28,9 +28,15 @@ void test_pool_join(test_pool *p);
 
 // case.c: compiles and runs a case and judges it. [workers]: threads for the blocks of its kernels.
 void test_run_case(const test_options *o, test_case *c, int workers);
+// Makes the case's file that of its unit. False after reporting.
+bool test_open_file(const test_case *c, pl_unit *u);
 // The options for the elaborator.
 tc_options test_tc_options(pl_unit *u);
 
 // expect.c: compares the messages of the run with what is expected; true: the case has passed, and what was expected is
 // no message any more. [ran]: it got as far as running.
 bool test_judge(test_case *c, bool ran);
+
+// rewrite.c: the rewrites that the unit's file defines, and a case that is one: its outcome and what it says when it passes.
+void test_list_rewrites(pl_unit *u, test_rewrite_list *out);
+void test_run_rewrite(const test_options *o, test_case *c, pl_unit *u);

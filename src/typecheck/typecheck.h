@@ -153,7 +153,10 @@ typedef struct tc_rule {
 } tc_rule;
 
 typedef VEC(tc_rule) tc_rule_list;
-typedef enum tc_side { TC_LEFT, TC_RIGHT } tc_side;
+
+// What a rewrite's function is asked for: what takes the place of the left side, as fg_read_side reads it; or a side as a graph
+// by itself, as fg_read_json reads it.
+typedef enum tc_side { TC_REPLACEMENT, TC_LEFT, TC_RIGHT } tc_side;
 
 // The rewrites of [file], and of modules by name, in order. NULL after errors. They live as long as [a].
 tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,

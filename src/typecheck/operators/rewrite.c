@@ -210,6 +210,7 @@ static const char *call(tc_rewrites *r, const rewrite *w, const char *call_text)
     tc_scope_bind(tx, scope, sym_of(tx->syms, "_rewrite"), w->value, (src_span){0});
     tx->frame = &frame;
     tx->records = true;
+    tx->steps = 0; // each side has the budget of an entry
     tc_value text = tc_eval_annotation(tx, e, scope);
     tx->records = false;
     tc_leave(tx, saved);
@@ -279,6 +280,8 @@ tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, sr
 
 const char *tc_record_side(tc_rewrites *r, size_t number, tc_side side, const char *operands)
 {
-    static const char *const flags[] = {[TC_LEFT] = "False", [TC_RIGHT] = "True"};
-    return call(r, &r->list.at[number], arena_printf(r->tx->lasting, "sides(%s, right=%s)", operands, flags[side]));
+    const char *text = side == TC_REPLACEMENT
+                           ? arena_printf(r->tx->lasting, "replacement(%s)", operands)
+                           : arena_printf(r->tx->lasting, "side(%s, right=%s)", operands, side == TC_RIGHT ? "True" : "False");
+    return call(r, &r->list.at[number], text);
 }
