@@ -20,10 +20,14 @@ MODELS = TOP / "tests/graph/rewrites.hds"
 INPUTS = {
     "moves": (["x=randn"], 1), "algebra": (["x=randn"], 1), "activations": (["x=randn"], 1),
     "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
+    "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
+    "channels": (["x=randn"], 1),
 }  # fmt: skip
 WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
     "up": (12, 16), "conv": (5, 3, 3, 3), "mean": (5,), "var": (5,), "gamma": (5,), "beta": (5,),
+    "bias_k": (24,), "bias_v": (8,), "bias_g": (12,), "bias_u": (12,), "var16": (16,), "conv5": (5, 5, 3, 3), "scales": (5, 1, 1),
+    "shifts": (5, 1, 1), "vars": (5, 1, 1),
 }  # fmt: skip
 
 
@@ -47,7 +51,7 @@ def write_weights(path, rng):
         count = 1
         for n in shape:
             count *= n
-        tensors[name] = ("F32", shape, [abs(rng.gauss(0, 1)) + 0.2 if name == "var" else rng.gauss(0, 0.3) for _ in range(count)])
+        tensors[name] = ("F32", shape, [abs(rng.gauss(0, 1)) + 0.2 if name.startswith("var") else rng.gauss(0, 0.3) for _ in range(count)])
     safetensors.write(path, tensors)
 
 
@@ -72,7 +76,8 @@ def random_model(rng, count):
     for i in range(1, count):
         a, b = f"t{rng.randrange(max(0, i - 3), i)}", f"t{rng.randrange(i)}"
         lines.append(f"t{i} = " + rng.choice([
-            f"{a} * {rng.choice(['0.5', '1.0', '0.75'])}", f"{a} + {rng.choice(['0.25', '1.5'])}", f"negative({a})", f"{a} * sigmoid({a})",
+            f"{a} * {rng.choice(['0.5', '1.0', '0.75'])}", f"{a} / {rng.choice(['2.0', '1.25'])}",
+            f"{a} - {rng.choice(['0.5', '1.5'])}", f"{a} + {rng.choice(['0.25', '1.5'])}", f"negative({a})", f"{a} * sigmoid({a})",
             f"transpose({a}, dim0=0, dim1=1)", f"reshape({a}, shape=(6, 6))", f"sigmoid({a})", f"({a} + {b}) * 0.5",
             f"permute({a}, dims=(1, 0))",
         ]))  # fmt: skip
@@ -112,7 +117,8 @@ def main():
         applied = set(re.findall(r": (\w+) at line", trace))
         failed = [f"'{rule}' is applied nowhere" for rule in sorted(listed - applied)]
         for model, (inputs, count) in INPUTS.items():
-            worst = difference(hdsc, MODELS, model, inputs, count, folder, given if model in ("products", "convolution") else [])
+            weighted = given if model in ("products", "convolution", "biased", "channels") else []
+            worst = difference(hdsc, MODELS, model, inputs, count, folder, weighted)
             if worst > 2e-3 if model == "moves" else worst > 2e-5:
                 failed.append(f"{model}: off by {worst}")
         for k in range(4):
