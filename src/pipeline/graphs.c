@@ -203,16 +203,22 @@ static bool read_json(pl_unit *u, pl_graph_list *out)
     return false;
 }
 
+// Graphs in JSON have no rewrites of their own: those of the library are opened from an empty file in the same folder.
+static bool open_empty(pl_unit *u)
+{
+    u->input = (str){"", 0};
+    return pl_unit_add_source(u);
+}
+
 static void list(pl_unit *u)
 {
     pl_graphs *g = (pl_graphs *)u;
     const char *ending = strrchr(u->options->input, '.');
-    if (ending && strcmp(ending, ".json") == 0) {
-        g->is_read = pl_open_source(u, u->options->input) && read_json(u, &g->list);
-        return;
-    }
-    g->is_read = pl_open_source(u, u->options->input) && pl_read_graphs(u, &g->list) &&
-                 (!g->rewrites || pl_rewrite_graphs(u, &g->list, &g->rewriting));
+    if (ending && strcmp(ending, ".json") == 0)
+        g->is_read = pl_open_source(u, u->options->input) && read_json(u, &g->list) && open_empty(u);
+    else
+        g->is_read = pl_open_source(u, u->options->input) && pl_read_graphs(u, &g->list);
+    g->is_read = g->is_read && (!g->rewrites || pl_rewrite_graphs(u, &g->list, &g->rewriting));
 }
 
 pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, bool rewrites, arena_oom *oom)
