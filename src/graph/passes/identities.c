@@ -46,8 +46,18 @@ static bool is_number(const fg_argument *x, double wanted)
     return end && end != x->value && !*end && have == wanted;
 }
 
+// Whether the number leaves all elements of the operand as they are. Integers are rounded where they meet a number with a point.
+static bool is_neutral(const fg_graph *g, const fg_argument *x, const fg_argument *number, double neutral)
+{
+    if (x->tensor < 0 || !is_number(number, neutral))
+        return false;
+    const char *dtype = g->tensors.at[x->tensor].dtype;
+    bool is_integer = *dtype == 'i' || *dtype == 'u' || strcmp(dtype, "bool") == 0;
+    return !is_integer || !strpbrk(number->value, ".eE");
+}
+
 // x + 0 and the like, with the number behind the tensor or, where that is the same, before it.
-static int neutral_operand(const fg_node *n)
+static int neutral_operand(const fg_graph *g, const fg_node *n)
 {
     // clang-format off
     static const struct { const char *op; double neutral; bool is_symmetric; } neutrals[] = {
@@ -57,10 +67,11 @@ static int neutral_operand(const fg_node *n)
     for (size_t i = 0; i < sizeof neutrals / sizeof *neutrals; i++) {
         if (n->arguments.len != 2 || !is_op(n, "arithmetic", neutrals[i].op))
             continue;
-        if (is_number(&n->arguments.at[1], neutrals[i].neutral))
-            return n->arguments.at[0].tensor;
-        if (neutrals[i].is_symmetric && is_number(&n->arguments.at[0], neutrals[i].neutral))
-            return n->arguments.at[1].tensor;
+        const fg_argument *x = &n->arguments.at[0], *y = &n->arguments.at[1];
+        if (is_neutral(g, x, y, neutrals[i].neutral))
+            return x->tensor;
+        if (neutrals[i].is_symmetric && is_neutral(g, y, x, neutrals[i].neutral))
+            return y->tensor;
     }
     return -1;
 }
@@ -290,7 +301,7 @@ static int equal_operand(const fg_graph *g, const fg_node *n)
     if (back >= 0)
         return back;
     bool is_kept = keeps_elements(n) || (order_of(g, n, &o) && is_in_order(&o));
-    int found = is_kept && x ? x->number : neutral_operand(n);
+    int found = is_kept && x ? x->number : neutral_operand(g, n);
     if (found < 0)
         return -1;
     x = &g->tensors.at[found];
