@@ -91,9 +91,12 @@ typedef struct hds_compile_options {
     // typical one of [arch]. It names the architecture if [arch] is NULL.
     const char *gpu;
     int sm_count;                 // choose them for this number of SMs, as --sms; 0: that of the GPU
+    // Of models, as --weights: a safetensors file, or the index of several, that says the types of weights, and that hds_model_open
+    // takes unless it is given another one; "random" or "random:SEED": no file is read. NULL: the file that the model names.
+    const char *weights;
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \
-    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0}
+    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL}
 
 // Compiles to machine code. Sets *program, which the caller releases, whenever there are diagnostics to read, also
 // after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; otherwise *program is NULL. [options] may be NULL. After

@@ -7,6 +7,7 @@
 
 #include "api/api_priv.h"
 #include "base/file.h"
+#include "pipeline/weights.h"
 #include "weights/weights.h"
 
 enum { MOST_GRAPHS = 16, MOST_NAMED = 8 };
@@ -72,7 +73,9 @@ static void give_back(const hds_model *m, void *memory)
 
 static hds_status open_file(hds_model *m, const hds_model_options *o)
 {
-    const char *path = o->weights, *why = NULL;
+    uint64_t seed;
+    const char *compiled = m->run->core->request.options.weights, *why = NULL;
+    const char *path = o->weights || pl_weights_are_random(compiled, &seed) ? o->weights : compiled;
     bool reads = false;
     const jit_model_function *const both[] = {&m->parts->load, &m->parts->run};
     for (int k = 0; k < 2; k++)

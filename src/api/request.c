@@ -6,6 +6,7 @@
 
 #include "api/api_priv.h"
 #include "base/file.h"
+#include "pipeline/weights.h"
 
 // ---- options that may be older or newer than this library ------------------------------------------------------
 
@@ -51,6 +52,15 @@ static hds_status check_lists(const hds_compile_options *o)
 }
 
 // "NAME=VALUE", or "NAME" for true.
+// "random:x" would be looked for as a file.
+static hds_status check_weights(const hds_compile_options *o)
+{
+    uint64_t seed;
+    if (o->weights && strncmp(o->weights, "random:", 7) == 0 && !pl_weights_are_random(o->weights, &seed))
+        return api_fail(HDS_INVALID_ARGUMENT, "options->weights is '%s': behind 'random:' stands a number from 0 on", o->weights);
+    return HDS_OK;
+}
+
 static hds_status read_defines(arena *a, const hds_compile_options *o, pl_options *out)
 {
     tc_define *defines = ARENA_ARRAY(a, tc_define, o->define_count);
@@ -240,6 +250,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     add_list(&out, o->include_dirs, (int)o->include_dir_count);
     add_list(&out, o->warnings, (int)o->warning_count);
     str_addf(&out, "%d%d", o->warnings_are_errors, o->line_info);
+    add_text(&out, str_of(o->weights ? o->weights : ""));
     if (o->line_info)
         add_folder(a, &out);
     add_text(&out, r->text);
@@ -254,6 +265,8 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     hds_status status = api_read_options(options, sizeof o.size + sizeof o.arch, "HDS_COMPILE_OPTIONS_INIT", &o, sizeof o);
     if (!status)
         status = check_lists(&o);
+    if (!status)
+        status = check_weights(&o);
     if (!status)
         status = read_defines(a, &o, &out->options);
     if (!status)
@@ -272,6 +285,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     p->include_folders = o.include_dirs;
     p->include_count = (int)o.include_dir_count;
     p->line_info = o.line_info;
+    p->weights = o.weights;
     p->nvrtc_path = compiler->nvrtc;
     p->cache = compiler->disk;
     p->kept = compiler->kept;
@@ -322,5 +336,6 @@ void api_request_copy(arena *a, const api_request *from, api_request *to)
     o->entries = copy_list(a, o->entries, o->entry_count);
     o->include_folders = copy_list(a, o->include_folders, o->include_count);
     o->warnings = copy_list(a, o->warnings, o->warning_count);
+    o->weights = o->weights ? arena_strdup(a, o->weights) : NULL;
     o->nvrtc_path = o->nvrtc_path ? arena_strdup(a, o->nvrtc_path) : NULL;
 }

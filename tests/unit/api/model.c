@@ -152,6 +152,60 @@ static void faults_of_weights_are_listed(void **state)
 
 // A graph for the first run; the same addresses launch it, others update it; an error of the driver leaves nothing
 // behind.
+// A model that states no types, and names a file that is not there.
+static const char from_file[] = "from hidet.lang import f32, weights\n"
+                                "from matmul import linear\n"
+                                "\n"
+                                "W = weights('elsewhere.safetensors')\n"
+                                "\n"
+                                "\n"
+                                "@hidet.graph\n"
+                                "def layer(x: f32[4, 16]):\n"
+                                "    return linear(x, W['w'], W['b'])\n";
+
+static hds_program *compile_with(const rig *r, const char *weights, hds_status wanted)
+{
+    hds_program *p = NULL;
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
+    const hds_source source = {.name = "from_file.hds", .text = from_file};
+    o.arch = "sm_80";
+    o.weights = weights;
+    hds_status status = hds_compile(r->compiler, &source, &o, &p);
+    if (status != wanted)
+        fail_msg("%s: status %d, %s", weights ? weights : "NULL", (int)status, hds_last_error());
+    return p;
+}
+
+static void a_program_is_compiled_for_a_file(void **state)
+{
+    const rig *r = *state;
+    static float x[ROWS * K], y[ROWS * N];
+    char good[160], narrow[160];
+    tensor tx, ty;
+    fill(x);
+    write_weights(r, "good.safetensors", "w", K, good, sizeof good);
+    write_weights(r, "narrow.safetensors", "w", K - 1, narrow, sizeof narrow);
+    hds_program_release(compile_with(r, NULL, HDS_ERRORS));
+    hds_program *p = compile_with(r, good, HDS_OK);
+    hds_program_release(compile_with(r, narrow, HDS_ERRORS)); // not what was compiled before
+    hds_model *m = open_model(p, NULL, true, 0);              // with the file that it was compiled for
+    const hds_argument a[] = {host(&tx, x, ROWS, K), host(&ty, y, ROWS, N)};
+    if (hds_model_simulate(m, a, 2, NULL) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = (double)b[j];
+            for (int k = 0; k < K; k++)
+                sum += (double)x[i * K + k] * (double)w[j * K + k];
+            assert_true(fabs((double)y[i * N + j] - sum) < 1e-5);
+        }
+    hds_model_release(m);
+    hds_program_release(p);
+    hds_program_release(compile_with(r, "random", HDS_ERRORS)); // the types are not stated
+    assert_null(compile_with(r, "random:x", HDS_INVALID_ARGUMENT));
+    assert_non_null(strstr(hds_last_error(), "options->weights is 'random:x'"));
+}
+
 static void graphs_are_kept(void **state)
 {
     const rig *r = *state;
@@ -348,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_runs_on_the_simulator, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(faults_of_weights_are_listed, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_program_is_compiled_for_a_file, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(graphs_are_kept, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(runs_are_in_flight_together, rig_set_up, rig_tear_down),
     };
