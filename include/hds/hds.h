@@ -11,9 +11,9 @@
 //     hds_program_release(program);
 //     hds_compiler_release(compiler);
 //
-// Every function may be called from any thread, on the same objects. Nothing here prints, aborts or exits. Results are
-// cached in memory by the compiler object and on disk (docs/cache.md): compiling the same source again takes
-// microseconds, or a millisecond in another process.
+// Every function may be called from any thread, on the same objects. Nothing here aborts or exits, and nothing
+// prints but host functions with printf, on a GPU. Results are cached in memory by the compiler object and on disk
+// (docs/cache.md): compiling the same source again takes microseconds, or a millisecond in another process.
 //
 // Option structures begin with their size so that they can be extended. Initialise them with HDS_…_INIT.
 #ifndef HDS_H

@@ -180,6 +180,8 @@ typedef struct jit_machine {
     hdsrt_status (*copy)(void *user, uint64_t to, uint64_t from, int64_t bytes);
     // [bits]: of each parameter, as plans have them.
     hdsrt_status (*launch)(void *user, jit_kernel *kernel, const uint64_t *bits);
+    // What the host function prints. NULL: dropped.
+    void (*print)(void *user, str text);
     int64_t most_steps;  // a run fails after this many statements; 0: unlimited
 } jit_machine;
 

@@ -1,6 +1,7 @@
 // Runs launch plans: statement by statement, on the current GPU or on a machine that the caller gives.
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,6 +158,25 @@ static hdsrt_status copy(run *r, const plan_stmt *s)
     return status ? status : r->machine->copy(r->machine->user, a[0], a[1], (int64_t)a[2]);
 }
 
+static hdsrt_status print(const run *r, const plan_stmt *s)
+{
+    arena a;
+    str_buf text;
+    arena_init(&a, NULL);
+    str_buf_init(&text, &a);
+    uint64_t *bits = ARENA_ARRAY(&a, uint64_t, s->arg_count + 1);
+    plan_type *types = ARENA_ARRAY(&a, plan_type, s->arg_count + 1);
+    for (int i = 0; i < s->arg_count; i++)
+        types[i] = r->plan->nodes.at[s->args[i]].type;
+    hdsrt_status status = evaluate_all(r, s, bits);
+    if (!status)
+        plan_format(&text, s->text, types, bits);
+    if (!status && r->machine->print)
+        r->machine->print(r->machine->user, (str){str_text(&text), text.len});
+    arena_free(&a);
+    return status;
+}
+
 // As generated code says it (src/cuda_emit/check.c).
 static hdsrt_status check(const run *r, const plan_stmt *s)
 {
@@ -247,6 +267,7 @@ static hdsrt_status step(run *r, const plan_stmt *s, size_t *next)
     case PLAN_FREE: return release(r, s->value);
     case PLAN_FILL: return fill(r, s);
     case PLAN_COPY: return copy(r, s);
+    case PLAN_PRINT: return print(r, s);
     case PLAN_LAUNCH: return launch(r, s, r->f->kernels[*next - 1]);
     case PLAN_SCOPE:
     case PLAN__COUNT: break;
@@ -288,6 +309,13 @@ hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const ji
 }
 
 // ---- the GPU ---------------------------------------------------------------------------------------------------
+
+// Where generated code and kernels print.
+static void print_to_stdout(void *user, str text)
+{
+    (void)user;
+    fwrite(text.at, 1, text.len, stdout);
+}
 
 static hdsrt_status gpu_allocate(void *user, const char *name, const plan_stmt *s, int64_t bytes, uint64_t *address)
 {
@@ -356,7 +384,8 @@ static hdsrt_status call(const jit_function *f, const hds_argument *arguments, s
 hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream)
 {
     const jit_machine gpu = {.user = stream, .has_workspace = true, .allocate = gpu_allocate, .release = gpu_release,
-                             .fill = gpu_fill, .copy = gpu_copy, .launch = gpu_launch};
+                             .fill = gpu_fill, .copy = gpu_copy, .launch = gpu_launch,
+                             .print = print_to_stdout};
     return call(f, arguments, count, &gpu);
 }
 
@@ -401,7 +430,8 @@ hdsrt_status jit_call_in(const jit_function *f, const hds_argument *arguments, s
 {
     lent l = {stream, workspace};
     const jit_machine gpu = {.user = &l, .has_workspace = true, .allocate = lent_allocate, .release = lent_release,
-                             .fill = lent_fill, .copy = lent_copy, .launch = lent_launch};
+                             .fill = lent_fill, .copy = lent_copy, .launch = lent_launch,
+                             .print = print_to_stdout};
     return call(f, arguments, count, &gpu);
 }
 

@@ -184,6 +184,14 @@ static plan_type type_of_letter(const plan_builder *b, const plan_stmt *s, char 
     return letter == 'b' ? DT_BOOL : letter == 'i' ? DT_I64 : letter == 'u' ? DT_U64 : DT_NONE;
 }
 
+static bool check_format(const plan_builder *b, const plan_stmt *s)
+{
+    plan_type *types = ARENA_ARRAY(b->arena, plan_type, s->arg_count + 1);
+    for (int i = 0; i < s->arg_count; i++)
+        types[i] = b->plan->nodes.at[s->args[i]].type;
+    return plan_format_takes(s->text, types, s->arg_count);
+}
+
 static bool check_operands(plan_builder *b, const plan_stmt *s)
 {
     const char *letters = operands_of[s->kind];
@@ -194,8 +202,10 @@ static bool check_operands(plan_builder *b, const plan_stmt *s)
     bool ok = !letters || (int)strlen(letters) == s->arg_count;
     for (int i = 0; ok && i < s->arg_count; i++) {
         plan_type is = b->plan->nodes.at[s->args[i]].type;
-        ok = letters ? is == type_of_letter(b, s, letters[i]) : s->kind == PLAN_LAUNCH || is == DT_I64;
+        ok = letters ? is == type_of_letter(b, s, letters[i]) : s->kind == PLAN_LAUNCH || s->kind == PLAN_PRINT || is == DT_I64;
     }
+    if (s->kind == PLAN_PRINT)
+        ok = ok && check_format(b, s);
     if (s->kind == PLAN_FOR)
         ok = ok && dt_is_int(b->plan->values.at[s->value].type);
     if (s->kind == PLAN_ALLOCATE)

@@ -29,7 +29,7 @@
 #include "target/dtype.h"
 
 // Grows with each change of the text that older readers would misread.
-#define PLAN_VERSION 2
+#define PLAN_VERSION 3
 
 // Larger plans are refused.
 enum { PLAN_MOST_PARAMETERS = 1024, PLAN_MOST_DEPTH = 200, PLAN_MOST_RANK = 16, PLAN_MOST_NODES = 1 << 20 };
@@ -78,6 +78,7 @@ typedef enum plan_kind {
     PLAN_FREE,      // value; what is not freed goes when the run ends, and when its ALLOCATE comes again
     PLAN_FILL,      // [bytes] (1, 2, 4, 8) of the pattern args[1] (u64), args[2] (i64) times, to the address args[0]
     PLAN_COPY,      // args[2] (i64) bytes to args[0] from args[1]
+    PLAN_PRINT,     // the format [text], of printf, with args
     PLAN_LAUNCH,    // the kernel [text] with args, one for each of its parameters
     PLAN__COUNT
 } plan_kind;
@@ -89,7 +90,7 @@ typedef struct plan_stmt {
     int arg_count;
     int target;         // -1: none
     int loop;           // FOR: its number among those of the plan
-    const char *text;   // CHECK: the message; LAUNCH: the kernel
+    const char *text;   // CHECK: the message; PRINT: the format; LAUNCH: the kernel
     const char *file;   // CHECK: of the source; NULL: unknown
     uint32_t line;
     dtype elem;         // ALLOCATE; DT_NONE: addresses
@@ -133,7 +134,7 @@ typedef struct plan_kernels {
 
 // Why a host function has no plan.
 typedef struct plan_refusal {
-    const char *what;  // "a launch plan has no calls of functions with results"
+    const char *what;  // "a launch plan has only scalars and addresses"
     src_span span;     // of the author's statement
 } plan_refusal;
 
@@ -168,5 +169,9 @@ typedef enum plan_trouble {
 plan_trouble plan_evaluate(const plan *p, int node, const uint64_t *values, uint64_t *out);
 // The bytes that an ALLOCATE takes.
 plan_trouble plan_bytes(const plan *p, const plan_stmt *s, const uint64_t *values, int64_t *out);
+// Whether a format of PLAN_PRINT takes values of these types.
+bool plan_format_takes(const char *format, const plan_type *types, int count);
+// Appends what PLAN_PRINT prints; conversions give at most 511 characters each.
+void plan_format(str_buf *out, const char *format, const plan_type *types, const uint64_t *bits);
 // A value of the plan's types as 64 bits: integers wrapped and extended, others cut.
 uint64_t plan_canonical(plan_type t, uint64_t bits);

@@ -196,6 +196,12 @@ static void print_stmt(const plan *p, const plan_stmt *s, str_buf *out)
         print_args(p, s, out);
         break;
     case PLAN_COPY: print_with(p, s, "copy ", "", out); break;
+    case PLAN_PRINT:
+        str_adds(out, "print ");
+        print_text(s->text, out);
+        str_adds(out, s->arg_count ? ", " : "");
+        print_args(p, s, out);
+        break;
     case PLAN_LAUNCH:
         str_addf(out, "launch @%s(", s->text);
         print_args(p, s, out);

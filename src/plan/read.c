@@ -407,6 +407,16 @@ static void read_fill(reader *r, plan_stmt *s)
     operands(r, s, 3);
 }
 
+static void read_print(reader *r, plan_stmt *s)
+{
+    VEC(int) nodes = {0};
+    s->text = text(r);
+    while (!r->builder.why && take(r, ","))
+        VEC_PUSH(r->builder.arena, &nodes, expression(r, 0));
+    s->args = nodes.at;
+    s->arg_count = (int)nodes.len;
+}
+
 static void read_launch(reader *r, plan_stmt *s)
 {
     need(r, "@");
@@ -432,6 +442,7 @@ static void read_stmt(reader *r, plan_kind kind, plan_stmt *s)
     case PLAN_FREE: read_known(r, s); break;
     case PLAN_FILL: read_fill(r, s); break;
     case PLAN_COPY: operands(r, s, 3); break;
+    case PLAN_PRINT: read_print(r, s); break;
     case PLAN_LAUNCH: read_launch(r, s); break;
     case PLAN_ELSE:
     case PLAN_END:
@@ -446,7 +457,8 @@ static plan_kind kind_of(reader *r)
         [PLAN_LET] = "let",         [PLAN_SET] = "set",     [PLAN_CHECK] = "check", [PLAN_IF] = "if",
         [PLAN_FOR] = "for",         [PLAN_WHILE] = "while", [PLAN_SCOPE] = "scope", [PLAN_BREAK] = "break",
         [PLAN_CONTINUE] = "continue", [PLAN_LEAVE] = "leave", [PLAN_RETURN] = "return", [PLAN_ALLOCATE] = "allocate",
-        [PLAN_FREE] = "free",       [PLAN_FILL] = "fill",   [PLAN_COPY] = "copy",   [PLAN_LAUNCH] = "launch"};
+        [PLAN_FREE] = "free",       [PLAN_FILL] = "fill",   [PLAN_COPY] = "copy",   [PLAN_PRINT] = "print",
+        [PLAN_LAUNCH] = "launch"};
     if (take(r, "}"))
         return take(r, "else") && need(r, "{") ? PLAN_ELSE : PLAN_END;
     for (int k = 0; k < PLAN__COUNT; k++) {

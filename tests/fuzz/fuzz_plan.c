@@ -2,6 +2,7 @@
 // same plan; and running it ends, whatever its values are.
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "jit/jit.h"
@@ -49,10 +50,17 @@ static hdsrt_status launch(void *user, jit_kernel *kernel, const uint64_t *bits)
     return HDSRT_OK;
 }
 
+static void print_text(void *user, str text)
+{
+    (void)user;
+    if (text.len != strlen(text.at))
+        abort();
+}
+
 static void run(arena *a, const plan *p, uint64_t value, bool has_workspace)
 {
     int64_t live = 0;
-    const jit_machine machine = {&live, has_workspace, allocate, release, fill, copy, launch, MOST_STEPS};
+    const jit_machine machine = {&live, has_workspace, allocate, release, fill, copy, launch, print_text, MOST_STEPS};
     jit_function f = {.plan = *p, .entry.launch.name = "f"};
     uint64_t *values = ARENA_ARRAY(a, uint64_t, p->parameter_count + 1);
     f.kernels = ARENA_ARRAY(a, jit_kernel *, p->stmts.len + 1);

@@ -33,7 +33,7 @@ static const char code[] =
 #define FUNCTION(plan)                                                                                                 \
     "'functions': [{'name': 'f', 'title': 'f[n]', 'parameters': [" IN("x") ", " OUT("y") ", "                          \
     SCALAR("turns", "i32") ", " SIZE "], " plan "}]}"
-#define PLAN(lines) "'plan': {'version': 2, 'lines': ['plan @f(x: address, y: address, turns: i32, n: i32)', " lines "]}"
+#define PLAN(lines) "'plan': {'version': 3, 'lines': ['plan @f(x: address, y: address, turns: i32, n: i32)', " lines "]}"
 
 static const char chain[] = KERNELS FUNCTION(PLAN(
     "'check turns >= 0, \\\"turns are counted\\\" at \\\"t.hds\\\":4', "
@@ -154,7 +154,7 @@ static void launches_fail(void **state)
 // Temporaries with offsets share one allocation, made for the first of them.
 static void planned(void **state)
 {
-    static const char document[] = KERNELS FUNCTION("'plan': {'version': 2, 'lines': ["
+    static const char document[] = KERNELS FUNCTION("'plan': {'version': 3, 'lines': ["
         "'plan @f(x: address, y: address, turns: i32, n: i32) planned 1024', "
         "'if turns == 0 {', 'return', '}', "
         "'allocate a: f16[256i64] at 0', 'launch @put(a, 0.5f16, n)', "
@@ -212,8 +212,8 @@ static void malformed_functions(void **state)
     } rows[] = {
         {KERNELS FUNCTION("'plan': {'version': 1, 'lines': []}"), "function 'f': 'version' is 1"},
         {KERNELS FUNCTION("'doc': null"), "function 'f': 'version' is not an integer"},
-        {KERNELS FUNCTION("'plan': {'version': 2, 'lines': [1]}"), "function 'f': its plan has a line that is not text"},
-        {KERNELS FUNCTION("'plan': {'version': 2, 'lines': ['plan @f()']}"), "function 'f': its plan has other parameters"},
+        {KERNELS FUNCTION("'plan': {'version': 3, 'lines': [1]}"), "function 'f': its plan has a line that is not text"},
+        {KERNELS FUNCTION("'plan': {'version': 3, 'lines': ['plan @f()']}"), "function 'f': its plan has other parameters"},
         {KERNELS FUNCTION(PLAN("'launch @other(x)'")), "function 'f': its plan launches 'other', and there is no such kernel"},
         {KERNELS FUNCTION(PLAN("'launch @put(x)'")), "function 'f': its plan launches 'put' with other arguments than it takes"},
         {KERNELS FUNCTION(PLAN("'launch @put(x, 1.0, n)'")),

@@ -40,6 +40,8 @@ static const char whole[] =
     "    launch @scale_1(x, a + (i64(i) * 4i64), s, n, 1.5f16, inf(f64), 255u8, bitcast[u32](s))\n"
     "}\n"
     "copy y, a, m * 2i64\n"
+    "print \"%5.1f of %-3d, 100%%\\n\", s, n\n"
+    "print \"\"\n"
     "free a\n"
     "launch @none()\n";
 
@@ -64,12 +66,44 @@ static void reading_is_the_inverse_of_printing(void **state)
     arena_free(&a);
 }
 
+// As printf of C prints the same values.
+static void formats(void **state)
+{
+    (void)state;
+    const plan_type types[] = {DT_I32, DT_U32, DT_I64, DT_F32, DT_F64, DT_I8, DT_NONE, DT_U64};
+    const uint64_t bits[] = {(uint64_t)-7, 0xfffffff0, (uint64_t)INT64_MIN, dt_from_double(DT_F32, 1.5), dt_from_double(DT_F64, -1e300),
+                             'x', 0x1234, UINT64_MAX};
+    static const char format[] = "%d|%5x|%lld|%+6.2f|%g|%c|%p|%llu%%\n";
+    char expected[200];
+    snprintf(expected, sizeof expected, "%d|%5x|%lld|%+6.2f|%g|%c|%p|%llu%%\n", -7, 0xfffffff0U, (long long)INT64_MIN, 1.5, -1e300, 'x',
+             (void *)0x1234, (unsigned long long)UINT64_MAX);
+    arena a;
+    arena_init(&a, NULL);
+    str_buf text;
+    str_buf_init(&text, &a);
+    assert_true(plan_format_takes(format, types, 8));
+    assert_false(plan_format_takes(format, types, 7));
+    plan_format(&text, format, types, bits);
+    assert_string_equal(str_text(&text), expected);
+    arena_free(&a);
+}
+
 static void malformed_plans(void **state)
 {
     static const struct {
         const char *text, *why;
     } rows[] = {
         {"", "line 1: 'plan' is missing"},
+        {"plan @f(n: i32)\nprint \"%d\"\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f(n: i32)\nprint \"%d\", n, n\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f(n: i32)\nprint \"%f\", n\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f(n: i64)\nprint \"%s\", n\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f(n: i64)\nprint \"%*d\", n, n\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f(n: i64)\nprint \"%n\", n\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f(n: i64)\nprint \"%\"\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f(n: i64)\nprint \"%1000d\", n\n",
+         "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f()\nprint 1\n", "line 2: '\"' is missing"},
         {"plan @f(n: i32, n: i32)\n", "line 1: 'n' is declared twice"},
         {"plan @f(n: f17)\n", "line 1: a type is missing"},
         {"plan @f(n: c64)\n", "line 1: a type is missing"},
@@ -224,7 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_is_the_inverse_of_printing),
-        cmocka_unit_test(malformed_plans),
+        cmocka_unit_test(formats), cmocka_unit_test(malformed_plans),
         cmocka_unit_test(deep_nests_are_refused),
         cmocka_unit_test(values),
         cmocka_unit_test(sizes),

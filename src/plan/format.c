@@ -1,0 +1,94 @@
+// Formats of PLAN_PRINT: those of C's printf without '*', by the types of a plan's values.
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/build.h"
+
+// Of widths and precisions: no text from a file asks for megabytes of blanks.
+enum { MOST_DIGITS = 3 };
+
+typedef struct conversion {
+    char flags[24];  // flags, width and precision as written
+    char letter;
+} conversion;
+
+// [at]: behind the '%'. What stands behind the conversion; NULL: it is none.
+static const char *read_conversion(const char *at, conversion *c)
+{
+    size_t len = strspn(at, "-+ #0123456789.");
+    if (len >= sizeof c->flags)
+        return NULL;
+    for (size_t i = 0, digits = 0; i < len; i++) {
+        digits = at[i] >= '0' && at[i] <= '9' ? digits + 1 : 0;
+        if (digits > MOST_DIGITS)
+            return NULL;
+    }
+    memcpy(c->flags, at, len);
+    c->flags[len] = 0;
+    at += len;
+    at += strspn(at, "hlLzjt");
+    c->letter = *at;
+    return *at && strchr("diuxXocpfFeEgGaA", *at) ? at + 1 : NULL;
+}
+
+static bool takes(char letter, plan_type t)
+{
+    if (letter == 'p')
+        return t == DT_NONE;
+    return strchr("diuxXoc", letter) ? t == DT_BOOL || dt_is_int(t) : dt_is_float(t);
+}
+
+bool plan_format_takes(const char *format, const plan_type *types, int count)
+{
+    int arg = 0;
+    for (const char *at = format; *at;) {
+        conversion c;
+        if (at[0] != '%' || at[1] == '%') {
+            at += at[0] == '%' ? 2 : 1;
+            continue;
+        }
+        at = read_conversion(at + 1, &c);
+        if (!at || arg == count || !takes(c.letter, types[arg]))
+            return false;
+        arg++;
+    }
+    return arg == count;
+}
+
+// The builder has checked the formats.
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+
+static void print_value(str_buf *out, const conversion *c, plan_type t, uint64_t bits)
+{
+    char format[40], value[512] = "";
+    bool is_integer = t == DT_BOOL || t == DT_NONE || dt_is_int(t);
+    snprintf(format, sizeof format, "%%%s%s%c", c->flags, is_integer && c->letter != 'c' && c->letter != 'p' ? "ll" : "", c->letter);
+    if (!is_integer)
+        snprintf(value, sizeof value, format, dt_to_double(t, bits));
+    else if (c->letter == 'c')
+        snprintf(value, sizeof value, format, (int)(unsigned char)bits);
+    else if (c->letter == 'p')
+        snprintf(value, sizeof value, "0x%llx", (unsigned long long)bits);
+    else if (c->letter == 'd' || c->letter == 'i')
+        snprintf(value, sizeof value, format, (long long)bits);
+    else
+        snprintf(value, sizeof value, format, (unsigned long long)(t != DT_NONE && dt_bits(t) <= 32 ? (uint32_t)bits : bits));
+    str_adds(out, value);
+}
+
+void plan_format(str_buf *out, const char *format, const plan_type *types, const uint64_t *bits)
+{
+    int arg = 0;
+    for (const char *at = format; at && *at;) {
+        conversion c;
+        if (at[0] != '%' || at[1] == '%') {
+            str_addc(out, *at);
+            at += at[0] == '%' ? 2 : 1;
+            continue;
+        }
+        at = read_conversion(at + 1, &c);
+        if (at)
+            print_value(out, &c, types[arg], bits[arg]);
+        arg++;
+    }
+}
