@@ -53,6 +53,15 @@ static const char *extents(cu *cx, const cu_c_func *f, str_buf *out)
     return name;
 }
 
+static const char *spatial(cu *cx, const ir_tensor_map *of, const int *numbers)
+{
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    for (int i = 0; i < of->tensor->tensor->rank - 2; i++)
+        cu_add_item(&out, arena_printf(cx->a, "%d", numbers[i]));
+    return str_text(&out);
+}
+
 // The tensor map (TMA, sm_90) of a tensor. An empty grid launches nothing, and its tensors may have no elements.
 static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const cu_c_arrays *arrays, const char *extents)
 {
@@ -79,13 +88,21 @@ static const char *tensor_map(cu *cx, const ir_func *f, const ir_var *v, const c
     cu_put(cx, ".shape = %s,", own.shape);
     if (own.strides)
         cu_put(cx, ".strides = %s,", own.strides);
-    cu_put(cx, ".box = {%s},", str_text(&box));
+    if (!of->is_im2col)
+        cu_put(cx, ".box = {%s},", str_text(&box));
+    else
+        cu_put(cx, ".steps = {1, %s, 1},", spatial(cx, of, of->step));
     cx->indent--;
     cu_put(cx, "};");
+    const char *walk = cu_name_new(cx, arena_printf(cx->a, "%s_pixels", v->name));
+    if (of->is_im2col)
+        cu_put(cx, "const hdsrt_im2col %s = {.lower = {%s}, .upper = {%s}, .channels = %d, .pixels = %d};", walk,
+               spatial(cx, of, of->lower), spatial(cx, of, of->upper), of->box[t->rank - 1], of->box[t->rank - 2]);
     cu_put(cx, "if (%s.grid[0] > 0 && %s.grid[1] > 0 && %s.grid[2] > 0)", extents, extents, extents);
     cx->indent++;
-    cu_put(cx, "%s = hdsrt_tensor_map_tiled(&%s, \"%s\", \"%s\", %s, &%s);", cx->c->status, name, cx->c->at->name,
-           of->tensor->name, tensor, tiling);
+    cu_put(cx, "%s = hdsrt_tensor_map_%s(&%s, \"%s\", \"%s\", %s, &%s%s);", cx->c->status,
+           of->is_im2col ? "im2col" : "tiled", name, cx->c->at->name, of->tensor->name, tensor, tiling,
+           of->is_im2col ? arena_printf(cx->a, ", &%s", walk) : "");
     cx->indent--;
     cu_put(cx, "if (%s != HDSRT_OK)", cx->c->status);
     cx->indent++;

@@ -243,6 +243,20 @@ static int map_type(const ir_type *elem)
     }
 }
 
+// Corners and steps from the fastest axis on.
+static const char *pixel_walk(cu *cx, const ir_tensor_map *of)
+{
+    const int *lists[] = {of->lower, of->upper, of->step};
+    str_buf out;
+    str_buf_init(&out, cx->a);
+    for (int k = 0; k < 3; k++) {
+        str_addf(&out, "%s{", k ? ", " : "");
+        for (int i = of->tensor->tensor->rank - 3; i >= 0; i--)
+            str_addf(&out, "%d%s", lists[k][i], i ? ", " : "}");
+    }
+    return str_text(&out);
+}
+
 // tensor_map a_tiles;
 // if (cudaError_t error = make_tensor_map(&a_tiles, a, 6, 2, {m, k}, {64, 64}, 128, 256))
 static const char *make_map(cu *cx, const ir_stmt *s, const ir_var *v, const map *arguments)
@@ -266,9 +280,10 @@ static const char *make_map(cu *cx, const ir_stmt *s, const ir_var *v, const map
     cu_use(cx, "make_tensor_map");
     cu_put(cx, "tensor_map %s;", name);
     const char *rows = t->is_strided ? arena_printf(cx->a, "{%s}, ", str_text(&strides)) : "";
-    checked(cx, arena_printf(cx->a, "make_tensor_map(&%s, %s, %d, %lld, {%s}, %s{%s}, %d, %d)", name, at, map_type(t->elem),
+    const char *walk = of->is_im2col ? arena_printf(cx->a, ", pixel_walk{%s}", pixel_walk(cx, of)) : "";
+    checked(cx, arena_printf(cx->a, "make_tensor_map(&%s, %s, %d, %lld, {%s}, %s{%s}, %d, %d%s)", name, at, map_type(t->elem),
                              (long long)ir_type_bytes(t->elem), str_text(&extents), rows, str_text(&box), of->swizzle,
-                             of->l2_promotion));
+                             of->l2_promotion, walk));
     return name;
 }
 

@@ -23,8 +23,9 @@ static const char reserved[] =
     "longlong2 longlong3 longlong4 ulonglong1 ulonglong2 ulonglong3 ulonglong4 float1 float2 float3 float4 "
     "double1 double2 double3 double4 cudaError_t cudaStream_t f8e4m3 f8e5m2 f16 bf16 tf32 complex64 vec bit_cast "
     "fail floor_div floor_mod to_float to_float_odd to_f16 to_bf16 to_tf32 to_f8e4m3 to_f8e5m2 to_complex64 "
-    "wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array fill tensor_map make_tensor_map min max fminf fmaxf fmin "
-    "fmax floorf floor fmodf fmod copysignf copysign fabsf fabs printf assert main memcpy memset malloc free abort exit abs labs "
+    "wrap_sint wrap_uint load_sint load_uint store_bits device_array host_array fill tensor_map make_tensor_map pixel_walk "
+    "min max fminf fmaxf fmin fmax floorf floor fmodf fmod copysignf copysign "
+    "fabsf fabs printf assert main memcpy memset malloc free abort exit abs labs "
     "llabs NULL INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN "
     "USHRT_MAX CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_BIT EOF errno stdin stdout stderr EXIT_SUCCESS "
     "EXIT_FAILURE RAND_MAX INFINITY NAN size_t clock linux unix";

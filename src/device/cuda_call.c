@@ -60,10 +60,19 @@ static bool make_map(dev_cuda_session *s, const dev_cuda_launch *l, const sim_te
         .shape = m->extent,
         .strides = t->is_strided ? m->stride : NULL,
     };
+    hdsrt_im2col walk = {.channels = (uint32_t)of->box[t->rank - 1]};
     for (int i = 0; i < t->rank; i++)
         tiling.box[i] = (uint32_t)of->box[i];
+    for (int i = 0; of->is_im2col && i < t->rank - 2; i++) {
+        walk.pixels = (uint32_t)of->box[t->rank - 2];
+        walk.lower[i] = of->lower[i];
+        walk.upper[i] = of->upper[i];
+        tiling.steps[i + 1] = (uint32_t)of->step[i];
+    }
     const void *address = (const void *)(uintptr_t)address_of(l, of->tensor, values);
-    if (hdsrt_tensor_map_tiled(out, l->info->symbol, of->tensor->name, address, &tiling) == HDSRT_OK)
+    const char *symbol = l->info->symbol, *name = of->tensor->name;
+    if ((of->is_im2col ? hdsrt_tensor_map_im2col(out, symbol, name, address, &tiling, &walk)
+                       : hdsrt_tensor_map_tiled(out, symbol, name, address, &tiling)) == HDSRT_OK)
         return true;
     diag_report(s->diags, HDS0647, (src_span){0, 0}, arena_printf(s->arena, "making the tensor map '%s'", m->var->name),
                 arena_strdup(s->arena, hdsrt_last_error()));

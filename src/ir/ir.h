@@ -119,14 +119,23 @@ struct ir_tensor {
 
 // A tensor map for TMA (sm_90): a CUtensorMap, created by the launcher from the address and the extents of a parameter.
 // Axes are in the tensor's order, the fastest one last; TMA's order begins with it.
-enum { IR_MAP_MAX_RANK = 5, IR_MAP_MAX_BOX = 256 };
+enum { IR_MAP_MAX_RANK = 5, IR_MAP_MAX_BOX = 256, IR_MAP_MAX_PIXELS = 1024, IR_MAP_MAX_STEP = 8 };
 
 struct ir_tensor_map {
     ir_var *tensor;            // a parameter of the same kernel: in global memory, rows without gaps, rank 1 … IR_MAP_MAX_RANK
     int box[IR_MAP_MAX_RANK];  // elements that one copy moves, by axis of the tensor
     int swizzle;               // bytes of the pattern in shared memory: 0, 32, 64, 128
     int l2_promotion;          // bytes around that reads from memory bring to L2: 0, 64, 128, 256
+    // Copies in im2col mode, of a tensor [N, …, C]: the box is 1, …, pixels, channels, and the base of the filter visits each
+    // [step]th pixel from lower to extent - 1 + upper, by spatial axis.
+    bool is_im2col;
+    int lower[IR_MAP_MAX_RANK - 2], upper[IR_MAP_MAX_RANK - 2], step[IR_MAP_MAX_RANK - 2];
 };
+// Corners are from -n - 1 to n, by the rank of the tensor.
+static inline int ir_map_most_corner(int rank)
+{
+    return rank == 3 ? INT16_MAX : rank == 4 ? INT8_MAX : 15;
+}
 
 // ---- expressions ------------------------------------------------------------------------------------------------------
 

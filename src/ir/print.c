@@ -712,6 +712,9 @@ static void print_tensor_map(printer *p, const ir_var *v)
     for (int i = 0; i < of->tensor->tensor->rank; i++)
         str_addf(p->out, "%s%d", i ? ", " : "", of->box[i]);
     str_adds(p->out, ")");
+    for (int i = 0; of->is_im2col && i < of->tensor->tensor->rank - 2; i++)
+        str_addf(p->out, "%s%d, %d, %d%s", i ? ", " : " im2col(", of->lower[i], of->upper[i], of->step[i],
+                 i == of->tensor->tensor->rank - 3 ? ")" : "");
     if (of->swizzle)
         str_addf(p->out, " swizzle %d", of->swizzle);
     if (of->l2_promotion)

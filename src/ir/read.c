@@ -540,6 +540,22 @@ static void read_three(reader *r, ir_expr **three)
     }
 }
 
+// im2col(-1, -1, 1, -1, -1, 1): corners and step of each spatial axis
+static void read_walk(reader *r, ir_tensor_map *made, int rank)
+{
+    ir_read_open(r, "(");
+    for (int i = 0; i < rank - 2; i++) {
+        if (i)
+            ir_read_sign(r, ",");
+        made->lower[i] = ir_read_int_in(r, INT32_MIN, INT32_MAX);
+        ir_read_sign(r, ",");
+        made->upper[i] = ir_read_int_in(r, INT32_MIN, INT32_MAX);
+        ir_read_sign(r, ",");
+        made->step[i] = ir_read_int_in(r, INT32_MIN, INT32_MAX);
+    }
+    ir_read_close(r, ")");
+}
+
 // a_tiles = a box(64, 32) swizzle 128 l2 256
 static void read_tensor_map(reader *r, ir_func *f)
 {
@@ -564,6 +580,9 @@ static void read_tensor_map(reader *r, ir_func *f)
         made.box[i] = ir_read_int_in(r, 0, INT32_MAX);
     }
     ir_read_close(r, ")");
+    made.is_im2col = ir_read_take_word(r, "im2col");
+    if (made.is_im2col)
+        read_walk(r, &made, rank < IR_MAP_MAX_RANK ? rank : IR_MAP_MAX_RANK);
     if (ir_read_take_word(r, "swizzle"))
         made.swizzle = ir_read_int_in(r, 0, INT32_MAX);
     if (ir_read_take_word(r, "l2"))

@@ -438,6 +438,17 @@ static bool is_pattern(int bytes, int least)
     return bytes == 0 || (bytes >= least && bytes <= 256 && is_power_of_two(bytes));
 }
 
+// CUDA Driver API, cuTensorMapEncodeIm2col.
+static bool is_walk(const ir_tensor_map *of, int rank)
+{
+    bool is_right = rank >= 3;
+    for (int i = 0, most = ir_map_most_corner(rank); i < rank - 2; i++) {
+        is_right &= of->lower[i] >= -most - 1 && of->lower[i] <= most && of->upper[i] >= -most - 1 && of->upper[i] <= most;
+        is_right &= of->step[i] >= 1 && of->step[i] <= IR_MAP_MAX_STEP && of->box[i] == 1;
+    }
+    return is_right;
+}
+
 // CUDA Driver API, cuTensorMapEncodeTiled: what it takes of what is known while compiling.
 static void check_map(verifier *v, const ir_func *f, const ir_var *var)
 {
@@ -454,8 +465,10 @@ static void check_map(verifier *v, const ir_func *f, const ir_var *var)
         ir_verify_broken(v, "the tensor of '%s' has 1 to 5 dimensions and elements of whole bytes", var->name);
         return;
     }
+    if (of->is_im2col && !is_walk(of, t->rank))
+        ir_verify_broken(v, "the corners, steps and pixels of '%s' are in the range for its dimensions", var->name);
     for (int i = 0; i < t->rank; i++)
-        if (of->box[i] < 1 || of->box[i] > IR_MAP_MAX_BOX)
+        if (of->box[i] < 1 || of->box[i] > (of->is_im2col && i == t->rank - 2 ? IR_MAP_MAX_PIXELS : IR_MAP_MAX_BOX))
             ir_verify_broken(v, "the box of '%s' has extents from 1 to %d", var->name, IR_MAP_MAX_BOX);
     int64_t row = of->box[t->rank - 1] * ir_type_bytes(t->elem);
     if (row % 16 || (of->swizzle && row != of->swizzle))

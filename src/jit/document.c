@@ -351,6 +351,29 @@ static int find_tensor(const jit_kernel *k, const char *name)
     return -1;
 }
 
+// Numbers of each spatial axis; the runtime checks them.
+static bool read_walk(reader *r, const json_t *walk, jit_map *out)
+{
+    const json_t *lower = json_object_get(walk, "lower"), *upper = json_object_get(walk, "upper");
+    const json_t *steps = json_object_get(walk, "steps");
+    size_t axes = out->tiling.ndim >= 3 ? (size_t)out->tiling.ndim - 2 : 0;
+    if (!axes || json_array_size(lower) != axes || json_array_size(upper) != axes || json_array_size(steps) != axes)
+        return fail(r, "'im2col' of '%s' has not a number for each spatial axis", out->tensor);
+    out->is_im2col = true;
+    out->im2col.pixels = out->tiling.box[axes];
+    out->im2col.channels = out->tiling.box[axes + 1];
+    for (size_t i = 0; i < axes; i++) {
+        json_int_t low = json_integer_value(json_array_get(lower, i)), high = json_integer_value(json_array_get(upper, i));
+        json_int_t step = json_integer_value(json_array_get(steps, i));
+        if (low < INT16_MIN || low > INT16_MAX || high < INT16_MIN || high > INT16_MAX || step < 1 || step > UINT16_MAX)
+            return fail(r, "a number in 'im2col' of '%s' is out of range", out->tensor);
+        out->im2col.lower[i] = (int32_t)low;
+        out->im2col.upper[i] = (int32_t)high;
+        out->tiling.steps[i + 1] = (uint32_t)step;
+    }
+    return true;
+}
+
 static bool read_map(reader *r, const json_t *object, const jit_kernel *k, jit_map *out)
 {
     const json_t *box = json_object_get(object, "box");
@@ -373,7 +396,7 @@ static bool read_map(reader *r, const json_t *object, const jit_kernel *k, jit_m
         json_int_t extent = json_integer_value(json_array_get(box, i));
         out->tiling.box[i] = extent > 0 && extent <= UINT32_MAX ? (uint32_t)extent : 0;
     }
-    return true;
+    return !json_object_get(object, "im2col") || read_walk(r, json_object_get(object, "im2col"), out);
 }
 
 static bool read_maps(reader *r, const json_t *object, jit_kernel *k)

@@ -45,6 +45,8 @@ typedef struct jit_map {
     const char *tensor;
     int parameter;        // the index of the tensor
     hdsrt_tiling tiling;  // without the shape
+    bool is_im2col;
+    hdsrt_im2col im2col;
 } jit_map;
 
 typedef struct jit_kernel {

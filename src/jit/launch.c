@@ -76,9 +76,12 @@ static hdsrt_status make_maps(jit_frame *f, const hdsrt_extents *extents)
         tiling.shape = tensor->shape;
         tiling.strides = tensor->strides;
         f->addresses[k->count + i] = &f->maps[i];
+        const char *name = k->maps[i].tensor;
         hdsrt_status status =
             is_empty ? HDSRT_OK
-                     : hdsrt_tensor_map_tiled(&f->maps[i], k->launch.name, k->maps[i].tensor, tensor->data, &tiling);
+            : k->maps[i].is_im2col
+                ? hdsrt_tensor_map_im2col(&f->maps[i], k->launch.name, name, tensor->data, &tiling, &k->maps[i].im2col)
+                : hdsrt_tensor_map_tiled(&f->maps[i], k->launch.name, name, tensor->data, &tiling);
         if (status)
             return status;
     }

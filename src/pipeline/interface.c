@@ -207,6 +207,14 @@ static void assumptions(describer *d)
 
 // ---- tensor maps ------------------------------------------------------------------------------------------------
 
+static void per_axis(describer *d, const char *key, const ir_tensor_map *of, const int *numbers)
+{
+    pl_json_open_line(&d->json, key);
+    for (int i = 0; i < of->tensor->tensor->rank - 2; i++)
+        pl_json_integer(&d->json, NULL, numbers[i]);
+    pl_json_close(&d->json, ']');
+}
+
 static void tensor_map(describer *d, const ir_var *v)
 {
     const ir_tensor_map *of = v->map;
@@ -217,6 +225,13 @@ static void tensor_map(describer *d, const ir_var *v)
     for (int i = 0; i < of->tensor->tensor->rank; i++)
         pl_json_integer(&d->json, NULL, of->box[i]);
     pl_json_close(&d->json, ']');
+    if (of->is_im2col) {
+        pl_json_open(&d->json, "im2col", '{');
+        per_axis(d, "lower", of, of->lower);
+        per_axis(d, "upper", of, of->upper);
+        per_axis(d, "steps", of, of->step);
+        pl_json_close(&d->json, '}');
+    }
     pl_json_integer(&d->json, "swizzle", of->swizzle);
     pl_json_integer(&d->json, "l2_promotion", of->l2_promotion);
     pl_json_close(&d->json, '}');

@@ -214,6 +214,18 @@ static bool is_empty(const sim_tensor_map *m, int rank)
     return false;
 }
 
+// CUDA Driver API, cuTensorMapEncodeIm2col.
+static bool check_corners(const launching *x, const sim_tensor_map *m)
+{
+    const ir_tensor_map *of = m->var->map;
+    for (int d = 1; of->is_im2col && d < of->tensor->tensor->rank - 1; d++)
+        if (m->extent[d] + of->upper[d - 1] <= of->lower[d - 1])
+            return refuse(x, "the filter is larger than the padded image",
+                          "the corners %d and %d leave no pixel of axis %d of '%s', which has %" PRId64, of->lower[d - 1],
+                          of->upper[d - 1], d, of->tensor->name, m->extent[d]);
+    return true;
+}
+
 // CUDA Driver API, cuTensorMapEncodeTiled. The map of an empty tensor copies nothing.
 static bool check_map(const launching *x, const sim_tensor_map *m)
 {
@@ -238,7 +250,7 @@ static bool check_map(const launching *x, const sim_tensor_map *m)
                           "the rows of '%s' have %" PRId64 " bytes, and a tensor map wants multiples of %d", name,
                           m->stride[d] * each, MAP_ROW);
     }
-    return true;
+    return check_corners(x, m);
 }
 
 static bool check_maps(const launching *x)

@@ -18,6 +18,7 @@ typedef struct copy {
     bool is_load, is_there;
     uint64_t tile;               // address in shared memory
     int64_t at[IR_MAP_MAX_RANK]; // coordinates of the box, in the tensor's order of axes
+    int64_t tap[IR_MAP_MAX_RANK - 2]; // im2col: offsets from the base, by spatial axis
     uint32_t started;            // see sim_async_start
     sim_block *home;             // loads: the block whose memory it goes to
     const char *operation;       // stores that combine: its name
@@ -133,8 +134,48 @@ static void each_row(copy *c, chunk_run *run)
     }
 }
 
+// The base of the next pixel: along the last spatial axis first, then the others, then the images.
+static void next_base(const copy *c, int64_t *base)
+{
+    const ir_tensor_map *plan = plan_of(c);
+    for (int d = rank_of(c) - 2; d > 0; d--) {
+        base[d] += plan->step[d - 1];
+        if (base[d] < c->map->extent[d] + plan->upper[d - 1])
+            return;
+        base[d] = plan->lower[d - 1];
+    }
+    base[0]++;
+}
+
+// Pixels below a tap of the filter, in im2col mode (PTX ISA 5.5.4): what lies outside of the tensor is zero.
+static void each_pixel(copy *c, chunk_run *run)
+{
+    const ir_tensor_map *plan = plan_of(c);
+    int last = rank_of(c) - 1;
+    int64_t each = element_of(c), base[IR_MAP_MAX_RANK];
+    uint64_t tile = c->tile;
+    memcpy(base, c->at, sizeof base);
+    for (int pixel = 0; pixel < plan->box[last - 1]; pixel++, next_base(c, base)) {
+        int64_t element = 0;
+        bool is_inside = true;
+        for (int d = 0; d < last; d++) {
+            int64_t at = base[d] + (d ? c->tap[d - 1] : 0);
+            is_inside = is_inside && at >= 0 && at < c->map->extent[d];
+            element += is_inside ? at * c->map->stride[d] : 0;
+        }
+        for (int64_t x = 0; x < plan->box[last]; x += CHUNK / each, tile += CHUNK) {
+            int64_t at = c->at[last] + x;
+            split_chunk(c, swizzled(c, tile), c->map->address + (uint64_t)((element + at) * each), at, is_inside, run);
+        }
+    }
+}
+
 static void each_chunk(copy *c, chunk_run *run)
 {
+    if (!c->bytes && plan_of(c)->is_im2col) {
+        each_pixel(c, run);
+        return;
+    }
     if (c->bytes) {
         each_row(c, run);
         return;
@@ -271,18 +312,40 @@ static bool is_aligned(sim_warp *w, const sim_use *use, uint32_t lane, uint64_t 
     return false;
 }
 
-static void begins_before(const copy *c, int axis)
+static void out_of_range(const copy *c, int64_t value, int axis, const char *of, int64_t extent, const char *help)
 {
     sim_launch *l = c->warp->block->launch;
     sim_finding f = {.code = HDS0601,
                      .actor = {c->site, c->warp->block->index, sim_thread(c->warp, c->lane), c->warp->index}};
     f.other.block = f.other.thread = f.other.warp = -1;
-    f.args[0] = sim_say(c->warp, "%lld", (long long)c->at[axis]);
+    f.args[0] = sim_say(c->warp, "%lld", (long long)value);
     f.args[1] = sim_say(c->warp, "%d", axis);
-    f.args[2] = plan_of(c)->tensor->name;
-    f.args[3] = sim_say(c->warp, "%lld", (long long)c->map->extent[axis]);
-    f.help = "a store may end outside of the tensor, but not begin before it";
+    f.args[2] = of;
+    f.args[3] = sim_say(c->warp, "%lld", (long long)extent);
+    f.help = help;
     sim_find(l->device, l, &f);
+}
+
+// The base is a pixel within the corners, and a tap has 16, 8 or 5 bits by the number of axes (PTX ISA 5.5.4). Here the
+// copy completes all the same.
+static void check_base(const copy *c)
+{
+    const ir_tensor_map *plan = plan_of(c);
+    int rank = rank_of(c);
+    int64_t taps = rank == 3 ? 65536 : rank == 4 ? 256 : 32;
+    for (int d = 1; d < rank - 1; d++) {
+        if (c->at[d] < plan->lower[d - 1] || c->at[d] >= c->map->extent[d] + plan->upper[d - 1]) {
+            out_of_range(c, c->at[d], d, plan->tensor->name, c->map->extent[d],
+                         sim_say(c->warp, "the first pixel lies within the corners of the map, from %d to extent - 1 + %d",
+                                 plan->lower[d - 1], plan->upper[d - 1]));
+            return;
+        }
+        if (c->tap[d - 1] >= taps) {
+            out_of_range(c, c->tap[d - 1], d - 1, "a filter's tap", taps,
+                         "larger offsets are beyond the instruction: begin at another pixel, or use tensor_map");
+            return;
+        }
+    }
 }
 
 // A store clips in whole vectors of 16 bytes: it writes all of the last one in a row (seen on an H200).
@@ -307,7 +370,8 @@ static void check_begin(const copy *c, const sim_use *use)
     int last = rank_of(c) - 1;
     for (int d = 0; !c->is_load && d <= last; d++) {
         if (c->at[d] < 0) {
-            begins_before(c, d);
+            out_of_range(c, c->at[d], d, plan_of(c)->tensor->name, c->map->extent[d],
+                         "a store may end outside of the tensor, but not begin before it");
             return;
         }
     }
@@ -331,6 +395,11 @@ static copy *begin_copy(sim_warp *w, const sim_use *use, uint32_t lane, bool is_
     c->tile = tile;
     for (int d = 0, rank = rank_of(c); d < rank; d++)
         c->at[rank - 1 - d] = sim_i32(w, use->operands[use->bound[3] + d].cell)[lane];
+    const sim_operand *tap = sim_operand_named(use, "o0");
+    for (int d = 0, axes = rank_of(c) - 2; tap && d < axes; d++)
+        c->tap[axes - 1 - d] = sim_u32(w, tap[d].cell)[lane] & 0xffff;
+    if (tap)
+        check_base(c);
     check_begin(c, use);
     return c;
 }
@@ -560,6 +629,8 @@ const sim_model sim_models_tma[] = {
     {"load_5d", run_load, bind_copy, false},         {"store_1d", run_store, bind_copy, false},
     {"store_2d", run_store, bind_copy, false},       {"store_3d", run_store, bind_copy, false},
     {"store_4d", run_store, bind_copy, false},       {"store_5d", run_store, bind_copy, false},
+    {"load_pixels_3d", run_load, bind_copy, false},  {"load_pixels_4d", run_load, bind_copy, false},
+    {"load_pixels_5d", run_load, bind_copy, false},
     {"commit_group", run_commit, NULL, false},       {"wait_group", run_wait, bind_wait, false},
     {"wait_group_read", run_wait, bind_wait, false}, {"fence_proxy_async", run_fence, NULL, false},
     {"prefetch_map", run_prefetch, NULL, false},     {"reduce_1d", run_store, bind_copy, true},

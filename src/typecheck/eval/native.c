@@ -401,7 +401,7 @@ static const char *const *data_attributes(tc_value v)
     static const char *const of_layout[] = {"shape", "size", "rank", NULL};
     static const char *const of_rt[] = {"dtype", "type", NULL};
     static const char *const of_tensor_map[] = {"box",    "rank",  "dtype", "swizzle", "nbytes",
-                                                "layout", "align", "check", NULL};
+                                                "layout", "align", "check", "is_im2col", NULL};
     static const char *const of_meta[] = {"range", "each", NULL};
     switch (v.kind) {
     case TC_TENSOR:

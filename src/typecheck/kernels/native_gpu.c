@@ -643,6 +643,7 @@ const tc_native tc_native_gpu[] = {
     {"register_tensor", make_tensor, 1, 6, "dtype shape layout init align worker", IR_REGISTER},
     {"tensor", make_tensor, 1, 5, "dtype shape layout init align", IR_GLOBAL},
     {"tensor_map", tc_native_tensor_map, 2, 4, "tensor box swizzle l2_promotion", 0},
+    {"im2col_map", tc_native_im2col_map, 5, 8, "tensor pixels channels lower upper steps swizzle l2_promotion", 0},
     {"strided", tc_native_strided, 2, 3, "tensor_type strides align", 0},
     {"at_least", tc_native_at_least, 1, 2, "least type", 0},
     {"as_tensor_pointer", pointer_view, 2, 4, "pointer dtype shape layout", 0},

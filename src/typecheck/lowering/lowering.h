@@ -81,6 +81,7 @@ tc_value tc_native_layout_method(tc *tx, const tm_layout *l, str name, tc_args *
 
 // native_tma.c: tensor maps
 tc_value tc_native_tensor_map(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_im2col_map(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_tensor_map_attribute(tc *tx, tc_value v, str name, bool *found);
 tc_value tc_tensor_map_check(tc *tx, tc_value self, tc_args *args);
 

@@ -1,5 +1,5 @@
-// Tensor maps: tensor_map(tensor, box, swizzle, l2_promotion), its attributes, and whether a tile in shared memory is
-// what copies through it write and read.
+// Tensor maps: tensor_map(tensor, box, …), im2col_map(tensor, pixels, channels, …), their attributes, and whether a tile in
+// shared memory is what copies through them write and read.
 //
 // A map is launch-time data of the kernel (ir_func.maps), and the value its variable. Equal maps are one.
 #include "typecheck/lowering/lowering.h"
@@ -40,17 +40,17 @@ static bool is_parameter(const tc *tx, const ir_var *v)
     return false;
 }
 
-static bool check_target(tc *tx, src_span span)
+static bool check_target(tc *tx, const char *maker, src_span span)
 {
     const arch *needs = arch_find(STR("sm_90"));
     if (!tx->func || tx->func->kind != IR_KERNEL) {
-        diag *d = tc_error(tx, HDS0104, span, "tensor_map");
+        diag *d = tc_error(tx, HDS0104, span, maker);
         diag_help(d, "a tensor map belongs to a launch: make it in the kernel, and pass it to functions");
         return false;
     }
     if (arch_has(tx->ir->arch, needs))
         return true;
-    diag *d = tc_error(tx, HDS0245, span, "tensor_map", needs->name, tx->ir->arch->name);
+    diag *d = tc_error(tx, HDS0245, span, maker, needs->name, tx->ir->arch->name);
     diag_help(d, "compile with --arch %s or newer; hidet.lang.async_copy has copies for older ones", needs->name);
     return false;
 }
@@ -166,7 +166,9 @@ static const char *default_name(tc *tx, const ir_tensor_map *of)
 static bool is_same(const ir_tensor_map *a, const ir_tensor_map *b)
 {
     return a->tensor == b->tensor && a->swizzle == b->swizzle && a->l2_promotion == b->l2_promotion &&
-           memcmp(a->box, b->box, sizeof a->box) == 0;
+           memcmp(a->box, b->box, sizeof a->box) == 0 && a->is_im2col == b->is_im2col &&
+           memcmp(a->lower, b->lower, sizeof a->lower) == 0 && memcmp(a->upper, b->upper, sizeof a->upper) == 0 &&
+           memcmp(a->step, b->step, sizeof a->step) == 0;
 }
 
 static ir_var *var_of(tc *tx, const ir_tensor_map *of, src_span span)
@@ -180,28 +182,109 @@ static ir_var *var_of(tc *tx, const ir_tensor_map *of, src_span span)
     return v;
 }
 
-tc_value tc_native_tensor_map(tc *tx, const tc_native *self, tc_args *args)
+// Arguments [first] and [first] + 1, swizzle and l2_promotion.
+static bool set_modes(tc *tx, tc_value tensor, const tc_native *self, tc_args *args, int first, ir_tensor_map *of)
 {
     static const int swizzles[] = {0, 32, 64, 128}, promotions[] = {0, 64, 128, 256};
+    tc_value *swizzle = tc_arg_get(args, self->params, first), *promotion = tc_arg_get(args, self->params, first + 1);
+    if (swizzle &&
+        !set_bytes(tx, tensor, *swizzle, swizzles, "swizzle", &of->swizzle, tc_arg_span(args, self->params, first)))
+        return false;
+    return !promotion || set_bytes(tx, tensor, *promotion, promotions, "l2_promotion", &of->l2_promotion,
+                                   tc_arg_span(args, self->params, first + 1));
+}
+
+tc_value tc_native_tensor_map(tc *tx, const tc_native *self, tc_args *args)
+{
     if (tc_wants_run_time(tx))
         return tc_poison();
     tc_value tensor = *tc_arg_get(args, self->params, 0), box = *tc_arg_get(args, self->params, 1);
-    tc_value *swizzle = tc_arg_get(args, self->params, 2), *promotion = tc_arg_get(args, self->params, 3);
     if (tc_is_poison(tensor) || tc_is_poison(box))
         return tc_poison();
-    if (!check_target(tx, args->span) || !check_tensor(tx, tensor, tc_arg_span(args, self->params, 0)))
+    if (!check_target(tx, self->name, args->span) || !check_tensor(tx, tensor, tc_arg_span(args, self->params, 0)))
         return tc_poison();
     ir_tensor_map of = {.tensor = tensor.tensor->base, .l2_promotion = 256};
     src_span span = tc_arg_span(args, self->params, 1);
     if (!set_box(tx, tensor, box, &of, span))
         return tc_poison();
-    if (swizzle &&
-        !set_bytes(tx, tensor, *swizzle, swizzles, "swizzle", &of.swizzle, tc_arg_span(args, self->params, 2)))
+    if (!set_modes(tx, tensor, self, args, 2, &of) || !check_rows(tx, tensor, &of, span))
         return tc_poison();
-    if (promotion && !set_bytes(tx, tensor, *promotion, promotions, "l2_promotion", &of.l2_promotion,
-                                tc_arg_span(args, self->params, 3)))
+    return (tc_value){.kind = TC_TENSOR_MAP, .tensor_map = var_of(tx, &of, args->span)};
+}
+
+// ---- im2col --------------------------------------------------------------------------------------------------------
+
+static bool set_number(tc *tx, tc_value tensor, tc_value v, const char *what, int least, int most, int *out, src_span span)
+{
+    int64_t n;
+    const char *why = NULL;
+    if (!tc_as_int64(v, &n))
+        why = arena_printf(tx->arena, "%s is %s, and not known while compiling", what, tc_describe(tx, v));
+    else if (n < least || n > most)
+        why = arena_printf(tx->arena, "%s is %lld, and %d to %d are possible", what, (long long)n, least, most);
+    else
+        *out = (int)n;
+    if (why)
+        no_map(tx, span, tensor, why, NULL);
+    return !why;
+}
+
+// One number for each spatial axis.
+static bool set_axes(tc *tx, tc_value tensor, tc_value v, const char *what, int least, int most, int *out, src_span span)
+{
+    int count = tensor.tensor->rank - 2;
+    bool is_list = v.kind == TC_TUPLE || v.kind == TC_LIST;
+    int64_t given = is_list ? (int64_t)v.list->len : 1;
+    if (given != count) {
+        no_map(tx, span, tensor,
+               arena_printf(tx->arena, "'%s' has %lld numbers, and the tensor %d spatial axes", what, (long long)given, count),
+               NULL);
+        return false;
+    }
+    const char *one = arena_printf(tx->arena, "a number of '%s'", what);
+    for (int i = 0; i < count; i++)
+        if (!set_number(tx, tensor, is_list ? v.list->at[i] : v, one, least, most, &out[i], span))
+            return false;
+    return true;
+}
+
+static bool set_walk(tc *tx, tc_value tensor, const tc_native *self, tc_args *args, ir_tensor_map *of)
+{
+    int rank = tensor.tensor->rank, most = ir_map_most_corner(rank);
+    if (rank < 3) {
+        no_map(tx, tc_arg_span(args, self->params, 0), tensor,
+               arena_printf(tx->arena, "it has %d dimensions, and copies in im2col mode are of 3 to %d", rank, IR_MAP_MAX_RANK),
+               "its axes are the images, one to three spatial ones, and the channels");
+        return false;
+    }
+    of->is_im2col = true;
+    for (int i = 0; i < rank - 2; i++)
+        of->box[i] = of->step[i] = 1;
+    src_span at[6];
+    tc_value *v[6];
+    for (int i = 1; i < 6; i++) {
+        v[i] = tc_arg_get(args, self->params, i);
+        at[i] = tc_arg_span(args, self->params, i);
+    }
+    return set_number(tx, tensor, *v[1], "the number of pixels", 1, IR_MAP_MAX_PIXELS, &of->box[rank - 2], at[1]) &&
+           set_number(tx, tensor, *v[2], "the number of channels", 1, IR_MAP_MAX_BOX, &of->box[rank - 1], at[2]) &&
+           set_axes(tx, tensor, *v[3], "lower", -most - 1, most, of->lower, at[3]) &&
+           set_axes(tx, tensor, *v[4], "upper", -most - 1, most, of->upper, at[4]) &&
+           (!v[5] || set_axes(tx, tensor, *v[5], "steps", 1, IR_MAP_MAX_STEP, of->step, at[5]));
+}
+
+tc_value tc_native_im2col_map(tc *tx, const tc_native *self, tc_args *args)
+{
+    if (tc_wants_run_time(tx))
         return tc_poison();
-    if (!check_rows(tx, tensor, &of, span))
+    tc_value tensor = *tc_arg_get(args, self->params, 0);
+    if (tc_is_poison(tensor))
+        return tc_poison();
+    if (!check_target(tx, self->name, args->span) || !check_tensor(tx, tensor, tc_arg_span(args, self->params, 0)))
+        return tc_poison();
+    ir_tensor_map of = {.tensor = tensor.tensor->base, .l2_promotion = 256};
+    if (!set_walk(tx, tensor, self, args, &of) || !set_modes(tx, tensor, self, args, 6, &of) ||
+        !check_rows(tx, tensor, &of, tc_arg_span(args, self->params, 2)))
         return tc_poison();
     return (tc_value){.kind = TC_TENSOR_MAP, .tensor_map = var_of(tx, &of, args->span)};
 }
@@ -214,10 +297,11 @@ static const tm_layout *tile_layout(tc *tx, const ir_tensor_map *of)
 {
     const ir_tensor *t = described(of);
     int64_t shape[TM_MAX_RANK];
-    for (int i = 0; i < t->rank; i++)
-        shape[i] = of->box[i];
+    int skipped = of->is_im2col ? t->rank - 2 : 0; // a tile is pixels × channels
+    for (int i = skipped; i < t->rank; i++)
+        shape[i - skipped] = of->box[i];
     tm_reason why = TM_OK;
-    const tm_layout *rows = tm_layout_row_major(tx->ir->arena, t->rank, shape, &why);
+    const tm_layout *rows = tm_layout_row_major(tx->ir->arena, t->rank - skipped, shape, &why);
     if (!of->swizzle || !rows)
         return rows;
     int chunk = __builtin_ctz((unsigned)(ROW_UNIT / ir_type_bytes(t->elem))),
@@ -263,6 +347,8 @@ tc_value tc_tensor_map_attribute(tc *tx, tc_value v, str n, bool *found)
         return tc_layout_value(tile_layout(tx, of));
     if (str_equal(n, STR("align")))
         return tc_of_int(tile_align(of));
+    if (str_equal(n, STR("is_im2col")))
+        return tc_bool(of->is_im2col);
     if (str_equal(n, STR("nbytes")))
         return tc_of_int(box_bytes(of));
     *found = false;

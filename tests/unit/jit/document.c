@@ -17,6 +17,11 @@
 #define EXTENTS "\"grid\": [1, 1, 1], \"block\": [1, 1, 1], \"cluster\": null, \"dynamic_shared_bytes\": 0"
 #define SIZE "{\"name\": \"n\", \"kind\": \"size\", \"dtype\": \"i32\"}"
 
+#define IMAGES(walk)                                                                                                    \
+    KERNEL("{\"name\": \"x\", \"kind\": \"tensor\", \"dtype\": \"f16\", \"shape\": [2, 8, 9, 64], \"alignment\": 16}",        \
+           "\"tensor_maps\": [{\"tensor\": \"x\", \"box\": [1, 1, 128, 64], \"im2col\": " walk                               \
+           ", \"swizzle\": 128, \"l2_promotion\": 256}], " EXTENTS)
+
 static void a_good_document(void **state)
 {
     (void)state;
@@ -104,7 +109,29 @@ static const bad documents[] = {
     {KERNEL(SIZE, "\"grid\": [1, 1, 1], \"block\": [1, 1, 1], \"cluster\": [1], \"dynamic_shared_bytes\": 0"),
      "list of three"},
     {KERNEL(SIZE, "\"grid\": [1, 1, 1], \"block\": [1, 1, 1]"), "dynamic_shared_bytes"},
+    {IMAGES("{\"lower\": [-1], \"upper\": [-3, -4], \"steps\": [2, 3]}"), "not a number for each spatial axis"},
+    {IMAGES("{\"lower\": [-1, -2], \"upper\": [-3, -4]}"), "not a number for each spatial axis"},
+    {IMAGES("1"), "not a number for each spatial axis"},
+    {IMAGES("{\"lower\": [-1, -2], \"upper\": [-3, 99999], \"steps\": [2, 3]}"), "is out of range"},
+    {IMAGES("{\"lower\": [-1, -2], \"upper\": [-3, -4], \"steps\": [0, 3]}"), "is out of range"},
 };
+
+static void pixels_of_a_map(void **state)
+{
+    (void)state;
+    arena a;
+    arena_init(&a, NULL);
+    jit_program p;
+    const char *why = NULL;
+    const char text[] = IMAGES("{\"lower\": [-1, -2], \"upper\": [-3, -4], \"steps\": [2, 3]}");
+    assert_true(jit_read(&a, STR(text), &p, &why));
+    const jit_map *m = &p.kernels[0].maps[0];
+    assert_true(m->is_im2col && m->im2col.pixels == 128 && m->im2col.channels == 64);
+    assert_true(m->im2col.lower[0] == -1 && m->im2col.lower[1] == -2);
+    assert_true(m->im2col.upper[0] == -3 && m->im2col.upper[1] == -4);
+    assert_true(m->tiling.steps[0] == 0 && m->tiling.steps[1] == 2 && m->tiling.steps[2] == 3);
+    arena_free(&a);
+}
 
 static void bad_documents(void **state)
 {
@@ -147,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_document),
+        cmocka_unit_test(pixels_of_a_map),
         cmocka_unit_test(bad_documents),
         cmocka_unit_test(damaged_documents),
     };
