@@ -18,6 +18,8 @@
 
 enum { FG_MAX_RANK = 16 };
 
+#define FG_ANY_STRIDES "*" // in fg_node.exchanges: kernels take a stride for each axis but the last
+
 typedef enum fg_kind {
     FG_ELEMENTWISE, // without reductions: an element for each index
     FG_REDUCTION,   // elements are reductions of rows, columns or windows
@@ -70,8 +72,8 @@ typedef struct fg_node {
     const fg_layout
         *written; // after "views": the product that computes its operand writes it, in this layout; NULL: it does not
     // For each argument by position, of a node whose kernels take matrices (Operator.takes_matrices of
-    // hidet.lang.compute): the option that exchanges the operand's last two axes, or "". Empty: operands and results
-    // lie row by row.
+    // hidet.lang.compute): the option that exchanges the operand's last two axes, "", or FG_ANY_STRIDES. Empty: operands
+    // and results lie row by row. The result is taken as the first operand is.
     VEC(const char *) exchanges;
     fg_argument_list arguments;
     fg_number_list outputs;
@@ -219,6 +221,9 @@ fg_number_list *fg_all_readers(arena *a, const fg_graph *g);
 // Whether the extents of two axes are known to be equal, and whether a tensor has one that is open.
 bool fg_same_extent(const fg_tensor *a, int axis_a, const fg_tensor *b, int axis_b);
 bool fg_is_open(const fg_tensor *t);
+
+// Whether the node's kernels write a result with strides: products, and those that take any strides.
+bool fg_writes_views(const fg_node *n);
 // "784", "4 * B"
 const char *fg_extent_text(arena *a, const fg_tensor *t, int axis);
 // Whether a text of the language has the name as a word.

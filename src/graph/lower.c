@@ -329,7 +329,7 @@ static void find_writers(lowering *l)
     const fg_graph *g = l->g;
     bool *has_product = ARENA_ARRAY(g->memory, bool, (size_t)g->group_count + 1);
     for (size_t i = 0; i < g->nodes.len; i++)
-        if (!g->nodes.at[i].is_dropped && g->nodes.at[i].exchanges.len && g->nodes.at[i].kind == FG_EPILOGUE)
+        if (!g->nodes.at[i].is_dropped && fg_writes_views(&g->nodes.at[i]))
             has_product[g->nodes.at[i].group] = true;
     for (size_t i = 0; i < g->nodes.len; i++) {
         const fg_node *n = &g->nodes.at[i];

@@ -1,6 +1,8 @@
 // Who reads a tensor.
 #include "graph/graph.h"
 
+#include <string.h>
+
 // Whether an argument before number [k] is the same tensor.
 static bool is_repeated(const fg_node *n, size_t k)
 {
@@ -20,4 +22,9 @@ fg_number_list *fg_all_readers(arena *a, const fg_graph *g)
                 VEC_PUSH(a, &readers[n->arguments.at[k].tensor], (int)i);
     }
     return readers;
+}
+
+bool fg_writes_views(const fg_node *n)
+{
+    return n->exchanges.len && (n->kind == FG_EPILOGUE || strcmp(n->exchanges.at[0], FG_ANY_STRIDES) == 0);
 }

@@ -22,6 +22,7 @@ INPUTS = {
     "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
     "channels": (["x=randn"], 1),
+    "heads": (["x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
 }  # fmt: skip
 WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
@@ -29,6 +30,9 @@ WEIGHTS = {
     "bias_k": (24,), "bias_v": (8,), "bias_g": (12,), "bias_u": (12,), "var16": (16,), "conv5": (5, 5, 3, 3), "scales": (5, 1, 1),
     "shifts": (5, 1, 1), "vars": (5, 1, 1),
 }  # fmt: skip
+
+
+HALF = ("moves", "heads", "no_heads")  # in f16
 
 
 def call(*words):
@@ -116,11 +120,16 @@ def main():
         trace = call(hdsc, "graph", MODELS, "-I", TOP / "ops", *given, "--trace-rewrites").stderr
         applied = set(re.findall(r": (\w+) at line", trace))
         failed = [f"'{rule}' is applied nowhere" for rule in sorted(listed - applied)]
+        lines = MODELS.read_text().split("\n")
+        others = lines.index(next(line for line in lines if line.startswith("def no_heads")))
+        wrong = [int(n) for n in re.findall(r"attention\w* at line (\d+)", trace) if int(n) > others]
+        failed += [f"line {n} of rewrites.hds is no attention" for n in wrong]
         for model, (inputs, count) in INPUTS.items():
-            weighted = given if model in ("products", "convolution", "biased", "channels") else []
-            worst = difference(hdsc, MODELS, model, inputs, count, folder, weighted)
-            if worst > 2e-3 if model == "moves" else worst > 2e-5:
-                failed.append(f"{model}: off by {worst}")
+            more = given if model in ("products", "convolution", "biased", "channels") else []
+            for arch in ["sm_80"] + ["sm_90a"] * ("heads" in model):
+                worst = difference(hdsc, MODELS, model, inputs, count, folder, [*more, f"--arch={arch}"])
+                if worst > (2e-3 if model in HALF else 2e-5):
+                    failed.append(f"{model} for {arch}: off by {worst}")
         for k in range(4):
             (folder / "chain.hds").write_text(random_model(rng, 24))
             worst = difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder)

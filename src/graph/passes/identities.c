@@ -264,7 +264,8 @@ static void exchange_operands(fg_graph *g, fg_node *n)
     if (!n->exchanges.len || !has_names(n, n->exchanges.len))
         return;
     for (size_t k = 0; k < n->exchanges.len; k++) {
-        int x = *n->exchanges.at[k] ? transposed(g, n, k) : -1;
+        bool has_option = *n->exchanges.at[k] && strcmp(n->exchanges.at[k], FG_ANY_STRIDES) != 0;
+        int x = has_option ? transposed(g, n, k) : -1;
         if (x < 0)
             continue;
         n->arguments.at[k].tensor = x;

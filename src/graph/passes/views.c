@@ -1,13 +1,17 @@
-// views: tensors that take no kernel, since their elements are those of another tensor, at offsets that are affine in the index.
+// views: tensors that take no kernel, since their elements are those of another tensor, at offsets that are affine in
+// the index.
 //
 // Needs     nodes with [view] (permutations, parts of tensors), and those of kind FG_VIEW (other extents).
-// Gives     the tensors of such nodes have a [layout] where all that read them take it: products take matrices with strides, other
+// Gives     the tensors of such nodes have a [layout] where all that read them take it: products take matrices with
+// strides, other
 //           operators tensors that lie row by row. The nodes are of kind FG_VIEW then.
-//           A permutation of what a product computes is FG_VIEW with [written] set: the product writes it (graph/lower.c).
-// Why here  behind "load", which computes permuted weights once, and in front of "fuse", which takes what is left into kernels.
+//           A permutation of what a product computes is FG_VIEW with [written] set: the product writes it
+//           (graph/lower.c).
+// Why here  behind "load", which computes permuted weights once, and in front of "fuse", which takes what is left into
+// kernels.
 //
-// Layouts are found from the inputs on as if all such nodes were free, and what readers accept from the outputs back. A node that
-// has to be computed changes the layouts behind it, so this is done again until nothing changes.
+// Layouts are found from the inputs on as if all such nodes were free, and what readers accept from the outputs back. A
+// node that has to be computed changes the layouts behind it, so this is done again until nothing changes.
 #include "graph/passes/passes.h"
 
 typedef struct search {
@@ -148,16 +152,15 @@ static bool are_one(const fg_tensor *t, const fg_layout *l, int count)
     return true;
 }
 
-// Rows of contiguous elements that begin at multiples of 16 bytes, and one stride for all axes before the last two; for
-// a product of all rows with one matrix, one for all before the last.
-static bool are_matrices(const fg_tensor *t, const fg_layout *l, bool is_folded)
+// Rows of contiguous elements that begin at multiples of 16 bytes.
+static bool have_rows(const fg_tensor *t, const fg_layout *l)
 {
     int64_t bytes = element_bytes(t);
     bool ok =
         t->rank >= 2 && (l->strides[t->rank - 1] == 1 || t->shape[t->rank - 1] == 1) && l->offset * bytes % 16 == 0;
     for (int d = 0; d < t->rank - 1 && ok; d++)
         ok = l->strides[d] >= 0 && l->strides[d] * bytes % 16 == 0 && (l->strides[d] > 0 || t->shape[d] == 1);
-    return ok && are_one(t, l, is_folded ? t->rank - 1 : t->rank - 2);
+    return ok;
 }
 
 static bool is_folded(const fg_graph *g, const fg_node *n)
@@ -166,6 +169,17 @@ static bool is_folded(const fg_graph *g, const fg_node *n)
         if (n->arguments.at[k].tensor >= 0 && g->tensors.at[n->arguments.at[k].tensor].rank <= 2)
             return true;
     return false;
+}
+
+// For a node whose kernels take a stride for each axis before the last, no more than that; for the others one stride
+// for all axes before the last two, or of a product of all rows with one matrix, for all before the last.
+static bool takes(const fg_graph *g, const fg_node *n, size_t operand, const fg_tensor *t, const fg_layout *l)
+{
+    if (!have_rows(t, l))
+        return false;
+    if (strcmp(n->exchanges.at[operand], FG_ANY_STRIDES) == 0)
+        return true;
+    return are_one(t, l, is_folded(g, n) ? t->rank - 1 : t->rank - 2);
 }
 
 static bool accepts(const search *s, const fg_node *n, int tensor)
@@ -177,10 +191,11 @@ static bool accepts(const search *s, const fg_node *n, int tensor)
         return true;
     if (is_candidate(s, n))
         return s->is_accepted[n->number];
-    if (!n->exchanges.len || t->rank < 2 || !are_matrices(t, l, is_folded(g, n)))
+    if (!n->exchanges.len || t->rank < 2)
         return false;
     for (size_t k = 0; k < n->arguments.len; k++)
-        if (n->arguments.at[k].tensor == tensor && (n->arguments.at[k].name || k >= n->exchanges.len))
+        if (n->arguments.at[k].tensor == tensor &&
+            (n->arguments.at[k].name || k >= n->exchanges.len || !takes(g, n, k, t, l)))
             return false;
     return true;
 }
@@ -244,7 +259,7 @@ static const fg_node *product_of(const search *s, int t)
         if (!maker || maker->is_dropped || maker->outputs.len != 1 || s->readers[t].len != 1 ||
             s->g->tensors.at[t].is_output)
             return NULL;
-        if (maker->exchanges.len && maker->kind == FG_EPILOGUE)
+        if (fg_writes_views(maker))
             return maker;
         if (maker->kind != FG_ELEMENTWISE || maker->view)
             return NULL;
@@ -268,7 +283,7 @@ static void find_written(search *s, fg_node *n)
     const fg_tensor *x = &g->tensors.at[from], *y = &g->tensors.at[n->outputs.at[0]];
     fg_layout *layout = ARENA_NEW(g->memory, fg_layout);
     const fg_node *product = product_of(s, from);
-    if (product && x->rank >= 3 && invert(x, y, n->view, layout) && are_matrices(x, layout, is_folded(g, product))) {
+    if (product && x->rank >= 3 && invert(x, y, n->view, layout) && takes(g, product, 0, x, layout)) {
         n->written = layout;
         n->kind = FG_VIEW;
     }
