@@ -460,7 +460,7 @@ static void sort_nodes(rewriting *w)
 }
 
 // Right sides are recorded with extents that are numbers: a graph with open sizes stays as it is.
-static bool has_open_sizes(const fg_graph *g)
+bool fg_has_open_sizes(const fg_graph *g)
 {
     for (size_t i = 0; i < g->tensors.len; i++)
         for (int d = 0; d < g->tensors.at[i].rank; d++)
@@ -472,7 +472,7 @@ static bool has_open_sizes(const fg_graph *g)
 bool fg_rewrite(fg_graph *g, const fg_rule_list *rules, fg_engine *e)
 {
     rewriting w = {.g = g, .e = e, .left = (int64_t)g->nodes.len * BUDGET_PER_NODE + BUDGET_MIN};
-    if (!rules->len || has_open_sizes(g))
+    if (!rules->len || fg_has_open_sizes(g))
         return true;
     fg_run_pass(g, fg_pass_find("simplify"));
     index_rules(&w, rules);

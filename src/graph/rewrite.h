@@ -98,6 +98,8 @@ typedef struct fg_engine {
     const fg_rule *error_rule; // that it is about
 } fg_engine;
 
+// Whether an extent of some tensor is known only when the model runs: fg_rewrite leaves such a graph as it is.
+bool fg_has_open_sizes(const fg_graph *g);
 // To a fixed point. False after errors: of right sides, and where rules undo each other.
 bool fg_rewrite(fg_graph *g, const fg_rule_list *rules, fg_engine *e);
 // As fg_read_json, but outputs may be inputs, and the types of "wanted" are compared with those of outputs.
