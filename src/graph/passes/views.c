@@ -14,6 +14,8 @@
 // node that has to be computed changes the layouts behind it, so this is done again until nothing changes.
 #include "graph/passes/passes.h"
 
+#include <string.h>
+
 typedef struct search {
     fg_graph *g;
     fg_number_list *readers; // of each tensor
