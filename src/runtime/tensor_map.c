@@ -264,9 +264,9 @@ static hdsrt_status make(encoding *x, hdsrt_tensor_map *map)
     const hdsrt_driver *cuda;
     hdsrt_tiling stand_in;
     hdsrt_im2col one_pixel;
-    bool is_nothing = is_empty(x->t);
     hdsrt_status status = check_modes(x);
-    if (!status && is_nothing && x->walk) {
+    bool is_nothing = !status && is_empty(x->t);
+    if (is_nothing && x->walk) {
         one_pixel = (hdsrt_im2col){.channels = x->walk->channels, .pixels = x->walk->pixels};
         x->walk = &one_pixel;
     }
