@@ -18,6 +18,7 @@ typedef struct mark {
     const void *event;
     double after;
     struct mark *next;
+    struct mark *made_before;
 } mark;
 
 typedef struct graph {
@@ -31,7 +32,8 @@ static graph *graphs;
 static double now;
 static bool is_capturing;
 static double captured;
-static mark *captured_marks; // they are never freed: graphs share them
+static mark *captured_marks;
+static mark *all_marks; // they are never freed, since graphs share them
 static const char *durations; // the rest of FAKE_CUDA_DURATION
 
 static stamp *stamp_of(const void *event)
@@ -58,8 +60,8 @@ void fake_time_stamp_in_graph(const void *event)
         return;
     }
     mark *m = calloc(1, sizeof *m);
-    *m = (mark){.event = event, .after = captured, .next = captured_marks};
-    captured_marks = m;
+    *m = (mark){.event = event, .after = captured, .next = captured_marks, .made_before = all_marks};
+    captured_marks = all_marks = m;
 }
 
 float fake_time_between(const void *begin, const void *end)
