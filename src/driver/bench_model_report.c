@@ -23,35 +23,6 @@ static const char *percent(arena *a, double part, double of)
     return of > 0 ? arena_printf(a, "%.1f %%", 100 * part / of) : "–";
 }
 
-// "19, 25": each once, in the order of nodes.
-static const char *lines_of(arena *a, const fg_graph *g, int group)
-{
-    str_buf out;
-    int last = 0;
-    str_buf_init(&out, a);
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != group || n->line == last)
-            continue;
-        str_addf(&out, "%s%d", last ? ", " : "", n->line);
-        last = n->line;
-    }
-    return str_text(&out);
-}
-
-// "linear + relu"
-static const char *nodes_of(arena *a, const fg_graph *g, int group)
-{
-    str_buf out;
-    str_buf_init(&out, a);
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (!n->is_dropped && n->group == group)
-            str_addf(&out, "%s%s", out.len ? " + " : "", n->op);
-    }
-    return str_text(&out);
-}
-
 // ---- tables ---------------------------------------------------------------------------------------------------------
 
 static void add_cell(ms_table *t, const char *text)
@@ -101,8 +72,8 @@ static void add_part(ms_table *t, const bench_run *run, const bench_part *p, boo
     add_cell(t, p->launch ? p->launch->name : "all");
     (is_counted ? add_counts : add_time)(t, run, p);
     add_cell(t, arena_printf(a, "%d", p->count));
-    add_cell(t, p->launch ? lines_of(a, run->graph, p->launch->group) : "");
-    add_cell(t, p->launch ? nodes_of(a, run->graph, p->launch->group) : "");
+    add_cell(t, p->launch ? fg_lines_text(a, run->graph, p->launch->group) : "");
+    add_cell(t, p->launch ? fg_operators_text(a, run->graph, p->launch->group, " + ") : "");
 }
 
 static void add_whole(const bench_run *run, str_buf *out)

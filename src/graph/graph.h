@@ -180,6 +180,9 @@ str fg_print_dot(arena *a, fg_graph *const *graphs, size_t count);
 str fg_print_page(arena *a, fg_graph *const *graphs, size_t count, str svg, str program);
 // The sum of [numbers]' tensors; -1: one of them has an open size.
 int64_t fg_sum_bytes(const fg_graph *g, const fg_number_list *numbers);
+// Of the nodes of a group, in order: "19, 25", their lines in the model, and "linear + relu", their operators.
+const char *fg_lines_text(arena *a, const fg_graph *g, int group);
+const char *fg_operators_text(arena *a, const fg_graph *g, int group, const char *separator);
 // "1.5 MiB"; "open" for -1.
 const char *fg_bytes_text(arena *a, int64_t bytes);
 // "g1_l": in a drawing, before the names of what is in graph [number] of [count], or in its graph "load".

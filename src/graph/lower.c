@@ -14,17 +14,36 @@ typedef struct group_text {
     const char *passed;     // open sizes that its operands do not tell: "B=B, "
 } group_text;
 
+// The text of all graphs.
+typedef struct program {
+    str_buf out;
+    map by_text; // the text of an operator behind its name -> its name
+    map by_name; // names that are taken
+    map numbers; // an operator's name without a number -> the last number behind it
+    size_t counted;
+    int lines;   // in [counted] characters of it
+} program;
+
 typedef struct lowering {
     fg_graph *g;
+    program *program;
     str_buf operators, body;
-    map *by_text;            // the text of an operator behind its name -> its name; of all graphs of the program
-    map *by_name;            // names of operators that are taken; likewise
-    map *numbers;            // a name without a number -> the last number behind it; likewise
     const fg_node **writers; // of each tensor: the permutation in whose result the kernels write it; NULL: none
     bool *is_needed;         // of each tensor: read by another group than its maker's, or an output
     const char **names; // of each tensor, in the operator that is written; where it reads none, of an earlier one
     group_text *groups;
+    size_t counted;
+    int lines;   // in [counted] characters of the body
 } lowering;
+
+// Line ends in what was added to the text since [*at] was its end.
+static int new_lines(const str_buf *text, size_t *at)
+{
+    int count = 0;
+    for (; *at < text->len; ++*at)
+        count += text->at[*at] == '\n';
+    return count;
+}
 
 static bool has(const fg_number_list *list, int number)
 {
@@ -193,25 +212,25 @@ static const char *operator_name(lowering *l, int number)
         last = n->op;
     }
     const char *base = str_text(&out), *name = base;
-    int *last_number = map_get(l->numbers, base, strlen(base));
+    int *last_number = map_get(&l->program->numbers, base, strlen(base));
     if (!last_number) {
         last_number = ARENA_NEW(g->memory, int);
         *last_number = 1;
-        map_put(l->numbers, base, strlen(base), last_number);
+        map_put(&l->program->numbers, base, strlen(base), last_number);
     }
-    while (map_get(l->by_name, name, strlen(name)))
+    while (map_get(&l->program->by_name, name, strlen(name)))
         name = arena_printf(g->memory, "%s_%d", base, ++*last_number);
-    map_put(l->by_name, name, strlen(name), l);
+    map_put(&l->program->by_name, name, strlen(name), l);
     return name;
 }
 
 static void add_operator(lowering *l, int number)
 {
     const char *text = operator_text(l, number);
-    char *known = map_get(l->by_text, text, strlen(text));
+    char *known = map_get(&l->program->by_text, text, strlen(text));
     if (!known) {
         known = (char *)operator_name(l, number);
-        map_put(l->by_text, text, strlen(text), known);
+        map_put(&l->program->by_text, text, strlen(text), known);
         str_addf(&l->operators, "\n\n@operator\ndef %s%s", known, text);
     }
     l->groups[number].name = known;
@@ -291,6 +310,8 @@ static void add_launch(lowering *l, int number)
         if (writer)
             add_view(l, t, writer->written, writer);
     }
+    l->lines += new_lines(&l->body, &l->counted);
+    g->launches.at[g->launches.len - 1].line = l->lines;
     str_addf(&l->body, "    %s.launch(", group->name);
     for (size_t i = 0; i < group->inputs.len; i++)
         str_addf(&l->body, "%s, ", g->tensors.at[group->inputs.at[i]].name);
@@ -371,9 +392,16 @@ static void add_head(lowering *l)
         str_addf(&l->body, "    assert %s, \"%s\"\n", g->checks.at[i].condition, g->checks.at[i].message);
 }
 
-static void lower(fg_graph *g, map *maps, str_buf *operators, str_buf *functions)
+static void move_launches(fg_graph *g, int lines)
 {
-    lowering l = {.g = g, .by_text = &maps[0], .by_name = &maps[1], .numbers = &maps[2]};
+    for (size_t i = 0; i < g->launches.len; i++)
+        g->launches.at[i].line += lines;
+}
+
+static void lower(fg_graph *g, program *p, str_buf *operators, str_buf *functions)
+{
+    lowering l = {.g = g, .program = p};
+    size_t begin = 0;
     str_buf_init(&l.operators, g->memory);
     str_buf_init(&l.body, g->memory);
     l.writers = ARENA_ARRAY(g->memory, const fg_node *, g->tensors.len + 1);
@@ -388,6 +416,7 @@ static void lower(fg_graph *g, map *maps, str_buf *operators, str_buf *functions
     find_writers(&l);
     for (int k = 0; k < g->group_count; k++)
         add_group(&l, k);
+    move_launches(g, new_lines(functions, &begin));
     str_add(operators, (str){l.operators.at, l.operators.len});
     str_add(functions, (str){l.body.at, l.body.len});
 }
@@ -405,66 +434,41 @@ static void take_names(const fg_graph *g, map *by_name)
 }
 
 // The graph and what it computes at load share operators.
-static void lower_both(fg_graph *g, map *maps, str_buf *out)
+static void lower_both(fg_graph *g, program *p)
 {
     str_buf operators, functions;
     str_buf_init(&operators, g->memory);
     str_buf_init(&functions, g->memory);
     if (g->load)
-        lower(g->load, maps, &operators, &functions);
-    lower(g, maps, &operators, &functions);
+        lower(g->load, p, &operators, &functions);
+    lower(g, p, &operators, &functions);
     bool has_strides = strstr(str_text(&functions), "strided_layout(") != NULL;
     const char *name = fg_name_in_text(g, "tensor");
     bool has_other_name = strcmp(name, "tensor") != 0;
-    fg_print_imports(out, g,
+    fg_print_imports(&p->out, g,
                      arena_printf(g->memory, "as_tensor_pointer, attrs, operator, %stensor%s%s",
                                   has_strides ? "strided_layout, " : "",
                                   has_other_name ? " as " : "", has_other_name ? name : ""));
-    str_add(out, (str){operators.at, operators.len});
-    str_add(out, (str){functions.at, functions.len});
-}
-
-static const fg_graph *named(fg_graph *const *graphs, size_t count, str name)
-{
-    for (size_t i = 0; i < count; i++)
-        for (const fg_graph *g = graphs[i]; g; g = g->load)
-            if (str_equal(name, str_of(g->name)))
-                return g;
-    return NULL;
-}
-
-// Each launch is a line of the function of its graph's name, in their order.
-static void note_lines(fg_graph *const *graphs, size_t count, str text)
-{
-    const fg_graph *g = NULL;
-    size_t next = 0;
-    int number = 1;
-    for (size_t at = 0; at < text.len; number++) {
-        const char *end = memchr(text.at + at, '\n', text.len - at);
-        str line = {text.at + at, end ? (size_t)(end - text.at) - at : text.len - at};
-        if (str_starts(line, STR("def "))) {
-            g = named(graphs, count, (str){line.at + 4, strcspn(line.at + 4, "[(")});
-            next = 0;
-        }
-        if (g && next < g->launches.len && memmem(line.at, line.len, ".launch(", strlen(".launch(")))
-            g->launches.at[next++].line = number;
-        at += line.len + 1;
-    }
+    str_add(&p->out, (str){operators.at, operators.len});
+    p->lines += new_lines(&p->out, &p->counted);
+    move_launches(g, p->lines + 1);
+    if (g->load)
+        move_launches(g->load, p->lines + 1);
+    str_add(&p->out, (str){functions.at, functions.len});
 }
 
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
 {
-    map maps[3]; // of operators: by text, by name, by name without a number
-    str_buf out;
-    str_buf_init(&out, a);
-    for (int i = 0; i < 3; i++)
-        map_init(&maps[i], a);
+    program p = {0};
+    str_buf_init(&p.out, a);
+    map_init(&p.by_text, a);
+    map_init(&p.by_name, a);
+    map_init(&p.numbers, a);
     for (size_t i = 0; i < count; i++)
-        take_names(graphs[i], &maps[1]);
+        take_names(graphs[i], &p.by_name);
     for (size_t i = 0; i < count; i++) {
-        str_adds(&out, i ? "\n\n" : "");
-        lower_both(graphs[i], maps, &out);
+        str_adds(&p.out, i ? "\n\n" : "");
+        lower_both(graphs[i], &p);
     }
-    note_lines(graphs, count, (str){out.at, out.len});
-    return (str){out.at, out.len};
+    return (str){p.out.at, p.out.len};
 }

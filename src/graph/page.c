@@ -16,31 +16,6 @@ static const char *file_text(const char *name)
 
 // ---- the table --------------------------------------------------------------------------------------------------
 
-static void add_nodes(str_buf *out, const fg_graph *g, int group)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != group)
-            continue;
-        str_adds(out, count++ ? ", " : "");
-        str_add_xml(out, n->op);
-    }
-}
-
-// Each once, in the order of nodes.
-static void add_lines(str_buf *out, const fg_graph *g, int group)
-{
-    int last = 0;
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != group || n->line == last)
-            continue;
-        str_addf(out, "%s%d", last ? ", " : "", n->line);
-        last = n->line;
-    }
-}
-
 static void add_tensors(str_buf *out, const fg_graph *g, const fg_number_list *numbers)
 {
     for (size_t i = 0; i < numbers->len; i++) {
@@ -71,13 +46,13 @@ static void add_row(str_buf *out, const fg_graph *g, const fg_launch *l, size_t 
     str_addf(out, "\"><td class=\"number\">%zu<td><b>", number + 1);
     str_add_xml(out, l->name);
     str_adds(out, "</b><div>");
-    add_nodes(out, g, l->group);
+    str_add_xml(out, fg_operators_text(a, g, l->group, ", "));
     if (l->note) {
         str_adds(out, "</div><div class=\"note\">");
         str_add_xml(out, l->note);
     }
     str_adds(out, "</div><td class=\"lines\">");
-    add_lines(out, g, l->group);
+    str_adds(out, fg_lines_text(a, g, l->group));
     str_adds(out, "<td>");
     add_tensors(out, g, &l->inputs);
     str_adds(out, "<td>");

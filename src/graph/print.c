@@ -68,6 +68,33 @@ const char *fg_type_text(arena *a, const fg_tensor *t)
     return str_text(&out);
 }
 
+const char *fg_lines_text(arena *a, const fg_graph *g, int group)
+{
+    int last = 0;
+    str_buf out;
+    str_buf_init(&out, a);
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (n->is_dropped || n->group != group || n->line == last)
+            continue;
+        str_addf(&out, "%s%d", last ? ", " : "", n->line);
+        last = n->line;
+    }
+    return str_text(&out);
+}
+
+const char *fg_operators_text(arena *a, const fg_graph *g, int group, const char *separator)
+{
+    str_buf out;
+    str_buf_init(&out, a);
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        if (!n->is_dropped && n->group == group)
+            str_addf(&out, "%s%s", out.len ? separator : "", n->op);
+    }
+    return str_text(&out);
+}
+
 const char *fg_name_in_text(const fg_graph *g, const char *op)
 {
     const fg_graph *whole = g->whole ? g->whole : g;
