@@ -91,8 +91,9 @@ typedef struct hds_compile_options {
     // typical one of [arch]. It names the architecture if [arch] is NULL.
     const char *gpu;
     int sm_count;                 // choose them for this number of SMs, as --sms; 0: that of the GPU
-    // Of models, as --weights: a safetensors file, or the index of several, that says the types of weights, and that hds_model_open
-    // takes unless it is given another one; "random" or "random:SEED": no file is read. NULL: the file that the model names.
+    // Of models, as --weights: a safetensors file, or the index of several, that says the types of weights, and that
+    // hds_model_open takes unless it is given another one; "random" or "random:SEED": no file is read. NULL: the file that
+    // the model names.
     const char *weights;
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \

@@ -24,8 +24,8 @@ typedef struct hds_model hds_model;
 typedef struct hds_model_options {
     size_t size;           // sizeof(hds_model_options)
     const char *graph;     // the graph function; NULL: the only one of the program
-    const char *weights;   // a safetensors file, or the index of several; NULL: that of the hds_compile_options, else the one that
-                           // the model names, beside its source
+    const char *weights;   // a safetensors file, or the index of several; NULL: that of the hds_compile_options, else the one
+                           // that the model names, beside its source
     bool simulate;         // runs are hds_model_simulate's; needs no GPU and no NVRTC
     size_t graphs;         // CUDA graphs that are kept, at most, of all sizes and streams; 0: 16. One more waits for all runs
     bool no_graphs;        // launch the kernels one by one instead

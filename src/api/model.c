@@ -13,7 +13,8 @@
 enum { MOST_GRAPHS = 16, MOST_NAMED = 8 };
 
 // A run's graph, found by its sizes and its stream; its addresses are those of the last run. Launches of one graph follow each
-// other, whatever their streams, so that they may share its workspace; runs on other streams have graphs and workspaces of their own.
+// other, whatever their streams, so that they may share its workspace; runs on other streams have graphs and workspaces of
+// their own.
 typedef struct recorded {
     uint64_t *bits; // of each argument that a run is given
     hdsrt_stream stream;

@@ -51,7 +51,6 @@ static hds_status check_lists(const hds_compile_options *o)
     return status ? status : check_list(o->warnings, o->warning_count, "warnings");
 }
 
-// "NAME=VALUE", or "NAME" for true.
 // "random:x" would be looked for as a file.
 static hds_status check_weights(const hds_compile_options *o)
 {
@@ -61,6 +60,7 @@ static hds_status check_weights(const hds_compile_options *o)
     return HDS_OK;
 }
 
+// "NAME=VALUE", or "NAME" for true.
 static hds_status read_defines(arena *a, const hds_compile_options *o, pl_options *out)
 {
     tc_define *defines = ARENA_ARRAY(a, tc_define, o->define_count);

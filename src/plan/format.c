@@ -12,7 +12,7 @@ typedef struct conversion {
     char letter;
 } conversion;
 
-// [at]: behind the '%'. What stands behind the conversion; NULL: it is none.
+// [at]: behind the '%'. What stands behind the conversion; NULL: it is none that is taken.
 static const char *read_conversion(const char *at, conversion *c)
 {
     size_t len = strspn(at, "-+ #0123456789.");
@@ -38,20 +38,27 @@ static bool takes(char letter, plan_type t)
     return strchr("diuxXoc", letter) ? t == DT_BOOL || dt_is_int(t) : dt_is_float(t);
 }
 
+// The next conversion from *[at] on, which is then behind it, and what stands before it in [out] (NULL: dropped); false at the end.
+// Behind a conversion that is not taken, *[at] is NULL.
+static bool next_conversion(const char **at, conversion *c, str_buf *out)
+{
+    for (; **at; *at += **at == '%' ? 2 : 1) {
+        if ((*at)[0] == '%' && (*at)[1] != '%') {
+            *at = read_conversion(*at + 1, c);
+            return true;
+        }
+        if (out)
+            str_addc(out, **at);
+    }
+    return false;
+}
+
 bool plan_format_takes(const char *format, const plan_type *types, int count)
 {
     int arg = 0;
-    for (const char *at = format; *at;) {
-        conversion c;
-        if (at[0] != '%' || at[1] == '%') {
-            at += at[0] == '%' ? 2 : 1;
-            continue;
-        }
-        at = read_conversion(at + 1, &c);
-        if (!at || arg == count || !takes(c.letter, types[arg]))
+    for (conversion c; next_conversion(&format, &c, NULL); arg++)
+        if (!format || arg == count || !takes(c.letter, types[arg]))
             return false;
-        arg++;
-    }
     return arg == count;
 }
 
@@ -62,7 +69,8 @@ static void print_value(str_buf *out, const conversion *c, plan_type t, uint64_t
 {
     char format[40], value[512] = "";
     bool is_integer = t == DT_BOOL || t == DT_NONE || dt_is_int(t);
-    snprintf(format, sizeof format, "%%%s%s%c", c->flags, is_integer && c->letter != 'c' && c->letter != 'p' ? "ll" : "", c->letter);
+    bool is_long = is_integer && c->letter != 'c' && c->letter != 'p';
+    snprintf(format, sizeof format, "%%%s%s%c", c->flags, is_long ? "ll" : "", c->letter);
     if (!is_integer)
         snprintf(value, sizeof value, format, dt_to_double(t, bits));
     else if (c->letter == 'c')
@@ -79,16 +87,6 @@ static void print_value(str_buf *out, const conversion *c, plan_type t, uint64_t
 void plan_format(str_buf *out, const char *format, const plan_type *types, const uint64_t *bits)
 {
     int arg = 0;
-    for (const char *at = format; at && *at;) {
-        conversion c;
-        if (at[0] != '%' || at[1] == '%') {
-            str_addc(out, *at);
-            at += at[0] == '%' ? 2 : 1;
-            continue;
-        }
-        at = read_conversion(at + 1, &c);
-        if (at)
-            print_value(out, &c, types[arg], bits[arg]);
-        arg++;
-    }
+    for (conversion c; next_conversion(&format, &c, out) && format; arg++)
+        print_value(out, &c, types[arg], bits[arg]);
 }

@@ -1,5 +1,4 @@
 // Whether two sides compute the same numbers: up to rounding, as floats, and as formulas. What differs is explained as in a proof.
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

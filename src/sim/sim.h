@@ -69,7 +69,8 @@ typedef struct sim_options {
     const sim_device *device;
     const sim_watch *watch;
     // After each launch of a host function, wherever the kernel runs. [site]: of the launch, in p->sites.
-    void (*launched)(void *user, sim *s, const sim_program *p, const ir_func *kernel, const sim_launch_shape *shape, uint32_t site);
+    void (*launched)(void *user, sim *s, const sim_program *p, const ir_func *kernel, const sim_launch_shape *shape,
+                     uint32_t site);
     void *launched_user;
     // Lines that kernels and host functions print, in order. NULL: dropped.
     void (*print)(void *user, str text);

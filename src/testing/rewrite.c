@@ -148,17 +148,15 @@ typedef struct trial {
     bool is_symbolic; // the formulas are equal
 } trial;
 
-// [positive]: elements of floats are between 0.25 and 2, else normally distributed.
-static const char **ranges_of(proof *p, const fg_graph *g)
+// "NAME=0.25..2" for each tensor of floats, as hdsc prove takes them.
+static const char **positive_values(proof *p, const fg_graph *g, int *count)
 {
     const char **values = ARENA_ARRAY(&p->u->memory, const char *, g->inputs.len + 1);
-    int count = 0;
     for (size_t i = 0; i < g->inputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
         if (strchr(t->dtype, 'f'))
-            values[count++] = arena_printf(&p->u->memory, "%s=0.25..2", t->name);
+            values[(*count)++] = arena_printf(&p->u->memory, "%s=0.25..2", t->name);
     }
-    values[count] = NULL;
     return values;
 }
 
@@ -174,10 +172,8 @@ static verdict report_difference(proof *p, const trial *t, const prove_agreement
 
 static verdict compare(proof *p, trial *t, bool positive)
 {
-    const char **values = positive ? ranges_of(p, t->left) : NULL;
     int count = 0, side = 0;
-    while (values && values[count])
-        count++;
+    const char **values = positive ? positive_values(p, t->left, &count) : NULL;
     const char *path = arena_printf(&p->u->memory, "%s.%s", p->c->file->path, p->rule->name);
     prove_options how = {.compile = p->o->compile, .text = t->program, .values = values,
                          .value_count = count, .seeds = 1, .seed = p->o->seed + (uint64_t)p->tries, .budget = p->o->budget};
@@ -212,7 +208,7 @@ static verdict compare_some(proof *p, trial *t)
     return is == IS_UNDEFINED && !positive ? compare(p, t, true) : is;
 }
 
-// False after reporting. [program]: of the same trial before; the same again is not run.
+// [t] has the program that was compared before, if any; the same again is not run.
 static verdict compare_in(proof *p, trial *t, const char *left, const char *right, bool wide)
 {
     fg_graph *sides[2] = {read_side(p, left, "left_side", wide), read_side(p, right, "right_side", wide)};

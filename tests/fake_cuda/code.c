@@ -251,26 +251,45 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
                     ((fake_function *)function)->kernel.name, threads, smem_bytes);
 }
 
-// Rules of cuda.h that every tiled map obeys; the map is the arguments, one after the other.
+// Rules of cuda.h that every tensor map obeys.
+static bool is_mappable(const void *map, unsigned least_rank, unsigned rank, const void *address, const uint64_t *extents,
+                        const uint64_t *strides, const unsigned *steps)
+{
+    bool is_right = rank >= least_rank && rank <= 5 && (uintptr_t)map % 64 == 0 && (uintptr_t)address % 16 == 0;
+    for (unsigned i = 0; is_right && i < rank; i++)
+        is_right = extents[i] && extents[i] <= (uint64_t)1 << 32 && steps[i] && steps[i] <= 8 &&
+                   (i + 1 == rank || (strides[i] % 16 == 0 && strides[i] < (uint64_t)1 << 40));
+    return is_right;
+}
+
+// The first 11 words of the double's map, which is the arguments, one after the other.
+static void write_tensor(uint64_t *words, int dtype, unsigned rank, const void *address, const uint64_t *extents,
+                         const uint64_t *strides)
+{
+    words[0] = (uint64_t)(uintptr_t)address;
+    words[1] = (uint64_t)dtype | (uint64_t)rank << 32;
+    for (unsigned i = 0; i < rank; i++) {
+        words[2 + i] = extents[i];
+        words[7 + i] = i + 1 < rank ? strides[i] : 0;
+    }
+}
+
 int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, void *address, const uint64_t *extents,
                            const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave,
                            int swizzle, int promotion, int fill)
 {
     fake_context *c;
     int result = fake_begin_in_context("cuTensorMapEncodeTiled", &c);
-    bool is_right = rank >= 1 && rank <= 5 && (uintptr_t)map % 64 == 0 && (uintptr_t)address % 16 == 0;
+    bool is_right = is_mappable(map, 1, rank, address, extents, strides, steps);
     for (unsigned i = 0; is_right && i < rank; i++)
-        is_right = extents[i] && extents[i] <= (uint64_t)1 << 32 && box[i] && box[i] <= 256 && steps[i] &&
-                   steps[i] <= 8 && (i + 1 == rank || (strides[i] % 16 == 0 && strides[i] < (uint64_t)1 << 40));
+        is_right = box[i] && box[i] <= 256;
     if (!result)
         result = is_right ? SUCCESS : INVALID_VALUE;
     if (!result) {
-        uint64_t words[16] = {(uint64_t)(uintptr_t)address, (uint64_t)dtype | (uint64_t)rank << 32};
-        for (unsigned i = 0; i < rank; i++) {
-            words[2 + i] = extents[i];
-            words[7 + i] = i + 1 < rank ? strides[i] : 0;
+        uint64_t words[16] = {0};
+        write_tensor(words, dtype, rank, address, extents, strides);
+        for (unsigned i = 0; i < rank; i++)
             words[11 + i] = box[i] | (uint64_t)steps[i] << 32;
-        }
         memcpy(map, words, sizeof words);
     }
     return fake_end("cuTensorMapEncodeTiled", result,
@@ -278,7 +297,7 @@ int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, void *address, c
                     interleave, swizzle, promotion, fill);
 }
 
-// The double's map is its arguments: corners in words 11 to 13, steps in the bytes of word 15.
+// Corners are words 11 to 13 of the double's map, steps the bytes of word 15.
 int cuTensorMapEncodeIm2col(void *map, int dtype, unsigned rank, void *address, const uint64_t *extents,
                             const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
                             unsigned pixels, const unsigned *steps, int interleave, int swizzle, int promotion, int fill)
@@ -286,23 +305,18 @@ int cuTensorMapEncodeIm2col(void *map, int dtype, unsigned rank, void *address, 
     static const int most[] = {0, 0, 0, 32767, 127, 15};
     fake_context *c;
     int result = fake_begin_in_context("cuTensorMapEncodeIm2col", &c);
-    bool is_right = rank >= 3 && rank <= 5 && (uintptr_t)map % 64 == 0 && (uintptr_t)address % 16 == 0;
+    bool is_right = is_mappable(map, 3, rank, address, extents, strides, steps);
     is_right = is_right && channels && channels <= 256 && pixels && pixels <= 1024;
-    for (unsigned i = 0; is_right && i < rank; i++)
-        is_right = extents[i] && extents[i] <= (uint64_t)1 << 32 && steps[i] && steps[i] <= 8 &&
-                   (i + 1 == rank || (strides[i] % 16 == 0 && strides[i] < (uint64_t)1 << 40));
     for (unsigned i = 0; is_right && i + 2 < rank; i++)
         is_right = lower[i] >= -most[rank] - 1 && lower[i] <= most[rank] && upper[i] >= -most[rank] - 1 &&
                    upper[i] <= most[rank] && (int64_t)extents[i + 1] + upper[i] > lower[i];
     if (!result)
         result = is_right ? SUCCESS : INVALID_VALUE;
     if (!result) {
-        uint64_t words[16] = {(uint64_t)(uintptr_t)address, (uint64_t)dtype | (uint64_t)rank << 32};
-        for (unsigned i = 0; i < rank; i++) {
-            words[2 + i] = extents[i];
-            words[7 + i] = i + 1 < rank ? strides[i] : 0;
+        uint64_t words[16] = {0};
+        write_tensor(words, dtype, rank, address, extents, strides);
+        for (unsigned i = 0; i < rank; i++)
             words[15] |= (uint64_t)steps[i] << 8 * i;
-        }
         for (unsigned i = 0; i + 2 < rank; i++)
             words[11 + i] = (uint32_t)lower[i] | (uint64_t)(uint32_t)upper[i] << 32;
         words[14] = channels | (uint64_t)pixels << 32;

@@ -3,12 +3,11 @@
 //
 // Needs     nodes with [view] (permutations, parts of tensors), and those of kind FG_VIEW (other extents).
 // Gives     the tensors of such nodes have a [layout] where all that read them take it: products take matrices with
-// strides, other
-//           operators tensors that lie row by row. The nodes are of kind FG_VIEW then.
+//           strides, other operators tensors that lie row by row. The nodes are of kind FG_VIEW then.
 //           A permutation of what a product computes is FG_VIEW with [written] set: the product writes it
 //           (graph/lower.c).
-// Why here  behind "load", which computes permuted weights once, and in front of "fuse", which takes what is left into
-// kernels.
+// Why here  behind "load", which computes permuted weights once, and in front of "fuse", which takes what is left
+//           into kernels.
 //
 // Layouts are found from the inputs on as if all such nodes were free, and what readers accept from the outputs back. A
 // node that has to be computed changes the layouts behind it, so this is done again until nothing changes.

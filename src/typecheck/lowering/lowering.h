@@ -94,8 +94,8 @@ bool tc_eval_items(tc *tx, const ast_list *items, tc_list *out);
 bool tc_eval_subscripts(tc *tx, tc_value v, const ast_list *items, tc_list *out);
 // eval/call.c
 tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span);
-// The same with the whole budget of steps, unless it is part of such a call: of launches and recorded nodes there are as many as a
-// program has, which says nothing about whether its evaluation ends.
+// The same with the whole budget of steps, unless it is part of such a call: of launches and recorded nodes there are as many
+// as a program has, which says nothing about whether its evaluation ends.
 tc_value tc_call_apart(tc *tx, tc_value callee, const tc_value *values, size_t len, src_span span);
 // eval/ops.c
 // a size as arithmetic over INT or RT values

@@ -206,24 +206,32 @@ static void a_program_is_compiled_for_a_file(void **state)
     assert_non_null(strstr(hds_last_error(), "options->weights is 'random:x'"));
 }
 
+// The program of a model for the double of the driver; skips the test where there is no NVRTC.
+static hds_program *compile_for_gpu(const rig *r, const char *name, const char *text, hds_compiler **compiler)
+{
+    hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
+    hds_program *p = NULL;
+    options.arch = "sm_90";
+    *compiler = rig_compiler(r, NULL, "", 0);
+    if (hds_compile(*compiler, &(hds_source){name, text, 0}, &options, &p) == HDS_NO_TOOLCHAIN) {
+        hds_program_release(p);
+        hds_compiler_release(*compiler);
+        skip();
+    }
+    assert_non_null(p);
+    return p;
+}
+
 static void graphs_are_kept(void **state)
 {
     const rig *r = *state;
-    hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
     float x[ROWS * K];
     char path[160];
     void *memory[4];
     fill(x);
     write_weights(r, "w.safetensors", "w", K, path, sizeof path);
-    options.arch = "sm_90";
-    hds_program *p = NULL;
-    hds_compiler *compiler = rig_compiler(r, NULL, "", 0);
-    if (hds_compile(compiler, &(hds_source){"layer.hds", layer, 0}, &options, &p) == HDS_NO_TOOLCHAIN) {
-        hds_program_release(p);
-        hds_compiler_release(compiler);
-        skip();
-    }
-    assert_non_null(p);
+    hds_compiler *compiler;
+    hds_program *p = compile_for_gpu(r, "layer.hds", layer, &compiler);
     int live = fake_cuda_live("memory");
     hds_model *m = open_model(p, path, false, 0);
     for (int i = 0; i < 4; i++)
@@ -352,21 +360,14 @@ static void check_operations(hds_model *m, float *memory, hdsrt_stream stream)
 static void runs_are_in_flight_together(void **state)
 {
     const rig *r = *state;
-    hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
     float x[ROWS * K];
     char path[160];
     void *memory;
     hdsrt_stream streams[STREAMS];
     fill(x);
     write_weights(r, "w.safetensors", "w", K, path, sizeof path);
-    options.arch = "sm_90";
-    hds_program *p = NULL;
-    hds_compiler *compiler = rig_compiler(r, NULL, "", 0);
-    if (hds_compile(compiler, &(hds_source){"layers.hds", two_layers, 0}, &options, &p) == HDS_NO_TOOLCHAIN) {
-        hds_program_release(p);
-        hds_compiler_release(compiler);
-        skip();
-    }
+    hds_compiler *compiler;
+    hds_program *p = compile_for_gpu(r, "layers.hds", two_layers, &compiler);
     const hdsrt_driver *cuda = hdsrt_driver_get();
     assert_non_null(cuda);
     int live = fake_cuda_live("memory");
