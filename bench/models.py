@@ -5,12 +5,13 @@
     hdsc examples/models/transformer_block.hds -D B=8 -D S=512 -D N=1024 -D F=4096 -D H=16 --gpu=native -o block_8.so -h block_8.h
     bench/models.py mlp_64.so block_8.so [--runtime=libhdsrt.so] [--out=FILE]
 
-A library has one model; its operands are those that its header names. Results are compared with f32 arithmetic first. Exit code:
-1 if one is wrong.
+A library has one model; its operands are those that its header names. What depends on weights alone is computed once, before.
+Results are compared with f32 arithmetic first. Exit code: 1 if one is wrong.
 """
 
 import argparse
 import csv
+import inspect
 import pathlib
 import sys
 
@@ -23,8 +24,9 @@ import products
 from memory import library
 
 
-def mlp(x, w1, b1, w2, b2, w3, b3):
-    return torch.softmax(F.linear(F.relu(F.linear(F.relu(F.linear(x, w1, b1)), w2, b2)), w3, b3), dim=-1)
+def mlp(x, layers_0_weight, layers_0_bias, layers_1_weight, layers_1_bias, head_weight, head_bias):
+    x = F.relu(F.linear(F.relu(F.linear(x, layers_0_weight, layers_0_bias)), layers_1_weight, layers_1_bias))
+    return torch.softmax(F.linear(x, head_weight, head_bias), dim=-1)
 
 
 def transformer_block(x, norm1, wq, wk, wv, wo, norm2, gate, up, down):
@@ -41,10 +43,11 @@ def block_operands(B, S=512, N=1024, FF=4096):
     return [(B, S, N), (N,), (N, N), (N, N), (N, N), (N, N), (N,), (FF, N), (FF, N), (N, FF)]
 
 
-# Function of the library: (shapes of operands for B, PyTorch's function)
+# Function of the library: (shapes of operands for B, PyTorch's function, whose parameters are named as the library's)
 MODELS = {
     "mlp": (lambda B: [(B, 784), (512, 784), (512,), (512, 512), (512,), (16, 512), (16,)], mlp),
     "transformer_block": (block_operands, transformer_block),
+    "block_parameters": (block_operands, transformer_block),
 }
 
 
@@ -55,13 +58,27 @@ def batch_of(path):
     return int(path.stem.rpartition("_")[2])
 
 
+def prepared(lib, name, tensors):
+    """[tensors] with those that the model's load function computes, which is called."""
+    load = lib.functions.get(f"{name}_load")
+    if load is None:
+        return tensors
+    empty = lambda p: torch.empty([int(n) for n in p.shape], dtype=torch.float16, device="cuda")
+    tensors = {**tensors, **{p.name: empty(p) for p in load.tensors if p.is_written}}
+    addresses = [tensors[p.name].data_ptr() for p in load.parameters]
+    library.prepared(lib.images[load.name], load, addresses)(torch.cuda.current_stream().cuda_stream)
+    return tensors
+
+
 def measure(path, runtime):
     lib = library.Libraries([path], runtime)
     name = next(n for n in lib.functions if n in MODELS)
     shapes, theirs = MODELS[name]
     tensors = products.operands(shapes(batch_of(path)), 1)
     result = torch.empty_like(theirs(*tensors))
-    call = products.ours(lib, name, tensors, result)
+    named = prepared(lib, name, {**dict(zip(inspect.signature(theirs).parameters, tensors)), "out": result})
+    function = lib.functions[name]
+    call = library.prepared(lib.images[name], function, [named[p.name].data_ptr() for p in function.parameters])
     call(torch.cuda.current_stream().cuda_stream)
     expected = theirs(*[t.float() for t in tensors])
     error = (result.float() - expected).abs().max().item()

@@ -168,6 +168,7 @@ def prepared(x, scale, a, bias, b):
 WEIGHTS = {
     "mlp": {"w1": ("layers.0.weight", "F16"), "b1": ("layers.0.bias", "F16"), "w2": ("layers.1.weight", "F16"),
             "b2": ("layers.1.bias", "F16"), "w3": ("head.weight", "F16"), "b3": ("head.bias", "F16")},
+    "transformer_block": {key: (key, "F16") for key in ("norm1", "wq", "wk", "wv", "wo", "norm2", "gate", "up", "down")},
     "prepared": {"scale": ("norm.scale", "F32"), "a": ("a.weight", "F32"), "bias": ("a.bias", "F32"), "b": ("b.weight", "F16")},
 }  # fmt: skip
 
@@ -213,7 +214,8 @@ def main():
     for S, N, F in ((16, 64, 128), (9, 32, 48)):
         shapes = dict(x=(1, S, N), norm1=(N,), wq=(N, N), wk=(N, N), wv=(N, N), wo=(N, N), norm2=(N,))
         shapes.update(gate=(F, N), up=(F, N), down=(N, F))
-        cases.append(("transformer_block", transformer_block, shapes, [f"S={S}", f"N={N}", f"F={F}"]))
+        sizes = [f"S={S}", f"N={N}", f"F={F}"]
+        cases += [(name, transformer_block, shapes, sizes) for name in ("transformer_block", "block_parameters")]
     for B, S, C in ((1, 16, 8), (2, 11, 5)):
         shapes = dict(image=(B, 3, S, S), stem=(C, 3, 3, 3), mean=(C,), var=(C,), gamma=(C,), beta=(C,), w1=(C, C, 3, 3), b1=(C,))
         shapes.update(w2=(C, C, 3, 3), b2=(C,), depthwise=(C, 1, 3, 3), pointwise=(2 * C, C, 1, 1), b3=(2 * C,))

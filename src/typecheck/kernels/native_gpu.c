@@ -194,15 +194,19 @@ static tc_value make_tensor(tc *tx, const tc_native *self, tc_args *args)
     return v;
 }
 
-// On the host, what is known of the address of a tensor holds for one made of it; of other pointers, what elements
-// need. In kernels, accesses are not joined where tensors may be the same memory.
+// On the host, what is known of the address of a tensor holds for one made of it, or of one a known number of elements behind
+// it; of other pointers, what elements need. In kernels, accesses are not joined where tensors may be the same memory.
 static int pointer_align(tc *tx, const ir_expr *p, const ir_type *elem)
 {
     int least = (int)ir_type_bytes(elem);
+    int64_t offset = 0, count; // in bytes
     if (!tc_on_host(tx))
         return least;
-    while (p->op == IR_OP_CAST || p->op == IR_OP_BITCAST)
+    while (p->op == IR_OP_CAST || p->op == IR_OP_BITCAST || (p->op == IR_OP_ADD && ir_const_int(p->args[1], &count))) {
+        if (p->op == IR_OP_ADD)
+            offset |= (int64_t)((uint64_t)count * (uint64_t)ir_type_bytes(p->type->elem)); // divisors of all summands divide it
         p = p->args[0];
+    }
     if (p->op != IR_OP_ADDR)
         return least;
     for (int i = 0; i < p->arg_count; i++) {
@@ -211,6 +215,8 @@ static int pointer_align(tc *tx, const ir_expr *p, const ir_type *elem)
             return least;
     }
     int align = tc_align_of_whole(p->u.var->tensor);
+    while (align > least && offset % align != 0)
+        align /= 2;
     return align > least ? align : least;
 }
 
