@@ -235,6 +235,11 @@ static inline hds_argument hds_tensor(const hdsrt_tensor *value)
 // assert, and HDS_NO_MEMORY if a temporary cannot be allocated; kernels that it has launched before still run.
 HDSRT_API hds_status hds_launch(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 
+// The value of a host function with a result, such as the number of blocks for a size: an integer (HDS_ARG_INT; bool: 0 or 1), or
+// a float. It launches nothing and needs no GPU. HDS_INVALID_ARGUMENT also for a division by zero.
+HDSRT_API hds_status hds_evaluate(const hds_kernel *function, const hds_argument *arguments, size_t count,
+                                  hds_argument *result);
+
 // The resources of a launch with these scalars and sizes. Only the extents of tensor arguments are used; they may be
 // null pointers if sizes are given. Host functions have no extents. hds_kernel_shape: the ndim extents of the tensor
 // parameter [index].

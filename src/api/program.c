@@ -186,6 +186,16 @@ hds_status hds_function_workspace(const hds_kernel *function, const hds_argument
     return status ? api_fail_runtime(status) : HDS_OK;
 }
 
+hds_status hds_evaluate(const hds_kernel *function, const hds_argument *arguments, size_t count, hds_argument *result)
+{
+    if (!function || !result)
+        return no_pointer("hds_evaluate", function ? "result" : "function");
+    if (!function->function)
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s' is not a host function", function->jit->launch.name);
+    hdsrt_status status = jit_evaluate(function->function, arguments, count, result);
+    return status ? api_fail_runtime(status) : HDS_OK;
+}
+
 hds_status hds_kernel_shape(const hds_kernel *kernel, const hds_argument *arguments, size_t count, size_t index,
                             int64_t *shape)
 {

@@ -226,7 +226,7 @@ static void run_plan(simulation *s, const uint64_t *values)
 {
     const jit_machine machine = {.user = s, .allocate = sim_take, .release = sim_give_back, .fill = sim_fill,
                                  .copy = sim_copy, .launch = sim_start, .most_steps = 1000000000};
-    s->plan_status = jit_run(s->kernel->function, values, &machine);
+    s->plan_status = jit_run(s->kernel->function, values, &machine, NULL);
     if (s->plan_status)
         s->plan_failure = arena_strdup(&s->unit.memory, hdsrt_last_error());
 }
@@ -382,6 +382,8 @@ static hds_status check_parameters(const hds_kernel *kernel, const hds_argument 
     const char *name = kernel->jit->launch.name;
     if (kernel->function && kernel->function->refused)
         return api_fail(HDS_INVALID_ARGUMENT, "'%s': %s", name, kernel->function->refused);
+    if (kernel->function && kernel->function->plan.has_result)
+        return api_fail(HDS_INVALID_ARGUMENT, "'%s' gives a result: hds_evaluate computes it", name);
     for (int i = 0; i < kernel->jit->count; i++) {
         const jit_parameter *p = &kernel->jit->parameters[i];
         if (p->shown.kind == HDS_POINTER && arguments[i].kind != HDS_ARG_TENSOR)

@@ -97,7 +97,7 @@ static hdsrt_status take_by_address(jit_frame *f, int i, const hds_argument *a)
         return wrong_kind(f, p, a, "a pointer to its value in host memory");
     if (!a->value.pointer)
         return FAIL(f, p, "is null instead of a pointer to a %s in host memory", p->shown.dtype);
-    keep(f, i, (jit_value){.kind = JIT_OTHER}, 0);
+    keep(f, i, (jit_value){.kind = JIT_OTHER}, (uint64_t)(uintptr_t)a->value.pointer);
     f->addresses[i] = a->value.pointer;
     return HDSRT_OK;
 }

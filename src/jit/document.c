@@ -475,11 +475,22 @@ static bool read_kernel(reader *r, const json_t *object, jit_program *p, jit_ker
 
 // ---- host functions --------------------------------------------------------------------------------------------
 
-// Whether a value of a plan belongs to a parameter. Plans have no values for vectors and complex numbers.
+// Whether a value of a plan belongs to a parameter. Of vectors and complex numbers it is the address.
 static bool is_passed(const jit_parameter *p, plan_type t)
 {
-    bool is_address = p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER;
-    return is_address ? t == DT_NONE : !p->lanes && p->type == t;
+    bool is_address = p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER || jit_is_by_address(p);
+    return is_address ? t == DT_NONE : p->type == t;
+}
+
+// What is read at an address of the host has to be a parameter of the plan, of the same type.
+static bool is_argument(const jit_function *f, const jit_parameter *p, int node)
+{
+    const plan_node *n = &f->plan.nodes.at[node];
+    bool is_own = n->op == IR_OP_VAR && n->u.value < f->plan.parameter_count;
+    const jit_parameter *own = is_own ? &f->entry.parameters[n->u.value] : NULL;
+    if (jit_is_by_address(p))
+        return own && jit_is_by_address(own) && own->type == p->type && own->lanes == p->lanes;
+    return is_passed(p, n->type);
 }
 
 static bool resolve_launch(reader *r, jit_program *p, jit_function *f, const plan_stmt *s, jit_kernel **out)
@@ -490,7 +501,7 @@ static bool resolve_launch(reader *r, jit_program *p, jit_function *f, const pla
         return fail(r, "its plan launches '%s', and there is no such kernel", s->text);
     bool fits = s->arg_count == (*out)->count;
     for (int i = 0; i < s->arg_count && fits; i++)
-        fits = is_passed(&(*out)->parameters[i], f->plan.nodes.at[s->args[i]].type);
+        fits = is_argument(f, &(*out)->parameters[i], s->args[i]);
     return fits || fail(r, "its plan launches '%s' with other arguments than it takes", s->text);
 }
 

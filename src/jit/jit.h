@@ -40,6 +40,12 @@ typedef struct jit_parameter {
     bool is_result;           // operands: each element is written, and none is read before
 } jit_parameter;
 
+// Vectors and complex numbers.
+static inline bool jit_is_by_address(const jit_parameter *p)
+{
+    return p->shown.kind == HDS_SCALAR && (p->lanes || p->type == DT_C64);
+}
+
 // A descriptor for TMA, passed after the parameters.
 typedef struct jit_map {
     const char *tensor;
@@ -140,7 +146,8 @@ typedef enum jit_purpose {
 typedef struct jit_frame {
     const jit_kernel *kernel;
     jit_value *values;            // by parameter
-    uint64_t *bits;               // by parameter: scalars, sizes and addresses as passed
+    uint64_t *bits;               // by parameter: scalars, sizes and addresses as passed; of vectors and complex numbers: where
+                                  // they stand
     void **addresses;             // by parameter, then by map: the address of the value to pass
     hdsrt_strided_value *tensors; // by tensor
     int64_t *extents, *strides;   // of all tensors
@@ -187,8 +194,11 @@ typedef struct jit_machine {
     int64_t most_steps;  // a run fails after this many statements; 0: unlimited
 } jit_machine;
 
-// Runs the plan of [f] with the values of its parameters. Temporaries are released, also after a failure.
-hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const jit_machine *machine);
+// Runs the plan of [f] with the values of its parameters. Temporaries are released, also after a failure. [result]: the bits of
+// what the plan gives; NULL for a plan without a result.
+hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const jit_machine *machine, uint64_t *result);
+// The value of a function with a result, which needs no GPU.
+hdsrt_status jit_evaluate(const jit_function *f, const hds_argument *arguments, size_t count, hds_argument *result);
 // The peak size of its temporaries in bytes for these sizes; -1: not known in advance.
 hdsrt_status jit_workspace(const jit_function *f, const hds_argument *arguments, size_t count, int64_t *bytes);
 // Checks the arguments and runs the plan on the current GPU, in stream order.

@@ -24,6 +24,8 @@ typedef struct run {
     int64_t total;     // bytes that are held
     bool has_workspace;
     uint64_t workspace;
+    uint64_t result;
+    bool has_result;   // a RETURN has set it
 } run;
 
 static hdsrt_status fail_in(const run *r, const char *what)
@@ -247,6 +249,13 @@ static hdsrt_status set(run *r, const plan_stmt *s)
     return status;
 }
 
+static hdsrt_status give_back(run *r, const plan_stmt *s, size_t *next)
+{
+    *next = r->plan->stmts.len;
+    r->has_result = s->arg_count;
+    return s->arg_count ? evaluate(r, s->args[0], &r->result) : HDSRT_OK;
+}
+
 // [*next]: the index of the statement behind this one, or of where it leads.
 static hdsrt_status step(run *r, const plan_stmt *s, size_t *next)
 {
@@ -262,7 +271,7 @@ static hdsrt_status step(run *r, const plan_stmt *s, size_t *next)
     case PLAN_CONTINUE: *next = (size_t)r->plan->stmts.at[s->target].target; break;
     case PLAN_BREAK:
     case PLAN_LEAVE: *next = (size_t)r->plan->stmts.at[s->target].target + 1; break;
-    case PLAN_RETURN: *next = r->plan->stmts.len; break;
+    case PLAN_RETURN: return give_back(r, s, next);
     case PLAN_ALLOCATE: return allocate(r, s);
     case PLAN_FREE: return release(r, s->value);
     case PLAN_FILL: return fill(r, s);
@@ -285,10 +294,10 @@ static hdsrt_status run_all(run *r)
             return fail_in(r, "it does not end");
         status = step(r, s, &at);
     }
-    return status;
+    return !status && r->plan->has_result && !r->has_result ? fail_in(r, "it ends without a result") : status;
 }
 
-hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const jit_machine *machine)
+hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const jit_machine *machine, uint64_t *result)
 {
     const plan *p = &f->plan;
     uint64_t few[FEW_VALUES];
@@ -303,6 +312,8 @@ hdsrt_status jit_run(const jit_function *f, const uint64_t *parameters, const ji
     for (int i = 0; i < p->parameter_count; i++)
         r.values[i] = plan_canonical(p->values.at[i].type, parameters[i]);
     hdsrt_status status = release_all(&r, run_all(&r));
+    if (result)
+        *result = r.result;
     if (room != few)
         free(room);
     return status;
@@ -345,7 +356,7 @@ static hdsrt_status gpu_copy(void *user, uint64_t to, uint64_t from, int64_t byt
 // The kernel's own launch does the checks and knows the extents.
 static hds_argument argument_of(const jit_parameter *p, uint64_t bits)
 {
-    if (p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER)
+    if (p->shown.kind == HDS_TENSOR || p->shown.kind == HDS_POINTER || jit_is_by_address(p))
         return hds_pointer((void *)(uintptr_t)bits);
     return dt_is_float(p->type) ? hds_float(dt_to_double(p->type, bits)) : hds_int((int64_t)bits);
 }
@@ -365,19 +376,35 @@ static hdsrt_status gpu_launch(void *user, jit_kernel *kernel, const uint64_t *b
     return status;
 }
 
-static hdsrt_status call(const jit_function *f, const hds_argument *arguments, size_t count, const jit_machine *machine)
+static hdsrt_status call(const jit_function *f, const hds_argument *arguments, size_t count, const jit_machine *machine,
+                         uint64_t *result)
 {
     jit_frame frame;
     jit_room room;
+    const char *name = f->entry.launch.name;
     if (f->refused)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %s", f->entry.launch.name, f->refused);
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %s", name, f->refused);
+    if (f->plan.has_result != (result != NULL))
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s' %s", name,
+                          result ? "gives no result: launch it" : "gives a result: hds_evaluate computes it");
     hdsrt_status status = jit_take_room(&room, &f->entry, &frame);
     if (status)
         return status;
     status = jit_bind(&frame, arguments, count, JIT_TO_LAUNCH);
     if (!status)
-        status = jit_run(f, frame.bits, machine);
+        status = jit_run(f, frame.bits, machine, result);
     free(room.large);
+    return status;
+}
+
+hdsrt_status jit_evaluate(const jit_function *f, const hds_argument *arguments, size_t count, hds_argument *result)
+{
+    const jit_machine host = {.print = print_to_stdout};
+    plan_type t = f->plan.result;
+    uint64_t bits = 0;
+    hdsrt_status status = call(f, arguments, count, &host, &bits);
+    if (!status)
+        *result = dt_is_float(t) ? hds_float(dt_to_double(t, bits)) : hds_int((int64_t)bits);
     return status;
 }
 
@@ -386,7 +413,7 @@ hdsrt_status jit_call(const jit_function *f, const hds_argument *arguments, size
     const jit_machine gpu = {.user = stream, .has_workspace = true, .allocate = gpu_allocate, .release = gpu_release,
                              .fill = gpu_fill, .copy = gpu_copy, .launch = gpu_launch,
                              .print = print_to_stdout};
-    return call(f, arguments, count, &gpu);
+    return call(f, arguments, count, &gpu, NULL);
 }
 
 // ---- the GPU, with memory of the caller's --------------------------------------------------------------------------
@@ -432,7 +459,7 @@ hdsrt_status jit_call_in(const jit_function *f, const hds_argument *arguments, s
     const jit_machine gpu = {.user = &l, .has_workspace = true, .allocate = lent_allocate, .release = lent_release,
                              .fill = lent_fill, .copy = lent_copy, .launch = lent_launch,
                              .print = print_to_stdout};
-    return call(f, arguments, count, &gpu);
+    return call(f, arguments, count, &gpu, NULL);
 }
 
 hdsrt_status jit_workspace(const jit_function *f, const hds_argument *arguments, size_t count, int64_t *bytes)

@@ -68,6 +68,14 @@ int plan_build_value(plan_builder *b, const char *name, plan_type type, bool is_
     return number;
 }
 
+void plan_build_result(plan_builder *b, plan_type type)
+{
+    if (type == DT_NONE || type == DT_C64 || type == DT_TF32)
+        plan_build_fail(b, "a plan gives no %s", plan_type_name(type));
+    b->plan->has_result = true;
+    b->plan->result = type;
+}
+
 // ---- nodes ------------------------------------------------------------------------------------------------------
 
 static int add_node(plan_builder *b, const plan_node *n)
@@ -168,13 +176,34 @@ int plan_build_node(plan_builder *b, ir_op op, plan_type type, const int *args, 
     return add_node(b, &n);
 }
 
+int plan_build_call(plan_builder *b, int function, const int *args, int count)
+{
+    plan_node n = {.op = IR_OP_INTRIN, .args = {-1, -1, -1}, .u.function = function};
+    if (count != plan_function_operands(function))
+        return plan_build_fail(b, "'%s' takes %d operands", plan_function_name(function), plan_function_operands(function));
+    for (int i = 0; i < count; i++) {
+        if (args[i] < 0)
+            return -1;
+        const plan_node *a = &b->plan->nodes.at[args[i]];
+        bool fits = (a->type == DT_F32 || a->type == DT_F64) && (!i || a->type == n.type);
+        if (!fits)
+            return plan_build_fail(b, "'%s' does not take %s", plan_function_name(function), plan_type_name(a->type));
+        n.args[i] = args[i];
+        n.type = a->type;
+        n.depth = a->depth > n.depth ? a->depth : n.depth;
+    }
+    n.depth++;
+    n.type = plan_function_tests(function) ? DT_BOOL : n.type;
+    return add_node(b, &n);
+}
+
 // ---- statements -------------------------------------------------------------------------------------------------
 
 // One letter for each operand: b bool, i i64, u u64, a address, v the type of the value.
 static const char *const operands_of[PLAN__COUNT] = {
     [PLAN_LET] = "v",  [PLAN_SET] = "v", [PLAN_CHECK] = "b",  [PLAN_IF] = "b",   [PLAN_ELSE] = "",     [PLAN_FOR] = "vvv",
     [PLAN_WHILE] = "b", [PLAN_SCOPE] = "", [PLAN_END] = "",   [PLAN_BREAK] = "", [PLAN_CONTINUE] = "", [PLAN_LEAVE] = "",
-    [PLAN_RETURN] = "", [PLAN_FREE] = "", [PLAN_FILL] = "aui", [PLAN_COPY] = "aai",
+    [PLAN_FREE] = "", [PLAN_FILL] = "aui", [PLAN_COPY] = "aai",
 };
 
 static plan_type type_of_letter(const plan_builder *b, const plan_stmt *s, char letter)
@@ -202,10 +231,12 @@ static bool check_operands(plan_builder *b, const plan_stmt *s)
     bool ok = !letters || (int)strlen(letters) == s->arg_count;
     for (int i = 0; ok && i < s->arg_count; i++) {
         plan_type is = b->plan->nodes.at[s->args[i]].type;
-        ok = letters ? is == type_of_letter(b, s, letters[i]) : s->kind == PLAN_LAUNCH || s->kind == PLAN_PRINT || is == DT_I64;
+        ok = letters ? is == type_of_letter(b, s, letters[i]) : s->kind != PLAN_ALLOCATE || is == DT_I64;
     }
     if (s->kind == PLAN_PRINT)
         ok = ok && check_format(b, s);
+    if (s->kind == PLAN_RETURN)
+        ok = s->arg_count == b->plan->has_result && (!s->arg_count || b->plan->nodes.at[s->args[0]].type == b->plan->result);
     if (s->kind == PLAN_FOR)
         ok = ok && dt_is_int(b->plan->values.at[s->value].type);
     if (s->kind == PLAN_ALLOCATE)
@@ -288,6 +319,14 @@ static bool check_value(plan_builder *b, const plan_stmt *s)
     return true;
 }
 
+// A function with a result gives a value, and has no way to say that something failed.
+static bool check_effects(plan_builder *b, const plan_stmt *s)
+{
+    bool may_fail = s->kind == PLAN_CHECK || s->kind == PLAN_ALLOCATE || s->kind == PLAN_FILL || s->kind == PLAN_COPY ||
+                    s->kind == PLAN_LAUNCH;
+    return !may_fail || !b->plan->has_result || plan_build_fail(b, "it gives a result, and this could fail") >= 0;
+}
+
 static bool add_stmt(plan_builder *b, plan_stmt *s)
 {
     int number = (int)b->plan->stmts.len;
@@ -323,5 +362,9 @@ bool plan_build_stmt(plan_builder *b, const plan_stmt *s)
         own.args[i] = s->args[i];
     if (b->why)
         return false;
-    return check_value(b, &own) && check_operands(b, &own) && add_stmt(b, &own);
+    if (!own.line && b->plan->stmts.len) {
+        own.file = VEC_LAST(&b->plan->stmts).file;
+        own.line = VEC_LAST(&b->plan->stmts).line;
+    }
+    return check_value(b, &own) && check_operands(b, &own) && check_effects(b, &own) && add_stmt(b, &own);
 }

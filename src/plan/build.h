@@ -21,6 +21,8 @@ void plan_build_begin(plan_builder *b, arena *a, plan *p, const char *name);
 bool plan_build_end(plan_builder *b);
 __attribute__((format(printf, 2, 3))) int plan_build_fail(plan_builder *b, const char *format, ...);  // -1
 
+// The type of the result, behind the parameters and before all else.
+void plan_build_result(plan_builder *b, plan_type type);
 // A parameter, before all else; or the value that the next LET, FOR or ALLOCATE declares. Its number; -1 after failing.
 int plan_build_value(plan_builder *b, const char *name, plan_type type, bool is_parameter);
 // The value of that name in scope; -1: none.
@@ -32,9 +34,10 @@ int plan_build_constant(plan_builder *b, plan_type type, uint64_t bits);
 int plan_build_read(plan_builder *b, int value);
 // [type]: of CAST and BITCAST; of the others it follows from the operands.
 int plan_build_node(plan_builder *b, ir_op op, plan_type type, const int *args, int count);
+int plan_build_call(plan_builder *b, int function, const int *args, int count);
 
-// Appends a statement: [s] but for [loop], with its args copied. [target]: for BREAK, CONTINUE and LEAVE how many blocks of
-// their kind lie between them and the one that they leave. False after failing.
+// Appends a statement: [s] but for [loop], with its args copied; without a line it has that of the one before. [target]: for
+// BREAK, CONTINUE and LEAVE how many blocks of their kind lie between them and the one that they leave. False after failing.
 bool plan_build_stmt(plan_builder *b, const plan_stmt *s);
 
 // workspace.c: the expression for plan.workspace, of a plan without open blocks; -1: it is not known.

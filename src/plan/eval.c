@@ -200,6 +200,22 @@ static plan_trouble evaluate_binary(const plan_node *n, plan_type from, uint64_t
     return with_integers(n->op, from == DT_NONE ? DT_U64 : from, a, b, out);
 }
 
+static plan_trouble evaluate_call(const plan *p, const plan_node *n, const uint64_t *values, uint64_t *out)
+{
+    plan_type t = p->nodes.at[n->args[0]].type;
+    double operands[PLAN_MOST_OPERANDS] = {0};
+    for (int i = 0; i < plan_function_operands(n->u.function); i++) {
+        uint64_t bits = 0;
+        plan_trouble trouble = plan_evaluate(p, n->args[i], values, &bits);
+        if (trouble)
+            return trouble;
+        operands[i] = dt_to_double(t, bits);
+    }
+    double value = plan_function_value(n->u.function, t, operands);
+    *out = n->type == DT_BOOL ? value != 0 : dt_from_double(t, value);
+    return PLAN_FINE;
+}
+
 // Which operand a node stands for, by its first; -1: it is computed.
 static int chosen(const plan_node *n, uint64_t first)
 {
@@ -217,6 +233,8 @@ plan_trouble plan_evaluate(const plan *p, int node, const uint64_t *values, uint
         *out = n->op == IR_OP_INT ? n->u.bits : values[n->u.value];
         return PLAN_FINE;
     }
+    if (n->op == IR_OP_INTRIN)
+        return evaluate_call(p, n, values, out);
     plan_trouble trouble = plan_evaluate(p, n->args[0], values, &a);
     if (trouble)
         return trouble;

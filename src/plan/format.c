@@ -62,6 +62,23 @@ bool plan_format_takes(const char *format, const plan_type *types, int count)
     return arg == count;
 }
 
+str plan_next_conversion(const char **format, str_buf *before)
+{
+    const char *at = *format;
+    while (*at && (*at != '%' || at[1] == '%')) {
+        size_t len = *at == '%' ? 2 : 1;
+        str_add(before, (str){at, len});
+        at += len;
+    }
+    const char *begin = at;
+    if (*at) {
+        at += 1 + strspn(at + 1, "-+ #0123456789.hlLzjt");
+        at += *at != 0;
+    }
+    *format = at;
+    return at > begin ? (str){begin, (size_t)(at - begin)} : (str){0};
+}
+
 // The builder has checked the formats.
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
@@ -82,6 +99,21 @@ static void print_value(str_buf *out, const conversion *c, plan_type t, uint64_t
     else
         snprintf(value, sizeof value, format, (unsigned long long)(t != DT_NONE && dt_bits(t) <= 32 ? (uint32_t)bits : bits));
     str_adds(out, value);
+}
+
+const char *plan_format_text(arena *a, str written, const char *text)
+{
+    const char *format = arena_strndup(a, written.at, written.len);
+    size_t room = strlen(text) + 1000, longest = 0;
+    for (size_t i = 0, row = 0; i < written.len; i++) {
+        row = format[i] >= '0' && format[i] <= '9' ? row + 1 : 0;
+        longest = row > longest ? row : longest;
+    }
+    if (longest > MOST_DIGITS || !written.len || format[written.len - 1] != 's')
+        return NULL;
+    char *out = arena_alloc(a, room);
+    snprintf(out, room, format, text);
+    return out;
 }
 
 void plan_format(str_buf *out, const char *format, const plan_type *types, const uint64_t *bits)

@@ -1,5 +1,8 @@
 // From the IR of a host function to its plan: calls are inlined, addresses count bytes, temporaries are freed behind the
 // last statement that uses them.
+//
+// A call that gives a value becomes statements before the one that reads it. Where it stands in an operand that may not be
+// evaluated, or in the condition of a loop, that operand or condition becomes statements as well.
 
 #include "plan/build.h"
 
@@ -17,6 +20,7 @@ typedef struct lowerer {
     plan_builder builder;
     map values;          // ir_var* -> 1 + number of the plan's value
     VEC(int) labels;     // of the scopes that are open; INLINED: one that a call made
+    struct inlined *inlined;  // the call under way; NULL: none
     VEC(bool *) roots;   // by value: the parameters that an address may lead to
     bool *writes;
     int call_depth;
@@ -27,11 +31,34 @@ typedef struct lowerer {
 
 enum { INLINED = -1, MOST_CALLS = 32 };
 
+// A call whose body is being lowered.
+typedef struct inlined {
+    const ir_func *callee;
+    int result;     // the value that its returns set; -1: none
+    int node;       // what its only return gives
+    bool is_single; // that return is its last statement
+} inlined;
+
 static int refuse(lowerer *l, const char *what)
 {
     if (!l->refusal->what)
-        *l->refusal = (plan_refusal){what, l->span};
+        *l->refusal = (plan_refusal){what, l->span, false};
     return plan_build_fail(&l->builder, "%s", what);
+}
+
+// Appends a statement, with the author's line. A function with a result does nothing that can fail.
+static bool add(lowerer *l, const plan_stmt *s)
+{
+    const src_map *sources = l->module->diags ? l->module->diags->sources : NULL;
+    src_location location = sources && l->span.begin ? src_location_of(sources, l->span.begin) : (src_location){0};
+    bool has_line = location.file && s->kind != PLAN_ELSE && s->kind != PLAN_END && s->kind != PLAN_FREE;
+    plan_stmt own = *s;
+    own.file = has_line ? location.file->name : NULL;
+    own.line = has_line ? location.line : 0;
+    bool was_fine = !l->builder.why, ok = plan_build_stmt(&l->builder, &own);
+    if (was_fine && !ok && !l->refusal->what && l->builder.plan->has_result)
+        *l->refusal = (plan_refusal){l->builder.why, l->span, true};
+    return ok;
 }
 
 // ---- values -----------------------------------------------------------------------------------------------------
@@ -60,15 +87,19 @@ static const char *unique_name(lowerer *l, const char *own)
     }
 }
 
+// Values that are passed on as the addresses of their bytes.
+static bool is_by_address(const ir_type *t)
+{
+    return t->kind == IR_VECTOR || ir_is_scalar(t, DT_C64);
+}
+
 static bool type_of(lowerer *l, const ir_type *t, plan_type *out)
 {
     *out = DT_NONE;
-    if (t->kind == IR_POINTER || t->kind == IR_TENSOR)
+    if (t->kind == IR_POINTER || t->kind == IR_TENSOR || is_by_address(t))
         return true;
     *out = t->kind == IR_SCALAR ? t->scalar : DT_NONE;
-    if (t->kind == IR_SCALAR && t->scalar != DT_C64 && t->scalar != DT_TF32)
-        return true;
-    return refuse(l, t->kind == IR_VECTOR ? "a launch plan has no vectors" : "a launch plan has no values of this type") >= 0;
+    return (t->kind == IR_SCALAR && t->scalar != DT_TF32) || refuse(l, "a launch plan has no values of this type") >= 0;
 }
 
 static int declare(lowerer *l, const ir_var *v, bool is_parameter)
@@ -95,6 +126,8 @@ static int value_of(lowerer *l, const ir_var *v)
 // ---- expressions ------------------------------------------------------------------------------------------------
 
 static int lower_expr(lowerer *l, const ir_expr *e);
+static int lower_call(lowerer *l, const ir_expr *e);
+static int lower_choice(lowerer *l, const ir_expr *e);
 
 static int node(lowerer *l, ir_op op, plan_type t, int a, int b)
 {
@@ -150,8 +183,8 @@ static int lower_address(lowerer *l, const ir_expr *e)
 static int lower_constant(lowerer *l, const ir_expr *e)
 {
     plan_type t;
-    if (!type_of(l, e->type, &t))
-        return -1;
+    if (!type_of(l, e->type, &t) || is_by_address(e->type))
+        return refuse(l, "a launch plan does not compute with vectors and complex numbers");
     uint64_t bits = e->op == IR_OP_INT ? (uint64_t)e->u.i : dt_from_double(t, e->u.f);
     return plan_build_constant(&l->builder, t, bits);
 }
@@ -160,6 +193,10 @@ static int lower_operator(lowerer *l, const ir_expr *e)
 {
     int args[3];
     plan_type t;
+    for (int i = 0; i < e->arg_count; i++) {
+        if (is_by_address(e->args[i]->type) || is_by_address(e->type))
+            return refuse(l, "a launch plan does not compute with vectors and complex numbers");
+    }
     if (e->arg_count > 3 || !type_of(l, e->type, &t))
         return refuse(l, "a launch plan has no operation of this form");
     if (e->op == IR_OP_ADD && e->args[0]->type->kind == IR_POINTER)
@@ -179,8 +216,55 @@ static int lower_operator(lowerer *l, const ir_expr *e)
     return plan_build_node(&l->builder, e->op, t, args, e->arg_count);
 }
 
+// The function of <math.h> that an instruction's text calls with its operands in their order: "expf({x})"; -1: none.
+static int function_of(const ir_expr *e)
+{
+    const ir_intrin *in = e->u.intrin;
+    const char *bracket = in->form == IR_INTRIN_CUDA ? strchr(in->text, '(') : NULL;
+    if (!bracket || !e->arg_count || e->args[0]->type->kind != IR_SCALAR || in->operand_count > PLAN_MOST_OPERANDS)
+        return -1;
+    str name = {in->text, (size_t)(bracket - in->text)};
+    int function = plan_function_named(name);
+    if (function < 0 && name.len && name.at[name.len - 1] == 'f' && e->args[0]->type->scalar == DT_F32)
+        function = plan_function_named((str){name.at, name.len - 1});
+    const char *at = bracket + 1;
+    for (int i = 0; i < in->operand_count; i++) {
+        at += i ? strspn(at, ", ") : 0;
+        size_t len = strlen(in->operands[i].name);
+        if (*at != '{' || strncmp(at + 1, in->operands[i].name, len) != 0 || at[len + 1] != '}')
+            return -1;
+        at += len + 2;
+    }
+    return strcmp(at, ")") == 0 ? function : -1;
+}
+
+static int lower_instruction(lowerer *l, const ir_expr *e)
+{
+    int function = function_of(e), args[PLAN_MOST_OPERANDS];
+    if (function < 0)
+        return refuse(l, arena_printf(l->arena, "a launch plan has no instruction '%s'", e->u.intrin->name));
+    for (int i = 0; i < e->arg_count; i++) {
+        args[i] = lower_expr(l, e->args[i]);
+        if (args[i] < 0)
+            return -1;
+    }
+    int made = plan_build_call(&l->builder, function, args, e->arg_count);
+    return made < 0 ? refuse(l, "a launch plan has no instruction like this") : made;
+}
+
+static bool contains_call(const ir_expr *e)
+{
+    bool does = e->op == IR_OP_CALL;
+    for (int i = 0; i < e->arg_count && !does; i++)
+        does = contains_call(e->args[i]);
+    return does;
+}
+
 static int lower_expr(lowerer *l, const ir_expr *e)
 {
+    bool is_lazy = e->op == IR_OP_LAND || e->op == IR_OP_LOR || e->op == IR_OP_SELECT;
+    if (is_lazy && (contains_call(e->args[1]) || (e->op == IR_OP_SELECT && contains_call(e->args[2]))))
+        return lower_choice(l, e);
     switch (e->op) {
     case IR_OP_INT:
     case IR_OP_FLOAT: return lower_constant(l, e);
@@ -191,8 +275,8 @@ static int lower_expr(lowerer *l, const ir_expr *e)
     case IR_OP_ADDR: return lower_address(l, e);
     case IR_OP_LOAD:
     case IR_OP_PLOAD: return refuse(l, "a launch plan does not read elements of tensors");
-    case IR_OP_CALL: return refuse(l, "a launch plan has no calls of functions with results");
-    case IR_OP_INTRIN: return refuse(l, "a launch plan has no instructions, nor functions of hidet.lang.math");
+    case IR_OP_CALL: return lower_call(l, e);
+    case IR_OP_INTRIN: return lower_instruction(l, e);
     case IR_OP_TEXT:
     case IR_OP_SREG:
     case IR_OP_TILE:
@@ -262,7 +346,7 @@ static bool put(lowerer *l, plan_kind kind, int value, const int *args, int coun
             return false;
     }
     const plan_stmt s = {.kind = kind, .value = value, .args = (int *)args, .arg_count = count};
-    bool ok = plan_build_stmt(&l->builder, &s);
+    bool ok = add(l, &s);
     bool keeps = (kind == PLAN_LET || kind == PLAN_SET) && ok && l->builder.plan->values.at[value].type == DT_NONE;
     if (keeps)
         add_roots(l, args[0], l->roots.at[value]);
@@ -291,13 +375,10 @@ static bool lower_assignment(lowerer *l, const ir_stmt *s)
 
 static bool lower_assert(lowerer *l, const ir_stmt *s)
 {
-    const src_map *sources = l->module->diags ? l->module->diags->sources : NULL;
-    src_location location = sources ? src_location_of(sources, s->span.begin) : (src_location){0};
     int condition = lower_expr(l, s->value);
     const plan_stmt check = {.kind = PLAN_CHECK, .value = -1, .args = &condition, .arg_count = 1,
-                             .text = s->text ? s->text : "", .file = location.file ? location.file->name : NULL,
-                             .line = location.line};
-    return condition >= 0 && plan_build_stmt(&l->builder, &check);
+                             .text = s->text ? s->text : ""};
+    return condition >= 0 && add(l, &check);
 }
 
 static bool lower_if(lowerer *l, const ir_stmt *s)
@@ -317,8 +398,21 @@ static bool lower_for(lowerer *l, const ir_stmt *s)
     return value >= 0 && put(l, PLAN_FOR, value, bounds, 3) && lower_block(l, &s->body) && put(l, PLAN_END, -1, NULL, 0);
 }
 
+// What a call in the condition computes is computed in each turn.
+static bool lower_while_calling(lowerer *l, const ir_stmt *s)
+{
+    int always = plan_build_constant(&l->builder, DT_BOOL, 1);
+    if (!put(l, PLAN_WHILE, -1, &always, 1))
+        return false;
+    int condition = lower_expr(l, s->value), ends = condition < 0 ? -1 : node(l, IR_OP_NOT, DT_NONE, condition, -1);
+    return put(l, PLAN_IF, -1, &ends, 1) && put(l, PLAN_BREAK, -1, NULL, 0) && put(l, PLAN_END, -1, NULL, 0) &&
+           lower_block(l, &s->body) && put(l, PLAN_END, -1, NULL, 0);
+}
+
 static bool lower_while(lowerer *l, const ir_stmt *s)
 {
+    if (contains_call(s->value))
+        return lower_while_calling(l, s);
     int condition = lower_expr(l, s->value);
     return put(l, PLAN_WHILE, -1, &condition, 1) && lower_block(l, &s->body) && put(l, PLAN_END, -1, NULL, 0);
 }
@@ -339,14 +433,21 @@ static bool leave(lowerer *l, int label)
     if (!i)
         return refuse(l, "a launch plan does not leave a block like this") >= 0;
     const plan_stmt s = {.kind = PLAN_LEAVE, .value = -1, .target = (int)(l->labels.len - i)};
-    return plan_build_stmt(&l->builder, &s);
+    return add(l, &s);
 }
 
 static bool lower_return(lowerer *l, const ir_stmt *s)
 {
-    if (s->value)
-        return refuse(l, "a launch plan gives no result") >= 0;
-    return l->call_depth ? leave(l, INLINED) : put(l, PLAN_RETURN, -1, NULL, 0);
+    int value = s->value ? lower_expr(l, s->value) : -1;
+    if (s->value && value < 0)
+        return false;
+    if (!l->inlined)
+        return put(l, PLAN_RETURN, -1, &value, s->value != NULL);
+    if (l->inlined->is_single) {
+        l->inlined->node = value;
+        return true;
+    }
+    return (!s->value || put(l, PLAN_SET, l->inlined->result, &value, 1)) && leave(l, INLINED);
 }
 
 // ---- temporaries ------------------------------------------------------------------------------------------------
@@ -380,7 +481,7 @@ static bool lower_fill(lowerer *l, const ir_stmt *s, int value, const int *exten
     int args[] = {plan_build_read(&l->builder, value), lower_pattern(l, s->value, s->var->tensor->elem), count};
     int bytes = bits < 8 ? 1 : (int)(bits / 8);
     const plan_stmt fill = {.kind = PLAN_FILL, .value = -1, .args = args, .arg_count = 3, .bytes = bytes};
-    return args[0] >= 0 && args[1] >= 0 && count >= 0 && plan_build_stmt(&l->builder, &fill);
+    return args[0] >= 0 && args[1] >= 0 && count >= 0 && add(l, &fill);
 }
 
 // Extents of a tensor that has no more elements than they say; else all of what is reserved.
@@ -412,7 +513,7 @@ static bool lower_alloc(lowerer *l, const ir_stmt *s)
     int rank = lower_extents(l, t, extents), value = rank < 0 ? -1 : declare(l, s->var, false);
     const plan_stmt take = {.kind = PLAN_ALLOCATE, .value = value, .args = extents, .arg_count = rank,
                             .elem = t->elem->kind == IR_SCALAR ? t->elem->scalar : DT_NONE};
-    return value >= 0 && plan_build_stmt(&l->builder, &take) && (!s->value || lower_fill(l, s, value, extents, rank));
+    return value >= 0 && add(l, &take) && (!s->value || lower_fill(l, s, value, extents, rank));
 }
 
 // Variables that may lead to a temporary.
@@ -482,18 +583,23 @@ static bool lower_launch(lowerer *l, const ir_stmt *s)
         if (args[i] < 0)
             return false;
         plan_type t;
-        if (type_of(l, s->func->params.at[i]->type, &t) && t != DT_NONE)
+        const ir_type *wanted = s->func->params.at[i]->type;
+        const plan_node *n = &l->builder.plan->nodes.at[args[i]];
+        if (is_by_address(wanted) && (n->op != IR_OP_VAR || n->u.value >= l->builder.plan->parameter_count))
+            return refuse(l, "a launch plan passes vectors and complex numbers on as they came") >= 0;
+        if (type_of(l, wanted, &t) && t != DT_NONE)
             args[i] = cast(l, args[i], t);
         if (t == DT_NONE && (!writes || writes[i]))
             mark_written(l, args[i]);
     }
     const plan_stmt launch = {.kind = PLAN_LAUNCH, .value = -1, .args = args, .arg_count = s->arg_count, .text = symbol};
-    return plan_build_stmt(&l->builder, &launch);
+    return add(l, &launch);
 }
 
 static bool lower_copy(lowerer *l, const ir_stmt *s)
 {
-    const ir_tensor *to = s->args[0]->u.var->tensor, *from = s->args[1]->u.var->tensor;
+    const ir_tensor *to = s->args[0]->u.var->tensor;
+    const ir_tensor *from = s->args[1]->u.var->tensor;
     if (!to || !from || to->space == IR_HOST || from->space == IR_HOST)
         return refuse(l, "a launch plan has no tensors in host memory") >= 0;
     const int args[] = {lower_expr(l, s->args[0]), lower_expr(l, s->args[1]), constant(l, s->count * elem_bits(to->elem) / 8)};
@@ -501,47 +607,152 @@ static bool lower_copy(lowerer *l, const ir_stmt *s)
     return put(l, PLAN_COPY, -1, args, 3);
 }
 
-static bool lower_print(lowerer *l, const ir_stmt *s)
+// A text as a part of a format.
+static void add_escaped(str_buf *out, const char *text)
 {
-    int *args = ARENA_ARRAY(l->arena, int, s->arg_count + 1);
-    for (int i = 0; i < s->arg_count; i++) {
-        if (s->args[i]->type->kind == IR_STRING)
-            return refuse(l, "a launch plan prints numbers and addresses only") >= 0;
-        args[i] = lower_expr(l, s->args[i]);
-        if (args[i] < 0)
-            return false;
-    }
-    const plan_stmt print = {.kind = PLAN_PRINT, .value = -1, .args = args, .arg_count = s->arg_count, .text = s->text};
-    return plan_build_stmt(&l->builder, &print);
+    for (; *text; text++)
+        str_addf(out, *text == '%' ? "%%%c" : "%c", *text);
 }
 
-// Parameters of the callee are values of a block of their own.
-static bool lower_call(lowerer *l, const ir_expr *e)
+// Constant texts become a part of the format: plans print numbers and addresses only.
+static bool lower_print(lowerer *l, const ir_stmt *s)
 {
-    const ir_func *callee = e->u.func;
-    if (callee->result->kind != IR_VOID || callee->kind != IR_HOST_FUNC)
-        return refuse(l, "a launch plan has no calls of functions with results") >= 0;
-    if (l->call_depth == MOST_CALLS)
-        return refuse(l, "calls are nested too deeply for a launch plan") >= 0;
-    if (!put(l, PLAN_SCOPE, -1, NULL, 0))
-        return false;
-    VEC_PUSH(l->arena, &l->labels, INLINED);
-    l->call_depth++;
-    for (int i = 0; i < e->arg_count; i++) {
-        int from = lower_expr(l, e->args[i]), value = from < 0 ? -1 : declare(l, callee->params.at[i], false);
-        if (value < 0 || !put(l, PLAN_LET, value, &from, 1))
+    int *args = ARENA_ARRAY(l->arena, int, s->arg_count + 1), count = 0;
+    str_buf format;
+    str_buf_init(&format, l->arena);
+    const char *at = s->text;
+    for (int i = 0; i < s->arg_count; i++) {
+        str conversion = plan_next_conversion(&at, &format);
+        bool is_text = s->args[i]->op == IR_OP_TEXT;
+        const char *text = is_text && conversion.at ? plan_format_text(l->arena, conversion, s->args[i]->u.text) : NULL;
+        if (!conversion.at || (is_text && !text))
+            return refuse(l, "a launch plan has no such format") >= 0;
+        if (is_text) {
+            add_escaped(&format, text);
+            continue;
+        }
+        str_add(&format, conversion);
+        args[count] = lower_expr(l, s->args[i]);
+        if (args[count++] < 0)
             return false;
     }
-    bool ok = lower_block(l, &callee->body) && put(l, PLAN_END, -1, NULL, 0);
+    str_adds(&format, at);
+    const plan_stmt print = {.kind = PLAN_PRINT, .value = -1, .args = args, .arg_count = count, .text = str_text(&format)};
+    return add(l, &print);
+}
+
+// ---- calls ------------------------------------------------------------------------------------------------------
+
+static int count_returns(const ir_block *b)
+{
+    int count = 0;
+    for (size_t i = 0; i < b->stmts.len; i++) {
+        const ir_stmt *s = b->stmts.at[i];
+        count += (s->kind == IR_RETURN) + count_returns(&s->body) + count_returns(&s->or_else);
+    }
+    return count;
+}
+
+// Parameters of the callee are values of their own, unless neither they nor what they are can change.
+static bool bind_parameter(lowerer *l, ir_var *v, const ir_expr *e)
+{
+    int from = lower_expr(l, e);
+    if (from < 0)
+        return false;
+    const plan_node *n = &l->builder.plan->nodes.at[from];
+    if (e->op == IR_OP_VAR && !e->u.var->is_mutable && !v->is_mutable && n->op == IR_OP_VAR) {
+        map_put_ptr(&l->values, v, (void *)(intptr_t)(n->u.value + 1));
+        return true;
+    }
+    int value = declare(l, v, false);
+    return value >= 0 && put(l, PLAN_LET, value, &from, 1);
+}
+
+static bool has_single_return(const ir_func *f)
+{
+    int returns = count_returns(&f->body);
+    return !returns || (returns == 1 && VEC_LAST(&f->body.stmts)->kind == IR_RETURN);
+}
+
+static bool begin_result(lowerer *l, inlined *call)
+{
+    plan_type t;
+    if (call->is_single || call->callee->result->kind == IR_VOID)
+        return true;
+    if (!type_of(l, call->callee->result, &t))
+        return false;
+    int zero = plan_build_constant(&l->builder, t, 0);
+    call->result = plan_build_value(&l->builder, unique_name(l, call->callee->name), t, false);
+    bool *roots = ARENA_ARRAY(l->arena, bool, l->func->params.len + 1);
+    VEC_PUSH(l->arena, &l->roots, roots);
+    return put(l, PLAN_LET, call->result, &zero, 1);
+}
+
+// The body of a call in place. With returns in its middle it is a block of its own, which they leave.
+static bool inline_call(lowerer *l, const ir_expr *e, inlined *call)
+{
+    *call = (inlined){.callee = e->u.func, .result = -1, .node = -1, .is_single = has_single_return(e->u.func)};
+    src_span span = l->span;
+    if (l->call_depth == MOST_CALLS)
+        return refuse(l, "calls are nested too deeply for a launch plan") >= 0;
+    if (e->u.func->kind == IR_KERNEL || is_by_address(e->u.func->result) || !begin_result(l, call))
+        return refuse(l, "a launch plan has no call like this") >= 0;
+    if (!call->is_single && !put(l, PLAN_SCOPE, -1, NULL, 0))
+        return false;
+    for (int i = 0; i < e->arg_count; i++) {
+        if (!bind_parameter(l, call->callee->params.at[i], e->args[i]))
+            return false;
+    }
+    inlined *outer = l->inlined;
+    l->inlined = call;
+    l->call_depth++;
+    if (!call->is_single)
+        VEC_PUSH(l->arena, &l->labels, INLINED);
+    bool ok = lower_block(l, &call->callee->body);
+    if (!call->is_single)
+        (void)VEC_POP(&l->labels);
     l->call_depth--;
-    (void)VEC_POP(&l->labels);
-    return ok;
+    l->inlined = outer;
+    l->span = span;
+    return ok && (call->is_single || put(l, PLAN_END, -1, NULL, 0));
+}
+
+static int lower_call(lowerer *l, const ir_expr *e)
+{
+    inlined call;
+    if (!inline_call(l, e, &call))
+        return -1;
+    return call.is_single ? call.node : plan_build_read(&l->builder, call.result);
+}
+
+// An operand that is evaluated where it matters, as a branch: let t = first; if t { set t = second }.
+static int lower_choice(lowerer *l, const ir_expr *e)
+{
+    plan_type t;
+    bool selects = e->op == IR_OP_SELECT;
+    int first = type_of(l, e->type, &t) ? lower_expr(l, e->args[0]) : -1;
+    int initial = first < 0 || !selects ? first : plan_build_constant(&l->builder, t, 0);
+    int value = initial < 0 ? -1 : plan_build_value(&l->builder, unique_name(l, "chosen"), t, false);
+    bool *roots = ARENA_ARRAY(l->arena, bool, l->func->params.len + 1);
+    VEC_PUSH(l->arena, &l->roots, roots);
+    if (value < 0 || !put(l, PLAN_LET, value, &initial, 1))
+        return -1;
+    int condition = selects ? first : plan_build_read(&l->builder, value);
+    condition = e->op == IR_OP_LOR ? node(l, IR_OP_NOT, DT_NONE, condition, -1) : condition;
+    bool ok = put(l, PLAN_IF, -1, &condition, 1);
+    for (int arm = 1; arm < (selects ? 3 : 2) && ok; arm++) {
+        ok = arm == 1 || put(l, PLAN_ELSE, -1, NULL, 0);
+        int given = ok ? lower_expr(l, e->args[arm]) : -1;
+        ok = given >= 0 && put(l, PLAN_SET, value, &given, 1);
+    }
+    return ok && put(l, PLAN_END, -1, NULL, 0) ? plan_build_read(&l->builder, value) : -1;
 }
 
 static bool lower_effect(lowerer *l, const ir_stmt *s)
 {
+    inlined call;
     if (s->value->op == IR_OP_CALL)
-        return lower_call(l, s->value);
+        return inline_call(l, s->value, &call);
     return !ir_has_effects(s->value) || refuse(l, "a launch plan has no instructions") >= 0;
 }
 
@@ -592,6 +803,7 @@ static bool lower_block(lowerer *l, const ir_block *b)
             continue;
         if (!lower_stmt(l, s))
             return refuse(l, "a launch plan has no statement like this") >= 0;
+        l->span = s->span;
         due d = {s->kind == IR_ALLOC ? value_of(l, s->var) : -1, last};
         if (s->kind == IR_ALLOC && !is_kept)
             VEC_PUSH(l->arena, &dues, d);
@@ -610,16 +822,17 @@ bool plan_lower(arena *a, ir_module *m, const ir_func *f, const plan_kernels *ke
     *refusal = (plan_refusal){0};
     map_init(&l.values, a);
     plan_build_begin(&l.builder, a, out, f->name);
-    if (f->result->kind != IR_VOID)
-        return refuse(&l, "a launch plan gives no result") >= 0;
     for (size_t i = 0; i < f->params.len; i++) {
         if (declare(&l, f->params.at[i], true) < 0)
             return refuse(&l, "a launch plan has no parameters of this type") >= 0;
     }
+    if (f->result->kind != IR_VOID)
+        plan_build_result(&l.builder, f->result->kind == IR_SCALAR ? f->result->scalar : DT_NONE);
     if (!lower_block(&l, &f->body) || !plan_build_end(&l.builder))
         return refuse(&l, l.builder.why ? l.builder.why : "a launch plan cannot say it") >= 0;
-    out->workspace = plan_build_workspace(&l.builder);
-    if (!l.overlaps)
+    if (!out->has_result)
+        out->workspace = plan_build_workspace(&l.builder);
+    if (!out->has_result && !l.overlaps)
         plan_build_layout(&l.builder);
     return true;
 }

@@ -5,18 +5,22 @@
 // with the kernel. Calls are inlined; each value has one type; statements nest as their text does:
 //
 //     plan @scaled(x: address, y: address, n: i32) workspace i64(truncdiv(n + 7, 8)) * 16i64
-//     let t: i32 = truncdiv(n + 7, 8)
-//     check n >= 0, "sizes are not negative" at "scale.hds":12
-//     if n > 0 {
-//         allocate b: f32[t, 8]
-//         launch @scale_1(x, b, n)
-//         launch @add_1(b, y, n)
+//     let t: i32 = truncdiv(n + 7, 8) # "scale.hds":11
+//     check n >= 0, "sizes are not negative" # 12
+//     if n > 0 { # 13
+//         allocate b: f32[t, 8] # 14
+//         launch @scale_1(x, b, n) # 15
+//         launch @add_1(b, y, n) # 16
 //         free b
 //     }
 //
-// One line is one statement. Plans are built by plan_lower (of IR) and plan_read (of text), both through plan_build.h,
-// which admits none that is malformed: types agree, names are in scope, blocks are closed, temporaries are freed at most
-// once and not used afterwards. Plans are immutable then.
+// One line is one statement, with the author's line behind '#': the file where it is another than that of the statement
+// before, nothing where the line is the same. Plans are built by plan_lower (of IR) and plan_read (of text), both through
+// plan/build.h, which admits none that is malformed: types agree, names are in scope, blocks are closed, temporaries are freed
+// at most once and not used afterwards. Plans are immutable then.
+//
+// A plan with a result, "plan @blocks(n: i32) -> i32", computes and prints, and that is all: nothing in it can fail but
+// divisions by zero. Vectors and complex numbers are the addresses of their bytes, which are passed on as they came.
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +33,7 @@
 #include "target/dtype.h"
 
 // Grows with each change of the text that older readers would misread.
-#define PLAN_VERSION 3
+#define PLAN_VERSION 4
 
 // Larger plans are refused.
 enum { PLAN_MOST_PARAMETERS = 1024, PLAN_MOST_DEPTH = 200, PLAN_MOST_RANK = 16, PLAN_MOST_NODES = 1 << 20 };
@@ -41,8 +45,9 @@ enum { PLAN_MOST_PLACED = 4096, PLAN_PLACE_ALIGNMENT = 256 };
 // The type of a value. DT_NONE: an address. Bits of a value stand in the low end of 64; integers are extended to them.
 typedef dtype plan_type;
 
-// A node of an expression: INT (bits of a constant of any type), VAR, and the operators on scalars of ir_ops.def, with
-// their meaning there. ADD of an address and an i64 counts bytes. Operands stand before their user.
+// A node of an expression: INT (bits of a constant of any type), VAR, INTRIN (a function of <math.h>, see below), and the
+// operators on scalars of ir_ops.def, with their meaning there. ADD of an address and an i64 counts bytes. Operands stand
+// before their user.
 typedef struct plan_node {
     ir_op op;
     plan_type type;
@@ -51,6 +56,7 @@ typedef struct plan_node {
     union {
         uint64_t bits;  // INT
         int value;      // VAR
+        int function;   // INTRIN: its number
     } u;
 } plan_node;
 
@@ -73,7 +79,7 @@ typedef enum plan_kind {
     PLAN_BREAK,     // out of the FOR or WHILE [target]
     PLAN_CONTINUE,  // to its next iteration
     PLAN_LEAVE,     // out of the SCOPE [target]
-    PLAN_RETURN,
+    PLAN_RETURN,    // with the result args[0], if the plan has one
     PLAN_ALLOCATE,  // value: memory for elements of [elem], in the extents args (i64)
     PLAN_FREE,      // value; what is not freed goes when the run ends, and when its ALLOCATE comes again
     PLAN_FILL,      // [bytes] (1, 2, 4, 8) of the pattern args[1] (u64), args[2] (i64) times, to the address args[0]
@@ -91,8 +97,8 @@ typedef struct plan_stmt {
     int target;         // -1: none
     int loop;           // FOR: its number among those of the plan
     const char *text;   // CHECK: the message; PRINT: the format; LAUNCH: the kernel
-    const char *file;   // CHECK: of the source; NULL: unknown
-    uint32_t line;
+    const char *file;   // the author's; NULL: unknown
+    uint32_t line;      // 0: unknown
     dtype elem;         // ALLOCATE; DT_NONE: addresses
     int bytes;          // FILL
     bool is_placed;     // ALLOCATE: at [offset] in the workspace
@@ -103,6 +109,8 @@ typedef struct plan {
     const char *name;
     VEC(plan_value) values;  // the parameters first
     int parameter_count;
+    bool has_result;
+    plan_type result;
     VEC(plan_node) nodes;
     VEC(plan_stmt) stmts;
     int loop_count;
@@ -136,6 +144,7 @@ typedef struct plan_kernels {
 typedef struct plan_refusal {
     const char *what;  // "a launch plan has only scalars and addresses"
     src_span span;     // of the author's statement
+    bool may_fail;     // it gives a result, and this could fail
 } plan_refusal;
 
 // The plan of a host function of low level IR, in [a]. [writes]: by parameter, whether something may be written through
@@ -156,6 +165,18 @@ int64_t plan_place(arena *a, plan_block *blocks, int count);
 // The most bytes that are live at one time.
 int64_t plan_live_bytes(arena *a, const plan_block *blocks, int count);
 
+// ---- functions of <math.h> (functions.c) ---------------------------------------------------------------------------------
+
+enum { PLAN_MOST_OPERANDS = 3 };
+
+// By the name that it has for f64 in C; -1: there is none.
+int plan_function_named(str name);
+const char *plan_function_name(int function);
+int plan_function_operands(int function);
+bool plan_function_tests(int function);  // it gives a bool; others the type of their operands, f32 or f64
+// Its value, of f32 with the precision of f32.
+double plan_function_value(int function, plan_type t, const double *operands);
+
 // ---- evaluation (eval.c) ------------------------------------------------------------------------------------------------
 
 typedef enum plan_trouble {
@@ -173,5 +194,10 @@ plan_trouble plan_bytes(const plan *p, const plan_stmt *s, const uint64_t *value
 bool plan_format_takes(const char *format, const plan_type *types, int count);
 // Appends what PLAN_PRINT prints; conversions give at most 511 characters each.
 void plan_format(str_buf *out, const char *format, const plan_type *types, const uint64_t *bits);
+// The next conversion of a format of C, "%-5s", from *[format] on, which is then behind it; what stands before it goes to
+// [before] as it is written. Without text: there is none.
+str plan_next_conversion(const char **format, str_buf *before);
+// What the conversion "%-5s" makes of a text, in [a]; NULL: it is no conversion of texts, or one that is not taken.
+const char *plan_format_text(arena *a, str written, const char *text);
 // A value of the plan's types as 64 bits: integers wrapped and extended, others cut.
 uint64_t plan_canonical(plan_type t, uint64_t bits);

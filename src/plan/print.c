@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "plan/text.h"
 
@@ -40,7 +41,8 @@ static void print_constant(const plan_node *n, str_buf *out)
 
 static void print_call(const plan *p, const plan_node *n, str_buf *out)
 {
-    str_addf(out, "%s", n->op == IR_OP_CAST ? dt_name(n->type) : ir_op_name(n->op));
+    const char *function = n->op == IR_OP_INTRIN ? plan_function_name(n->u.function) : NULL;
+    str_adds(out, function ? function : n->op == IR_OP_CAST ? dt_name(n->type) : ir_op_name(n->op));
     if (n->op == IR_OP_BITCAST)
         str_addf(out, "[%s]", plan_type_name(n->type));
     str_addc(out, '(');
@@ -110,11 +112,6 @@ static void print_check(const plan *p, const plan_stmt *s, str_buf *out)
     print_args(p, s, out);
     str_adds(out, ", ");
     print_text(s->text, out);
-    if (!s->file)
-        return;
-    str_adds(out, " at ");
-    print_text(s->file, out);
-    str_addf(out, ":%" PRIu32, s->line);
 }
 
 static void print_for(const plan *p, const plan_stmt *s, const char *name, const char *type, str_buf *out)
@@ -188,7 +185,7 @@ static void print_stmt(const plan *p, const plan_stmt *s, str_buf *out)
     case PLAN_BREAK: print_leaving(p, s, "break", out); break;
     case PLAN_CONTINUE: print_leaving(p, s, "continue", out); break;
     case PLAN_LEAVE: print_leaving(p, s, "leave", out); break;
-    case PLAN_RETURN: str_adds(out, "return"); break;
+    case PLAN_RETURN: print_with(p, s, s->arg_count ? "return " : "return", "", out); break;
     case PLAN_ALLOCATE: print_allocate(p, s, name, out); break;
     case PLAN_FREE: str_addf(out, "free %s", name); break;
     case PLAN_FILL:
@@ -217,12 +214,29 @@ static void print_head(const plan *p, str_buf *out)
     for (int i = 0; i < p->parameter_count; i++)
         str_addf(out, "%s%s: %s", i ? ", " : "", p->values.at[i].name, plan_type_name(p->values.at[i].type));
     str_addc(out, ')');
+    if (p->has_result)
+        str_addf(out, " -> %s", plan_type_name(p->result));
     if (p->workspace >= 0) {
         str_adds(out, " workspace ");
         print_node(p, p->workspace, out);
     }
     if (p->planned >= 0)
         str_addf(out, " planned %" PRId64, p->planned);
+}
+
+// The author's line, where it is not that of the statement before.
+static void print_line_of(const plan *p, size_t number, str_buf *out)
+{
+    const plan_stmt *s = &p->stmts.at[number], *before = number ? s - 1 : NULL;
+    bool is_file_known = before && before->file && s->file && strcmp(before->file, s->file) == 0;
+    if (!s->file || (is_file_known && before->line == s->line))
+        return;
+    str_adds(out, " # ");
+    if (!is_file_known) {
+        print_text(s->file, out);
+        str_addc(out, ':');
+    }
+    str_addf(out, "%" PRIu32, s->line);
 }
 
 size_t plan_line_count(const plan *p)
@@ -232,10 +246,12 @@ size_t plan_line_count(const plan *p)
 
 void plan_print_line(const plan *p, size_t line, str_buf *out)
 {
-    if (line)
-        print_stmt(p, &p->stmts.at[line - 1], out);
-    else
+    if (!line) {
         print_head(p, out);
+        return;
+    }
+    print_stmt(p, &p->stmts.at[line - 1], out);
+    print_line_of(p, line - 1, out);
 }
 
 void plan_print(const plan *p, str_buf *out)

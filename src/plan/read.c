@@ -197,10 +197,10 @@ static bool find_call(str name, ir_op *op, plan_type *t)
 
 static int call(reader *r, str name)
 {
-    ir_op op;
+    ir_op op = IR_OP_INTRIN;
     plan_type t = DT_NONE;
-    int args[3], count = 0;
-    if (!find_call(name, &op, &t))
+    int args[3], count = 0, function = plan_function_named(name);
+    if (function < 0 && !find_call(name, &op, &t))
         return plan_build_fail(&r->builder, "there is no operation '%.*s'", (int)name.len, name.at);
     if (op == IR_OP_BITCAST) {
         need(r, "[");
@@ -214,7 +214,9 @@ static int call(reader *r, str name)
         args[count++] = bracketed(r);
     } while (!r->builder.why && take(r, ","));
     need(r, ")");
-    return r->builder.why ? -1 : plan_build_node(&r->builder, op, t, args, count);
+    if (r->builder.why)
+        return -1;
+    return function < 0 ? plan_build_node(&r->builder, op, t, args, count) : plan_build_call(&r->builder, function, args, count);
 }
 
 static int named(reader *r)
@@ -353,11 +355,21 @@ static void read_check(reader *r, plan_stmt *s)
     operands(r, s, 1);
     need(r, ",");
     s->text = text(r);
-    if (!take(r, "at"))
-        return;
-    s->file = text(r);
-    need(r, ":");
+}
+
+// What stands behind '#'.
+static void read_line_of(reader *r, plan_stmt *s)
+{
+    const plan *p = r->builder.plan;
+    skip_blanks(r);
+    s->file = p->stmts.len ? VEC_LAST(&p->stmts).file : NULL;
+    if (*r->at == '"') {
+        s->file = text(r);
+        need(r, ":");
+    }
     s->line = small_number(r, UINT32_MAX);
+    if (!s->file || !s->line)
+        plan_build_fail(&r->builder, "a line is of no file");
 }
 
 static void read_for(reader *r, plan_stmt *s)
@@ -444,9 +456,9 @@ static void read_stmt(reader *r, plan_kind kind, plan_stmt *s)
     case PLAN_COPY: operands(r, s, 3); break;
     case PLAN_PRINT: read_print(r, s); break;
     case PLAN_LAUNCH: read_launch(r, s); break;
+    case PLAN_RETURN: operands(r, s, r->builder.plan->has_result); break;
     case PLAN_ELSE:
     case PLAN_END:
-    case PLAN_RETURN:
     case PLAN__COUNT: break;
     }
 }
@@ -483,6 +495,8 @@ static void read_head(reader *r)
         } while (!r->builder.why && take(r, ","));
         need(r, ")");
     }
+    if (!r->builder.why && take(r, "->"))
+        plan_build_result(&r->builder, type(r));
     if (!r->builder.why && take(r, "workspace")) {
         int bytes = expression(r, 0);
         if (bytes >= 0 && r->builder.plan->nodes.at[bytes].type != DT_I64)
@@ -505,6 +519,8 @@ static void read_line(reader *r, bool is_head)
         return;
     s.kind = kind;
     read_stmt(r, kind, &s);
+    if (!r->builder.why && take(r, "#"))
+        read_line_of(r, &s);
     if (!r->builder.why)
         plan_build_stmt(&r->builder, &s);
 }

@@ -59,6 +59,8 @@ static int over_parameters(tracker *t, int node)
         return node;
     if (n.op == IR_OP_VAR)
         return t->known[n.u.value];
+    if (n.op == IR_OP_INTRIN)
+        return UNKNOWN;
     for (; count < 3 && n.args[count] >= 0; count++) {
         args[count] = over_parameters(t, n.args[count]);
         if (args[count] < 0)

@@ -62,11 +62,11 @@ static void run(arena *a, const plan *p, uint64_t value, bool has_workspace)
     int64_t live = 0;
     const jit_machine machine = {&live, has_workspace, allocate, release, fill, copy, launch, print_text, MOST_STEPS};
     jit_function f = {.plan = *p, .entry.launch.name = "f"};
-    uint64_t *values = ARENA_ARRAY(a, uint64_t, p->parameter_count + 1);
+    uint64_t *values = ARENA_ARRAY(a, uint64_t, p->parameter_count + 1), result = 0;
     f.kernels = ARENA_ARRAY(a, jit_kernel *, p->stmts.len + 1);
     for (int i = 0; i < p->parameter_count; i++)
         values[i] = value;
-    jit_run(&f, values, &machine);
+    jit_run(&f, values, &machine, p->has_result ? &result : NULL);
     if (live)
         __builtin_trap();
 }

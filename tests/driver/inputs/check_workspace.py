@@ -12,7 +12,7 @@ BYTES = {"bool": 1, "i8": 1, "u8": 1, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "
 def main(most: float):
     planned, live, peak, bound, count = None, {}, 0, 0, 0
     for line in sys.stdin:
-        line = line.strip()
+        line = re.sub(r' # (".*":)?\d+$', "", line.strip())
         if line.startswith("plan @"):
             planned = int(re.search(r" planned (\d+)$", line)[1])
         elif m := re.fullmatch(r"allocate (\S+): (\w+)\[(.*)\] at (\d+)", line):

@@ -98,6 +98,7 @@ static void an_operator_runs(void **state)
 static const char sums[] =
     "from hidet.lang import attrs, f32, i32, printf, tensor\n"
     "from hidet.lang.cuda import blockIdx\n"
+    "from hidet.lang.math import rsqrt, sqrt\n"
     "\n"
     "\n"
     "@hidet.script\n"
@@ -151,7 +152,20 @@ static const char sums[] =
     "@hidet.script\n"
     "def half(n: i32) -> i32:\n"
     "    attrs.func_kind = 'public'\n"
-    "    return n // 2\n";
+    "    return n // 2\n"
+    "\n"
+    "\n"
+    "@hidet.script\n"
+    "def length(n: i32) -> f32:\n"
+    "    attrs.func_kind = 'public'\n"
+    "    printf('%-4s of %d%s', 'half', n, '%')\n"
+    "    return sqrt(f32(n // 2 if n > 4 else n))\n"
+    "\n"
+    "\n"
+    "@hidet.script\n"
+    "def scale_of(n: f32) -> f32:\n"
+    "    attrs.func_kind = 'public'\n"
+    "    return rsqrt(n)\n";
 
 static void control_flow(void **state)
 {
@@ -170,7 +184,7 @@ static void control_flow(void **state)
     assert_int_equal(hds_simulate(f, a, 3, NULL), HDS_OK);
     assert_true(y[0] == 5);
     a[2] = hds_int(-1);
-    rig_expect_error(hds_simulate(f, a, 3, NULL), HDS_INVALID_ARGUMENT, "sums.hds:28: assertion failed: turns are counted");
+    rig_expect_error(hds_simulate(f, a, 3, NULL), HDS_INVALID_ARGUMENT, "sums.hds:29: assertion failed: turns are counted");
     a[2] = hds_float(1);
     rig_expect_error(hds_simulate(f, a, 3, NULL), HDS_INVALID_ARGUMENT, "'repeat': 'turns' is i32");
     hds_program_release(p);
@@ -185,21 +199,47 @@ static void refusals(void **state)
     hdsrt_extents extents;
     hds_program *p = compile(r, "sums.hds", sums);
     const hds_kernel *says = hds_program_function(p, "says"), *half = hds_program_function(p, "half");
-    const hds_argument a[] = {host(&tx, x, 4, 0, 0)}, n[] = {hds_int(3)};
+    const hds_argument a[] = {host(&tx, x, 4, 0, 0)}, n[] = {hds_int(3)}, real[] = {hds_float(4)};
     assert_int_equal(hds_simulate(says, a, 1, NULL), HDS_OK);
     assert_true(x[0] == 1 && x[3] == 1);
-    assert_non_null(strstr(hds_function_plan(says), "\nprint \"%d\\n\", n\n"));
-    rig_expect_error(hds_simulate(half, n, 1, NULL), HDS_INVALID_ARGUMENT, "a launch plan gives no result");
-    assert_null(hds_function_plan(half));
-    assert_int_equal(hds_program_function_count(p), 3);
+    assert_non_null(strstr(hds_function_plan(says), "\nprint \"%d\\n\", n # "));
+    const hds_kernel *scale_of = hds_program_function(p, "scale_of");
+    rig_expect_error(hds_simulate(scale_of, real, 1, NULL), HDS_INVALID_ARGUMENT, "a launch plan has no instruction 'rsqrt'");
+    assert_null(hds_function_plan(scale_of));
+    assert_int_equal(hds_program_function_count(p), 5);
     assert_null(hds_program_function(p, "add"));
     assert_null(hds_program_kernel(p, "repeat"));
     assert_null(hds_function_plan(hds_program_kernel(p, "add")));
     int64_t bytes = 0;
-    rig_expect_error(hds_function_workspace(half, n, 1, &bytes), HDS_INVALID_ARGUMENT, "a launch plan gives no result");
+    rig_expect_error(hds_function_workspace(scale_of, real, 1, &bytes), HDS_INVALID_ARGUMENT,
+                     "a launch plan has no instruction 'rsqrt'");
     rig_expect_error(hds_function_workspace(hds_program_kernel(p, "add"), n, 1, &bytes), HDS_INVALID_ARGUMENT,
                      "not a host function");
     rig_expect_error(hds_kernel_extents(half, n, 1, &extents), HDS_INVALID_ARGUMENT, "is a host function");
+    hds_program_release(p);
+}
+
+// Functions with a result are computed, calls of others and functions of <math.h> among it.
+static void values(void **state)
+{
+    const rig *r = *state;
+    hds_program *p = compile(r, "sums.hds", sums);
+    const hds_kernel *half = hds_program_function(p, "half"), *length = hds_program_function(p, "length");
+    hds_argument n = hds_int(-3), value = {0};
+    assert_int_equal(hds_evaluate(half, &n, 1, &value), HDS_OK);
+    assert_true(value.kind == HDS_ARG_INT && value.value.integer == -2);
+    assert_non_null(strstr(hds_function_plan(length), "print \"half of %d%%\", n"));
+    for (int i = 0; i < 8; i++) {
+        n = hds_int(i);
+        assert_int_equal(hds_evaluate(length, &n, 1, &value), HDS_OK);
+        assert_true(value.kind == HDS_ARG_FLOAT && value.value.real == (double)sqrtf((float)(i > 4 ? i / 2 : i)));
+    }
+    rig_expect_error(hds_launch(half, &n, 1, NULL), HDS_INVALID_ARGUMENT, "'half' gives a result: hds_evaluate computes it");
+    rig_expect_error(hds_simulate(half, &n, 1, NULL), HDS_INVALID_ARGUMENT, "'half' gives a result: hds_evaluate computes it");
+    rig_expect_error(hds_evaluate(hds_program_kernel(p, "add"), &n, 1, &value), HDS_INVALID_ARGUMENT,
+                     "'add' is not a host function");
+    rig_expect_error(hds_evaluate(hds_program_function(p, "says"), &n, 1, &value), HDS_INVALID_ARGUMENT, "gives no result");
+    rig_expect_error(hds_evaluate(half, &n, 1, NULL), HDS_INVALID_ARGUMENT, "hds_evaluate: result is a null pointer");
     hds_program_release(p);
 }
 
@@ -241,6 +281,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(elementwise_operators, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(control_flow, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(refusals, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(values, rig_set_up, rig_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

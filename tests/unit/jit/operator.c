@@ -31,7 +31,7 @@ static const char code[] =
     "'grid': ['m', 1, 1], 'block': [32, 1, 1], 'dynamic_shared_bytes': 0}"
 #define FUNCTION(name, type, w, head, arguments)                                                                       \
     "{'name': '" name "', 'title': '" name "', 'operator': 'rows', 'parameters': [" X(type) ", " w OUT(type) ", " EPS    \
-    SIZES "], 'plan': {'version': 3, 'lines': ['plan @f(x: address, " head "out: address, eps: f32, m: i32, n: i32)', "   \
+    SIZES "], 'plan': {'version': 4, 'lines': ['plan @f(x: address, " head "out: address, eps: f32, m: i32, n: i32)', "   \
     "'check eps == 0.5, \\\"eps\\\"', 'launch @" name "(x, " arguments "out, m, n)']}}"
 #define DOCUMENT(bare)                                                                                                 \
     "{'arch': 'sm_80', 'source': 't.hds', 'kernels': [" KERNEL("rows_f16", "f16", W("f16")) ", "                       \

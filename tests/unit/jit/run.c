@@ -33,10 +33,10 @@ static const char code[] =
 #define FUNCTION(plan)                                                                                                 \
     "'functions': [{'name': 'f', 'title': 'f[n]', 'parameters': [" IN("x") ", " OUT("y") ", "                          \
     SCALAR("turns", "i32") ", " SIZE "], " plan "}]}"
-#define PLAN(lines) "'plan': {'version': 3, 'lines': ['plan @f(x: address, y: address, turns: i32, n: i32)', " lines "]}"
+#define PLAN(lines) "'plan': {'version': 4, 'lines': ['plan @f(x: address, y: address, turns: i32, n: i32)', " lines "]}"
 
 static const char chain[] = KERNELS FUNCTION(PLAN(
-    "'check turns >= 0, \\\"turns are counted\\\" at \\\"t.hds\\\":4', "
+    "'check turns >= 0, \\\"turns are counted\\\" # \\\"t.hds\\\":4', "
     "'if turns == 9 {', 'return', '}', "
     "'allocate a: f16[i64(n)]', 'fill[2] a, 15360u64, i64(n)', 'launch @put(a, 0.5f16, n)', "
     "'for i: i32 in 0 to turns step 1 {', "
@@ -154,7 +154,7 @@ static void launches_fail(void **state)
 // Temporaries with offsets share one allocation, made for the first of them.
 static void planned(void **state)
 {
-    static const char document[] = KERNELS FUNCTION("'plan': {'version': 3, 'lines': ["
+    static const char document[] = KERNELS FUNCTION("'plan': {'version': 4, 'lines': ["
         "'plan @f(x: address, y: address, turns: i32, n: i32) planned 1024', "
         "'if turns == 0 {', 'return', '}', "
         "'allocate a: f16[256i64] at 0', 'launch @put(a, 0.5f16, n)', "
@@ -205,6 +205,74 @@ static void planned(void **state)
     arena_free(&own.memory);
 }
 
+// Two parameters that are values of another kind: a size and a complex number.
+#define COMPLEX(name) SCALAR(name, "complex64")
+#define TURNED                                                                                                         \
+    "{'arch': 'sm_80', 'source': 't.hds', 'kernels': ["                                                                \
+    "{'name': 'turn', 'title': 'turn', 'parameters': [" COMPLEX("z") ", " SIZE "], " EXTENTS "}], "                     \
+    "'functions': [{'name': 'f', 'title': 'f', 'parameters': [" COMPLEX("z") ", " SCALAR("w", "u64") ", " SIZE "], "    \
+    "'plan': {'version': 4, 'lines': ['plan @f(z: address, w: u64, n: i32)', "
+
+// What stands at an address of the host is an argument of the caller's, and no number that a document has made an address.
+static void complex_numbers_are_passed_on(void **state)
+{
+    static const char turn[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                               ".visible .entry turn(\n.param .align 8 .b8 z[8],\n.param .b32 n\n)\n{\n}\n";
+    static const uint16_t archs[] = {80};
+    const float z[2] = {1.5f, -2};
+    const hds_argument a[] = {hds_pointer((void *)z), hds_int(7), hds_int(3)};
+    fixture own;
+    fake_cuda_launch l;
+    const char *why = NULL;
+    (void)state;
+    arena_init(&own.memory, NULL);
+    assert_false(read_document(&own, TURNED "'launch @turn(bitcast[address](w), n)']}}]}", &why));
+    assert_string_equal(why, "function 'f': its plan launches 'turn' with other arguments than it takes");
+    if (!read_document(&own, TURNED "'launch @turn(z, n)']}}]}", &why))
+        fail_msg("%s", why);
+    jit_set_code(&own.program, STR(turn), archs, 1);
+    own.program.library.ptx_arch = 0;
+    fake_cuda_forget();
+    assert_int_equal(jit_call(&own.program.functions[0], a, 3, NULL), HDSRT_OK);
+    assert_true(fake_cuda_launch_at(0, &l));
+    assert_memory_equal(l.parameters + l.offsets[0], z, sizeof z);
+    jit_unload(&own.program);
+    arena_free(&own.memory);
+}
+
+#define VALUE(lines)                                                                                                   \
+    KERNELS "'functions': [{'name': 'f', 'title': 'f', 'parameters': [" SCALAR("n", "i32") "], "                        \
+    "'plan': {'version': 4, 'lines': ['plan @f(n: i32) -> f32', " lines "]}}]}"
+
+static void results(void **state)
+{
+    static const char document[] = VALUE("'if n > 9 {', 'return 0.5', '}', 'while n > 3 {', '}', 'return f32(truncdiv(6, n))'");
+    fixture own;
+    const char *why = NULL;
+    (void)state;
+    arena_init(&own.memory, NULL);
+    if (!read_document(&own, document, &why))
+        fail_msg("%s", why);
+    const jit_function *f = &own.program.functions[0];
+    hds_argument n = hds_int(10), result = {0};
+    assert_int_equal(jit_evaluate(f, &n, 1, &result), HDSRT_OK);
+    assert_true(result.kind == HDS_ARG_FLOAT && result.value.real == 0.5);
+    n = hds_int(2);
+    assert_int_equal(jit_evaluate(f, &n, 1, &result), HDSRT_OK);
+    assert_true(result.value.real == 3);
+    n = hds_int(0);
+    assert_int_equal(jit_evaluate(f, &n, 1, &result), HDSRT_INVALID_ARGUMENT);
+    assert_string_equal(hdsrt_last_error(), "'f': it divides by zero");
+    assert_int_equal(jit_call(f, &n, 1, NULL), HDSRT_INVALID_ARGUMENT);
+    assert_string_equal(hdsrt_last_error(), "'f' gives a result: hds_evaluate computes it");
+    assert_int_equal(jit_evaluate(&fix.program.functions[0], NULL, 0, &result), HDSRT_INVALID_ARGUMENT);
+    assert_string_equal(hdsrt_last_error(), "'f' gives no result: launch it");
+    assert_true(read_document(&own, VALUE("'if n > 9 {', 'return 0.5', '}'"), &why));
+    assert_int_equal(jit_evaluate(&own.program.functions[0], &n, 1, &result), HDSRT_INVALID_ARGUMENT);
+    assert_string_equal(hdsrt_last_error(), "'f': it ends without a result");
+    arena_free(&own.memory);
+}
+
 static void malformed_functions(void **state)
 {
     static const struct {
@@ -212,8 +280,8 @@ static void malformed_functions(void **state)
     } rows[] = {
         {KERNELS FUNCTION("'plan': {'version': 1, 'lines': []}"), "function 'f': 'version' is 1"},
         {KERNELS FUNCTION("'doc': null"), "function 'f': 'version' is not an integer"},
-        {KERNELS FUNCTION("'plan': {'version': 3, 'lines': [1]}"), "function 'f': its plan has a line that is not text"},
-        {KERNELS FUNCTION("'plan': {'version': 3, 'lines': ['plan @f()']}"), "function 'f': its plan has other parameters"},
+        {KERNELS FUNCTION("'plan': {'version': 4, 'lines': [1]}"), "function 'f': its plan has a line that is not text"},
+        {KERNELS FUNCTION("'plan': {'version': 4, 'lines': ['plan @f()']}"), "function 'f': its plan has other parameters"},
         {KERNELS FUNCTION(PLAN("'launch @other(x)'")), "function 'f': its plan launches 'other', and there is no such kernel"},
         {KERNELS FUNCTION(PLAN("'launch @put(x)'")), "function 'f': its plan launches 'put' with other arguments than it takes"},
         {KERNELS FUNCTION(PLAN("'launch @put(x, 1.0, n)'")),
@@ -251,6 +319,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(failures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(launches_fail, set_up, tear_down),
         cmocka_unit_test(planned),
+        cmocka_unit_test(complex_numbers_are_passed_on),
+        cmocka_unit_test_setup_teardown(results, set_up, tear_down),
         cmocka_unit_test(malformed_functions),
         cmocka_unit_test(refused_functions),
     };

@@ -17,10 +17,10 @@ static const char whole[] =
     "let t: i32 = truncdiv(n + 7, 8)\n"
     "let mut: bool = (n > 3) and (not(m == 1i64) or (s <= -0.5))\n"
     "set t = select(mut, t, -1)\n"
-    "check t >= 0, \"a \\\"text\\\"\\nof two lines\" at \"a b.hds\":12\n"
+    "check t >= 0, \"a \\\"text\\\"\\nof # lines\" # \"a b.hds\":12\n"
     "check mut, \"\"\n"
-    "if n == 0 {\n"
-    "    return\n"
+    "if n == 0 { # 13\n"
+    "    return # \"c.hds\":13\n"
     "}\n"
     "allocate a: f16[m + 1i64, 8i64]\n"
     "fill[2] a, 15360u64, (m + 1i64) * 8i64\n"
@@ -63,6 +63,53 @@ static void reading_is_the_inverse_of_printing(void **state)
         fail_msg("%s", why);
     plan_print(&p, &text);
     assert_string_equal(str_text(&text), whole);
+    arena_free(&a);
+}
+
+static void results(void **state)
+{
+    static const char text[] = "plan @f(n: i32) -> i64\n"
+                               "if n > 0 { # \"r.hds\":3\n"
+                               "    return i64(n) # 4\n"
+                               "}\n"
+                               "return -1i64 # 6\n";
+    (void)state;
+    arena a;
+    arena_init(&a, NULL);
+    plan p;
+    const char *why = NULL;
+    str_buf printed;
+    str_buf_init(&printed, &a);
+    if (!read_text(&a, text, &p, &why))
+        fail_msg("%s", why);
+    assert_true(p.has_result && p.result == DT_I64);
+    // The end of a block has the line of what stands before it.
+    assert_int_equal(p.stmts.at[2].line, 4);
+    assert_string_equal(p.stmts.at[3].file, "r.hds");
+    plan_print(&p, &printed);
+    assert_string_equal(str_text(&printed), text);
+    arena_free(&a);
+}
+
+// Texts become a part of the format.
+static void formats_of_texts(void **state)
+{
+    static const char format[] = "100%% %-5s|%d|%.2s\n";
+    (void)state;
+    arena a;
+    arena_init(&a, NULL);
+    str_buf before;
+    str_buf_init(&before, &a);
+    const char *at = format;
+    str conversion = plan_next_conversion(&at, &before);
+    assert_string_equal(str_text(&before), "100%% ");
+    assert_string_equal(plan_format_text(&a, conversion, "ab"), "ab   ");
+    conversion = plan_next_conversion(&at, &before);
+    assert_true(str_equal(conversion, STR("%d")));
+    assert_null(plan_format_text(&a, conversion, "ab"));
+    assert_string_equal(plan_format_text(&a, plan_next_conversion(&at, &before), "abc"), "ab");
+    assert_null(plan_next_conversion(&at, &before).at);
+    assert_string_equal(str_text(&before), "100%% ||\n");
     arena_free(&a);
 }
 
@@ -135,6 +182,19 @@ static void malformed_plans(void **state)
          "line 2: the operands of a statement have other types than it takes"},
         {"plan @f()\ncheck true, \"open\n", "line 2: a text does not end"},
         {"plan @f()\nhope\n", "line 2: there is no such statement"},
+        {"plan @f() -> address\n", "line 1: a plan gives no address"},
+        {"plan @f() -> i32\nreturn\n", "line 2: there is no '' in scope"},
+        {"plan @f() -> i32\nreturn 1.0\n", "line 2: the operands of a statement have other types than it takes"},
+        {"plan @f()\nreturn 1\n", "line 2: the line goes on where it should end"},
+        {"plan @f(n: i32) -> i32\nlaunch @k(n)\n", "line 2: it gives a result, and this could fail"},
+        {"plan @f(n: i32) -> i32\ncheck n > 0, \"\"\n", "line 2: it gives a result, and this could fail"},
+        {"plan @f() -> i32\nallocate a: f32[1i64]\n", "line 2: it gives a result, and this could fail"},
+        {"plan @f()\nlet a: f32 = sqrt(1)\n", "line 2: 'sqrt' does not take i32"},
+        {"plan @f()\nlet a: f32 = pow(1.0)\n", "line 2: 'pow' takes 2 operands"},
+        {"plan @f()\nlet a: f32 = pow(1.0, 2.0f64)\n", "line 2: 'pow' does not take f64"},
+        {"plan @f()\nreturn # 12\n", "line 2: a line is of no file"},
+        {"plan @f()\nreturn # \"a\":0\n", "line 2: a line is of no file"},
+        {"plan @f()\nreturn # \"a\"\n", "line 2: ':' is missing"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -199,6 +259,11 @@ static void values(void **state)
         {"u32", "bitcast[u32](1.0)", 0x3f800000},
         {"i32", "1 + 2 * 3 - 4", 3},
         {"bool", "1 | 2 == 2 and true", 0},
+        {"f32", "sqrt(2.0)", 0x3fb504f3},
+        {"f64", "fma(2.0f64, 3.0f64, 1.0f64)", 0x401c000000000000},
+        {"f32", "pow(2.0, 10.0)", 0x44800000},
+        {"bool", "isnan(nan(f64))", 1},
+        {"bool", "isfinite(inf(f32))", 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -258,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_is_the_inverse_of_printing),
+        cmocka_unit_test(results), cmocka_unit_test(formats_of_texts),
         cmocka_unit_test(formats), cmocka_unit_test(malformed_plans),
         cmocka_unit_test(deep_nests_are_refused),
         cmocka_unit_test(values),
