@@ -32,6 +32,7 @@ rewriting=(
     '--tuned=[a table of hdsc tune]:file:_files -g "*.hds"'
     '--rewrites=[rewrites of graphs]:file:_files -g "*.hds"'
     '*--rewrite=[switch a rewrite on, or off with -]:name:'
+    '--precision=[what models compute in]:precision:(f16 bf16 tf32)'
 )
 
 local -a options
@@ -53,6 +54,7 @@ options=(
     '*-I[folder of modules]:folder:_files -/'
     '--rewrites=[rewrites of graphs]:file:_files -g "*.hds"'
     '*--rewrite=[switch a rewrite on, or off with -]:name:'
+    '--precision=[what models compute in]:precision:(f16 bf16 tf32)'
     '--tuned=[a table of hdsc tune]:file:_files -g "*.hds"'
     '--weights=[weights of models]:file:_files -g "*.(safetensors|json)"'
     '--diagnostics=[format of messages]:format:(text json)'
@@ -128,6 +130,7 @@ case ${words[2]} in
         '2:file:_files -g "*.(hds|json)"' ;;
     report) _arguments $messages $gpus $compiler '--entry=[graph function of the file]:name:' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '--weights=[the weights]:file:_files' '--json[JSON instead of a table]' \
+        '--precision=[what the model computes in]:precision:(f16 bf16 tf32)' \
         '--seed=[of random inputs]:N:' '-j[simulator threads]:N:' '--budget=[most warp instructions]:N:' \
         '2:file:_files -g "*.hds"' '*:NAME=SPEC:' ;;
     help) _arguments '2:command:(check run test prove bench tune mapping ops graph report cache explain version)' ;;

@@ -6,6 +6,7 @@
 
 #include "api/api_priv.h"
 #include "base/file.h"
+#include "graph/precision.h"
 #include "pipeline/weights.h"
 
 // ---- options that may be older or newer than this library ------------------------------------------------------
@@ -57,6 +58,14 @@ static hds_status check_weights(const hds_compile_options *o)
     uint64_t seed;
     if (o->weights && strncmp(o->weights, "random:", 7) == 0 && !pl_weights_are_random(o->weights, &seed))
         return api_fail(HDS_INVALID_ARGUMENT, "options->weights is '%s': behind 'random:' stands a number from 0 on", o->weights);
+    return HDS_OK;
+}
+
+static hds_status check_precision(arena *a, const hds_compile_options *o)
+{
+    const char *error = NULL;
+    if (o->precision && !fg_read_precisions(a, &error, o->precision))
+        return api_fail(HDS_INVALID_ARGUMENT, "options->precision: %s", error);
     return HDS_OK;
 }
 
@@ -251,6 +260,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     add_list(&out, o->warnings, (int)o->warning_count);
     str_addf(&out, "%d%d", o->warnings_are_errors, o->line_info);
     add_text(&out, str_of(o->weights ? o->weights : ""));
+    add_text(&out, str_of(o->precision ? o->precision : ""));
     if (o->line_info)
         add_folder(a, &out);
     add_text(&out, r->text);
@@ -267,6 +277,8 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
         status = check_lists(&o);
     if (!status)
         status = check_weights(&o);
+    if (!status)
+        status = check_precision(a, &o);
     if (!status)
         status = read_defines(a, &o, &out->options);
     if (!status)
@@ -286,6 +298,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     p->include_count = (int)o.include_dir_count;
     p->line_info = o.line_info;
     p->weights = o.weights;
+    p->precision = o.precision;
     p->nvrtc_path = compiler->nvrtc;
     p->cache = compiler->disk;
     p->kept = compiler->kept;
@@ -337,5 +350,6 @@ void api_request_copy(arena *a, const api_request *from, api_request *to)
     o->include_folders = copy_list(a, o->include_folders, o->include_count);
     o->warnings = copy_list(a, o->warnings, o->warning_count);
     o->weights = o->weights ? arena_strdup(a, o->weights) : NULL;
+    o->precision = o->precision ? arena_strdup(a, o->precision) : NULL;
     o->nvrtc_path = o->nvrtc_path ? arena_strdup(a, o->nvrtc_path) : NULL;
 }

@@ -9,6 +9,7 @@
 #include "driver/depfile.h"
 #include "driver/options.h"
 #include "graph/graph.h"
+#include "graph/precision.h"
 #include "ir/pass.h"
 #include "pipeline/weights.h"
 #include "tensor/spec.h"
@@ -40,6 +41,7 @@ static const struct argp_option table[] = {
     CMD_IMPORT_OPTION(1),
     CMD_WEIGHTS_OPTION(1),
     CMD_REWRITE_OPTIONS(1),
+    CMD_PRECISION_OPTION(1),
     CMD_TUNED_OPTION(1),
 
     {NULL, 0, NULL, 0, "Builds:", 2},
@@ -392,6 +394,14 @@ static void set_weights(struct argp_state *state, pl_options *o, const char *tex
     o->weights = text;
 }
 
+static void set_precision(struct argp_state *state, cmd_arguments *args, const char *text)
+{
+    const char *error = NULL;
+    if (!fg_read_precisions(&args->memory, &error, text))
+        argp_error(state, "--precision: %s", error);
+    args->options.precision = text;
+}
+
 // A file, or "none".
 static void add_rewrites(struct argp_state *state, cmd_arguments *args, const char *text)
 {
@@ -447,6 +457,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_TUNED: o->tuned = arg; break;
     case CMD_KEY_WEIGHTS: set_weights(state, o, arg); break;
     case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_count(state, "--memory-limit", arg, 1) << 20; break;
+    case CMD_KEY_PRECISION: set_precision(state, args, arg); break;
     case CMD_KEY_REWRITES: add_rewrites(state, args, arg); break;
     case CMD_KEY_REWRITE: VEC_PUSH(&args->memory, &args->rewrites, arg); break;
     case CMD_KEY_LIST: args->list = arg; break;

@@ -20,6 +20,7 @@ static const struct argp_option table[] = {
     CMD_IMPORT_OPTION(1),
     CMD_WEIGHTS_OPTION(1),
     CMD_REWRITE_OPTIONS(1),
+    CMD_PRECISION_OPTION(1),
     CMD_TUNED_OPTION(1),
     CMD_ARCH_OPTION("that of the GPU", 1),
     CMD_SEED_OPTION("of random inputs (default: 0)", 1),

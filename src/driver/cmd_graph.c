@@ -38,6 +38,7 @@ static const struct argp_option table[] = {
     {"trace-rewrites", KEY_TRACE, NULL, 0, "say which rewrites were applied where (to standard error)", 1},
     {"list-rewrites", KEY_LIST, NULL, 0, "list the rewrites that would be applied", 1},
     CMD_REWRITE_OPTIONS(2),
+    CMD_PRECISION_OPTION(2),
     {"include", 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 2},
     {"define", 'D', "NAME=VALUE", 0, "set a type parameter of the graph function, or a module constant", 2},
     CMD_WEIGHTS_OPTION(2),
@@ -191,8 +192,6 @@ static str texts_of_graphs(const request *r, pl_graphs *graphs)
 static str text_of(const request *r, pl_graphs *graphs)
 {
     const pl_graph_list *list = &graphs->list;
-    for (size_t i = 0; i < list->len; i++)
-        run_passes(r, list->at[i]);
     if (!is_lowered(r))
         return texts_of_graphs(r, graphs);
     str program = fg_lower(&graphs->unit.memory, list->at, list->len);
@@ -263,6 +262,10 @@ static int print_graphs(request *r)
     bool is_made = r->form != FORM_GRAPH && r->form != FORM_JSON; // of the graph that is compiled
     bool rewrites = ((is_made || r->explains) && !r->passes) || r->form == FORM_REWRITTEN || r->traces || r->lists;
     pl_list_graphs(&graphs, &r->shared.options, rewrites, &cmd_oom);
+    for (size_t i = 0; graphs.is_read && i < graphs.list.len; i++)
+        run_passes(r, graphs.list.at[i]);
+    if (graphs.is_read)
+        pl_check_precision(&graphs.unit, &graphs.list);
     cmd_print_diags(&graphs.unit.diags, &r->shared.diagnostics);
     int code = graphs.is_read ? CMD_OK : cmd_code_of_errors(&graphs.unit.diags);
     if (code == CMD_OK && !graphs.list.len) {

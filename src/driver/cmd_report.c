@@ -19,6 +19,7 @@ static const struct argp_option table[] = {
     CMD_DEFINE_OPTION("a type parameter of the graph function, or a module constant", 1),
     CMD_IMPORT_OPTION(1),
     CMD_WEIGHTS_OPTION(1),
+    CMD_PRECISION_OPTION(1),
     CMD_ARCH_OPTION("sm_80", 1),
     {"json", KEY_JSON, NULL, 0, "print JSON instead of a table", 2},
     CMD_SEED_OPTION("of random inputs (default: 0)", 3),
@@ -211,6 +212,15 @@ static const fg_graph *graph_of(const run_state *r)
     return r->unit.graphs.at[r->model - r->unit.models.at];
 }
 
+// Operands of the product are rounded to as many digits as those of 16 bits.
+static bool is_tf32(const fg_node *n)
+{
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].tensor < 0 && strcmp(n->arguments.at[k].value, "'tf32'") == 0)
+            return true;
+    return false;
+}
+
 // Of each tensor of the graph. A f32 tensor that is computed from f16 ones is no better than these; what a run is given
 // is exact, whatever its type.
 static double *find_bounds(const fg_graph *g, const run_state *r, arena *a)
@@ -219,7 +229,7 @@ static double *find_bounds(const fg_graph *g, const run_state *r, arena *a)
     for (size_t i = 0; i < g->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[g->outputs.at[i]];
         const fg_node *n = &g->nodes.at[t->maker];
-        bounds[t->number] = report_bound(argument_of(r, t->name)->tensor.type);
+        bounds[t->number] = report_bound(is_tf32(n) ? DT_F16 : argument_of(r, t->name)->tensor.type);
         for (size_t k = 0; k < n->arguments.len; k++) {
             int operand = n->arguments.at[k].tensor;
             if (operand >= 0 && bounds[operand] > bounds[t->number])

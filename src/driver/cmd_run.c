@@ -34,6 +34,7 @@ static const struct argp_option table[] = {
     CMD_IMPORT_OPTION(1),
     CMD_WEIGHTS_OPTION(1),
     CMD_REWRITE_OPTIONS(1),
+    CMD_PRECISION_OPTION(1),
     CMD_TUNED_OPTION(1),
     CMD_ARCH_OPTION("sm_80, or that of the GPU", 1),
     {"device", KEY_DEVICE, "NAME", 0, "sim: the simulator (the default); cuda: the GPU of this machine", 1},

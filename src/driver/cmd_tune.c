@@ -27,6 +27,7 @@ static const struct argp_option table[] = {
     {"entry", CMD_KEY_ENTRY, "NAME", 0, "of a model: this graph function", 1},
     CMD_WEIGHTS_OPTION(1),
     CMD_REWRITE_OPTIONS(1),
+    CMD_PRECISION_OPTION(1),
     CMD_ARCH_OPTION("that of the GPU", 1),
     CMD_SEED_OPTION("of random inputs and of the order of measuring (default: 0)", 1),
 

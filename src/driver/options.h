@@ -36,6 +36,12 @@
     {                                                                                                                  \
         "stdlib", CMD_KEY_STDLIB, "DIR", 0, "use the standard library in DIR instead of the built-in one", group       \
     }
+#define CMD_PRECISION_OPTION(group)                                                                                    \
+    {                                                                                                                  \
+        "precision", CMD_KEY_PRECISION, "LIST", 0,                                                                     \
+            "f16, bf16 or tf32: models compute in it, and keep the types of inputs and outputs; 'softmax=f32', "       \
+            "'19=f32' and 'layers.0.*=f32' name operators, lines and weights", group                                   \
+    }
 #define CMD_REWRITE_OPTIONS(group)                                                                                     \
     {"rewrites", CMD_KEY_REWRITES, "FILE", 0, "also apply the rewrites of FILE to graphs; none: apply none", group},   \
     {                                                                                                                  \

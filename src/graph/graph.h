@@ -28,6 +28,13 @@ typedef enum fg_kind {
     FG_VIEW,        // the operand's memory with other extents
 } fg_kind;
 
+// What a graph of lower precision does with a node (Operator.precision of hidet.lang.compute).
+typedef enum fg_numerics {
+    FG_FOLLOWS, // it computes in the type of what it reads
+    FG_PRODUCT, // sums of products: operands are rounded
+    FG_WIDE,    // results may be far larger than 16 bits hold, or are wanted more exactly: f32 stays f32
+} fg_numerics;
+
 // Where the elements of a tensor are in the memory of another one, in elements.
 typedef struct fg_layout {
     int base; // the tensor that has memory of its own
@@ -67,6 +74,7 @@ typedef struct fg_node {
     int number;
     const char *op, *module; // "linear", "matmul": as programs import it
     fg_kind kind;
+    fg_numerics numerics;
     int line;              // of the model, where it is called
     const fg_layout *view; // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
     const fg_layout
@@ -115,6 +123,8 @@ typedef struct fg_graph {
     const fg_name_list *functions;  // of the program that has this graph and others; NULL: it is alone
     int group_count;                // after "fuse"; groups are numbered in the order in which they run
     VEC(fg_edge) edges;             // after "fuse": those that save most come first
+    struct fg_language *language;   // graph/record.h; NULL: passes change no operands
+    struct fg_precisions *precisions; // graph/precision.h; NULL: f32 stays f32
     size_t steps;                   // that passes have taken in searches and in their order: of tests
     VEC(fg_launch) launches;        // after fg_lower; views take none
 } fg_graph;
@@ -170,6 +180,8 @@ str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
 str fg_print_json(const fg_graph *g);
 // "elementwise"
 const char *fg_kind_name(fg_kind kind);
+// "product", "wide"; "" for FG_FOLLOWS
+const char *fg_numerics_name(fg_numerics n);
 // What became of each edge, and launches and bytes before and after: needs the pass "fuse".
 str fg_explain_fusion(const fg_graph *g);
 // The graphs, and what they compute at load, as one drawing for Graphviz: clusters are launches, edges have types, extents

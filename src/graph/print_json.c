@@ -9,6 +9,12 @@ const char *fg_kind_name(fg_kind kind)
     return names[kind];
 }
 
+const char *fg_numerics_name(fg_numerics n)
+{
+    static const char *const names[] = {"", "product", "wide"};
+    return names[n];
+}
+
 // JSON is UTF-8; only quotes, backslashes and control characters are written otherwise.
 static void add_text(str_buf *out, const char *text)
 {
@@ -153,6 +159,8 @@ static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const in
     str_adds(out, ", \"module\": ");
     add_text(out, n->module);
     str_addf(out, ", \"kind\": \"%s\", \"line\": %d, ", fg_kind_name(n->kind), n->line);
+    if (n->numerics != FG_FOLLOWS)
+        str_addf(out, "\"precision\": \"%s\", ", fg_numerics_name(n->numerics));
     if (n->view)
         add_view(out, n->view, g->tensors.at[n->outputs.at[0]].rank);
     if (n->exchanges.len)

@@ -112,6 +112,17 @@ static fg_kind read_kind(reader *r, const char *kind)
     return FG_KERNELS;
 }
 
+static fg_numerics read_numerics(reader *r, const json_t *from)
+{
+    const char *name = json_string_value(json_object_get(from, "precision"));
+    for (fg_numerics n = FG_FOLLOWS; name && n <= FG_WIDE; n++)
+        if (strcmp(fg_numerics_name(n), name) == 0)
+            return n;
+    if (name)
+        failed(r, arena_printf(r->a, "nodes have no precision '%s'", name));
+    return FG_FOLLOWS;
+}
+
 // "offset" and "strides" of the result, in elements of the first operand.
 static void read_view(reader *r, const json_t *from, fg_node *n)
 {
@@ -147,6 +158,7 @@ static bool read_node(reader *r, const json_t *from)
     n.module = text_of(r, from, "module");
     n.line = (int)json_integer_value(json_object_get(from, "line"));
     n.kind = read_kind(r, text_of(r, from, "kind"));
+    n.numerics = read_numerics(r, from);
     const json_t *inputs = list_of(r, from, "inputs"), *options = list_of(r, from, "options");
     const json_t *outputs = list_of(r, from, "outputs"), *x;
     size_t i;

@@ -132,6 +132,50 @@ bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
     return true;
 }
 
+// ---- calls of other types -------------------------------------------------------------------------------------------
+
+typedef struct recorder {
+    pl_unit *unit;
+    tc_rewrites *session; // NULL: none is open yet
+} recorder;
+
+static const char *record_text(void *user, const char *text)
+{
+    recorder *r = user;
+    pl_unit *u = r->unit;
+    tc_options options = pl_unit_elaboration(u);
+    tc_rule_list none = {0};
+    if (!r->session)
+        r->session = tc_open_rewrites(&u->memory, &u->syms, &u->diags, u->file, &options, NULL, 0, &none);
+    return r->session ? tc_record_again(r->session, text) : NULL;
+}
+
+void pl_prepare_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
+{
+    const char *error = NULL;
+    recorder *r = ARENA_NEW(&u->memory, recorder);
+    fg_language *language = ARENA_NEW(&u->memory, fg_language);
+    *r = (recorder){u, w->language};
+    fg_language_init(language, &u->memory, record_text, r);
+    fg_precisions *precisions = u->options->precision ? fg_read_precisions(&u->memory, &error, u->options->precision) : NULL;
+    for (size_t i = 0; i < graphs->len; i++) {
+        graphs->at[i]->language = language;
+        graphs->at[i]->precisions = precisions;
+    }
+}
+
+void pl_check_precision(pl_unit *u, const pl_graph_list *graphs)
+{
+    const fg_precisions *p = graphs->len ? graphs->at[0]->precisions : NULL;
+    for (size_t i = 0; p && p->was_run && i < p->rules.len; i++) {
+        if (p->rules.at[i].is_used || !p->rules.at[i].pattern)
+            continue;
+        diag *d = diag_report(&u->diags, HDS0847, (src_span){0, 0}, p->rules.at[i].pattern);
+        diag_help(d, "a name stands for operators as 'hdsc graph --print=rewritten' prints them, for a line of the model, or "
+                     "for weights");
+    }
+}
+
 // A model that is asked for is asked for with what it does at load.
 static void find_entries(pl_unit *u)
 {
@@ -163,6 +207,7 @@ static void transform(pl_unit *u, fg_graph *g)
         run_passes(u, g);
         return;
     }
+    fg_run_pass(g, fg_pass_find("precision")); // what is compared is what the model computes
     if (form == PL_GRAPHS_SPLIT_F64)
         fg_widen(g);
     fg_split(g);
@@ -178,8 +223,11 @@ bool pl_lower_graphs(pl_unit *u)
     pl_rewriting rewriting = {0};
     if (u->options->graph_form == PL_GRAPHS_OPTIMIZED && !pl_rewrite_graphs(u, &graphs, &rewriting))
         return false;
+    pl_prepare_graphs(u, &graphs, &rewriting);
     for (size_t i = 0; i < graphs.len; i++)
         transform(u, graphs.at[i]);
+    if (u->options->graph_form == PL_GRAPHS_OPTIMIZED)
+        pl_check_precision(u, &graphs);
     if (u->dump.len && u->options->emit == PL_NOTHING)
         return false; // nothing behind the dump is of interest
     u->graphs = graphs;
@@ -219,6 +267,8 @@ static void list(pl_unit *u)
     else
         g->is_read = pl_open_source(u, u->options->input) && pl_read_graphs(u, &g->list);
     g->is_read = g->is_read && (!g->rewrites || pl_rewrite_graphs(u, &g->list, &g->rewriting));
+    if (g->is_read)
+        pl_prepare_graphs(u, &g->list, &g->rewriting);
 }
 
 pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, bool rewrites, arena_oom *oom)

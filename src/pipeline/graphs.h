@@ -1,6 +1,8 @@
 // Graph functions of a file: recorded, and lowered to a program.
 #pragma once
 
+#include "graph/precision.h"
+#include "graph/record.h"
 #include "graph/rewrite.h"
 #include "pipeline/unit.h"
 
@@ -24,6 +26,12 @@ bool pl_open_rewrites(pl_unit *u, pl_rewriting *w);
 bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w);
 // Makes the program of the file's graphs the unit's file. False after reporting.
 bool pl_lower_graphs(pl_unit *u);
+
+// Gives graphs what the passes "precision" and later ones ask for, by the options. [w]: an elaboration that is open is used; where
+// there is none, one is opened when it is needed.
+void pl_prepare_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w);
+// Reports what --precision names and no graph has, once the pass "precision" has run.
+void pl_check_precision(pl_unit *u, const pl_graph_list *graphs);
 
 typedef struct pl_graphs {
     pl_unit unit;  // its diagnostics, its memory

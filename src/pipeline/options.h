@@ -76,6 +76,7 @@ typedef struct pl_options {
     const char *const *rewrites;      // "scale_into_weights": also an approximate one; "-scale_into_weights": not applied
     int rewrite_count;
     bool no_rewrites;
+    const char *precision; // as fg_read_precisions reads it; NULL: f32 stays f32
 
     // The compiler
     const char *dump;           // NULL, "all", "tokens", "ast", "hir", "plan", "cu" or a pass

@@ -112,6 +112,7 @@ typedef struct op_schema {
     VEC(op_tensor) results;
     op_family family;
     VEC(op_template) templates;
+    const char *precision; // "product", "wide" or "": what a graph of lower precision does with it
     VEC(op_result) inferred; // of the operands that tc_list_operators was asked for; else empty
     const char *no_entry; // why C has no function for it: "it takes any number of operands"; NULL: it may have one
 } op_schema;

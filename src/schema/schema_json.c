@@ -115,6 +115,7 @@ json_t *op_schema_json(const op_schema *o)
     json_object_set_new(row, "results", results(o));
     json_object_set_new(row, "family", text(op_family_name(o->family)));
     json_object_set_new(row, "templates", templates);
+    json_object_set_new(row, "precision", text(o->precision));
     if (o->inferred.len)
         json_object_set_new(row, "inferred", inferred(o));
     json_object_set_new(row, "why_no_entry", text(o->no_entry));

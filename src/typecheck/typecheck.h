@@ -165,6 +165,10 @@ tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, sr
 // not hold. NULL after errors.
 const char *tc_record_side(tc_rewrites *r, size_t number, tc_side side, const char *operands);
 
+// What the only graph function of [text] records, as JSON, by the elaboration that is open. NULL: it has errors, which are not
+// reported: operators say so what they take.
+const char *tc_record_again(tc_rewrites *r, const char *text);
+
 // ---- questions to a value of a file -----------------------------------------------------------------------------------
 
 typedef struct tc_question {

@@ -15,6 +15,7 @@ import tempfile
 from check_models import MODELS, TOP, by_pixel, conv2d, flat, linear
 
 K, CLASSES, EXTENT = 3, 5, 40
+TOLERANCES = {"f32": 1e-5, "f16": 5e-3, "bf16": 4e-2}  # of the largest logit
 CHANNELS = [K * 2**n for n in range(4)]
 
 
@@ -109,6 +110,17 @@ def resnet18(image, w):
     return linear(means, w["fc.weight"], w["fc.bias"])
 
 
+def run(folder, precision):
+    """The logits of a run that computes in this type."""
+    words = [sys.argv[1], "run", MODELS / "resnet18.hds", "-I", TOP / "ops", f"--weights={folder / 'weights.safetensors'}",
+             f"--precision={precision}", "-DB=2", f"-DS={EXTENT}", f"-DCHANNELS={K}", f"-DCLASSES={CLASSES}",
+             f"image=@{folder / 'image.npy'}", f"out=out:{folder / 'out.npy'}"]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return read_npy(folder / "out.npy")
+
+
 def main():
     rng = random.Random(18)
     tensors = {name: (shape, numbers(rng, name, shape)) for name, shape in names().items()}
@@ -118,17 +130,14 @@ def main():
         folder = pathlib.Path(folder)
         write_safetensors(folder / "weights.safetensors", tensors)
         write_npy(folder / "image.npy", shape, image)
-        words = [sys.argv[1], "run", MODELS / "resnet18.hds", "-I", TOP / "ops", f"--weights={folder / 'weights.safetensors'}",
-                 "-DB=2", f"-DS={EXTENT}", f"-DCHANNELS={K}", f"-DCLASSES={CLASSES}",
-                 f"image=@{folder / 'image.npy'}", f"out=out:{folder / 'out.npy'}"]
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(done.stderr)
-        have = read_npy(folder / "out.npy")
+        have = {precision: run(folder, precision) for precision in TOLERANCES}
     wanted = flat(resnet18(nested(image.tolist(), shape), {k: nested(v.tolist(), s) for k, (s, v) in tensors.items()}))
-    worst = max(abs(a - b) for a, b in zip(have, wanted, strict=True)) / max(map(abs, wanted))
-    print(f"off by {worst:.1e} of the largest")
-    sys.exit(0 if worst < 1e-5 else 1)
+    largest, failed = max(map(abs, wanted)), False
+    for precision, tolerance in TOLERANCES.items():
+        worst = max(abs(a - b) for a, b in zip(have[precision], wanted, strict=True)) / largest
+        failed |= not worst < tolerance
+        print(f"{precision}: off by {worst:.1e} of the largest")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

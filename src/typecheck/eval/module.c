@@ -126,6 +126,17 @@ tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *import
     return m;
 }
 
+tc_module *tc_module_of(tc *tx, src_file *file)
+{
+    tc_lifetime around;
+    tc_lasting_begin(tx, &around);
+    tc_module *m = module_new(tx, file->name, file);
+    if (!m->ast->has_errors)
+        evaluate_module(tx, m);
+    tc_lasting_end(tx, &around);
+    return m->ast->has_errors ? NULL : m;
+}
+
 // ---- names of modules --------------------------------------------------------------------------------------------
 
 static tc_value sub_module(tc *tx, const tc_module *m, sym name)

@@ -107,6 +107,8 @@ bool tc_truth_of(tc *tx, tc_value *v, src_span span, bool *out);
 void tc_close_region(tc *tx, int region, src_span span); // what was bound in there is not visible any more
 // eval/module.c
 tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *importer, src_span span);
+// The text as a module that nothing imports. NULL: it does not parse.
+tc_module *tc_module_of(tc *tx, src_file *file);
 tc_value tc_library(tc *tx, const char *module, const char *name, src_span span);
 // eval/interpret.c
 // The integer value of a record with '__index__'; other values as they are; poison after an error.

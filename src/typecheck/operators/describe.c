@@ -531,6 +531,8 @@ tc_operator *tc_describe_operator(tc *tx, const tc_binding *b)
     for (size_t i = 0; i < o->schema.results.len; i++)
         o->schema.results.at[i].name = o->schema.results.len == 1 ? "out" : arena_printf(tx->lasting, "out%zu", i);
     o->schema.family = o->is_by_element ? OP_ELEMENTWISE : OP_FAMILY_UNKNOWN;
+    const tc_value *precision = tc_operator_field(tx, o->value, "precision");
+    o->schema.precision = precision && precision->kind == TC_STR ? arena_strndup(tx->lasting, precision->s.at, precision->s.len) : "";
     if (!o->is_by_element)
         add_templates(tx, o);
     bind_values(tx, o);

@@ -8,6 +8,10 @@ bool tc_check_defines(tc *tx);
 // The element type of the parameter [name] by -D or by an array of the run; DT_NONE: none.
 dtype tc_operand_type_of(const tc *tx, const char *name);
 
+// record.c
+// What the only graph function of [text] records, as JSON. NULL: it has errors, which are not reported.
+const char *tc_record_module(tc *tx, const char *text);
+
 // operators.c
 // Binds entries of the main file's operators in its scope: softmax_f16, ….
 void tc_offer_operators(tc *tx);

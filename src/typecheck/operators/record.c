@@ -136,6 +136,28 @@ static const char *record(tc *tx, tc_value graph)
     return text.kind == TC_STR ? arena_strndup(tx->lasting, text.s.at, text.s.len) : NULL;
 }
 
+const char *tc_record_module(tc *tx, const char *text)
+{
+    const diag_mark before = diag_here(tx->diags);
+    bool muted = tx->diags->muted;
+    const char *json = NULL;
+    src_file *file = src_add(tx->diags->sources, "<graph>", str_of(text));
+    tx->diags->muted = true;
+    tx->steps = 0; // as an entry
+    tc_frame frame = {.scope = tx->main->scope}, *saved = tx->frame;
+    tx->frame = &frame;
+    const tc_module *m = file ? tc_module_of(tx, file) : NULL;
+    for (size_t i = 0; m && i < m->scope->list.len && !json; i++)
+        if (!m->scope->list.at[i]->lazy_module && is_graph(tx, &m->scope->list.at[i]->value))
+            json = record(tx, m->scope->list.at[i]->value);
+    bool failed = tx->diags->error_count != before.errors;
+    tx->frame = saved;
+    tx->diags->muted = muted;
+    diag_rewind(tx->diags, before);
+    tx->aborted = false;
+    return failed ? NULL : json;
+}
+
 bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
                       tc_text_list *out)
 {

@@ -278,6 +278,11 @@ tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, sr
     return diags->error_count == before ? r : NULL;
 }
 
+const char *tc_record_again(tc_rewrites *r, const char *text)
+{
+    return tc_record_module(r->tx, text);
+}
+
 const char *tc_record_side(tc_rewrites *r, size_t number, tc_side side, const char *operands)
 {
     const char *text = side == TC_REPLACEMENT

@@ -121,6 +121,39 @@ static void a_model_runs_on_the_simulator(void **state)
     hds_model_release(m);
 }
 
+// In f16 a layer is the same but for rounding, for tensors of the same types, and it is another program.
+static void a_precision_is_an_option(void **state)
+{
+    const rig *r = *state;
+    static float x[ROWS * K], exact[ROWS * N], y[ROWS * N];
+    char path[160];
+    tensor tx, ty;
+    hds_program *p = NULL;
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
+    const hds_source source = {"layer.hds", layer, 0};
+    fill(x);
+    write_weights(r, "w.safetensors", "w", K, path, sizeof path);
+    o.arch = "sm_80";
+    for (int low = 0; low < 2; low++) {
+        o.precision = low ? "f16" : NULL;
+        p = rig_compile(r->compiler, "layer.hds", layer, &o);
+        hds_model *m = open_model(p, path, true, 0);
+        hds_program_release(p);
+        const hds_argument a[] = {host(&tx, x, ROWS, K), host(&ty, low ? y : exact, ROWS, N)};
+        assert_int_equal(hds_model_simulate(m, a, 2, NULL), HDS_OK);
+        hds_model_release(m);
+    }
+    double worst = 0;
+    for (int i = 0; i < ROWS * N; i++)
+        worst = fmax(worst, fabs((double)y[i] - (double)exact[i]));
+    assert_true(worst > 0 && worst < 0.1);
+    o.precision = "f17";
+    p = NULL;
+    rig_expect_error(hds_compile(r->compiler, &source, &o, &p), HDS_INVALID_ARGUMENT,
+                     "options->precision: 'f17' is none of f16, bf16, tf32 and f32");
+    assert_null(p);
+}
+
 static void faults_of_weights_are_listed(void **state)
 {
     const rig *r = *state;
@@ -402,6 +435,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_runs_on_the_simulator, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_precision_is_an_option, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(faults_of_weights_are_listed, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(a_program_is_compiled_for_a_file, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(graphs_are_kept, rig_set_up, rig_tear_down),

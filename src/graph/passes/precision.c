@@ -1,0 +1,395 @@
+// precision: products, convolutions and what reads their results compute in 16 bits, or products in tf32.
+//
+// Does      nodes that are wanted in f16 or bf16 read operands of that type, and their results have it: a cast stands between a f32
+//           tensor and its first reader, once for each type. Products that are wanted in tf32 have math="tf32".
+// Needs     [g->precisions] and [g->language], else nothing is done. f32 alone changes: other types stay.
+// Gives     inputs and outputs keep their types. What depends on weights alone stays f32, and is cast last. Results are what the
+//           language records for the new operands; a node whose operator does not take them stays f32.
+// Why here  behind rewrites, which fold batch norms in f32, and in front of "identities", which drops casts that undo each other, and
+//           of "load", which runs the casts of weights once.
+//
+// Which nodes are low:
+//   - products (FG_PRODUCT), and what a pattern names;
+//   - what reads a low tensor (FG_FOLLOWS), weights that its operator takes in f32 aside;
+//   - not what needs f32 (FG_WIDE), and not what follows a cast to f32 that the model states, up to the next product.
+#include "graph/passes/passes.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/precision.h"
+#include "graph/record.h"
+
+typedef struct walk {
+    fg_graph *g;
+    fg_precisions *wanted;
+    int count;               // of tensors, before there are new ones
+    bool *was_f32;           // of each tensor
+    bool *is_constant;       // weights alone make it
+    bool *is_stated;         // f32 by a cast that the model states
+    int *now;                // of each tensor: what readers read instead of it
+    int *casts[FG_PRECISION_COUNT]; // of each tensor: the one in this type; -1: none yet
+    bool **is_named;         // of each rule and tensor: it is made of weights of that name
+    VEC(fg_node) nodes;      // the new ones, in order
+} walk;
+
+static bool is_type(const fg_tensor *t, fg_precision p)
+{
+    return strcmp(t->dtype, fg_precision_name(p)) == 0;
+}
+
+static fg_tensor *tensor_now(const walk *w, int number)
+{
+    return &w->g->tensors.at[w->now[number]];
+}
+
+// A tensor that was f32 and is of 16 bits now.
+static bool is_low(const walk *w, int number)
+{
+    return w->was_f32[number] && !is_type(tensor_now(w, number), FG_F32);
+}
+
+static bool is_cast(const fg_node *n)
+{
+    return strcmp(n->module, "arithmetic") == 0 && strcmp(n->op, "cast") == 0;
+}
+
+// ---- what is wanted ------------------------------------------------------------------------------------------------------
+
+static bool reads_named(const walk *w, const fg_node *n, size_t rule)
+{
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].tensor >= 0 && w->is_named[rule][n->arguments.at[k].tensor])
+            return true;
+    return false;
+}
+
+static bool is_matched(const walk *w, const fg_node *n, size_t rule)
+{
+    const char *pattern = w->wanted->rules.at[rule].pattern;
+    if (!pattern)
+        return true;
+    char *end;
+    long line = strtol(pattern, &end, 10);
+    return (!*end && line == n->line) || fnmatch(pattern, n->op, 0) == 0 || reads_named(w, n, rule);
+}
+
+// [*is_named]: by a pattern.
+static fg_precision precision_of(walk *w, const fg_node *n, bool *is_named)
+{
+    fg_precision p = FG_F32;
+    *is_named = false;
+    for (size_t i = 0; i < w->wanted->rules.len; i++) {
+        fg_precision_rule *rule = &w->wanted->rules.at[i];
+        if (!is_matched(w, n, i))
+            continue;
+        rule->is_used = true;
+        p = rule->precision;
+        *is_named = rule->pattern != NULL;
+    }
+    return p;
+}
+
+// ---- facts of tensors ----------------------------------------------------------------------------------------------------
+
+static bool is_made_of_constants(const walk *w, const fg_node *n)
+{
+    bool all = true, any = false;
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        all &= t < 0 || w->is_constant[t];
+        any |= t >= 0;
+    }
+    return all && any;
+}
+
+static void note_inputs(walk *w)
+{
+    for (size_t i = 0; i < w->g->inputs.len; i++) {
+        const fg_tensor *t = &w->g->tensors.at[w->g->inputs.at[i]];
+        w->is_constant[t->number] = t->weight || t->is_prepared;
+        for (size_t r = 0; r < w->wanted->rules.len && t->weight; r++) {
+            const char *pattern = w->wanted->rules.at[r].pattern;
+            w->is_named[r][t->number] = pattern && fnmatch(pattern, t->weight, 0) == 0;
+        }
+    }
+}
+
+static void note_constant(walk *w, const fg_node *n)
+{
+    for (size_t k = 0; k < n->outputs.len; k++) {
+        w->is_constant[n->outputs.at[k]] = true;
+        for (size_t r = 0; r < w->wanted->rules.len; r++)
+            w->is_named[r][n->outputs.at[k]] = reads_named(w, n, r);
+    }
+}
+
+typedef struct operand_facts {
+    bool has_f32, reads_low, reads_stated;
+} operand_facts;
+
+static operand_facts facts_of(const walk *w, const fg_node *n)
+{
+    operand_facts f = {0};
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        if (t < 0)
+            continue;
+        f.has_f32 |= w->was_f32[t];
+        f.reads_low |= is_low(w, t);
+        f.reads_stated |= w->is_stated[t];
+    }
+    return f;
+}
+
+// A cast of floats to f32, and what follows it.
+static bool is_stated(const walk *w, const fg_node *n, const operand_facts *f)
+{
+    int t = n->arguments.len ? n->arguments.at[0].tensor : -1;
+    static const char *const floats[] = {"f32", "f16", "bf16"};
+    bool states = false;
+    for (size_t i = 0; t >= 0 && is_cast(n) && i < sizeof floats / sizeof *floats; i++)
+        states |= strcmp(w->g->tensors.at[t].dtype, floats[i]) == 0;
+    return (states || (f->reads_stated && n->numerics != FG_PRODUCT)) && w->was_f32[n->outputs.at[0]];
+}
+
+// ---- casts -------------------------------------------------------------------------------------------------------------------
+
+static void push(walk *w, fg_node n)
+{
+    n.number = (int)w->nodes.len;
+    for (size_t k = 0; k < n.outputs.len; k++)
+        w->g->tensors.at[n.outputs.at[k]].maker = n.number;
+    VEC_PUSH(w->g->memory, &w->nodes, n);
+}
+
+static void set_type(fg_tensor *t, fg_precision p)
+{
+    bool was_wide = is_type(t, FG_F32), is_wide = p == FG_F32;
+    t->bytes = was_wide == is_wide ? t->bytes : is_wide ? 2 * t->bytes : t->bytes / 2;
+    t->dtype = fg_precision_name(p);
+}
+
+// A tensor like number [from], of another type, that no node makes yet.
+static int new_tensor(walk *w, int from, fg_precision p)
+{
+    fg_graph *g = w->g;
+    fg_tensor t = g->tensors.at[from];
+    t.name = fg_free_name(g, arena_printf(g->memory, "%s_%s", t.name, fg_precision_name(p)));
+    t.number = (int)g->tensors.len;
+    t.maker = -1;
+    t.is_output = t.is_prepared = false;
+    t.output_name = t.weight = t.weight_file = NULL;
+    set_type(&t, p);
+    VEC_PUSH(g->memory, &g->tensors, t);
+    return t.number;
+}
+
+static void push_cast(walk *w, int from, int to, int line)
+{
+    fg_graph *g = w->g;
+    fg_node n = {.op = "cast", .module = "arithmetic", .kind = FG_ELEMENTWISE, .line = line, .group = -1};
+    VEC_PUSH(g->memory, &n.arguments, ((fg_argument){.tensor = from}));
+    VEC_PUSH(g->memory, &n.arguments, ((fg_argument){.name = "to", .tensor = -1, .value = g->tensors.at[to].dtype}));
+    VEC_PUSH(g->memory, &n.outputs, to);
+    push(w, n);
+}
+
+// Tensor [number] as one of type [p].
+static int cast_of(walk *w, int number, fg_precision p, int line)
+{
+    if (is_type(tensor_now(w, number), p))
+        return w->now[number];
+    int *known = &w->casts[p][number];
+    if (*known < 0) {
+        *known = new_tensor(w, w->now[number], p);
+        push_cast(w, w->now[number], *known, line);
+    }
+    return *known;
+}
+
+// ---- nodes -------------------------------------------------------------------------------------------------------------------
+
+// Of each argument that is a tensor, the type in which the node reads it; FG_PRECISION_COUNT: its own.
+typedef VEC(fg_precision) precision_list;
+
+static precision_list operand_types(const walk *w, const fg_node *n, fg_precision p, bool keeps_constants)
+{
+    precision_list types = {0};
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        if (t < 0)
+            continue;
+        bool is_kept = !w->was_f32[t] || (keeps_constants && w->is_constant[t]);
+        VEC_PUSH(w->g->memory, &types, is_kept ? FG_PRECISION_COUNT : p);
+    }
+    return types;
+}
+
+static const fg_graph *record(const walk *w, const fg_node *n, const precision_list *types)
+{
+    arena *a = w->g->memory;
+    const fg_tensor **operands = ARENA_ARRAY(a, const fg_tensor *, types->len + 1);
+    size_t count = 0;
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        if (t < 0)
+            continue;
+        fg_precision p = types->at[count];
+        fg_tensor *copy = ARENA_NEW(a, fg_tensor);
+        *copy = *tensor_now(w, t);
+        if (p != FG_PRECISION_COUNT)
+            set_type(copy, p);
+        for (size_t i = 0, before = 0; i < k && !operands[count]; i++) // one that is read twice is one
+            if (n->arguments.at[i].tensor >= 0 && n->arguments.at[i].tensor == t)
+                operands[count] = operands[before];
+            else
+                before += n->arguments.at[i].tensor >= 0;
+        operands[count] = operands[count] ? operands[count] : copy;
+        count++;
+    }
+    return fg_record(w->g, n, operands);
+}
+
+// Whether all results that were f32 are of type [p].
+static bool gives_low(const walk *w, const fg_node *n, const fg_graph *made, fg_precision p)
+{
+    bool all = true;
+    for (size_t k = 0; k < n->outputs.len; k++)
+        all &= !w->was_f32[n->outputs.at[k]] || is_type(&made->tensors.at[made->outputs.at[k]], p);
+    return all;
+}
+
+static void read_operands(walk *w, fg_node *n, const precision_list *types)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        if (t < 0)
+            continue;
+        fg_precision p = types->at[count++];
+        n->arguments.at[k].tensor = p == FG_PRECISION_COUNT ? w->now[t] : cast_of(w, t, p, n->line);
+    }
+}
+
+// Results have the types that were recorded. The graph's outputs keep theirs: they are casts of what the node makes.
+static void push_with_results(walk *w, fg_node n, const fg_graph *made)
+{
+    fg_graph *g = w->g;
+    const fg_number_list outputs = n.outputs;
+    n.outputs = (fg_number_list){0};
+    for (size_t k = 0; k < outputs.len; k++) {
+        int t = outputs.at[k];
+        const fg_tensor *result = &made->tensors.at[made->outputs.at[k]];
+        fg_precision p = is_type(result, FG_F16) ? FG_F16 : is_type(result, FG_BF16) ? FG_BF16 : FG_F32;
+        bool changes = w->was_f32[t] && p != FG_F32;
+        if (changes && g->tensors.at[t].is_output)
+            w->now[t] = new_tensor(w, t, p);
+        else if (changes)
+            set_type(&g->tensors.at[t], p);
+        VEC_PUSH(g->memory, &n.outputs, w->now[t]);
+    }
+    push(w, n);
+    for (size_t k = 0; k < outputs.len; k++)
+        if (w->now[outputs.at[k]] != outputs.at[k])
+            push_cast(w, w->now[outputs.at[k]], outputs.at[k], n.line);
+}
+
+static bool push_low(walk *w, fg_node n, fg_precision p)
+{
+    precision_list types = operand_types(w, &n, p, n.numerics != FG_PRODUCT);
+    const fg_graph *made = record(w, &n, &types);
+    if (!made || !gives_low(w, &n, made, p)) {
+        types = operand_types(w, &n, p, false);
+        made = record(w, &n, &types);
+    }
+    if (!made)
+        return false;
+    read_operands(w, &n, &types);
+    fg_take_facts(w->g, &n, made);
+    push_with_results(w, n, made);
+    return true;
+}
+
+static void add_math(const walk *w, fg_node *n, const precision_list *types)
+{
+    fg_node changed = *n;
+    changed.arguments = (fg_argument_list){0};
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        VEC_PUSH(w->g->memory, &changed.arguments, n->arguments.at[k]);
+        if (n->arguments.at[k].name && strcmp(n->arguments.at[k].name, "math") == 0)
+            return; // the model says it
+    }
+    VEC_PUSH(w->g->memory, &changed.arguments, ((fg_argument){.name = "math", .tensor = -1, .value = "'tf32'"}));
+    if (record(w, &changed, types))
+        *n = changed;
+}
+
+static void push_f32(walk *w, fg_node n, bool is_tf32)
+{
+    precision_list types = operand_types(w, &n, FG_F32, false);
+    if (is_tf32)
+        add_math(w, &n, &types);
+    read_operands(w, &n, &types);
+    push(w, n);
+}
+
+static void visit(walk *w, const fg_node *from)
+{
+    fg_node n = *from;
+    const operand_facts f = facts_of(w, &n);
+    bool is_named;
+    n.arguments = (fg_argument_list){0};
+    for (size_t k = 0; k < from->arguments.len; k++)
+        VEC_PUSH(w->g->memory, &n.arguments, from->arguments.at[k]);
+    if (is_made_of_constants(w, &n)) {
+        note_constant(w, &n);
+        push(w, n);
+        return;
+    }
+    fg_precision p = precision_of(w, &n, &is_named);
+    bool follows = n.numerics == FG_FOLLOWS && f.reads_low && !f.reads_stated;
+    bool is_wanted = f.has_f32 && (p == FG_F16 || p == FG_BF16) && (is_named || n.numerics == FG_PRODUCT || follows);
+    for (size_t k = 0; k < n.outputs.len; k++)
+        w->is_stated[n.outputs.at[k]] = !is_named && is_stated(w, &n, &f);
+    if (!is_wanted || !push_low(w, n, p))
+        push_f32(w, n, p == FG_TF32 && f.has_f32 && n.numerics == FG_PRODUCT);
+}
+
+static void init(walk *w, fg_graph *g)
+{
+    size_t count = g->tensors.len;
+    *w = (walk){.g = g, .wanted = g->precisions, .count = (int)count};
+    w->was_f32 = ARENA_ARRAY(g->memory, bool, count + 1);
+    w->is_constant = ARENA_ARRAY(g->memory, bool, count + 1);
+    w->is_stated = ARENA_ARRAY(g->memory, bool, count + 1);
+    w->now = ARENA_ARRAY(g->memory, int, count + 1);
+    w->is_named = ARENA_ARRAY(g->memory, bool *, w->wanted->rules.len + 1);
+    for (size_t r = 0; r < w->wanted->rules.len; r++)
+        w->is_named[r] = ARENA_ARRAY(g->memory, bool, count + 1);
+    for (int p = 0; p < FG_PRECISION_COUNT; p++) {
+        w->casts[p] = ARENA_ARRAY(g->memory, int, count + 1);
+        memset(w->casts[p], -1, (count + 1) * sizeof(int));
+    }
+    for (size_t i = 0; i < count; i++) {
+        w->was_f32[i] = is_type(&g->tensors.at[i], FG_F32);
+        w->now[i] = (int)i;
+    }
+    note_inputs(w);
+}
+
+void fg_precision_pass(fg_graph *g)
+{
+    walk w;
+    if (!g->precisions || !g->language)
+        return;
+    init(&w, g);
+    g->precisions->was_run = true;
+    for (size_t i = 0; i < g->nodes.len; i++)
+        if (!g->nodes.at[i].is_dropped)
+            visit(&w, &g->nodes.at[i]);
+    g->nodes.len = 0;
+    for (size_t i = 0; i < w.nodes.len; i++)
+        VEC_PUSH(g->memory, &g->nodes, w.nodes.at[i]);
+}
