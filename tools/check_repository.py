@@ -13,7 +13,7 @@ WIDE_PAGES = ("README.md",)  # shows output as it is printed
 CODE = (".c", ".h", ".py", ".hds", ".hir", ".cmake", ".cuh", ".y", ".re")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 # Files that pages name, but for placeholders such as tests/ops/NAME_test.hds.
-FOLDERS = "bench|cmake|docs|editors|examples|include|lang|ops|src|stdlib|tests|tools"
+FOLDERS = "bench|cmake|docs|editors|examples|include|lang|ops|python|src|stdlib|tests|tools"
 PATH = re.compile(rf"(?<![\w./-])(?:{FOLDERS})/[\w./-]*\.(?:hds|hir|c|h|py|md|def|cuh|cmake|test|svg|csv)\b")
 PLACEHOLDER = re.compile(r"/(X|NAME\w*|PASS)\.")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)]*)?\)")

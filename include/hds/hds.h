@@ -98,9 +98,10 @@ typedef struct hds_compile_options {
     // Of models, as --precision: "f16", "bf16" or "tf32", and exceptions: "f16,softmax=f32,19=f32,layers.0.*=f32". Inputs and
     // outputs keep their types. NULL: models compute in the types that they name.
     const char *precision;
+    bool no_code;                 // no machine code: kernels can be simulated, and NVRTC is not needed
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \
-    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL}
+    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL, false}
 
 // Compiles to machine code. Sets *program, which the caller releases, whenever there are diagnostics to read, also
 // after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; otherwise *program is NULL. [options] may be NULL. After

@@ -128,5 +128,8 @@ struct hds_compiler {
     const char *build;  // of this library; NULL: unknown, and programs are not kept on disk
 };
 
+// program.c: HDS_NO_TOOLCHAIN, and why there is nothing to launch.
+hds_status api_no_code(const hds_kernel *kernel);
+
 // worker.c: the path of the program, in [a]; NULL: there is none.
 const char *api_find_worker(arena *a);

@@ -10,7 +10,7 @@
 #include "toolchain/nvrtc.h"
 
 // Grows when entries of another form would be misread.
-#define ENTRY_FORMAT "1"
+#define ENTRY_FORMAT "2"
 
 typedef struct maker {
     pl_unit unit;           // first: the body of the unit finds the maker by it
@@ -29,11 +29,11 @@ typedef struct maker {
 // What a program on disk was made from, but for the files that it imports.
 static void set_inputs(maker *m)
 {
-    tool_nvrtc_identity nvrtc;
+    tool_nvrtc_identity nvrtc = {.text = ""};
     const hds_compiler *c = m->compiler;
     if (!c->disk || !c->build || m->request->unreadable)
         return;
-    if (!tool_nvrtc_identify(&m->core->memory, c->nvrtc, &nvrtc))
+    if (m->request->options.emit == PL_CUBIN && !tool_nvrtc_identify(&m->core->memory, c->nvrtc, &nvrtc))
         return;
     cache_part inputs[] = {
         {"format", STR(ENTRY_FORMAT)},
@@ -59,7 +59,8 @@ static bool take_entry(api_core *core, const cache_parts *parts)
         str text = cache_part_of(parts, part_names[which]);
         if (!text.at)
             return false;
-        api_core_set_text(core, (hds_text)which, text);
+        if (text.len)
+            api_core_set_text(core, (hds_text)which, text);
     }
     core->origin = HDS_FROM_DISK;
     return api_core_finish(core);
@@ -92,7 +93,7 @@ static void to_disk(maker *m)
         return;
     }
     for (int which = HDS_CUDA; which <= HDS_INTERFACE; which++)
-        outputs[which + 1] = (cache_part){part_names[which], core->texts[which]};
+        outputs[which + 1] = (cache_part){part_names[which], core->texts[which].at ? core->texts[which] : STR("")};
     cache_put(&m->ticket, outputs, sizeof outputs / sizeof *outputs);
 }
 

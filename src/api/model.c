@@ -477,8 +477,7 @@ hds_status hds_model_run(hds_model *m, const hds_argument *arguments, size_t cou
     if (m->simulates)
         return api_fail(HDS_INVALID_ARGUMENT, "'%s' was opened for the simulator", m->run->jit->launch.name);
     if (!m->run->core->jit.library.image)
-        return api_fail(HDS_NO_TOOLCHAIN, "'%s': there is no machine code, since NVRTC was missing",
-                        m->run->jit->launch.name);
+        return api_no_code(m->run);
     hds_status status = check_count(m, arguments, count);
     if (status)
         return status;

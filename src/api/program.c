@@ -151,13 +151,19 @@ static hds_status no_pointer(const char *function, const char *what)
     return api_fail(HDS_INVALID_ARGUMENT, "%s: %s is a null pointer", function, what);
 }
 
+hds_status api_no_code(const hds_kernel *kernel)
+{
+    bool was_asked = kernel->core->request.options.emit != PL_CUBIN;
+    return api_fail(HDS_NO_TOOLCHAIN, "'%s': there is no machine code, %s", kernel->jit->launch.name,
+                    was_asked ? "since options->no_code was set" : "since NVRTC was missing");
+}
+
 hds_status hds_launch(const hds_kernel *kernel, const hds_argument *arguments, size_t count, hdsrt_stream stream)
 {
     if (!kernel)
         return no_pointer("hds_launch", "kernel");
     if (!kernel->core->jit.library.image)
-        return api_fail(HDS_NO_TOOLCHAIN, "'%s': there is no machine code, since NVRTC was missing",
-                        kernel->jit->launch.name);
+        return api_no_code(kernel);
     hdsrt_status status = kernel->operator   ? jit_call_operator(kernel->operator, arguments, count, stream)
                           : kernel->function ? jit_call(kernel->function, arguments, count, stream)
                                              : jit_launch(kernel->jit, arguments, count, stream);

@@ -258,7 +258,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     add_list(&out, o->entries, (int)o->entry_count);
     add_list(&out, o->include_dirs, (int)o->include_dir_count);
     add_list(&out, o->warnings, (int)o->warning_count);
-    str_addf(&out, "%d%d", o->warnings_are_errors, o->line_info);
+    str_addf(&out, "%d%d%d", o->warnings_are_errors, o->line_info, o->no_code);
     add_text(&out, str_of(o->weights ? o->weights : ""));
     add_text(&out, str_of(o->precision ? o->precision : ""));
     if (o->line_info)
@@ -291,7 +291,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
         return status;
     pl_options *p = &out->options;
     p->input = out->name;
-    p->emit = PL_CUBIN;
+    p->emit = o.no_code ? PL_JSON : PL_CUBIN;
     p->entries = o.entries;
     p->entry_count = (int)o.entry_count;
     p->include_folders = o.include_dirs;

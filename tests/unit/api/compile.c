@@ -1,4 +1,5 @@
 // hds_compile: options, diagnostics, what is known of kernels, and where results come from.
+#include <stdalign.h>
 #include "rig.h"
 
 #include "fake_cuda.h"
@@ -334,6 +335,37 @@ static void no_toolchain(void **state)
     hds_compiler_release(c);
 }
 
+// What was asked not to have code is the same from memory, from the disk and compiled, and needs no NVRTC.
+static void no_code(void **state)
+{
+    const rig *r = *state;
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
+    o.arch = "sm_80";
+    o.no_code = true;
+    const hds_origin origins[] = {HDS_COMPILED, HDS_FROM_MEMORY, HDS_FROM_DISK};
+    hds_compiler *c = rig_compiler(r, "/nowhere/at/all", r->cache, 0);
+    for (int i = 0; i < 3; i++) {
+        hds_program *p = NULL;
+        if (i == 2) {
+            hds_compiler_release(c);
+            c = rig_compiler(r, "/nowhere/at/all", r->cache, 0);
+        }
+        assert_int_equal(hds_compile(c, &(hds_source){"scale.hds", rig_scale, 0}, &o, &p), HDS_OK);
+        assert_int_equal(hds_program_origin(p), origins[i]);
+        assert_int_equal(hds_program_diagnostic_count(p), 0);
+        assert_int_equal(hds_program_kernel_count(p), 1);
+        assert_non_null(hds_program_text(p, HDS_INTERFACE, NULL));
+        assert_null(hds_program_text(p, HDS_CUBIN, NULL));
+        alignas(16) float x[2] = {1, 2}, y[2] = {0, 0};
+        const hds_argument a[] = {hds_float(3), hds_pointer(x), hds_pointer(y), hds_int(2)};
+        assert_int_equal(hds_simulate(hds_program_kernel_at(p, 0), a, 4, NULL), HDS_OK);
+        assert_true(y[1] == 6);
+        rig_expect_error(hds_launch(hds_program_kernel_at(p, 0), a, 4, NULL), HDS_NO_TOOLCHAIN, "no_code");
+        hds_program_release(p);
+    }
+    hds_compiler_release(c);
+}
+
 // ---- memory and disk -------------------------------------------------------------------------------------------
 
 static void from_memory(void **state)
@@ -491,6 +523,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(errors_are_objects, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(missing_files, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(warnings, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(no_code, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(no_toolchain, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(from_memory, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(memory_is_bounded, rig_set_up, rig_tear_down),

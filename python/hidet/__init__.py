@@ -1,0 +1,25 @@
+"""hidet: kernels in Hidet Script, tensors, operators and graphs, compiled by hdsc.
+
+Nothing is loaded before it is used: neither NumPy nor PyTorch nor the compiler.
+"""
+
+from hidet._names import FUNCTIONS as _FUNCTIONS
+from hidet._names import MODULES as _MODULES
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module(f"hidet.{name}")
+    if name in _FUNCTIONS:
+        value = getattr(importlib.import_module(f"hidet.{_FUNCTIONS[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'hidet' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_MODULES, *_FUNCTIONS})

@@ -1,0 +1,15 @@
+"""The public names of hidet, by the module that has them."""
+
+MODULES = {"cuda", "driver", "dtypes", "graph", "hds", "lang", "ops", "option", "testing", "torch", "utils"}
+
+_BY_MODULE = {
+    "_core": "Error ArgumentError DeviceError ToolchainError CompilationError SimulationError",
+    "_runtime": "CompilationWarning Diagnostic",
+    "scripts": "script script_module",
+    "dtypes": (
+        "DataType float16 float32 float64 bfloat16 tfloat32 float8_e4m3 float8_e5m2 int8 int16 int32 int64 uint8 uint16 "
+        "uint32 uint64 boolean"
+    ),
+}
+
+FUNCTIONS = {name: module for module, names in _BY_MODULE.items() for name in names.split()}
