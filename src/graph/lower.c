@@ -20,9 +20,12 @@ typedef struct program {
     map by_text; // the text of an operator behind its name -> its name
     map by_name; // names that are taken
     map numbers; // an operator's name without a number -> the last number behind it
+    bool launches_together; // some of the launches
     size_t counted;
     int lines;   // in [counted] characters of it
 } program;
+
+enum { FURTHER = 16 }; // groups ahead in which others are looked for that run side by side
 
 typedef struct lowering {
     fg_graph *g;
@@ -32,6 +35,7 @@ typedef struct lowering {
     bool *is_needed;         // of each tensor: read by another group than its maker's, or an output
     const char **names; // of each tensor, in the operator that is written; where it reads none, of an earlier one
     group_text *groups;
+    bool *is_done;      // of each group: its launch or view is in the body
     size_t counted;
     int lines;   // in [counted] characters of the body
 } lowering;
@@ -297,12 +301,11 @@ static void add_view(lowering *l, const fg_tensor *t, const fg_layout *layout, c
     str_addf(&l->body, ")  # line %d\n", n->line);
 }
 
-static void add_launch(lowering *l, int number)
+// Temporaries for what a group computes.
+static void add_results(lowering *l, int number)
 {
-    fg_graph *g = l->g;
+    const fg_graph *g = l->g;
     const group_text *group = &l->groups[number];
-    const fg_launch launch = {.group = number, .name = group->name, .inputs = group->inputs, .outputs = group->outputs};
-    VEC_PUSH(g->memory, &g->launches, launch);
     for (size_t i = 0; i < group->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[group->outputs.at[i]];
         const fg_node *writer = l->writers[t->number];
@@ -310,9 +313,18 @@ static void add_launch(lowering *l, int number)
         if (writer)
             add_view(l, t, writer->written, writer);
     }
+}
+
+// One of several [together], or alone.
+static void add_launch(lowering *l, int number, bool together)
+{
+    fg_graph *g = l->g;
+    const group_text *group = &l->groups[number];
+    const fg_launch launch = {.group = number, .name = group->name, .inputs = group->inputs, .outputs = group->outputs};
+    VEC_PUSH(g->memory, &g->launches, launch);
     l->lines += new_lines(&l->body, &l->counted);
     g->launches.at[g->launches.len - 1].line = l->lines;
-    str_addf(&l->body, "    %s.launch(", group->name);
+    str_addf(&l->body, "    %s%s.launch(", together ? "    lambda: " : "", group->name);
     for (size_t i = 0; i < group->inputs.len; i++)
         str_addf(&l->body, "%s, ", g->tensors.at[group->inputs.at[i]].name);
     str_adds(&l->body, group->passed);
@@ -320,6 +332,7 @@ static void add_launch(lowering *l, int number)
     for (size_t i = 0; i < group->outputs.len; i++)
         str_addf(&l->body, "%s%s", i ? ", " : "", g->tensors.at[group->outputs.at[i]].name);
     str_adds(&l->body, group->outputs.len > 1 ? "))" : ")");
+    str_adds(&l->body, together ? "," : "");
     add_lines(l, number);
 }
 
@@ -332,16 +345,71 @@ static const fg_node *view_of(const lowering *l, int number)
     return n && (is_written || l->g->tensors.at[n->outputs.at[0]].layout) ? n : NULL;
 }
 
+// The node of a group that has kernels of its own: a product, a convolution; NULL: none.
+static const fg_node *node_with_kernels(const group_text *group)
+{
+    for (size_t i = 0; i < group->nodes.len; i++)
+        if (group->nodes.at[i]->kind == FG_KERNELS || group->nodes.at[i]->kind == FG_EPILOGUE)
+            return group->nodes.at[i];
+    return NULL;
+}
+
+// Whether all that the group reads is there.
+static bool is_ready(const lowering *l, int number)
+{
+    const group_text *group = &l->groups[number];
+    for (size_t i = 0; i < group->inputs.len; i++) {
+        int maker = l->g->tensors.at[group->inputs.at[i]].maker;
+        if (maker >= 0 && !l->is_done[l->g->nodes.at[maker].group])
+            return false;
+    }
+    return true;
+}
+
+// The group, and others of the same operator that do not depend on it: siblings, which the compiler may make one launch.
+static fg_number_list side_by_side(const lowering *l, int number)
+{
+    const fg_graph *g = l->g;
+    fg_number_list list = {0};
+    VEC_PUSH(g->memory, &list, number);
+    const fg_node *own = node_with_kernels(&l->groups[number]);
+    int end = number + FURTHER < g->group_count ? number + FURTHER : g->group_count;
+    for (int k = number + 1; own && k < end; k++) {
+        const fg_node *n = l->is_done[k] || view_of(l, k) ? NULL : node_with_kernels(&l->groups[k]);
+        if (n && strcmp(n->op, own->op) == 0 && is_ready(l, k))
+            VEC_PUSH(g->memory, &list, k);
+    }
+    return list;
+}
+
+static void add_launches(lowering *l, const fg_number_list *groups)
+{
+    bool together = groups->len > 1;
+    for (size_t i = 0; i < groups->len; i++) {
+        add_operator(l, groups->at[i]);
+        add_results(l, groups->at[i]);
+        l->is_done[groups->at[i]] = true;
+    }
+    l->program->launches_together |= together;
+    str_adds(&l->body, together ? "    launch_together(\n" : "");
+    for (size_t i = 0; i < groups->len; i++)
+        add_launch(l, groups->at[i], together);
+    str_adds(&l->body, together ? "    )\n" : "");
+}
+
 static void add_group(lowering *l, int number)
 {
     const fg_node *view = view_of(l, number);
+    if (l->is_done[number])
+        return;
     if (!view) {
-        add_operator(l, number);
-        add_launch(l, number);
+        const fg_number_list groups = side_by_side(l, number);
+        add_launches(l, &groups);
     } else if (!view->written && l->is_needed[view->outputs.at[0]]) {
         const fg_tensor *t = &l->g->tensors.at[view->outputs.at[0]];
         add_view(l, t, t->layout, view);
     }
+    l->is_done[number] = true;
 }
 
 // A product writes the result of a permutation where nothing else comes out of its group.
@@ -408,6 +476,7 @@ static void lower(fg_graph *g, program *p, str_buf *operators, str_buf *function
     l.names = ARENA_ARRAY(g->memory, const char *, g->tensors.len + 1);
     l.is_needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     l.groups = ARENA_ARRAY(g->memory, group_text, (size_t)g->group_count + 1);
+    l.is_done = ARENA_ARRAY(g->memory, bool, (size_t)g->group_count + 1);
     memset(&g->launches, 0, sizeof g->launches);
     name_outputs(g);
     find_needed(&l);
@@ -439,6 +508,7 @@ static void lower_both(fg_graph *g, program *p)
     str_buf operators, functions;
     str_buf_init(&operators, g->memory);
     str_buf_init(&functions, g->memory);
+    p->launches_together = false;
     if (g->load)
         lower(g->load, p, &operators, &functions);
     lower(g, p, &operators, &functions);
@@ -446,8 +516,8 @@ static void lower_both(fg_graph *g, program *p)
     const char *name = fg_name_in_text(g, "tensor");
     bool has_other_name = strcmp(name, "tensor") != 0;
     fg_print_imports(&p->out, g,
-                     arena_printf(g->memory, "as_tensor_pointer, attrs, operator, %stensor%s%s",
-                                  has_strides ? "strided_layout, " : "",
+                     arena_printf(g->memory, "as_tensor_pointer, attrs, %soperator, %stensor%s%s",
+                                  p->launches_together ? "launch_together, " : "", has_strides ? "strided_layout, " : "",
                                   has_other_name ? " as " : "", has_other_name ? name : ""));
     str_add(&p->out, (str){operators.at, operators.len});
     p->lines += new_lines(&p->out, &p->counted);

@@ -442,14 +442,30 @@ typedef void ir_expr_each(void *user, ir_expr *e);
 void ir_walk_expr(ir_module *m, ir_expr *e, ir_expr_each *each, void *user);
 // Calls [each] for every expression node that a statement (not its nested statements) holds.
 void ir_walk_stmt_exprs(ir_module *m, ir_stmt *s, ir_expr_each *each, void *user);
+// Whether a value is the same, as long as the kernel [f] runs, for all threads of a block and all blocks of its cluster.
+bool ir_is_common(const ir_func *f, const ir_expr *e);
 // Whether a kernel, or a function that it calls, waits for the kernels before it (griddepcontrol.wait).
 bool ir_waits_for_kernels(ir_module *m, const ir_func *kernel);
 // Deep copy of a statement; variables declared inside are renewed and entered in [substitution] (old ir_var* ->
 // ir_expr*, its arena lives as long as the caller likes), which is applied. A tensor or an assigned variable may only
 // be replaced by a VAR. Labels of SCOPE_OF stay: they are unique only along the path from the function's root.
 ir_stmt *ir_clone_stmt(ir_module *m, const ir_stmt *s, map *substitution);
+ir_var *ir_renew_var(ir_module *m, ir_var *from, map *substitution); // the copy of a variable, which is entered
 void ir_clone_block(ir_module *m, const ir_block *from, ir_block *to, map *substitution);
 ir_expr *ir_substitute(ir_module *m, ir_expr *e, const map *substitution);
+
+// ---- kernels side by side -----------------------------------------------------------------------------------------------
+
+// Whether one launch can run the blocks of both kernels: they have blocks and clusters of the same known size, no shared memory
+// of an extent of the author's, and know their place by the block's index alone.
+bool ir_can_join(ir_module *m, const ir_func *a, const ir_func *b);
+// A kernel for [count] launches, of whose kernels each two can be joined: its parameters are those of the first one, then those of
+// the second one, …, but for numbers that the launches pass, which are constants of it. Before passes have run. Appended to the
+// module.
+ir_func *ir_join_kernels(ir_module *m, ir_stmt *const *launches, int count, const char *name, src_span span);
+// Its arguments. [key] gets a text that is equal where the kernel is.
+typedef VEC(ir_expr *) ir_expr_list;
+ir_expr_list ir_joined_arguments(ir_module *m, ir_stmt *const *launches, int count, str_buf *key);
 
 // ---- text ---------------------------------------------------------------------------------------------------------------
 

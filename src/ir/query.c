@@ -208,6 +208,43 @@ bool ir_is_extent(const ir_func *f, const ir_var *v)
     return false;
 }
 
+// ---- values that blocks have in common ---------------------------------------------------------------------------
+
+static int64_t cluster_of(const ir_func *f, int axis)
+{
+    int64_t size = 1;
+    return !f->cluster[axis] || ir_const_int(f->cluster[axis], &size) ? size : 0;
+}
+
+// Of a multiple of the cluster's extent: blocks of one cluster are on one side of it.
+static bool ends_cluster(const ir_func *f, int axis, const ir_expr *e)
+{
+    int64_t number, size = cluster_of(f, axis);
+    return size > 0 && ir_const_int(e, &number) && number > 0 && number % size == 0;
+}
+
+static bool is_block_index(const ir_expr *e)
+{
+    return e->op == IR_OP_SREG && e->u.i >= IR_BID_X && e->u.i <= IR_BID_Z;
+}
+
+bool ir_is_common(const ir_func *f, const ir_expr *e)
+{
+    if (e->op == IR_OP_VAR)
+        return e->u.var->kind == IR_VAR_PARAM && !e->u.var->is_mutable;
+    if (is_block_index(e))
+        return cluster_of(f, (int)e->u.i - IR_BID_X) == 1;
+    if (e->op == IR_OP_SREG)
+        return e->u.i >= IR_BDIM_X;
+    bool is_part = e->op == IR_OP_LT || e->op == IR_OP_FLOORDIV || e->op == IR_OP_TRUNCDIV;
+    if (is_part && is_block_index(e->args[0]) && ends_cluster(f, (int)e->args[0]->u.i - IR_BID_X, e->args[1]))
+        return true;
+    bool is_pure = (ir_op_properties(e->op) & IR_PURE) && !(ir_op_properties(e->op) & IR_READS) && e->op != IR_OP_INTRIN;
+    for (int i = 0; is_pure && i < e->arg_count; i++)
+        is_pure = ir_is_common(f, e->args[i]);
+    return is_pure;
+}
+
 // ---- kernels that start early -----------------------------------------------------------------------------------
 
 typedef struct wait_search {

@@ -288,7 +288,7 @@ static ir_tensor *clone_tensor(ir_module *m, const ir_tensor *from, map *substit
     return to;
 }
 
-static ir_var *renew_var(ir_module *m, ir_var *from, map *substitution)
+ir_var *ir_renew_var(ir_module *m, ir_var *from, map *substitution)
 {
     ir_var *to = arena_dup(m->arena, from, sizeof *from);
     to->id = m->next_var++;
@@ -316,11 +316,11 @@ ir_stmt *ir_clone_stmt(ir_module *m, const ir_stmt *s, map *substitution)
     ir_stmt *copy = arena_dup(m->arena, s, sizeof *s);
     copy->value = ir_substitute(m, s->value, substitution);
     copy->args = clone_exprs(m, s->args, s->arg_count, substitution);
-    copy->var = declares(s->kind) && s->var ? renew_var(m, s->var, substitution) : target_var(s->var, substitution);
+    copy->var = declares(s->kind) && s->var ? ir_renew_var(m, s->var, substitution) : target_var(s->var, substitution);
     if (s->vars && s->map) {
         copy->vars = ARENA_ARRAY(m->arena, ir_var *, s->map->rank);
         for (int i = 0; i < s->map->rank; i++)
-            copy->vars[i] = renew_var(m, s->vars[i], substitution);
+            copy->vars[i] = ir_renew_var(m, s->vars[i], substitution);
     }
     ir_clone_block(m, &s->body, &copy->body, substitution);
     ir_clone_block(m, &s->or_else, &copy->or_else, substitution);

@@ -95,6 +95,7 @@ typedef struct sim_use {
 typedef struct sim_shared_tensor {
     const ir_var *var;
     uint32_t offset, bytes;
+    int branch;         // of a condition that whole blocks share: tensors of other branches may lie here as well; 0: none
     uint8_t elem_bytes;
 } sim_shared_tensor;
 
@@ -114,8 +115,8 @@ typedef struct sim_code {
     // tensor map IR_MAP_MAX_RANK extents of its tensor.
     struct sim_code *shape;
     uint32_t shape_cell;
-    // Kernels: the tensors in the shared memory of their blocks, those of functions included, in order of offset; red zones
-    // stand between them. None where the IR has been through allocate-shared: then all of it is one region.
+    // Kernels: the tensors in the shared memory of their blocks, those of functions included, in order of offset in
+    // each branch; red zones stand between them. None where the IR has been through allocate-shared: then all of it is one region.
     VEC(sim_shared_tensor) shared;
     uint32_t shared_bytes;  // red zones included, without what the launch adds
     bool uses_async_proxy;  // kernels: instructions of hidet.lang.tma with a tensor map, and wgmma

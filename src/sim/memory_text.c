@@ -82,13 +82,26 @@ static void print_element(const ir_var *var, const char *name, int64_t element, 
         str_addf(out, "element %" PRId64 " of '%s'", element, name);
 }
 
-// The tensor in shared memory that begins last at or before the offset; NULL: none.
-static const sim_shared_tensor *tensor_before(const sim_code *p, uint64_t offset)
+// The branch in which the tensor is made; 0: none.
+static int branch_of(const sim_code *p, const ir_var *v)
 {
+    for (size_t i = 0; p && i < p->shared.len; i++)
+        if (p->shared.at[i].var == v)
+            return p->shared.at[i].branch;
+    return 0;
+}
+
+// The tensor in shared memory that begins last at or before the offset, of the branch of the access; NULL: none.
+static const sim_shared_tensor *tensor_before(const sim_touch *t, uint64_t offset)
+{
+    const sim_code *p = t->w->block->launch->code;
     const sim_shared_tensor *found = NULL;
+    int branch = branch_of(p, t->access ? t->access->var : NULL);
     for (size_t i = 0; p && i < p->shared.len; i++) {
-        if (p->shared.at[i].offset <= offset)
-            found = &p->shared.at[i];
+        const sim_shared_tensor *s = &p->shared.at[i];
+        bool is_here = !branch || !s->branch || s->branch == branch;
+        if (is_here && s->offset <= offset && (!found || s->offset > found->offset))
+            found = s;
     }
     return found;
 }
@@ -100,7 +113,7 @@ static int element_bytes(const sim_touch *t, int otherwise)
 
 static void print_shared(const sim_touch *t, uint64_t offset, str_buf *out)
 {
-    const sim_shared_tensor *s = tensor_before(t->w->block->launch->code, offset);
+    const sim_shared_tensor *s = tensor_before(t, offset);
     const ir_var *var = t->access ? t->access->var : NULL;
     if (s) {
         print_element(s->var, s->var->name, (int64_t)(offset - s->offset) / (s->elem_bytes ? s->elem_bytes : 1), out);
@@ -171,7 +184,7 @@ static const char *before_global(const sim_touch *t, uint64_t address)
 
 static const char *outside_shared(const sim_touch *t, uint64_t offset)
 {
-    const sim_shared_tensor *s = tensor_before(t->w->block->launch->code, offset);
+    const sim_shared_tensor *s = tensor_before(t, offset);
     if (offset > SIM_SHARED_MASK / 2)
         return arena_printf(scratch_of(t), "%" PRIu64 " bytes before the beginning of shared memory",
                             ((uint64_t)1 << SIM_RANK_SHIFT) - offset);

@@ -287,20 +287,19 @@ sim_party sim_order_party(const sim_touch *t, uint32_t cell)
 
 // ---- shared memory -------------------------------------------------------------------------------------------------
 
-// Granules entirely between tensors are red.
+// Granules of the kernel's own memory that no tensor has a part of are red.
 static void paint_red(const sim_block *b, sim_shadow *s)
 {
     const sim_code *p = b->launch->code;
-    uint64_t end = 0, size = (uint64_t)1 << s->shift;
+    uint64_t size = (uint64_t)1 << s->shift;
     if (!p || !p->shared.len)
         return;
-    for (size_t i = 0; i <= p->shared.len; i++) {
-        bool is_last = i == p->shared.len;
-        uint64_t limit = is_last ? p->shared_bytes : p->shared.at[i].offset;
-        for (uint64_t k = (end + size - 1) >> s->shift; k < limit >> s->shift && k < s->count; k++)
-            s->write[k] = SIM_CELL_RED;
-        uint64_t next = is_last ? 0 : (uint64_t)p->shared.at[i].offset + p->shared.at[i].bytes;
-        end = next > end ? next : end;
+    for (uint64_t k = 0; k < p->shared_bytes >> s->shift && k < s->count; k++)
+        s->write[k] = SIM_CELL_RED;
+    for (size_t i = 0; i < p->shared.len; i++) {
+        uint64_t begin = p->shared.at[i].offset, end = begin + p->shared.at[i].bytes;
+        for (uint64_t k = begin >> s->shift; k < (end + size - 1) >> s->shift && k < s->count; k++)
+            s->write[k] = 0;
     }
 }
 

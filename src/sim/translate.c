@@ -192,15 +192,24 @@ static void intrin_to(tr *t, const ir_stmt *s)
 static void branch(tr *t, const ir_stmt *s)
 {
     uint32_t cond = tr_expr(t, s->value), at = tr_here(t);
+    bool are_apart = s->or_else.stmts.len && ir_is_common(t->func, s->value);
+    uint32_t begin = t->code->shared_bytes, end;
+    int outer = t->shared_branch;
     tr_op(t, SIM_OP_IF, 0, cond, 0, 0);
     tr_open(t, TR_IF, 0);
+    t->shared_branch = are_apart ? ++t->shared_branches : outer;
     block(t, &s->body);
     if (s->or_else.stmts.len) {
         t->code->ops.at[at].b = tr_here(t);
         at = tr_here(t);
         tr_op(t, SIM_OP_ELSE, 0, 0, 0, 0);
+        end = t->code->shared_bytes;
+        t->shared_branch = are_apart ? ++t->shared_branches : outer;
+        t->code->shared_bytes = are_apart ? begin : end;
         block(t, &s->or_else);
+        t->code->shared_bytes = t->code->shared_bytes > end ? t->code->shared_bytes : end;
     }
+    t->shared_branch = outer;
     tr_close(t);
     t->code->ops.at[at].b = tr_here(t);
     tr_op(t, SIM_OP_ENDIF, 0, 0, 0, 0);
@@ -517,6 +526,7 @@ static void begin(tr *t, const ir_func *f)
     for (size_t i = 0; i < t->function_shared.shared.len; i++)
         VEC_PUSH(t->arena, &t->code->shared, t->function_shared.shared.at[i]);
     t->stmt = NULL;
+    t->shared_branch = t->shared_branches = 0;
     t->site = tr_site_of(t, f->span);
     t->constants.len = t->levels.len = 0;
     t->constant_next = 0;

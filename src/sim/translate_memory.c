@@ -623,7 +623,8 @@ static uint32_t shared_offset(tr *t, const ir_var *v)
         return (uint32_t)tensor->smem_offset;
     }
     uint32_t align = tensor->align_bytes > 128 ? (uint32_t)tensor->align_bytes : 128;
-    sim_shared_tensor placed = {v, aligned(c->shared_bytes + RED_ZONE, align), bytes, (uint8_t)tr_element_bytes(tensor->elem)};
+    sim_shared_tensor placed = {v, aligned(c->shared_bytes + RED_ZONE, align), bytes, t->shared_branch,
+                                (uint8_t)tr_element_bytes(tensor->elem)};
     VEC_PUSH(t->arena, &c->shared, placed);
     c->shared_bytes = placed.offset + bytes + RED_ZONE;
     return placed.offset;

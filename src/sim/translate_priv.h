@@ -35,6 +35,7 @@ typedef struct tr {
     const sim_translate_options *options;
     const ir_func *func;
     sim_code *code;
+    int shared_branch, shared_branches; // of the shared tensors that come next, and how many there are: sim_shared_tensor
     sim_code function_shared;  // the shared tensors of device functions so far
     map locations;       // ir_var* -> tr_location*
     map in_memory;       // private tensors that have an address

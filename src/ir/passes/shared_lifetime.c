@@ -13,6 +13,7 @@ typedef struct block_info {
     int begin, end;
     bool is_loop, is_scope;
     int label;    // of a scope
+    int choice;   // of a branch that the whole block or cluster takes: the number of its IF, negative for the other branch; else 0
     VEC(int) barriers;  // directly in this block, ascending
 } block_info;
 
@@ -48,7 +49,9 @@ typedef struct jump {
 struct shared_lifetimes {
     ir_module *module;
     arena *scratch;
+    const ir_func *func;
     const bool *leaks;
+    int choices;         // the last number of an IF
     VEC(shared_tensor) tensors;
     VEC(block_info) blocks;
     VEC(use) uses;
@@ -276,10 +279,12 @@ static void walk_stmt(shared_lifetimes *l, ir_stmt *s)
 {
     block_info info = {.is_loop = s->kind == IR_FOR || s->kind == IR_WHILE || s->kind == IR_TASKS,
                        .is_scope = s->kind == IR_SCOPE_OF, .label = s->count};
+    if (s->kind == IR_IF && ir_is_common(l->func, s->value))
+        info.choice = ++l->choices;
     l->point++;
     note_stmt(l, s);
     walk_block(l, &s->body, info);
-    walk_block(l, &s->or_else, (block_info){0});
+    walk_block(l, &s->or_else, (block_info){.choice = -info.choice});
     if (s->kind != IR_WHILE)
         return;
     // The condition is evaluated once more at the end.
@@ -485,6 +490,7 @@ shared_lifetimes *ir_shared_lifetimes_of(ir_module *m, arena *scratch, ir_func *
     l->module = m;
     l->scratch = scratch;
     l->leaks = leaks;
+    l->func = f;
     l->block = -1;
     if (!ir_find(&f->body, allocates_shared))
         return l;
@@ -525,9 +531,19 @@ static int common_loop(const shared_lifetimes *l, const shared_tensor *a, const 
     return -1;
 }
 
+// Whether no block has both: they are made in the two branches of an IF that whole clusters choose.
+static bool are_apart(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b)
+{
+    for (int x = a->alloc_block; x >= 0; x = l->blocks.at[x].parent)
+        for (int y = b->alloc_block; y >= 0 && l->blocks.at[x].choice; y = l->blocks.at[y].parent)
+            if (l->blocks.at[y].choice == -l->blocks.at[x].choice)
+                return true;
+    return false;
+}
+
 bool ir_shared_may_overlay(const shared_lifetimes *l, const shared_tensor *a, const shared_tensor *b)
 {
-    if (!a->is_used || !b->is_used)
+    if (!a->is_used || !b->is_used || are_apart(l, a, b))
         return true;
     if (a->first > b->first) {
         const shared_tensor *swap = a;

@@ -6,7 +6,8 @@
 // the function. Tensors that TMA writes or reads, and its mbarriers, are always live.
 //
 // Two tensors may share bytes if their lives do not overlap and every thread is known to be done with the one before any
-// thread begins with the other: a block-wide barrier is certain to be passed in between, also on the way round a loop.
+// thread begins with the other: a block-wide barrier is certain to be passed in between, also on the way round a loop. So may
+// two that are made in the branches of a condition that all blocks of a cluster find the same, always.
 #pragma once
 
 #include "ir/pass.h"

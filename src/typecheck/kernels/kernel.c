@@ -39,7 +39,7 @@ bool tc_name_is_taken(const tc *tx, const char *name, bool is_entry)
 }
 
 // What an entry is called does not depend on what else the file needs, nor on which comes first.
-static const char *unique_name(tc *tx, const char *base, bool is_entry)
+const char *tc_unique_name(tc *tx, const char *base, bool is_entry)
 {
     char *name = arena_strdup(tx->ir->lasting, base);
     for (char *c = name; *c; c++)
@@ -64,7 +64,7 @@ const char *tc_instance_name(tc *tx, const tc_function *f, const tc_scope *scope
         str_addc(&b, '_');
         tc_to_text(tx, p->value, &b);
     }
-    return unique_name(tx, str_text(&b), !with_args);
+    return tc_unique_name(tx, str_text(&b), !with_args);
 }
 
 const char *tc_instance_title(tc *tx, const tc_function *f, const tc_scope *scope)
@@ -389,7 +389,7 @@ ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bo
     for (size_t i = 0; i < k->sizes.len; i++)
         VEC_PUSH(tx->ir->arena, &k->func->params, k->sizes.at[i]);
     k->func->title = tc_instance_title(tx, f, scope);
-    k->func->name = name ? unique_name(tx, name, true) : tc_instance_name(tx, f, scope, captures != NULL);
+    k->func->name = name ? tc_unique_name(tx, name, true) : tc_instance_name(tx, f, scope, captures != NULL);
     const ir_type *result = ok ? annotated_result(tx, f, scope, kind) : NULL;
     if (result)
         k->func->result = result;
@@ -409,7 +409,7 @@ ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bo
 ir_func *tc_host_function(tc *tx, tc_function *f, tc_scope *scope, const char *title)
 {
     tc_builder k = {.tx = tx, .f = f, .scope = scope};
-    k.func = ir_func_new(tx->ir, IR_HOST_FUNC, unique_name(tx, f->name->text, true), f->decl->name_span);
+    k.func = ir_func_new(tx->ir, IR_HOST_FUNC, tc_unique_name(tx, f->name->text, true), f->decl->name_span);
     k.func->doc = f->decl->doc;
     k.func->title = title;
     k.func->result = ir_void(tx->ir);

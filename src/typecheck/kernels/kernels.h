@@ -59,6 +59,8 @@ tc_scope *tc_entry_scope(tc *tx, tc_function *f, bool *bound);
 // errors.
 ir_func *tc_build_kernel(tc *tx, tc_function *f, tc_scope *scope, const bool *bound, const char *name,
                          tc_captures *captures, ir_func_kind kind, tc_builder *k, src_span call_span);
+// [base], with a number where that is taken; entries may have names that the file's other entries will have.
+const char *tc_unique_name(tc *tx, const char *base, bool is_entry);
 // Whether a function of the output has that name, or an entry will have it, which other functions make way for.
 bool tc_name_is_taken(const tc *tx, const char *name, bool is_entry);
 // A host function without parameters: the names of [f]'s are bound in [scope]. NULL after errors.

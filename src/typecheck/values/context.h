@@ -135,6 +135,7 @@ typedef struct tc_lifetime {
     uint32_t first;  // what was born before is older
     bool keeps;      // something older has changed
     map launches;    // tc_function* of definitions -> the latest tc_shared_launch*, in host functions
+    map joined;      // names of kernels, "a b c" -> the kernel that is all of them
 } tc_lifetime;
 
 // IR that is made in the scratch arena for it: lifetime.c.

@@ -11,6 +11,7 @@ void tc_lifetime_begin(tc *tx, tc_lifetime *l)
         l->mark = arena_mark_get(tx->arena);
     }
     map_init(&l->launches, tx->arena);
+    map_init(&l->joined, tx->arena);
     tx->born = l->first;
     tx->lifetime = l;
 }

@@ -100,7 +100,9 @@ static void write_scope(writer *w, int depth)
 
 static void write_if(writer *w, int depth)
 {
-    write_inner(w, "if n > 0", depth);
+    char head[32];
+    snprintf(head, sizeof head, "if bid.x < %d", 1 + rng_below(w->r, 3));
+    write_inner(w, rng_one_in(w->r, 2) ? "if x[2] > 0.0" : head, depth); // the same for whole blocks, or not
     if (rng_one_in(w->r, 2))
         write_inner(w, " else", depth);
     str_addc(&w->out, '\n');
@@ -157,6 +159,7 @@ typedef struct path {
     map pointers;   // ir_var* -> ir_var* of the tensor
     int time, barrier, steps;
     int label;
+    int block;      // index in the grid
     const char *problem;
 } path;
 
@@ -220,6 +223,12 @@ static flow run_loop(path *p, const ir_stmt *s)
     return NEXT;
 }
 
+static bool is_taken(path *p, const ir_expr *condition)
+{
+    bool is_common = condition->op == IR_OP_LT && condition->args[0]->op == IR_OP_SREG;
+    return is_common ? p->block < condition->args[1]->u.i : rng_one_in(p->r, 2);
+}
+
 static flow run_stmt(path *p, const ir_stmt *s)
 {
     flow f;
@@ -235,7 +244,7 @@ static flow run_stmt(path *p, const ir_stmt *s)
     case IR_DECL:
     case IR_ASSIGN: keep_pointer(p, s->var, s->value); return NEXT;
     case IR_EVAL: p->barrier = ++p->time; return NEXT;
-    case IR_IF: return run_block(p, rng_one_in(p->r, 2) ? &s->body : &s->or_else);
+    case IR_IF: return run_block(p, is_taken(p, s->value) ? &s->body : &s->or_else);
     case IR_FOR:
     case IR_WHILE: return run_loop(p, s);
     case IR_SCOPE_OF: f = run_block(p, &s->body); return f == LEAVE && p->label == s->count ? NEXT : f;
@@ -288,7 +297,7 @@ static void paths_never_meet(void **state)
         apart += bytes_apart(&k->body);
         for (int i = 0; i < 60; i++) {
             path *p = ARENA_NEW(&f.scratch, path);
-            *p = (path){.r = &r, .barrier = -1};
+            *p = (path){.r = &r, .barrier = -1, .block = i % 4};
             map_init(&p->pointers, &f.scratch);
             run_block(p, &k->body);
             if (!p->problem)

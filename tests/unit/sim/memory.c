@@ -407,7 +407,7 @@ static void red_zones(void **state)
     world_open(&s, 1, 1, 64);
     world_end_launch(&s);
     ir_var a = {.name = "a"}, b = {.name = "b"};
-    sim_shared_tensor tensors[] = {{&a, 0, 40, 4}, {&b, 64, 64, 4}};
+    sim_shared_tensor tensors[] = {{&a, 0, 40, 0, 4}, {&b, 64, 64, 0, 4}};
     for (int i = 0; i < 2; i++)
         VEC_PUSH(&s.mem, &s.code.shared, tensors[i]);
     s.code.shared_bytes = 144;
