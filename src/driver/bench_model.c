@@ -101,9 +101,9 @@ static sim_counts difference(const sim_counts *now, const sim_counts *before)
 static dtype type_of(const fg_graph *g, const fg_launch *l)
 {
     dtype found = DT_F32;
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != l->group || n->kind != FG_EPILOGUE)
+    for (size_t i = 0; i < l->nodes.len; i++) {
+        const fg_node *n = l->nodes.at[i];
+        if (n->kind != FG_EPILOGUE)
             continue;
         for (size_t k = 0; k < n->arguments.len; k++)
             if (n->arguments.at[k].tensor >= 0) {
@@ -134,19 +134,9 @@ static void describe(const bench_state *b, bench_run *run, size_t number)
         part->bytes += g->tensors.at[part->launch->inputs.at[i]].bytes;
     for (size_t i = 0; i < part->launch->outputs.len; i++)
         part->bytes += g->tensors.at[part->launch->outputs.at[i]].bytes;
-    for (size_t i = 0; i < g->nodes.len; i++)
-        if (!g->nodes.at[i].is_dropped && g->nodes.at[i].group == part->launch->group)
-            part->operations += fg_operations(g, &g->nodes.at[i]);
+    for (size_t i = 0; i < part->launch->nodes.len; i++)
+        part->operations += fg_operations(g, part->launch->nodes.at[i]);
     part->limit = limit_of(b, g, part);
-}
-
-// By the line of its call. What stands at no line of a launch belongs to the one before.
-static size_t part_at(const bench_run *run, int line, size_t last)
-{
-    for (size_t i = 0; i < run->graph->launches.len; i++)
-        if (run->graph->launches.at[i].line == line)
-            return i;
-    return last;
 }
 
 static void add_counts(sim_counts *to, const sim_counts *more)
@@ -173,7 +163,8 @@ void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each)
         describe(b, run, i);
     for (size_t i = 0; i < run->kernels.len && count; i++) {
         const bench_kernel *k = &run->kernels.at[i];
-        at = part_at(run, k->line, at);
+        int found = fg_launch_at(run->graph, k->line);
+        at = found >= 0 ? (size_t)found : at; // what stands at no line of a launch belongs to the one before
         bench_part *part = &run->parts[at];
         if (!part->count++)
             part->first = (int)i;

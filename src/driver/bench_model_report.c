@@ -72,8 +72,8 @@ static void add_part(ms_table *t, const bench_run *run, const bench_part *p, boo
     add_cell(t, p->launch ? p->launch->name : "all");
     (is_counted ? add_counts : add_time)(t, run, p);
     add_cell(t, arena_printf(a, "%d", p->count));
-    add_cell(t, p->launch ? fg_lines_text(a, run->graph, p->launch->group) : "");
-    add_cell(t, p->launch ? fg_operators_text(a, run->graph, p->launch->group, " + ") : "");
+    add_cell(t, p->launch ? fg_lines_text(a, p->launch) : "");
+    add_cell(t, p->launch ? fg_operators_text(a, p->launch, " + ") : "");
 }
 
 static void add_whole(const bench_run *run, str_buf *out)
@@ -128,13 +128,11 @@ static json_t *known(double value)
     return value > 0 ? json_real(value) : json_null();
 }
 
-static json_t *nodes_json(const fg_graph *g, int group)
+static json_t *nodes_json(const fg_launch *l)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != group)
-            continue;
+    for (size_t i = 0; i < l->nodes.len; i++) {
+        const fg_node *n = l->nodes.at[i];
         json_array_append_new(list, json_pack("{s:i, s:s, s:i}", "node", n->number, "operator", n->op, "line", n->line));
     }
     return list;
@@ -143,10 +141,8 @@ static json_t *nodes_json(const fg_graph *g, int group)
 static json_t *kernels_json(const bench_run *run, const bench_part *p)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < run->kernels.len && p->count; i++) {
+    for (int i = p->first; i < p->first + p->count; i++) {
         const bench_kernel *k = &run->kernels.at[i];
-        if (k->line != p->launch->line)
-            continue;
         json_array_append_new(list, json_pack("{s:s, s:[I, I, I], s:[I, I, I]}", "kernel", k->title, "grid", (json_int_t)k->grid[0],
                                               (json_int_t)k->grid[1], (json_int_t)k->grid[2], "block", (json_int_t)k->block[0],
                                               (json_int_t)k->block[1], (json_int_t)k->block[2]));
@@ -154,24 +150,11 @@ static json_t *kernels_json(const bench_run *run, const bench_part *p)
     return list;
 }
 
-// The tensor in whose memory the elements are.
-static const fg_tensor *memory_of(const fg_graph *g, const fg_tensor *t)
-{
-    if (t->layout)
-        return memory_of(g, &g->tensors.at[t->layout->base]);
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (!n->is_dropped && n->written && n->arguments.at[0].tensor == t->number)
-            return &g->tensors.at[n->outputs.at[0]];
-    }
-    return t;
-}
-
 static json_t *tensors_json(const fg_graph *g, const fg_number_list *numbers)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < numbers->len; i++)
-        json_array_append_new(list, diag_json_text(memory_of(g, &g->tensors.at[numbers->at[i]])->name));
+        json_array_append_new(list, diag_json_text(fg_memory_of(g, &g->tensors.at[numbers->at[i]])->name));
     return list;
 }
 
@@ -188,7 +171,7 @@ static json_t *part_json(const bench_state *b, const bench_run *run, const bench
     if (p->launch) {
         json_object_set_new(o, "operator", json_string(p->launch->name));
         json_object_set_new(o, "line", json_integer(p->launch->line));
-        json_object_set_new(o, "nodes", nodes_json(run->graph, p->launch->group));
+        json_object_set_new(o, "nodes", nodes_json(p->launch));
         json_object_set_new(o, "kernels", kernels_json(run, p));
         json_object_set_new(o, "reads", tensors_json(run->graph, &p->launch->inputs));
         json_object_set_new(o, "writes", tensors_json(run->graph, &p->launch->outputs));

@@ -199,10 +199,10 @@ static const char *table_text(const tuning *t)
 static double seconds_of(const bench_run *run, const choice *c)
 {
     double sum = 0;
-    for (size_t i = 0; i < run->graph->launches.len; i++)
-        for (size_t k = 0; k < c->lines.len; k++)
-            if (run->parts[i].launch->line == c->lines.at[k])
-                sum += run->parts[i].seconds;
+    for (size_t k = 0; k < c->lines.len; k++) {
+        int found = fg_launch_at(run->graph, c->lines.at[k]);
+        sum += found >= 0 ? run->parts[found].seconds : 0;
+    }
     return sum;
 }
 

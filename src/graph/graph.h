@@ -57,6 +57,7 @@ typedef struct fg_tensor {
     const char *weight_file; // as the model names it; "": it names none
     bool is_prepared;        // an output of the graph [load], and an input of the one that has it
     const fg_layout *layout; // after "views": a view of this other tensor; NULL: it has memory of its own
+    const struct fg_node *writer; // after fg_lower: the permutation in whose result its kernels write it; NULL: none
 } fg_tensor;
 
 // An argument of a call: a tensor, or a value that is known while compiling, as the language writes it.
@@ -89,12 +90,15 @@ typedef struct fg_node {
     int group;       // the kernel, or few kernels, that it is a part of (pass "fuse"); -1: none yet
 } fg_node;
 
+typedef VEC(const fg_node *) fg_node_list;
+
 // A call of the program's function: the operator that computes a group.
 typedef struct fg_launch {
     int group;
     const char *name;              // of the operator: "fused_linear_relu"
     int line;                      // of the program, where it is called
     const char *note;              // that drawings show with it: its time; NULL: none
+    fg_node_list nodes;            // of the group, in order
     fg_number_list inputs, outputs; // tensors that it reads and writes in memory
 } fg_launch;
 
@@ -192,9 +196,13 @@ str fg_print_dot(arena *a, fg_graph *const *graphs, size_t count);
 str fg_print_page(arena *a, fg_graph *const *graphs, size_t count, str svg, str program);
 // The sum of [numbers]' tensors; -1: one of them has an open size.
 int64_t fg_sum_bytes(const fg_graph *g, const fg_number_list *numbers);
-// Of the nodes of a group, in order: "19, 25", their lines in the model, and "linear + relu", their operators.
-const char *fg_lines_text(arena *a, const fg_graph *g, int group);
-const char *fg_operators_text(arena *a, const fg_graph *g, int group, const char *separator);
+// Of the nodes of a launch, in order: "19, 25", their lines in the model, and "linear + relu", their operators.
+const char *fg_lines_text(arena *a, const fg_launch *l);
+const char *fg_operators_text(arena *a, const fg_launch *l, const char *separator);
+// The tensor in whose memory the elements are, after fg_lower.
+const fg_tensor *fg_memory_of(const fg_graph *g, const fg_tensor *t);
+// The launch at that line of the program, by its number; -1: there is none.
+int fg_launch_at(const fg_graph *g, int line);
 // "1.5 MiB"; "open" for -1.
 const char *fg_bytes_text(arena *a, int64_t bytes);
 // "g1_l": in a drawing, before the names of what is in graph [number] of [count], or in its graph "load".

@@ -8,7 +8,7 @@
 
 typedef struct group_text {
     const char *name;       // of its operator
-    VEC(const fg_node *) nodes; // in order, without those that are dropped
+    fg_node_list nodes;     // in order, without those that are dropped
     fg_number_list inputs;  // tensors that it reads from memory, in order of first use
     fg_number_list outputs; // tensors that it writes
     const char *passed;     // open sizes that its operands do not tell: "B=B, "
@@ -31,7 +31,6 @@ typedef struct lowering {
     fg_graph *g;
     program *program;
     str_buf operators, body;
-    const fg_node **writers; // of each tensor: the permutation in whose result the kernels write it; NULL: none
     bool *is_needed;         // of each tensor: read by another group than its maker's, or an output
     const char **names; // of each tensor, in the operator that is written; where it reads none, of an earlier one
     group_text *groups;
@@ -308,7 +307,7 @@ static void add_results(lowering *l, int number)
     const group_text *group = &l->groups[number];
     for (size_t i = 0; i < group->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[group->outputs.at[i]];
-        const fg_node *writer = l->writers[t->number];
+        const fg_node *writer = t->writer;
         add_tensor(l, writer ? &g->tensors.at[writer->outputs.at[0]] : t);
         if (writer)
             add_view(l, t, writer->written, writer);
@@ -320,7 +319,8 @@ static void add_launch(lowering *l, int number, bool together)
 {
     fg_graph *g = l->g;
     const group_text *group = &l->groups[number];
-    const fg_launch launch = {.group = number, .name = group->name, .inputs = group->inputs, .outputs = group->outputs};
+    const fg_launch launch = {.group = number, .name = group->name, .nodes = group->nodes, .inputs = group->inputs,
+                              .outputs = group->outputs};
     VEC_PUSH(g->memory, &g->launches, launch);
     l->lines += new_lines(&l->body, &l->counted);
     g->launches.at[g->launches.len - 1].line = l->lines;
@@ -341,7 +341,7 @@ static void add_launch(lowering *l, int number, bool together)
 static const fg_node *view_of(const lowering *l, int number)
 {
     const fg_node *n = l->groups[number].nodes.len ? l->groups[number].nodes.at[0] : NULL;
-    bool is_written = n && n->written && l->writers[n->arguments.at[0].tensor];
+    bool is_written = n && n->written && l->g->tensors.at[n->arguments.at[0].tensor].writer;
     return n && (is_written || l->g->tensors.at[n->outputs.at[0]].layout) ? n : NULL;
 }
 
@@ -415,7 +415,7 @@ static void add_group(lowering *l, int number)
 // A product writes the result of a permutation where nothing else comes out of its group.
 static void find_writers(lowering *l)
 {
-    const fg_graph *g = l->g;
+    fg_graph *g = l->g;
     bool *has_product = ARENA_ARRAY(g->memory, bool, (size_t)g->group_count + 1);
     for (size_t i = 0; i < g->nodes.len; i++)
         if (!g->nodes.at[i].is_dropped && fg_writes_views(&g->nodes.at[i]))
@@ -426,7 +426,7 @@ static void find_writers(lowering *l)
             continue;
         int t = n->arguments.at[0].tensor, group = g->nodes.at[g->tensors.at[t].maker].group;
         if (has_product[group] && l->groups[group].outputs.len == 1)
-            l->writers[t] = n;
+            g->tensors.at[t].writer = n;
     }
 }
 
@@ -472,7 +472,6 @@ static void lower(fg_graph *g, program *p, str_buf *operators, str_buf *function
     size_t begin = 0;
     str_buf_init(&l.operators, g->memory);
     str_buf_init(&l.body, g->memory);
-    l.writers = ARENA_ARRAY(g->memory, const fg_node *, g->tensors.len + 1);
     l.names = ARENA_ARRAY(g->memory, const char *, g->tensors.len + 1);
     l.is_needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     l.groups = ARENA_ARRAY(g->memory, group_text, (size_t)g->group_count + 1);

@@ -46,13 +46,13 @@ static void add_row(str_buf *out, const fg_graph *g, const fg_launch *l, size_t 
     str_addf(out, "\"><td class=\"number\">%zu<td><b>", number + 1);
     str_add_xml(out, l->name);
     str_adds(out, "</b><div>");
-    str_add_xml(out, fg_operators_text(a, g, l->group, ", "));
+    str_add_xml(out, fg_operators_text(a, l, ", "));
     if (l->note) {
         str_adds(out, "</div><div class=\"note\">");
         str_add_xml(out, l->note);
     }
     str_adds(out, "</div><td class=\"lines\">");
-    str_adds(out, fg_lines_text(a, g, l->group));
+    str_adds(out, fg_lines_text(a, l));
     str_adds(out, "<td>");
     add_tensors(out, g, &l->inputs);
     str_adds(out, "<td>");

@@ -68,14 +68,14 @@ const char *fg_type_text(arena *a, const fg_tensor *t)
     return str_text(&out);
 }
 
-const char *fg_lines_text(arena *a, const fg_graph *g, int group)
+const char *fg_lines_text(arena *a, const fg_launch *l)
 {
     int last = 0;
     str_buf out;
     str_buf_init(&out, a);
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || n->group != group || n->line == last)
+    for (size_t i = 0; i < l->nodes.len; i++) {
+        const fg_node *n = l->nodes.at[i];
+        if (n->line == last)
             continue;
         str_addf(&out, "%s%d", last ? ", " : "", n->line);
         last = n->line;
@@ -83,16 +83,32 @@ const char *fg_lines_text(arena *a, const fg_graph *g, int group)
     return str_text(&out);
 }
 
-const char *fg_operators_text(arena *a, const fg_graph *g, int group, const char *separator)
+const char *fg_operators_text(arena *a, const fg_launch *l, const char *separator)
 {
     str_buf out;
     str_buf_init(&out, a);
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        const fg_node *n = &g->nodes.at[i];
-        if (!n->is_dropped && n->group == group)
-            str_addf(&out, "%s%s", out.len ? separator : "", n->op);
-    }
+    for (size_t i = 0; i < l->nodes.len; i++)
+        str_addf(&out, "%s%s", i ? separator : "", l->nodes.at[i]->op);
     return str_text(&out);
+}
+
+const fg_tensor *fg_memory_of(const fg_graph *g, const fg_tensor *t)
+{
+    return t->layout ? fg_memory_of(g, &g->tensors.at[t->layout->base]) : t->writer ? &g->tensors.at[t->writer->outputs.at[0]] : t;
+}
+
+// They are called in order.
+int fg_launch_at(const fg_graph *g, int line)
+{
+    size_t low = 0, high = g->launches.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->launches.at[middle].line < line)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->launches.len && g->launches.at[low].line == line ? (int)low : -1;
 }
 
 const char *fg_name_in_text(const fg_graph *g, const char *op)

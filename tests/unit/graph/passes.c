@@ -93,6 +93,34 @@ static void steps_grow_with_the_graph(void **state)
     }
 }
 
+// Each node is in the one launch that stands for it, and launches are found by their lines: what reports of launches read is the
+// graph once.
+static void launches_know_their_nodes(void **state)
+{
+    (void)state;
+    for (shape s = CHAIN; s <= FAN; s++) {
+        arena a;
+        arena_init(&a, NULL);
+        fg_graph *g = large_graph(&a, s, 2000);
+        size_t live = 0, listed = 0;
+        fg_run_passes(g);
+        fg_lower(&a, &g, 1);
+        for (size_t i = 0; i < g->nodes.len; i++)
+            live += !g->nodes.at[i].is_dropped;
+        for (size_t i = 0; i < g->launches.len; i++) {
+            const fg_launch *l = &g->launches.at[i];
+            assert_int_equal(fg_launch_at(g, l->line), i);
+            for (size_t k = 0; k < l->nodes.len; k++)
+                assert_int_equal(l->nodes.at[k]->group, l->group);
+            listed += l->nodes.len;
+        }
+        assert_int_equal(listed, live);
+        assert_int_equal(fg_launch_at(g, 1), -1);
+        assert_int_equal(fg_launch_at(g, 1 << 30), -1);
+        arena_free(&a);
+    }
+}
+
 // sum(relu(x), sort(relu(x))): the sort runs between the two, so that relu is no part of the sum.
 // clang-format off
 #define X8 "{\"dtype\": \"f16\", \"shape\": [8, 8]}"
@@ -137,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_grow_with_the_graph),
+        cmocka_unit_test(launches_know_their_nodes),
         cmocka_unit_test(groups_do_not_wait_for_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
