@@ -15,6 +15,13 @@ void sym_init(sym_table *table, arena *a)
     table->slots = ARENA_ARRAY(a, sym_slot, FIRST_SLOTS);
 }
 
+void sym_copy(sym_table *table, const sym_table *from, arena *a)
+{
+    *table = *from;
+    table->arena = a;
+    table->slots = arena_dup(a, from->slots, ((size_t)from->slot_mask + 1) * sizeof *from->slots);
+}
+
 static uint64_t mix(uint64_t h, uint64_t word)
 {
     h = (h ^ word) * 0x9e3779b97f4a7c15u;

@@ -25,6 +25,8 @@ typedef struct sym_table {
 } sym_table;
 
 void sym_init(sym_table *table, arena *a);
+// A table with the symbols of [from], which stay where they are; what is added to it is in [a].
+void sym_copy(sym_table *table, const sym_table *from, arena *a);
 sym sym_intern(sym_table *table, str text);
 sym sym_of(sym_table *table, const char *text);
 str sym_str(sym name);

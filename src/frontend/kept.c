@@ -21,13 +21,21 @@ typedef struct module {
     ast_module *tree;    // NULL: it is known, and not kept
 } module;
 
+// What was parsed for one state: texts, trees, and names that no earlier one has.
+typedef struct addition {
+    atomic_int references;    // of states, and of the next addition
+    struct addition *before;  // whose names its trees have, too; NULL: it is the first one
+    arena memory;
+} addition;
+
+// Modules of the newest addition and of those before it. Tables are copied for each state, what they refer to is not.
 struct kept_state {
     atomic_int references;
-    arena memory;
+    addition *newest;
+    arena tables;
     sym_table syms;
-    src_map sources;
-    map modules;  // by name
-    VEC(module *) order;
+    map modules;          // by name
+    uint32_t next_base;
 };
 
 struct kept_modules {
@@ -40,12 +48,23 @@ struct kept_modules {
 
 // ---- states -----------------------------------------------------------------------------------------------------
 
+static void release_addition(addition *a)
+{
+    while (a && atomic_fetch_sub(&a->references, 1) == 1) {
+        addition *before = a->before;
+        arena_free(&a->memory);
+        free(a);
+        a = before;
+    }
+}
+
 void kept_release(const kept_state *state)
 {
     kept_state *s = (kept_state *)state;
     if (!s || atomic_fetch_sub(&s->references, 1) > 1)
         return;
-    arena_free(&s->memory);
+    arena_free(&s->tables);
+    release_addition(s->newest);
     free(s);
 }
 
@@ -64,65 +83,77 @@ src_file *kept_add(const kept_state *state, src_map *sources, const char *name, 
     return file;
 }
 
-static void add_module(kept_state *s, const char *name, str text, int changes)
+static void parse(kept_state *s, src_map *sources, module *m)
 {
-    module *m = ARENA_NEW(&s->memory, module), *before = map_get(&s->modules, name, strlen(name));
-    *m = (module){.name = arena_strdup(&s->memory, name), .changes = changes};
-    m->text = (str){arena_strndup(&s->memory, text.at, text.len), text.len};
-    if (before)
-        *before = *m;
-    else {
-        map_put(&s->modules, m->name, strlen(m->name), m);
-        VEC_PUSH(&s->memory, &s->order, m);
-    }
-}
-
-static void parse(kept_state *s, module *m)
-{
+    arena *a = &s->newest->memory;
     diag_context diags;
-    diag_init(&diags, &s->memory, &s->sources);
-    parse_context px = {&s->memory, &s->syms, &diags};
-    src_file *file = m->changes < MOST_CHANGES ? src_add(&s->sources, m->name, m->text) : NULL;
+    diag_init(&diags, a, sources);
+    parse_context px = {a, &s->syms, &diags};
+    src_file *file = m->changes < MOST_CHANGES ? src_add(sources, m->name, m->text) : NULL;
     ast_module *tree = file ? parse_module(&px, file) : NULL;
     m->base = file ? file->base : 0;
     m->tree = tree && !tree->has_errors && !diags.all.len ? tree : NULL;
 }
 
-// What [old] has, unless it is too large, and what is noted.
+// What [old] has, if there is one, and what is noted.
 static void fill(kept_state *s, const kept_modules *kept, const kept_state *old)
 {
-    sym_init(&s->syms, &s->memory);
-    src_map_init(&s->sources, &s->memory);
-    s->sources.next_base = SRC_KEPT_BASE;
-    map_init(&s->modules, &s->memory);
-    size_t kept_before = old && old->sources.next_base - SRC_KEPT_BASE < MOST_BYTES ? old->order.len : 0;
-    for (size_t i = 0; i < kept_before; i++)
-        add_module(s, old->order.at[i]->name, old->order.at[i]->text, old->order.at[i]->changes);
-    for (size_t i = 0; i < kept->noted.len; i++)
-        add_module(s, kept->noted.at[i].name, kept->noted.at[i].text, kept->noted.at[i].changes);
-    for (size_t i = 0; i < s->order.len; i++)
-        parse(s, s->order.at[i]);
+    arena *a = &s->newest->memory;
+    src_map sources;
+    src_map_init(&sources, a);
+    sources.next_base = old ? old->next_base : SRC_KEPT_BASE;
+    if (old)
+        sym_copy(&s->syms, &old->syms, &s->tables);
+    else
+        sym_init(&s->syms, &s->tables);
+    s->syms.arena = a;
+    map_init(&s->modules, &s->tables);
+    for (const map_entry *e = old ? map_first(&old->modules) : NULL; e; e = map_next(e)) {
+        module *m = map_value(e);
+        map_put(&s->modules, m->name, strlen(m->name), m);
+    }
+    for (size_t i = 0; i < kept->noted.len; i++) {
+        const module *noted = &kept->noted.at[i];
+        module *m = ARENA_NEW(a, module);
+        *m = (module){.name = arena_strdup(a, noted->name), .changes = noted->changes};
+        m->text = (str){arena_strndup(a, noted->text.at, noted->text.len), noted->text.len};
+        parse(s, &sources, m);
+        map_put(&s->modules, m->name, strlen(m->name), m);
+    }
+    s->next_base = sources.next_base;
 }
 
 // False where there is no memory. Not inlined: it comes back twice.
 __attribute__((noinline)) static bool fill_safely(kept_state *s, const kept_modules *kept, const kept_state *old)
 {
     arena_oom oom;
-    arena_init(&s->memory, &oom);
+    arena_init(&s->tables, &oom);
+    arena_init(&s->newest->memory, &oom);
     if (setjmp(oom.jump) != 0)
         return false;
     fill(s, kept, old);
-    s->memory.oom = NULL;
+    s->tables.oom = s->newest->memory.oom = NULL;
     return true;
 }
 
-// NULL where there is no memory.
+// NULL where there is no memory. A state that is too large is not continued.
 static kept_state *state_after(const kept_modules *kept, const kept_state *old)
 {
     kept_state *s = calloc(1, sizeof *s);
-    if (!s)
+    addition *newest = calloc(1, sizeof *newest);
+    if (!s || !newest) {
+        free(s);
+        free(newest);
         return NULL;
+    }
+    if (old && old->next_base - SRC_KEPT_BASE >= MOST_BYTES)
+        old = NULL;
     atomic_init(&s->references, 1);
+    atomic_init(&newest->references, 1);
+    s->newest = newest;
+    newest->before = old ? old->newest : NULL;
+    if (newest->before)
+        atomic_fetch_add(&newest->before->references, 1);
     if (fill_safely(s, kept, old))
         return s;
     kept_release(s);
@@ -165,7 +196,7 @@ const kept_state *kept_take(kept_modules *kept)
     pthread_mutex_lock(&kept->lock);
     kept_state *next = kept->noted.len ? state_after(kept, kept->state) : NULL;
     if (next) {
-        kept->parsed += next->order.len;
+        kept->parsed += kept->noted.len;
         kept_release(kept->state);
         kept->state = next;
     }

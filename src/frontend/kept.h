@@ -12,8 +12,9 @@
 //     kept_free(kept);
 //
 // A state never changes: its trees, the names in them and their positions are shared by threads. What was noted becomes a part of
-// the next state. A module is known by its name and text, so a file that has changed is another one. Modules that something
-// is reported about while they are parsed are not kept: each compilation has to say it.
+// the next state, which has the trees of the one before: each module is parsed once. A module is known by its name and text, so a
+// file that has changed is another one. Modules that something is reported about while they are parsed are not kept: each
+// compilation has to say it.
 #pragma once
 
 #include "base/sym.h"

@@ -108,6 +108,29 @@ static void parses_its_own_file_only(void **state)
     }
 }
 
+// What comes later does not parse again what is there.
+static void each_module_is_parsed_once(void **state)
+{
+    fixture *f = *state;
+    outcome first = compile(f, &f->memory, f->kept);
+    compile(f, &f->memory, f->kept);
+    size_t before = kept_parsed(f->kept);
+    assert_int_equal(before, first.files - 1);
+    for (int i = 0; i < 4; i++) {
+        static const char *const more[] = {"math", "warp", "testing", "mma"};
+        const char *text = arena_printf(&f->memory, "import hidet.lang.%s\n%s", more[i], main_text);
+        write_file(f, f->main, text);
+        outcome alone = compile(f, &f->memory, NULL), next = compile(f, &f->memory, f->kept);
+        assert_int_equal(alone.status, PL_OK);
+        assert_string_equal(next.text, alone.text);
+        compile(f, &f->memory, f->kept);
+        assert_int_equal(kept_parsed(f->kept), before + next.parsed - 1); // those that this file was the first to import
+        before = kept_parsed(f->kept);
+        assert_int_equal(compile(f, &f->memory, f->kept).parsed, 1);
+    }
+    assert_true(before > first.files + 2);
+}
+
 static void a_changed_file_is_another_one(void **state)
 {
     fixture *f = *state;
@@ -173,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(parses_its_own_file_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_module_is_parsed_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_changed_file_is_another_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_goes_on_changing_is_not_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_said_each_time, set_up, tear_down),
