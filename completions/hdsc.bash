@@ -77,7 +77,7 @@ _hdsc() {
             fi ;;
         test)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --verify-ir --junit= -D -I -W --arch= --gpu= --sms= --stdlib=
+                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --verify-ir --junit= -D --weights= -I -W --arch= --gpu= --sms= --stdlib=
                     --step-budget= --no-cache --cache-dir= --nvrtc= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return

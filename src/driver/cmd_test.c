@@ -33,6 +33,7 @@ static const struct argp_option table[] = {
     CMD_ARCH_OPTION("sm_80; a test may require a newer one", 2),
     CMD_LEVEL_OPTION(2),
     CMD_DEFINE_OPTION("a module constant", 2),
+    CMD_WEIGHTS_OPTION(2),
     CMD_IMPORT_OPTION(2),
     CMD_COMPILER_OPTIONS(2),
     CMD_DEVICE_COMPILER_OPTIONS(2),

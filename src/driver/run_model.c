@@ -2,7 +2,6 @@
 
 #include "driver/run.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "pipeline/weights.h"
@@ -38,29 +37,6 @@ const fg_tensor *cmd_run_bound(const run_state *r, const char *name)
 
 // ---- numbers ---------------------------------------------------------------------------------------------------------------
 
-// Of the name alone, so that a tensor has the same numbers wherever it stands in the model.
-static uint64_t seed_of(const char *name, uint64_t seed)
-{
-    uint64_t hash = 14695981039346656037u ^ seed; // FNV-1a
-    for (const char *c = name; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    return hash;
-}
-
-// Matrices and filters keep the size of what they are applied to: deviation 1 / sqrt(fan-in), where the first axis is the outputs'.
-// Scales, offsets and variances are near 1: a variance below 0 has no root.
-static const char *random_spec(arena *a, const ten_tensor *t)
-{
-    double fan_in = 1;
-    for (int d = 1; d < t->rank; d++)
-        fan_in *= (double)t->shape[d];
-    if (t->type == DT_BOOL)
-        return "randint(0, 2)";
-    if (!dt_is_float(t->type))
-        return dt_is_signed(t->type) ? "randint(-8, 8)" : "randint(0, 8)";
-    return t->rank < 2 ? "uniform(0.5, 1.5)" : arena_printf(a, "randn(0, %.9g)", 1 / sqrt(fan_in));
-}
-
 static bool no_bytes(run_state *r, const fg_tensor *w, const char *why)
 {
     diag *d = diag_report(&r->unit.diags, HDS0846, nowhere, w->weight, why);
@@ -68,23 +44,15 @@ static bool no_bytes(run_state *r, const fg_tensor *w, const char *why)
     return false;
 }
 
-static bool fill_random(run_state *r, const fg_tensor *w, uint64_t seed, ten_tensor *t)
-{
-    ten_spec spec;
-    const char *why = ten_spec_parse(&r->unit.memory, random_spec(&r->unit.memory, t), &spec);
-    why = why ? why : ten_fill(&r->unit.memory, &spec, seed_of(w->weight, seed), t);
-    return !why || no_bytes(r, w, why);
-}
-
 bool cmd_run_fill_weight(run_state *r, const fg_tensor *w, ten_tensor *t)
 {
     uint64_t seed;
-    if (pl_weights_are_random(r->unit.options->weights, &seed))
-        return fill_random(r, w, seed, t);
-    const char *why = "the model names no file";
-    wt_file *f = pl_weights_of(&r->unit.finder, w->weight_file);
-    const wt_entry *e = f ? wt_find(f, w->weight) : NULL;
-    const uint8_t *bytes = e ? wt_bytes(f, e, &why) : NULL;
+    const char *why = NULL;
+    if (pl_weights_are_random(r->unit.options->weights, &seed)) {
+        why = ten_fill_weight(&r->unit.memory, w->weight, seed, t);
+        return !why || no_bytes(r, w, why);
+    }
+    const uint8_t *bytes = pl_weight_bytes(&r->unit.finder, w->weight_file, w->weight, &why);
     if (!bytes)
         return no_bytes(r, w, why);
     memcpy(t->data, bytes, (size_t)t->bytes);

@@ -179,6 +179,13 @@ str fg_print(const fg_graph *g);
 // Tensors between groups are temporaries, whose memory the launch plan shares out by lifetimes. Needs the passes. In
 // [a].
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
+// The same of one graph, for functions of the language that call it: it has no entries. In [a].
+str fg_lower_called(arena *a, fg_graph *g);
+// Modules for tests, whose function _outputs takes the inputs of the graph and returns a tuple of its outputs; weights are those
+// that the test has (test_weight of hidet.lang). fg_lower_for_test: by the graph's program; needs the passes. fg_print_reference:
+// by the reference of each operator. In [a].
+str fg_lower_for_test(arena *a, fg_graph *g);
+str fg_print_reference(arena *a, const fg_graph *g);
 // As fg_read_json reads it, before the passes "load" and later ones, whose results it does not hold; what is dropped is left
 // out. In the graph's memory.
 str fg_print_json(const fg_graph *g);
@@ -260,7 +267,11 @@ const char *fg_type_text(arena *a, const fg_tensor *t);
 // What the text of a graph calls an operator, or another name that it imports: its name, with underscores where the
 // graph function or a parameter has it.
 const char *fg_name_in_text(const fg_graph *g, const char *name);
-// The call as the language writes it, "linear(x, w, b)"; a tensor that is [NULL] in [names] has its own name.
+// The call as the language writes it, "linear(x, w, b)"; a tensor that is [NULL] in [names] has its own name. fg_print_method: a
+// method of the operator, "linear.reference(x, w, b)".
+void fg_print_method(str_buf *out, const fg_graph *g, const fg_node *n, const char *method, const char *const *names);
+// A text in quotes, as the language writes it.
+void fg_print_quoted(str_buf *out, const char *text);
 void fg_print_call(str_buf *out, const fg_graph *g, const fg_node *n, const char *const *names);
 // The imports of the operators, and of the types of tensors with [more] names of hidet.lang.
 void fg_print_imports(str_buf *out, const fg_graph *g, const char *more);

@@ -17,6 +17,7 @@ typedef struct group_text {
 // The text of all graphs.
 typedef struct program {
     str_buf out;
+    bool is_called; // by other functions: it has no entries
     map by_text; // the text of an operator behind its name -> its name
     map by_name; // names that are taken
     map numbers; // an operator's name without a number -> the last number behind it
@@ -455,7 +456,8 @@ static void add_head(lowering *l)
     }
     const char *text = str_text(&parameters);
     str_addf(&l->body, "\n\n@hidet.script\ndef %s%s(%s):\n", g->name, fg_size_parameters(g, text), text);
-    str_adds(&l->body, "    attrs.func_kind = \"public\"\n");
+    if (!l->program->is_called)
+        str_adds(&l->body, "    attrs.func_kind = \"public\"\n");
     for (size_t i = 0; i < g->checks.len; i++)
         str_addf(&l->body, "    assert %s, \"%s\"\n", g->checks.at[i].condition, g->checks.at[i].message);
 }
@@ -526,9 +528,9 @@ static void lower_both(fg_graph *g, program *p)
     str_add(&p->out, (str){functions.at, functions.len});
 }
 
-str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
+static str lower_all(arena *a, fg_graph *const *graphs, size_t count, bool is_called)
 {
-    program p = {0};
+    program p = {.is_called = is_called};
     str_buf_init(&p.out, a);
     map_init(&p.by_text, a);
     map_init(&p.by_name, a);
@@ -540,4 +542,14 @@ str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
         lower_both(graphs[i], &p);
     }
     return (str){p.out.at, p.out.len};
+}
+
+str fg_lower(arena *a, fg_graph *const *graphs, size_t count)
+{
+    return lower_all(a, graphs, count, false);
+}
+
+str fg_lower_called(arena *a, fg_graph *g)
+{
+    return lower_all(a, &g, 1, true);
 }

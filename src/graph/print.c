@@ -124,7 +124,12 @@ const char *fg_name_in_text(const fg_graph *g, const char *op)
 
 void fg_print_call(str_buf *out, const fg_graph *g, const fg_node *n, const char *const *names)
 {
-    str_addf(out, "%s(", fg_name_in_text(g, n->op));
+    fg_print_method(out, g, n, "", names);
+}
+
+void fg_print_method(str_buf *out, const fg_graph *g, const fg_node *n, const char *method, const char *const *names)
+{
+    str_addf(out, "%s%s%s(", fg_name_in_text(g, n->op), *method ? "." : "", method);
     for (size_t k = 0; k < n->arguments.len; k++) {
         const fg_argument *x = &n->arguments.at[k];
         if (k)
@@ -189,7 +194,7 @@ static void add_outputs(str_buf *out, const fg_graph *g, const fg_number_list *n
         str_addf(out, "%s%s", k ? ", " : "", g->tensors.at[numbers->at[k]].name);
 }
 
-static void add_quoted(str_buf *out, const char *text)
+void fg_print_quoted(str_buf *out, const char *text)
 {
     str_addc(out, '"');
     for (const char *c = text; *c; c++) {
@@ -246,7 +251,7 @@ static void add_inputs(str_buf *out, const fg_graph *g, const fg_graph *whole, c
         if (!t->weight)
             continue;
         str_addf(out, "    %s = %s[", t->name, file_variable(whole, number_of_file(files, t->weight_file)));
-        add_quoted(out, t->weight);
+        fg_print_quoted(out, t->weight);
         str_addf(out, ", %s]\n", fg_type_text(g->memory, t));
     }
 }
@@ -261,7 +266,7 @@ static void add_return(str_buf *out, const fg_graph *g)
     for (size_t k = 0; is_named && k < g->outputs.len; k++) {
         const fg_tensor *t = &g->tensors.at[g->outputs.at[k]];
         str_adds(out, k ? ", " : "");
-        add_quoted(out, t->output_name);
+        fg_print_quoted(out, t->output_name);
         str_addf(out, ": %s", t->name);
     }
     str_adds(out, is_named ? "}\n" : "\n");
@@ -295,7 +300,7 @@ str fg_print(const fg_graph *g)
     for (size_t i = 0; i < files.len; i++) {
         str_addf(&out, "%s%s = weights(", i ? "" : "\n", file_variable(g, i));
         if (*files.at[i])
-            add_quoted(&out, files.at[i]);
+            fg_print_quoted(&out, files.at[i]);
         str_adds(&out, ")\n");
     }
     if (g->load)

@@ -78,7 +78,9 @@ bool pl_open_rewrites(pl_unit *u, pl_rewriting *w)
         VEC_PUSH(&u->memory, &modules, "rewrites");
     for (int i = 0; i < o->rewrite_file_count; i++)
         VEC_PUSH(&u->memory, &modules, o->rewrite_files[i]);
-    w->language = tc_open_rewrites(&u->memory, &u->syms, &u->diags, u->file, &options, modules.at, modules.len, &texts);
+    if (!w->file)
+        w->file = u->file;
+    w->language = tc_open_rewrites(&u->memory, &u->syms, &u->diags, w->file, &options, modules.at, modules.len, &texts);
     for (size_t i = 0; w->language && i < texts.len; i++) {
         const char *error = NULL;
         fg_rule *rule = fg_read_rule(&u->memory, &error, texts.at[i].text);
@@ -97,12 +99,12 @@ bool pl_open_rewrites(pl_unit *u, pl_rewriting *w)
 }
 
 // The model's line, without what it is indented by; nowhere, if no line of the file calls what is replaced.
-static src_span span_of_line(pl_unit *u, int line)
+static src_span span_of_line(pl_unit *u, src_file *file, int line)
 {
-    str text = src_line(&u->sources, u->file, (uint32_t)line);
+    str text = src_line(&u->sources, file, (uint32_t)line);
     while (text.len && (*text.at == ' ' || *text.at == '\t'))
         text = (str){text.at + 1, text.len - 1};
-    uint32_t begin = u->file->base + (uint32_t)(text.at - u->file->text.at);
+    uint32_t begin = file->base + (uint32_t)(text.at - file->text.at);
     return text.len ? (src_span){begin, begin + (uint32_t)text.len} : (src_span){0, 0};
 }
 
@@ -110,7 +112,7 @@ static void report(pl_unit *u, const pl_rewriting *w)
 {
     if (!w->engine.error)
         return;
-    diag *d = diag_report(&u->diags, HDS0838, span_of_line(u, w->engine.error_line), w->engine.error);
+    diag *d = diag_report(&u->diags, HDS0838, span_of_line(u, w->file, w->engine.error_line), w->engine.error);
     for (size_t i = 0; i < w->rules.len; i++)
         if (w->rules.at[i] == w->engine.error_rule)
             diag_label(d, w->spans.at[i], "the rewrite");
@@ -136,6 +138,7 @@ bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
 
 typedef struct recorder {
     pl_unit *unit;
+    src_file *file;
     tc_rewrites *session; // NULL: none is open yet
 } recorder;
 
@@ -146,7 +149,7 @@ static const char *record_text(void *user, const char *text)
     tc_options options = pl_unit_elaboration(u);
     tc_rule_list none = {0};
     if (!r->session)
-        r->session = tc_open_rewrites(&u->memory, &u->syms, &u->diags, u->file, &options, NULL, 0, &none);
+        r->session = tc_open_rewrites(&u->memory, &u->syms, &u->diags, r->file, &options, NULL, 0, &none);
     return r->session ? tc_record_again(r->session, text) : NULL;
 }
 
@@ -155,7 +158,7 @@ void pl_prepare_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
     const char *error = NULL;
     recorder *r = ARENA_NEW(&u->memory, recorder);
     fg_language *language = ARENA_NEW(&u->memory, fg_language);
-    *r = (recorder){u, w->language};
+    *r = (recorder){u, w->file ? w->file : u->file, w->language};
     fg_language_init(language, &u->memory, record_text, r);
     fg_precisions *precisions = u->options->precision ? fg_read_precisions(&u->memory, &error, u->options->precision) : NULL;
     for (size_t i = 0; i < graphs->len; i++) {
@@ -238,6 +241,34 @@ bool pl_lower_graphs(pl_unit *u)
         VEC_PUSH(&u->memory, &u->models, fg_describe(&u->memory, graphs.at[i]));
     find_entries(u);
     return pl_unit_add_source(u);
+}
+
+src_file *pl_lower_for_test(void *user, const char *json, src_file *model, bool as_reference)
+{
+    pl_unit *u = user;
+    const char *error = NULL;
+    fg_graph *g = fg_read_json(&u->memory, &error, json);
+    if (!g) {
+        diag_report(&u->diags, HDS0830, (src_span){0, 0}, model->name, error);
+        return NULL;
+    }
+    pl_graph_list one = {0};
+    pl_rewriting rewriting = {.file = model};
+    VEC_PUSH(&u->memory, &one, g);
+    if (!as_reference && !pl_rewrite_graphs(u, &one, &rewriting))
+        return NULL;
+    if (!as_reference) {
+        pl_prepare_graphs(u, &one, &rewriting);
+        fg_run_passes(g);
+    }
+    str text = as_reference ? fg_print_reference(&u->memory, g) : fg_lower_for_test(&u->memory, g);
+    const char *name = arena_printf(&u->memory, "%s.%s", model->name, as_reference ? "reference" : "lowered");
+    src_file *file = src_add(&u->sources, name, text);
+    if (file)
+        pl_finder_add_main(&u->finder, file);
+    else
+        diag_report(&u->diags, HDS0492, (src_span){0, 0}, name);
+    return file;
 }
 
 static bool read_json(pl_unit *u, pl_graph_list *out)

@@ -14,6 +14,7 @@ bool pl_read_graphs(pl_unit *u, pl_graph_list *out);
 
 // Rewrites of the file, of the library and of files that the options name.
 typedef struct pl_rewriting {
+    src_file *file;       // whose own rewrites apply; NULL: the unit's
     tc_rewrites *language;
     fg_rule_list rules;   // those that the options want
     VEC(size_t) sources;  // of each: its number in [language]
@@ -32,6 +33,8 @@ bool pl_lower_graphs(pl_unit *u);
 void pl_prepare_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w);
 // Reports what --precision names and no graph has, once the pass "precision" has run.
 void pl_check_precision(pl_unit *u, const pl_graph_list *graphs);
+// A tc_lower_graph with the unit as its [user].
+src_file *pl_lower_for_test(void *user, const char *json, src_file *model, bool as_reference);
 
 typedef struct pl_graphs {
     pl_unit unit;  // its diagnostics, its memory

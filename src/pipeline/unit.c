@@ -122,6 +122,8 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .find_module = pl_find_module,
         .find_weights = pl_find_weights,
         .find_user = &u->finder,
+        .lower_graph = pl_lower_for_test,
+        .lower_user = u,
     };
 }
 
@@ -194,7 +196,7 @@ bool pl_unit_elaborate(pl_unit *u, const tc_test *test)
         return false;
     tc_options options = pl_unit_elaboration(u);
     if (test)
-        u->module = tc_compile_test(&u->memory, &u->syms, &u->diags, u->file, &options, test);
+        u->module = tc_compile_test(&u->memory, &u->syms, &u->diags, u->file, &options, test, &u->test_weights);
     else if (is_ir)
         u->module = ir_read_text(&u->memory, &u->syms, &u->diags, u->file);
     else

@@ -68,6 +68,7 @@ typedef struct pl_unit {
     VEC(fg_model) models; // of such: how its functions are called
     fg_graph_list graphs; // of such, of each model
     VEC(const char *) lowered_entries; // of such: those of the options, and what their models do at load
+    tc_test_weight_list test_weights; // of a test: the parameters of its function
     ir_module *module;
     pl_lowering lowering;
     str text;        // the output, where it is text: tokens, ast, hir, json, cu

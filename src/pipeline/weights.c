@@ -106,6 +106,14 @@ wt_file *pl_weights_of(const pl_finder *f, const char *name)
     return w ? w->file : NULL;
 }
 
+const uint8_t *pl_weight_bytes(const pl_finder *f, const char *file, const char *name, const char **why)
+{
+    wt_file *w = pl_weights_of(f, file);
+    const wt_entry *e = w ? wt_find(w, name) : NULL;
+    *why = "the model names no file";
+    return e ? wt_bytes(w, e, why) : NULL;
+}
+
 void pl_weights_close(pl_finder *f)
 {
     for (size_t i = 0; i < f->weight_files.len; i++)

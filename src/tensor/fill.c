@@ -235,3 +235,35 @@ const char *ten_fill(arena *a, const ten_spec *spec, uint64_t seed, ten_tensor *
     }
     return NULL;
 }
+
+// ---- weights of models --------------------------------------------------------------------------------------------------------
+
+// Of the name alone, so that a tensor has the same numbers wherever it stands in the model.
+static uint64_t seed_of(const char *name, uint64_t seed)
+{
+    uint64_t hash = 14695981039346656037u ^ seed; // FNV-1a
+    for (const char *c = name; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    return hash;
+}
+
+// Matrices and filters keep the size of what they are applied to: deviation 1 / sqrt(fan-in), where the first axis is the outputs'.
+// Scales, offsets and variances are near 1: a variance below 0 has no root.
+static const char *random_spec(arena *a, const ten_tensor *t)
+{
+    double fan_in = 1;
+    for (int d = 1; d < t->rank; d++)
+        fan_in *= (double)t->shape[d];
+    if (t->type == DT_BOOL)
+        return "randint(0, 2)";
+    if (!dt_is_float(t->type))
+        return dt_is_signed(t->type) ? "randint(-8, 8)" : "randint(0, 8)";
+    return t->rank < 2 ? "uniform(0.5, 1.5)" : arena_printf(a, "randn(0, %.9g)", 1 / sqrt(fan_in));
+}
+
+const char *ten_fill_weight(arena *a, const char *name, uint64_t seed, ten_tensor *t)
+{
+    ten_spec spec;
+    const char *why = ten_spec_parse(a, random_spec(a, t), &spec);
+    return why ? why : ten_fill(a, &spec, seed_of(name, seed), t);
+}

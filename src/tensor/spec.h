@@ -43,3 +43,6 @@ const char *ten_number_parse(arena *a, const char *text, dtype type, uint64_t *b
 // Fills [t], which has type, shape and memory, from any source but FILE; random numbers are those of sim/random.h with
 // this seed. TEN_EMPTY and TEN_NUMBER leave it alone. NULL, or why it cannot be, in [a].
 const char *ten_fill(arena *a, const ten_spec *spec, uint64_t seed, ten_tensor *t);
+// Fills a weight of a model with random numbers, which depend on its name and the seed alone: a tensor has the same ones wherever
+// it stands in the model. NULL, or why it cannot be, in [a].
+const char *ten_fill_weight(arena *a, const char *name, uint64_t seed, ten_tensor *t);

@@ -60,8 +60,11 @@ static bool run_schedule(case_run *r, const sim_program *program, const sim_devi
     };
     sim *s = sim_new(&r->u->memory, &options);
     const ir_func *host = VEC_LAST(&r->u->module->funcs);
-    uint64_t result = 0;
-    sim_status status = sim_call(s, program, host, NULL, 0, &result);
+    int count = (int)r->u->test_weights.len;
+    uint64_t result = 0, *weights = ARENA_ARRAY(&r->u->memory, uint64_t, (size_t)count + 1);
+    sim_status status = SIM_STOPPED;
+    if (test_place_weights(r->u, s, weights))
+        status = sim_call(s, program, host, weights, count, &result);
     sim_findings_report(s, &r->u->diags);
     sim_free(s);
     r->c->seed = seed;

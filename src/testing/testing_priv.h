@@ -37,6 +37,9 @@ tc_options test_tc_options(pl_unit *u);
 // no message any more. [ran]: it got as far as running.
 bool test_judge(test_case *c, bool ran);
 
+// weights.c: allocates the weights of a test and fills them: a value for each parameter of its function. False after reporting.
+bool test_place_weights(pl_unit *u, sim *s, uint64_t *addresses);
+
 // rewrite.c: the rewrites that the unit's file defines, and a case that is one: its outcome and what it says when it passes.
 void test_list_rewrites(pl_unit *u, test_rewrite_list *out);
 void test_run_rewrite(const test_options *o, test_case *c, pl_unit *u);

@@ -56,6 +56,10 @@ typedef struct tc_weight_file {
 typedef bool tc_find_weights(void *user, const char *name, const src_file *importer, tc_weight_file *out, const char **why,
                              const char **looked);
 
+// Makes a module of a graph as JSON, whose function _outputs takes the inputs of the graph and returns a tuple of its outputs: by the
+// program that the model [model] is compiled to, or operator by operator as definitions in f64. NULL after reporting.
+typedef src_file *tc_lower_graph(void *user, const char *json, src_file *model, bool as_reference);
+
 typedef struct tc_options {
     const tc_define *defines;
     int define_count;
@@ -76,6 +80,8 @@ typedef struct tc_options {
     tc_find_module *find_module;
     tc_find_weights *find_weights; // NULL: there are no files of weights
     void *find_user;
+    tc_lower_graph *lower_graph; // NULL: tests cannot call graph functions
+    void *lower_user;
 } tc_options;
 
 // Elaborates [file]. NULL after errors, which are in [diags]. A file without entries gives a module without functions
@@ -103,15 +109,23 @@ typedef struct tc_test {
 
 typedef VEC(tc_test) tc_test_list;
 
+// A tensor of a file of weights that a test's graph functions read: a parameter of the test's function.
+typedef struct tc_test_weight {
+    const char *file, *name; // as the model says them
+    ir_var *var;
+} tc_test_weight;
+
+typedef VEC(tc_test_weight) tc_test_weight_list;
+
 // The cases of [file]'s tests, in order. What is wrong with the file (there are no cases then) or with a decorator (the
 // other tests' are there) is in [diags]. [define_used]: for each of the options' defines, set where the file has the
 // constant; NULL: each must be there.
 void tc_list_tests(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
                    tc_test_list *out, bool *define_used);
-// Elaborates one case by itself. Its host function, which has no parameters, is the module's last function. NULL after
-// errors.
+// Elaborates one case by itself. Its host function is the module's last function; its parameters are [weights], in order. NULL
+// after errors.
 ir_module *tc_compile_test(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
-                           const tc_test *test);
+                           const tc_test *test, tc_test_weight_list *weights);
 
 // Evaluates one expression that must be a task mapping (or layout), as `hdsc mapping` takes it. NULL after errors.
 const tm_map *tc_eval_mapping(arena *a, sym_table *syms, diag_context *diags, src_file *expression,

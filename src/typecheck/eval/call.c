@@ -590,25 +590,36 @@ static size_t skipped(const tc_function *f)
     return f->self ? 1 : 0;
 }
 
-static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_time)
+// The scope of an activation, with type parameters and parameters; NULL after errors.
+static tc_scope *bind_arguments(tc *tx, tc_function *f, tc_args *args, uint32_t *site, bool compile_time)
 {
     matching m;
     tc_frame *saved = tx->frame;
-    uint32_t site = 0;
     tc_frame outer = {.caller = saved, .function = f, .call_span = args->span};
     if (!prepare(tx, &m, f, args))
-        return tc_poison();
+        return NULL;
     // Defaults, bounds and annotations are evaluated in a frame of the callee, for the notes' sake.
     outer.scope = m.scope;
-    outer.site = &site;
+    outer.site = site;
     outer.compile_time = compile_time;
     outer.preparing = true;
     tx->frame = &outer;
     bool ok = finish_types(&m, false) && bind_params(&m, skipped(f));
     tx->frame = saved;
-    if (!ok)
-        return tc_poison();
-    return run_body(tx, f, m.scope, &site, args->span, compile_time);
+    return ok ? m.scope : NULL;
+}
+
+tc_scope *tc_bind_arguments(tc *tx, tc_function *f, tc_args *args)
+{
+    uint32_t site = 0;
+    return bind_arguments(tx, f, args, &site, false);
+}
+
+static tc_value dissolve(tc *tx, tc_function *f, tc_args *args, bool compile_time)
+{
+    uint32_t site = 0;
+    tc_scope *scope = bind_arguments(tx, f, args, &site, compile_time);
+    return scope ? run_body(tx, f, scope, &site, args->span, compile_time) : tc_poison();
 }
 
 // ---- evaluation while compiling ----------------------------------------------------------------------------------

@@ -51,7 +51,18 @@ bool tc_open_decides(tc *tx, tc_value decides, src_span span, const char *what);
 // (text, estimate) of an extent: an expression of type parameters, equal ones with equal texts; None: it is no such expression.
 tc_value tc_native_extent(tc *tx, const tc_native *self, tc_args *args);
 
+// call.c
+// A scope with the values of type parameters and parameters that a call with [args] gives; NULL after errors.
+tc_scope *tc_bind_arguments(tc *tx, tc_function *f, tc_args *args);
+
+// operators/graph_call.c: what calls of graph functions in tests are made of
+tc_value tc_native_in_test_code(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_run_graph(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_test_weight(tc *tx, const tc_native *self, tc_args *args);
+
 // weights.c
+// Where the author asks: the innermost call in the main file, which the library's own calls stand behind; else [span].
+src_span tc_asked_at(const tc *tx, src_span span);
 tc_value tc_native_weights(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_find_weight(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_weight_names(tc *tx, const tc_native *self, tc_args *args);

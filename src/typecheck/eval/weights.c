@@ -194,8 +194,7 @@ static tc_value declared(tc *tx, const char *name, const said_type *said, src_sp
     return tc_none();
 }
 
-// Where the model asks: the innermost call in the main file, which the library's own calls stand behind.
-static src_span asked_at(const tc *tx, src_span span)
+src_span tc_asked_at(const tc *tx, src_span span)
 {
     for (const tc_frame *f = tx->frame; f; f = f->caller)
         if (f->call_span.begin && src_file_at(tx->diags->sources, f->call_span.begin) == tx->main->file)
@@ -208,7 +207,7 @@ tc_value tc_native_find_weight(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_weights *w = file_of(tx, args);
     const char *name = text_of(tx, args, 1);
-    src_span at = asked_at(tx, args->span);
+    src_span at = tc_asked_at(tx, args->span);
     said_type said;
     (void)self;
     if (!w || !name)
@@ -245,7 +244,7 @@ tc_value tc_native_weight_names(tc *tx, const tc_native *self, tc_args *args)
     if (!w || !prefix)
         return TC_ERR(tx, HDS0184, args->span, "a prefix of names", "str", tc_describe(tx, args->list.at[1].value));
     if (w->file.is_open) {
-        diag *d = tc_error(tx, HDS0844, asked_at(tx, args->span), "which names they have");
+        diag *d = tc_error(tx, HDS0844, tc_asked_at(tx, args->span), "which names they have");
         diag_help(d, "give a file by --weights=FILE; a model that runs without one asks for its weights by name and type");
         return tc_poison();
     }

@@ -5,6 +5,17 @@
 #include "schema/schema.h"
 #include "typecheck/operators/operators.h"
 
+// record.c: a graph function that was recorded.
+typedef struct tc_recorded {
+    const char *text;  // as JSON
+    tc_value returned; // what the function returned: tensors of the graph
+    tc_list names;     // of the parameters that are inputs of the graph, in order
+} tc_recorded;
+
+// [given]: the values that a call gives to parameters and type parameters, a size that is open as a run-time value; NULL: those of
+// -D, and defaults. False after errors.
+bool tc_record_graph(tc *tx, tc_value graph, tc_scope *given, tc_recorded *out);
+
 typedef struct tc_operator_param {
     const ast_param *decl;
     const ast_expr *type; // of a tensor or number, in the operator's scope (tc_operator_scope)

@@ -1,7 +1,8 @@
 // Graph functions: the main file's records of the class Graph (stdlib/language/graph.hds), recorded as JSON.
-#include "typecheck/operators/operators.h"
-
+// Those that a test calls are recorded for the arguments of the call (graph_call.c).
 #include <string.h>
+
+#include "typecheck/operators/operators_priv.h"
 
 static bool is_graph(tc *tx, const tc_value *v)
 {
@@ -9,16 +10,24 @@ static bool is_graph(tc *tx, const tc_value *v)
            tc_record_field(v->record, sym_of(tx->syms, "function"), NULL);
 }
 
-// The value of a type parameter: -D, or its default.
-static bool bind_parameter(tc *tx, const tc_function *f, const ast_type_param *p, tc_scope *scope)
+static bool bind_open(tc *tx, const ast_type_param *p, dtype type, tc_scope *scope)
+{
+    tc_scope_bind(tx, scope, p->name, tc_rt(ir_read(tx->ir, tc_size_param(tx, p, type, scope), p->span)), p->span);
+    return true;
+}
+
+// The value of a type parameter: that of the call; -D, or its default.
+static bool bind_parameter(tc *tx, const tc_function *f, const ast_type_param *p, const tc_scope *given, tc_scope *scope)
 {
     tc_value v;
-    if (!tc_defined(tx, p->name, &v)) {
+    if (given) {
+        v = tc_scope_find_here((tc_scope *)given, p->name)->value;
+        if (v.kind == TC_RT)
+            return bind_open(tx, p, v.rt->type->scalar, scope);
+    } else if (!tc_defined(tx, p->name, &v)) {
         dtype size = p->default_value ? DT_NONE : tc_size_type(tx, p, scope);
-        if (size != DT_NONE) {
-            tc_scope_bind(tx, scope, p->name, tc_rt(ir_read(tx->ir, tc_size_param(tx, p, size, scope), p->span)), p->span);
-            return true;
-        }
+        if (size != DT_NONE)
+            return bind_open(tx, p, size, scope);
         if (!p->default_value) {
             diag *d = tc_error(tx, HDS0204, f->decl->name_span, p->name->text, f->name->text);
             diag_label(d, p->span, "the parameter");
@@ -33,6 +42,7 @@ static bool bind_parameter(tc *tx, const tc_function *f, const ast_type_param *p
 
 // What Graph.record is given.
 typedef struct parameters {
+    tc_scope *given;                                // by a call; NULL: -D and defaults
     tc_scope *scope;                                // with the values of type parameters
     tc_value function;                              // with these values in brackets
     tc_value names, operands, attributes;           // (dtype, extents) of each tensor; values by name
@@ -48,7 +58,7 @@ static bool bind_type_parameters(tc *tx, const tc_function *f, parameters *out)
     out->scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_FUNCTION);
     for (size_t i = 0; i < params->len; i++) {
         names[i] = params->at[i].name;
-        if (!bind_parameter(tx, f, &params->at[i], out->scope))
+        if (!bind_parameter(tx, f, &params->at[i], out->given, out->scope))
             return false;
         values[given] = tc_scope_find_here(out->scope, names[i])->value;
         if (values[given].kind == TC_RT)
@@ -71,10 +81,24 @@ static void add_operand(tc *tx, const ast_param *p, const tc_tensor_type *type, 
     tc_list_push(tx, out->operands.list, tc_list_new(tx, TC_TUPLE, pair, 2));
 }
 
-// A parameter that is no tensor is known while compiling: by -D, or by its default.
+static bool add_given(tc *tx, const tc_function *f, const ast_param *p, tc_value v, parameters *out)
+{
+    if (!tc_is_compile_time(v)) {
+        diag *d = tc_error(tx, HDS0831, tc_asked_at(tx, p->span), p->name->text, f->name->text);
+        diag_help(d, v.kind == TC_TENSOR ? "parameters that are tensors say so: '%s: f32[N]'"
+                                         : "'%s' is known while compiling, not computed when the test runs", p->name->text);
+        return false;
+    }
+    tc_dict_put(tx, out->attributes.dict, tc_str(str_of(p->name->text)), v);
+    return true;
+}
+
+// A parameter that is no tensor is known while compiling: by the call, by -D, or by its default.
 static bool add_attribute(tc *tx, const tc_function *f, const ast_param *p, tc_value type, parameters *out)
 {
     tc_value v;
+    if (out->given)
+        return add_given(tx, f, p, tc_scope_find_here(out->given, p->name)->value, out);
     if (!tc_defined(tx, p->name, &v)) {
         if (!p->default_value) {
             diag *d = tc_error(tx, HDS0831, p->span, p->name->text, f->name->text);
@@ -106,7 +130,8 @@ static bool read_parameters(tc *tx, const tc_function *f, parameters *out)
         tc_value type = p->annotation ? tc_eval_annotation(tx, p->annotation, out->scope) : tc_none();
         if (tc_is_poison(type))
             return false;
-        if (type.kind == TC_TENSOR_TYPE && type.tensor_type->space == IR_GLOBAL)
+        bool is_none = out->given && tc_scope_find_here(out->given, p->name)->value.kind == TC_NONE;
+        if (type.kind == TC_TENSOR_TYPE && type.tensor_type->space == IR_GLOBAL && !is_none)
             add_operand(tx, p, type.tensor_type, out);
         else if (!add_attribute(tx, f, p, type, out))
             return false;
@@ -115,47 +140,55 @@ static bool read_parameters(tc *tx, const tc_function *f, parameters *out)
 }
 
 // Runs Graph.record as a host function whose code is dropped: definitions are analyzed where there may be run-time values.
-static const char *record(tc *tx, tc_value graph)
+bool tc_record_graph(tc *tx, tc_value graph, tc_scope *given, tc_recorded *out)
 {
     const tc_value *f = tc_record_field(graph.record, sym_of(tx->syms, "function"), NULL);
-    parameters p;
+    parameters p = {.given = given};
+    *out = (tc_recorded){0};
     if (f->kind != TC_FUNCTION || !f->function->decl || !read_parameters(tx, f->function, &p))
-        return NULL;
+        return false;
     ir_func *dropped = ir_func_new(tx->ir, IR_HOST_FUNC, "graph", f->function->decl->name_span);
     dropped->result = ir_void(tx->ir);
-    bool found = false;
+    bool found = false, in_test = tx->in_test;
     tc_value method = tc_record_method(tx, graph, sym_of(tx->syms, "record"), &found);
     tc_saved saved = tc_enter(tx, dropped, &dropped->body, NULL);
     tc_frame frame = {.scope = tx->main->scope};
     tx->frame = &frame;
     tx->records = true;
-    tc_value given[5] = {p.function, p.names, p.operands, p.attributes, p.sizes};
-    tc_value text = found ? tc_call_values(tx, method, given, 5, f->function->decl->name_span) : tc_poison();
+    tx->in_test = false;
+    tc_value values[5] = {p.function, p.names, p.operands, p.attributes, p.sizes};
+    tc_value pair = found ? tc_call_values(tx, method, values, 5, f->function->decl->name_span) : tc_poison();
+    tx->in_test = in_test;
     tx->records = false;
     tc_leave(tx, saved);
-    return text.kind == TC_STR ? arena_strndup(tx->lasting, text.s.at, text.s.len) : NULL;
+    if (pair.kind != TC_TUPLE || pair.list->len != 2 || pair.list->at[0].kind != TC_STR || !pair.list->at[0].s.len)
+        return false;
+    out->text = arena_strndup(tx->lasting, pair.list->at[0].s.at, pair.list->at[0].s.len);
+    out->returned = pair.list->at[1];
+    out->names = *p.names.list;
+    return true;
 }
 
 const char *tc_record_module(tc *tx, const char *text)
 {
     const diag_mark before = diag_here(tx->diags);
     bool muted = tx->diags->muted;
-    const char *json = NULL;
+    tc_recorded recorded = {0};
     src_file *file = src_add(tx->diags->sources, "<graph>", str_of(text));
     tx->diags->muted = true;
     tx->steps = 0; // as an entry
     tc_frame frame = {.scope = tx->main->scope}, *saved = tx->frame;
     tx->frame = &frame;
     const tc_module *m = file ? tc_module_of(tx, file) : NULL;
-    for (size_t i = 0; m && i < m->scope->list.len && !json; i++)
+    for (size_t i = 0; m && i < m->scope->list.len && !recorded.text; i++)
         if (!m->scope->list.at[i]->lazy_module && is_graph(tx, &m->scope->list.at[i]->value))
-            json = record(tx, m->scope->list.at[i]->value);
+            tc_record_graph(tx, m->scope->list.at[i]->value, NULL, &recorded);
     bool failed = tx->diags->error_count != before.errors;
     tx->frame = saved;
     tx->diags->muted = muted;
     diag_rewind(tx->diags, before);
     tx->aborted = false;
-    return failed ? NULL : json;
+    return failed ? NULL : recorded.text;
 }
 
 bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
@@ -171,9 +204,9 @@ bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *
         const tc_binding *b = tx->main->scope->list.at[i];
         if (b->lazy_module || !is_graph(tx, &b->value))
             continue;
-        const char *text = record(tx, b->value);
-        if (text)
-            VEC_PUSH(a, out, text);
+        tc_recorded recorded;
+        if (tc_record_graph(tx, b->value, NULL, &recorded))
+            VEC_PUSH(a, out, recorded.text);
     }
     bool ok = !out->len || tc_check_defines(tx); // a file without graphs is compiled afterwards, and has defines of its own
     if (ok && out->len && (diags->error_count == before || tx->lacks_weights))

@@ -343,12 +343,13 @@ void tc_list_tests(arena *a, sym_table *syms, diag_context *diags, src_file *fil
 }
 
 ir_module *tc_compile_test(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
-                           const tc_test *test)
+                           const tc_test *test, tc_test_weight_list *weights)
 {
     int before = diags->error_count;
     tc *tx = tc_open(a, syms, diags, file, options);
     if (!tx || tx->aborted || diags->error_count != before)
         return NULL;
+    tx->test_weights = weights;
     tc_frame frame = {.scope = tx->main->scope};
     tx->frame = &frame;
     tc_binding *b = tc_scope_find_here(tx->main->scope, sym_of(syms, test->function));

@@ -190,6 +190,8 @@ struct tc {
     const ast_comprehension *references; // under way: its items are references, and stay as they are
     const tc_env *env;                   // the interpretation in force; NULL: none so far
     bool in_test;                        // host code is a test's: elements can be read and written there
+    map graph_programs;                  // JSON of a graph -> the tc_module of its program or reference, in tests
+    tc_test_weight_list *test_weights;   // what the test takes of weights; NULL: it is no test
     bool analyzes;                       // code is looked at as a kernel's, and not kept
     bool records;  // a graph function is being recorded: errors are shown where it calls, not inside of operators
     const char *recorded_call; // "add(f32[2, 3], f32[4])": the operator being recorded, in the text of errors; NULL: none
