@@ -246,9 +246,6 @@ static bool list_rewrites(const pl_graphs *graphs)
 static void trace(const pl_graphs *graphs)
 {
     const fg_engine *e = &graphs->rewriting.engine;
-    for (size_t i = 0; i < graphs->list.len; i++)
-        if (fg_has_open_sizes(graphs->list.at[i]))
-            fprintf(stderr, "%s: not rewritten: sizes are open, to which -D gives values\n", graphs->list.at[i]->name);
     for (size_t i = 0; i < e->trace.len; i++) {
         const fg_application *x = &e->trace.at[i];
         fprintf(stderr, "%s: %s at line %s: %d -> %d nodes\n", x->graph, x->rule, x->lines, x->before, x->after);

@@ -3,7 +3,6 @@
 #include "graph/rewrite.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +30,17 @@ static void clear(fg_match *m)
 
 // ---- types -------------------------------------------------------------------------------------------------------------
 
-static bool bind_size(fg_bound *b, const int64_t *extents, int count)
+// Open extents are equal where their texts are.
+static bool bind_size(fg_bound *b, const fg_tensor *t, int first, int count)
 {
     if (b->count < 0) {
-        b->count = count;
-        memcpy(b->extents, extents, (size_t)count * sizeof *extents);
+        *b = (fg_bound){count, t, first};
         return true;
     }
-    return b->count == count && memcmp(b->extents, extents, (size_t)count * sizeof *extents) == 0;
+    bool same = b->count == count;
+    for (int i = 0; same && i < count; i++)
+        same = fg_same_extent(b->tensor, b->first + i, t, first + i);
+    return same;
 }
 
 static bool bind_type(fg_match *m, const fg_wildcard *w, const fg_tensor *t)
@@ -51,7 +53,8 @@ static bool bind_type(fg_match *m, const fg_wildcard *w, const fg_tensor *t)
     for (size_t i = 0; i < w->extents.len; i++) {
         const fg_extent *e = &w->extents.at[i];
         int count = e->kind == FG_SIZES ? t->rank - single : 1;
-        bool fits = e->kind == FG_FIXED ? t->shape[at] == e->value : bind_size(&m->sizes[e->symbol], &t->shape[at], count);
+        bool fits = e->kind == FG_FIXED ? !t->extent[at] && t->shape[at] == e->value
+                                        : bind_size(&m->sizes[e->symbol], t, at, count);
         if (!fits)
             return false;
         at += count;
@@ -103,13 +106,13 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-// "4", "2, 3"; "" for no axes.
+// "4", "2, 3", "4 * B"; "" for no axes.
 static const char *extents_text(arena *a, const fg_bound *b)
 {
     str_buf out;
     str_buf_init(&out, a);
     for (int i = 0; i < b->count; i++)
-        str_addf(&out, "%s%" PRId64, i ? ", " : "", b->extents[i]);
+        str_addf(&out, "%s%s", i ? ", " : "", fg_extent_text(a, b->tensor, b->first + i));
     return str_text(&out);
 }
 

@@ -6,7 +6,6 @@
 // on weights alone costs nothing. Rules of equal cost may undo each other: so many applications are the limit.
 #include "graph/rewrite.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +177,7 @@ static const char *operands_text(const rewriting *w, const fg_match *m, fg_numbe
         const fg_tensor *t = &w->g->tensors.at[m->tensors[i]];
         str_addf(&out, "('%s', %s, (", r->wildcards.at[i].name, t->dtype);
         for (int d = 0; d < t->rank; d++)
-            str_addf(&out, "%" PRId64 ", ", t->shape[d]);
+            str_addf(&out, "%s, ", fg_extent_text(w->g->memory, t, d));
         str_addf(&out, "), %s), ", w->bound.at[m->tensors[i]] == WEIGHTS ? "True" : "False");
         VEC_PUSH(w->g->memory, inputs, m->tensors[i]);
     }
@@ -231,6 +230,38 @@ static bool keeps_outputs(const rewriting *w, const fg_match *m, const fg_graph 
             return false;
     }
     return true;
+}
+
+static bool has_check(const fg_graph *g, const char *condition)
+{
+    for (size_t i = 0; i < g->checks.len; i++)
+        if (strcmp(g->checks.at[i].condition, condition) == 0)
+            return true;
+    return false;
+}
+
+// Whether the results have the types and the extents, by their texts, of what they take the place of, and nothing has to hold of
+// open sizes that the graph does not check anyway.
+static bool keeps_types(const rewriting *w, const fg_match *m, const fg_graph *side)
+{
+    for (size_t i = 0; i < side->outputs.len; i++) {
+        const fg_tensor *is = &side->tensors.at[side->outputs.at[i]], *was = &w->g->tensors.at[m->tensors[m->rule->outputs.at[i]]];
+        if (strcmp(is->dtype, was->dtype) != 0 || !fg_is_same_shape(is, was))
+            return false;
+    }
+    for (size_t i = 0; i < side->checks.len; i++)
+        if (!has_check(w->g, side->checks.at[i].condition))
+            return false;
+    return true;
+}
+
+// Whether an operand has an extent that is known only when the model runs.
+static bool has_open_operands(const rewriting *w, const fg_number_list *inputs)
+{
+    for (size_t i = 0; i < inputs->len; i++)
+        if (fg_is_open(&w->g->tensors.at[inputs->at[i]]))
+            return true;
+    return false;
 }
 
 static const char *lines_of(const rewriting *w, const fg_match *m)
@@ -369,17 +400,19 @@ static bool apply(rewriting *w, const fg_match *m, int root, bool *applied)
     const char *operands = operands_text(w, m, &inputs), *error = NULL;
     if (is_circular(w, m, &inputs))
         return true;
-    const char *text = w->e->right(w->e->user, m->rule, operands);
+    const char *text = w->e->right(w->e->user, m->rule, g, operands);
     if (!text || !*text)
         return text != NULL;
     fg_graph *side = fg_read_side(g->memory, &error, text);
+    if (!side && has_open_operands(w, &inputs))
+        return true; // its extents are not known to be those of the left side
     if (!side) {
         w->e->error = arena_printf(g->memory, "rewrite '%s': %s", m->rule->name, error);
         w->e->error_line = g->nodes.at[root].line;
         w->e->error_rule = m->rule;
         return false;
     }
-    if (!keeps_outputs(w, m, side) || cost_of_right(w, side, inputs.at) > cost_of_left(w, m))
+    if (!keeps_types(w, m, side) || !keeps_outputs(w, m, side) || cost_of_right(w, side, inputs.at) > cost_of_left(w, m))
         return true;
     int before = count_nodes(g);
     const char *lines = lines_of(w, m);
@@ -459,20 +492,10 @@ static void sort_nodes(rewriting *w)
     g->nodes.len = o.nodes.len;
 }
 
-// Right sides are recorded with extents that are numbers: a graph with open sizes stays as it is.
-bool fg_has_open_sizes(const fg_graph *g)
-{
-    for (size_t i = 0; i < g->tensors.len; i++)
-        for (int d = 0; d < g->tensors.at[i].rank; d++)
-            if (g->tensors.at[i].extent[d])
-                return true;
-    return false;
-}
-
 bool fg_rewrite(fg_graph *g, const fg_rule_list *rules, fg_engine *e)
 {
     rewriting w = {.g = g, .e = e, .left = (int64_t)g->nodes.len * BUDGET_PER_NODE + BUDGET_MIN};
-    if (!rules->len || fg_has_open_sizes(g))
+    if (!rules->len)
         return true;
     fg_run_pass(g, fg_pass_find("simplify"));
     index_rules(&w, rules);

@@ -61,7 +61,8 @@ fg_rule *fg_read_rule(arena *a, const char **error, const char *text);
 // What a size stands for at a place: one extent, or those of several axes.
 typedef struct fg_bound {
     int count; // of extents; -1: not known yet
-    int64_t extents[FG_MAX_RANK];
+    const fg_tensor *tensor; // whose axes they are, from [first] on
+    int first;
 } fg_bound;
 
 // match.c: a place that has a rule's left side.
@@ -87,10 +88,10 @@ typedef struct fg_application {
 } fg_application;
 
 typedef struct fg_engine {
-    // The right side at a place, as the JSON that fg_read_json reads with "wanted", the types of what it replaces; "": the
-    // rule's conditions do not hold. [operands]: "[('x', f16, (4, 8), False)], [('axis', -1)]": wildcards with whether weights
-    // alone make them, and attributes. NULL: after errors.
-    const char *(*right)(void *user, const fg_rule *rule, const char *operands);
+    // The right side at a place of [g], as the JSON that fg_read_json reads with "wanted", the types of what it replaces; "": the
+    // rule's conditions do not hold, or are not known to hold for all sizes that are open. [operands]: "[('x', f16, (4 * B, 8),
+    // False)], [('axis', -1)]": wildcards with whether weights alone make them, and attributes. NULL: after errors.
+    const char *(*right)(void *user, const fg_rule *rule, const fg_graph *g, const char *operands);
     void *user;
     VEC(fg_application) trace;
     const char *error; // what fg_rewrite says when it is false; NULL: [right] has reported
@@ -98,8 +99,6 @@ typedef struct fg_engine {
     const fg_rule *error_rule; // that it is about
 } fg_engine;
 
-// Whether an extent of some tensor is known only when the model runs: fg_rewrite leaves such a graph as it is.
-bool fg_has_open_sizes(const fg_graph *g);
 // To a fixed point. False after errors: of right sides, and where rules undo each other.
 bool fg_rewrite(fg_graph *g, const fg_rule_list *rules, fg_engine *e);
 // As fg_read_json, but outputs may be inputs, and the types of "wanted" are compared with those of outputs.

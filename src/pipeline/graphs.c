@@ -28,10 +28,11 @@ bool pl_read_graphs(pl_unit *u, pl_graph_list *out)
 }
 
 // The right sides of rules, by the elaborator.
-static const char *find_right(void *user, const fg_rule *rule, const char *operands)
+static const char *find_right(void *user, const fg_rule *rule, const fg_graph *g, const char *operands)
 {
     const pl_rewriting *w = user;
-    return tc_record_side(w->language, w->sources.at[rule->number], TC_REPLACEMENT, operands);
+    const tc_operands given = {operands, g->sizes.at, g->sizes.len};
+    return tc_record_side(w->language, w->sources.at[rule->number], TC_REPLACEMENT, &given);
 }
 
 // Whether the options want the rewrite: all that are exact, but for those that are switched off.

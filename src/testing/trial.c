@@ -2,7 +2,8 @@
 //
 // The first trials have distinct primes for extents, so that no two axes are mistaken for each other; later ones have extents of 1,
 // equal extents and powers of two, too. Attributes are mostly their defaults; tuples of integers are orders of axes, extents of an
-// operand or other ways to cut its elements.
+// operand or other ways to cut its elements. Extents that stand for any number of axes may stay open, in every second trial others,
+// too.
 #include "testing/trial.h"
 
 #include <ctype.h>
@@ -17,6 +18,7 @@ enum { DISTINCT = 3, MOST_AXES = 3, MOST_ELEMENTS = 4096 };
 typedef struct shape {
     int rank;
     int64_t at[FG_MAX_RANK];
+    const char *open[FG_MAX_RANK]; // of one that may stay open: its name
 } shape;
 
 typedef struct draw {
@@ -28,6 +30,7 @@ typedef struct draw {
     bool is_known[FG_MAX_RULE];
     const char *types[FG_MAX_RULE];
     shape shapes[FG_MAX_RULE];  // of each tensor
+    test_trial *out;
 } draw;
 
 #define COUNT(list) ((int64_t)(sizeof(list) / sizeof *(list)))
@@ -59,6 +62,12 @@ static void draw_size(draw *d, int symbol, bool is_many)
     shape s = {.rank = is_many ? (int)pick(d, MOST_AXES + 1) : 1};
     for (int k = 0; k < s.rank; k++)
         s.at[k] = draw_extent(d);
+    const char *name = d->rule->sizes.at[symbol].name;
+    for (int k = 0; k < s.rank && (is_many || d->number % 2); k++) {
+        s.open[k] = is_many ? arena_printf(d->a, "%s_%d", name, k) : name;
+        VEC_PUSH(d->a, &d->out->sizes, s.open[k]);
+        VEC_PUSH(d->a, &d->out->values, arena_printf(d->a, "%s=%" PRId64, s.open[k], s.at[k]));
+    }
     d->sizes[symbol] = s;
     d->is_known[symbol] = true;
 }
@@ -79,8 +88,10 @@ static bool draw_shape(draw *d, const fg_wildcard *w, shape *out)
         if (e->kind != FG_FIXED && !d->is_known[e->symbol])
             draw_size(d, e->symbol, e->kind == FG_SIZES);
         const shape one = {.rank = 1, .at = {e->value}}, *s = e->kind == FG_FIXED ? &one : &d->sizes[e->symbol];
-        for (int k = 0; k < s->rank && out->rank < FG_MAX_RANK; k++)
+        for (int k = 0; k < s->rank && out->rank < FG_MAX_RANK; k++) {
+            out->open[out->rank] = s->open[k];
             out->at[out->rank++] = s->at[k];
+        }
     }
     return count_of(out) <= MOST_ELEMENTS;
 }
@@ -157,45 +168,56 @@ static const char *draw_attribute(draw *d, const char *initial)
 
 // ---- all together ------------------------------------------------------------------------------------------------------------
 
-static void add_tensor(draw *d, size_t i, str_buf *operands, str_buf *text)
+static void add_tensor(draw *d, size_t i, str_buf *operands, str_buf *open, str_buf *text)
 {
     const fg_wildcard *w = &d->rule->wildcards.at[i];
     const shape *s = &d->shapes[i];
     const char *type = w->dtype ? w->dtype : d->types[w->type];
     str_addf(operands, "('%s', %s, (", w->name, type);
+    str_addf(open, "('%s', %s, (", w->name, type);
     str_addf(text, "%s%s: %s[", text->len ? ", " : "", w->name, type);
     for (int k = 0; k < s->rank; k++) {
         str_addf(operands, "%" PRId64 ", ", s->at[k]);
+        str_addf(open, "%s, ", s->open[k] ? s->open[k] : arena_printf(d->a, "%" PRId64, s->at[k]));
         str_addf(text, "%s%" PRId64, k ? ", " : "", s->at[k]);
     }
     str_adds(operands, d->number % 5 == 4 ? "), False), " : "), True), ");
+    str_adds(open, d->number % 5 == 4 ? "), False), " : "), True), ");
     str_addc(text, ']');
 }
 
 bool test_draw(arena *a, const fg_rule *rule, uint64_t seed, int number, test_trial *out)
 {
     static const char *const types[] = {"f32", "f32", "f64", "f16", "f32", "bf16", "i32", "f32", "i8"};
-    draw d = {.a = a, .rule = rule, .seed = seed * 65537 + (uint64_t)number, .number = number};
-    str_buf operands, text;
+    draw d = {.a = a, .rule = rule, .seed = seed * 65537 + (uint64_t)number, .number = number, .out = out};
+    str_buf operands, open, text;
+    *out = (test_trial){0};
     str_buf_init(&operands, a);
+    str_buf_init(&open, a);
     str_buf_init(&text, a);
     for (size_t i = 0; i < rule->types.len; i++)
         d.types[i] = types[(number + (int64_t)i) % COUNT(types)];
     str_addc(&operands, '[');
+    str_addc(&open, '[');
     for (size_t i = 0; i < rule->wildcards.len; i++) {
         if (!draw_shape(&d, &rule->wildcards.at[i], &d.shapes[i]))
             return false;
         if (!rule->wildcards.at[i].is_optional || pick(&d, 2))
-            add_tensor(&d, i, &operands, &text);
+            add_tensor(&d, i, &operands, &open, &text);
     }
     str_adds(&operands, "], [");
+    str_adds(&open, "], [");
     for (size_t i = 0; i < rule->attributes.len; i++) {
         const fg_symbol *s = &rule->attributes.at[i];
         const char *value = draw_attribute(&d, s->initial);
         str_addf(&operands, "('%s', %s), ", s->name, value);
+        str_addf(&open, "('%s', %s), ", s->name, value);
         str_addf(&text, "%s%s = %s", text.len ? ", " : "", s->name, value);
     }
     str_addc(&operands, ']');
-    *out = (test_trial){.operands = str_text(&operands), .text = str_text(&text)};
+    str_addc(&open, ']');
+    out->operands = str_text(&operands);
+    out->open = str_text(&open);
+    out->text = str_text(&text);
     return true;
 }

@@ -175,9 +175,15 @@ typedef enum tc_side { TC_REPLACEMENT, TC_LEFT, TC_RIGHT } tc_side;
 // The rewrites of [file], and of modules by name, in order. NULL after errors. They live as long as [a].
 tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
                               const char *const *modules, size_t count, tc_rule_list *out);
-// A side of a rewrite for these operands (fg_engine.right of src/graph says how they are written) as JSON. "": its conditions do
-// not hold. NULL after errors.
-const char *tc_record_side(tc_rewrites *r, size_t number, tc_side side, const char *operands);
+// What a side is recorded for: [text] as fg_engine.right of src/graph says, with sizes that are open.
+typedef struct tc_operands {
+    const char *text;
+    const char *const *sizes;
+    size_t size_count;
+} tc_operands;
+
+// A side of a rewrite as JSON. "": its conditions do not hold, or, of open sizes, are not known to hold for all. NULL after errors.
+const char *tc_record_side(tc_rewrites *r, size_t number, tc_side side, const tc_operands *operands);
 
 // What the only graph function of [text] records, as JSON, by the elaboration that is open. NULL: it has errors, which are not
 // reported: operators say so what they take.

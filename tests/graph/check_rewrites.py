@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Models with and without rewrites on the simulator, and random chains of operators. Usage: check_rewrites.py HDSC
+"""Models with and without rewrites on the simulator, and random chains of operators, also with open sizes. Usage: check_rewrites.py HDSC
 
 Every rewrite of the library has to be applied somewhere; a wrong one has to be seen.
 """
 
+import math
 import pathlib
 import random
 import re
@@ -31,6 +32,16 @@ WEIGHTS = {
     "shifts": (5, 1, 1), "vars": (5, 1, 1),
 }  # fmt: skip
 
+
+OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
+OPEN_RULES = {
+    "moves": {"permute_of_permute", "transpose_of_transpose", "reshape_to_itself", "reshape_of_reshape", "cast_of_wider_cast"},
+    "formulas": {"two_factors", "negative_of_negative", "two_terms", "is_gelu", "is_silu", "two_quotients"},
+    "rows": {"is_rms_norm_by_root", "weight_into_rms_norm", "is_softmax", "is_layer_norm", "bias_into_layer_norm"},
+    "products": {"three_linears", "two_linears", "scale_into_matmul", "scale_into_linear", "bias_into_linear"},
+    "convolution": {"scale_into_conv", "batch_norm_into_conv"},
+    "heads": {"is_attention"},
+}  # fmt: skip
 
 HALF = ("moves", "heads", "no_heads")  # in f16
 
@@ -100,6 +111,88 @@ def chain(x: f32[6, 6]):
 """
 
 
+# ---- open sizes --------------------------------------------------------------------------------------------------------------
+
+SIGMOID = lambda v: 1 / (1 + math.exp(-v))
+
+
+def open_chain(rng, count):
+    """The text of a chain with open sizes, and what it computes of (extents, elements row by row)."""
+    lines, steps, turned = ["t0 = x + 0.5"], [("each", 0, lambda v: v + 0.5)], [False]
+    for i in range(1, count):
+        a = rng.randrange(max(0, i - 3), i)
+        number = rng.choice([0.5, 0.75, 1.25, 2.0])
+        same = [k for k in range(i) if turned[k] == turned[a]]
+        b = rng.choice(same)
+        text, step, turns = rng.choice([
+            (f"t{a} * {number}", ("each", a, lambda v, n=number: v * n), False),
+            (f"t{a} / {number}", ("each", a, lambda v, n=number: v / n), False),
+            (f"t{a} - {number}", ("each", a, lambda v, n=number: v - n), False),
+            (f"t{a} + {number}", ("each", a, lambda v, n=number: v + n), False),
+            (f"negative(t{a})", ("each", a, lambda v: -v), False), (f"sigmoid(t{a})", ("each", a, SIGMOID), False),
+            (f"t{a} * sigmoid(t{a})", ("each", a, lambda v: v * SIGMOID(v)), False),
+            (f"(t{a} + t{b}) * 0.5", ("pair", a, b), False), (f"transpose(t{a}, dim0=0, dim1=1)", ("turn", a), True),
+            (f"permute(t{a}, dims=(1, 0))", ("turn", a), True),
+            (f"reshape(t{a}, shape=({'M, N' if turned[a] else 'N, M'}))", ("reshape", a), True),
+            (f"reshape(t{a}, shape=({'N, M' if turned[a] else 'M, N'}))", ("each", a, lambda v: v), False),
+        ])  # fmt: skip
+        lines.append(f"t{i} = {text}")
+        steps.append(step)
+        turned.append(turned[a] != turns)
+    body = "\n".join(f"    {line}" for line in lines)
+    imports = random_model(rng, 1).split("@hidet.graph")[0]
+    return f"{imports}@hidet.graph\ndef chain[M: int, N: int](x: f32[M, N]):\n{body}\n    return t{count - 1} * 1.0\n", steps
+
+
+def computed(steps, rows, columns, x):
+    values = []
+    for what, a, *more in steps:
+        (m, n), v = values[a] if values else ((rows, columns), x)
+        if what == "turn":
+            values.append(((n, m), [v[i * n + j] for j in range(n) for i in range(m)]))
+        elif what == "reshape":
+            values.append(((n, m), v))
+        elif what == "pair":
+            values.append(((m, n), [(p + q) * 0.5 for p, q in zip(v, values[more[0]][1], strict=True)]))
+        else:
+            values.append(((m, n), [more[0](p) for p in v]))
+    return values[-1][1]
+
+
+def write_npy(path, shape, values):
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + struct.pack(f"<{len(values)}f", *values))
+
+
+def check_open_chains(hdsc, rng, folder):
+    """Random chains with open sizes, for several sizes, against Python's floats; what is wrong with them."""
+    failed, applied, model = [], 0, folder / "open_chain.hds"
+    for k in range(5):
+        text, steps = open_chain(rng, 16)
+        model.write_text(text)
+        applied += call(hdsc, "graph", model, "-I", TOP / "ops", "--trace-rewrites").stderr.count(" at line ")
+        for m, n in ((1, 1), (1, 5), (4, 4), (3, 7)):
+            x = [struct.unpack("f", struct.pack("f", rng.gauss(0, 1)))[0] for _ in range(m * n)]
+            write_npy(folder / "x.npy", (m, n), x)
+            call(hdsc, "run", model, "-I", TOP / "ops", f"x=@{folder / 'x.npy'}", f"out=out:{folder / 'y.npy'}")
+            pairs = zip(read(folder / "y.npy"), computed(steps, m, n, x), strict=True)
+            worst = max(abs(a - b) / (1 + abs(b)) for a, b in pairs)
+            if worst > 1e-5:
+                failed.append(f"open chain {k}, {m} × {n}: off by {worst}\n{text}")
+    return failed + ["no rewrite is applied to open chains"] * (applied < 3)
+
+
+def check_open_models(hdsc):
+    trace = call(hdsc, "graph", OPEN, "-I", TOP / "ops", "--weights=random", "--trace-rewrites").stderr
+    failed = []
+    for model, rules in OPEN_RULES.items():
+        lacking = rules - set(re.findall(rf"^{model}: (\w+) at line", trace, re.MULTILINE))
+        failed += [f"'{rule}' is not applied to the open model '{model}'" for rule in sorted(lacking)]
+    call(hdsc, "test", OPEN, "-I", TOP / "ops", "--weights=random")
+    return failed
+
+
 WRONG = """from arithmetic import add
 from hidet.lang.rewrite import rewrite
 
@@ -135,6 +228,7 @@ def main():
             worst = difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder)
             if worst > 1e-5:
                 failed.append(f"random model {k}: off by {worst}\n{(folder / 'chain.hds').read_text()}")
+        failed += check_open_models(hdsc) + check_open_chains(hdsc, rng, folder)
         (folder / "wrong.hds").write_text(WRONG)
         if difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder, [], [f"--rewrites={folder / 'wrong.hds'}"]) < 1e-3:
             failed.append("a wrong rewrite is not seen")

@@ -49,6 +49,8 @@ bool tc_open_decides(tc *tx, tc_value decides, src_span span, const char *what);
 
 // operators/extent.c
 // (text, estimate) of an extent: an expression of type parameters, equal ones with equal texts; None: it is no such expression.
+// Whether [a op b] holds for all values of the sizes that are open, or for none; false: that is not known.
+bool tc_known_order(tc *tx, ast_op op, tc_value a, tc_value b, bool *holds);
 tc_value tc_native_extent(tc *tx, const tc_native *self, tc_args *args);
 
 // call.c

@@ -662,6 +662,9 @@ static tc_value rt_compare(tc *tx, ast_op op, tc_value a, tc_value b, src_span s
             return tc_bool(op == AST_OP_IS_NOT);
         return TC_ERR(tx, HDS0125, span, ast_op_text(op), tc_describe(tx, a), tc_describe(tx, b));
     }
+    bool is_known;
+    if (tc_in_graph(tx) && tc_known_order(tx, op, a, b, &is_known))
+        return tc_bool(is_known);
     const ir_type *ta = tc_default_type(tx, a), *tb = tc_default_type(tx, b);
     if (ta && tb && ta->kind == IR_POINTER && tb->kind == IR_POINTER) {
         const ir_type *word = ir_scalar(tx->ir, DT_U64);

@@ -233,13 +233,39 @@ static sum sum_of(tc *tx, const ir_expr *e, int depth)
     }
 }
 
+static sum sum_of_value(tc *tx, tc_value n)
+{
+    return n.kind == TC_RT ? sum_of(tx, n.rt, 0) : n.kind == TC_INT ? constant(tx, (int64_t)n.i) : unknown();
+}
+
+bool tc_known_order(tc *tx, ast_op op, tc_value a, tc_value b, bool *holds)
+{
+    sum x = sum_of_value(tx, a), y = sum_of_value(tx, b);
+    if (x.is_unknown || y.is_unknown)
+        return false;
+    sum difference = plus(tx, &x, &y, -1);
+    if (!is_known(&difference))
+        return false;
+    int64_t d = difference.terms.len ? difference.terms.at[0].factor : 0;
+    switch (op) {
+    case AST_OP_EQ: *holds = d == 0; break;
+    case AST_OP_NE: *holds = d != 0; break;
+    case AST_OP_LT: *holds = d < 0; break;
+    case AST_OP_LE: *holds = d <= 0; break;
+    case AST_OP_GT: *holds = d > 0; break;
+    case AST_OP_GE: *holds = d >= 0; break;
+    default: return false;
+    }
+    return true;
+}
+
 tc_value tc_native_extent(tc *tx, const tc_native *self, tc_args *args)
 {
     tc_value n = tc_as_index(tx, args->list.at[0].value, args->list.at[0].span), pair[2];
     (void)self;
     if (tc_is_poison(n))
         return n;
-    sum s = n.kind == TC_RT ? sum_of(tx, n.rt, 0) : n.kind == TC_INT ? constant(tx, (int64_t)n.i) : unknown();
+    sum s = sum_of_value(tx, n);
     if (s.is_unknown)
         return tc_none();
     pair[0] = tc_str(str_of(text_of(tx, &s)));

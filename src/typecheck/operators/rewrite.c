@@ -193,8 +193,20 @@ static bool is_tensor(const ast_param *p)
 
 // ---- calls of the record's methods -------------------------------------------------------------------------------------
 
-// (record).[call], as a text; "": an empty one. NULL after errors.
-static const char *call(tc_rewrites *r, const rewrite *w, const char *call_text)
+static void bind_open_sizes(tc_rewrites *r, const tc_operands *operands, tc_scope *scope)
+{
+    tc *tx = r->tx;
+    for (size_t i = 0; i < operands->size_count; i++) {
+        ir_var *v = ir_var_new(tx->ir, IR_VAR_PARAM, operands->sizes[i], ir_scalar(tx->ir, DT_I32), (src_span){0});
+        v->is_size = v->has_range = true;
+        v->max = INT32_MAX;
+        v->divisor = 1;
+        tc_scope_bind(tx, scope, sym_of(tx->syms, v->name), tc_rt(ir_read(tx->ir, v, (src_span){0})), (src_span){0});
+    }
+}
+
+// (record).[call_text], as a text; "": an empty one. NULL after errors.
+static const char *call(tc_rewrites *r, const rewrite *w, const char *call_text, const tc_operands *operands)
 {
     tc *tx = r->tx;
     int before = tx->diags->error_count;
@@ -206,7 +218,8 @@ static const char *call(tc_rewrites *r, const rewrite *w, const char *call_text)
         return NULL;
     tc_saved saved = tc_enter(tx, r->dropped, &r->dropped->body, NULL);
     tc_scope *scope = tc_scope_new(tx, tx->natives, NULL, TC_SCOPE_FUNCTION);
-    tc_frame frame = {.scope = scope, .compile_time = true};
+    tc_frame frame = {.scope = scope, .compile_time = !operands->size_count};
+    bind_open_sizes(r, operands, scope);
     tc_scope_bind(tx, scope, sym_of(tx->syms, "_rewrite"), w->value, (src_span){0});
     tx->frame = &frame;
     tx->records = true;
@@ -234,7 +247,7 @@ static const char *record_left(tc_rewrites *r, const rewrite *w)
             return NULL;
     }
     const char *left = call(r, w, arena_printf(tx->arena, "pattern([%s], [%s])", str_text(&out.tensor_values),
-                                               str_text(&out.attribute_values)));
+                                               str_text(&out.attribute_values)), &(tc_operands){0});
     if (!left)
         return NULL;
     str_buf json;
@@ -283,10 +296,25 @@ const char *tc_record_again(tc_rewrites *r, const char *text)
     return tc_record_module(r->tx, text);
 }
 
-const char *tc_record_side(tc_rewrites *r, size_t number, tc_side side, const char *operands)
+// Of open sizes, what a side does may depend on their values: then the rewrite does not hold for all, and that is no error.
+static const char *call_open(tc_rewrites *r, const rewrite *w, const char *text, const tc_operands *operands)
 {
-    const char *text = side == TC_REPLACEMENT
-                           ? arena_printf(r->tx->lasting, "replacement(%s)", operands)
-                           : arena_printf(r->tx->lasting, "side(%s, right=%s)", operands, side == TC_RIGHT ? "True" : "False");
-    return call(r, &r->list.at[number], text);
+    diag_context *dx = r->tx->diags;
+    const diag_mark before = diag_here(dx);
+    bool muted = dx->muted;
+    dx->muted = true;
+    const char *side = call(r, w, text, operands);
+    dx->muted = muted;
+    diag_rewind(dx, before);
+    r->tx->aborted = false;
+    return side ? side : "";
+}
+
+const char *tc_record_side(tc_rewrites *r, size_t number, tc_side side, const tc_operands *operands)
+{
+    const char *text = side == TC_REPLACEMENT ? arena_printf(r->tx->lasting, "replacement(%s)", operands->text)
+                                              : arena_printf(r->tx->lasting, "side(%s, right=%s)", operands->text,
+                                                             side == TC_RIGHT ? "True" : "False");
+    const rewrite *w = &r->list.at[number];
+    return operands->size_count ? call_open(r, w, text, operands) : call(r, w, text, operands);
 }

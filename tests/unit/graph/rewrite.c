@@ -63,10 +63,11 @@ typedef struct answers {
     const char *text;
 } answers;
 
-static const char *answer(void *user, const fg_rule *rule, const char *operands)
+static const char *answer(void *user, const fg_rule *rule, const fg_graph *g, const char *operands)
 {
     answers *x = user;
     (void)rule;
+    (void)g;
     (void)operands;
     x->asked++;
     return x->text;
@@ -119,6 +120,71 @@ static void circular_pairs_are_left(void **state)
     arena_free(&a);
 }
 
+#define OPEN(extent) "{\"dtype\": \"f16\", \"shape\": [{\"text\": \"" extent "\", \"about\": 64}, 8]}"
+
+// Rewrites exp(x), of f16[B, 8], to log(x) with that extent, which also asks for [checks]: whether it is applied.
+static bool applies_to_open(const char *extent, const char *of_graph, const char *checks)
+{
+    arena a;
+    const char *error = NULL;
+    arena_init(&a, NULL);
+    static const char graph[] = "{\"name\": \"g\", \"sizes\": [\"B\", \"C\"], \"checks\": [%s], \"tensors\": ["
+                                OPEN("B") ", " OPEN("B") "],"
+                        " \"inputs\": [{\"name\": \"x\", \"tensor\": 0}], \"nodes\": [%s], \"outputs\": [1]}";
+    fg_graph *g = fg_read_json(&a, &error, arena_printf(&a, graph, of_graph, node_text(&a, "exp", "{\"tensor\": 0}", 1)));
+    assert_non_null(g);
+    fg_rule_list rules = {0};
+    VEC_PUSH(&a, &rules, rule_of(&a, WILDCARD("x"), "\"nodes\": [" LEFT("exp", "{\"tensor\": 0}", "1") "], \"outputs\": [1]"));
+    static const char side[] = "{\"name\": \"s\", \"checks\": [%s], \"tensors\": [" OPEN("B") ", " OPEN("%s") "],"
+                       " \"inputs\": [{\"name\": \"x\", \"tensor\": 0}], \"nodes\": [%s], \"outputs\": [1],"
+                       " \"wanted\": [" OPEN("%s") "]}";
+    answers x = {.text = arena_printf(&a, side, checks, extent, node_text(&a, "log", "{\"tensor\": 0}", 1), extent)};
+    fg_engine e = {.right = answer, .user = &x};
+    assert_true(fg_rewrite(g, &rules, &e));
+    assert_int_equal(x.asked, 1);
+    bool applied = strcmp(g->nodes.at[0].op, "log") == 0;
+    arena_free(&a);
+    return applied;
+}
+
+static void open_extents_are_compared_as_texts(void **state)
+{
+    (void)state;
+    static const char check[] = "{\"condition\": \"B == C\", \"message\": \"equal\"}";
+    assert_true(applies_to_open("B", "", ""));
+    assert_false(applies_to_open("C", "", ""));
+    assert_false(applies_to_open("2 * B", "", ""));
+    assert_false(applies_to_open("B", "", check)); // it would need more than the graph checks
+    assert_true(applies_to_open("B", check, check));
+}
+
+// x + y of x: f16[B, 8] and y: f16[C, 8] is no place where equal shapes are looked for.
+static void open_extents_are_matched_as_texts(void **state)
+{
+    (void)state;
+    static const char *const extents[] = {"B", "C"};
+    for (int k = 0; k < 2; k++) {
+        arena a;
+        const char *error = NULL;
+        arena_init(&a, NULL);
+        static const char graph[] = "{\"name\": \"g\", \"sizes\": [\"B\", \"C\"], \"tensors\": ["
+                                    OPEN("B") ", " OPEN("%s") ", " OPEN("B") "],"
+                            " \"inputs\": [{\"name\": \"x\", \"tensor\": 0}, {\"name\": \"y\", \"tensor\": 1}], \"nodes\": [%s],"
+                            " \"outputs\": [2]}";
+        const char *node = node_text(&a, "add", "{\"tensor\": 0}, {\"tensor\": 1}", 2);
+        fg_graph *g = fg_read_json(&a, &error, arena_printf(&a, graph, extents[k], node));
+        assert_non_null(g);
+        fg_rule_list rules = {0};
+        VEC_PUSH(&a, &rules, rule_of(&a, WILDCARD("x") ", " WILDCARD("y"),
+                                     "\"nodes\": [" LEFT("add", "{\"tensor\": 0}, {\"tensor\": 1}", "2") "], \"outputs\": [2]"));
+        answers x = {.text = ""};
+        fg_engine e = {.right = answer, .user = &x};
+        assert_true(fg_rewrite(g, &rules, &e));
+        assert_int_equal(x.asked, k ? 0 : 1);
+        arena_free(&a);
+    }
+}
+
 // 5,000 nodes and 50 rules of three nodes, of which two are there at each place.
 static void looking_is_fast(void **state)
 {
@@ -154,6 +220,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_of_sums_are_exchanged),
         cmocka_unit_test(circular_pairs_are_left),
+        cmocka_unit_test(open_extents_are_compared_as_texts),
+        cmocka_unit_test(open_extents_are_matched_as_texts),
         cmocka_unit_test(looking_is_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
