@@ -6,6 +6,12 @@ _BY_MODULE = {
     "_core": "Error ArgumentError DeviceError ToolchainError CompilationError SimulationError",
     "_runtime": "CompilationWarning Diagnostic",
     "scripts": "script script_module",
+    "device": "Device device",
+    "graph": "FlowGraph Operator trace_from save_graph load_graph",
+    "tensor": (
+        "Tensor symbol symbol_like empty zeros ones full randn randint arange linspace empty_like zeros_like ones_like full_like "
+        "randn_like asarray array from_torch from_dlpack seed"
+    ),
     "dtypes": (
         "DataType float16 float32 float64 bfloat16 tfloat32 float8_e4m3 float8_e5m2 int8 int16 int32 int64 uint8 uint16 "
         "uint32 uint64 boolean"

@@ -41,8 +41,11 @@ class DataType(Value):
 
 
 def _types():
-    rows = [DataType(f"{word}{bits}", f"{letter}{bits}", code, bits) for word, letter, code in
-            (("int", "i", _INT), ("uint", "u", _UINT)) for bits in (8, 16, 32, 64)]
+    rows = [
+        DataType(f"{word}{bits}", f"{letter}{bits}", code, bits)
+        for word, letter, code in (("int", "i", _INT), ("uint", "u", _UINT))
+        for bits in (8, 16, 32, 64)
+    ]
     rows += [DataType(f"float{bits}", f"f{bits}", _FLOAT, bits) for bits in (16, 32, 64)]
     rows += [DataType("bfloat16", "bf16", _BFLOAT, 16), DataType("boolean", "boolean", _BOOL, 8)]
     # DLPack's codes from version 1.1 on.
@@ -65,8 +68,9 @@ def data_type(value):
         return _by_name[{float: "float32", int: "int64", bool: "boolean"}[value]]
     name = value if isinstance(value, str) else getattr(value, "__name__", None) or getattr(value, "name", None) or str(value)
     name = name.removeprefix("torch.")
-    found = _by_name.get(name) or _by_name.get({"bool_": "boolean", "float8_e4m3fn": "float8_e4m3", "half": "float16",
-                                                 "double": "float64", "long": "int64"}.get(name))
+    found = _by_name.get(name) or _by_name.get(
+        {"bool_": "boolean", "float8_e4m3fn": "float8_e4m3", "half": "float16", "double": "float64", "long": "int64"}.get(name)
+    )
     if found is None:
         raise TypeError(f"{value!r} is no element type; types are {', '.join(t.name for t in _all)}")
     return found

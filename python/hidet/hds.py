@@ -1,7 +1,7 @@
 """Files of Hidet Script.
 
-    module = hidet.hds.load("saxpy.hds")
-    module.saxpy(2.0, x, y)
+module = hidet.hds.load("saxpy.hds")
+module.saxpy(2.0, x, y)
 """
 
 import os
@@ -21,8 +21,8 @@ def _define_texts(defines):
 
 class Function:
     """A kernel, a host function or an operator of a compiled file. Calling it runs it: on the GPU where its tensors are there,
-    on the simulator where they are in host memory. Arguments are given by position or name; sizes, which come last, may be left out
-    where tensors tell them."""
+    on the simulator where they are in host memory. Arguments are given by position or name; sizes, which come last, may be left
+    out where tensors tell them."""
 
     def __init__(self, function):
         self._function = function
@@ -91,7 +91,9 @@ class Module:
     def __getattr__(self, name):
         found = self.__dict__.get("_functions", {}).get(name)
         if found is None:
-            raise AttributeError(f"the compiled file has no function {name!r}; it has {', '.join(self.__dict__.get('_functions', {}))}")
+            raise AttributeError(
+                f"the compiled file has no function {name!r}; it has {', '.join(self.__dict__.get('_functions', {}))}"
+            )
         return found
 
     def __dir__(self):
@@ -107,11 +109,21 @@ def load(path, *, defines=None, entries=(), include_dirs=(), arch=None, gpu=None
     path = os.fspath(path)
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    return loads(text, name=path, defines=defines, entries=entries, include_dirs=include_dirs, arch=arch, gpu=gpu, weights=weights)
+    return loads(
+        text, name=path, defines=defines, entries=entries, include_dirs=include_dirs, arch=arch, gpu=gpu, weights=weights
+    )
 
 
 def loads(text, *, name="<text>", defines=None, entries=(), include_dirs=(), arch=None, gpu=None, weights=None):
     """Compiles a text; [name] is what messages call it, and its folder is searched for imports."""
-    program = _runtime.compile(name, text, arch=arch, gpu=gpu, weights=weights, defines=_define_texts(defines),
-                               entries=tuple(entries), include_dirs=_folders(include_dirs))
+    program = _runtime.compile(
+        name,
+        text,
+        arch=arch,
+        gpu=gpu,
+        weights=weights,
+        defines=_define_texts(defines),
+        entries=tuple(entries),
+        include_dirs=_folders(include_dirs),
+    )
     return Module(program)

@@ -1,8 +1,8 @@
 """Options of the process.
 
-    with hidet.option.context():
-        hidet.option.simulate(True)
-        …
+with hidet.option.context():
+    hidet.option.simulate(True)
+    …
 """
 
 import contextlib

@@ -11,8 +11,8 @@
 
         return module.build()
 
-A script is not run by Python: its source text is compiled, together with the functions that it calls, at the lines where they are,
-so that messages show the author's lines. Names of Python around it are values known while compiling.
+A script is not run by Python: its source text is compiled, together with the functions that it calls, at the lines where they
+are, so that messages show the author's lines. Names of Python around it are values known while compiling.
 """
 
 import ast
@@ -98,7 +98,9 @@ def _text_of(code, is_script):
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError) as error:
-        raise _core.Error(f"the source of {code.co_name!r} is not there: scripts are compiled from their source text") from error
+        raise _core.Error(
+            f"the source of {code.co_name!r} is not there: scripts are compiled from their source text"
+        ) from error
     while lines and not lines[-1].strip():
         lines.pop()
     tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -115,8 +117,10 @@ def _lambda_of(tree, code, lines):
     node = tree.body[0]
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and len(node.targets) == 1:
         return node, lines
-    raise _core.Error(f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}: a lambda that a script refers to has a line of "
-                      "its own, `name = lambda …`; write a function with def")
+    raise _core.Error(
+        f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}: a lambda that a script refers to has a line of "
+        "its own, `name = lambda …`; write a function with def"
+    )
 
 
 # ---- names around it ------------------------------------------------------------------------------------------------------
@@ -169,8 +173,8 @@ def _is_function(value):
 
 
 class _Assembly:
-    """The text that is compiled: definitions at the lines of the file where they are, and in its first line, or above it where one is a
-    statement of its own, imports and values."""
+    """The text that is compiled: definitions at the lines of the file where they are, and imports and values in its first
+    lines."""
 
     def __init__(self):
         self.texts, self.names, self.imports, self.records = {}, {}, set(), {}
@@ -186,8 +190,10 @@ class _Assembly:
         if text.first_line in self.texts and self.file == text.file:
             return
         if self.file is not None and self.file != text.file:
-            raise _core.Error(f"{name!r} is in {text.file}, and the script that refers to it in {self.file}: functions of one script "
-                              "are in one file, or in a .hds file that it imports")
+            raise _core.Error(
+                f"{name!r} is in {text.file}, and the script that refers to it in {self.file}: functions of one script "
+                "are in one file, or in a .hds file that it imports"
+            )
         self.file = text.file
         self.texts[text.first_line] = text
         for free in text.free:
@@ -232,8 +238,10 @@ class _Assembly:
         source = _record_source(name, value, text.attributes.get(name, {None}))
         if source is None:
             line = next((i for i, s in enumerate(text.lines, text.first_line) if name in s), text.first_line)
-            raise _core.Error(f"{text.file}:{line}: {name!r} is of Python's type {type(value).__name__}, which Hidet Script does "
-                              "not have: scripts refer to numbers, texts, tuples, lists, dicts, types, mappings and functions")
+            raise _core.Error(
+                f"{text.file}:{line}: {name!r} is of Python's type {type(value).__name__}, which Hidet Script does "
+                "not have: scripts refer to numbers, texts, tuples, lists, dicts, types, mappings and functions"
+            )
         self.imports |= source.imports
         self.records[name] = source.text
 
@@ -241,8 +249,12 @@ class _Assembly:
 
     def _prelude(self):
         """Statements for one line, and those that need a line each."""
-        lines = [f"import {name} as {alias}" if module is None else f"from {module} import {name}"
-                 + (f" as {alias}" if alias != name else "") for module, name, alias in sorted(self.imports, key=str)]
+        lines = [
+            f"import {name} as {alias}"
+            if module is None
+            else f"from {module} import {name}" + (f" as {alias}" if alias != name else "")
+            for module, name, alias in sorted(self.imports, key=str)
+        ]
         lines += [f"{name} = {text}" for name, text in self.names.items()]
         own = [line for text in self.records.values() for line in text.split("\n")]
         return "; ".join(lines), own
@@ -293,8 +305,10 @@ class Script:
         return IRModule([self], (entry,)).build()
 
     def __repr__(self):
-        return f"<script {self.__name__} at {self._environment.function.__code__.co_filename}:" \
-               f"{self._environment.function.__code__.co_firstlineno}>"
+        return (
+            f"<script {self.__name__} at {self._environment.function.__code__.co_filename}:"
+            f"{self._environment.function.__code__.co_firstlineno}>"
+        )
 
 
 def script(function):

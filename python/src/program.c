@@ -505,15 +505,15 @@ static PyObject *compile(hds_compiler *compiler, const hds_source *source, const
 
 static PyObject *compiler_compile(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"name", "text", "arch", "gpu", "weights", "defines", "entries", "include_dirs", "warnings",
-                            "line_info", "no_code", NULL};
+    static char *names[] = {"name", "text", "arch", "gpu", "weights", "precision", "defines", "entries",
+                            "include_dirs", "warnings", "line_info", "no_code", NULL};
     hds_source source = {0};
     hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
     Py_ssize_t bytes = 0;
     PyObject *defines = Py_None, *entries = Py_None, *folders = Py_None, *warnings = Py_None, *result = NULL;
     int line_info = 0, no_code = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sz#|zzzOOOOpp", names, &source.name, &source.text, &bytes, &o.arch, &o.gpu,
-                                     &o.weights, &defines, &entries, &folders, &warnings, &line_info, &no_code))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sz#|zzzzOOOOpp", names, &source.name, &source.text, &bytes, &o.arch, &o.gpu,
+                                     &o.weights, &o.precision, &defines, &entries, &folders, &warnings, &line_info, &no_code))
         return NULL;
     source.text_bytes = (size_t)bytes;
     o.line_info = line_info;

@@ -263,14 +263,20 @@ static bool is_contiguous(const core_tensor *t)
     return true;
 }
 
-// Equal for tensors that one program serves: element type, device, extents, whether elements lie row by row, and are there.
+static bool is_plain(const core_tensor *t)
+{
+    return is_contiguous(t) && ((uintptr_t)t->dl.data + t->dl.byte_offset) % 16 == 0;
+}
+
+// Equal for tensors that one program serves: element type, device, extents, whether elements lie row by row at an address that
+// kernels take, and whether there are any.
 static PyObject *get_key(PyObject *self, void *closure)
 {
     core_tensor *t = (core_tensor *)self;
     (void)closure;
     if (!t->key) {
         int64_t words[2 + CORE_MOST_AXES] = {t->dl.dtype.code | t->dl.dtype.bits << 8 | t->dl.device.device_type << 16,
-                                             t->dl.device.device_id * 4 + is_contiguous(t) + 2 * !t->owner};
+                                             t->dl.device.device_id * 4 + is_plain(t) + 2 * !t->owner};
         memcpy(words + 2, t->dl.shape, (size_t)t->dl.ndim * sizeof *words);
         t->key = PyBytes_FromStringAndSize((const char *)words, (Py_ssize_t)((2 + (size_t)t->dl.ndim) * sizeof *words));
     }
@@ -309,6 +315,12 @@ static PyObject *get_contiguous(PyObject *self, void *closure)
 {
     (void)closure;
     return PyBool_FromLong(is_contiguous((const core_tensor *)self));
+}
+
+static PyObject *get_plain(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(is_plain((const core_tensor *)self));
 }
 
 // copy_bytes(other): between any two memories, of as many bytes; both contiguous.
@@ -422,6 +434,7 @@ static PyGetSetDef getters[] = {
     {"_data", get_data, NULL, "The address of the first element.", NULL},
     {"storage", get_owner, NULL, "What keeps the memory; None: the tensor is symbolic.", NULL},
     {"_is_contiguous", get_contiguous, NULL, "Whether elements lie row by row, without gaps.", NULL},
+    {"_is_plain", get_plain, NULL, "Whether it is contiguous, at a multiple of 16 bytes.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

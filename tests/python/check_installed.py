@@ -39,8 +39,12 @@ def run(*command, **kwargs):
 
 def install(cmake, build, folder):
     run(cmake, "--install", build, "--component", "python", "--prefix", folder)
-    shutil.copytree(TOP / "python" / "hidet", os.path.join(folder, "hidet"), dirs_exist_ok=True,
-                    ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        TOP / "python" / "hidet",
+        os.path.join(folder, "hidet"),
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
 
 
 def versions():

@@ -34,7 +34,7 @@ def twice[n: int](x: f32[n], y: f32[n]):
     shift(x, y, 1)
     shift(y, y, 1) if False else None
 '''
-RACE = '''from hidet.lang import attrs, f32, shared_tensor
+RACE = """from hidet.lang import attrs, f32, shared_tensor
 from hidet.lang.cuda import threadIdx
 
 
@@ -45,7 +45,7 @@ def race(x: f32[64]):
     s = shared_tensor(f32, [64])
     s[threadIdx.x] = x[threadIdx.x]
     x[threadIdx.x] = s[63 - threadIdx.x]
-'''
+"""
 
 
 class Loading(Case):

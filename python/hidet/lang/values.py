@@ -134,8 +134,21 @@ def _binary(symbol, left, right):
 
 
 def _add_operators():
-    names = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "lshift": "<<",
-             "rshift": ">>", "and": "&", "or": "|", "xor": "^", "matmul": "@"}
+    names = {
+        "add": "+",
+        "sub": "-",
+        "mul": "*",
+        "truediv": "/",
+        "floordiv": "//",
+        "mod": "%",
+        "pow": "**",
+        "lshift": "<<",
+        "rshift": ">>",
+        "and": "&",
+        "or": "|",
+        "xor": "^",
+        "matmul": "@",
+    }
     for name, symbol in names.items():
         setattr(Value, f"__{name}__", lambda a, b, symbol=symbol: _binary(symbol, a, b))
         setattr(Value, f"__r{name}__", lambda a, b, symbol=symbol: _binary(symbol, b, a))

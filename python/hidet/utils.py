@@ -1,0 +1,38 @@
+"""Timing."""
+
+import time
+
+from hidet import cuda
+
+
+def benchmark_func(run_func, *args, warmup=3, number=None, repeat=5, median=True):
+    """Milliseconds of `run_func(*args)`: the median of [repeat] measurements of [number] calls each, or all of them. By default
+    the calls of one measurement take about 5 ms."""
+    for _ in range(warmup):
+        run_func(*args)
+    _wait()
+    if number is None:
+        number = max(1, min(1000, int(5e-3 / max(_seconds(run_func, args, 1), 1e-7))))
+    times = sorted(1e3 * _seconds(run_func, args, number) / number for _ in range(repeat))
+    if not median:
+        return times
+    middle = len(times) // 2
+    return times[middle] if len(times) % 2 else (times[middle - 1] + times[middle]) / 2
+
+
+def _wait():
+    import sys
+
+    cuda.synchronize()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def _seconds(run_func, args, number):
+    _wait()
+    start = time.perf_counter()
+    for _ in range(number):
+        run_func(*args)
+    _wait()
+    return time.perf_counter() - start

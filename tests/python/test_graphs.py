@@ -1,0 +1,139 @@
+"""Symbolic tensors and graphs, compared with the operators one by one."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+from support import Case
+
+import hidet
+
+
+def block(x, w, b, scale):
+    """Two layers with a residual, of which one constant is folded."""
+    y = hidet.ops.relu(hidet.ops.linear(x, w, b) * scale)
+    return hidet.ops.softmax(y + x, axis=-1)
+
+
+class Tracing(Case):
+    def setUp(self):
+        hidet.seed(11)
+        self.a = hidet.randn([4, 8])
+        self.w, self.b, self.s = hidet.randn([8, 8]), hidet.randn([8]), hidet.randn([8])
+        self.x = hidet.symbol_like(self.a)
+        self.y = block(self.x, self.w, self.b, self.s)
+        self.expected = block(self.a, self.w, self.b, self.s).numpy()
+
+    def test_symbols(self):
+        self.assertIsNone(self.x.trace)
+        self.assertIsNone(self.x.storage)
+        op, index = self.y.trace
+        self.assertEqual((op.name, index, self.y.shape, self.y.dtype.name), ("softmax", 0, (4, 8), "float32"))
+        self.assertRegex(
+            str(self.y), r"^Tensor\(shape=\(4, 8\), dtype='float32', device='cpu'\)\nfrom \(<hidet.ops.softmax at 0x\w+>, 0\)$"
+        )
+        self.assertEqual(str(self.x), "Tensor(shape=(4, 8), dtype='float32', device='cpu')")
+        for use in (self.y.numpy, self.y.tolist, lambda: float(self.y)):
+            with self.assertRaises(ValueError):
+                use()
+
+    def test_running(self):
+        graph = hidet.trace_from(self.y)
+        self.assertEqual([n.title for n in graph.nodes], ["Linear", "Multiply", "Relu", "Add", "Softmax"])
+        np.testing.assert_allclose(graph(self.a).numpy(), self.expected, rtol=1e-5, atol=1e-6)
+        optimized = hidet.graph.optimize(graph)
+        np.testing.assert_allclose(optimized(self.a).numpy(), self.expected, rtol=1e-5, atol=1e-6)
+        recorded = optimized.cuda_graph()
+        (out,) = recorded.run([self.a])
+        np.testing.assert_allclose(out.numpy(), self.expected, rtol=1e-5, atol=1e-6)
+        self.assertIs(recorded.run([self.a])[0], out)
+
+    def test_optimizing(self):
+        optimized = hidet.graph.optimize(hidet.trace_from(self.y))
+        self.assertLess(len(optimized.kernels), 5)
+        self.assertIn("fused_graph=FlowGraph(", str(optimized))
+
+    def test_precision(self):
+        with hidet.graph.PassContext() as context:
+            context.set_precision("float16")
+            optimized = hidet.graph.optimize(hidet.trace_from(self.y))
+        self.assertIn("f16", optimized.lowered)
+        self.assertTrue(optimized.loaded)  # weights are cast once
+        np.testing.assert_allclose(optimized(self.a).numpy(), self.expected, rtol=2e-2, atol=2e-2)
+        with self.assertRaises(ValueError):
+            hidet.graph.PassContext().set_precision("float12")
+
+    def test_printing(self):
+        x = hidet.symbol([2, 3], device="cuda")
+        w, b = hidet.randn([3, 2], device="cuda"), hidet.randn([2], device="cuda")
+        graph = hidet.trace_from(hidet.ops.matmul(x, w) + b)
+        self.assertEqual(
+            str(graph),
+            "Graph(x: float32[2, 3][cuda]){\n"
+            "  c = Constant(float32[3, 2][cuda])\n"
+            "  c_1 = Constant(float32[2][cuda])\n"
+            "  x_1: float32[2, 2][cuda] = Matmul(x, c)\n"
+            "  x_2: float32[2, 2][cuda] = Add(x_1, c_1)\n"
+            "  return x_2\n}",
+        )
+        self.assertEqual(
+            str(hidet.graph.optimize(graph)).splitlines()[3],
+            "  x_1: float32[2, 2][cuda] = FusedMatmulAdd(x, c, c_1, fused_graph=FlowGraph(Matmul, Add))",
+        )
+
+    def test_files(self):
+        graph = hidet.trace_from(self.y)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "graph.hidet")
+            graph.save(path)
+            again = hidet.load_graph(path)
+            graph.draw(pathlib.Path(folder, "graph.dot"))
+            self.assertIn("digraph", pathlib.Path(folder, "graph.dot").read_text(encoding="utf-8"))
+            path.write_bytes(b"no graph at all")
+            with self.assertRaisesRegex(ValueError, "no safetensors file"):
+                hidet.load_graph(path)
+        self.assertEqual(str(again), str(graph))
+        np.testing.assert_array_equal(again(self.a).numpy(), graph(self.a).numpy())
+
+    def test_several_inputs_and_outputs(self):
+        x, y = hidet.symbol([3, 2]), hidet.symbol([3, 2])
+        z = x - y
+        with self.assertRaisesRegex(ValueError, "2 inputs"):
+            hidet.trace_from(z)
+        with self.assertRaisesRegex(ValueError, "not among 'inputs'"):
+            hidet.trace_from(z, inputs=[x])
+        graph = hidet.trace_from([z, z * 2, x[:, 1]], inputs=[y, x])
+        a, b = hidet.randn([3, 2]), hidet.randn([3, 2])
+        outputs = graph(a, b)
+        for got, expected in zip(outputs, (b - a, (b - a) * 2, b[:, 1])):
+            np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-6)
+        self.assertEqual(graph.usage_count[z], 2)
+
+    def test_lists_and_reshapes(self):
+        x = hidet.symbol([4, 6])
+        first, second = hidet.ops.split(x, 3, dim=1)
+        graph = hidet.trace_from(hidet.ops.concat([second, first], dim=1).reshape(2, 12).sum(1, keep_dim=True))
+        a = hidet.randn([4, 6])
+        n = a.numpy()
+        np.testing.assert_allclose(
+            graph(a).numpy(), np.concatenate([n[:, 3:], n[:, :3]], 1).reshape(2, 12).sum(1, keepdims=True), rtol=1e-5, atol=1e-6
+        )
+
+    def test_wrong_inputs(self):
+        graph = hidet.trace_from(self.y)
+        with self.assertRaisesRegex(hidet.ArgumentError, "has 1 inputs, and 2"):
+            graph(self.a, self.a)
+        with self.assertRaisesRegex(
+            hidet.ArgumentError, r"input 0 is float32\[3, 8\]\[cpu\], and the graph takes float32\[4, 8\]\[cpu\]"
+        ):
+            graph(hidet.randn([3, 8]))
+        with self.assertRaisesRegex(ValueError, "symbolic"):
+            hidet.trace_from(self.a)
+
+    def test_latency(self):
+        self.assertGreater(hidet.trace_from(self.y).latency(warmup=1, repeat=2), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
