@@ -258,10 +258,20 @@ static const sim_operand *operand_named(const sim_use *use, const char *name)
     return NULL;
 }
 
-static void count_addresses(sim_warp *w, const sim_use *use, const sim_operand *at, int bytes)
+static void count_addresses(sim_warp *w, const sim_use *use, const sim_operand *at, int bytes, uint32_t mask)
 {
-    if (at && bytes > 0)
-        sim_profile_access(w, use->site, w->active, sim_u64(w, at->cell), bytes);
+    if (at && bytes > 0 && mask)
+        sim_profile_access(w, use->site, mask, sim_u64(w, at->cell), bytes);
+}
+
+// The lanes whose copies read something: those without bytes present write zeros.
+static uint32_t lanes_present(sim_warp *w, const sim_use *use)
+{
+    const sim_operand *present = operand_named(use, "present");
+    uint32_t mask = 0;
+    SIM_EACH(l, w->active)
+        mask |= !present || sim_i32(w, present->cell)[l] > 0 ? 1u << l : 0;
+    return mask;
 }
 
 // Atomics and asynchronous copies are simulated lane by lane; here they count as the hardware sees them, one request
@@ -272,10 +282,10 @@ static void count_model(sim_warp *w, const sim_use *use)
     const sim_operand *value = operand_named(use, "value");
     value = value ? value : &use->result;
     if (strcmp(name, "cp_async") == 0) {
-        count_addresses(w, use, operand_named(use, "src"), (int)use->bound[0]);
-        count_addresses(w, use, operand_named(use, "dst"), (int)use->bound[0]);
+        count_addresses(w, use, operand_named(use, "src"), (int)use->bound[0], lanes_present(w, use));
+        count_addresses(w, use, operand_named(use, "dst"), (int)use->bound[0], w->active);
     } else if (strcmp(module, "hidet.lang.atomic") == 0 || strstr(name, "_sync")) {
-        count_addresses(w, use, operand_named(use, "p"), value->count * dt_bits(value->type) / 8);
+        count_addresses(w, use, operand_named(use, "p"), value->count * dt_bits(value->type) / 8, w->active);
     }
 }
 
