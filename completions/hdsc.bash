@@ -17,6 +17,7 @@ _hdsc() {
         --passes) COMPREPLY=($(compgen -W "$(hdsc --list=passes 2>/dev/null)" -- "$word")); return ;;
         --diagnostics) COMPREPLY=($(compgen -W "text json" -- "$word")); return ;;
         --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
+        --layout) [[ ${COMP_WORDS[1]} == mapping ]] || COMPREPLY=($(compgen -W "auto keep last" -- "$word")); return ;;
         --precision) COMPREPLY=($(compgen -W "f16 bf16 tf32" -- "$word")); return ;;
         --rewrites) COMPREPLY=($(compgen -W "none" -- "$word") $(compgen -f -X '!*.hds' -- "$word") $(compgen -d -S / -- "$word")); return ;;
         --weights) COMPREPLY=($(compgen -W "random" -- "$word") $(compgen -f -X '!*.@(safetensors|json)' -- "$word") $(compgen -d -S / -- "$word")); return ;;
@@ -53,7 +54,7 @@ _hdsc() {
         graph)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--print=graph --print=rewritten --print=program --print=json --print=dot --print=svg --print=html --passes= --explain-fusion --bench= -o --trace-rewrites --list-rewrites
-                    --rewrites= --rewrite= --precision= -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
+                    --rewrites= --rewrite= --layout= --precision= -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
@@ -65,7 +66,7 @@ _hdsc() {
             fi ;;
         run)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --rewrites= --rewrite= --precision= --tuned= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
+                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --rewrites= --rewrite= --layout= --precision= --tuned= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
                     --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --no-races --no-checks --trace= --break= --print= --level=
                     --print-ir --print-bytecode --verify-ir --step-budget= --no-cache --cache-dir= --diagnostics= --color= -W --stdlib= --nvrtc=
                     --help" -- "$word"))
@@ -92,13 +93,13 @@ _hdsc() {
         bench)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up= --gpu-timeout= --bytes=
-                    --flops= --peak= --yardstick= --json= --compare --fail-below= --device= --weights= --rewrites= --rewrite= --precision= --tuned= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
+                    --flops= --peak= --yardstick= --json= --compare --fail-below= --device= --weights= --rewrites= --rewrite= --layout= --precision= --tuned= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
         tune)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again --deadline= --entry= --weights= --rewrites= --rewrite= --precision= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up=
+                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again --deadline= --entry= --weights= --rewrites= --rewrite= --layout= --precision= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up=
                     --gpu-timeout= -j -o --check= -v --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
@@ -117,7 +118,7 @@ _hdsc() {
             COMPREPLY=($(compgen -P -W -W "error $groups $(printf 'no-%s ' $groups)" -- "${word#-W}"))
             return ;;
         -*)
-            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I --weights= --rewrites= --rewrite= --precision= --tuned= -j --jobs= -M -MD -MF -MT -MQ -MP
+            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I --weights= --rewrites= --rewrite= --layout= --precision= --tuned= -j --jobs= -M -MD -MF -MT -MQ -MP
                 --manifest= --cc= --diagnostics= --color= -W -Werror --error-limit=
                 --verbose -v --resource-usage --lineinfo -G --time-report --time-trace= --nvrtc= --nvrtc-option= --no-cache --cache-dir= --no-line
                 --dump= --passes= --verify-ir --step-budget= --stdlib= --help --usage --version" -- "$word"))

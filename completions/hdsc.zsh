@@ -32,6 +32,7 @@ rewriting=(
     '--tuned=[a table of hdsc tune]:file:_files -g "*.hds"'
     '--rewrites=[rewrites of graphs]:file:_files -g "*.hds"'
     '*--rewrite=[switch a rewrite on, or off with -]:name:'
+    '--layout=[order of axes of images]:order:(auto keep last)'
     '--precision=[what models compute in]:precision:(f16 bf16 tf32)'
 )
 
@@ -54,6 +55,7 @@ options=(
     '*-I[folder of modules]:folder:_files -/'
     '--rewrites=[rewrites of graphs]:file:_files -g "*.hds"'
     '*--rewrite=[switch a rewrite on, or off with -]:name:'
+    '--layout=[order of axes of images]:order:(auto keep last)'
     '--precision=[what models compute in]:precision:(f16 bf16 tf32)'
     '--tuned=[a table of hdsc tune]:file:_files -g "*.hds"'
     '--weights=[weights of models]:file:_files -g "*.(safetensors|json)"'

@@ -99,9 +99,12 @@ typedef struct hds_compile_options {
     // outputs keep their types. NULL: models compute in the types that they name.
     const char *precision;
     bool no_code;                 // no machine code: kernels can be simulated, and NVRTC is not needed
+    // Of models, as --layout: "keep": images stay as they are; "last": channels last wherever operators take that; "auto" or NULL:
+    // where it pays. Inputs and outputs stay.
+    const char *layout;
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \
-    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL, false}
+    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL, false, NULL}
 
 // Compiles to machine code. Sets *program, which the caller releases, whenever there are diagnostics to read, also
 // after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; otherwise *program is NULL. [options] may be NULL. After

@@ -61,11 +61,14 @@ static hds_status check_weights(const hds_compile_options *o)
     return HDS_OK;
 }
 
-static hds_status check_precision(arena *a, const hds_compile_options *o)
+static hds_status check_graph_options(arena *a, const hds_compile_options *o)
 {
     const char *error = NULL;
+    fg_image_order order;
     if (o->precision && !fg_read_precisions(a, &error, o->precision))
         return api_fail(HDS_INVALID_ARGUMENT, "options->precision: %s", error);
+    if (o->layout && !fg_find_image_order(o->layout, &order))
+        return api_fail(HDS_INVALID_ARGUMENT, "options->layout is '%s', and none of auto, keep and last", o->layout);
     return HDS_OK;
 }
 
@@ -261,6 +264,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     str_addf(&out, "%d%d%d", o->warnings_are_errors, o->line_info, o->no_code);
     add_text(&out, str_of(o->weights ? o->weights : ""));
     add_text(&out, str_of(o->precision ? o->precision : ""));
+    add_text(&out, str_of(o->layout ? o->layout : ""));
     if (o->line_info)
         add_folder(a, &out);
     add_text(&out, r->text);
@@ -278,7 +282,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     if (!status)
         status = check_weights(&o);
     if (!status)
-        status = check_precision(a, &o);
+        status = check_graph_options(a, &o);
     if (!status)
         status = read_defines(a, &o, &out->options);
     if (!status)
@@ -299,6 +303,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     p->line_info = o.line_info;
     p->weights = o.weights;
     p->precision = o.precision;
+    p->layout = o.layout;
     p->nvrtc_path = compiler->nvrtc;
     p->cache = compiler->disk;
     p->kept = compiler->kept;
@@ -351,5 +356,6 @@ void api_request_copy(arena *a, const api_request *from, api_request *to)
     o->warnings = copy_list(a, o->warnings, o->warning_count);
     o->weights = o->weights ? arena_strdup(a, o->weights) : NULL;
     o->precision = o->precision ? arena_strdup(a, o->precision) : NULL;
+    o->layout = o->layout ? arena_strdup(a, o->layout) : NULL;
     o->nvrtc_path = o->nvrtc_path ? arena_strdup(a, o->nvrtc_path) : NULL;
 }

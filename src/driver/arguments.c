@@ -417,6 +417,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 {
     static const char *const colors[] = {"auto", "always", "never", NULL};
     static const char *const formats[] = {"text", "json", NULL};
+    static const char *const layouts[] = {"auto", "keep", "last", NULL};
     cmd_arguments *args = state->input;
     pl_options *o = &args->options;
     switch (key) {
@@ -458,6 +459,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_WEIGHTS: set_weights(state, o, arg); break;
     case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_count(state, "--memory-limit", arg, 1) << 20; break;
     case CMD_KEY_PRECISION: set_precision(state, args, arg); break;
+    case CMD_KEY_LAYOUT: cmd_choose(state, "--layout", arg, layouts), o->layout = arg; break;
     case CMD_KEY_REWRITES: add_rewrites(state, args, arg); break;
     case CMD_KEY_REWRITE: VEC_PUSH(&args->memory, &args->rewrites, arg); break;
     case CMD_KEY_LIST: args->list = arg; break;

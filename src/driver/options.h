@@ -43,6 +43,9 @@
             "'19=f32' and 'layers.0.*=f32' name operators, lines and weights", group                                   \
     }
 #define CMD_REWRITE_OPTIONS(group)                                                                                     \
+    {"layout", CMD_KEY_LAYOUT, "ORDER", 0,                                                                             \
+     "of images: channels last where that pays (auto, the default), as the model has them (keep), or last wherever "   \
+     "operators take that (last)", group},                                                                             \
     {"rewrites", CMD_KEY_REWRITES, "FILE", 0, "also apply the rewrites of FILE to graphs; none: apply none", group},   \
     {                                                                                                                  \
         "rewrite", CMD_KEY_REWRITE, "NAME", 0, "apply this rewrite, even if it is approximate; -NAME: do not", group   \

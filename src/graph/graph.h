@@ -35,6 +35,16 @@ typedef enum fg_numerics {
     FG_WIDE,    // results may be far larger than 16 bits hold, or are wanted more exactly: f32 stays f32
 } fg_numerics;
 
+// How images are stored: where channels last are faster, as the model has them, or with channels last wherever operators take that.
+typedef enum fg_image_order { FG_ORDER_AUTO, FG_ORDER_KEEP, FG_ORDER_LAST } fg_image_order;
+
+// How a call of images with channels second becomes one of images with channels last (Operator.channels_last).
+typedef struct fg_channels {
+    const char *attribute; // that changes: "layout", or one that says axes; "": none. NULL: there is no such call
+    const char *initial;   // its value where a call leaves it out
+    int images;            // so many operands, the first ones, have their axes in the other order; 0: all
+} fg_channels;
+
 // Where the elements of a tensor are in the memory of another one, in elements.
 typedef struct fg_layout {
     int base; // the tensor that has memory of its own
@@ -76,6 +86,7 @@ typedef struct fg_node {
     const char *op, *module; // "linear", "matmul": as programs import it
     fg_kind kind;
     fg_numerics numerics;
+    fg_channels channels;
     int line;              // of the model, where it is called
     const fg_layout *view; // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
     const fg_layout
@@ -129,6 +140,7 @@ typedef struct fg_graph {
     VEC(fg_edge) edges;             // after "fuse": those that save most come first
     struct fg_language *language;   // graph/record.h; NULL: passes change no operands
     struct fg_precisions *precisions; // graph/precision.h; NULL: f32 stays f32
+    fg_image_order order;           // of images, for the pass "layout"
     size_t steps;                   // that passes have taken in searches and in their order: of tests
     VEC(fg_launch) launches;        // after fg_lower; views take none
 } fg_graph;
@@ -191,6 +203,8 @@ str fg_print_reference(arena *a, const fg_graph *g);
 str fg_print_json(const fg_graph *g);
 // "elementwise"
 const char *fg_kind_name(fg_kind kind);
+// Of "auto", "keep" or "last". False: it is none of them.
+bool fg_find_image_order(const char *name, fg_image_order *out);
 // "product", "wide"; "" for FG_FOLLOWS
 const char *fg_numerics_name(fg_numerics n);
 // What became of each edge, and launches and bytes before and after: needs the pass "fuse".

@@ -152,6 +152,15 @@ static void add_exchanges(str_buf *out, const fg_node *n)
     str_adds(out, "], ");
 }
 
+static void add_channels(str_buf *out, const fg_channels *c)
+{
+    str_adds(out, "\"channels_last\": {\"attribute\": ");
+    add_text(out, c->attribute);
+    str_adds(out, ", \"default\": ");
+    add_text(out, c->initial);
+    str_addf(out, ", \"images\": %d}, ", c->images);
+}
+
 static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const int *numbers)
 {
     str_adds(out, "{\"operator\": ");
@@ -161,6 +170,8 @@ static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const in
     str_addf(out, ", \"kind\": \"%s\", \"line\": %d, ", fg_kind_name(n->kind), n->line);
     if (n->numerics != FG_FOLLOWS)
         str_addf(out, "\"precision\": \"%s\", ", fg_numerics_name(n->numerics));
+    if (n->channels.attribute)
+        add_channels(out, &n->channels);
     if (n->view)
         add_view(out, n->view, g->tensors.at[n->outputs.at[0]].rank);
     if (n->exchanges.len)

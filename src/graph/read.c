@@ -123,6 +123,14 @@ static fg_numerics read_numerics(reader *r, const json_t *from)
     return FG_FOLLOWS;
 }
 
+static fg_channels read_channels(reader *r, const json_t *from)
+{
+    if (!from)
+        return (fg_channels){0};
+    return (fg_channels){text_of(r, from, "attribute"), text_of(r, from, "default"),
+                         (int)json_integer_value(json_object_get(from, "images"))};
+}
+
 // "offset" and "strides" of the result, in elements of the first operand.
 static void read_view(reader *r, const json_t *from, fg_node *n)
 {
@@ -159,6 +167,7 @@ static bool read_node(reader *r, const json_t *from)
     n.line = (int)json_integer_value(json_object_get(from, "line"));
     n.kind = read_kind(r, text_of(r, from, "kind"));
     n.numerics = read_numerics(r, from);
+    n.channels = read_channels(r, json_object_get(from, "channels_last"));
     const json_t *inputs = list_of(r, from, "inputs"), *options = list_of(r, from, "options");
     const json_t *outputs = list_of(r, from, "outputs"), *x;
     size_t i;

@@ -11,31 +11,25 @@ void fg_language_init(fg_language *l, arena *a, const char *(*record)(void *user
     map_init(&l->known, a);
 }
 
-// The number of the operand among the distinct ones before it, or of them all.
-static int number_of(const fg_tensor *const *operands, size_t k)
+// The first argument that is the same tensor, in the same type and extents. [operands]: of each argument; NULL: it is no tensor.
+static size_t first_of(const fg_graph *g, const fg_node *n, const fg_tensor *const *operands, size_t k)
 {
-    int number = 0;
-    for (size_t i = 0; i < k; i++) {
-        if (operands[i] == operands[k])
-            return number_of(operands, i);
-        bool is_new = true;
-        for (size_t j = 0; j < i; j++)
-            is_new &= operands[j] != operands[i];
-        number += is_new;
-    }
-    return number;
+    size_t i = 0;
+    while (i < k && (n->arguments.at[i].tensor != n->arguments.at[k].tensor ||
+                     strcmp(fg_type_text(g->memory, operands[i]), fg_type_text(g->memory, operands[k])) != 0))
+        i++;
+    return i;
 }
 
-static void add_arguments(str_buf *out, const fg_node *n, const fg_tensor *const *operands)
+static void add_arguments(str_buf *out, const fg_graph *g, const fg_node *n, const fg_tensor *const *operands)
 {
-    size_t tensors = 0;
     for (size_t k = 0; k < n->arguments.len; k++) {
         const fg_argument *x = &n->arguments.at[k];
         str_adds(out, k ? ", " : "");
         if (x->name)
             str_addf(out, "%s=", x->name);
         if (x->tensor >= 0)
-            str_addf(out, "_%d", number_of(operands, tensors++));
+            str_addf(out, "_%zu", first_of(g, n, operands, k));
         else
             str_adds(out, x->value);
     }
@@ -45,16 +39,10 @@ static void add_arguments(str_buf *out, const fg_node *n, const fg_tensor *const
 static const char *parameters_of(const fg_graph *g, const fg_node *n, const fg_tensor *const *operands)
 {
     str_buf out;
-    size_t tensors = 0;
-    int next = 0;
     str_buf_init(&out, g->memory);
-    for (size_t k = 0; k < n->arguments.len; k++) {
-        if (n->arguments.at[k].tensor < 0)
-            continue;
-        if (number_of(operands, tensors) == next)
-            str_addf(&out, "%s_%d: %s", next ? ", " : "", next, fg_type_text(g->memory, operands[tensors])), next++;
-        tensors++;
-    }
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].tensor >= 0 && first_of(g, n, operands, k) == k)
+            str_addf(&out, "%s_%zu: %s", out.len ? ", " : "", k, fg_type_text(g->memory, operands[k]));
     return str_text(&out);
 }
 
@@ -65,7 +53,7 @@ static const char *text_of(const fg_graph *g, const fg_node *n, const fg_tensor 
     str_buf_init(&out, g->memory);
     str_addf(&out, "from %s import %s as _call\n\n\n@hidet.graph\ndef _graph%s(%s):\n    return _call(", n->module, n->op,
              fg_size_parameters(g, parameters), parameters);
-    add_arguments(&out, n, operands);
+    add_arguments(&out, g, n, operands);
     str_adds(&out, ")\n");
     return str_text(&out);
 }
@@ -90,6 +78,7 @@ void fg_take_facts(const fg_graph *g, fg_node *n, const fg_graph *made)
     const fg_node *from = &made->nodes.at[0];
     n->kind = from->kind;
     n->numerics = from->numerics;
+    n->channels = from->channels;
     n->view = NULL;
     memset(&n->exchanges, 0, sizeof n->exchanges);
     for (size_t k = 0; k < from->exchanges.len; k++)
@@ -100,4 +89,66 @@ void fg_take_facts(const fg_graph *g, fg_node *n, const fg_graph *made)
     *view = *from->view;
     view->base = n->arguments.at[0].tensor;
     n->view = view;
+}
+
+void fg_push_node(fg_rebuild *r, fg_node n)
+{
+    n.number = (int)r->nodes.len;
+    for (size_t k = 0; k < n.outputs.len; k++)
+        r->g->tensors.at[n.outputs.at[k]].maker = n.number;
+    VEC_PUSH(r->g->memory, &r->nodes, n);
+}
+
+int fg_add_tensor(fg_graph *g, int like, const char *suffix)
+{
+    fg_tensor t = g->tensors.at[like];
+    t.name = fg_free_name(g, arena_printf(g->memory, "%s_%s", t.name, suffix));
+    t.number = (int)g->tensors.len;
+    t.maker = -1;
+    t.is_output = t.is_prepared = false;
+    t.output_name = t.weight = t.weight_file = NULL;
+    VEC_PUSH(g->memory, &g->tensors, t);
+    return t.number;
+}
+
+fg_node fg_new_node(const fg_graph *g, const char *module, const char *op, int operand, const char *name, const char *value)
+{
+    fg_node n = {.op = op, .module = module, .group = -1};
+    VEC_PUSH(g->memory, &n.arguments, ((fg_argument){.tensor = operand}));
+    VEC_PUSH(g->memory, &n.arguments, ((fg_argument){.name = name, .tensor = -1, .value = value}));
+    return n;
+}
+
+void fg_take_nodes(fg_rebuild *r)
+{
+    fg_graph *g = r->g;
+    g->nodes.len = 0;
+    for (size_t i = 0; i < r->nodes.len; i++)
+        VEC_PUSH(g->memory, &g->nodes, r->nodes.at[i]);
+}
+
+static bool is_made_of(const fg_node *n, const bool *constants)
+{
+    bool all = true, any = false;
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        all &= t < 0 || constants[t];
+        any |= t >= 0;
+    }
+    return all && any;
+}
+
+bool *fg_find_constants(const fg_graph *g)
+{
+    bool *constants = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        const fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        constants[t->number] = t->weight || t->is_prepared;
+    }
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        const fg_node *n = &g->nodes.at[i];
+        for (size_t k = 0; k < n->outputs.len && !n->is_dropped; k++)
+            constants[n->outputs.at[k]] = is_made_of(n, constants);
+    }
+    return constants;
 }

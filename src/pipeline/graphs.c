@@ -165,6 +165,7 @@ void pl_prepare_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
     for (size_t i = 0; i < graphs->len; i++) {
         graphs->at[i]->language = language;
         graphs->at[i]->precisions = precisions;
+        fg_find_image_order(u->options->layout ? u->options->layout : "auto", &graphs->at[i]->order);
     }
 }
 

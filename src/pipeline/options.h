@@ -76,6 +76,7 @@ typedef struct pl_options {
     const char *const *rewrites;      // "scale_into_weights": also an approximate one; "-scale_into_weights": not applied
     int rewrite_count;
     bool no_rewrites;
+    const char *layout;    // as fg_find_image_order takes it; NULL: "auto"
     const char *precision; // as fg_read_precisions reads it; NULL: f32 stays f32
 
     // The compiler

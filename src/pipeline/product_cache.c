@@ -64,6 +64,7 @@ static str options_text(arena *a, const pl_options *o)
     add_list(&out, "rewrite", o->rewrites, o->rewrite_count);
     str_addf(&out, "no-rewrites %d\n", o->no_rewrites);
     add_text(&out, "precision", o->precision);
+    add_text(&out, "layout", o->layout);
     add_text(&out, "header", o->header_name);
     add_text(&out, "prefix", o->prefix);
     if (o->line_info || o->device_debug || o->nvrtc_option_count) // NVRTC writes it into line tables

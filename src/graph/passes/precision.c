@@ -24,14 +24,13 @@
 typedef struct walk {
     fg_graph *g;
     fg_precisions *wanted;
-    int count;               // of tensors, before there are new ones
     bool *was_f32;           // of each tensor
     bool *is_constant;       // weights alone make it
     bool *is_stated;         // f32 by a cast that the model states
     int *now;                // of each tensor: what readers read instead of it
     int *casts[FG_PRECISION_COUNT]; // of each tensor: the one in this type; -1: none yet
     bool **is_named;         // of each rule and tensor: it is made of weights of that name
-    VEC(fg_node) nodes;      // the new ones, in order
+    fg_rebuild out;
 } walk;
 
 static bool is_type(const fg_tensor *t, fg_precision p)
@@ -93,22 +92,10 @@ static fg_precision precision_of(walk *w, const fg_node *n, bool *is_named)
 
 // ---- facts of tensors ----------------------------------------------------------------------------------------------------
 
-static bool is_made_of_constants(const walk *w, const fg_node *n)
-{
-    bool all = true, any = false;
-    for (size_t k = 0; k < n->arguments.len; k++) {
-        int t = n->arguments.at[k].tensor;
-        all &= t < 0 || w->is_constant[t];
-        any |= t >= 0;
-    }
-    return all && any;
-}
-
 static void note_inputs(walk *w)
 {
     for (size_t i = 0; i < w->g->inputs.len; i++) {
         const fg_tensor *t = &w->g->tensors.at[w->g->inputs.at[i]];
-        w->is_constant[t->number] = t->weight || t->is_prepared;
         for (size_t r = 0; r < w->wanted->rules.len && t->weight; r++) {
             const char *pattern = w->wanted->rules.at[r].pattern;
             w->is_named[r][t->number] = pattern && fnmatch(pattern, t->weight, 0) == 0;
@@ -118,11 +105,9 @@ static void note_inputs(walk *w)
 
 static void note_constant(walk *w, const fg_node *n)
 {
-    for (size_t k = 0; k < n->outputs.len; k++) {
-        w->is_constant[n->outputs.at[k]] = true;
+    for (size_t k = 0; k < n->outputs.len; k++)
         for (size_t r = 0; r < w->wanted->rules.len; r++)
             w->is_named[r][n->outputs.at[k]] = reads_named(w, n, r);
-    }
 }
 
 typedef struct operand_facts {
@@ -156,14 +141,6 @@ static bool is_stated(const walk *w, const fg_node *n, const operand_facts *f)
 
 // ---- casts -------------------------------------------------------------------------------------------------------------------
 
-static void push(walk *w, fg_node n)
-{
-    n.number = (int)w->nodes.len;
-    for (size_t k = 0; k < n.outputs.len; k++)
-        w->g->tensors.at[n.outputs.at[k]].maker = n.number;
-    VEC_PUSH(w->g->memory, &w->nodes, n);
-}
-
 static void set_type(fg_tensor *t, fg_precision p)
 {
     bool was_wide = is_type(t, FG_F32), is_wide = p == FG_F32;
@@ -174,26 +151,22 @@ static void set_type(fg_tensor *t, fg_precision p)
 // A tensor like number [from], of another type, that no node makes yet.
 static int new_tensor(walk *w, int from, fg_precision p)
 {
-    fg_graph *g = w->g;
-    fg_tensor t = g->tensors.at[from];
-    t.name = fg_free_name(g, arena_printf(g->memory, "%s_%s", t.name, fg_precision_name(p)));
-    t.number = (int)g->tensors.len;
-    t.maker = -1;
-    t.is_output = t.is_prepared = false;
-    t.output_name = t.weight = t.weight_file = NULL;
-    set_type(&t, p);
-    VEC_PUSH(g->memory, &g->tensors, t);
-    return t.number;
+    int number = fg_add_tensor(w->g, from, fg_precision_name(p));
+    set_type(&w->g->tensors.at[number], p);
+    return number;
 }
 
 static void push_cast(walk *w, int from, int to, int line)
 {
     fg_graph *g = w->g;
-    fg_node n = {.op = "cast", .module = "arithmetic", .kind = FG_ELEMENTWISE, .line = line, .group = -1};
-    VEC_PUSH(g->memory, &n.arguments, ((fg_argument){.tensor = from}));
-    VEC_PUSH(g->memory, &n.arguments, ((fg_argument){.name = "to", .tensor = -1, .value = g->tensors.at[to].dtype}));
+    const fg_tensor *operands[2] = {&g->tensors.at[from], NULL};
+    fg_node n = fg_new_node(g, "arithmetic", "cast", from, "to", g->tensors.at[to].dtype);
     VEC_PUSH(g->memory, &n.outputs, to);
-    push(w, n);
+    n.line = line;
+    const fg_graph *made = fg_record(g, &n, operands);
+    if (made)
+        fg_take_facts(g, &n, made);
+    fg_push_node(&w->out, n);
 }
 
 // Tensor [number] as one of type [p].
@@ -211,7 +184,7 @@ static int cast_of(walk *w, int number, fg_precision p, int line)
 
 // ---- nodes -------------------------------------------------------------------------------------------------------------------
 
-// Of each argument that is a tensor, the type in which the node reads it; FG_PRECISION_COUNT: its own.
+// Of each argument, the type in which the node reads it; FG_PRECISION_COUNT: its own.
 typedef VEC(fg_precision) precision_list;
 
 static precision_list operand_types(const walk *w, const fg_node *n, fg_precision p, bool keeps_constants)
@@ -219,9 +192,7 @@ static precision_list operand_types(const walk *w, const fg_node *n, fg_precisio
     precision_list types = {0};
     for (size_t k = 0; k < n->arguments.len; k++) {
         int t = n->arguments.at[k].tensor;
-        if (t < 0)
-            continue;
-        bool is_kept = !w->was_f32[t] || (keeps_constants && w->is_constant[t]);
+        bool is_kept = t < 0 || !w->was_f32[t] || (keeps_constants && w->is_constant[t]);
         VEC_PUSH(w->g->memory, &types, is_kept ? FG_PRECISION_COUNT : p);
     }
     return types;
@@ -230,24 +201,15 @@ static precision_list operand_types(const walk *w, const fg_node *n, fg_precisio
 static const fg_graph *record(const walk *w, const fg_node *n, const precision_list *types)
 {
     arena *a = w->g->memory;
-    const fg_tensor **operands = ARENA_ARRAY(a, const fg_tensor *, types->len + 1);
-    size_t count = 0;
+    const fg_tensor **operands = ARENA_ARRAY(a, const fg_tensor *, n->arguments.len + 1);
     for (size_t k = 0; k < n->arguments.len; k++) {
-        int t = n->arguments.at[k].tensor;
-        if (t < 0)
+        if (n->arguments.at[k].tensor < 0)
             continue;
-        fg_precision p = types->at[count];
         fg_tensor *copy = ARENA_NEW(a, fg_tensor);
-        *copy = *tensor_now(w, t);
-        if (p != FG_PRECISION_COUNT)
-            set_type(copy, p);
-        for (size_t i = 0, before = 0; i < k && !operands[count]; i++) // one that is read twice is one
-            if (n->arguments.at[i].tensor >= 0 && n->arguments.at[i].tensor == t)
-                operands[count] = operands[before];
-            else
-                before += n->arguments.at[i].tensor >= 0;
-        operands[count] = operands[count] ? operands[count] : copy;
-        count++;
+        *copy = *tensor_now(w, n->arguments.at[k].tensor);
+        if (types->at[k] != FG_PRECISION_COUNT)
+            set_type(copy, types->at[k]);
+        operands[k] = copy;
     }
     return fg_record(w->g, n, operands);
 }
@@ -263,13 +225,10 @@ static bool gives_low(const walk *w, const fg_node *n, const fg_graph *made, fg_
 
 static void read_operands(walk *w, fg_node *n, const precision_list *types)
 {
-    size_t count = 0;
     for (size_t k = 0; k < n->arguments.len; k++) {
         int t = n->arguments.at[k].tensor;
-        if (t < 0)
-            continue;
-        fg_precision p = types->at[count++];
-        n->arguments.at[k].tensor = p == FG_PRECISION_COUNT ? w->now[t] : cast_of(w, t, p, n->line);
+        if (t >= 0)
+            n->arguments.at[k].tensor = types->at[k] == FG_PRECISION_COUNT ? w->now[t] : cast_of(w, t, types->at[k], n->line);
     }
 }
 
@@ -290,7 +249,7 @@ static void push_with_results(walk *w, fg_node n, const fg_graph *made)
             set_type(&g->tensors.at[t], p);
         VEC_PUSH(g->memory, &n.outputs, w->now[t]);
     }
-    push(w, n);
+    fg_push_node(&w->out, n);
     for (size_t k = 0; k < outputs.len; k++)
         if (w->now[outputs.at[k]] != outputs.at[k])
             push_cast(w, w->now[outputs.at[k]], outputs.at[k], n.line);
@@ -312,7 +271,7 @@ static bool push_low(walk *w, fg_node n, fg_precision p)
     return true;
 }
 
-static void add_math(const walk *w, fg_node *n, const precision_list *types)
+static void add_math(const walk *w, fg_node *n, precision_list *types)
 {
     fg_node changed = *n;
     changed.arguments = (fg_argument_list){0};
@@ -322,6 +281,7 @@ static void add_math(const walk *w, fg_node *n, const precision_list *types)
             return; // the model says it
     }
     VEC_PUSH(w->g->memory, &changed.arguments, ((fg_argument){.name = "math", .tensor = -1, .value = "'tf32'"}));
+    VEC_PUSH(w->g->memory, types, FG_PRECISION_COUNT);
     if (record(w, &changed, types))
         *n = changed;
 }
@@ -332,7 +292,7 @@ static void push_f32(walk *w, fg_node n, bool is_tf32)
     if (is_tf32)
         add_math(w, &n, &types);
     read_operands(w, &n, &types);
-    push(w, n);
+    fg_push_node(&w->out, n);
 }
 
 static void visit(walk *w, const fg_node *from)
@@ -343,9 +303,9 @@ static void visit(walk *w, const fg_node *from)
     n.arguments = (fg_argument_list){0};
     for (size_t k = 0; k < from->arguments.len; k++)
         VEC_PUSH(w->g->memory, &n.arguments, from->arguments.at[k]);
-    if (is_made_of_constants(w, &n)) {
+    if (w->is_constant[n.outputs.at[0]]) {
         note_constant(w, &n);
-        push(w, n);
+        fg_push_node(&w->out, n);
         return;
     }
     fg_precision p = precision_of(w, &n, &is_named);
@@ -360,9 +320,9 @@ static void visit(walk *w, const fg_node *from)
 static void init(walk *w, fg_graph *g)
 {
     size_t count = g->tensors.len;
-    *w = (walk){.g = g, .wanted = g->precisions, .count = (int)count};
+    *w = (walk){.g = g, .wanted = g->precisions, .out = {.g = g}};
     w->was_f32 = ARENA_ARRAY(g->memory, bool, count + 1);
-    w->is_constant = ARENA_ARRAY(g->memory, bool, count + 1);
+    w->is_constant = fg_find_constants(g);
     w->is_stated = ARENA_ARRAY(g->memory, bool, count + 1);
     w->now = ARENA_ARRAY(g->memory, int, count + 1);
     w->is_named = ARENA_ARRAY(g->memory, bool *, w->wanted->rules.len + 1);
@@ -387,9 +347,9 @@ void fg_precision_pass(fg_graph *g)
     init(&w, g);
     g->precisions->was_run = true;
     for (size_t i = 0; i < g->nodes.len; i++)
-        if (!g->nodes.at[i].is_dropped)
+        if (g->nodes.at[i].is_dropped)
+            fg_push_node(&w.out, g->nodes.at[i]);
+        else
             visit(&w, &g->nodes.at[i]);
-    g->nodes.len = 0;
-    for (size_t i = 0; i < w.nodes.len; i++)
-        VEC_PUSH(g->memory, &g->nodes, w.nodes.at[i]);
+    fg_take_nodes(&w.out);
 }

@@ -267,7 +267,9 @@ tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, sr
                               const char *const *modules, size_t count, tc_rule_list *out)
 {
     int before = diags->error_count;
-    tc *tx = tc_open(a, syms, diags, file, options);
+    tc_options *kept = ARENA_NEW(a, tc_options); // the elaboration outlives this call
+    *kept = *options;
+    tc *tx = tc_open(a, syms, diags, file, kept);
     if (!tx || tx->aborted || diags->error_count != before)
         return NULL;
     tc_frame frame = {.scope = tx->main->scope};
