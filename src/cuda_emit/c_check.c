@@ -70,10 +70,12 @@ void cu_c_fail_if(cu *cx, const char *condition, const char *message, const char
 {
     const char *text = arena_printf(cx->a, "\"'%s': %s\"%s)", cx->c->at->name, message, values);
     const char *gap = strlen(text) > 70 ? "\n                          " : " ";
-    cu_put(cx, "if (%s)", condition);
+    cu_put(cx, "if (%s)%s", condition, cx->c->end ? " {" : "");
     cx->indent++;
     cu_c_failed(cx, arena_printf(cx->a, "hdsrt_fail(HDSRT_INVALID_ARGUMENT,%s%s", gap, text));
     cx->indent--;
+    if (cx->c->end)
+        cu_put(cx, "}");
 }
 
 static void check_bound(cu *cx, const ir_var *v, const char *sign, int64_t bound, const char *word)

@@ -134,106 +134,31 @@ static void add_launch(cu *cx, const cu_c_func *f, str_buf *out)
 
 // ---- memory of host functions -----------------------------------------------------------------------------------
 
-typedef struct workspace {
-    cu *cx;
-    int64_t known;     // bytes
-    str_buf terms;     // " + 4 * n"
-    bool is_open;      // some expression is known only when the function runs
-    bool asserts;
-} workspace;
-
-static void see_block(workspace *w, const ir_block *b, map *values);
-
-static bool is_over(const ir_expr *e, const map *values)
+static const char *workspace_text(cu_c_plan *values)
 {
-    if (e->op == IR_OP_VAR)
-        return map_get_ptr(values, e->u.var) != NULL;
-    bool is_arithmetic = (ir_op_properties(e->op) & IR_PURE) && e->op != IR_OP_SREG;
-    for (int i = 0; is_arithmetic && i < e->arg_count; i++)
-        is_arithmetic = is_over(e->args[i], values);
-    return is_arithmetic;
+    values->cx->in_comment = true;
+    const char *text = cu_at(values->cx, cu_c_plan_expr(values, values->plan->workspace), CU_ASSIGN);
+    values->cx->in_comment = false;
+    return text;
 }
 
-static ir_expr *substituted(workspace *w, ir_expr *e, const map *values)
+static void add_workspace(cu *cx, const cu_c_func *f, str_buf *out)
 {
-    return is_over(e, values) ? ir_substitute(w->cx->m, e, values) : NULL;
-}
-
-static void see_alloc(workspace *w, const ir_tensor *t, const map *values)
-{
-    int64_t factor = 1, bits = cu_is_subbyte(t->elem) ? dt_bits(t->elem->scalar) : ir_type_bytes(t->elem) * 8;
-    str_buf product;
-    str_buf_init(&product, w->cx->a);
-    for (int i = 0; i < t->rank; i++) {
-        int64_t n;
-        ir_expr *e = substituted(w, t->shape[i], values);
-        if (!e)
-            w->is_open = true;
-        else if (ir_const_int(e, &n))
-            factor *= n;
-        else
-            str_addf(&product, "%s%s", product.len ? " * " : "", said(w->cx, e, CU_UNARY));
+    const plan *p = f->plan;
+    bool allocates = false, checks = false;
+    for (size_t i = 0; i < p->stmts.len; i++) {
+        allocates |= p->stmts.at[i].kind == PLAN_ALLOCATE;
+        checks |= p->stmts.at[i].kind == PLAN_CHECK;
     }
-    if (!product.len) {
-        w->known += (factor * bits + 7) / 8;
-        return;
-    }
-    str_adds(&w->terms, w->terms.len ? " + " : "");
-    if (factor * bits % 8)
-        str_addf(&w->terms, "(%lld * %s + 7) / 8", (long long)(factor * bits), str_text(&product));
-    else if (factor * bits == 8)
-        str_adds(&w->terms, str_text(&product));
-    else
-        str_addf(&w->terms, "%lld * %s", (long long)(factor * bits / 8), str_text(&product));
-}
-
-static void see_call(workspace *w, const ir_expr *call, const map *values)
-{
-    const ir_func *callee = call->u.func;
-    map inner;
-    map_init(&inner, w->cx->a);
-    for (size_t i = 0; i < callee->params.len && i < call->arg_count; i++) {
-        ir_expr *e = call->args[i]->type->kind == IR_SCALAR ? substituted(w, call->args[i], values) : NULL;
-        if (e)
-            map_put_ptr(&inner, callee->params.at[i], e);
-    }
-    see_block(w, &callee->body, &inner);
-}
-
-static void see_block(workspace *w, const ir_block *b, map *values)
-{
-    for (size_t i = 0; i < b->stmts.len; i++) {
-        const ir_stmt *s = b->stmts.at[i];
-        bool is_value = s->kind == IR_DECL && s->value && !s->var->is_mutable && s->var->type->kind == IR_SCALAR;
-        ir_expr *e = is_value ? substituted(w, s->value, values) : NULL;
-        if (e)
-            map_put_ptr(values, s->var, e);
-        if (s->kind == IR_ALLOC && s->var->tensor->space == IR_GLOBAL)
-            see_alloc(w, s->var->tensor, values);
-        if (s->kind == IR_EVAL && s->value->op == IR_OP_CALL && s->value->u.func->kind == IR_HOST_FUNC)
-            see_call(w, s->value, values);
-        w->asserts |= s->kind == IR_ASSERT;
-        see_block(w, &s->body, values);
-        see_block(w, &s->or_else, values);
-    }
-}
-
-static void add_workspace(cu *cx, const ir_func *f, str_buf *out)
-{
-    workspace w = {.cx = cx};
-    map values;
-    map_init(&values, cx->a);
-    str_buf_init(&w.terms, cx->a);
-    for (size_t i = 0; i < f->params.len; i++)
-        if (f->params.at[i]->type->kind == IR_SCALAR)
-            map_put_ptr(&values, f->params.at[i], ir_read(cx->m, f->params.at[i], f->span));
-    see_block(&w, &f->body, &values);
-    if (w.known)
-        str_addf(&w.terms, "%s%lld", w.terms.len ? " + " : "", (long long)w.known);
-    const char *least = w.is_open ? "; more, where that shows only while it runs" : "";
-    if (w.terms.len || w.is_open)
-        str_addf(out, "//\n// Workspace: at most %s bytes on the GPU%s\n", w.terms.len ? str_text(&w.terms) : "0", least);
-    if (w.asserts)
+    cu_c_plan values;
+    cu_c_plan_begin(&values, cx, f);
+    if (allocates && p->planned >= 0)
+        str_addf(out, "//\n// Workspace: %lld bytes on the GPU\n", (long long)p->planned);
+    else if (allocates && p->workspace >= 0)
+        str_addf(out, "//\n// Workspace: at most %s bytes on the GPU\n", workspace_text(&values));
+    else if (allocates)
+        str_adds(out, "//\n// Workspace on the GPU: as much as shows while it runs\n");
+    if (checks)
         str_adds(out, "// Fails with HDSRT_ASSERTION where an assert of it does not hold.\n");
 }
 
@@ -253,6 +178,6 @@ void cu_c_describe(cu *cx, const cu_c_func *f, str_buf *out)
         add_assumptions(cx, func, out);
         add_launch(cx, f, out);
     } else if (func->result->kind == IR_VOID) {
-        add_workspace(cx, func, out);
+        add_workspace(cx, f, out);
     }
 }

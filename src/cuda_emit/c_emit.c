@@ -280,7 +280,7 @@ static void add_support(cu *const *units, int count, str_buf *out)
 
 static void add_headers(cu *const *units, int count, str_buf *out)
 {
-    static const char *const lines[] = {"#include <math.h>\n", "#include <stdio.h>\n", "#include <stdlib.h>\n"};
+    static const char *const lines[] = {"#include <math.h>\n", "#include <stdio.h>\n"};
     bool any = false;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         bool is_used = false;

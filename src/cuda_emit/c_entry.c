@@ -1,4 +1,4 @@
-// The bodies of C functions: the extents of a launch and the launch; the memory of a host function.
+// C functions: parameters, and the bodies of kernels' functions: the extents of a launch, and the launch.
 #include "cuda_emit/c_priv.h"
 
 #include <string.h>
@@ -198,126 +198,6 @@ static void kernel_body(cu *cx, const cu_c_func *f)
     cx->c->fails = NULL;
 }
 
-// ---- host functions ---------------------------------------------------------------------------------------------
-
-typedef struct slots {
-    cu *cx;
-    int device, host;
-    bool in_loop, may_fail;
-} slots;
-
-static void see_block(slots *s, const ir_block *b);
-
-static void see_stmt(slots *s, const ir_stmt *stmt)
-{
-    bool is_call = stmt->kind == IR_EVAL && stmt->value->op == IR_OP_CALL &&
-                   stmt->value->u.func->kind == IR_HOST_FUNC && stmt->value->u.func->result->kind == IR_VOID;
-    bool is_device = stmt->kind == IR_ALLOC && stmt->var->tensor->space == IR_GLOBAL;
-    bool has_slot = is_device || (stmt->kind == IR_ALLOC && !cu_c_is_on_stack(stmt->var->tensor));
-    s->may_fail |= is_call || has_slot || stmt->kind == IR_LAUNCH || stmt->kind == IR_COPY || stmt->kind == IR_ASSERT;
-    if (has_slot && (s->cx->vars[stmt->var->id].uses || (stmt->value && ir_has_effects(stmt->value)))) {
-        cu_c_slot *slot = ARENA_NEW(s->cx->a, cu_c_slot);
-        *slot = (cu_c_slot){is_device ? s->device++ : s->host++, is_device, s->in_loop};
-        map_put_ptr(&s->cx->c->slots, stmt->var, slot);
-    }
-    bool outer = s->in_loop;
-    s->in_loop |= stmt->kind == IR_FOR || stmt->kind == IR_WHILE;
-    see_block(s, &stmt->body);
-    see_block(s, &stmt->or_else);
-    s->in_loop = outer;
-}
-
-static void see_block(slots *s, const ir_block *b)
-{
-    for (size_t i = 0; i < b->stmts.len; i++)
-        see_stmt(s, b->stmts.at[i]);
-}
-
-static const char *address_array(cu *cx, const char *wish, int count)
-{
-    const char *name = cu_name_new(cx, wish);
-    cu_put(cx, "void *%s[%d] = {NULL};", name, count);
-    return name;
-}
-
-// A failure of the last statement needs no jump to what comes next anyhow, unless it is the only one.
-static void drop_last_jump(cu *cx)
-{
-    str jump = STR("    if (status != HDSRT_OK)\n        goto end;\n");
-    str text = {cx->out->at, cx->out->len};
-    if (!str_ends(text, jump) || strcmp(cx->c->status, "status") != 0)
-        return;
-    size_t left = text.len - jump.len;
-    char *rest = arena_strndup(cx->a, text.at, left);
-    if (!strstr(rest, "goto end;"))
-        return;
-    cx->out->len = left;
-    cx->out->at[left] = '\0';
-}
-
-static void release_device(cu *cx, const slots *s)
-{
-    const char *i = cu_name_new(cx, "slot"), *released = cu_name_new(cx, "released");
-    cu_put(cx, "for (int %s = %d; %s >= 0; %s--) {", i, s->device - 1, i, i);
-    cx->indent++;
-    cu_put(cx, "hdsrt_status %s = hdsrt_release(%s[%s], stream);", released, cx->c->memory, i);
-    cu_put(cx, "%s = %s == HDSRT_OK ? %s : %s;", cx->c->status, cx->c->status, released, cx->c->status);
-    cx->indent--;
-    cu_put(cx, "}");
-}
-
-static void release_host(cu *cx, const slots *s)
-{
-    const char *i = cu_name_new(cx, "slot");
-    cu_put(cx, "for (int %s = 0; %s < %d; %s++)", i, i, s->host, i);
-    cx->indent++;
-    cu_put(cx, "free(%s[%s]);", cx->c->buffers, i);
-    cx->indent--;
-}
-
-static void release_all(cu *cx, const slots *s)
-{
-    cx->indent = 0;
-    cu_put(cx, "%s:", cx->c->end);
-    cx->indent = 1;
-    if (s->device)
-        release_device(cx, s);
-    if (s->host)
-        release_host(cx, s);
-    cu_put(cx, "return %s;", cx->c->status);
-}
-
-static void host_body(cu *cx, const cu_c_func *f)
-{
-    const ir_func *func = f->func;
-    bool is_plain = func->result->kind != IR_VOID, has_flag = false;
-    slots s = {.cx = cx};
-    if (!is_plain) {
-        cu_c_begin_fails(cx);
-        cu_c_check_facts(cx, func);
-        if (func->is_public)
-            cu_c_check_tensors(cx, func, &has_flag);
-        cx->c->fails = NULL;
-    }
-    see_block(&s, &func->body);
-    if (!is_plain && s.may_fail && !cx->c->status) {
-        cx->c->status = cu_name_new(cx, "status");
-        cu_put(cx, "hdsrt_status %s = HDSRT_OK;", cx->c->status);
-    }
-    if (!is_plain && s.device + s.host) {
-        cx->c->memory = s.device ? address_array(cx, "memory", s.device) : NULL;
-        cx->c->buffers = s.host ? address_array(cx, "buffers", s.host) : NULL;
-        cx->c->end = "end";
-    }
-    cu_block(cx, &func->body);
-    if (cx->c->end) {
-        drop_last_jump(cx);
-        release_all(cx, &s);
-    } else if (!is_plain && !cu_returns(&func->body)) {
-        cu_put(cx, "return HDSRT_OK;");
-    }
-}
-
 // ---- functions --------------------------------------------------------------------------------------------------
 
 // Whether the identifier stands somewhere in the text.
@@ -372,7 +252,6 @@ void cu_c_begin_function(cu *cx, const cu_c_func *f, str_buf *body)
     cx->c->status = cx->c->end = cx->c->fails = NULL;
     cx->c->is_device = f->func->kind == IR_DEVICE;
     cx->c->span = f->func->span;
-    map_init(&cx->c->slots, cx->a);
 }
 
 void cu_c_function(cu *cx, cu_c_func *f)
@@ -384,7 +263,7 @@ void cu_c_function(cu *cx, cu_c_func *f)
     if (f->func->kind == IR_KERNEL)
         kernel_body(cx, f);
     else if (f->func->kind == IR_HOST_FUNC)
-        host_body(cx, f);
+        cu_c_host_body(cx, f);
     else
         cu_block(cx, &f->func->body);
     str_buf_init(&whole, cx->a);

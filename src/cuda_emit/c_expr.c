@@ -10,14 +10,29 @@ void cu_c_at(cu *cx, src_span span)
     cx->c->span = span;
 }
 
-void cu_c_refuse(cu *cx, const char *what)
+void cu_c_refuse(cu *cx, const char *why)
 {
     if (!cx->failed) {
         const ir_func *f = cx->c->at->func;
-        diag *d = diag_report(cx->m->diags, HDS0700, cx->c->span, f->title ? f->title : f->name, what);
+        diag *d = diag_report(cx->m->diags, HDS0700, cx->c->span, f->title ? f->title : f->name, why);
         diag_help(d, "let a kernel do it");
     }
     cx->failed = true;
+}
+
+void cu_c_cannot_fail(cu *cx, src_span span)
+{
+    if (!cx->failed) {
+        const ir_func *f = cx->c->at->func;
+        diag *d = diag_report(cx->m->diags, HDS0703, span, f->title ? f->title : f->name);
+        diag_help(d, "let the function return nothing: in C it returns whether all went well then");
+    }
+    cx->failed = true;
+}
+
+static void lacks(cu *cx, const char *what)
+{
+    cu_c_refuse(cx, arena_printf(cx->a, "the host has no %s", what));
 }
 
 static bool use(cu *cx, const char *snippet)
@@ -26,7 +41,7 @@ static bool use(cu *cx, const char *snippet)
     if (is_float)
         cu_c_needs(cx, "math.h");
     if (!cu_prelude_use(&cx->prelude, str_of(snippet)))
-        cu_c_refuse(cx, arena_printf(cx->a, "'%s'", snippet));
+        lacks(cx, arena_printf(cx->a, "'%s'", snippet));
     return true;
 }
 
@@ -69,7 +84,7 @@ static bool can_say(cu *cx, const ir_expr *e)
         cu_c_needs(cx, "math.h");
         return true;
     }
-    cu_c_refuse(cx, arena_printf(cx->a, "the instruction '%s'", in->name));
+    lacks(cx, arena_printf(cx->a, "instruction '%s'", in->name));
     return false;
 }
 
@@ -80,7 +95,7 @@ static cu_text intrin(cu *cx, const ir_expr *e, const char *result)
 
 static cu_text special_register(cu *cx, const ir_expr *e)
 {
-    cu_c_refuse(cx, ir_sreg_name((ir_sreg)e->u.i));
+    lacks(cx, ir_sreg_name((ir_sreg)e->u.i));
     return cu_primary(cx, DT_U32, "0");
 }
 
@@ -89,7 +104,7 @@ static cu_text special_register(cu *cx, const ir_expr *e)
 static cu_text struct_constant(cu *cx, dtype t, double value)
 {
     if (t == DT_C64)
-        cu_c_refuse(cx, "complex64");
+        lacks(cx, "complex64");
     str_buf decimal;
     str_buf_init(&decimal, cx->a);
     str_add_double(&decimal, value);
@@ -159,6 +174,18 @@ static cu_text checked(cu *cx, const ir_expr *e)
     return safe_call(cx, name, e->args[0], e->args[1]);
 }
 
+// Where 64 bits may not be enough, the type without a sign wraps around.
+static bool wrapped(cu *cx, const ir_expr *e, cu_text *out)
+{
+    static const char *const signs[IR_OP__COUNT] = {[IR_OP_ADD] = "+", [IR_OP_SUB] = "-", [IR_OP_MUL] = "*"};
+    if (!signs[e->op])
+        return false;
+    const char *a = cu_paren(cx, cu_exact(cx, e->args[0], true), CU_UNARY);
+    const char *b = cu_paren(cx, cu_exact(cx, e->args[1], true), CU_UNARY);
+    *out = cu_text_of(cx, DT_I64, CU_UNARY, "(int64_t)((uint64_t)%s %s (uint64_t)%s)", a, signs[e->op], b);
+    return true;
+}
+
 static bool safe_integer(cu *cx, const ir_expr *e, dtype t, cu_text *out)
 {
     // In a comment stands what the author wrote.
@@ -169,6 +196,8 @@ static bool safe_integer(cu *cx, const ir_expr *e, dtype t, cu_text *out)
         *out = division(cx, e, t);
         return true;
     }
+    if (t == DT_I64 && cx->c->wraps && cu_c_may_overflow(e))
+        return wrapped(cx, e, out);
     if (t == DT_I64 && cx->c->fails && cu_c_may_overflow(e)) {
         *out = checked(cx, e);
         return true;

@@ -3,25 +3,21 @@
 #pragma once
 
 #include "cuda_emit/c.h"
+#include "cuda_emit/launches.h"
 #include "cuda_emit/printer.h"
+#include "plan/plan.h"
 
 // A function of one unit, on its way into C.
 typedef struct cu_c_func {
     const ir_func *func;
     const cu_kernel_info *kernel;  // NULL: no kernel
+    const plan *plan;              // what a host function does; NULL: it is none
     const char *name;              // in C
     bool *writes;                  // by parameter: a tensor or pointer through which something may be written
     const char *result;            // "hdsrt_status ", or the type of the value
     const char *params;            // "float s, const float *x", as declared and as defined
     str body;                      // from "{" to "}"
 } cu_c_func;
-
-// The variable that holds the address of a tensor that the function allocates.
-typedef struct cu_c_slot {
-    int number;
-    bool is_device;   // in [memory], else in [buffers]
-    bool is_in_loop;
-} cu_c_slot;
 
 // The dialect's part of struct cu: one unit, and the function under way.
 typedef struct cu_c {
@@ -32,10 +28,10 @@ typedef struct cu_c {
     // the function under way
     const cu_c_func *at;
     const char *status, *end;      // names: of the variable, and of the label that releases memory; NULL: nothing to release
-    const char *memory, *buffers;  // names of the arrays of addresses, on the GPU and on the host
+    const char *memory;            // name of the array of temporaries' addresses
     const char *fails;             // name of the flag of arithmetic that has no result; NULL: arithmetic is as it is
     bool used_fails;
-    map slots;                     // ir_var of an allocated tensor -> cu_c_slot
+    bool wraps;                    // integers of 64 bits wrap around, as those of plans
     src_span span;                 // of the statement under way
     bool is_device;                // a device function that extents call: it computes, and nothing else
 } cu_c;
@@ -47,11 +43,28 @@ const char *cu_c_macro(const char *header_name, arena *a);  // "MATMUL_H"
 extern const cu_dialect cu_dialect_c;     // c_expr.c
 extern const cu_host_dialect cu_host_c;  // c_host.c
 
+// The values of a host function's plan.
+typedef struct cu_c_plan {
+    cu *cx;
+    const plan *plan;
+    const cu_c_func *func;
+    ir_var **vars;         // by value: what stands for it in expressions
+    bool *is_read;         // by value: some effect depends on it
+    bool *is_set;          // by value: it is assigned after its declaration
+} cu_c_plan;
+
+// c_plan.c
+void cu_c_plan_begin(cu_c_plan *s, cu *cx, const cu_c_func *f);
+ir_expr *cu_c_plan_expr(cu_c_plan *s, int node);
+ir_expr *cu_c_plan_named(cu_c_plan *s, int node, const char *text);  // the node as [text], which needs no brackets
+const char *cu_c_plan_address(cu_c_plan *s, int node, cu_prec prec);
+
 // c_expr.c
 const char *cu_c_scalar(cu *cx, dtype t);
 const char *cu_c_elem(cu *cx, const ir_type *elem);     // behind a pointer: "void" where C has no such type
+void cu_c_cannot_fail(cu *cx, src_span span);           // reports that a function with a result could fail here
 cu_text cu_c_offset(cu *cx, const char *base, const ir_var *v, const ir_expr *index);
-void cu_c_refuse(cu *cx, const char *what);             // reports it at the statement under way
+void cu_c_refuse(cu *cx, const char *why);              // reports it at the statement under way
 void cu_c_at(cu *cx, src_span span);                    // the statement under way
 void cu_c_needs(cu *cx, const char *header);            // "math.h"
 
@@ -78,6 +91,7 @@ const char *cu_c_extent(cu *cx, const ir_expr *e);  // an extent as an int64_t, 
 cu **cu_c_prepare(const cu_c_options *o);        // the units with the text of their functions; NULL after reporting
 bool cu_c_is_entry(const ir_func *f);
 cu_c_func *cu_c_func_named(const cu *cx, const char *name);    // NULL: the unit has none
+const cu_c_func *cu_c_kernel_of(const cu *cx, const char *symbol);
 bool cu_c_is_same(const cu_c_func *f, const cu_c_func *g);     // the same text
 
 // c_check.c
@@ -117,9 +131,9 @@ void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out);  // the definition
 const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f);  // declares the parameters' names
 
 // c_host.c
+void cu_c_host_body(cu *cx, const cu_c_func *f);
 void cu_c_checked(cu *cx, const char *call);     // puts a call that gives a status, and what follows on failure
 void cu_c_failed(cu *cx, const char *call);      // the same for one that always fails
-bool cu_c_is_on_stack(const ir_tensor *t);
 
 // c_doc.c: the comment above an entry of the header.
 void cu_c_describe(cu *cx, const cu_c_func *f, str_buf *out);

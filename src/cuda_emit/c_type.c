@@ -33,7 +33,7 @@ const char *cu_c_scalar(cu *cx, dtype t)
     case DT_C64:
     case DT__COUNT: break;
     }
-    cu_c_refuse(cx, dt_name(t));
+    cu_c_refuse(cx, arena_printf(cx->a, "the host has no %s", dt_name(t)));
     return "void";
 }
 

@@ -1,5 +1,5 @@
-// The units of a file, one for each architecture: which functions are needed and what they are called, which parameters
-// they write through, their text, and whether the units agree on what is seen from outside.
+// The units of a file, one for each architecture: which functions are needed and what they are called, their text, and whether
+// the units agree on what is seen from outside.
 //
 // Functions that only others here call bear the architecture in their name as soon as one of them differs.
 #include "cuda_emit/c_priv.h"
@@ -33,8 +33,41 @@ static void need_in_stmt(void *user, ir_stmt *s)
 {
     need *n = user;
     ir_walk_stmt_exprs(n->cx->m, s, need_in_expr, n);
-    if (s->kind == IR_LAUNCH)
-        need_func(n, s->func);
+}
+
+// What a host function does, from which everything is printed. False after reporting.
+static const plan *plan_of(cu *cx, const ir_func *f, bool *writes)
+{
+    const plan_kernels kernels = cu_plan_kernels(cx->c->unit->kernels);
+    plan *p = ARENA_NEW(cx->a, plan);
+    plan_refusal why;
+    if (plan_lower(cx->a, cx->m, f, &kernels, p, writes, &why))
+        return p;
+    const cu_c_func at = {.func = f, .name = f->name};
+    cx->c->at = &at;
+    cu_c_at(cx, why.span);
+    if (why.may_fail)
+        cu_c_cannot_fail(cx, why.span);
+    else
+        cu_c_refuse(cx, why.what);
+    cx->c->at = NULL;
+    return NULL;
+}
+
+static void need_in_plan(need *n, const ir_func *f)
+{
+    cu_c_func *c = ARENA_NEW(n->cx->a, cu_c_func);
+    *c = (cu_c_func){.writes = ARENA_ARRAY(n->cx->a, bool, f->params.len + 1)};
+    c->plan = plan_of(n->cx, f, c->writes);
+    map_put_ptr(n->needed, f, c);
+    for (size_t i = 0; c->plan && i < c->plan->stmts.len; i++) {
+        const plan_stmt *s = &c->plan->stmts.at[i];
+        for (size_t k = 0; s->kind == PLAN_LAUNCH && k < n->cx->c->unit->kernels->len; k++) {
+            const cu_kernel_info *kernel = &n->cx->c->unit->kernels->at[k];
+            if (strcmp(kernel->symbol, s->text) == 0)
+                need_func(n, kernel->func);
+        }
+    }
 }
 
 // A kernel's extents and shapes are computed on the host, with the device functions that they call.
@@ -57,6 +90,8 @@ static void need_func(need *n, const ir_func *f)
     map_put_ptr(n->needed, f, (void *)f);
     if (f->kind == IR_KERNEL)
         need_in_extents(n, f);
+    else if (f->kind == IR_HOST_FUNC)
+        need_in_plan(n, f);
     else
         ir_walk((ir_block *)&f->body, need_in_stmt, n);
 }
@@ -81,23 +116,20 @@ static const char *name_of(cu *cx, const ir_func *f, const char *suffix)
     return name;
 }
 
-static void add_func(cu *cx, const ir_func *f, const char *suffix)
+// [needed]: what need_func left; of a host function its plan.
+static void add_func(cu *cx, const ir_func *f, const void *needed, const char *suffix)
 {
     cu_c_func *c = ARENA_NEW(cx->a, cu_c_func);
     *c = (cu_c_func){.func = f, .kernel = f->kind == IR_KERNEL ? info_of(cx->c->unit, f) : NULL};
     c->name = name_of(cx, f, suffix);
     c->writes = ARENA_ARRAY(cx->a, bool, f->params.len + 1);
+    if (f->kind == IR_HOST_FUNC) {
+        c->plan = ((const cu_c_func *)needed)->plan;
+        c->writes = ((const cu_c_func *)needed)->writes;
+    }
     for (size_t i = 0; c->kernel && i < f->params.len; i++)
         c->writes[i] = c->kernel->writes[i];
     VEC_PUSH(cx->a, &cx->c->funcs, *c);
-}
-
-static cu_c_func *func_of(const cu *cx, const ir_func *f)
-{
-    for (size_t i = 0; i < cx->c->funcs.len; i++)
-        if (cx->c->funcs.at[i].func == f)
-            return &cx->c->funcs.at[i];
-    return NULL;
 }
 
 // Entries first: they have their names, the others make way.
@@ -112,115 +144,10 @@ static void gather(cu *cx, const char *suffix)
     for (int entries = 1; entries >= 0; entries--)
         for (size_t i = 0; i < cx->m->funcs.len; i++) {
             const ir_func *f = cx->m->funcs.at[i];
-            if (map_get_ptr(&needed, f) && cu_c_is_entry(f) == entries)
-                add_func(cx, f, suffix);
+            const void *what = map_get_ptr(&needed, f);
+            if (what && cu_c_is_entry(f) == entries)
+                add_func(cx, f, what, suffix);
         }
-}
-
-// ---- what host functions write ----------------------------------------------------------------------------------
-
-// A view, or a pointer that is kept, and which parameters it may lead to.
-typedef struct alias {
-    const ir_var *var;
-    bool *of;
-} alias;
-
-typedef struct writing {
-    cu *cx;
-    cu_c_func *f;
-    VEC(alias) aliases;
-} writing;
-
-// An address whose alignment is asked for is a number then.
-static bool is_number(const ir_expr *e)
-{
-    return (e->op == IR_OP_CAST || e->op == IR_OP_BITCAST) && e->type->kind == IR_SCALAR;
-}
-
-// Sets those parameters in [to] that addresses in the expression lead to.
-static void mark_in(const writing *w, const ir_expr *e, bool *to)
-{
-    const ir_func *f = w->f->func;
-    if (is_number(e))
-        return;
-    for (size_t i = 0; i < f->params.len; i++) {
-        bool is_base = (e->op == IR_OP_VAR || e->op == IR_OP_ADDR) && e->u.var == f->params.at[i];
-        to[i] |= is_base && e->u.var->type->kind != IR_SCALAR && e->u.var->type->kind != IR_VECTOR;
-    }
-    for (size_t k = 0; (e->op == IR_OP_VAR || e->op == IR_OP_ADDR) && k < w->aliases.len; k++)
-        for (size_t i = 0; w->aliases.at[k].var == e->u.var && i < f->params.len; i++)
-            to[i] |= w->aliases.at[k].of[i];
-    for (int i = 0; i < e->arg_count; i++)
-        mark_in(w, e->args[i], to);
-}
-
-static void mark(writing *w, const ir_expr *e)
-{
-    mark_in(w, e, w->f->writes);
-}
-
-static bool is_alias(const ir_stmt *s)
-{
-    return s->kind == IR_DECL && s->value && !s->var->is_mutable &&
-           (s->var->type->kind == IR_TENSOR || s->var->type->kind == IR_POINTER);
-}
-
-// Nothing is written yet: what is done to it is done to them.
-static void add_alias(writing *w, const ir_stmt *s)
-{
-    alias added = {.var = s->var, .of = ARENA_ARRAY(w->cx->a, bool, w->f->func->params.len + 1)};
-    mark_in(w, s->value, added.of);
-    VEC_PUSH(w->cx->a, &w->aliases, added);
-}
-
-// Arguments of a function that is known; each but those it only reads.
-static void mark_arguments(writing *w, const cu_c_func *callee, ir_expr *const *args, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (!callee || callee->writes[i])
-            mark(w, args[i]);
-}
-
-static void mark_variable(writing *w, const ir_var *v)
-{
-    for (size_t i = 0; i < w->f->func->params.len; i++) {
-        w->f->writes[i] |= w->f->func->params.at[i] == v;
-        for (size_t k = 0; k < w->aliases.len; k++)
-            w->f->writes[i] |= w->aliases.at[k].var == v && w->aliases.at[k].of[i];
-    }
-}
-
-static void mark_stmt(void *user, ir_stmt *s)
-{
-    writing *w = user;
-    bool is_call = s->kind == IR_EVAL && s->value->op == IR_OP_CALL;
-    if (s->kind == IR_LAUNCH) {
-        mark_arguments(w, func_of(w->cx, s->func), s->args, s->arg_count);
-    } else if (is_call) {
-        mark_arguments(w, func_of(w->cx, s->value->u.func), s->value->args, s->value->arg_count);
-    } else if (s->kind == IR_COPY) {
-        mark(w, s->args[0]);
-    } else if (is_alias(s)) {
-        add_alias(w, s);
-    } else {
-        if (s->value)
-            mark(w, s->value);
-        for (int i = 0; i < s->arg_count; i++)
-            mark(w, s->args[i]);
-        if (s->kind == IR_STORE)
-            mark_variable(w, s->var);
-    }
-}
-
-// Callees stand before callers in the module.
-static void find_writes(cu *cx)
-{
-    for (size_t i = 0; i < cx->m->funcs.len; i++) {
-        cu_c_func *f = func_of(cx, cx->m->funcs.at[i]);
-        writing w = {.cx = cx, .f = f};
-        if (f && f->func->kind == IR_HOST_FUNC)
-            ir_walk((ir_block *)&f->func->body, mark_stmt, &w);
-    }
 }
 
 // ---- text of a unit ---------------------------------------------------------------------------------------------
@@ -239,7 +166,6 @@ static cu *new_unit(const cu_c_options *o, int index, bool has_suffix)
     cu_names_init(cx);
     cu_analyse(cx);
     gather(cx, has_suffix ? arena_printf(cx->a, "_%s", m->arch->name) : "");
-    find_writes(cx);
     return cx;
 }
 
@@ -248,6 +174,16 @@ cu_c_func *cu_c_func_named(const cu *cx, const char *name)
     for (size_t i = 0; i < cx->c->funcs.len; i++)
         if (strcmp(cx->c->funcs.at[i].name, name) == 0)
             return &cx->c->funcs.at[i];
+    return NULL;
+}
+
+const cu_c_func *cu_c_kernel_of(const cu *cx, const char *symbol)
+{
+    for (size_t i = 0; i < cx->c->funcs.len; i++) {
+        const cu_c_func *f = &cx->c->funcs.at[i];
+        if (f->kernel && strcmp(f->kernel->symbol, symbol) == 0)
+            return f;
+    }
     return NULL;
 }
 
@@ -359,6 +295,10 @@ static bool check_interfaces(cu *const *units, int count)
 cu **cu_c_prepare(const cu_c_options *o)
 {
     cu **units = make_units(o, false);
+    for (int u = 0; u < o->unit_count; u++) {
+        if (units[u]->failed)
+            return NULL;
+    }
     if (!cu_c_check_names(o, units) || !write_functions(units, o->unit_count))
         return NULL;
     if (some_helper_differs(units, o->unit_count)) {

@@ -44,7 +44,7 @@ static const char reserved_for_functions[] =
 const char cu_c_helpers[] =
     "floor_div_i32 floor_div_i64 floor_mod_i32 floor_mod_i64 floor_mod_f32 floor_mod_f64 min_i32 min_u32 min_i64 min_u64 "
     "min_f32 min_f64 max_i32 max_u32 max_i64 max_u64 max_f32 max_f64 sum_of difference_of product_of shifted_of "
-    "quotient_of rest_of quotient rest tensor_bytes";
+    "quotient_of rest_of quotient rest next_signed next_unsigned tensor_bytes";
 
 // In C text: macros of the headers that a program may have included, and what emitted functions call.
 static const char reserved_in_c[] =

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pipeline/json.h"
+#include "cuda_emit/launches.h"
 #include "plan/plan.h"
 
 // The language promises it of every tensor parameter that has no strides (lang/reference.md, 10.1).
@@ -292,34 +293,6 @@ static void kernel(describer *d, const cu_kernel_info *info)
 
 // ---- host functions ---------------------------------------------------------------------------------------------
 
-static const cu_kernel_info *info_of(const void *user, const ir_func *kernel)
-{
-    const cu_kernel_list *list = user;
-    for (size_t i = 0; i < list->len; i++) {
-        if (list->at[i].func == kernel)
-            return &list->at[i];
-    }
-    return NULL;
-}
-
-static const char *symbol_of(const void *user, const ir_func *kernel)
-{
-    const cu_kernel_info *info = info_of(user, kernel);
-    return info && kernel->is_public ? info->symbol : NULL;
-}
-
-static const bool *writes_of(const void *user, const ir_func *kernel)
-{
-    const cu_kernel_info *info = info_of(user, kernel);
-    return info ? info->writes : NULL;
-}
-
-// The contract of dependent launches: a kernel that waits does so before what an earlier one may write or read (HDS0760).
-static bool waits(ir_module *m, const ir_func *kernel)
-{
-    return !kernel->dependent_launch || ir_waits_for_kernels(m, kernel);
-}
-
 // The author's line, and what is there that a plan cannot say.
 static const char *refusal_text(const pl_unit *u, const plan_refusal *why)
 {
@@ -348,7 +321,7 @@ static void plan_lines(describer *d, const plan *p)
 static void function(describer *d, const ir_func *f)
 {
     pl_unit *u = d->unit;
-    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of, waits};
+    const plan_kernels kernels = cu_plan_kernels(&u->kernels);
     bool *writes = ARENA_ARRAY(&u->memory, bool, f->params.len + 1);
     const cu_kernel_info as_kernel = {.func = f, .symbol = f->name, .writes = writes};
     plan_refusal why;
@@ -429,7 +402,7 @@ static void models(describer *d)
 
 str pl_plan_text(pl_unit *u)
 {
-    const plan_kernels kernels = {&u->kernels, symbol_of, writes_of, waits};
+    const plan_kernels kernels = cu_plan_kernels(&u->kernels);
     str_buf out;
     str_buf_init(&out, &u->memory);
     for (size_t i = 0; i < u->module->funcs.len; i++) {

@@ -55,6 +55,7 @@ static bool add(lowerer *l, const plan_stmt *s)
     plan_stmt own = *s;
     own.file = has_line ? location.file->name : NULL;
     own.line = has_line ? location.line : 0;
+    own.span = has_line ? l->span : (src_span){0};
     bool was_fine = !l->builder.why, ok = plan_build_stmt(&l->builder, &own);
     if (was_fine && !ok && !l->refusal->what && l->builder.plan->has_result)
         *l->refusal = (plan_refusal){l->builder.why, l->span, true};
@@ -126,6 +127,7 @@ static int value_of(lowerer *l, const ir_var *v)
 // ---- expressions ------------------------------------------------------------------------------------------------
 
 static int lower_expr(lowerer *l, const ir_expr *e);
+static int lower_extent(lowerer *l, const ir_expr *e);
 static int lower_call(lowerer *l, const ir_expr *e);
 static int lower_choice(lowerer *l, const ir_expr *e);
 
@@ -161,7 +163,7 @@ static int moved(lowerer *l, int base, const ir_expr *count, const ir_type *elem
         return known ? node(l, IR_OP_ADD, DT_NONE, base, constant(l, known / 8 * bits)) : base;
     if (ir_const_int(count, &known) && bits >= 8)
         return known ? node(l, IR_OP_ADD, DT_NONE, base, constant(l, known * (bits / 8))) : base;
-    int index = cast(l, lower_expr(l, count), DT_I64);
+    int index = lower_extent(l, count);
     if (index < 0)
         return -1;
     int bytes = node(l, IR_OP_MUL, DT_NONE, index, constant(l, bits >= 8 ? bits / 8 : bits));
@@ -285,6 +287,8 @@ static int lower_expr(lowerer *l, const ir_expr *e)
     default: break;
     }
     int lowered = lower_operator(l, e);
+    if (lowered >= 0 && !l->builder.plan->nodes.at[lowered].span.begin)
+        l->builder.plan->nodes.at[lowered].span = e->span;
     return lowered < 0 ? refuse(l, "a launch plan has no expression like this") : lowered;
 }
 
@@ -304,7 +308,7 @@ static bool is_exact_wide(ir_op op)
     }
 }
 
-// An extent, as its author wrote it: in 64 bits, so that it does not wrap around where the type of its parts would.
+// An extent or an offset, as its author wrote it: in 64 bits, so that it does not wrap around where the type of its parts would.
 static int lower_extent(lowerer *l, const ir_expr *e)
 {
     bool is_small = ir_is_integer(e->type) && e->type->scalar != DT_U64;
@@ -471,8 +475,8 @@ static int lower_pattern(lowerer *l, const ir_expr *value, const ir_type *elem)
 static bool lower_fill(lowerer *l, const ir_stmt *s, int value, const int *extents, int rank)
 {
     int64_t bits = elem_bits(s->var->tensor->elem);
-    int count = constant(l, 1);
-    for (int i = 0; i < rank; i++)
+    int count = rank ? extents[0] : constant(l, 1);
+    for (int i = 1; i < rank; i++)
         count = node(l, IR_OP_MUL, DT_NONE, count, extents[i]);
     if (bits < 8) {
         int all = node(l, IR_OP_ADD, DT_NONE, node(l, IR_OP_MUL, DT_NONE, count, constant(l, bits)), constant(l, 7));

@@ -58,6 +58,7 @@ typedef struct plan_node {
         int value;      // VAR
         int function;   // INTRIN: its number
     } u;
+    src_span span;      // the author's, for messages of the compiler: of plans that were lowered
 } plan_node;
 
 typedef struct plan_value {
@@ -99,6 +100,7 @@ typedef struct plan_stmt {
     const char *text;   // CHECK: the message; PRINT: the format; LAUNCH: the kernel
     const char *file;   // the author's; NULL: unknown
     uint32_t line;      // 0: unknown
+    src_span span;      // the same for messages of the compiler: of plans that were lowered
     dtype elem;         // ALLOCATE; DT_NONE: addresses
     int bytes;          // FILL
     bool is_placed;     // ALLOCATE: at [offset] in the workspace

@@ -28,7 +28,8 @@ def said(command, folder):
 
 def sources():
     """Everything with entries that C has the words for."""
-    found = [*sorted(TOP.glob("examples/*.hds")), *sorted(TOP.glob("tests/kernels/*.hds")), TOP / "tests/gpu/host.hds"]
+    found = [*sorted(TOP.glob("examples/*.hds")), *sorted(TOP.glob("examples/models/*.hds")),
+             *sorted(TOP.glob("tests/kernels/*.hds")), TOP / "tests/gpu/host.hds"]
     return [*found, HERE / "launches.hds", HERE / "strided.hds", HERE / "operators.hds", HERE / "many_elements.hds"]
 
 

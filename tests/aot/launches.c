@@ -322,6 +322,35 @@ static void test_rounds(void)
     hdsrt_release(x, NULL);
 }
 
+// Temporaries of known sizes have offsets in one workspace. A division by zero is an error, as in libhds.
+static void test_planned(void)
+{
+    float *y = memory(64);
+    int live = fake_cuda_live("memory");
+    fake_cuda_launch first, second;
+    fake_cuda_forget();
+    CHECK(planned(y, 1, NULL) == HDSRT_OK && fake_cuda_launches() == 2);
+    CHECK(fake_cuda_calls("cuMemAllocAsync") == 1 && fake_cuda_calls("cuMemFreeAsync") == 1);
+    CHECK(fake_cuda_launch_at(0, &first) && fake_cuda_launch_at(1, &second));
+    uint64_t a, b;
+    memcpy(&a, first.parameters, sizeof a);
+    memcpy(&b, second.parameters, sizeof b);
+    CHECK(a != b && (a > b ? a - b : b - a) == 256);
+    fake_cuda_forget();
+    CHECK(planned(y, INT32_MAX, NULL) == HDSRT_OK && fake_cuda_launches() == 5);
+    CHECK(fake_cuda_calls("cuMemAllocAsync") == 1 && fake_cuda_calls("cuMemFreeAsync") == 1);
+    fake_cuda_forget();
+    CHECK(planned(y, 4, NULL) == HDSRT_OK && fake_cuda_launches() == 5);
+    fake_cuda_forget();
+    CHECK(planned(y, -1, NULL) == HDSRT_OK && fake_cuda_calls("cuMemAllocAsync") == 0);
+    REFUSED(planned(y, 0, NULL), "'planned': it divides by zero");
+    fake_cuda_forget();
+    fake_cuda_fail("cuLaunchKernel", 2, 700);
+    CHECK(planned(y, 1, NULL) == HDSRT_DRIVER_ERROR && fake_cuda_live("memory") == live);
+    fake_cuda_fail("cuLaunchKernel", 0, 0);
+    hdsrt_release(y, NULL);
+}
+
 static void test_values(void)
 {
     CHECK(blocks_of(1000, 256) == 4 && blocks_of(0, 256) == 0 && blocks_of(INT32_MAX, 1) == 1000);
@@ -338,6 +367,7 @@ int main(void)
     test_dlpack();
     test_chain();
     test_rounds();
+    test_planned();
     test_values();
     printf("%d failures\n", failures);
     return failures != 0;

@@ -129,6 +129,21 @@ static int64_t rest(int64_t a, int64_t b)
     return b == 0 ? 0 : a % b;
 }
 
+//: next_signed
+// The counter of a loop in its next turn: the end, where the step leads to it or beyond. No 64 bits are too few.
+static int64_t next_signed(int64_t at, int64_t end, int64_t step)
+{
+    if (step > 0)
+        return (uint64_t)end - (uint64_t)at > (uint64_t)step ? at + step : end;
+    return (uint64_t)at - (uint64_t)end > 0 - (uint64_t)step ? at + step : end;
+}
+
+//: next_unsigned
+static uint64_t next_unsigned(uint64_t at, uint64_t end, uint64_t step)
+{
+    return end - at > step ? at + step : end;
+}
+
 //: sum_of
 static int64_t sum_of(int64_t a, int64_t b, bool *fails)
 {

@@ -207,7 +207,7 @@ static void test_what_c_cannot_say(void **state)
     }
     expect(arena_printf(&a, "%s(a: f16) -> f16 {\nreturn a + a\n}\n", head), NULL, HDS0471);
     expect(arena_printf(&a, "%s(a: i32) -> i32 {\nassert a > 0\nreturn a\n}\n", head), NULL, HDS0703);
-    expect(arena_printf(&a, "module \"k\" sm_90 low\nkernel @g() grid 1, 1, 1 block 1, 1, 1 {\n}\n"
+    expect(arena_printf(&a, "module \"k\" sm_90 low\npublic kernel @g() grid 1, 1, 1 block 1, 1, 1 {\n}\n"
                             "public host @k() -> i32 {\nlaunch @g()\nreturn 1\n}\n"), NULL, HDS0703);
     arena_free(&a);
 }

@@ -2,7 +2,6 @@
 #include "host.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static const uint64_t hds_image[] = {
     0x3736353433323130, 0x3938,
@@ -17,6 +16,16 @@ static hdsrt_library hds_library = {
     .archs = hds_archs,
     .arch_count = 1,
     .ptx_arch = -1,
+};
+
+static hdsrt_kernel hds_kernel_inner_kernel = {
+    .library = &hds_library,
+    .symbol = "inner_kernel",
+    .name = "inner_kernel",
+};
+
+static const hdsrt_tensor_rule hds_rules_inner_kernel[] = {
+    {"x", {2, 32}, 1, true, 16},
 };
 
 static hdsrt_kernel hds_kernel_scale = {
@@ -36,16 +45,6 @@ static const hdsrt_tensor_rule hds_rules_run[] = {
     {"h", {2, 16}, 1, false, 16},
 };
 
-static hdsrt_kernel hds_kernel_inner_kernel = {
-    .library = &hds_library,
-    .symbol = "inner_kernel",
-    .name = "inner_kernel",
-};
-
-static const hdsrt_tensor_rule hds_rules_inner_kernel[] = {
-    {"x", {2, 32}, 1, true, 16},
-};
-
 // The quotient rounded down; 0 where there is none.
 static int32_t floor_div_i32(int32_t a, int32_t b)
 {
@@ -62,6 +61,33 @@ static int64_t floor_div_i64(int64_t a, int64_t b)
         return b ? a : 0;
     int64_t quotient = a / b;
     return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+// The remainder that goes with the quotient rounded down: it has the sign of b.
+static int64_t floor_mod_i64(int64_t a, int64_t b)
+{
+    int64_t rest = b == 0 || b == -1 ? 0 : a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+// The counter of a loop in its next turn: the end, where the step leads to it or beyond. No 64 bits are too few.
+static int64_t next_signed(int64_t at, int64_t end, int64_t step)
+{
+    if (step > 0)
+        return (uint64_t)end - (uint64_t)at > (uint64_t)step ? at + step : end;
+    return (uint64_t)at - (uint64_t)end > 0 - (uint64_t)step ? at + step : end;
+}
+
+static int64_t quotient_of(int64_t a, int64_t b, bool *fails)
+{
+    *fails |= b == 0;
+    return floor_div_i64(a, b);
+}
+
+static int64_t rest_of(int64_t a, int64_t b, bool *fails)
+{
+    *fails |= b == 0;
+    return floor_mod_i64(a, b);
 }
 
 // The number if the other is NaN, as on the GPU; so are its fellows.
@@ -90,7 +116,7 @@ static hdsrt_status tensor_bytes(const char *entry, const char *tensor, const in
     return HDSRT_OK;
 }
 
-static hdsrt_status inner_kernel(float *x, int32_t n, hdsrt_stream stream)
+hdsrt_status inner_kernel(float *x, int32_t n, hdsrt_stream stream)
 {
     const int64_t x_shape[] = {n};
     const hdsrt_tensor_value tensors[] = {{x, x_shape}};
@@ -105,18 +131,24 @@ static hdsrt_status inner_kernel(float *x, int32_t n, hdsrt_stream stream)
     return hdsrt_launch(&hds_kernel_inner_kernel, &extents, parameters, stream);
 }
 
-static int32_t half(int32_t n)
+hdsrt_status inner_kernel_call(const inner_kernel_args *args, hdsrt_stream stream)
 {
-    return floor_div_i32(n, 2);
+    if (!args)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'inner_kernel': its arguments are null");
+    return inner_kernel(args->x, args->n, stream);
 }
 
-static hdsrt_status inner(float *x, int32_t n, hdsrt_stream stream)
+hdsrt_status inner_kernel_dlpack(const hdsrt_tensor *x, hdsrt_stream stream)
 {
-    hdsrt_status status = HDSRT_OK;
-    status = inner_kernel(x, n, stream);
+    const void *x_data;
+    hdsrt_status status = hdsrt_check_dlpack("inner_kernel", &hds_rules_inner_kernel[0], x, &x_data);
     if (status != HDSRT_OK)
         return status;
-    return HDSRT_OK;
+    const int64_t n = x->shape[0];
+    if (n > 2147483647)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
+                          "'inner_kernel': 'x' has extent %lld along axis 0, and it has to be at most 2147483647", (long long)n);
+    return inner_kernel((float *)x_data, (int32_t)n, stream);
 }
 
 hdsrt_status scale(const float *x, float *y, int32_t n, uint16_t v, hdsrt_stream stream)
@@ -177,11 +209,10 @@ hdsrt_status run(float *x, float *out, const void *h, int32_t m, int32_t n, uint
     hdsrt_status status = hdsrt_check_tensors("run", hds_rules_run, tensors, 3);
     if (status != HDSRT_OK)
         return status;
-    void *memory[2] = {NULL};
-    void *buffers[1] = {NULL};
+    void *memory[3] = {NULL};
     int32_t total = (int32_t)(m * (int64_t)n);
     if (total <= 0) {
-        status = hdsrt_fail(HDSRT_ASSERTION, "%s", "host.hir:35: assertion failed: a shape of \"nothing\"");
+        status = hdsrt_fail(HDSRT_ASSERTION, "%s", "host.hir:38: assertion failed: a shape of \"nothing\"");
         goto end;
     }
     int64_t y_bytes = 0;
@@ -191,82 +222,131 @@ hdsrt_status run(float *x, float *out, const void *h, int32_t m, int32_t n, uint
     status = hdsrt_allocate(&memory[0], y_bytes, stream);
     if (status != HDSRT_OK)
         goto end;
-    status = hdsrt_fill(memory[0], 0x3f000000, 4, y_bytes / 4, stream);
-    if (status != HDSRT_OK)
-        goto end;
     float *y = memory[0];  // f32[m, n]
-    float z[16] = {0};  // f32[16]
-    for (int64_t i = 0; i < 16; i++)
-        z[i] = 2.0f;
-    int64_t w_bytes = 0;
-    status = tensor_bytes("run", "w", (const int64_t[]){m}, 1, 32, &w_bytes);
+    status = hdsrt_fill(y, 0x3f000000, 4, m * (int64_t)n, stream);
     if (status != HDSRT_OK)
         goto end;
-    buffers[0] = calloc(1, (size_t)w_bytes + 1);
-    if (!buffers[0]) {
-        status = hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'run': the host has no memory for 'w'");
+    status = hdsrt_allocate(&memory[1], 64, stream);
+    if (status != HDSRT_OK)
         goto end;
-    }
-    float *w = buffers[0];  // f32[m]
-    for (int64_t i = 0; i < 1 * (int64_t)m; i++)
-        w[i] = f;
-    z[0] = total;
-    w[0] = min_f32(f, 2.0f);
+    float *z = memory[1];  // f32[16]
+    status = hdsrt_fill(z, 0x40000000, 4, 16, stream);
+    if (status != HDSRT_OK)
+        goto end;
     int32_t steps = 0;
     for (int32_t i = 0; i < turns; i++) {
         int64_t t_bytes = 0;
         status = tensor_bytes("run", "t", (const int64_t[]){n, 2}, 2, 16, &t_bytes);
         if (status != HDSRT_OK)
             goto end;
-        status = hdsrt_release(memory[1], stream);
-        memory[1] = NULL;
+        status = hdsrt_release(memory[2], stream);
+        memory[2] = NULL;
         if (status != HDSRT_OK)
             goto end;
-        status = hdsrt_allocate(&memory[1], t_bytes, stream);
+        status = hdsrt_allocate(&memory[2], t_bytes, stream);
         if (status != HDSRT_OK)
             goto end;
-        status = hdsrt_fill(memory[1], 0x3c00, 2, t_bytes / 2, stream);
+        void *t = memory[2];  // f16[n, 2]
+        status = hdsrt_fill(t, 0x3c00, 2, (int64_t)n * 2, stream);
         if (status != HDSRT_OK)
             goto end;
-        void *t = memory[1];  // f16[n, 2]
-        status = scale(&x[i * (int64_t)n], out, n, v, stream);
+        status = scale((void *)((char *)x + (int64_t)((uint64_t)(i * (int64_t)n) * (uint64_t)4LL)), out, n, v, stream);
         if (status != HDSRT_OK)
             goto end;
         if (i == 7) {
             break;
         }
         steps++;
-        status = hdsrt_copy((char *)t + 4LL * 2LL, (const char *)h + 8LL * 2LL, 8, stream);
+        status = hdsrt_copy((void *)((char *)t + 8LL), (void *)((char *)h + 16LL), 8, stream);
+        if (status != HDSRT_OK)
+            goto end;
+        status = hdsrt_release(memory[2], stream);
+        memory[2] = NULL;
         if (status != HDSRT_OK)
             goto end;
     }
     status = hdsrt_copy(y, z, 64, stream);
     if (status != HDSRT_OK)
         goto end;
-    status = hdsrt_synchronize(stream);
+    status = hdsrt_release(memory[1], stream);
+    memory[1] = NULL;
     if (status != HDSRT_OK)
         goto end;
-    while (steps > 0) {
-        status = inner(y, half(total), stream);
+    while (true) {
+        int32_t half = 0;
+        {
+            if (turns < 0) {
+                half = 0;
+                goto done;
+            }
+            half = floor_div_i32(turns, 2);
+        }
+        done:;
+        bool fails = false;
+        bool holds = !(steps > half || (int32_t)rest_of(steps, turns, &fails) == 3);
+        if (fails) {
+            status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'run': it divides by zero");
+            goto end;
+        }
+        if (holds) {
+            break;
+        }
+        int32_t half_1 = 0;
+        {
+            if (total < 0) {
+                half_1 = 0;
+                goto done_1;
+            }
+            half_1 = floor_div_i32(total, 2);
+        }
+        done_1:;
+        int32_t n_1 = half_1;
+        status = inner_kernel(y, n_1, stream);
         if (status != HDSRT_OK)
             goto end;
         steps--;
     }
-    printf("%d elements, %lld, %f\n", total, (long long)(int64_t)n, z[1]);
+    if (turns == 0) {
+        status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'run': a loop of it has the step 0");
+        goto end;
+    }
+    for (int32_t k = total; turns > 0 ? k < n : k > n; k = (int32_t)next_signed((int64_t)k, n, turns)) {
+        bool fails = false;
+        int32_t value = (int32_t)quotient_of(k, m, &fails);
+        if (fails) {
+            status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'run': it divides by zero");
+            goto end;
+        }
+        printf("turn %d\n", value);
+        if (k == 5) {
+            continue;
+        }
+        int32_t value_1 = (int32_t)rest_of(steps, k, &fails);
+        if (fails) {
+            status = hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'run': it divides by zero");
+            goto end;
+        }
+        status = scale(x, y, value_1, v, stream);
+        if (status != HDSRT_OK)
+            goto end;
+    }
+    printf("%d elements, %lld, %f%%\n", total, (long long)(int64_t)n, min_f32(f, 2.0f));
     if (total > 4) {
         status = scale(x, y, n, 0x3fc0 /* 1.5 */, stream);
         if (status != HDSRT_OK)
             goto end;
         goto end;
     }
-    status = inner(x, total, stream);
-end:
-    for (int slot = 1; slot >= 0; slot--) {
+    status = hdsrt_release(memory[0], stream);
+    memory[0] = NULL;
+    if (status != HDSRT_OK)
+        goto end;
+    status = inner_kernel(x, total, stream);
+end:;
+    for (int slot = 2; slot >= 0; slot--) {
         hdsrt_status released = hdsrt_release(memory[slot], stream);
         status = status == HDSRT_OK ? released : status;
     }
-    for (int slot_1 = 0; slot_1 < 1; slot_1++)
-        free(buffers[slot_1]);
     return status;
 }
 

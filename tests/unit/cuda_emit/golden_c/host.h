@@ -17,6 +17,21 @@
 extern "C" {
 #endif
 
+// inner_kernel
+//
+//     x  f32[n], written
+//     n  i32
+//
+// Grid: n; block: 32
+typedef struct inner_kernel_args {
+    float *x;
+    int32_t n;
+} inner_kernel_args;
+
+hdsrt_status inner_kernel(float *x, int32_t n, hdsrt_stream stream);
+hdsrt_status inner_kernel_call(const inner_kernel_args *args, hdsrt_stream stream);
+hdsrt_status inner_kernel_dlpack(const hdsrt_tensor *x, hdsrt_stream stream);
+
 // scale
 //
 //     x  f32[n], read
@@ -55,7 +70,7 @@ int32_t rows_of(int32_t n, int32_t parts);
 //     turns  i32
 //     f      f32
 //
-// Workspace: at most 4 * m * n + (4 * n + 7) / 8 + 4 * n bytes on the GPU
+// Workspace: at most m * n * 4 + 64 + n * 2 * 2 bytes on the GPU
 // Fails with HDSRT_ASSERTION where an assert of it does not hold.
 typedef struct run_args {
     float *x;

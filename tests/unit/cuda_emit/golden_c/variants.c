@@ -60,16 +60,6 @@ static int64_t floor_div_i64(int64_t a, int64_t b)
     return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-static int32_t tile_sm_80(void)
-{
-    return 64;
-}
-
-static int32_t tile_sm_90a(void)
-{
-    return 128;
-}
-
 hdsrt_status same(float *x, hdsrt_stream stream)
 {
     static const int64_t x_shape[] = {4};
@@ -176,7 +166,7 @@ static hdsrt_status uses_sm_80(float *x, int32_t n, hdsrt_stream stream)
     hdsrt_status status = hdsrt_check_tensors("uses", hds_rules_uses, tensors, 1);
     if (status != HDSRT_OK)
         return status;
-    if (n > tile_sm_80()) {
+    if (n > 64) {
         status = differs(x, n, stream);
         if (status != HDSRT_OK)
             return status;
@@ -191,7 +181,7 @@ static hdsrt_status uses_sm_90a(float *x, int32_t n, hdsrt_stream stream)
     hdsrt_status status = hdsrt_check_tensors("uses", hds_rules_uses, tensors, 1);
     if (status != HDSRT_OK)
         return status;
-    if (n > tile_sm_90a()) {
+    if (n > 128) {
         status = differs(x, n, stream);
         if (status != HDSRT_OK)
             return status;
