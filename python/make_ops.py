@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Usage: make_ops.py HDSC OPS FILE. Writes what hidet.ops has to know of each operator, from the schema
+"""Usage: make_ops.py HDSC OPS FILE ATEN. Writes into FILE what hidet.ops has to know of each operator, from the schema
 of the operators in the folder OPS.
 
 [name, module, operands, attributes, symbols, doc] with operands [name, is optional, is variadic], attributes
 [name, default or null] and the names of type parameters. Operators of files that are there for libhdsops alone
-(…_entries) are left out."""
+(…_entries) are left out. ATEN gets the names of the functions of OPS/aten/core.hds."""
 
 import json
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -18,11 +20,14 @@ def row(op):
 
 
 def main():
-    hdsc, folder, path = sys.argv[1:]
+    hdsc, folder, path, aten = sys.argv[1:]
     out = subprocess.run([hdsc, "ops", "--json", "-I", folder, folder], capture_output=True, text=True, check=True).stdout
     rows = [row(op) for op in json.loads(out) if not op["module"].endswith("_entries")]
     with open(path, "w", encoding="utf-8") as file:
         file.write("[\n" + ",\n".join(json.dumps(r, separators=(",", ":")) for r in sorted(rows)) + "\n]\n")
+    text = pathlib.Path(folder, "aten", "core.hds").read_text(encoding="utf-8")
+    names = [a or b for a, b in re.findall(r"^def ([a-z]\w*)|^([a-z]\w*) = ", text, re.MULTILINE)]
+    pathlib.Path(aten).write_text(json.dumps(sorted(names)) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -107,12 +107,12 @@ def _compile(operator, tensors, names):
     except _core.CompilationError as error:
         raise refusal(operator, error) from None
     function = next(f for f in program.functions() if f.title == f"{operator.name}_program")
-    return function, results_of(function.parameters)
+    return function, results_of(function.parameters, len(unique))
 
 
-def results_of(parameters):
-    """(extents, type) of each result that a program's parameters name."""
-    return [(tuple(int(n) for n in p[3]), dtypes.data_type(p[2])) for p in parameters if p[5]]
+def results_of(parameters, inputs):
+    """(extents, type) of each result that a program's parameters name, behind those of [inputs] operands."""
+    return [(tuple(int(n) for n in p[3]), dtypes.data_type(p[2])) for p in parameters[inputs:]]
 
 
 def refusal(operator, error):

@@ -100,5 +100,4 @@ def compile(name, text, *, simulate=None, arch=None, gpu=None, **options):
     program = compiler().compile(name, text, arch=arch, gpu=gpu, no_code=is_simulated, **lists, **rest)
     if program.status:
         raise_errors(program)
-    show_warnings(program)
     return program

@@ -126,4 +126,5 @@ def loads(text, *, name="<text>", defines=None, entries=(), include_dirs=(), arc
         entries=tuple(entries),
         include_dirs=_folders(include_dirs),
     )
+    _runtime.show_warnings(program)
     return Module(program)

@@ -355,7 +355,9 @@ class IRModule:
 
     def build(self, **options):
         """Compiles it. A text that was compiled before is found in memory."""
-        return CompiledModule(_runtime.compile(self.name, self.text, entries=self.entries, **options))
+        program = _runtime.compile(self.name, self.text, entries=self.entries, **options)
+        _runtime.show_warnings(program)
+        return CompiledModule(program)
 
     def __str__(self):
         return self.text

@@ -327,9 +327,16 @@ def _add_operators():
     compared = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 
     def forward(name):
+        # Of equal types these need no thought.
+        found = []
+        is_direct = name not in ("divide", "bitwise_and", "bitwise_or", "bitwise_xor")
+
         def method(self, other):
+            if is_direct and found and type(other) is Tensor and self._type == other._type:
+                return found[0](self, other)
             from hidet import ops
 
+            found[:] = [ops.operation(name)]
             return ops.binary(name, self, other)
 
         return method
@@ -396,9 +403,7 @@ def _extended_numpy(np, x):
     try:
         import ml_dtypes
     except ImportError as error:
-        raise TypeError(
-            f"NumPy has no {x.dtype} without the package ml_dtypes: x.astype('float32').numpy()"
-        ) from error
+        raise TypeError(f"NumPy has no {x.dtype} without the package ml_dtypes: x.astype('float32').numpy()") from error
     names = {"bfloat16": "bfloat16", "float8_e4m3": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
     bits = {8: 1, 16: 1}[x.dtype.bits]
     words = np.from_dlpack(x._view(x.shape, x._strides, 0, bits, x.dtype.bits))

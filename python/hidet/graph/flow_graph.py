@@ -260,7 +260,7 @@ class CompiledGraph:
         except _core.CompilationError as error:
             raise _graph_refusal(graph, error) from None
         self._model = _core.Model(self.program, "graph", files.weights, simulated, no_graphs)
-        self.results = results_of(self._model.parameters)
+        self.results = results_of(self._model.parameters, len(graph.inputs))
 
     def run(self, inputs):
         """The outputs, a list of new tensors."""
@@ -290,10 +290,13 @@ class CompiledGraph:
 
 
 def _graph_refusal(graph, error):
+    """What the compiler said, with the line of the graph that it is about."""
     first = next(d for d in error.diagnostics if d.severity == "error")
     lines = text.program(graph).splitlines()
-    line = lines[first.line - 1].strip() if 0 < (first.line or 0) <= len(lines) else ""
-    made = _core.CompilationError(f"{line}: {first.message} [{first.code}]")
+    is_here = os.path.basename(first.file or "") == "graph.hds" and 0 < first.line <= len(lines)
+    made = _core.CompilationError(
+        f"{lines[first.line - 1].strip()}: {first.message} [{first.code}]" if is_here else first.rendered
+    )
     made.diagnostics = error.diagnostics
     return made
 

@@ -1,0 +1,26 @@
+"""`torch.compile(model, backend="hidet")`, and its settings, `hidet.torch.dynamo_config`.
+
+PyTorch finds the backend by an entry point of the package; importing this module registers it as well.
+"""
+
+from hidet.torch.config import DynamoConfig, dynamo_config
+
+
+def hidet_backend(gm, example_inputs, **kwargs):
+    """The backend: what PyTorch's compiler calls with each graph that it has traced."""
+    from hidet.torch import backend
+
+    return backend.compile_graph(gm, example_inputs, **kwargs)
+
+
+def register():
+    """Makes the backend known to PyTorch in this process."""
+    from torch._dynamo.backends.registry import _BACKENDS, register_backend
+
+    if _BACKENDS.get("hidet") is None:
+        register_backend(hidet_backend, name="hidet")
+
+
+register()
+
+__all__ = ["DynamoConfig", "dynamo_config", "hidet_backend", "register"]

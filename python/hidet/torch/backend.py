@@ -1,0 +1,292 @@
+"""The backend: PyTorch's graph, in ATen's operators, becomes graphs of ours, partition by partition.
+
+What a partition reads of parameters and buffers is frozen: it is copied once, prepared, and checked for changes at each run. What
+no operator of ours is there for stays with PyTorch."""
+
+import logging
+
+import torch
+from torch._decomp import core_aten_decompositions
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from hidet import _core, _runtime, dtypes
+from hidet.graph.flow_graph import CompiledGraph, FlowGraph
+from hidet.graph.pass_context import PassContext
+from hidet.tensor import from_torch, symbol
+from hidet.torch import aten, report
+from hidet.torch.config import dynamo_config
+
+log = logging.getLogger("hidet")
+_MODES = {
+    None: (0, None),
+    "default": (0, False),
+    "reduce-overhead": (0, True),
+    "max-autotune": (2, True),
+    "max-autotune-no-cudagraphs": (2, False),
+}
+_OPTIONS = {"search_space", "use_cuda_graph", "use_fp16"}
+_KEPT = [
+    "native_layer_norm",
+    "gelu",
+    "silu",
+    "hardswish",
+    "hardsigmoid",
+    "softmax",
+    "_softmax",
+    "_log_softmax",
+    "addmm",
+    "mish",
+]
+
+
+def _settings(mode, options):
+    """(CUDA graphs, float16) of torch.compile's mode and options, and of dynamo_config."""
+    if mode not in _MODES:
+        raise ValueError(f"backend 'hidet' has no mode {mode!r}; modes are {', '.join(m for m in _MODES if m)}")
+    unknown = set(options or ()) - _OPTIONS
+    if unknown:
+        raise ValueError(f"backend 'hidet' has no option {sorted(unknown)[0]!r}; options are {', '.join(sorted(_OPTIONS))}")
+    options = options or {}
+    if options.get("search_space", 0) not in (0, 1, 2):
+        raise ValueError("search_space is 0, 1 or 2")
+    graphs = options.get("use_cuda_graph", dynamo_config._cuda_graph if _MODES[mode][1] is None else _MODES[mode][1])
+    return bool(graphs), bool(options.get("use_fp16", dynamo_config._fp16))
+
+
+def _decompositions():
+    table = core_aten_decompositions()
+    kept = {packet for name in _KEPT if (packet := getattr(torch.ops.aten, name, None)) is not None}
+    return {k: v for k, v in table.items() if getattr(k, "overloadpacket", k) not in kept}
+
+
+def compile_graph(gm, example_inputs, mode=None, options=None, **ignored):
+    """What torch.compile calls. The result computes no gradients. Where settings change, the next run compiles again."""
+    _settings(mode, options)
+    placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
+    frozen = [_is_weight(n, x) for n, x in zip(placeholders, example_inputs)]
+    _refuse_training(example_inputs, frozen)
+    made = {dynamo_config.state(): _compile(gm, example_inputs, frozen, mode, options)}
+
+    def run(*args):
+        function = made.get(dynamo_config.state())
+        if function is None:
+            function = made[dynamo_config.state()] = _compile(gm, args, frozen, mode, options)
+        return function(*args)
+
+    return run
+
+
+def _compile(gm, inputs, frozen, mode, options):
+    graphs, fp16 = _settings(mode, options)
+    if dynamo_config._print_graph:
+        print(report.graph_table(gm))
+    if dynamo_config._report:
+        return report.checked(gm, lambda more: compile_traced(more, inputs, frozen, graphs, fp16))
+    return compile_traced(gm, inputs, frozen, graphs, fp16)
+
+
+def _is_weight(node, value):
+    if not isinstance(value, torch.Tensor):
+        return False
+    return isinstance(value, torch.nn.Parameter) or "_buffers_" in node.name or "_parameters_" in node.name
+
+
+def _refuse_training(inputs, frozen):
+    for i, (x, is_weight) in enumerate(zip(inputs, frozen)):
+        if isinstance(x, torch.Tensor) and x.requires_grad and not is_weight and torch.is_grad_enabled():
+            raise _core.Error(
+                f"backend 'hidet' is for inference, and input {i} requires gradients: call the model under torch.no_grad()"
+            )
+
+
+def compile_traced(gm, example_inputs, frozen, graphs, fp16):
+    """A function of the graph's inputs, which returns a tuple."""
+
+    def compiler(traced, inputs):
+        mutated = _mutated()
+        names = [n.name for n in traced.graph.nodes if n.op == "placeholder"]
+        weights = {name for i, name in enumerate(names) if i < len(frozen) and frozen[i] and i not in mutated}
+        return make_boxed_func(_partitioned(traced, weights, graphs, fp16))
+
+    with torch.no_grad():
+        compiled = aot_autograd(fw_compiler=compiler, inference_compiler=compiler, decompositions=_decompositions())(
+            gm, example_inputs
+        )
+
+    def run(*args):
+        with torch.no_grad():
+            return compiled(*args)
+
+    return run
+
+
+def _mutated():
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context else None
+    return set(metadata.mutated_inp_runtime_indices) if metadata else set()
+
+
+# ---- partitions -----------------------------------------------------------------------------------------------------------
+
+
+class _Support(OperatorSupportBase):
+    def is_node_supported(self, submodules, node):
+        return node.op == "call_function" and unsupported(node) is None
+
+
+def unsupported(node):
+    """Why a node stays with PyTorch; None: it does not."""
+    import operator
+
+    if node.target is operator.getitem:
+        source = node.args[0]
+        if unsupported(source) is not None:
+            return "its operand does"
+        names = ("native_batch_norm_legit_no_training", "native_layer_norm", "max_pool2d_with_indices")
+        return "only the first result is there" if node.args[1] and aten.operation_of(source.target).name in names else None
+    if aten.operation_of(node.target) is None:
+        return "there is no such operator"
+    values = node.meta.get("val")
+    for value in [
+        *(a.meta.get("val") for a in node.all_input_nodes),
+        *(values if isinstance(values, (tuple, list)) else [values]),
+    ]:
+        if isinstance(value, torch.Tensor) and not _has_type(value.dtype):
+            return f"there are no tensors of {value.dtype}"
+        if isinstance(value, torch.Tensor) and value.is_sparse:
+            return "a tensor is sparse"
+    return None
+
+
+def _has_type(dtype):
+    try:
+        dtypes.data_type(dtype)
+    except TypeError:
+        return False
+    return True
+
+
+def _partitioned(traced, weights, graphs, fp16):
+    left = {}
+    for n in traced.graph.nodes:
+        why = unsupported(n) if n.op == "call_function" else None
+        if why:
+            left.setdefault((str(n.target), why), n)
+    for (target, why), _ in left.items():
+        log.warning("%s stays with PyTorch: %s", target, why)
+    partitioner = CapabilityBasedPartitioner(traced, _Support(), allows_single_node_partition=True)
+    fused = partitioner.fuse_partitions(partitioner.propose_partitions())
+    for n in fused.graph.nodes:
+        if n.op == "call_module":
+            inner = fused.get_submodule(n.target)
+            fixed = [a.op == "placeholder" and a.name in weights for a in n.args]
+            setattr(fused, n.target, Partition(inner, fixed, graphs, fp16))
+    fused.recompile()
+    return fused.forward
+
+
+class Partition(torch.nn.Module):
+    """A part of a graph. It is compiled at its first run, and again for other extents or changed weights."""
+
+    def __init__(self, inner, fixed, graphs, fp16):
+        super().__init__()
+        self.__dict__["inner"] = inner  # no submodule: its code is only read
+        self.fixed, self.graphs, self.fp16 = fixed, graphs, fp16
+        self.programs = {}
+
+    def forward(self, *args):
+        key = tuple((*a.shape, a.dtype) if isinstance(a, torch.Tensor) else a for a, f in zip(args, self.fixed) if not f)
+        program = self.programs.get(key)
+        if program is None or program.is_stale(args):
+            program = self.programs[key] = Program(self, args)
+        return program.run(args)
+
+
+class Program:
+    """A compiled partition, for inputs of fixed extents."""
+
+    def __init__(self, partition, args):
+        self.given = [i for i, f in enumerate(partition.fixed) if not f and isinstance(args[i], torch.Tensor)]
+        self.weights = [i for i, f in enumerate(partition.fixed) if f]
+        self.versions = [(args[i].data_ptr(), args[i]._version) for i in self.weights]
+        tracer = _Tracer(partition.inner, args, partition.fixed)
+        outputs = tracer.outputs()
+        self.is_single = not isinstance(outputs, (tuple, list))
+        self.shape = [outputs] if self.is_single else list(outputs)
+        graph = FlowGraph(self.shape, [tracer.values[i] for i in self.given])
+        with PassContext() as context:
+            context.set_precision("float16" if partition.fp16 else None)
+            self.compiled = CompiledGraph(graph, no_graphs=not partition.graphs)
+        self.device = next((a.device for a in args if isinstance(a, torch.Tensor)), torch.device("cpu"))
+        self.results = [
+            (shape, getattr(torch, "bool" if d.name == "boolean" else d.name)) for shape, d in self.compiled.results
+        ]
+
+    def is_stale(self, args):
+        """Whether a weight was changed since they were frozen."""
+        return any(args[i]._version != v or args[i].data_ptr() != p for i, (p, v) in zip(self.weights, self.versions))
+
+    def run(self, args):
+        """New tensors of PyTorch."""
+        inputs = [_dense(args[i]) for i in self.given]
+        outputs = [torch.empty(shape, dtype=dtype, device=self.device) for shape, dtype in self.results]
+        self.compiled._model(*inputs, *outputs)
+        return outputs[0] if self.is_single else outputs
+
+
+def _dense(x):
+    x = x.contiguous()
+    return x if x.data_ptr() % 16 == 0 else x.clone(memory_format=torch.contiguous_format)
+
+
+class _Tracer(torch.fx.Interpreter):
+    """Makes the graph: PyTorch says extents and types of each result, by tensors without elements."""
+
+    def __init__(self, inner, args, fixed):
+        super().__init__(inner, garbage_collect_values=False)
+        self.args_given, self.values, self.symbols = args, [], {}
+        self.place = "cuda" if any(isinstance(a, torch.Tensor) and a.is_cuda for a in args) else "cpu"
+        for a, is_fixed in zip(args, fixed):
+            if not isinstance(a, torch.Tensor):
+                self.values.append(a)
+            elif is_fixed:
+                self.values.append(_frozen(a))
+            else:
+                self.values.append(symbol(tuple(a.shape), dtypes.data_type(a.dtype), self.place))
+
+    def outputs(self):
+        """Symbolic results."""
+        with torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
+            fake = [mode.from_tensor(a.detach()) if isinstance(a, torch.Tensor) else a for a in self.args_given]
+            return self.run(*fake)
+
+    def run_node(self, n):
+        result = super().run_node(n)
+        if n.op == "placeholder":
+            self.symbols[n] = self.values[len(self.symbols)]
+        elif n.op == "call_function":
+            self.symbols[n] = self._apply(n, result)
+        elif n.op == "output":
+            return torch.fx.node.map_arg(n.args[0], lambda a: self.symbols[a])
+        return result
+
+    def _apply(self, n, result):
+        if aten.operation_of(n.target) is None:  # getitem
+            return self.symbols[n.args[0]][n.args[1]]
+        args = torch.fx.node.map_arg(n.args, lambda a: self.symbols[a])
+        kwargs = torch.fx.node.map_arg(n.kwargs, lambda a: self.symbols[a])
+        many = isinstance(result, (tuple, list))
+        shapes = [(tuple(r.shape), dtypes.data_type(r.dtype)) for r in (result if many else [result])]
+        made = aten.apply(n.target, args, kwargs, shapes, self.place)
+        return made if many else made[0]
+
+
+def _frozen(x):
+    """A tensor of ours with the elements of a weight, in host or GPU memory as the weight is."""
+    made = from_torch(x.detach().contiguous())
+    if made.device.kind == "cpu" or not _runtime.simulates():
+        return made
+    return made.cpu()
