@@ -1,5 +1,6 @@
 #include "base/map.h"
 
+#include <stdint.h>
 #include <string.h>
 
 // uthash takes its memory from the map in scope and never gives any back: the arena does.
@@ -19,41 +20,58 @@ void map_init(map *m, arena *a)
     *m = (map){.arena = a};
 }
 
-static map_entry *find(const map *m, const void *key, size_t key_len)
+static unsigned hash_of(const void *key, size_t key_len)
 {
-    map_entry *found = NULL;
-    if (m->entries)
-        HASH_FIND(hh, m->entries, key, (unsigned)key_len, found);
-    return found;
+    unsigned hash = 0;
+    HASH_VALUE(key, key_len, hash);
+    return hash;
 }
 
-void *map_get(const map *m, const void *key, size_t key_len)
+// Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high bits of the product are well mixed, and the table uses the low ones.
+static unsigned hash_of_address(const void *key)
 {
-    map_entry *found = find(m, key, key_len);
+    return (unsigned)((uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static void *get(const map *m, const void *key, size_t key_len, unsigned hash)
+{
+    map_entry *found = NULL;
+    HASH_FIND_BYHASHVALUE(hh, m->entries, key, (unsigned)key_len, hash, found);
     return found ? found->value : NULL;
 }
 
-void map_put(map *m, const void *key, size_t key_len, void *value)
+static void put(map *m, const void *key, size_t key_len, unsigned hash, void *value)
 {
-    map_entry *entry = find(m, key, key_len);
+    map_entry *entry = NULL;
+    HASH_FIND_BYHASHVALUE(hh, m->entries, key, (unsigned)key_len, hash, entry);
     if (!entry) {
         entry = arena_alloc(m->arena, sizeof *entry + key_len);
         entry->key_len = key_len;
         memcpy(entry->key, key, key_len);
-        HASH_ADD_KEYPTR(hh, m->entries, entry->key, (unsigned)key_len, entry);
+        HASH_ADD_KEYPTR_BYHASHVALUE(hh, m->entries, entry->key, (unsigned)key_len, hash, entry);
         m->len++;
     }
     entry->value = value;
 }
 
+void *map_get(const map *m, const void *key, size_t key_len)
+{
+    return m->entries ? get(m, key, key_len, hash_of(key, key_len)) : NULL;
+}
+
+void map_put(map *m, const void *key, size_t key_len, void *value)
+{
+    put(m, key, key_len, hash_of(key, key_len), value);
+}
+
 void *map_get_ptr(const map *m, const void *key)
 {
-    return map_get(m, &key, sizeof key);
+    return m->entries ? get(m, &key, sizeof key, hash_of_address(key)) : NULL;
 }
 
 void map_put_ptr(map *m, const void *key, void *value)
 {
-    map_put(m, &key, sizeof key, value);
+    put(m, &key, sizeof key, hash_of_address(key), value);
 }
 
 map_entry *map_first(const map *m)

@@ -1,16 +1,23 @@
 // Functions that are done move to memory that lasts. What elaboration and passes tried and replaced on the way stays behind.
 #include "ir/ir.h"
 
+typedef struct moved_expr {
+    const ir_expr *from;
+    ir_expr *to;
+} moved_expr;
+
 typedef struct mover {
     ir_module *module;
-    arena *to;
-    map exprs, vars;  // old address -> new one: what was shared stays shared
+    arena *to, *scratch;
+    // What was shared stays shared: an old node's note is its index here, if the entry points back at it (notes may be stale).
+    VEC(moved_expr) exprs;
+    map vars;  // old address -> new one
     uint32_t first_site;
     uint32_t *sites;  // by number, less that one: whether a statement came through it; then the new number
 } mover;
 
 static ir_var *move_var(mover *v, const ir_var *from);
-static ir_expr *move_expr(mover *v, const ir_expr *from);
+static ir_expr *move_expr(mover *v, ir_expr *from);
 
 // Names repeat: the table of symbols has each once.
 static const char *move_text(mover *v, const char *text)
@@ -85,16 +92,16 @@ static ir_var *move_var(mover *v, const ir_var *from)
 
 // ---- expressions and statements ----------------------------------------------------------------------------------
 
-static ir_expr *move_expr(mover *v, const ir_expr *from)
+static ir_expr *move_expr(mover *v, ir_expr *from)
 {
     if (!from)
         return NULL;
-    ir_expr *e = map_get_ptr(&v->exprs, from);
-    if (e)
-        return e;
-    e = arena_dup(v->to, from, sizeof *from + (size_t)from->arg_count * sizeof from->args[0]);
-    map_put_ptr(&v->exprs, from, e);
+    if (from->note < v->exprs.len && v->exprs.at[from->note].from == from)
+        return v->exprs.at[from->note].to;
+    ir_expr *e = arena_dup(v->to, from, sizeof *from + (size_t)from->arg_count * sizeof from->args[0]);
     e->note = 0;
+    from->note = (uint32_t)v->exprs.len;
+    VEC_PUSH(v->scratch, &v->exprs, ((moved_expr){from, e}));
     if (from->op == IR_OP_VAR || from->op == IR_OP_LOAD || from->op == IR_OP_ADDR || from->op == IR_OP_TILE)
         e->u.var = move_var(v, from->u.var);
     else if (from->op == IR_OP_TEXT)
@@ -192,8 +199,7 @@ static void move_func(mover *v, ir_func *f)
 void ir_settle(ir_module *m, const ir_extent *before, arena *scratch)
 {
     arena_mark mark = arena_mark_get(scratch);
-    mover v = {.module = m, .to = m->lasting, .first_site = before->sites};
-    map_init(&v.exprs, scratch);
+    mover v = {.module = m, .to = m->lasting, .scratch = scratch, .first_site = before->sites};
     map_init(&v.vars, scratch);
     for (size_t i = 0; i < m->globals.len; i++)
         map_put_ptr(&v.vars, m->globals.at[i], m->globals.at[i]);
