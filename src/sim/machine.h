@@ -68,6 +68,7 @@ struct sim_warp {
     uint64_t steps;               // warp instructions, for the budget
     uint32_t line_site;           // of the statement under way (tracing)
     bool watches_nan;             // options.trap_nan
+    uint32_t has_waited;          // lanes behind griddepcontrol_wait(), as far as that was asked
     bool told_flight;             // a write to an accumulator in flight has been reported
     struct sim_clock *clock;      // what its lanes know of others (race.c)
     const sim_op *begun;          // the operation under way, always
@@ -98,6 +99,7 @@ struct sim_block {
     sim_cluster *cluster;  // NULL: of a host function
     int rank;              // in the cluster
     bool has_ended;        // its shared memory is gone
+    bool lets_dependents_start;  // a thread has executed griddepcontrol_launch_dependents()
 };
 
 // Blocks that run together, on one host thread, and reach into each other's shared memory. A launch without clusters
@@ -108,6 +110,7 @@ struct sim_cluster {
     int alive;             // blocks that have not ended
     sim_block **blocks;    // by rank
     struct sim_cluster_barrier *barrier;  // models/cluster.c
+    VEC(struct sim_party) waits;  // griddepcontrol_wait() by its threads
     arena *arena;          // of all of them
 };
 
@@ -127,12 +130,27 @@ struct sim_launch {
     bool is_parallel;      // its blocks run on several host threads
     bool halted;           // atomic: set by the first to find that it cannot continue
     int64_t steps;         // atomic: warp instructions of all blocks so far
+    uint64_t place;        // kernels: among those of the stream, from 1 (dependent.h),
+    uint64_t complete;     // of which those up to this one have ended when it starts
+    bool has_waited;       // atomic: a thread has executed griddepcontrol_wait(),
+    bool waits_first;      // atomic: and in a block that had not let dependents start
+    bool tracks_waits;     // the order of its accesses is followed
     VEC(uint64_t) kept;    // host functions: what they have allocated, freed when they return
     arena *arena;          // of [kept]
 };
 
+enum { SIM_RECENT = 16 };
+
+// The launches of a device, in the order of one stream.
+typedef struct sim_stream {
+    uint64_t count;                      // of kernels so far
+    uint64_t complete;                   // those up to this one have ended when the next dependent kernel starts
+    const ir_func *recent[SIM_RECENT];   // by number, modulo SIM_RECENT
+} sim_stream;
+
 struct sim {
     arena *arena;
+    sim_stream stream;
     sim_options options;
     sim_memory *memory;
     struct sim_findings *findings;

@@ -61,6 +61,11 @@ typedef struct sim_shard {
     sim_entries entries;
 } sim_shard;
 
+// Numbers of the last two launches that used an allocation (sim_launch.place), atomic; 0: none.
+typedef struct sim_usage {
+    uint64_t last, before;
+} sim_usage;
+
 typedef struct sim_allocation {
     uint8_t *bytes;  // NULL: freed
     int64_t size;
@@ -69,6 +74,7 @@ typedef struct sim_allocation {
     const char *name;
     uint8_t elem_bytes;
     bool is_read_only;
+    sim_usage writes, accesses;
 } sim_allocation;
 
 enum {
@@ -241,6 +247,8 @@ void sim_report_unfenced(sim_warp *w, uint32_t site, uint32_t lane, uint64_t off
 // [copy] by the lane overwrites in [home] what [thread] of [block] wrote, or read, at [other_site] and did not fence.
 void sim_report_refilled(sim_warp *copy, sim_block *home, uint32_t site, uint32_t lane, uint64_t offset,
                          uint32_t other_site, int thread, int64_t block, bool wrote);
+// The lane may touch the allocation while [kernel] (NULL: not known which), launched before, still uses it.
+void sim_report_early(sim_touch *t, uint32_t lane, const ir_func *kernel, bool wrote);
 void sim_report_poison(sim_touch *t, uint32_t lane, const char *what, uint32_t why);
 // The access of the lane to a granule races with that of [other]. [value]: what a write writes, NULL: unknown.
 void sim_report_race(sim_touch *t, uint32_t lane, uint64_t granule, const sim_party *other, const uint8_t *value);

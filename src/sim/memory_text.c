@@ -336,6 +336,26 @@ void sim_report_unborn(sim_touch *t, uint32_t lane)
               "cluster_arrive_relaxed() and cluster_wait())");
 }
 
+// ---- what an earlier launch may still use -----------------------------------------------------------------------------
+
+void sim_report_early(sim_touch *t, uint32_t lane, const ir_func *kernel, bool wrote)
+{
+    sim_finding f;
+    if (!begin(t, lane, HDS0657, 0, &f))
+        return;
+    arena_mark mark = arena_mark_get(scratch_of(t));
+    str_buf out;
+    str_buf_init(&out, scratch_of(t));
+    sim_thread_print(t->w->block->launch, &f.actor, true, &out);
+    str_addf(&out, " %s %s", verb(t->kind), named(t, t->offset[lane]));
+    f.args[0] = str_text(&out);
+    f.args[1] = kernel ? kernel->title ? kernel->title : kernel->name : "another kernel";
+    f.args[2] = wrote ? "write" : "read";
+    f.help = "call griddepcontrol_wait(), or pdl_sync(), before the first access of what other kernels write";
+    tell(t, &f);
+    arena_reset(scratch_of(t), mark);
+}
+
 // ---- what was not written, or not yet ------------------------------------------------------------------------------
 
 // The value comes out of an accumulator that a wgmma is still writing.

@@ -1,4 +1,5 @@
 // Resolves the addresses of a warp: the allocation, whether the access is allowed, and the host address of its bytes.
+#include "sim/dependent.h"
 #include "sim/memory_priv.h"
 #include "sim/proxy.h"
 
@@ -180,6 +181,8 @@ static void describe(sim_touch *t)
     t->any_unwritten = false;
     t->races = false;
     t->met_count = 0;
+    if (t->checks && t->target == SIM_IN_GLOBAL)
+        sim_dependent_access(t);
     if (!t->checks || !t->shadow || !t->shadow->write)
         return;
     if (t->target == SIM_IN_SHARED)

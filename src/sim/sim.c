@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sim/check.h"
+#include "sim/dependent.h"
 #include "sim/exec.h"
 
 enum { MOST_WORKERS = 64 };
@@ -300,6 +301,7 @@ static sim_status launch_kernel(sim *s, const sim_program *p, const ir_func *ker
         .arg_fields = s->arg_fields,
         .arg_count = count,
         .number = ++s->launches,
+        .tracks_waits = !s->options.no_checks && !s->options.no_races,
     };
     sim_extents *extents = ARENA_ARRAY(scratch, sim_extents, count + 1);
     sim_tensor_map *maps = ARENA_ARRAY(scratch, sim_tensor_map, kernel->maps.len + 1);
@@ -319,8 +321,11 @@ static sim_status launch_kernel(sim *s, const sim_program *p, const ir_func *ker
         return SIM_STOPPED;
     if (!is_elsewhere && s->profile)
         sim_profile_launch(s->profile, &l);
-    if (!is_elsewhere)
+    if (!is_elsewhere) {
+        sim_dependent_begin(&l);
         sim_run_launch(&l);
+        sim_dependent_end(&l);
+    }
     if (l.halted)
         return SIM_STOPPED;
     if (s->options.launched)

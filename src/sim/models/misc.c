@@ -1,5 +1,6 @@
 // hidet.lang.cuda: fences, clocks, sleep, trap. Times are counted, not measured, so that the same seed gives the same
 // run: one tick for each warp instruction of the block.
+#include "sim/dependent.h"
 #include "sim/models/models_priv.h"
 
 // bound[0]: sim_reach
@@ -46,10 +47,17 @@ static sim_step run_nano_sleep(sim_warp *w, const sim_use *use)
     return SIM_YIELD;
 }
 
-// Kernels run one after another here: those ahead have ended, and those behind come when they come.
-static sim_step run_nothing(sim_warp *w, const sim_use *use)
+static sim_step run_dependent_wait(sim_warp *w, const sim_use *use)
 {
-    (void)w, (void)use;
+    (void)use;
+    sim_dependent_wait(w);
+    return SIM_NEXT;
+}
+
+static sim_step run_let_dependents_start(sim_warp *w, const sim_use *use)
+{
+    (void)use;
+    sim_dependent_let_start(w);
     return SIM_NEXT;
 }
 
@@ -64,8 +72,8 @@ const sim_model sim_models_misc[] = {
     {"threadfence", run_fence, bind_fence, true},
     {"threadfence_system", run_fence, bind_fence, true},
     {"fence", run_fence, bind_fence, true},
-    {"griddepcontrol_wait", run_nothing, NULL, false},
-    {"griddepcontrol_launch_dependents", run_nothing, NULL, false},
+    {"griddepcontrol_wait", run_dependent_wait, NULL, false},
+    {"griddepcontrol_launch_dependents", run_let_dependents_start, NULL, false},
     {"clock", run_clock, NULL, false},
     {"clock64", run_clock, NULL, false},
     {"globaltimer", run_clock, NULL, false},
