@@ -112,9 +112,21 @@ static bool is_scalar_type(tc *tx, const tc_operator *o, const tc_function *f, c
     return v.kind == TC_TYPE && v.type->kind == IR_SCALAR;
 }
 
+// 'bool' alone is a kind of attributes; 'bool[n]' is a tensor of booleans.
+static bool is_bool(tc *tx, const tc_operator *o, const tc_function *f, const ast_expr *e)
+{
+    if (e->kind != AST_NAME || op_find_symbol(&o->schema, ((const ast_name *)e)->name->text))
+        return false;
+    tc_value v = tc_eval_annotation(tx, e, f->closure);
+    return v.kind == TC_KIND && v.kind_name == TC_KIND_BOOL;
+}
+
 static bool is_tensor(tc *tx, const tc_operator *o, const tc_function *f, const ast_expr *e)
 {
-    return e->kind == AST_SUBSCRIPT && is_scalar_type(tx, o, f, ((const ast_subscript *)e)->value);
+    if (e->kind != AST_SUBSCRIPT)
+        return false;
+    const ast_expr *element = ((const ast_subscript *)e)->value;
+    return is_scalar_type(tx, o, f, element) || is_bool(tx, o, f, element);
 }
 
 static op_tensor tensor_of(tc *tx, const tc_function *f, const ast_expr *e)
