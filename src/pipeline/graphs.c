@@ -169,6 +169,20 @@ void pl_prepare_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
     }
 }
 
+// What computes in 16 bits may be what f32 has no kernels for, such as attention: rewrites look at it again. The pass changes nothing
+// when it runs once more.
+static bool rewrite_low(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && u->options->precision && w->rules.len && i < graphs->len; i++) {
+        fg_run_pass(graphs->at[i], fg_pass_find("precision"));
+        ok = fg_rewrite(graphs->at[i], &w->rules, &w->engine);
+    }
+    if (!ok)
+        report(u, w);
+    return ok;
+}
+
 void pl_check_precision(pl_unit *u, const pl_graph_list *graphs)
 {
     const fg_precisions *p = graphs->len ? graphs->at[0]->precisions : NULL;
@@ -229,6 +243,8 @@ bool pl_lower_graphs(pl_unit *u)
     if (u->options->graph_form == PL_GRAPHS_OPTIMIZED && !pl_rewrite_graphs(u, &graphs, &rewriting))
         return false;
     pl_prepare_graphs(u, &graphs, &rewriting);
+    if (!rewrite_low(u, &graphs, &rewriting))
+        return false;
     for (size_t i = 0; i < graphs.len; i++)
         transform(u, graphs.at[i]);
     if (u->options->graph_form == PL_GRAPHS_OPTIMIZED)
@@ -302,6 +318,7 @@ static void list(pl_unit *u)
     g->is_read = g->is_read && (!g->rewrites || pl_rewrite_graphs(u, &g->list, &g->rewriting));
     if (g->is_read)
         pl_prepare_graphs(u, &g->list, &g->rewriting);
+    g->is_read = g->is_read && rewrite_low(u, &g->list, &g->rewriting);
 }
 
 pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, bool rewrites, arena_oom *oom)
