@@ -44,6 +44,42 @@ static int *number_tensors(const fg_graph *g)
     return numbers;
 }
 
+// An extent that is open is its text, and an estimate.
+static void add_extents(str_buf *out, const fg_tensor *t)
+{
+    for (int d = 0; d < t->rank; d++) {
+        str_adds(out, d ? ", " : "");
+        if (t->extent[d]) {
+            str_adds(out, "{\"text\": ");
+            add_text(out, t->extent[d]);
+            str_addf(out, ", \"about\": %" PRId64 "}", t->shape[d]);
+        } else {
+            str_addf(out, "%" PRId64, t->shape[d]);
+        }
+    }
+}
+
+// Of graphs that are not the same for all sizes: nothing.
+static void add_sizes(str_buf *out, const fg_graph *g)
+{
+    if (!g->sizes.len)
+        return;
+    str_adds(out, "\"sizes\": [");
+    for (size_t i = 0; i < g->sizes.len; i++) {
+        str_adds(out, i ? ", " : "");
+        add_text(out, g->sizes.at[i]);
+    }
+    str_adds(out, "],\n\"checks\": [");
+    for (size_t i = 0; i < g->checks.len; i++) {
+        str_adds(out, i ? ", {\"condition\": " : "{\"condition\": ");
+        add_text(out, g->checks.at[i].condition);
+        str_adds(out, ", \"message\": ");
+        add_text(out, g->checks.at[i].message);
+        str_addc(out, '}');
+    }
+    str_adds(out, "],\n");
+}
+
 static void add_tensors(str_buf *out, const fg_graph *g, const int *numbers)
 {
     const char *separator = "\n  ";
@@ -53,8 +89,7 @@ static void add_tensors(str_buf *out, const fg_graph *g, const int *numbers)
         if (numbers[i] < 0)
             continue;
         str_addf(out, "%s{\"dtype\": \"%s\", \"shape\": [", separator, t->dtype);
-        for (int d = 0; d < t->rank; d++)
-            str_addf(out, "%s%" PRId64, d ? ", " : "", t->shape[d]);
+        add_extents(out, t);
         str_adds(out, "]}");
         separator = ",\n  ";
     }
@@ -194,6 +229,7 @@ str fg_print_json(const fg_graph *g)
     str_adds(&out, "{\"name\": ");
     add_text(&out, g->name);
     str_adds(&out, ",\n");
+    add_sizes(&out, g);
     add_tensors(&out, g, numbers);
     add_inputs(&out, g, numbers);
     str_adds(&out, "\"nodes\": [");

@@ -321,6 +321,23 @@ static void list(pl_unit *u)
     g->is_read = g->is_read && rewrite_low(u, &g->list, &g->rewriting);
 }
 
+static void list_text(pl_unit *u)
+{
+    pl_graphs *g = (pl_graphs *)u;
+    u->input = g->text;
+    u->input_name = u->options->input;
+    g->is_read = pl_unit_add_source(u) && pl_read_graphs(u, &g->list);
+}
+
+pl_status pl_list_graphs_of(pl_graphs *graphs, const pl_options *options, str text, arena_oom *oom)
+{
+    *graphs = (pl_graphs){.text = text};
+    pl_unit_init(&graphs->unit, options, options->archs[0], pl_now_us());
+    pl_unit_run_deep(&graphs->unit, list_text);
+    graphs->unit.memory.oom = oom;
+    return graphs->unit.status;
+}
+
 pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, bool rewrites, arena_oom *oom)
 {
     *graphs = (pl_graphs){.rewrites = rewrites};

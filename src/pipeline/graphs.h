@@ -39,6 +39,7 @@ src_file *pl_lower_for_test(void *user, const char *json, src_file *model, bool 
 typedef struct pl_graphs {
     pl_unit unit;  // its diagnostics, its memory
     pl_graph_list list;
+    str text;              // of the model; empty: it is read from a file
     bool rewrites;         // the graphs are simplified and rewritten
     pl_rewriting rewriting;
     bool is_read;
@@ -47,3 +48,5 @@ typedef struct pl_graphs {
 // The graphs of the file options.input, which is a model, or .json: graphs as JSON. They
 // live until pl_unit_free(&graphs.unit). [oom]: as for pl_job_init.
 pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, bool rewrites, arena_oom *oom);
+// Likewise of a model that is this text, as it is recorded.
+pl_status pl_list_graphs_of(pl_graphs *graphs, const pl_options *options, str text, arena_oom *oom);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What libhds shows to those who link it. Usage: check_library.py BUILD
 
-Both libraries show the functions of hds.h and model.h and nothing else, need only libhdsrt and the C library, and their headers compile
-by themselves as C and C++.
+Both libraries show the functions of hds.h, model.h and graph.h and nothing else, need only libhdsrt and the C library, and their
+headers compile by themselves as C and C++.
 """
 
 import pathlib
@@ -24,6 +24,7 @@ USES = [
     "#include <hds/runtime.h>\n#include <hds/hds.h>\n",
     "#include <hds/runtime.h>\n",
     "#include <hds/model.h>\n",
+    "#include <hds/graph.h>\n",
 ]
 PROGRAM = """
 #include <hds/hds.h>
@@ -58,7 +59,7 @@ def output(*command):
 
 
 def declared():
-    text = "".join((INCLUDE / "hds" / name).read_text(encoding="utf-8") for name in ("hds.h", "model.h"))
+    text = "".join((INCLUDE / "hds" / name).read_text(encoding="utf-8") for name in ("hds.h", "model.h", "graph.h"))
     return set(re.findall(r"^HDSRT_API [^(;]*?(hds_\w+)\(", text, re.MULTILINE))
 
 

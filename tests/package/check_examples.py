@@ -1,5 +1,5 @@
 """examples/c builds against an installation, and its programs say properly that there is no GPU. Their kernels pass their own
-tests on the simulator. Usage: check_examples.py BUILD"""
+tests on the simulator, and so does the model that graph.c builds. Usage: check_examples.py BUILD"""
 
 import subprocess
 import sys
