@@ -173,6 +173,8 @@ const fg_pass *fg_pass_at(int index);
 const fg_pass *fg_pass_find(const char *name);
 // Runs a pass on the graph, and on what it computes at load if that is a graph of its own already. Verifies, in debug builds.
 void fg_run_pass(fg_graph *g, const fg_pass *pass);
+// The pass "identities", but that products stay as they are: what is done before rewrites, and after each round of them.
+void fg_drop_identities(fg_graph *g);
 // All passes, in their order.
 void fg_run_passes(fg_graph *g);
 // Instead of "fuse": each node is a group.

@@ -492,12 +492,10 @@ static void sort_nodes(rewriting *w)
     g->nodes.len = o.nodes.len;
 }
 
-bool fg_rewrite(fg_graph *g, const fg_rule_list *rules, fg_engine *e)
+// Until no rule fits. [*left]: of the budget.
+static bool rewrite_all(fg_graph *g, const fg_rule_list *rules, fg_engine *e, int64_t *left)
 {
-    rewriting w = {.g = g, .e = e, .left = (int64_t)g->nodes.len * BUDGET_PER_NODE + BUDGET_MIN};
-    if (!rules->len)
-        return true;
-    fg_run_pass(g, fg_pass_find("simplify"));
+    rewriting w = {.g = g, .e = e, .left = *left};
     index_rules(&w, rules);
     extend_tensors(&w);
     w.matches = ARENA_ARRAY(g->memory, fg_match, rules->len);
@@ -521,5 +519,23 @@ bool fg_rewrite(fg_graph *g, const fg_rule_list *rules, fg_engine *e)
             return false;
     }
     sort_nodes(&w);
+    *left = w.left;
+    return true;
+}
+
+// What changes nothing is gone before rules look, and what they leave of it before they look again.
+bool fg_rewrite(fg_graph *g, const fg_rule_list *rules, fg_engine *e)
+{
+    int64_t left = (int64_t)g->nodes.len * BUDGET_PER_NODE + BUDGET_MIN;
+    size_t before;
+    if (!rules->len)
+        return true;
+    do {
+        before = e->trace.len;
+        fg_drop_identities(g);
+        fg_run_pass(g, fg_pass_find("simplify"));
+        if (!rewrite_all(g, rules, e, &left))
+            return false;
+    } while (e->trace.len > before);
     return true;
 }

@@ -35,7 +35,6 @@ WEIGHTS = {
 
 OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
 OPEN_RULES = {
-    "moves": {"permute_of_permute", "transpose_of_transpose", "reshape_to_itself", "reshape_of_reshape", "cast_of_wider_cast"},
     "formulas": {"two_factors", "negative_of_negative", "two_terms", "is_gelu", "is_silu", "two_quotients"},
     "rows": {"is_rms_norm_by_root", "weight_into_rms_norm", "is_softmax", "is_layer_norm", "bias_into_layer_norm"},
     "products": {"three_linears", "two_linears", "scale_into_matmul", "scale_into_linear", "bias_into_linear"},

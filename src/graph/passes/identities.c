@@ -1,8 +1,9 @@
 // identities: nodes that change nothing are dropped, views and casts of each other are merged, products take transposes.
 //
 // Does      x + 0, x - 0, x * 1, x / 1, casts to the own type, reshapes to the own extents, orders of axes that are none: readers
-//           read x. A reshape of a reshape and an order of an order are one; a cast back from a wider type is none. A product
+//           read x. A reshape of a reshape and an order of an order are one; so is a cast of a cast to a wider float. A product
 //           reads an operand whose two last axes were exchanged as it was, by the option that its operator names for that.
+//           All but the last also before rewrites, which look for what is left.
 // Needs     nothing; runs on what was rewritten again.
 // Gives     what nobody reads any more is dropped.
 // Why here  before "simplify", for which more is equal then, and before fusion, which sees what is left.
@@ -17,6 +18,7 @@
 typedef struct walk {
     fg_graph *g;
     int *same; // of each tensor: what is read instead of it
+    bool keeps_products;
 } walk;
 
 static bool is_op(const fg_node *n, const char *module, const char *op)
@@ -84,15 +86,14 @@ static bool is_wider(const char *wide, const char *narrow)
     return (is_f32 && is_half) || (is_f64 && (is_half || strcmp(narrow, "f32") == 0));
 }
 
-// cast(cast(x, wide), type of x)
-static int cast_back(const fg_graph *g, const fg_node *n)
+// cast(cast(x, wide), to): cast(x, to), since the wide type has each value of x.
+static void merge_casts(const fg_graph *g, fg_node *n)
 {
-    const fg_tensor *middle = operand_of(g, n), *y = &g->tensors.at[n->outputs.at[0]];
+    const fg_tensor *middle = operand_of(g, n);
     const fg_node *inner = middle ? maker_of(g, middle->number) : NULL;
-    if (!inner || !is_op(n, "arithmetic", "cast") || !is_op(inner, "arithmetic", "cast"))
-        return -1;
-    const fg_tensor *x = operand_of(g, inner);
-    return x && strcmp(x->dtype, y->dtype) == 0 && is_wider(middle->dtype, x->dtype) ? x->number : -1;
+    const fg_tensor *x = inner && is_op(inner, "arithmetic", "cast") ? operand_of(g, inner) : NULL;
+    if (x && is_wider(middle->dtype, x->dtype))
+        n->arguments.at[0].tensor = x->number;
 }
 
 // Whether results of the operator are their operand's elements in their order, if the extents are the same.
@@ -298,9 +299,6 @@ static int equal_operand(const fg_graph *g, const fg_node *n)
 {
     const fg_tensor *x = operand_of(g, n), *y = &g->tensors.at[n->outputs.at[0]];
     order o;
-    int back = cast_back(g, n);
-    if (back >= 0)
-        return back;
     bool is_kept = keeps_elements(n) || (order_of(g, n, &o) && is_in_order(&o));
     int found = is_kept && x ? x->number : neutral_operand(g, n);
     if (found < 0)
@@ -318,9 +316,11 @@ static void visit(walk *w, fg_node *n)
     order o;
     if (is_op(n, "layout", "reshape") && operand_of(g, n)) {
         merge_reshapes(g, n);
+    } else if (is_op(n, "arithmetic", "cast")) {
+        merge_casts(g, n);
     } else if (order_of(g, n, &o)) {
         merge_orders(g, n, &o);
-    } else {
+    } else if (!w->keeps_products) {
         multiply_transposed(g, n);
         exchange_operands(g, n);
     }
@@ -331,13 +331,23 @@ static void visit(walk *w, fg_node *n)
     }
 }
 
-void fg_identities(fg_graph *g)
+static void run(fg_graph *g, bool keeps_products)
 {
-    walk w = {.g = g, .same = ARENA_ARRAY(g->memory, int, g->tensors.len + 1)};
+    walk w = {.g = g, .same = ARENA_ARRAY(g->memory, int, g->tensors.len + 1), .keeps_products = keeps_products};
     for (size_t i = 0; i < g->tensors.len; i++)
         w.same[i] = (int)i;
     for (size_t i = 0; i < g->nodes.len; i++)
         if (!g->nodes.at[i].is_dropped)
             visit(&w, &g->nodes.at[i]);
     fg_drop_unneeded(g);
+}
+
+void fg_identities(fg_graph *g)
+{
+    run(g, false);
+}
+
+void fg_drop_identities(fg_graph *g)
+{
+    run(g, true);
 }
