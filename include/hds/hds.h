@@ -102,9 +102,11 @@ typedef struct hds_compile_options {
     // Of models, as --layout: "keep": images stay as they are; "last": channels last wherever operators take that; "auto" or NULL:
     // where it pays. Inputs and outputs stay.
     const char *layout;
+    // A table of `hdsc tune`, as --tuned: what it says goes before the tables of the library. NULL: none.
+    const char *tuned;
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \
-    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL, false, NULL}
+    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL, false, NULL, NULL}
 
 // Compiles to machine code. Sets *program, which the caller releases, whenever there are diagnostics to read, also
 // after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; otherwise *program is NULL. [options] may be NULL. After

@@ -265,6 +265,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     add_text(&out, str_of(o->weights ? o->weights : ""));
     add_text(&out, str_of(o->precision ? o->precision : ""));
     add_text(&out, str_of(o->layout ? o->layout : ""));
+    add_text(&out, str_of(o->tuned ? o->tuned : ""));
     if (o->line_info)
         add_folder(a, &out);
     add_text(&out, r->text);
@@ -304,6 +305,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     p->weights = o.weights;
     p->precision = o.precision;
     p->layout = o.layout;
+    p->tuned = o.tuned;
     p->nvrtc_path = compiler->nvrtc;
     p->cache = compiler->disk;
     p->kept = compiler->kept;
@@ -357,5 +359,6 @@ void api_request_copy(arena *a, const api_request *from, api_request *to)
     o->weights = o->weights ? arena_strdup(a, o->weights) : NULL;
     o->precision = o->precision ? arena_strdup(a, o->precision) : NULL;
     o->layout = o->layout ? arena_strdup(a, o->layout) : NULL;
+    o->tuned = o->tuned ? arena_strdup(a, o->tuned) : NULL;
     o->nvrtc_path = o->nvrtc_path ? arena_strdup(a, o->nvrtc_path) : NULL;
 }

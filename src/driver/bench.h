@@ -33,10 +33,16 @@ typedef struct bench_output {
     ten_tensor tensor;
 } bench_output;
 
+// What a tensor that is read holds: a SPEC.
+typedef struct bench_input {
+    const char *name, *contents;
+} bench_input;
+
 // A run of a model.
 typedef struct bench_run {
     const fg_graph *graph;
     const char *sizes; // "B=64"; "": none is open
+    VEC(bench_input) inputs;
     bench_kernel_list kernels;
     bench_part *parts; // one for each of graph->launches
     ms_summary graphs, launches; // seconds of a run, as a CUDA graph and kernel by kernel
@@ -99,6 +105,9 @@ bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, co
 
 // The run of the model that the entry is, for sizes that its arguments have: without kernels.
 bench_run cmd_bench_run_of(bench_state *b);
+// What a parameter of the model has without a word: one that products multiply with is a weight, so that values stay finite.
+// NULL: nothing special.
+const char *cmd_bench_contents(bench_state *b, const char *name);
 // For sim_options: appends to the kernels of a run.
 void cmd_bench_note(sim_options *options, bench_state *b, bench_run *run);
 // Sums kernels up by operator: [each]: seconds of each kernel; NULL: the simulator's counters.

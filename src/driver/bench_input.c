@@ -71,6 +71,12 @@ static void add_word(bench_state *b, run_request *q, const char *name, const cha
     VEC_PUSH(a, &q->words, w);
 }
 
+static const char *usual_contents(bench_state *b, const ir_var *v)
+{
+    const char *own = cmd_bench_contents(b, v->name);
+    return own ? own : ten_usual_contents(v->type->elem->scalar);
+}
+
 static void add_usual_words(bench_state *b, run_request *q)
 {
     const ir_func *f = b->run.entry;
@@ -79,7 +85,7 @@ static void add_usual_words(bench_state *b, run_request *q)
         bool is_plain = is_tensor(v) && v->name && (v->type->elem->kind == IR_SCALAR || v->type->elem->kind == IR_VECTOR);
         bool is_bound = v->name && cmd_run_bound(&b->run, v->name);
         if (is_plain && !is_bound && !has_word(q, v->name))
-            add_word(b, q, v->name, ten_usual_contents(v->type->elem->scalar));
+            add_word(b, q, v->name, usual_contents(b, v));
     }
 }
 
@@ -145,7 +151,7 @@ static bool too_large(bench_state *b, const run_argument *a)
     return false;
 }
 
-// A weight has its numbers; what a model prepares at load has any: times do not depend on them.
+// A weight has its numbers; what a model prepares from weights has any that a weight may have.
 static bool fill_bound(bench_state *b, const run_argument *a, int position, ms_argument *out)
 {
     arena *memory = &b->run.unit.memory;
@@ -153,7 +159,7 @@ static bool fill_bound(bench_state *b, const run_argument *a, int position, ms_a
     ten_tensor t = a->tensor;
     if (!a->bound->weight) {
         run_argument any = *a;
-        const char *why = ten_spec_parse(memory, ten_usual_contents(t.type), &spec);
+        const char *why = ten_spec_parse(memory, ten_weight_contents(memory, &t), &spec);
         any.spec = &spec;
         return why ? cannot_be(b, a, why) : fill(b, &any, position, out);
     }

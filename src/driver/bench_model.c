@@ -52,11 +52,60 @@ static const char *sizes_of(bench_state *b)
     return str_text(&out);
 }
 
+// Its tensor, if it is an input of the graph; -1: it is none.
+static int input_of(const fg_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->inputs.len; i++)
+        if (strcmp(g->tensors.at[g->inputs.at[i]].name, name) == 0)
+            return g->inputs.at[i];
+    return -1;
+}
+
+// Whether a product or a convolution takes the tensor, or a view of it, as another operand than the first one.
+static bool is_factor(const fg_graph *g, const fg_number_list *readers, int tensor)
+{
+    bool found = false;
+    for (size_t i = 0; i < readers[tensor].len; i++) {
+        const fg_node *n = &g->nodes.at[readers[tensor].at[i]];
+        bool multiplies = n->kind == FG_EPILOGUE;
+        if (n->kind == FG_VIEW || n->view)
+            found |= is_factor(g, readers, n->outputs.at[0]);
+        for (size_t k = 1; k < n->arguments.len && multiplies; k++)
+            found |= n->arguments.at[k].tensor == tensor;
+    }
+    return found;
+}
+
+const char *cmd_bench_contents(bench_state *b, const char *name)
+{
+    arena *a = &b->run.unit.memory;
+    const fg_graph *g = b->run.model ? graph_of(b) : NULL;
+    int number = g ? input_of(g, name) : -1;
+    if (number < 0 || !is_factor(g, fg_all_readers(a, g), number))
+        return NULL;
+    const fg_tensor *from = &g->tensors.at[number];
+    ten_tensor t = {.rank = from->rank};
+    memcpy(t.shape, from->shape, sizeof t.shape[0] * (size_t)t.rank);
+    return dt_find(str_of(from->dtype), &t.type) ? ten_weight_contents(a, &t) : NULL;
+}
+
+static void list_inputs(bench_state *b, bench_run *run)
+{
+    for (size_t i = 0; i < b->run.arguments.len; i++) {
+        const run_argument *x = &b->run.arguments.at[i];
+        if (x->is_tensor && x->is_read && x->spec && !x->bound)
+            VEC_PUSH(&b->run.unit.memory, &run->inputs, ((bench_input){x->name, x->spec->text}));
+    }
+}
+
 bench_run cmd_bench_run_of(bench_state *b)
 {
     fg_graph *g = graph_of(b);
     settle(b, g);
-    return (bench_run){.graph = g, .sizes = sizes_of(b), .parts = ARENA_ARRAY(&b->run.unit.memory, bench_part, g->launches.len + 1)};
+    bench_run run = {.graph = g, .sizes = sizes_of(b)};
+    run.parts = ARENA_ARRAY(&b->run.unit.memory, bench_part, g->launches.len + 1);
+    list_inputs(b, &run);
+    return run;
 }
 
 // ---- kernels --------------------------------------------------------------------------------------------------------

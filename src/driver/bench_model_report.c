@@ -186,10 +186,13 @@ static json_t *part_json(const bench_state *b, const bench_run *run, const bench
 
 static json_t *run_json(const bench_state *b, const bench_run *run)
 {
-    json_t *o = json_object(), *parts = json_array();
+    json_t *o = json_object(), *parts = json_array(), *inputs = json_object();
     for (size_t i = 0; i < run->graph->launches.len; i++)
         json_array_append_new(parts, part_json(b, run, &run->parts[i]));
     json_object_set_new(o, "sizes", json_string(run->sizes));
+    for (size_t i = 0; i < run->inputs.len; i++)
+        json_object_set_new(inputs, run->inputs.at[i].name, diag_json_text(run->inputs.at[i].contents));
+    json_object_set_new(o, "inputs", inputs);
     json_object_set_new(o, "graph_seconds", known(run->graphs.median));
     json_object_set_new(o, "launch_seconds", known(run->launches.median));
     json_object_set_new(o, "total", part_json(b, run, &run->total));

@@ -1,7 +1,7 @@
 // hdsc tune of a model: what each of its operators chooses from, measured where it runs, between the kernels before and after it.
 //
-// With stdlib/schedules/choice_log.hds switched on, compiling the model says what it chooses from: the line of the launch in its
-// program, search space, sizes and valid candidates. Equal ones are one choice. In round i each choice has its i-th candidate, by a
+// Compiling the model says what it chooses from: the line of the launch in its program, search space, sizes and valid candidates
+// (tc_choice). Equal ones are one choice. In round i each choice has its i-th candidate, by a
 // table that takes the place of own_choices.hds; the model is compiled and measured with it, and the time of a choice is that of
 // the operators at its lines. So all choices are measured in as many rounds as the longest has candidates.
 #include <stdlib.h>
@@ -36,6 +36,7 @@ typedef struct tuning {
     tune_request *request;
     bench_request bench;
     tune_table table;
+    tc_choice_list found;    // as compiling the model says it
     VEC(choice) choices;
     int round; // that is measured; -1: none yet
     VEC(bench_output) first; // outputs of round 0
@@ -44,14 +45,6 @@ typedef struct tuning {
 } tuning;
 
 // ---- what a model chooses from --------------------------------------------------------------------------------------
-
-static const char *next_field(const char **at, char end, arena *a)
-{
-    size_t len = strcspn(*at, (char[]){end, 0});
-    const char *field = arena_strndup(a, *at, len);
-    *at += len + ((*at)[len] != 0);
-    return field;
-}
 
 static choice *find(tuning *t, const char *space, int64_t sm_count, const char *text)
 {
@@ -69,35 +62,23 @@ static int by_cost(const void *a, const void *b)
     return (x->cost > y->cost) - (x->cost < y->cost);
 }
 
-// "32x8=4.5;64x8=5.1"; [usual]: what the library's table says, which stands first.
-static void read_candidates(tuning *t, choice *c, const char *at, const char *usual)
+// What the library's table says stands first.
+static void take_candidates(tuning *t, choice *c, const tc_choice *from)
 {
     arena *a = &t->request->shared.memory;
-    while (*at) {
-        const char *field = next_field(&at, ';', a), *equals = strrchr(field, '=');
-        if (!equals)
-            continue;
-        candidate x = {.label = arena_strndup(a, field, (size_t)(equals - field)), .cost = str_to_double(equals + 1)};
-        VEC_PUSH(a, &c->candidates, x);
-    }
+    for (size_t i = 0; i < from->candidates.len; i++)
+        VEC_PUSH(a, &c->candidates, ((candidate){.label = from->candidates.at[i].label, .cost = from->candidates.at[i].cost}));
     if (c->candidates.len)
         qsort(c->candidates.at, c->candidates.len, sizeof *c->candidates.at, by_cost);
     for (size_t i = 1; i < c->candidates.len; i++) {
         candidate x = c->candidates.at[i];
-        if (strcmp(x.label, usual) != 0)
+        if (strcmp(x.label, from->usual) != 0)
             continue;
         memmove(&c->candidates.at[1], &c->candidates.at[0], i * sizeof x);
         c->candidates.at[0] = x;
     }
     int most = t->request->space == 1 ? t->request->candidates : (int)c->candidates.len;
     c->wanted = most < (int)c->candidates.len ? most : (int)c->candidates.len;
-}
-
-static void read_sizes(choice *c, arena *a, const char *text)
-{
-    c->sizes = ARENA_ARRAY(a, int64_t, strlen(text) + 1);
-    for (const char *at = text; *at;)
-        c->sizes[c->size_count++] = strtoll(next_field(&at, ',', a), NULL, 10);
 }
 
 static void add_line(arena *a, choice *c, int line)
@@ -108,42 +89,32 @@ static void add_line(arena *a, choice *c, int line)
     VEC_PUSH(a, &c->lines, line);
 }
 
-// "choice|41|rows f16 1 to 1|132|64,512|32x8|32x8=4.5;64x8=5.1"
-static void read_choice(tuning *t, const char *message)
+// "64,512"
+static const char *sizes_text(arena *a, const tc_choice *c)
 {
-    arena *a = &t->request->shared.memory;
-    const char *at = message + strlen("choice|");
-    int line = (int)strtol(next_field(&at, '|', a), NULL, 10);
-    const char *space = next_field(&at, '|', a);
-    int64_t sm_count = strtoll(next_field(&at, '|', a), NULL, 10);
-    const char *text = next_field(&at, '|', a), *usual = next_field(&at, '|', a);
-    choice *known = find(t, space, sm_count, text);
-    if (known) {
-        add_line(a, known, line);
-        return;
-    }
-    choice added = {.space = space, .text = text, .sm_count = sm_count};
-    read_sizes(&added, a, text);
-    read_candidates(t, &added, at, usual);
-    added.is_kept = t->table.path && !t->request->again &&
-                    tune_table_find(&t->table, space, sm_count, added.sizes, added.size_count);
-    add_line(a, &added, line);
-    VEC_PUSH(a, &t->choices, added);
+    str_buf out;
+    str_buf_init(&out, a);
+    for (size_t i = 0; i < c->sizes.len; i++)
+        str_addf(&out, "%s%lld", i ? "," : "", (long long)c->sizes.at[i]);
+    return str_text(&out);
 }
 
-// Takes the messages about choices out of those of the compilation.
-static void take_choices(tuning *t, diag_context *dx)
+static void take_choice(tuning *t, const tc_choice *from)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < dx->all.len; i++) {
-        diag *d = dx->all.at[i];
-        bool is_it = d->code == HDS0290 && strncmp(d->message, "choice|", strlen("choice|")) == 0;
-        if (!is_it)
-            dx->all.at[kept++] = d;
-        else if (t->round < 0)
-            read_choice(t, d->message);
+    arena *a = &t->request->shared.memory;
+    const char *text = sizes_text(a, from);
+    choice *known = find(t, from->space, from->sm_count, text);
+    if (known) {
+        add_line(a, known, from->line);
+        return;
     }
-    dx->all.len = kept;
+    choice added = {.space = from->space, .text = text, .sm_count = from->sm_count, .sizes = from->sizes.at,
+                    .size_count = (int)from->sizes.len};
+    take_candidates(t, &added, from);
+    added.is_kept = t->table.path && !t->request->again &&
+                    tune_table_find(&t->table, added.space, added.sm_count, added.sizes, added.size_count);
+    add_line(a, &added, from->line);
+    VEC_PUSH(a, &t->choices, added);
 }
 
 // ---- a round --------------------------------------------------------------------------------------------------------
@@ -267,7 +238,8 @@ static void body(pl_unit *u)
     bench_plan plan;
     bench_run run = {0};
     bool is_compiled = pl_open_source(u, u->options->input) && pl_module_for_simulation(u, PL_SIMULATED_LEVEL, NULL);
-    take_choices(t, &u->diags);
+    for (size_t i = 0; i < t->found.len && t->round < 0; i++)
+        take_choice(t, &t->found.at[i]);
     if (!is_compiled || !cmd_run_choose_entry(&b->run))
         return;
     cmd_run_find_model(&b->run);
@@ -286,6 +258,8 @@ static int look_at(tuning *t)
     tune_request *q = t->request;
     pl_options options = q->shared.options;
     options.tuned_text = table_text(t);
+    options.choices = t->round < 0 ? &t->found : NULL;
+    options.choice_memory = &q->shared.memory;
     look l = {.bench = {.run = {.request = &t->bench.run}, .request = &t->bench}, .tuning = t};
     pl_unit *u = &l.bench.run.unit;
     t->is_looked = false;

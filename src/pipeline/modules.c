@@ -148,14 +148,12 @@ static src_file *from_text(pl_finder *f, const char *shown, const char *text)
     return file;
 }
 
-// The two modules that tables of hdsc tune replace; NULL: it is neither, or nothing replaces it.
+// What a table of hdsc tune replaces; NULL: it is another module, or nothing replaces it.
 static src_file *in_place_of(pl_finder *f, const char *name, str_buf *looked)
 {
     bool is_table = strcmp(name, "own_choices") == 0;
     if (is_table && f->tuned_text)
         return from_text(f, "<choices that are tried>", f->tuned_text);
-    if (f->tuned_text && strcmp(name, "choice_log") == 0)
-        return from_text(f, "<choices are printed>", "LISTENS = True\n");
     if (!is_table || !f->tuned)
         return NULL;
     add_looked(looked, f->tuned);

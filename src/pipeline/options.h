@@ -63,7 +63,9 @@ typedef struct pl_options {
     int include_count;
     const char *stdlib_folder;  // NULL: the library built into the program
     const char *tuned;          // a table of hdsc tune; NULL: the library's only
-    const char *tuned_text;     // the text of one, for hdsc tune itself: host functions print what they choose from
+    const char *tuned_text;     // the text of one; NULL: none
+    tc_choice_list *choices;    // gets what host functions choose from, for hdsc tune; NULL: nobody asks
+    arena *choice_memory;       // where it lies
     kept_modules *kept;         // what units parse once; NULL: each parses all that it imports
     const char *weights;        // of models: a file, "random" or "random:SEED"; NULL: what the model names
     pl_graph_form graph_form;

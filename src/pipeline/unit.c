@@ -119,6 +119,8 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .settle = u->lowering.by_entry ? pl_lower_entry : NULL,
         .settle_user = u,
         .step_budget = o->step_budget,
+        .choices = o->choices,
+        .choice_memory = o->choice_memory,
         .find_module = pl_find_module,
         .find_weights = pl_find_weights,
         .find_user = &u->finder,

@@ -249,7 +249,7 @@ static uint64_t seed_of(const char *name, uint64_t seed)
 
 // Matrices and filters keep the size of what they are applied to: deviation 1 / sqrt(fan-in), where the first axis is the outputs'.
 // Scales, offsets and variances are near 1: a variance below 0 has no root.
-static const char *random_spec(arena *a, const ten_tensor *t)
+const char *ten_weight_contents(arena *a, const ten_tensor *t)
 {
     double fan_in = 1;
     for (int d = 1; d < t->rank; d++)
@@ -264,6 +264,6 @@ static const char *random_spec(arena *a, const ten_tensor *t)
 const char *ten_fill_weight(arena *a, const char *name, uint64_t seed, ten_tensor *t)
 {
     ten_spec spec;
-    const char *why = ten_spec_parse(a, random_spec(a, t), &spec);
+    const char *why = ten_spec_parse(a, ten_weight_contents(a, t), &spec);
     return why ? why : ten_fill(a, &spec, seed_of(name, seed), t);
 }

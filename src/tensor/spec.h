@@ -45,4 +45,6 @@ const char *ten_number_parse(arena *a, const char *text, dtype type, uint64_t *b
 const char *ten_fill(arena *a, const ten_spec *spec, uint64_t seed, ten_tensor *t);
 // Fills a weight of a model with random numbers, which depend on its name and the seed alone: a tensor has the same ones wherever
 // it stands in the model. NULL, or why it cannot be, in [a].
+// The SPEC of it, by type and extents.
+const char *ten_weight_contents(arena *a, const ten_tensor *t);
 const char *ten_fill_weight(arena *a, const char *name, uint64_t seed, ten_tensor *t);

@@ -60,6 +60,23 @@ typedef bool tc_find_weights(void *user, const char *name, const src_file *impor
 // program that the model [model] is compiled to, or operator by operator as definitions in f64. NULL after reporting.
 typedef src_file *tc_lower_graph(void *user, const char *json, src_file *model, bool as_reference);
 
+// A candidate of a SearchSpace (hidet.lang.search_space): label, and microseconds by the model of costs.
+typedef struct tc_candidate {
+    const char *label;
+    double cost;
+} tc_candidate;
+
+// What a host function chose from while it was elaborated.
+typedef struct tc_choice {
+    int line;                    // of the main file, where the choice was made
+    const char *space, *usual;   // its name; the candidate that the library's table says, "": none
+    int64_t sm_count;
+    VEC(int64_t) sizes;
+    VEC(tc_candidate) candidates; // those that are valid
+} tc_choice;
+
+typedef VEC(tc_choice) tc_choice_list;
+
 typedef struct tc_options {
     const tc_define *defines;
     int define_count;
@@ -77,6 +94,8 @@ typedef struct tc_options {
     void (*settle)(void *user, ir_module *m, const ir_extent *before);
     void *settle_user;
     int64_t step_budget; // compile-time steps; 0: the default of 10 million
+    tc_choice_list *choices; // gets what is chosen from, in [choice_memory]; NULL: nobody asks
+    arena *choice_memory;
     tc_find_module *find_module;
     tc_find_weights *find_weights; // NULL: there are no files of weights
     void *find_user;

@@ -335,6 +335,49 @@ static void no_toolchain(void **state)
     hds_compiler_release(c);
 }
 
+static const char choosing[] =
+    "from hidet.lang import attrs, f32\n"
+    "from hidet.lang.cuda import threadIdx\n"
+    "from hidet.lang.search_space import SearchSpace\n"
+    "@hidet.script\n"
+    "def filled[T: int](y: f32[64]):\n"
+    "    attrs.cuda.grid_dim = 1\n"
+    "    attrs.cuda.block_dim = T\n"
+    "    if threadIdx.x < 64:\n"
+    "        y[threadIdx.x] = 1.0\n"
+    "SPACE = SearchSpace('mine', ('n',), [64, 128], kernel=lambda t: filled[t], cost=lambda t, sm_count, n: float(t))\n"
+    "@hidet.script\n"
+    "def run(y: f32[64]):\n"
+    "    attrs.func_kind = 'public'\n"
+    "    SPACE.launch(SPACE.choose(132, 64), lambda k: k(y))\n";
+
+// A table goes before the model of costs, and makes another program.
+static void a_table_is_an_option(void **state)
+{
+    const rig *r = *state;
+    char path[100];
+    const char *entries[] = {"run"};
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
+    snprintf(path, sizeof path, "%s/tuned.hds", r->folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("TUNED = [\n    (\"mine\", 132, (64,), \"128\"),\n]\n", file);
+    fclose(file);
+    o.arch = "sm_80";
+    o.entries = entries;
+    o.entry_count = 1;
+    o.no_code = true;
+    for (int i = 0; i < 3; i++) {
+        hds_program *p = NULL;
+        o.tuned = i == 1 ? path : i == 2 ? "/nowhere/tuned.hds" : NULL;
+        assert_int_equal(hds_compile(r->compiler, &(hds_source){"choosing.hds", choosing, 0}, &o, &p), i == 2 ? HDS_ERRORS : HDS_OK);
+        const char *text = i == 2 ? "" : hds_program_text(p, HDS_INTERFACE, NULL);
+        assert_true(i == 2 || strstr(text, i ? "\"block\": [128" : "\"block\": [64"));
+        hds_program_release(p);
+    }
+    remove(path);
+}
+
 // What was asked not to have code is the same from memory, from the disk and compiled, and needs no NVRTC.
 static void no_code(void **state)
 {
@@ -523,6 +566,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(errors_are_objects, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(missing_files, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(warnings, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_table_is_an_option, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(no_code, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(no_toolchain, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(from_memory, rig_set_up, rig_tear_down),
