@@ -22,8 +22,8 @@ file(WRITE "${doc}/copyright"
      "License: Apache-2.0\n"
      " On Debian systems the text of the licence is in\n"
      " /usr/share/common-licenses/Apache-2.0.\n\n"
-     "Comment: The program and libhds contain parts of jansson, utf8proc, xxHash\n"
-     " and uthash, as Debian packages them; their notices are in\n"
+     "Comment: The program and libhds contain parts of jansson, utf8proc, xxHash,\n"
+     " protobuf-c and uthash, as Debian packages them; their notices are in\n"
      " /usr/share/doc/hdsc/notices.\n")
 file(REMOVE "${doc}/LICENSE" "${doc}/CHANGELOG.md")
 foreach(path "${doc}/changelog" "${doc}/changelog.Debian" "${share}/man/man1/hdsc.1")

@@ -41,7 +41,7 @@ function(hds_install)
         install(TARGETS hdsops hdsops_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     endif()
     # Notices that come with what is linked into hdsc and libhds.
-    foreach(package libjansson-dev libutf8proc-dev libxxhash-dev uthash-dev)
+    foreach(package libjansson-dev libutf8proc-dev libxxhash-dev libprotobuf-c-dev uthash-dev)
         if(EXISTS /usr/share/doc/${package}/copyright)
             install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/notices
                     RENAME ${package})

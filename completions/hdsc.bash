@@ -64,6 +64,12 @@ _hdsc() {
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
+        onnx)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--markdown --stdlib= --diagnostics= --color= -W --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
         run)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --weights= --rewrites= --rewrite= --layout= --precision= --tuned= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
@@ -105,7 +111,7 @@ _hdsc() {
                 return
             fi ;;
         help)
-            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops graph report cache explain version" -- "$word"))
+            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops graph report onnx cache explain version" -- "$word"))
             return ;;
         version)
             COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
@@ -125,8 +131,8 @@ _hdsc() {
             [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
             return ;;
     esac
-    COMPREPLY=($(compgen -f -X '!*.@(hds|hir)' -- "$word") $(compgen -d -S / -- "$word"))
-    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops graph report cache explain version help" -- "$word"))
+    COMPREPLY=($(compgen -f -X '!*.@(hds|hir|onnx)' -- "$word") $(compgen -d -S / -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops graph report onnx cache explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }
 complete -F _hdsc hdsc

@@ -4,10 +4,11 @@ function __hdsc_list
     hdsc --list=$argv[1] 2>/dev/null
 end
 
-set -l commands check run test prove bench tune mapping ops graph report cache explain version help
+set -l commands check run test prove bench tune mapping ops graph report onnx cache explain version help
 complete -c hdsc -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c hdsc -n "__fish_seen_subcommand_from explain" -f -a "(__hdsc_list codes) --list"
-complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping ops graph report cache explain version"
+complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping ops graph report onnx cache explain version"
+complete -c hdsc -n "__fish_seen_subcommand_from onnx" -l markdown -d "a table"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l json -d "all that is known, for tools"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l markdown -d "a reference page"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l given -x -d "with --json: an operand or an attribute"

@@ -44,7 +44,7 @@ def mentions(part, file, option, short):
 def main():
     hdsc = sys.argv[1]
     options = options_of(hdsc)
-    commands = ("check", "run", "test", "prove", "bench", "tune", "mapping", "ops", "graph", "report", "cache", "explain")
+    commands = ("check", "run", "test", "prove", "bench", "tune", "mapping", "ops", "graph", "report", "onnx", "cache", "explain")
     commands += ("version", "help")
     problems, passed = [], 0
     for file in FILES:
@@ -54,7 +54,7 @@ def main():
                 passed += 1
             else:
                 problems.append(f"{file} does not mention '{word}'")
-    for command in ("run", "test", "prove", "bench", "tune", "mapping", "ops", "graph", "report"):
+    for command in ("run", "test", "prove", "bench", "tune", "mapping", "ops", "graph", "report", "onnx"):
         wanted = {o: short for o, short in options_of(hdsc, command).items() if o not in EVERYWHERE}
         for file in FILES[:3]:
             part = parts_of(file, (TOP / file).read_text(encoding="utf-8"), command)

@@ -19,6 +19,7 @@ PREFIXES = {
     "toolchain": ("tool_",),
     "remarks": ("remark_",),
     "weights": ("wt_",),
+    "onnx": ("onnx_",),
     "pipeline": ("pl_",),
     "tensor": ("ten_",),
     "device": ("dev_",),

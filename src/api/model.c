@@ -7,6 +7,7 @@
 
 #include "api/api_priv.h"
 #include "base/file.h"
+#include "pipeline/onnx_input.h"
 #include "pipeline/weights.h"
 #include "weights/weights.h"
 
@@ -91,7 +92,7 @@ static hds_status open_file(hds_model *m, const hds_model_options *o)
     if (!path)
         return api_fail(HDS_INVALID_ARGUMENT, "'%s': the model names no file of weights, and options->weights is NULL",
                         m->run->jit->launch.name);
-    m->file = wt_open(&m->memory, path, &why);
+    m->file = pl_open_weights(&m->memory, path, &why);
     return m->file ? HDS_OK : api_fail(HDS_INVALID_ARGUMENT, "'%s': %s", path, why);
 }
 

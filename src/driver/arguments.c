@@ -25,8 +25,8 @@ static const struct argp_option table[] = {
      "write the C header to FILE (default for .o .a .so .c: beside the output); alone, write nothing else", 1},
     {"emit", CMD_KEY_EMIT, "KIND", 0,
      "ptx (the default), cubin, fatbin, object, archive, shared, c, cu, json (the kernels' interface), hds (the program of "
-     "graphs), hir, ast or "
-     "tokens, beside the input unless -o",
+     "graphs), graph (the graph "
+     "function and the weights that an ONNX file is), hir, ast or tokens, beside the input unless -o",
      1},
     {"arch", CMD_KEY_ARCH, "LIST", 0,
      "architectures, as in sm_80,sm_90a (default: sm_80); several go into one .fatbin, .o, .a, .so or .c",

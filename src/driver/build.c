@@ -12,6 +12,7 @@
 #include "driver/manifest.h"
 #include "driver/progress.h"
 #include "driver/workers.h"
+#include "onnx/onnx.h"
 #include "pipeline/files.h"
 #include "pipeline/job.h"
 #include "service/service.h"
@@ -19,7 +20,7 @@
 
 // Where the files of one output go. A path is NULL where there is no such file.
 typedef struct output_paths {
-    const char *output, *header, *depfile;
+    const char *output, *header, *weights, *depfile;
     const char *target;  // what the rule of the depfile is for
 } output_paths;
 
@@ -68,7 +69,7 @@ static const char *output_of(build *b, const char *input)
         return NULL;
     if (b->args->output)
         return b->args->output;
-    if (strcmp(input, "-") == 0 || kind == PL_TOKENS || kind == PL_AST || kind == PL_HDS ||
+    if (strcmp(input, "-") == 0 || (kind == PL_GRAPH && !onnx_is_path(input)) || kind == PL_TOKENS || kind == PL_AST || kind == PL_HDS ||
         b->args->options.pass_count)
         return "-";
     return with_ending(b->arena, input, pl_kind_ending(kind));
@@ -93,11 +94,13 @@ static output_paths output_paths_of(build *b, const char *input)
         p.header = args->header;
     else if (p.output && pl_kind_is_c(args->options.emit) && strcmp(p.output, "-") != 0)
         p.header = with_ending(b->arena, p.output, "h");
+    if (p.output && args->options.emit == PL_GRAPH && onnx_is_path(input) && strcmp(p.output, "-") != 0)
+        p.weights = with_ending(b->arena, p.output, "safetensors");
     p.target = p.output || !p.header ? nominal : p.header;
     if (d->is_wanted)
         p.depfile = d->path ? d->path : d->only ? "-" : with_ending(b->arena, p.target, "d");
     if (d->only)
-        p.output = p.header = NULL;
+        p.output = p.header = p.weights = NULL;
     return p;
 }
 
@@ -208,6 +211,7 @@ static void run_job(build *b, arena *a, pl_job *job, size_t index, cmd_result *o
         out->parts[CMD_PRINTED] = copy(a, (str){job->dump.at, job->dump.len});
         out->parts[CMD_OUTPUT] = copy(a, p->output);
         out->parts[CMD_HEADER] = copy(a, p->header);
+        out->parts[CMD_WEIGHTS] = copy(a, p->weights);
         out->parts[CMD_DEPENDS] = copy(a, p->depends);
         if (b->args->manifest && status == PL_OK)
             out->parts[CMD_MANIFEST] = copy(a, cmd_manifest(job));
@@ -230,6 +234,7 @@ static void compile(void *user, arena *a, size_t index, cmd_result *out)
     pl_options options = b->args->options;
     options.input = b->args->inputs.at[index];
     options.header_name = header_name_of(b, index);
+    options.weights_name = b->paths[index].weights ? base_name(b->paths[index].weights) : NULL;
     if (!b->writes || b->args->depfile.only)
         options.emit = PL_NOTHING;
     options.service = make_service(b);
@@ -328,6 +333,7 @@ static int collect(build *b)
     for (size_t i = 0; i < b->args->inputs.len; i++) {
         add_file(b, b->paths[i].output, b->results[i].parts[CMD_OUTPUT], "the output", kind);
         add_file(b, b->paths[i].header, b->results[i].parts[CMD_HEADER], "the C header", "header");
+        add_file(b, b->paths[i].weights, b->results[i].parts[CMD_WEIGHTS], "the weights", "weights");
     }
     return CMD_OK;
 }

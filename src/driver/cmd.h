@@ -31,6 +31,7 @@ int cmd_prove(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
+int cmd_onnx(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
 int cmd_report(int argc, char **argv);

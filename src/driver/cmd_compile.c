@@ -133,6 +133,7 @@ int cmd_compile(int argc, char **argv)
         "  hdsc report FILE NAME=...  compare each tensor of a model with f64\n"
         "  hdsc mapping EXPR          draw a task mapping or layout\n"
         "  hdsc ops [NAME...]         list operators, or explain some\n"
+        "  hdsc onnx ops              list the operators of ONNX that models may call\n"
         "  hdsc cache ls|why|gc|...   manage the cache of compiled code\n"
         "  hdsc explain HDS0123       explain an error, with an example\n"
         "  hdsc version               versions, and the CUDA compiler that was found\n"

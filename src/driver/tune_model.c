@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "driver/bench.h"
 #include "driver/tune.h"
+#include "onnx/onnx.h"
 #include "pipeline/graphs.h"
 #include "pipeline/times.h"
 
@@ -401,7 +402,8 @@ bool cmd_tune_has_model(const tune_request *q)
     str text;
     arena_init(&memory, &cmd_oom);
     const char *path = q->shared.inputs.at[0];
-    bool has = !strstr(path, "::") && file_read(&memory, path, &text, &error) && memmem(text.at, text.len, "@hidet.graph", 12);
+    bool has = !strstr(path, "::") && file_read(&memory, path, &text, &error) &&
+               (onnx_is_path(path) || memmem(text.at, text.len, "@hidet.graph", 12));
     arena_free(&memory);
     return has;
 }

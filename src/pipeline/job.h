@@ -17,6 +17,7 @@
 typedef struct pl_product {
     str output;    // of the requested kind; the object where that is an archive or a shared library
     str header;    // of C, where options.header_name asks for one
+    str weights;   // of an ONNX file, as a safetensors file, where options.weights_name asks for one
     str depends;   // the files that were read, each name with its 0: the input (unless standard input), then imported ones
 } pl_product;
 

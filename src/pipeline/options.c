@@ -8,7 +8,7 @@ typedef struct row {
 
 static const row kinds[PL_KIND__COUNT] = {
     [PL_NOTHING] = {"nothing", "nothing"}, [PL_TOKENS] = {"tokens", "tokens"}, [PL_AST] = {"ast", "ast"},
-    [PL_HDS] = {"hds", "hds"},
+    [PL_GRAPH] = {"graph", "hds"},   [PL_HDS] = {"hds", "hds"},
     [PL_HIR] = {"hir", "hir"},             [PL_JSON] = {"json", "json"},       [PL_CU] = {"cu", "cu"},
     [PL_PTX] = {"ptx", "ptx"},             [PL_CUBIN] = {"cubin", "cubin"},    [PL_FATBIN] = {"fatbin", "fatbin"},
     [PL_C] = {"c", "c"},                   [PL_OBJECT] = {"object", "o"},      [PL_ARCHIVE] = {"archive", "a"},

@@ -11,6 +11,7 @@ typedef enum pl_kind {
     PL_TOKENS,   // the lexer's tokens, a line each
     PL_AST,      // the syntax tree
     PL_HDS,      // the program that graphs become; a file without graphs as it is
+    PL_GRAPH,    // the graph functions of an ONNX file, and its weights beside it; another file as it is
     PL_HIR,      // the intermediate representation after all passes
     PL_JSON,     // how the kernels are called (docs/interface.md)
     PL_CU,       // CUDA C++
@@ -91,6 +92,7 @@ typedef struct pl_options {
 
     // C, and what is made of it
     const char *header_name;  // what the C header is called: "matmul.h". NULL: none; kinds of C need one
+    const char *weights_name; // PL_GRAPH: what the safetensors file beside it is called; NULL: there is none
     const char *prefix;       // before the names of entries; NULL: none
     const char *cc;           // the C compiler's command; NULL: $CC or the usual ones
 

@@ -1,6 +1,7 @@
 // What a job delivers: nothing unless everything before went well.
 
 #include "pipeline/job.h"
+#include "pipeline/onnx_input.h"
 
 static bool output_of(pl_job *job, str *out)
 {
@@ -17,6 +18,7 @@ static bool output_of(pl_job *job, str *out)
     case PL_NOTHING:
     case PL_TOKENS:
     case PL_AST:
+    case PL_GRAPH:
     case PL_HDS:
     case PL_HIR:
     case PL_JSON:
@@ -39,6 +41,8 @@ pl_status pl_make_product(pl_job *job)
     pl_status status = PL_OK;
     if (!pl_kind_is_c(job->options->emit) && !output_of(job, &p->output))
         status = PL_INTERNAL;
+    if (status == PL_OK && !pl_make_weights(job))
+        status = PL_ERRORS;
     if (job->options->header_name && status == PL_OK)
         status = pl_make_c(job);
     if (status == PL_OK)

@@ -69,6 +69,15 @@ static bool show_tree(pl_unit *u)
 
 // ---- IR ---------------------------------------------------------------------------------------------------------
 
+// What is compiled, before anything is known of it but that it can be read.
+static bool output_graph(pl_unit *u)
+{
+    if (u->options->emit != PL_GRAPH)
+        return true;
+    u->text = u->input;
+    return false;
+}
+
 // The program behind the elaborated file. It has been checked as a whole.
 static bool output_program(pl_unit *u)
 {
@@ -218,6 +227,7 @@ static bool output_cuda(pl_unit *u)
 void pl_compile(pl_unit *u)
 {
     (void)(pl_unit_add_source(u)
+        && output_graph(u)
         && show_tokens(u)
         && show_tree(u)
         && elaborate(u)

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "pipeline/graphs.h"
+#include "pipeline/onnx_input.h"
 #include "pipeline/weights.h"
 
 // As for pl_job: reserved, not used.
@@ -93,6 +94,8 @@ void pl_unit_free(pl_unit *u)
 
 bool pl_unit_add_source(pl_unit *u)
 {
+    if (onnx_is_path(u->input_name) && !u->onnx_weights && !pl_read_onnx(u))
+        return false;
     u->file = src_add(&u->sources, u->input_name, u->input);
     if (!u->file) {
         diag_report(&u->diags, HDS0492, (src_span){0, 0}, u->input_name);

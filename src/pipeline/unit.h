@@ -64,6 +64,7 @@ typedef struct pl_unit {
     pl_times times;
 
     src_file *file;
+    struct wt_file *onnx_weights; // of an input that is an ONNX file
     bool is_lowered;  // the file is the program that graphs.c made of the input, where -D has been applied
     VEC(fg_model) models; // of such: how its functions are called
     fg_graph_list graphs; // of such, of each model

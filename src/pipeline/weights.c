@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "pipeline/onnx_input.h"
 #include "target/dtype.h"
 
 bool pl_weights_are_random(const char *text, uint64_t *seed)
@@ -53,7 +54,7 @@ static const wt_file *open_once(pl_finder *f, const char *name, const char *path
     const pl_weights *w = known(f, path);
     if (w)
         return w->file;
-    wt_file *file = wt_open(f->arena, path, why);
+    wt_file *file = pl_open_weights(f->arena, path, why);
     if (file)
         VEC_PUSH(f->arena, &f->weight_files, ((pl_weights){name, file}));
     return file;
@@ -71,6 +72,15 @@ static void describe(pl_finder *f, const wt_file *file, tc_weight_file *out)
     *out = (tc_weight_file){.path = file->path, .at = at, .len = file->entries.len};
 }
 
+// Weights that the input itself has: it was an ONNX file.
+static const wt_file *own_weights(const pl_finder *f, const char *name)
+{
+    for (size_t i = 0; name && i < f->weight_files.len; i++)
+        if (onnx_is_path(f->weight_files.at[i].file->path) && strcmp(f->weight_files.at[i].name, name) == 0)
+            return f->weight_files.at[i].file;
+    return NULL;
+}
+
 bool pl_find_weights(void *user, const char *name, const src_file *importer, tc_weight_file *out, const char **why,
                      const char **looked)
 {
@@ -79,6 +89,11 @@ bool pl_find_weights(void *user, const char *name, const src_file *importer, tc_
     str_buf tried;
     str_buf_init(&tried, f->arena);
     bool is_random = pl_weights_are_random(f->weights, &seed);
+    const wt_file *own = f->weights ? NULL : own_weights(f, name);
+    if (own) {
+        describe(f, own, out);
+        return true;
+    }
     const char *path = f->weights && !is_random ? f->weights : name ? find_path(f, name, importer, &tried) : NULL;
     *looked = NULL;
     if (!path && (is_random || !name)) {

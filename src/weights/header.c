@@ -164,12 +164,17 @@ static bool fill_file(reader *r, const wt_entry *entries, size_t count)
     return end == r->data_bytes || failed(r, "bytes at the end of the file belong to no tensor");
 }
 
+void wt_add(wt_file *f, wt_entry entry)
+{
+    map_put(&f->by_name, entry.name, strlen(entry.name), (void *)(uintptr_t)(f->entries.len + 1));
+    VEC_PUSH(f->memory, &f->entries, entry);
+}
+
 static bool add_entry(reader *r, wt_entry e)
 {
     if (map_get(&r->f->by_name, e.name, strlen(e.name)))
         return entry_failed(r, &e, "two shards have it");
-    map_put(&r->f->by_name, e.name, strlen(e.name), (void *)(uintptr_t)(r->f->entries.len + 1));
-    VEC_PUSH(r->f->memory, &r->f->entries, e);
+    wt_add(r->f, e);
     return true;
 }
 

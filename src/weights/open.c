@@ -166,11 +166,23 @@ static const char *read_index(wt_file *f)
 
 // ---- all together ----------------------------------------------------------------------------------------------------------
 
-wt_file *wt_open(arena *a, const char *path, const char **error)
+wt_file *wt_new(arena *a, const char *path)
 {
     wt_file *f = ARENA_NEW(a, wt_file);
     *f = (wt_file){.memory = a, .path = arena_strdup(a, path)};
     map_init(&f->by_name, a);
+    return f;
+}
+
+int wt_add_part(wt_file *f, const char *path, int fd, int64_t size)
+{
+    VEC_PUSH(f->memory, &f->parts, ((wt_part){.path = path, .fd = fd, .size = size}));
+    return (int)f->parts.len - 1;
+}
+
+wt_file *wt_open(arena *a, const char *path, const char **error)
+{
+    wt_file *f = wt_new(a, path);
     *error = str_ends(str_of(path), STR(".json")) ? read_index(f) : add_part(f, f->path);
     if (!*error)
         return f;
@@ -193,6 +205,9 @@ static const char *map_part(wt_part *p)
 
 const uint8_t *wt_bytes(wt_file *f, const wt_entry *e, const char **error)
 {
+    *error = NULL;
+    if (e->at)
+        return e->at;
     wt_part *p = &f->parts.at[e->part];
     *error = p->mapped ? NULL : map_part(p);
     return *error ? NULL : p->mapped + p->data_begin + e->offset;

@@ -32,6 +32,7 @@ typedef struct wt_entry {
     const int64_t *shape;     // from 0 on
     int64_t offset, bytes;    // in the part's data
     int part;                 // which file of the shards; 0 where there is one
+    const uint8_t *at;        // in memory; NULL: in the part
 } wt_entry;
 
 // One safetensors file.
@@ -64,9 +65,18 @@ void wt_close(wt_file *f);
 // says why. wt_open does this; it is here for tests.
 bool wt_read_header(wt_file *f, int part, str header, int64_t data_bytes, const char **error);
 
+// The bytes of a file with these tensors, as wt_write writes it.
+bool wt_text(arena *a, const wt_entry *entries, const uint8_t *const *bytes, size_t count, str *out, const char **error);
 // Writes a file with these tensors; [bytes]: of each. The other members of entries are ignored but name, dtype and shape. False,
 // and *[error] (in [a]) says why.
 bool wt_write(arena *a, const char *path, const wt_entry *entries, const uint8_t *const *bytes, size_t count, const char **error);
+
+// A file of entries that are not those of a safetensors file: what another reader adds. They need not be apart, or fill anything.
+wt_file *wt_new(arena *a, const char *path);
+// Adds an entry, whose name no other has. [at] is set, or [part] and [offset] are in a part.
+void wt_add(wt_file *f, wt_entry entry);
+// Adds a part of [size] bytes, which wt_close closes; the number of it.
+int wt_add_part(wt_file *f, const char *path, int fd, int64_t size);
 
 // The language's name of a stored type, and the other way; NULL: there is none.
 const char *wt_dtype_of(const char *stored);

@@ -51,7 +51,7 @@ static void add_header(str_buf *out, const char *text)
         str_addc(out, ' ');
 }
 
-bool wt_write(arena *a, const char *path, const wt_entry *entries, const uint8_t *const *bytes, size_t count, const char **error)
+bool wt_text(arena *a, const wt_entry *entries, const uint8_t *const *bytes, size_t count, str *out, const char **error)
 {
     json_t *top = json_object();
     int64_t *sizes = ARENA_ARRAY(a, int64_t, count + 1);
@@ -60,12 +60,18 @@ bool wt_write(arena *a, const char *path, const wt_entry *entries, const uint8_t
     *error = text ? NULL : "a tensor has no type or shape that can be stored, or a name that another one has";
     if (!text)
         return false;
-    str_buf out;
-    str_buf_init(&out, a);
-    add_header(&out, text);
+    str_buf buf;
+    str_buf_init(&buf, a);
+    add_header(&buf, text);
     for (size_t i = 0; i < count; i++)
-        str_add(&out, (str){(const char *)bytes[i], (size_t)sizes[i]});
-    bool ok = file_write(a, path, (str){out.at, out.len}, error);
+        str_add(&buf, (str){(const char *)bytes[i], (size_t)sizes[i]});
     free(text);
-    return ok;
+    *out = (str){str_text(&buf), buf.len};
+    return true;
+}
+
+bool wt_write(arena *a, const char *path, const wt_entry *entries, const uint8_t *const *bytes, size_t count, const char **error)
+{
+    str text;
+    return wt_text(a, entries, bytes, count, &text, error) && file_write(a, path, text, error);
 }

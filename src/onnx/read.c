@@ -1,0 +1,233 @@
+// Reading: protobuf-c's messages in the arena, and what has to hold of them before they are printed.
+#include "onnx/model.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+enum { STACK_BYTES = 3 << 20, MOST_INNER = 32 };
+
+bool onnx_failed(onnx_model *m, const char *error)
+{
+    if (!m->error)
+        m->error = error;
+    return false;
+}
+
+bool onnx_is_path(const char *path)
+{
+    return str_ends(str_of(path), STR(".onnx"));
+}
+
+// ---- the library's memory -----------------------------------------------------------------------------------------------------
+
+// Inner messages are read by recursion, and each asks for memory first: none is given beyond a share of the stack.
+typedef struct source {
+    arena *memory;
+    const char *stack;
+} source;
+
+static void *allocate(void *user, size_t size)
+{
+    const source *s = user;
+    const char here = 0, *at = &here;
+    size_t depth = at < s->stack ? (size_t)(s->stack - at) : (size_t)(at - s->stack);
+    return depth > STACK_BYTES ? NULL : arena_alloc(s->memory, size ? size : 1);
+}
+
+static void release(void *user, void *memory)
+{
+    (void)user;
+    (void)memory;
+}
+
+static Onnx__Model *unpack(arena *a, str bytes)
+{
+    const char here = 0;
+    source s = {a, &here};
+    ProtobufCAllocator allocator = {allocate, release, &s};
+    return onnx__model__unpack(&allocator, bytes.len, (const uint8_t *)bytes.at);
+}
+
+// ---- checks -------------------------------------------------------------------------------------------------------------------
+
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+static bool node_failed(onnx_model *m, const Onnx__Node *n, const char *why)
+{
+    const char *name = onnx_clean(m->memory, n->name && *n->name ? n->name : n->n_output ? n->output[0] : "");
+    return onnx_failed(m, arena_printf(m->memory, "node '%s' (%s): %s", name, onnx_clean(m->memory, n->op_type), why));
+}
+
+static bool is_identifier(const char *text)
+{
+    bool ok = *text && !(*text >= '0' && *text <= '9');
+    for (const char *c = text; *c && ok; c++)
+        ok = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+    return ok;
+}
+
+// The values of a graph, and those of the graphs around it.
+typedef struct scope {
+    map values;
+    const struct scope *outer;
+} scope;
+
+static bool has_value(const scope *s, const char *name)
+{
+    for (; s; s = s->outer)
+        if (map_get(&s->values, name, strlen(name)))
+            return true;
+    return false;
+}
+
+static bool check_graph(onnx_model *m, const Onnx__Graph *g, const char *name, const scope *outer);
+
+static bool add_tensor(onnx_model *m, const Onnx__Tensor *t, const char *name)
+{
+    return onnx_add_weight(m, t, t->name && *t->name ? t->name : name);
+}
+
+static bool check_attribute(onnx_model *m, const Onnx__Node *n, const Onnx__Attribute *a, const scope *values)
+{
+    const char *output = n->n_output ? n->output[0] : "", *name = arena_printf(m->memory, "%s.%s", output, text_of(a->name));
+    bool is_value = n->op_type && strcmp(n->op_type, "Constant") == 0;
+    if (!a->name || !is_identifier(a->name))
+        return node_failed(m, n, "an attribute has no name, or one that is no identifier");
+    if (a->t && !onnx_add_weight(m, a->t, is_value ? output : name))
+        return false;
+    for (size_t i = 0; i < a->n_tensors; i++)
+        if (!onnx_add_weight(m, a->tensors[i], name))
+            return false;
+    if (a->g && ++m->depth > MOST_INNER)
+        return node_failed(m, n, "graphs are nested more than 32 times");
+    bool ok = !a->g || check_graph(m, a->g, name, values);
+    m->depth -= a->g != NULL;
+    return ok;
+}
+
+static bool check_node(onnx_model *m, const Onnx__Node *n, scope *values)
+{
+    if (!n->op_type || !is_identifier(n->op_type))
+        return node_failed(m, n, "its operator has no name, or one that is no identifier");
+    for (size_t i = 0; i < n->n_input; i++)
+        if (*n->input[i] && !has_value(values, n->input[i]))
+            return node_failed(m, n, arena_printf(m->memory, "its input '%s' is no value that is there before it: the nodes have a "
+                                                             "cycle, are in no order, or one is missing",
+                                                  onnx_clean(m->memory, n->input[i])));
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (!check_attribute(m, n, n->attribute[i], values))
+            return false;
+    for (size_t i = 0; i < n->n_output; i++) {
+        if (!*n->output[i])
+            continue;
+        if (has_value(values, n->output[i]))
+            return node_failed(m, n, arena_printf(m->memory, "its output '%s' is a value that is there before it",
+                                                  onnx_clean(m->memory, n->output[i])));
+        map_put(&values->values, n->output[i], strlen(n->output[i]), (void *)n);
+    }
+    return true;
+}
+
+static bool check_values(onnx_model *m, const Onnx__Graph *g, map *values)
+{
+    if (g->n_sparse_initializer)
+        return onnx_failed(m, "it has sparse initialisers, which are not read");
+    for (size_t i = 0; i < g->n_input; i++) {
+        const char *name = text_of(g->input[i]->name);
+        if (!*name)
+            return onnx_failed(m, "an input of a graph has no name");
+        map_put(values, name, strlen(name), (void *)g);
+    }
+    for (size_t i = 0; i < g->n_initializer; i++) {
+        const char *name = text_of(g->initializer[i]->name);
+        if (!*name)
+            return onnx_failed(m, "an initialiser has no name");
+        map_put(values, name, strlen(name), (void *)g);
+        if (!add_tensor(m, g->initializer[i], name))
+            return false;
+    }
+    return true;
+}
+
+// The values that nodes name are there before them. Inner graphs see those around them.
+static bool check_graph(onnx_model *m, const Onnx__Graph *g, const char *name, const scope *outer)
+{
+    scope values = {.outer = outer};
+    map_init(&values.values, m->memory);
+    if (!check_values(m, g, &values.values))
+        return false;
+    for (size_t i = 0; i < g->n_node; i++)
+        if (!check_node(m, g->node[i], &values))
+            return false;
+    for (size_t i = 0; i < g->n_output; i++) {
+        const char *output = text_of(g->output[i]->name);
+        if (!*output || !has_value(&values, output))
+            return onnx_failed(m, arena_printf(m->memory, "output '%s' of graph '%s' is made by no node",
+                                               onnx_clean(m->memory, output), onnx_clean(m->memory, name)));
+    }
+    return g->n_output || onnx_failed(m, arena_printf(m->memory, "graph '%s' has no output", onnx_clean(m->memory, name)));
+}
+
+static bool check_function(onnx_model *m, const Onnx__Function *f)
+{
+    scope values = {0};
+    map_init(&values.values, m->memory);
+    if (!f->name || !is_identifier(f->name))
+        return onnx_failed(m, "a function has no name, or one that is no identifier");
+    for (size_t i = 0; i < f->n_input; i++)
+        map_put(&values.values, f->input[i], strlen(f->input[i]), (void *)f);
+    for (size_t i = 0; i < f->n_node; i++)
+        if (!check_node(m, f->node[i], &values))
+            return false;
+    for (size_t i = 0; i < f->n_output; i++)
+        if (!has_value(&values, f->output[i]))
+            return onnx_failed(m, arena_printf(m->memory, "output '%s' of function '%s' is made by no node",
+                                               onnx_clean(m->memory, f->output[i]), f->name));
+    for (size_t i = 0; i < f->n_attribute; i++)
+        if (!is_identifier(f->attribute[i]))
+            return onnx_failed(m, arena_printf(m->memory, "function '%s': an attribute's name is no identifier", f->name));
+    for (size_t i = 0; i < f->n_attribute_proto; i++) {
+        const Onnx__Attribute *a = f->attribute_proto[i];
+        if (!a->name || !is_identifier(a->name) || a->g || a->ref_attr_name)
+            return onnx_failed(m, arena_printf(m->memory, "function '%s': an attribute's default has no name, or is a graph", f->name));
+        if ((a->t && !onnx_add_weight(m, a->t, a->name)))
+            return false;
+        for (size_t k = 0; k < a->n_tensors; k++)
+            if (!onnx_add_weight(m, a->tensors[k], a->name))
+                return false;
+    }
+    return true;
+}
+
+static bool check(onnx_model *m)
+{
+    const Onnx__Model *p = m->proto;
+    if (!p->graph)
+        return onnx_failed(m, "it has no graph");
+    if (!p->n_opset_import)
+        return onnx_failed(m, "it does not say which version of the operator set it needs");
+    for (size_t i = 0; i < p->n_functions; i++)
+        if (!check_function(m, p->functions[i]))
+            return false;
+    return check_graph(m, p->graph, text_of(p->graph->name), NULL);
+}
+
+onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error)
+{
+    onnx_model *m = ARENA_NEW(a, onnx_model);
+    *m = (onnx_model){.memory = a, .path = arena_strdup(a, path), .weights = wt_new(a, path)};
+    map_init(&m->tensors, a);
+    map_init(&m->numbers, a);
+    m->proto = unpack(a, bytes);
+    if (!m->proto)
+        onnx_failed(m, "its bytes are no message of a model, or one that is nested too deeply");
+    if (m->proto && check(m))
+        return m;
+    *error = m->error;
+    wt_close(m->weights);
+    return NULL;
+}
