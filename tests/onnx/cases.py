@@ -6,6 +6,7 @@ written as unsigned integers of their size, which is how hdsc reads them.
 """
 
 import re
+import shutil
 import warnings
 
 import numpy as np
@@ -14,12 +15,13 @@ from onnx import TensorProto, numpy_helper
 
 # Operands that have to be known while compiling, by operator.
 KNOWN = {
-    "AffineGrid": (1,), "CenterCropPad": (1,), "Clip": (), "Col2Im": (1, 2), "Compress": (1,), "ConstantOfShape": (0,),
+    "AffineGrid": (1,), "GRU": (4,), "LSTM": (4,), "RNN": (4,), "CenterCropPad": (1,), "CastLike": (1,), "Col2Im": (1, 2),
+    "Compress": (1,), "ConstantOfShape": (0,),
     "CumProd": (1,), "CumSum": (1,), "DFT": (1, 2), "Dropout": (1, 2), "Expand": (1,), "HammingWindow": (0,), "HannWindow": (0,),
     "BlackmanWindow": (0,), "If": (0,), "Loop": (0, 1), "MaxUnpool": (2,), "MelWeightMatrix": (0, 1, 2, 3, 4), "NonZero": (0,),
     "OneHot": (1,), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,), "Resize": (1, 2, 3), "ReverseSequence": (1,),
     "STFT": (1, 3), "Slice": (1, 2, 3, 4), "Split": (1,), "SplitToSequence": (1,), "Squeeze": (1,), "Tile": (1,), "TopK": (1,),
-    "Trilu": (1,), "Unsqueeze": (1,), "Upsample": (1,), "BatchNormalization": (), "NonMaxSuppression": (2, 3, 4),
+    "Trilu": (1,), "Unsqueeze": (1,), "Upsample": (1,), "NonMaxSuppression": (2, 3, 4),
 }  # fmt: skip
 REDUCTION = re.compile("Reduce[A-Z]")
 NPY_BITS = {TensorProto.BFLOAT16: np.uint16, TensorProto.FLOAT8E4M3FN: np.uint8, TensorProto.FLOAT8E5M2: np.uint8}
@@ -91,7 +93,8 @@ def write(case, cases, folder):
     for value in [*model.graph.input, *model.graph.output]:
         value.name = names[value.name]
     known = _known_inputs(case, cases)
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for k in sorted(known, reverse=True):
         if k < len(inputs) and inputs[k] is not None:
             tensor = _as_tensor(inputs[k])

@@ -19,12 +19,14 @@ import subprocess
 import sys
 import tempfile
 
+import ml_dtypes
 import numpy as np
 from onnx import TensorProto
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import cases as node_cases  # noqa: E402
 
+FLOAT8 = {TensorProto.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn, TensorProto.FLOAT8E5M2: ml_dtypes.float8_e5m2}
 PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
 
 
@@ -62,8 +64,8 @@ def compare(got, want, code, rtol, atol):
     if code == TensorProto.BFLOAT16:
         wide = [(v.view(np.uint16).astype(np.uint32) << 16).view(np.float32) for v in (got, want)]
         got, want, rtol = wide[0], wide[1], 2.0**-6
-    if code in (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2):
-        got = got.view(np.uint8)
+    if code in FLOAT8:
+        got, want = [v.view(np.uint8).view(FLOAT8[code]).astype(np.float32) for v in (got, want)]
     try:
         np.testing.assert_allclose(got, want, rtol=rtol, atol=atol)
     except AssertionError as error:

@@ -147,7 +147,14 @@ def function():
     return model(graph(nodes, [value("x", FLOAT, [3])], [value("y", FLOAT, [3])], tensors), 17, [body], ["own"])
 
 
-MODELS = {"net": net, "missing": missing, "cycle": cycle, "huge": huge, "nested": nested, "function": function,
+def scalars():
+    """A product whose epilogue adds a tensor without axes, and a mask of bool."""
+    nodes = [node("MatMul", ["x", "w"], ["p"]), node("Add", ["p", "b"], ["s"]), node("Dropout", ["s"], ["y", "mask"])]
+    values = [value("x", FLOAT, [4, 8]), value("w", FLOAT, [8, 8]), value("b", FLOAT, [])]
+    return model(graph(nodes, values, [value("y", FLOAT, [4, 8]), value("mask", 9, [4, 8])]))
+
+
+MODELS = {"scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge, "nested": nested, "function": function,
           "above": lambda: outside("../w.bin"), "absolute": lambda: outside("/etc/hostname"), "link": lambda: outside("link.bin"),
           "beside": lambda: outside("w.bin"), "through": lambda: outside("folder/w.bin")}  # fmt: skip
 
