@@ -154,7 +154,23 @@ def scalars():
     return model(graph(nodes, values, [value("y", FLOAT, [4, 8]), value("mask", 9, [4, 8])]))
 
 
-MODELS = {"scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge, "nested": nested, "function": function,
+def typed():
+    """Tensors whose elements are in the field of their type, packed or not, and some that have too few of them."""
+    packed = lambda form, *v: struct.pack(f"<{len(v)}{form}", *v)
+    ints = lambda *v: b"".join(varint(n) for n in v)
+    tensors = [message((1, 2), (2, 1), (8, "float"), (4, packed("f", 1.5, -2.0))), message((1, 1), (2, 1), (8, "one"), (4, 0.25)),
+               message((1, 2), (2, 10), (8, "half"), (5, ints(0x3E00, 0xC000))), message((1, 1), (2, 16), (8, "brain"), (5, 0x3FC0)),
+               message((1, 3), (2, 9), (8, "flags"), (5, ints(1, 0, 1))), message((1, 2), (2, 3), (8, "bytes"), (5, ints(-1, 7))),
+               message((1, 2), (2, 7), (8, "long"), (7, ints(-1, 1 << 40))),
+               message((1, 1), (2, 11), (8, "double"), (10, packed("d", 0.1))),
+               message((1, 1), (2, 12), (8, "word"), (11, 1 << 31)), message((1, 0), (2, 7), (8, "none"))]  # fmt: skip
+    names = ["float", "one", "half", "brain", "flags", "bytes", "long", "double", "word", "none"]
+    nodes = [node("Identity", [n], [f"{n}_of"]) for n in names]
+    return model(graph(nodes, [], [value("one_of", FLOAT, [1])], tensors))
+
+
+MODELS = {"typed": typed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
+          "nested": nested, "function": function,
           "above": lambda: outside("../w.bin"), "absolute": lambda: outside("/etc/hostname"), "link": lambda: outside("link.bin"),
           "beside": lambda: outside("w.bin"), "through": lambda: outside("folder/w.bin")}  # fmt: skip
 

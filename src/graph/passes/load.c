@@ -7,7 +7,8 @@
 //           nodes of both graphs.
 //
 // Views of weights cost nothing, and nodes that read no tensors, such as 'arange', are known in both graphs: where they are
-// needed, there they stand, and they are never prepared. Outputs of the model are written by each run.
+// needed, there they stand, and they are never prepared. Outputs of the model, and what depends on open sizes, are
+// written by each run.
 #include "graph/passes/passes.h"
 
 typedef enum binding {
@@ -23,6 +24,19 @@ typedef struct split {
     int *copies;         // numbers of tensors in [load]
 } split;
 
+// Whether the node depends on sizes that are open: only a run knows them.
+static bool has_open_sizes(const fg_graph *g, const fg_node *n)
+{
+    for (size_t k = 0; k < n->outputs.len; k++)
+        if (fg_is_open(&g->tensors.at[n->outputs.at[k]]))
+            return true;
+    for (size_t k = 0; k < n->arguments.len; k++)
+        for (size_t i = 0; n->arguments.at[k].value && i < g->sizes.len; i++)
+            if (fg_mentions(n->arguments.at[k].value, g->sizes.at[i]))
+                return true;
+    return false;
+}
+
 static binding bind(const split *s, const fg_node *n)
 {
     binding b = FREE;
@@ -34,6 +48,8 @@ static binding bind(const split *s, const fg_node *n)
     for (size_t k = 0; k < n->outputs.len; k++)
         if (s->g->tensors.at[n->outputs.at[k]].is_output)
             b = RUNTIME;
+    if (has_open_sizes(s->g, n))
+        b = RUNTIME;
     return b;
 }
 
