@@ -147,6 +147,20 @@ class Models(Case):
         text = report._report(gm, {"input_1": one, "_0": one}, {"_0": one + 1})
         self.assertRegex(text, r"call_module +ReLU\(\) +float32 +5.0e-01 +<------")
 
+    def test_operands_between_nodes(self):
+        """Partitions of older PyTorch have operands behind nodes."""
+        from hidet.torch import backend
+
+        torch = self.torch
+        graph = torch.fx.Graph()
+        x = graph.placeholder("x")
+        positive = graph.call_function(torch.ops.aten.relu.default, (x,))
+        y = graph.placeholder("y")
+        graph.output(graph.call_function(torch.ops.aten.add.Tensor, (positive, y)))
+        partition = backend.Partition(torch.fx.GraphModule({}, graph), [False, False], False, False)
+        x, y = torch.randn(3, 4), torch.randn(3, 4)
+        torch.testing.assert_close(partition(x, y), torch.relu(x) + y)
+
     def test_models_are_not_changed(self):
         torch, model = self.torch, net(self.torch)
         before = copy.deepcopy(model.state_dict())

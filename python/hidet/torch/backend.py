@@ -248,6 +248,7 @@ class _Tracer(torch.fx.Interpreter):
     def __init__(self, inner, args, fixed):
         super().__init__(inner, garbage_collect_values=False)
         self.args_given, self.values, self.symbols = args, [], {}
+        self.placeholders = [n for n in inner.graph.nodes if n.op == "placeholder"]  # other nodes may stand between them
         self.place = "cuda" if any(isinstance(a, torch.Tensor) and a.is_cuda for a in args) else "cpu"
         for a, is_fixed in zip(args, fixed):
             if not isinstance(a, torch.Tensor):
@@ -266,7 +267,7 @@ class _Tracer(torch.fx.Interpreter):
     def run_node(self, n):
         result = super().run_node(n)
         if n.op == "placeholder":
-            self.symbols[n] = self.values[len(self.symbols)]
+            self.symbols[n] = self.values[self.placeholders.index(n)]
         elif n.op == "call_function":
             self.symbols[n] = self._apply(n, result)
         elif n.op == "output":
