@@ -7,15 +7,14 @@ those of the model.
 """
 
 import math
-import pathlib
 import random
 import re
 import struct
 import sys
-import tempfile
 
+import seeds
 from check_models import by_pixel, conv2d, flat, largest_of_four, shape_of
-from check_passes import hdsc, read
+from check_passes import hdsc, read, write
 
 IMPORTS = """from hidet.lang import f32
 from activation import prelu, relu
@@ -174,13 +173,6 @@ class Model:
         return f"{IMPORTS}\n\n@hidet.graph\ndef model({kinds}):\n{body}\n    return {', '.join(results)}\n"
 
 
-def write(path, x):
-    shape, values = shape_of(x), flat(x)
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
-
-
 def compare(folder, file, model, results, *options):
     outs = ["out"] if len(results) == 1 else [f"out{k}" for k in range(len(results))]
     words = [f"{name}=@{folder / name}.npy" for name in model.parameters] + [f"{o}=out:{folder / o}.npy" for o in outs]
@@ -211,17 +203,9 @@ def check(folder, seed):
 
 
 def main():
-    count, first = (int(word) for word in (sys.argv[2:] + ["8", "1"][len(sys.argv) - 2 :])[:2])
-    failed = turned = nodes = 0
-    for seed in range(first, first + count):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                of_one = check(pathlib.Path(folder), seed)
-                turned, nodes = turned + of_one[0], nodes + of_one[1]
-            except RuntimeError as problem:
-                failed += 1
-                print(f"seed {seed}: {problem}\n{(pathlib.Path(folder) / 'model.hds').read_text()}")
-    print(f"{count - failed} passed, {failed} failed; {nodes} convolutions and poolings, {turned} permutations in programs")
+    counts, failed = seeds.run(check)
+    turned, nodes = (sum(numbers) for numbers in zip(*counts)) if counts else (0, 0)
+    print(f"{len(counts)} passed, {failed} failed; {nodes} convolutions and poolings, {turned} permutations in programs")
     sys.exit(1 if failed else 0)
 
 

@@ -12,7 +12,9 @@ import re
 import struct
 import subprocess
 import sys
-import tempfile
+
+import seeds
+from check_models import flat, shape_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 PASSES = re.findall(r'^FG_PASS\("([^"]*)"', (TOP / "src/graph/passes/passes.def").read_text(), re.MULTILINE)
@@ -84,10 +86,6 @@ PRODUCTS = [
 ]
 
 
-def shape_of(x):
-    return len(x), len(x[0])
-
-
 class Model:
     """A graph function as text, with the values of its tensors."""
 
@@ -145,8 +143,8 @@ class Model:
 def write(path, x):
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape_of(x)}, }}"
     header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    flat = [v for row in x for v in row]
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(flat)}f", *flat))
+    values = flat(x)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
 
 
 def read(path):
@@ -196,17 +194,9 @@ def check(folder, seed):
 
 
 def main():
-    count, first = (int(word) for word in (sys.argv[2:] + ["8", "1"][len(sys.argv) - 2 :])[:2])
-    before = after = failed = 0
-    for seed in range(first, first + count):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                launches = check(pathlib.Path(folder), seed)
-                before, after = before + launches[0], after + launches[1]
-            except RuntimeError as problem:
-                failed += 1
-                print(f"seed {seed}: {problem}\n{(pathlib.Path(folder) / 'model.hds').read_text()}")
-    print(f"{count - failed} passed, {failed} failed; {before} launches before the passes, {after} after them")
+    launches, failed = seeds.run(check)
+    before, after = (sum(counts) for counts in zip(*launches)) if launches else (0, 0)
+    print(f"{len(launches)} passed, {failed} failed; {before} launches before the passes, {after} after them")
     sys.exit(1 if failed else 0)
 
 

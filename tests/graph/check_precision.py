@@ -5,12 +5,11 @@ Products have 16-bit operands in the program, or math="tf32"; parameters keep th
 stays f32.
 """
 
-import pathlib
 import random
 import re
 import sys
-import tempfile
 
+import seeds
 from check_passes import Model, hdsc, read, write
 
 TOLERANCES = {"f16": 8e-3, "bf16": 6e-2, "tf32": 8e-3}  # of the largest value in the graph
@@ -41,7 +40,8 @@ def check_softmax(folder, precision):
         raise RuntimeError(f"softmax is not in f32: {wrong}")
 
 
-def check(folder, seed, precision):
+def check(folder, seed):
+    precision = list(TOLERANCES)[seed % len(TOLERANCES)]
     rng = random.Random(seed)
     model = Model(rng, rng.randrange(5, 14))
     results = model.results()
@@ -58,21 +58,12 @@ def check(folder, seed, precision):
         wanted = [v for row in model.values[name] for v in row]
         worst = max(abs(a - b) for a, b in zip(read(folder / f"{out}.npy"), wanted, strict=True))
         if not worst < TOLERANCES[precision] * max(largest, 1):
-            raise RuntimeError(f"{name} is off by {worst}, the largest value is {largest}")
+            raise RuntimeError(f"{precision}: {name} is off by {worst}, the largest value is {largest}")
 
 
 def main():
-    count, first = (int(word) for word in (sys.argv[2:] + ["8", "1"][len(sys.argv) - 2 :])[:2])
-    failed = 0
-    for seed in range(first, first + count):
-        precision = list(TOLERANCES)[seed % len(TOLERANCES)]
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(pathlib.Path(folder), seed, precision)
-            except RuntimeError as problem:
-                failed += 1
-                print(f"seed {seed}, {precision}: {problem}\n{(pathlib.Path(folder) / 'model.hds').read_text()}")
-    print(f"{count - failed} passed, {failed} failed")
+    passed, failed = seeds.run(check)
+    print(f"{len(passed)} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 

@@ -8,16 +8,15 @@ weights as parameters, and with its weights in a file. In every other one, the f
 third is for sm_90a, whose kernels overlap.
 """
 
-import pathlib
 import random
 import re
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
+import safetensors
+import seeds
+from check_passes import hdsc
 
-TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 IMPORTS = """from hidet.lang import boolean, f16, f32, i32, i64, weights
 from activation import gelu, relu, sigmoid, silu, tanh
 from arithmetic import abs, add, cast, clamp, divide, maximum, minimum, multiply, subtract
@@ -325,23 +324,6 @@ STEPS = [
 
 # ---- running ---------------------------------------------------------------------------------------------------------------
 
-def write_weights(path, weights):
-    header, at = [], 0
-    for name, value in weights.items():
-        shape = ",".join(map(str, value.shape))
-        header.append(f'"{name}":{{"dtype":"F32","shape":[{shape}],"data_offsets":[{at},{at + value.nbytes}]}}')
-        at += value.nbytes
-    text = ("{" + ",".join(header) + "}").encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(v.tobytes() for v in weights.values()))
-
-
-def hdsc(*words):
-    result = subprocess.run([sys.argv[1], *map(str, words), "-I", str(TOP / "ops")], capture_output=True, text=True)
-    if result.returncode:
-        raise RuntimeError(result.stderr)
-    return result.stdout
-
-
 def compare(folder, model, results, k, what):
     tolerance = 2e-2 if any("f16" in line for line in model.lines) else 2e-4
     for number, name in enumerate(results):
@@ -360,7 +342,8 @@ def check(folder, seed):
     (folder / "parameters.hds").write_text(model.text(results, False))
     program = hdsc("graph", folder / "parameters.hds", "--passes=", "--rewrites=none", "--print=program")
     (folder / "program.hds").write_text(program)
-    write_weights(folder / "weights.safetensors", model.weights)
+    tensors = {name: ("F32", value.shape, value.ravel().tolist()) for name, value in model.weights.items()}
+    safetensors.write(folder / "weights.safetensors", tensors)
     for name, value in model.weights.items():
         np.save(folder / f"{name}.npy", value)
     arch = "--arch=sm_90a" if seed % 3 == 0 else "--arch=sm_80"
@@ -376,16 +359,8 @@ def check(folder, seed):
 
 
 def main():
-    count, first = (int(word) for word in (sys.argv[2:] + ["8", "1"][len(sys.argv) - 2 :])[:2])
-    failed = 0
-    for seed in range(first, first + count):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(pathlib.Path(folder), seed)
-            except RuntimeError as problem:
-                failed += 1
-                print(f"seed {seed}: {problem}\n{(pathlib.Path(folder) / 'model.hds').read_text()}", flush=True)
-    print(f"{count - failed} passed, {failed} failed")
+    passed, failed = seeds.run(check, "parameters.hds")
+    print(f"{len(passed)} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 
