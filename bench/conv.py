@@ -11,7 +11,6 @@ channels, extent of images, channels of the result, taps and stride; relu: with 
 """
 
 import argparse
-import csv
 import pathlib
 import statistics
 import sys
@@ -77,7 +76,7 @@ def time_both(lib, name, layer, total):
     results[0].fill_(float("nan"))
     ours[0](torch.cuda.current_stream().cuda_stream)
     expected = layer.expected(*sets[0])
-    error = ((results[0].float() - expected).abs() / (expected.abs() + expected.abs().mean())).max().item()
+    error = products.off_by(results[0], expected)
     functions = {"ours": ours, "torch": [lambda s, t=t: layer.call(*t) for t in sets]}
     repeats = max(1, 64 // len(sets), int(2e-4 * 600e12 / layer.operations / len(sets)))
     repeats = min(repeats, max(1, 512 // len(sets)))
@@ -121,14 +120,7 @@ def main():
         if not error < 0.01:
             problems.append(f"{name}: off by {error:.3g}")
     print(f"geometric means: cold {mean(rows, 'ratio'):.3f}, warm {mean(rows, 'ratio_warm'):.3f}")
-    if options.out:
-        with open(options.out, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    return 1 if problems else 0
+    return products.finish(rows, COLUMNS, options.out, problems)
 
 
 if __name__ == "__main__":

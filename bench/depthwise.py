@@ -12,7 +12,6 @@ arithmetic first. Exit code: 1 if one is wrong.
 """
 
 import argparse
-import csv
 import pathlib
 import statistics
 import sys
@@ -68,7 +67,7 @@ def measure(lib, name):
     results[0].fill_(float("nan"))
     ours[0](torch.cuda.current_stream().cuda_stream)
     expected = layer.call(*(t.float() for t in sets[0]))
-    error = ((layer.seen(results[0]).float() - expected).abs() / (expected.abs() + expected.abs().mean())).max().item()
+    error = products.off_by(layer.seen(results[0]), expected)
     halves = [torch.empty(2, layer.bytes() // 2, dtype=torch.uint8, device="cuda") for _ in sets]
     functions = {
         "ours": ours,
@@ -105,14 +104,7 @@ def main():
             problems.append(f"{name}: off by {error:.3g}")
     for column in ("of_copy", "of_torch"):
         print(f"geometric mean {column}: {statistics.geometric_mean(float(row[column]) for row in rows):.3f}")
-    if options.out:
-        with open(options.out, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    return 1 if problems else 0
+    return products.finish(rows, COLUMNS, options.out, problems)
 
 
 if __name__ == "__main__":

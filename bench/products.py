@@ -111,11 +111,28 @@ def measure(lib, name, compiled):
         results[0].fill_(float("nan"))
         functions[which][0](torch.cuda.current_stream().cuda_stream)
         expected = theirs(*[t.float() for t in sets[0]])
-        error = ((results[0].float() - expected).abs() / (expected.abs() + expected.abs().mean())).max().item()
+        error = off_by(results[0], expected)
         if not error < 0.01:
             wrong.append(f"{name}, {which}: off by {error:.3g}")
     graphs = {which: graph_of(calls * repeats) for which, calls in functions.items()}
     return time_of(graphs, len(sets) * repeats), wrong
+
+
+def off_by(result, expected):
+    """The largest error, relative to the value and the mean of all."""
+    return ((result.float() - expected).abs() / (expected.abs() + expected.abs().mean())).max().item()
+
+
+def finish(rows, columns, out, problems):
+    """Writes the rows to the CSV file [out], if one is asked for, and the problems to standard error. Returns the exit code."""
+    if out:
+        with open(out, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            writer.writerows(rows)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
 
 
 def main():
@@ -136,14 +153,7 @@ def main():
         rows.append({"case": name, **{which: f"{t:.2f}" for which, t in times.items()}})
         ratios = ", ".join(f"{which} {t:.2f} ({t / times['ours']:.3f})" for which, t in times.items() if which != "ours")
         print(f"{name:16} {times['ours']:9.2f}  {ratios}", flush=True)
-    if options.out:
-        with open(options.out, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, ["case", "ours", "written", "torch", "compiled"])
-            writer.writeheader()
-            writer.writerows(rows)
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    return 1 if problems else 0
+    return finish(rows, ["case", "ours", "written", "torch", "compiled"], options.out, problems)
 
 
 if __name__ == "__main__":
