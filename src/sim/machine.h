@@ -134,7 +134,6 @@ struct sim_launch {
     uint64_t complete;     // of which those up to this one have ended when it starts
     bool has_waited;       // atomic: a thread has executed griddepcontrol_wait(),
     bool waits_first;      // atomic: and in a block that had not let dependents start
-    bool tracks_waits;     // the order of its accesses is followed
     VEC(uint64_t) kept;    // host functions: what they have allocated, freed when they return
     arena *arena;          // of [kept]
 };

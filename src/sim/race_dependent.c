@@ -21,6 +21,11 @@ static uint64_t load(const uint64_t *number)
 
 // ---- launches ------------------------------------------------------------------------------------------------------
 
+static bool starts_early(const sim_launch *l)
+{
+    return l->complete < l->place - 1;
+}
+
 void sim_dependent_begin(sim_launch *l)
 {
     sim_stream *s = &l->device->stream;
@@ -34,10 +39,10 @@ void sim_dependent_begin(sim_launch *l)
 void sim_dependent_end(sim_launch *l)
 {
     sim_stream *s = &l->device->stream;
-    bool is_early = l->complete < l->place - 1;
+    bool is_checked = !l->device->options.no_checks && !l->device->options.no_races && !l->halted;
     if (!l->kernel->dependent_launch || __atomic_load_n(&l->waits_first, __ATOMIC_RELAXED))
         s->complete = l->place - 1;
-    if (!is_early || __atomic_load_n(&l->has_waited, __ATOMIC_RELAXED) || l->halted || !l->tracks_waits)
+    if (!is_checked || !starts_early(l) || __atomic_load_n(&l->has_waited, __ATOMIC_RELAXED))
         return;
     sim_finding f = {.code = HDS0658,
                      .actor = {sim_site_of_function(l->program, l->kernel), -1, -1, -1},
@@ -138,7 +143,7 @@ void sim_dependent_access(sim_touch *t)
     }
     if (!l->place || !t->w->block->order->tracks)
         return;
-    if (l->kernel->dependent_launch && l->complete < l->place - 1 && (t->lanes & ~t->w->has_waited))
+    if (starts_early(l) && (t->lanes & ~t->w->has_waited))
         check(t);
     record(t->device->memory, &t->allocation->accesses, l->place);
     if (t->kind & SIM_NOTE_WRITE)

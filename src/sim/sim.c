@@ -301,7 +301,6 @@ static sim_status launch_kernel(sim *s, const sim_program *p, const ir_func *ker
         .arg_fields = s->arg_fields,
         .arg_count = count,
         .number = ++s->launches,
-        .tracks_waits = !s->options.no_checks && !s->options.no_races,
     };
     sim_extents *extents = ARENA_ARRAY(scratch, sim_extents, count + 1);
     sim_tensor_map *maps = ARENA_ARRAY(scratch, sim_tensor_map, kernel->maps.len + 1);
