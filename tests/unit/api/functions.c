@@ -10,24 +10,6 @@ static hds_program *compile(const rig *r, const char *name, const char *text)
     return rig_compile(r->compiler, name, text, &options);
 }
 
-typedef struct tensor {
-    hdsrt_tensor dl;
-    int64_t shape[3];
-} tensor;
-
-static hds_argument host(tensor *t, float *data, int64_t a, int64_t b, int64_t c)
-{
-    *t = (tensor){.shape = {a, b, c}};
-    t->dl.data = data;
-    t->dl.device.device_type = 1;
-    t->dl.ndim = c ? 3 : b ? 2 : 1;
-    t->dl.dtype.code = 2;
-    t->dl.dtype.bits = 32;
-    t->dl.dtype.lanes = 1;
-    t->dl.shape = t->shape;
-    return hds_tensor(&t->dl);
-}
-
 // ---- an operator from a string ----------------------------------------------------------------------------------
 
 static const char softmax_add[] =
@@ -61,7 +43,7 @@ static void an_operator_runs(void **state)
 {
     const rig *r = *state;
     _Alignas(16) static float x[ROWS * COLUMNS], by[ROWS * COLUMNS], out[ROWS * COLUMNS];
-    tensor tx, tr, to;
+    rig_tensor tx, tr, to;
     hds_program *p = compile(r, "softmax_add.hds", softmax_add), *findings = NULL;
     const hds_kernel *f = hds_program_function(p, "softmax_add_f32");
     assert_non_null(f);
@@ -69,8 +51,8 @@ static void an_operator_runs(void **state)
         x[i] = (float)(i * 37 % 101) / 25;
         by[i] = (float)(i * 17 % 89) / 30 - 1;
     }
-    const hds_argument a[] = {host(&tx, x, ROWS, COLUMNS, 0), host(&tr, by, ROWS, COLUMNS, 0),
-                              host(&to, out, ROWS, COLUMNS, 0)};
+    const hds_argument a[] = {rig_host(&tx, x, ROWS, COLUMNS, 0), rig_host(&tr, by, ROWS, COLUMNS, 0),
+                              rig_host(&to, out, ROWS, COLUMNS, 0)};
     hds_status status = hds_simulate(f, a, 3, &findings);
     if (status != HDS_OK)
         fail_msg("%s", hds_last_error());
@@ -82,8 +64,8 @@ static void an_operator_runs(void **state)
     const hds_kernel *all = hds_program_function(p, "softmax_add");
     assert_non_null(all);
     assert_int_equal(hds_kernel_parameter_count(all), 3);
-    const hds_argument three[] = {host(&tx, x, 1, ROWS, COLUMNS), host(&tr, by, 1, ROWS, COLUMNS),
-                                  host(&to, out, 1, ROWS, COLUMNS)};
+    const hds_argument three[] = {rig_host(&tx, x, 1, ROWS, COLUMNS), rig_host(&tr, by, 1, ROWS, COLUMNS),
+                                  rig_host(&to, out, 1, ROWS, COLUMNS)};
     if (hds_simulate(all, three, 3, &findings) != HDS_OK)
         fail_msg("%s", hds_last_error());
     expect_softmax(x, by, out);
@@ -171,11 +153,11 @@ static void control_flow(void **state)
 {
     const rig *r = *state;
     _Alignas(16) float x[4] = {1, 2, 3, 4}, y[4] = {0};
-    tensor tx, ty;
+    rig_tensor tx, ty;
     hds_program *p = compile(r, "sums.hds", sums);
     const hds_kernel *f = hds_program_function(p, "repeat");
     assert_non_null(f);
-    hds_argument a[] = {host(&tx, x, 4, 0, 0), host(&ty, y, 4, 0, 0), hds_int(3)};
+    hds_argument a[] = {rig_host(&tx, x, 4, 0, 0), rig_host(&ty, y, 4, 0, 0), hds_int(3)};
     if (hds_simulate(f, a, 3, NULL) != HDS_OK)
         fail_msg("%s", hds_last_error());
     for (int i = 0; i < 4; i++)
@@ -195,11 +177,11 @@ static void refusals(void **state)
 {
     const rig *r = *state;
     _Alignas(16) float x[4] = {0};
-    tensor tx;
+    rig_tensor tx;
     hdsrt_extents extents;
     hds_program *p = compile(r, "sums.hds", sums);
     const hds_kernel *says = hds_program_function(p, "says"), *half = hds_program_function(p, "half");
-    const hds_argument a[] = {host(&tx, x, 4, 0, 0)}, n[] = {hds_int(3)}, real[] = {hds_float(4)};
+    const hds_argument a[] = {rig_host(&tx, x, 4, 0, 0)}, n[] = {hds_int(3)}, real[] = {hds_float(4)};
     assert_int_equal(hds_simulate(says, a, 1, NULL), HDS_OK);
     assert_true(x[0] == 1 && x[3] == 1);
     assert_non_null(strstr(hds_function_plan(says), "\nprint \"%d\\n\", n # "));
@@ -257,16 +239,16 @@ static void elementwise_operators(void **state)
 {
     const rig *r = *state;
     _Alignas(16) float x[6] = {1, 2, 3, 4, 5, 6}, y[3] = {1, 1, 2}, out[6] = {0};
-    tensor tx, ty, to;
+    rig_tensor tx, ty, to;
     hds_program *p = compile(r, "scaled.hds", scaled);
     const hds_kernel *all = hds_program_function(p, "difference");
     assert_non_null(all);
-    const hds_argument flat[] = {host(&tx, x, 6, 0, 0), host(&ty, x, 6, 0, 0), host(&to, out, 6, 0, 0)};
+    const hds_argument flat[] = {rig_host(&tx, x, 6, 0, 0), rig_host(&ty, x, 6, 0, 0), rig_host(&to, out, 6, 0, 0)};
     out[3] = 7;
     if (hds_simulate(all, flat, 3, NULL) != HDS_OK)
         fail_msg("%s", hds_last_error());
     assert_true(out[3] == 0);
-    const hds_argument rows[] = {host(&tx, x, 2, 3, 0), host(&ty, y, 3, 0, 0), host(&to, out, 2, 3, 0)};
+    const hds_argument rows[] = {rig_host(&tx, x, 2, 3, 0), rig_host(&ty, y, 3, 0, 0), rig_host(&to, out, 2, 3, 0)};
     if (hds_simulate(all, rows, 3, NULL) != HDS_OK)
         fail_msg("%s", hds_last_error());
     for (int i = 0; i < 6; i++)

@@ -79,24 +79,6 @@ static void a_graph_is_a_graph_function(void **state)
     hds_graph_release(g);
 }
 
-typedef struct tensor {
-    hdsrt_tensor dl;
-    int64_t shape[2];
-} tensor;
-
-static hds_argument host(tensor *t, float *data, int64_t rows, int64_t columns)
-{
-    *t = (tensor){.shape = {rows, columns}};
-    t->dl.data = data;
-    t->dl.device.device_type = 1;
-    t->dl.ndim = columns ? 2 : 1;
-    t->dl.dtype.code = 2;
-    t->dl.dtype.bits = 32;
-    t->dl.dtype.lanes = 1;
-    t->dl.shape = t->shape;
-    return hds_tensor(&t->dl);
-}
-
 static float w[N * K], b[N], x[MOST_ROWS * K];
 
 static void fill(void)
@@ -161,8 +143,8 @@ static void a_graph_runs_on_the_simulator(void **state)
         fail_msg("%s", hds_last_error());
     for (int rows = 1; rows <= MOST_ROWS; rows += 2) {
         float scores[MOST_ROWS * N], sums[MOST_ROWS];
-        tensor tx, ty, tz;
-        const hds_argument a[] = {host(&tx, x, rows, K), host(&ty, scores, rows, N), host(&tz, sums, rows, 0)};
+        rig_tensor tx, ty, tz;
+        const hds_argument a[] = {rig_host(&tx, x, rows, K, 0), rig_host(&ty, scores, rows, N, 0), rig_host(&tz, sums, rows, 0, 0)};
         if (hds_model_simulate(m, a, 3, NULL) != HDS_OK)
             fail_msg("%s", hds_last_error());
         expect_layer(scores, sums, rows);

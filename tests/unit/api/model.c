@@ -25,24 +25,6 @@ static const char layer[] = "from hidet.lang import f32, weights\n"
                             "def layer(x: f32[4, 16]):\n"
                             "    return relu(linear(x, W['w', f32[8, 16]], multiply(W['b', f32[8]], 2.0)))\n";
 
-typedef struct tensor {
-    hdsrt_tensor dl;
-    int64_t shape[2];
-} tensor;
-
-static hds_argument host(tensor *t, float *data, int64_t rows, int64_t columns)
-{
-    *t = (tensor){.shape = {rows, columns}};
-    t->dl.data = data;
-    t->dl.device.device_type = 1;
-    t->dl.ndim = 2;
-    t->dl.dtype.code = 2;
-    t->dl.dtype.bits = 32;
-    t->dl.dtype.lanes = 1;
-    t->dl.shape = t->shape;
-    return hds_tensor(&t->dl);
-}
-
 static float w[N * K], b[N];
 
 static void write_weights(const rig *r, const char *name, const char *first, int64_t columns, char *path, size_t room)
@@ -98,7 +80,7 @@ static void a_model_runs_on_the_simulator(void **state)
     const rig *r = *state;
     static float x[ROWS * K], y[ROWS * N];
     char path[160];
-    tensor tx, ty;
+    rig_tensor tx, ty;
     fill(x);
     write_weights(r, "w.safetensors", "w", K, path, sizeof path);
     hds_program *p = rig_compile(r->compiler, "layer.hds", layer, NULL);
@@ -109,7 +91,7 @@ static void a_model_runs_on_the_simulator(void **state)
     assert_string_equal(hds_model_parameter(m, 1)->name, "out");
     assert_null(hds_model_parameter(m, 2));
     assert_int_equal(hds_model_weight_bytes(m), (N * K + N + N) * (int)sizeof(float));
-    const hds_argument a[] = {host(&tx, x, ROWS, K), host(&ty, y, ROWS, N)};
+    const hds_argument a[] = {rig_host(&tx, x, ROWS, K, 0), rig_host(&ty, y, ROWS, N, 0)};
     for (int run = 0; run < 2; run++) {
         memset(y, 0, sizeof y);
         if (hds_model_simulate(m, a, 2, NULL) != HDS_OK)
@@ -127,7 +109,7 @@ static void a_precision_is_an_option(void **state)
     const rig *r = *state;
     static float x[ROWS * K], exact[ROWS * N], y[ROWS * N];
     char path[160];
-    tensor tx, ty;
+    rig_tensor tx, ty;
     hds_program *p = NULL;
     hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
     const hds_source source = {"layer.hds", layer, 0};
@@ -139,7 +121,7 @@ static void a_precision_is_an_option(void **state)
         p = rig_compile(r->compiler, "layer.hds", layer, &o);
         hds_model *m = open_model(p, path, true, 0);
         hds_program_release(p);
-        const hds_argument a[] = {host(&tx, x, ROWS, K), host(&ty, low ? y : exact, ROWS, N)};
+        const hds_argument a[] = {rig_host(&tx, x, ROWS, K, 0), rig_host(&ty, low ? y : exact, ROWS, N, 0)};
         assert_int_equal(hds_model_simulate(m, a, 2, NULL), HDS_OK);
         hds_model_release(m);
     }
@@ -214,7 +196,7 @@ static void a_program_is_compiled_for_a_file(void **state)
     const rig *r = *state;
     static float x[ROWS * K], y[ROWS * N];
     char good[160], narrow[160];
-    tensor tx, ty;
+    rig_tensor tx, ty;
     fill(x);
     write_weights(r, "good.safetensors", "w", K, good, sizeof good);
     write_weights(r, "narrow.safetensors", "w", K - 1, narrow, sizeof narrow);
@@ -222,7 +204,7 @@ static void a_program_is_compiled_for_a_file(void **state)
     hds_program *p = compile_with(r, good, HDS_OK);
     hds_program_release(compile_with(r, narrow, HDS_ERRORS)); // not what was compiled before
     hds_model *m = open_model(p, NULL, true, 0);              // with the file that it was compiled for
-    const hds_argument a[] = {host(&tx, x, ROWS, K), host(&ty, y, ROWS, N)};
+    const hds_argument a[] = {rig_host(&tx, x, ROWS, K, 0), rig_host(&ty, y, ROWS, N, 0)};
     if (hds_model_simulate(m, a, 2, NULL) != HDS_OK)
         fail_msg("%s", hds_last_error());
     for (int i = 0; i < ROWS; i++)

@@ -32,6 +32,25 @@ static const char rig_scale[] =
     "    if i < n:\n"
     "        y[i] = factor * x[i]\n";
 
+// A tensor of f32 in host memory, and an argument that is one. Extents of 0 at the end are not there.
+typedef struct rig_tensor {
+    hdsrt_tensor dl;
+    int64_t shape[3];
+} rig_tensor;
+
+static inline hds_argument rig_host(rig_tensor *t, float *data, int64_t a, int64_t b, int64_t c)
+{
+    *t = (rig_tensor){.shape = {a, b, c}};
+    t->dl.data = data;
+    t->dl.device.device_type = 1;
+    t->dl.ndim = c ? 3 : b ? 2 : 1;
+    t->dl.dtype.code = 2;
+    t->dl.dtype.bits = 32;
+    t->dl.dtype.lanes = 1;
+    t->dl.shape = t->shape;
+    return hds_tensor(&t->dl);
+}
+
 typedef struct rig {
     char folder[64], cache[80], log[80];
     hds_compiler *compiler;
