@@ -502,9 +502,9 @@ static void give_back(host *h, size_t at)
 static void enter_if(host *h, size_t at)
 {
     cu *cx = h->cx;
-    size_t names = cu_scope_begin(cx);
+    // Its variables are the outer block's.
     cu_put(cx, "if (%s) {", value_text(h, plan_of(h)->stmts.at[at].args[0], CU_ASSIGN));
-    open_block(h, at, names);
+    open_block(h, at, cu_scope_begin(cx));
 }
 
 // "} else if (…) {" where the other branch is an IF alone. The index of the last statement that is done with.
@@ -606,7 +606,6 @@ static void enter_for(host *h, size_t at)
     const plan_stmt *s = &plan_of(h)->stmts.at[at];
     const plan_node *first = &plan_of(h)->nodes.at[s->args[0]], *by = &plan_of(h)->nodes.at[s->args[2]];
     const ir_var *v = h->plan.vars[s->value];
-    size_t names = cu_scope_begin(cx);
     const char *const bounds[] = {value_text(h, s->args[0], CU_ASSIGN), bound_text(h, s->args[1], v, "end"),
                                   bound_text(h, s->args[2], v, "step")};
     bool is_known = by->op == IR_OP_INT && by->u.bits, counts_up = is_known && (int64_t)by->u.bits > 0;
@@ -614,6 +613,7 @@ static void enter_for(host *h, size_t at)
         cu_c_fail_if(cx, arena_printf(cx->a, "%s == 0", bounds[2]), "a loop of it has the step 0", "");
     cx->vars[v->id].is_nonneg = counts_up && first->op == IR_OP_INT && (int64_t)first->u.bits >= 0;
     int64_t step = (int64_t)by->u.bits;
+    size_t names = cu_scope_begin(cx);
     for_head(h, v, bounds, is_known ? &step : NULL);
     open_block(h, at, names);
 }

@@ -351,6 +351,19 @@ static void test_planned(void)
     hdsrt_release(y, NULL);
 }
 
+// Each condition and bound that divides has a variable of its own.
+static void test_divided(void)
+{
+    float *y = memory(64);
+    fake_cuda_forget();
+    CHECK(divided(y, 6, 3, NULL) == HDSRT_OK && fake_cuda_launches() == 8);
+    fake_cuda_forget();
+    CHECK(divided(y, 7, 3, NULL) == HDSRT_OK && fake_cuda_launches() == 5);
+    fake_cuda_forget();
+    REFUSED(divided(y, 1, 0, NULL), "'divided': it divides by zero");
+    hdsrt_release(y, NULL);
+}
+
 static void test_values(void)
 {
     CHECK(blocks_of(1000, 256) == 4 && blocks_of(0, 256) == 0 && blocks_of(INT32_MAX, 1) == 1000);
@@ -368,6 +381,7 @@ int main(void)
     test_chain();
     test_rounds();
     test_planned();
+    test_divided();
     test_values();
     printf("%d failures\n", failures);
     return failures != 0;
