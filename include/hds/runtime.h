@@ -132,6 +132,16 @@ HDSRT_API hdsrt_status hdsrt_graph_launch(const hdsrt_graph *graph, hdsrt_stream
 // Waits for all work of the thread's current context, and with it for launches of the graph. NULL is allowed.
 HDSRT_API void hdsrt_graph_free(hdsrt_graph *graph);
 
+// ---- models --------------------------------------------------------------------------------------------------------------
+// Of each graph function NAME of a file, generated headers have NAME_open, NAME_prepare, NAME_run and NAME_close.
+
+typedef struct hdsrt_model_options {
+    size_t size;     // sizeof(hdsrt_model_options)
+    size_t graphs;   // CUDA graphs that are kept, at most, of all sizes and streams; 0: 16. One more waits for all runs
+    bool no_graphs;  // launch the kernels one by one instead
+} hdsrt_model_options;
+#define HDSRT_MODEL_OPTIONS_INIT {sizeof(hdsrt_model_options), 0, false}
+
 // ---- tensors over DLPack -------------------------------------------------------------------------------------------------
 // The layout is that of DLPack's DLTensor and DLManagedTensor (https://dmlc.github.io/dlpack/latest/c_api.html, the same in
 // every version so far). With dlpack.h included first these are its types.
@@ -355,6 +365,87 @@ HDSRT_API hdsrt_status hdsrt_finish_instance(const hdsrt_operand *operands, int 
 HDSRT_API hdsrt_status hdsrt_choose_by_element(const char *entry, const hdsrt_operand *operands, const hdsrt_dtype *types,
                                                int count, int instances, const hdsrt_tensor *const *tensors,
                                                hdsrt_joined *joined, int *instance);
+
+// ---- models: for generated code, and for libhds -------------------------------------------------------------------------------
+
+// CUDA graphs of a function, one for each of the last sets of sizes and streams, with a workspace each. A run is given words:
+// the addresses of its tensors first, then its sizes.
+typedef struct hdsrt_graph_cache hdsrt_graph_cache;
+// Enqueues the function on [stream], which records. [workspace]: NULL if none is planned.
+typedef hdsrt_status hdsrt_enqueue(void *user, const uint64_t *words, hdsrt_stream stream, void *workspace);
+
+// [limit]: graphs that are kept, at most; 0: 16. [workspace_bytes]: 0: the function allocates what it needs.
+HDSRT_API hdsrt_status hdsrt_graph_cache_new(hdsrt_graph_cache **cache, size_t limit, size_t addresses, size_t sizes,
+                                             int64_t workspace_bytes);
+// Waits for all work of the current context. NULL is allowed.
+HDSRT_API void hdsrt_graph_cache_free(hdsrt_graph_cache *cache);
+// Launches the graph of these sizes and this stream. If there is none, the function is recorded, and the graph that was not used
+// for longest is dropped where the cache is full, which waits for all work of the context. If only addresses differ from its last
+// run, the graph is updated in place, without waiting. [launches] false: only records. From any thread.
+HDSRT_API hdsrt_status hdsrt_graph_cache_run(hdsrt_graph_cache *cache, const uint64_t *words, hdsrt_enqueue *enqueue, void *user,
+                                             hdsrt_stream stream, bool launches);
+
+// A tensor that a model owns: a weight, or what is computed from weights when it is opened.
+typedef struct hdsrt_model_tensor {
+    const char *weight;    // its name in the file; NULL: it is computed
+    const char *dtype;     // "F16": as safetensors files call it; of a weight
+    const char *type;      // "f16[512, 784]", for messages; of a weight
+    const int64_t *shape;  // of a weight
+    uint32_t ndim;
+    bool is_read;          // by runs; others are given back once the model is open
+    int64_t bytes;
+} hdsrt_model_tensor;
+
+// A graph function.
+typedef struct hdsrt_model_code {
+    const char *name;
+    const hdsrt_model_tensor *tensors;
+    size_t tensor_count, address_count, size_count;  // own; of a run
+    int64_t workspace_bytes;                         // of a run; 0: none is planned
+    hdsrt_status (*load)(void *const *tensors, hdsrt_stream stream);  // computes those that are no weights; NULL: there are none
+    hdsrt_status (*run)(void *const *tensors, const uint64_t *words, hdsrt_stream stream, void *workspace);
+    const void *embedded;  // a safetensors file in the program; NULL: none
+    size_t embedded_bytes;
+} hdsrt_model_code;
+
+typedef struct hdsrt_model hdsrt_model;
+
+// Opens a model for the GPU of the thread's current context: copies its weights there from the safetensors file [path], or from
+// the program if it is NULL, and computes what depends on them alone. All weights that are missing, or of another type or shape,
+// are listed: HDSRT_INVALID_ARGUMENT. Others in the file are ignored. [options] may be NULL. Returns when the weights are there.
+HDSRT_API hdsrt_status hdsrt_model_open(const hdsrt_model_code *code, const char *path, const hdsrt_model_options *options,
+                                        hdsrt_model **model);
+// The same with the bytes of a file, which are not used after the call.
+HDSRT_API hdsrt_status hdsrt_model_open_bytes(const hdsrt_model_code *code, const void *bytes, size_t count,
+                                              const hdsrt_model_options *options, hdsrt_model **model);
+HDSRT_API hdsrt_status hdsrt_model_run(hdsrt_model *model, const uint64_t *words, hdsrt_stream stream);
+// Records the graph that hdsrt_model_run will launch.
+HDSRT_API hdsrt_status hdsrt_model_prepare(hdsrt_model *model, const uint64_t *words, hdsrt_stream stream);
+// Waits for all work of the current context. NULL is allowed.
+HDSRT_API void hdsrt_model_close(hdsrt_model *model);
+
+// The header of a safetensors file, checked: each tensor has as many bytes as its type and shape need, and together they are all
+// bytes of the file, without gaps.
+typedef struct hdsrt_stored_tensor {
+    const char *name, *dtype;  // UTF-8; "F16"
+    const int64_t *shape;
+    int ndim;
+    int64_t begin, bytes;      // behind the header
+} hdsrt_stored_tensor;
+
+typedef struct hdsrt_stored_tensors {
+    const hdsrt_stored_tensor *at;  // in the order of their bytes
+    size_t count;
+    const hdsrt_stored_tensor *const *by_name;
+} hdsrt_stored_tensors;
+
+// [json]: the header; [data_bytes]: those behind it. HDSRT_INVALID_ARGUMENT: it is no such header, and hdsrt_last_error() says why.
+HDSRT_API hdsrt_status hdsrt_stored_read(const char *json, size_t len, int64_t data_bytes, hdsrt_stored_tensors **tensors);
+// NULL: there is none of this name.
+HDSRT_API const hdsrt_stored_tensor *hdsrt_stored_find(const hdsrt_stored_tensors *tensors, const char *name);
+HDSRT_API void hdsrt_stored_free(hdsrt_stored_tensors *tensors);
+// The bits of an element of type "F16"; 0: there is no such type.
+HDSRT_API int hdsrt_stored_bits(const char *dtype);
 
 #ifdef __cplusplus
 }

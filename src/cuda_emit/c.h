@@ -19,6 +19,32 @@ typedef struct cu_c_unit {
     const cu_kernel_list *kernels;  // as cu_emit gave them
 } cu_c_unit;
 
+// A tensor that a function of a model takes.
+typedef enum cu_c_role { CU_C_GIVEN, CU_C_WEIGHT, CU_C_PREPARED } cu_c_role;
+
+typedef struct cu_c_tensor {
+    cu_c_role role;
+    const char *name;                  // the parameter's
+    const char *weight, *stored_dtype; // of a weight: its name in a safetensors file, and its type there
+    const char *type;                  // of a weight: "f16[512, 784]"
+    int rank;
+    const int64_t *shape;
+    int64_t bytes;
+} cu_c_tensor;
+
+// One function of a model; its sizes follow these parameters.
+typedef struct cu_c_model_part {
+    const char *name;  // as the module has it
+    const cu_c_tensor *tensors;
+    int count;
+} cu_c_model_part;
+
+// A graph function. Its C functions also are NAME_open, NAME_open_bytes, NAME_run, NAME_prepare and NAME_close.
+typedef struct cu_c_model {
+    cu_c_model_part load, run;  // load: runs once, when the model is opened; its name is NULL: there is none
+    str embedded;               // a safetensors file with its weights; empty: none
+} cu_c_model;
+
 typedef struct cu_c_options {
     const cu_c_unit *units;   // ascending by architecture
     int unit_count;
@@ -31,6 +57,8 @@ typedef struct cu_c_options {
     const char *source_name;  // as the user gave it
     const char *flags;        // options given by the user; NULL: none
     bool lines;               // #line directives for statements with a source location
+    const cu_c_model *models;
+    int model_count;
     diag_context *diags;
     arena *arena;
 } cu_c_options;

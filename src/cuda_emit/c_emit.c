@@ -19,10 +19,21 @@ static bool is_first(cu *const *units, int unit, const cu_c_func *f)
     return true;
 }
 
+// What has the function's body: itself, or of a model's function the one that it calls.
+static const char *body_name(const cu *cx, const cu_c_func *f)
+{
+    return f->is_model ? cu_c_model_body(cx, f) : f->name;
+}
+
+static const char *body_params(const cu *cx, const cu_c_func *f)
+{
+    return f->is_model ? arena_printf(cx->a, "%s, void *%s", f->params, f->given) : f->params;
+}
+
 static void add_definition(cu *cx, const cu_c_func *f, const char *name, bool is_static, str_buf *out)
 {
-    const char *before = is_static ? "static " : "", *result = f->result;
-    str_addf(out, "%s\n", cu_c_wrapped(cx->a, arena_printf(cx->a, "%s%s%s(%s)", before, result, name, f->params)));
+    const char *before = is_static ? "static " : "", *result = f->result, *params = body_params(cx, f);
+    str_addf(out, "%s\n", cu_c_wrapped(cx->a, arena_printf(cx->a, "%s%s%s(%s)", before, result, name, params)));
     str_add(out, f->body);
     str_addc(out, '\n');
 }
@@ -72,7 +83,7 @@ static int same_before(cu *const *units, int unit, const cu_c_func *f)
 
 static const char *variant_name(cu *const *units, int unit, const cu_c_func *f)
 {
-    return arena_printf(units[unit]->a, "%s_%s", f->name, units[unit]->m->arch->name);
+    return arena_printf(units[unit]->a, "%s_%s", body_name(units[unit], f), units[unit]->m->arch->name);
 }
 
 static void add_choice(cu *const *units, int count, int first, const cu_c_func *f, str_buf *out)
@@ -83,9 +94,12 @@ static void add_choice(cu *const *units, int count, int first, const cu_c_func *
         cu_declare(cx, f->func->params.at[i]);
     const char *variant = cu_name_new(cx, "variant"), *status = cu_name_new(cx, "status");
     cu_scope_end(cx, mark);
-    const char *args = argument_names(cx, f, "");
+    const char *args = argument_names(cx, f, ""), *name = body_name(cx, f);
+    if (f->is_model)
+        args = arena_printf(cx->a, "%s, %s", args, f->given);
     str_addf(out, "%s\n{\n    int %s;\n",
-             cu_c_wrapped(cx->a, arena_printf(cx->a, "hdsrt_status %s(%s)", f->name, f->params)), variant);
+             cu_c_wrapped(cx->a, arena_printf(cx->a, "%shdsrt_status %s(%s)", f->is_model ? "static " : "", name, body_params(cx, f))),
+             variant);
     str_addf(out, "    hdsrt_status %s = hdsrt_variant(&hds_library, &%s);\n", status, variant);
     str_addf(out, "    if (%s != HDSRT_OK)\n        return %s;\n    switch (%s) {\n", status, status, variant);
     for (int u = 0; u < count; u++) {
@@ -100,7 +114,7 @@ static void add_choice(cu *const *units, int count, int first, const cu_c_func *
 static void add_entry(cu *const *units, int count, int first, const cu_c_func *f, str_buf *out)
 {
     if (is_everywhere(units, count, f)) {
-        add_definition(units[first], f, f->name, false, out);
+        add_definition(units[first], f, body_name(units[first], f), f->is_model, out);
         return;
     }
     for (int u = first; u < count; u++) {
@@ -109,6 +123,13 @@ static void add_entry(cu *const *units, int count, int first, const cu_c_func *f
             add_definition(units[u], g, variant_name(units, u, g), true, out);
     }
     add_choice(units, count, first, f, out);
+}
+
+// The function that takes all weights as parameters, and its own workspace.
+static void add_model_entry(cu *cx, const cu_c_func *f, str_buf *out)
+{
+    str_addf(out, "%s\n{\n", cu_c_wrapped(cx->a, arena_printf(cx->a, "hdsrt_status %s(%s)", f->name, f->params)));
+    str_addf(out, "    return %s(%s, NULL);\n}\n\n", cu_c_model_body(cx, f), argument_names(cx, f, ""));
 }
 
 static bool has_tensor(const ir_func *f)
@@ -147,6 +168,8 @@ static void for_entries(cu *const *units, int count, each_entry *each, str_buf *
 static void add_functions(cu *const *units, int count, int first, const cu_c_func *f, str_buf *out)
 {
     add_entry(units, count, first, f, out);
+    if (f->is_model)
+        add_model_entry(units[first], f, out);
     if (f->func->result->kind == IR_VOID) {
         add_call(units[first], f, out);
         str_addc(out, '\n');
@@ -338,6 +361,7 @@ bool cu_emit_c_source(const cu_c_options *o, str_buf *out)
     add_helpers(units, count, &functions);
     for_entries(units, count, add_functions, &functions);
     for_operators(units[0], add_operator, &functions);
+    cu_c_models(units, count, &functions);
     origin(o, out);
     str_addf(out, "#include \"%s\"\n", o->header_name);
     add_headers(units, count, out);
@@ -414,6 +438,7 @@ bool cu_emit_c_header(const cu_c_options *o, str_buf *out)
     str_adds(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     for_operators(units[0], cu_c_declare_operator, out);
     for_entries(units, o->unit_count, declare_entry, out);
+    cu_c_declare_models(units[0], out);
     str_adds(out, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return true;
 }

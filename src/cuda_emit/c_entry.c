@@ -220,6 +220,8 @@ static void add_unused(cu *cx, const cu_c_func *f, const str_buf *body, str_buf 
         if (!is_mentioned(text, name))
             str_addf(out, "    (void)%s;\n", name);
     }
+    if (f->given && !is_mentioned(text, f->given))
+        str_addf(out, "    (void)%s;\n", f->given);
     if (f->func->result->kind == IR_VOID && !is_mentioned(text, "stream"))
         str_adds(out, "    (void)stream;\n");
 }
@@ -260,6 +262,7 @@ void cu_c_function(cu *cx, cu_c_func *f)
     str_buf body, whole;
     cu_c_begin_function(cx, f, &body);
     f->params = params_text(cx, f);
+    f->given = f->is_model ? cu_name_new(cx, "given") : NULL;
     if (f->func->kind == IR_KERNEL)
         kernel_body(cx, f);
     else if (f->func->kind == IR_HOST_FUNC)

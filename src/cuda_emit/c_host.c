@@ -271,7 +271,7 @@ static void take_workspace(host *h)
     if (is_there)
         return;
     const char *call = arena_printf(cx->a, "hdsrt_allocate(&%s, %lld, stream)", h->workspace, (long long)plan_of(h)->planned);
-    if (h->took || is_in_loop(h))
+    if (h->took || is_in_loop(h) || cx->c->at->given)
         call = arena_printf(cx->a, "%s ? HDSRT_OK : %s", h->workspace, call);
     cu_c_checked(cx, call);
     h->took = VEC_LAST(&h->blocks).has_workspace = true;
@@ -721,7 +721,7 @@ static void begin_memory(host *h)
     }
     h->workspace = has_workspace ? cu_name_new(cx, "workspace") : NULL;
     if (h->workspace)
-        cu_put(cx, "void *%s = NULL;", h->workspace);
+        cu_put(cx, "void *%s = %s;", h->workspace, cx->c->at->given ? cx->c->at->given : "NULL");
     cx->c->memory = h->slots ? cu_name_new(cx, "memory") : NULL;
     if (h->slots)
         cu_put(cx, "void *%s[%d] = {NULL};", cx->c->memory, h->slots);
@@ -741,7 +741,8 @@ static void release_all(host *h)
     cu_put(cx, "%s:;", cx->c->end);
     cx->indent = 1;
     if (h->workspace) {
-        cu_put(cx, "hdsrt_status %s = hdsrt_release(%s, stream);", released, h->workspace);
+        const char *own = cx->c->at->given ? arena_printf(cx->a, "%s ? NULL : %s", cx->c->at->given, h->workspace) : h->workspace;
+        cu_put(cx, "hdsrt_status %s = hdsrt_release(%s, stream);", released, own);
         cu_put(cx, "return %s == HDSRT_OK ? %s : %s;", cx->c->status, released, cx->c->status);
         return;
     }

@@ -80,6 +80,7 @@ static const char *objection(arena *a, const char *name)
         return "such names are reserved for the C compiler";
     bool is_ours = str_starts(str_of(name), STR("hdsrt_")) || str_starts(str_of(name), STR("HDSRT_")) ||
                    str_starts(str_of(name), STR("hds_kernel_")) || str_starts(str_of(name), STR("hds_rules_")) ||
+                   str_starts(str_of(name), STR("hds_model_")) ||
                    cu_is_word("hds_image hds_library hds_archs", name);
     return is_ours ? "such names are reserved for the runtime library" : NULL;
 }
@@ -93,6 +94,19 @@ static bool refuse(cu *cx, const cu_c_func *f, const char *name, const char *why
 
 // What else an entry is called.
 static const char *const endings[] = {"_args", "_call", "_dlpack"};
+static const char *const model_endings[] = {"_open", "_open_bytes", "_run", "_prepare", "_close", "_model"};
+
+// Whether no entry is called as what stands beside [f].
+static bool check_ending(cu *cx, const cu_c_func *f, const char *ending)
+{
+    const char *other = arena_printf(cx->a, "%s%s", f->name, ending);
+    for (size_t i = 0; i < cx->c->funcs.len; i++) {
+        const cu_c_func *g = &cx->c->funcs.at[i];
+        if (g->func->is_public && strcmp(g->name, other) == 0)
+            return refuse(cx, g, g->name, arena_printf(cx->a, "'%s' has that name for itself", f->name));
+    }
+    return true;
+}
 
 static bool check_one(cu *cx, const cu_c_func *f)
 {
@@ -107,14 +121,12 @@ static bool check_one(cu *cx, const cu_c_func *f)
         if (g->func->is_public && strcmp(g->name, cu_c_operator_name(cx, f)) == 0)
             return refuse(cx, g, g->name, "an operator has that name for itself");
     }
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        const char *other = arena_printf(cx->a, "%s%s", f->name, endings[e]);
-        for (size_t i = 0; i < cx->c->funcs.len; i++) {
-            const cu_c_func *g = &cx->c->funcs.at[i];
-            if (g->func->is_public && strcmp(g->name, other) == 0)
-                return refuse(cx, g, g->name, arena_printf(cx->a, "'%s' has that name for itself", f->name));
-        }
-    }
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
+        if (!check_ending(cx, f, endings[e]))
+            return false;
+    for (size_t e = 0; f->is_model && e < sizeof model_endings / sizeof *model_endings; e++)
+        if (!check_ending(cx, f, model_endings[e]))
+            return false;
     return true;
 }
 

@@ -16,6 +16,8 @@ typedef struct cu_c_func {
     bool *writes;                  // by parameter: a tensor or pointer through which something may be written
     const char *result;            // "hdsrt_status ", or the type of the value
     const char *params;            // "float s, const float *x", as declared and as defined
+    bool is_model;                 // the run function of a model: its body may be given the workspace
+    const char *given;             // of such: the name of this parameter
     str body;                      // from "{" to "}"
 } cu_c_func;
 
@@ -129,6 +131,13 @@ void cu_c_function(cu *cx, cu_c_func *f);        // fills [body]
 // c_dlpack.c
 void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out);  // the definition
 const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f);  // declares the parameters' names
+
+// c_model.c
+const cu_c_model *cu_c_model_of(const cu_c_options *o, const ir_func *f);  // whose run function it is; NULL: none
+// The run function with a last parameter "void *workspace": NULL, or the memory of its temporaries.
+const char *cu_c_model_body(const cu *cx, const cu_c_func *f);
+void cu_c_declare_models(cu *cx, str_buf *out);
+void cu_c_models(cu *const *units, int count, str_buf *out);     // the definitions
 
 // c_host.c
 void cu_c_host_body(cu *cx, const cu_c_func *f);

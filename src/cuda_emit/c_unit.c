@@ -124,6 +124,7 @@ static void add_func(cu *cx, const ir_func *f, const void *needed, const char *s
     c->name = name_of(cx, f, suffix);
     c->writes = ARENA_ARRAY(cx->a, bool, f->params.len + 1);
     if (f->kind == IR_HOST_FUNC) {
+        c->is_model = cu_c_is_entry(f) && cu_c_model_of(cx->c->options, f);
         c->plan = ((const cu_c_func *)needed)->plan;
         c->writes = ((const cu_c_func *)needed)->writes;
     }

@@ -5,6 +5,7 @@
 #include "cuda_emit/c.h"
 #include "pipeline/job.h"
 #include "toolchain/cc.h"
+#include "weights/weights.h"
 
 // Seen by the object's text alone: many objects have it.
 #define IMAGE_SYMBOL "hds_image"
@@ -31,6 +32,46 @@ static const int *sorted(pl_job *job)
     return order;
 }
 
+// ---- models -----------------------------------------------------------------------------------------------------
+
+static cu_c_tensor tensor_of(arena *a, const fg_parameter *p)
+{
+    const fg_tensor *t = p->tensor;
+    cu_c_role role = p->role == FG_WEIGHT ? CU_C_WEIGHT : p->role == FG_PREPARED ? CU_C_PREPARED : CU_C_GIVEN;
+    cu_c_tensor out = {.role = role, .name = t->name, .rank = t->rank, .shape = t->shape, .bytes = t->bytes};
+    if (role != CU_C_WEIGHT)
+        return out;
+    const char *stored = wt_stored_dtype_of(t->dtype);
+    str_buf type;
+    str_buf_init(&type, a);
+    str_addf(&type, "%s[", t->dtype);
+    for (int d = 0; d < t->rank; d++)
+        str_addf(&type, "%s%lld", d ? ", " : "", (long long)t->shape[d]);
+    str_adds(&type, "]");
+    out.weight = t->weight;
+    out.stored_dtype = stored ? stored : ""; // no file has one
+    out.type = str_text(&type);
+    return out;
+}
+
+static cu_c_model_part part_of(arena *a, const fg_function *f)
+{
+    cu_c_tensor *tensors = ARENA_ARRAY(a, cu_c_tensor, f->parameters.len + 1);
+    for (size_t i = 0; i < f->parameters.len; i++)
+        tensors[i] = tensor_of(a, &f->parameters.at[i]);
+    return (cu_c_model_part){f->name, tensors, (int)f->parameters.len};
+}
+
+// Those of one unit: that others agree follows from the parameters of their functions.
+static void add_models(pl_job *job, const pl_unit *u, cu_c_options *o)
+{
+    cu_c_model *models = ARENA_ARRAY(&job->memory, cu_c_model, u->models.len + 1);
+    for (size_t i = 0; i < u->models.len; i++)
+        models[i] = (cu_c_model){part_of(&job->memory, &u->models.at[i].load), part_of(&job->memory, &u->models.at[i].run), {0}};
+    o->models = models;
+    o->model_count = (int)u->models.len;
+}
+
 static cu_c_options options_of(pl_job *job)
 {
     const pl_options *o = job->options;
@@ -42,7 +83,7 @@ static cu_c_options options_of(pl_job *job)
         units[i] = (cu_c_unit){u->module, &u->kernels};
         ptx_unit = order[i] == portable ? i : ptx_unit;
     }
-    return (cu_c_options){
+    cu_c_options c = {
         .units = units,
         .unit_count = job->unit_count,
         .ptx_unit = ptx_unit,
@@ -55,6 +96,8 @@ static cu_c_options options_of(pl_job *job)
         .diags = &job->units[0].diags,
         .arena = &job->memory,
     };
+    add_models(job, &job->units[order[0]], &c);
+    return c;
 }
 
 // ---- the object -------------------------------------------------------------------------------------------------

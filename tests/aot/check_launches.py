@@ -30,7 +30,8 @@ def sources():
     """Everything with entries that C has the words for."""
     found = [*sorted(TOP.glob("examples/*.hds")), *sorted(TOP.glob("examples/models/*.hds")),
              *sorted(TOP.glob("tests/kernels/*.hds")), TOP / "tests/gpu/host.hds"]
-    return [*found, HERE / "launches.hds", HERE / "strided.hds", HERE / "operators.hds", HERE / "many_elements.hds"]
+    return [*found, HERE / "launches.hds", HERE / "strided.hds", HERE / "operators.hds", HERE / "many_elements.hds",
+            HERE / "models.hds"]
 
 
 class Compilers:
@@ -86,6 +87,7 @@ def main():
     tasks = [lambda s=s: compilers.check_text(s) for s in sources()] + [
         lambda: compilers.check_run("launches", [RUNTIME]), lambda: compilers.check_run("operators", [RUNTIME]),
         lambda: compilers.check_run("many_elements", [RUNTIME]),
+        lambda: compilers.check_run("models", [RUNTIME]),
         lambda: compilers.check_run("strided", [LIBHDS, RUNTIME])]
     tasks += [lambda header=header: compilers.check_golden(header) for header in goldens]
     problems = [problem for problem in each(lambda task: task(), tasks) if problem]

@@ -1,0 +1,252 @@
+// Opens and runs what models.hds became, on the double of the CUDA driver: weights from files and from bytes, what is wrong with
+// them, and the graphs that runs replay.
+#include <stdlib.h>
+#include <string.h>
+
+#include "expect.h"
+#include "fake_cuda.h"
+#include "models.h"
+
+enum { TENSORS = 4, ROWS = 4, IN = 16, OUT = 8, FILE_ROOM = 16384 };
+
+// ---- files of weights --------------------------------------------------------------------------------------------
+
+static const struct {
+    const char *name, *shape;
+    int count;
+} stored[TENSORS] = {{"first.weight", "32, 16", 512}, {"first.bias", "32", 32}, {"second.weight", "32, 32", 1024},
+                     {"third.weight", "8, 32", 256}};
+
+static float numbers[2048];
+
+// The header, with its length before it, and the tensors' bytes. Tensor [wrong], of
+// 1024 numbers, has another shape, and [absent] is not there; -1: none.
+static size_t make_file(char *file, int wrong, int absent, bool has_more)
+{
+    char header[1024] = "{";
+    size_t used = 1, bytes = 0;
+    for (int i = 0; i < TENSORS + has_more; i++) {
+        bool is_more = i == TENSORS;
+        size_t count = is_more ? 4 : (size_t)stored[i].count;
+        const char *shape = is_more ? "4" : i == wrong ? "16, 64" : stored[i].shape;
+        if (i == absent)
+            continue;
+        used += (size_t)snprintf(header + used, sizeof header - used,
+                                 "%s\"%s\": {\"dtype\": \"F32\", \"shape\": [%s], \"data_offsets\": [%zu, %zu]}",
+                                 used > 1 ? ", " : "", is_more ? "more" : stored[i].name, shape, bytes, bytes + count * 4);
+        memcpy(file + 8 + sizeof header + bytes, numbers, count * 4);
+        bytes += count * 4;
+    }
+    memset(header + used, ' ', sizeof header - used);
+    header[used] = '}';
+    for (int i = 0; i < 8; i++)
+        file[i] = (char)(sizeof header >> (8 * i));
+    memcpy(file + 8, header, sizeof header);
+    return 8 + sizeof header + bytes;
+}
+
+static void write_file(const char *path, const char *bytes, size_t count)
+{
+    FILE *f = fopen(path, "wb");
+    expect(f && fwrite(bytes, 1, count, f) == count && fclose(f) == 0, "the file is written");
+}
+
+static bool says(const char *text)
+{
+    return strstr(hdsrt_last_error(), text) != NULL;
+}
+
+static void faults_are_listed(const char *path)
+{
+    static char file[FILE_ROOM];
+    small_model *m = (small_model *)file;
+    write_file(path, file, make_file(file, 2, 0, true));
+    expect(small_open(path, NULL, &m) == HDSRT_INVALID_ARGUMENT && !m, "faulty weights are refused");
+    expect(says("'w.safetensors': 'first.weight' is missing, a f32[32, 16]; 'second.weight' is no f32[32, 32]"), "all faults at once");
+    expect(!says("third") && !says("more"), "and nothing else");
+    size_t count = make_file(file, -1, -1, true);
+    write_file(path, file, count);
+    expect(small_open(path, NULL, &m) == HDSRT_OK && m, "what the model does not read is ignored");
+    small_close(m);
+    write_file(path, file, count - 1);
+    expect(small_open(path, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("'more': its bytes"), "a file that was cut off");
+    write_file(path, file, 100);
+    expect(small_open(path, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("header is longer than the file"), "a header that was cut off");
+    write_file(path, file, 0);
+    expect(small_open(path, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("shorter than the 8 bytes"), "an empty file");
+    expect(small_open("nowhere", NULL, &m) == HDSRT_INVALID_ARGUMENT && says("'nowhere': No such file"), "no file");
+    expect(small_open(".", NULL, &m) == HDSRT_INVALID_ARGUMENT && says("no regular file"), "a folder");
+    expect(small_open(NULL, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("the path of a file is null"), "no path");
+    expect(small_open_bytes(NULL, 0, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("bytes of its weights are null"), "no bytes");
+    expect(small_open(path, NULL, NULL) == HDSRT_INVALID_ARGUMENT && says("the model's address is null"), "no model");
+    expect(small_run(NULL, NULL, NULL, NULL) == HDSRT_INVALID_ARGUMENT && says("the model is null"), "a run of none");
+}
+
+// Every byte of the header once changed: it is refused, or what the model reads is as it was.
+static void corrupt_files_are_refused(void)
+{
+    static char file[FILE_ROOM];
+    size_t count = make_file(file, -1, -1, false);
+    for (size_t i = 0; i < 400; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            small_model *m = NULL;
+            file[i] ^= (char)(1 << bit);
+            small_open_bytes(file, count, NULL, &m);
+            small_close(m);
+            file[i] ^= (char)(1 << bit);
+        }
+    for (size_t cut = 0; cut < count; cut += cut < 400 ? 1 : 97) {
+        small_model *m = NULL;
+        expect(small_open_bytes(file, cut, NULL, &m) == HDSRT_INVALID_ARGUMENT && !m, "a part of a file");
+    }
+}
+
+// ---- runs --------------------------------------------------------------------------------------------------------
+
+static hdsrt_model_options with_graphs(size_t graphs, bool no_graphs)
+{
+    hdsrt_model_options o = HDSRT_MODEL_OPTIONS_INIT;
+    o.graphs = graphs;
+    o.no_graphs = no_graphs;
+    return o;
+}
+
+// Whether a parameter of the launch is the address of these numbers.
+static bool passes(const fake_cuda_launch *l, size_t count)
+{
+    for (int i = 0; i < l->parameter_count; i++) {
+        uint64_t address = 0;
+        if (l->sizes[i] != sizeof address)
+            continue;
+        memcpy(&address, l->parameters + l->offsets[i], sizeof address);
+        if (address > 1 << 20 && memcmp((const void *)(uintptr_t)address, numbers, count * sizeof *numbers) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void see_bias(void *user, const fake_cuda_launch *l)
+{
+    *(bool *)user |= passes(l, 32);
+}
+
+static void graphs_are_replayed(const char *path, float *memory[4])
+{
+    static char file[FILE_ROOM];
+    fake_cuda_launch l;
+    bool has_bias = false;
+    small_model *m = NULL;
+    write_file(path, file, make_file(file, -1, -1, false));
+    fake_cuda_forget();
+    fake_cuda_on_launch(see_bias, &has_bias);
+    expect(small_open(path, NULL, &m) == HDSRT_OK, "the model is opened");
+    fake_cuda_on_launch(NULL, NULL);
+    expect(fake_cuda_launches() == 1 && has_bias, "the bias is scaled once, at load");
+    int live = fake_cuda_live("memory");
+    fake_cuda_forget();
+    expect(small_prepare(m, memory[0], memory[1], NULL) == HDSRT_OK, "a graph is recorded");
+    expect(fake_cuda_calls("cuGraphInstantiateWithFlags") == 1 && !fake_cuda_calls("cuGraphLaunch"), "and not launched");
+    int kernels = fake_cuda_launches();
+    expect(kernels == 3 && fake_cuda_launch_at(0, &l) && passes(&l, 512), "of three kernels, the first with its weights");
+    expect(fake_cuda_live("memory") == live + 1, "they share one workspace");
+    for (int run = 0; run < 2; run++)
+        expect(small_run(m, memory[0], memory[1], NULL) == HDSRT_OK, "the model runs");
+    expect(fake_cuda_launches() == kernels && fake_cuda_calls("cuGraphLaunch") == 2, "runs replay the graph");
+    expect(small_run(m, memory[2], memory[3], NULL) == HDSRT_OK, "the model runs elsewhere");
+    expect(fake_cuda_calls("cuGraphExecUpdate_v2") == 1 && fake_cuda_calls("cuGraphInstantiateWithFlags") == 1, "by an update");
+    expect(fake_cuda_calls("cuCtxSynchronize") == 0, "nothing waits");
+    expect(small_run(m, memory[0], memory[0], NULL) == HDSRT_INVALID_ARGUMENT && says("overlap"), "arguments are checked");
+    expect(small_run(m, memory[2], memory[3], NULL) == HDSRT_OK, "the graph is still there");
+    expect(fake_cuda_calls("cuGraphExecUpdate_v2") == 1 && fake_cuda_calls("cuGraphLaunch") == 4, "as it was");
+    small_close(m);
+}
+
+// More sizes than graphs: the one that was not used for longest makes room.
+static void graphs_are_bounded(const char *path, float *memory[4])
+{
+    any_batch_model *m = NULL;
+    const hdsrt_model_options two = with_graphs(2, false);
+    const struct {
+        int rows, made;
+    } runs[] = {{1, 1}, {2, 1}, {1, 0}, {3, 1}, {1, 0}, {2, 1}};
+    expect(any_batch_open(path, &two, &m) == HDSRT_OK, "the model is opened");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        int made = fake_cuda_calls("cuGraphInstantiateWithFlags");
+        expect(any_batch_run(m, memory[0], memory[1], runs[i].rows, NULL) == HDSRT_OK, "the model runs");
+        expect(fake_cuda_calls("cuGraphInstantiateWithFlags") - made == runs[i].made, "with the graphs that are wanted");
+    }
+    expect(any_batch_run(m, memory[0], memory[1], -1, NULL) == HDSRT_INVALID_ARGUMENT, "a size is checked");
+    any_batch_close(m);
+}
+
+static void kernels_are_launched_one_by_one(const char *path, float *memory[4])
+{
+    small_model *m = NULL;
+    const hdsrt_model_options o = with_graphs(0, true);
+    expect(small_open(path, &o, &m) == HDSRT_OK, "the model is opened");
+    fake_cuda_forget();
+    expect(small_prepare(m, memory[0], memory[1], NULL) == HDSRT_OK && small_run(m, memory[0], memory[1], NULL) == HDSRT_OK,
+           "the model runs without graphs");
+    expect(fake_cuda_launches() == 3 && !fake_cuda_calls("cuStreamBeginCapture_v2"), "kernel by kernel");
+    small_close(m);
+}
+
+static void models_are_apart(const char *path, float *memory[4])
+{
+    small_model *a = NULL, *b = NULL;
+    any_batch_model *c = NULL;
+    without_weights_model *d = NULL;
+    expect(small_open(path, NULL, &a) == HDSRT_OK && small_open(path, NULL, &b) == HDSRT_OK && a != b, "two of one");
+    expect(any_batch_open(path, NULL, &c) == HDSRT_OK && without_weights_open(NULL, NULL, &d) == HDSRT_OK, "and two others");
+    expect(small_run(a, memory[0], memory[1], NULL) == HDSRT_OK && small_run(b, memory[0], memory[1], NULL) == HDSRT_OK &&
+               any_batch_run(c, memory[0], memory[1], ROWS, NULL) == HDSRT_OK &&
+               without_weights_run(d, memory[0], memory[1], NULL) == HDSRT_OK,
+           "they run");
+    small_close(a);
+    expect(small_run(b, memory[0], memory[1], NULL) == HDSRT_OK, "and go on without the first");
+    small_close(b);
+    any_batch_close(c);
+    without_weights_close(d);
+    without_weights_close(NULL);
+}
+
+// Whatever the driver refuses, an open gives back what it took.
+static void failures_leave_nothing(const char *path)
+{
+    static const char *const calls[] = {"cuMemAllocAsync", "cuMemcpyAsync", "cuLaunchKernel", "cuLaunchKernelEx", "cuStreamSynchronize"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (int nth = 1; nth <= 3; nth++) {
+            small_model *m = NULL;
+            int live = fake_cuda_live("memory");
+            fake_cuda_fail(calls[i], nth, 2);
+            if (small_open(path, NULL, &m) == HDSRT_OK)
+                small_close(m);
+            fake_cuda_fail(calls[i], 0, 0);
+            expect(fake_cuda_live("memory") == live, calls[i]);
+        }
+}
+
+int main(void)
+{
+    const char *path = "w.safetensors";
+    float *memory[4];
+    for (int i = 0; i < 2048; i++)
+        numbers[i] = (float)i / 4;
+    for (int i = 0; i < 4; i++) {
+        void *address = NULL;
+        expect(hdsrt_allocate(&address, ROWS * 32 * 4, NULL) == HDSRT_OK, "memory is there");
+        memory[i] = address;
+    }
+    int live = fake_cuda_live("memory");
+    faults_are_listed(path);
+    corrupt_files_are_refused();
+    graphs_are_replayed(path, memory);
+    graphs_are_bounded(path, memory);
+    kernels_are_launched_one_by_one(path, memory);
+    models_are_apart(path, memory);
+    failures_leave_nothing(path);
+    expect(fake_cuda_live("memory") == live, "closed models leave nothing behind");
+    for (int i = 0; i < 4; i++)
+        hdsrt_release(memory[i], NULL);
+    return failures ? 1 : 0;
+}
