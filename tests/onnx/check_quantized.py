@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Random products and convolutions of quantised numbers as ONNX says them, on the simulator. Usage: check_quantized.py HDSC
+
+Integers have to be those of NumPy, and requantised numbers those of f32 arithmetic that rounds ties to even. Each model is compiled,
+too: its products are mma.sync or wgmma of bytes, and zero points and scales take no kernels of their own.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from onnx import TensorProto, checker, helper, numpy_helper, save
+
+FLOAT = np.float32
+BYTES = (np.int8, np.uint8)
+
+
+def any_bytes(rng, T, shape):
+    info = np.iinfo(T)
+    return rng.integers(info.min, info.max + 1, shape).astype(T)
+
+
+def requantized(total, scale, zero, T):
+    """As in f32: one rounding of the sum, one of the product, then to the nearest integer."""
+    info = np.iinfo(T)
+    return np.clip(np.rint(total.astype(FLOAT) * scale) + FLOAT(zero), info.min, info.max).astype(T)
+
+
+class Case:
+    """A model with one node. `given`: tensors of the run, by name; `held`: those of the file."""
+
+    def __init__(self, name, operator, names, tensors, held, want, **attributes):
+        self.name, self.want, self.operator = name, want, operator
+        self.inputs = {n: tensors[n] for n in names if n and n not in held}
+        held = [numpy_helper.from_array(np.asarray(tensors[n]), n) for n in names if n in held]
+        node = helper.make_node(operator, names, ["y"], **attributes)
+        code = lambda a: helper.np_dtype_to_tensor_dtype(np.asarray(a).dtype)
+        values = [helper.make_tensor_value_info(n, code(a), np.shape(a)) for n, a in self.inputs.items()]
+        result = helper.make_tensor_value_info("y", code(want), want.shape)
+        graph = helper.make_graph([node], "g", values, [result], held)
+        self.model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        checker.check_model(self.model)
+
+
+def product_case(rng, number):
+    T, U = BYTES[rng.integers(2)], BYTES[rng.integers(2)]
+    M, N, K = (int(n) for n in rng.choice([1, 3, 16, 33, 48], 3))
+    lead = (2,) if rng.integers(3) == 0 else ()
+    a, b = any_bytes(rng, T, (*lead, M, K)), any_bytes(rng, U, (K, N))
+    za = any_bytes(rng, T, ()) if rng.integers(3) else T(0)
+    zb = [U(0), any_bytes(rng, U, ()), any_bytes(rng, U, (N,))][rng.integers(3)]
+    total = (a.astype(np.int32) - np.int32(za)) @ (b.astype(np.int32) - zb.astype(np.int32))
+    held = {"b", "b_zero"} | ({"a_zero"} if rng.integers(2) else set())
+    tensors = dict(a=a, b=b, a_zero=np.asarray(za), b_zero=np.asarray(zb))
+    if rng.integers(2):
+        return Case(f"MatMulInteger {number}", "MatMulInteger", ["a", "b", "a_zero", "b_zero"], tensors, held, total)
+    C = T
+    z, sa, sy = any_bytes(rng, C, ()), FLOAT(rng.uniform(0.01, 0.1)), FLOAT(rng.uniform(0.5, 3.0))
+    sb = rng.uniform(0.01, 0.1, (N,) if rng.integers(2) else ()).astype(FLOAT)
+    tensors |= dict(a_scale=sa, b_scale=sb, y_scale=sy, y_zero=z)
+    names = ["a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "y_scale", "y_zero"]
+    want = requantized(total, sa * sb / sy, z, C)
+    return Case(f"QLinearMatMul {number}", "QLinearMatMul", names, tensors, held | {"a_scale", "b_scale", "y_scale", "y_zero"}, want)
+
+
+def call(*words):
+    return subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False)
+
+
+def problem_of(hdsc, case):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        save(case.model, folder / "m.onnx")
+        words = []
+        for key, array in case.inputs.items():
+            np.save(folder / f"{key}.npy", array)
+            words.append(f"{key}=@{folder / key}.npy")
+        for arch in ("sm_80", "sm_90a"):
+            run = call(hdsc, "run", folder / "m.onnx", f"--arch={arch}", "-j", 1, *words, f"y=out:{folder / 'y.npy'}")
+            if run.returncode:
+                return f"{case.name} for {arch}: {run.stderr[:1500]}"
+            got = np.load(folder / "y.npy")
+            if got.shape != case.want.shape or not np.array_equal(got, case.want):
+                return f"{case.name} for {arch}: {np.count_nonzero(got != case.want)} of {got.size} elements differ"
+    return ""
+
+
+def held_product(rng):
+    """As exporters write them: all but the left operand is in the file, and the weights have no zero point."""
+    M, N, K = 64, 48, 96
+    tensors = dict(a=any_bytes(rng, np.uint8, (M, K)), a_zero=np.uint8(7), b=any_bytes(rng, np.int8, (K, N)), b_zero=np.int8(0),
+                   a_scale=FLOAT(0.01), b_scale=rng.uniform(0.01, 0.1, N).astype(FLOAT), y_scale=FLOAT(0.5), y_zero=np.uint8(3))  # fmt: skip
+    names = ["a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "y_scale", "y_zero"]
+    total = (tensors["a"].astype(np.int32) - 7) @ tensors["b"].astype(np.int32)
+    want = requantized(total, tensors["a_scale"] * tensors["b_scale"] / tensors["y_scale"], 3, np.uint8)
+    return Case("the product of a file", "QLinearMatMul", names, tensors, set(names[1:]), want)
+
+
+def problems_of_kernels(hdsc, case, instructions):
+    """The run is one kernel, by one of these instructions."""
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / "m.onnx"
+        save(case.model, path)
+        program = call(hdsc, "graph", path, "--print=program").stdout
+        launches = len(re.findall(r"\.launch\(", program[program.rfind("@hidet.script") :]))
+        problems = [f"{case.name}: {launches} kernels in a run"] * (launches != 1)
+        for arch, instruction in instructions.items():
+            text = call(hdsc, path, "--emit=cu", f"--arch={arch}", "-o", "-").stdout
+            problems += [f"{case.name} for {arch}: no {instruction}"] * (instruction not in text)
+    return problems
+
+
+def main():
+    hdsc, rng = sys.argv[1], np.random.default_rng(24)
+    cases = [product_case(rng, k) for k in range(24)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        problems = [p for p in pool.map(lambda case: problem_of(hdsc, case), cases) if p]
+    held = held_product(rng)
+    problems += [p for p in [problem_of(hdsc, held)] if p]
+    problems += problems_of_kernels(hdsc, held, {"sm_80": "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32"})
+    print("\n".join(problems) or f"{len(cases)} models, all equal")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
