@@ -68,6 +68,50 @@ def product_case(rng, number):
     return Case(f"QLinearMatMul {number}", "QLinearMatMul", names, tensors, held | {"a_scale", "b_scale", "y_scale", "y_zero"}, want)
 
 
+def convolution(x, w, strides, pads, dilations, group):
+    """Sums of products in i64, elements outside of the image being 0."""
+    x = np.pad(x.astype(np.int64), ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])))
+    (_, C, H, W), (K, _, R, S) = x.shape, w.shape
+    P, Q = (H - (R - 1) * dilations[0] - 1) // strides[0] + 1, (W - (S - 1) * dilations[1] - 1) // strides[1] + 1
+    y = np.zeros((x.shape[0], K, P, Q), np.int64)
+    for g in range(group):
+        channels, outputs = slice(g * C // group, (g + 1) * C // group), slice(g * K // group, (g + 1) * K // group)
+        for r in range(R):
+            for s in range(S):
+                top, left = r * dilations[0], s * dilations[1]
+                part = x[:, channels, top : top + (P - 1) * strides[0] + 1 : strides[0],
+                         left : left + (Q - 1) * strides[1] + 1 : strides[1]]  # fmt: skip
+                y[:, outputs] += np.einsum("ncpq,kc->nkpq", part, w[outputs, :, r, s].astype(np.int64))
+    return y
+
+
+def convolution_case(rng, number):
+    T, U = BYTES[rng.integers(2)], BYTES[rng.integers(2)]
+    group = int(rng.choice([1, 1, 1, 2, 4]))
+    C, K = (group * int(n) for n in rng.choice([1, 3, 4, 16], 2))
+    n, taps = rng.integers(5, 9, 2), [int(t) for t in rng.choice([1, 2, 3], 2)]
+    how = dict(strides=[int(s) for s in rng.integers(1, 3, 2)], pads=[int(p) for p in rng.integers(0, 2, 4) * (max(taps) > 1)],
+               dilations=[int(d) for d in rng.integers(1, 3, 2)], group=group)  # fmt: skip
+    x, w = any_bytes(rng, T, (int(rng.integers(1, 3)), C, *n)), any_bytes(rng, U, (K, C // group, *taps))
+    zx = any_bytes(rng, T, ()) if rng.integers(3) else T(0)
+    zw = [U(0), U(0), any_bytes(rng, U, ()), any_bytes(rng, U, (K,))][rng.integers(4)]
+    total = convolution(x - np.int32(zx), w - zw.astype(np.int32).reshape(-1, 1, 1, 1), **how)
+    held = {"w", "w_zero"} | ({"x_zero"} if rng.integers(2) else set())
+    tensors = dict(x=x, w=w, x_zero=np.asarray(zx), w_zero=np.asarray(zw))
+    if rng.integers(3) == 0:
+        names = ["x", "w", "x_zero", "w_zero"]
+        return Case(f"ConvInteger {number}", "ConvInteger", names, tensors, held, total.astype(np.int32), **how)
+    z, sx, sy = any_bytes(rng, T, ()), FLOAT(rng.uniform(0.01, 0.1)), FLOAT(rng.uniform(0.5, 3.0))
+    sw = rng.uniform(0.01, 0.1, (K,) if rng.integers(2) else ()).astype(FLOAT)
+    b = rng.integers(-9999, 9999, K).astype(np.int32)
+    tensors |= dict(x_scale=sx, w_scale=sw, y_scale=sy, y_zero=z, b=b)
+    names = ["x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero"] + ["b"] * int(rng.integers(2))
+    total = total + b.reshape(-1, 1, 1) if "b" in names else total
+    scale = (sx * sw / sy).reshape(-1, 1, 1)
+    held |= {"x_scale", "w_scale", "y_scale", "y_zero", "b"}
+    return Case(f"QLinearConv {number}", "QLinearConv", names, tensors, held, requantized(total, scale, z, T), **how)
+
+
 def call(*words):
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False)
 
@@ -101,6 +145,19 @@ def held_product(rng):
     return Case("the product of a file", "QLinearMatMul", names, tensors, set(names[1:]), want)
 
 
+def held_convolution(rng):
+    """The same of a convolution whose image has a zero point and is padded."""
+    C, K, how = 16, 24, dict(strides=[1, 1], pads=[1, 1, 1, 1], dilations=[1, 1], group=1)
+    tensors = dict(x=any_bytes(rng, np.uint8, (1, C, 10, 10)), x_zero=np.uint8(9), w=any_bytes(rng, np.int8, (K, C, 3, 3)),
+                   w_zero=np.int8(0), x_scale=FLOAT(0.01), w_scale=rng.uniform(0.01, 0.1, K).astype(FLOAT), y_scale=FLOAT(0.5),
+                   y_zero=np.uint8(3), b=rng.integers(-999, 999, K).astype(np.int32))  # fmt: skip
+    names = ["x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero", "b"]
+    total = convolution(tensors["x"] - np.int32(9), tensors["w"], **how) + tensors["b"].reshape(-1, 1, 1)
+    scale = (tensors["x_scale"] * tensors["w_scale"] / tensors["y_scale"]).reshape(-1, 1, 1)
+    want = requantized(total, scale, 3, np.uint8)
+    return Case("the convolution of a file", "QLinearConv", names, tensors, set(names[1:]), want, **how)
+
+
 def problems_of_kernels(hdsc, case, instructions):
     """The run is one kernel, by one of these instructions."""
     with tempfile.TemporaryDirectory() as name:
@@ -117,12 +174,12 @@ def problems_of_kernels(hdsc, case, instructions):
 
 def main():
     hdsc, rng = sys.argv[1], np.random.default_rng(24)
-    cases = [product_case(rng, k) for k in range(24)]
+    cases = [product_case(rng, k) for k in range(24)] + [convolution_case(rng, k) for k in range(24)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = [p for p in pool.map(lambda case: problem_of(hdsc, case), cases) if p]
-    held = held_product(rng)
-    problems += [p for p in [problem_of(hdsc, held)] if p]
-    problems += problems_of_kernels(hdsc, held, {"sm_80": "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32"})
+    for held, types in ((held_product(rng), "u8.s8"), (held_convolution(rng), "s8.u8")):
+        problems += [p for p in [problem_of(hdsc, held)] if p]
+        problems += problems_of_kernels(hdsc, held, {"sm_80": f"mma.sync.aligned.m16n8k32.row.col.s32.{types}.s32"})
     print("\n".join(problems) or f"{len(cases)} models, all equal")
     sys.exit(1 if problems else 0)
 
