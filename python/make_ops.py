@@ -4,7 +4,7 @@ of the operators in the folder OPS.
 
 [name, module, operands, attributes, symbols, doc] with operands [name, is optional, is variadic], attributes
 [name, default or null] and the names of type parameters. Operators of files that are there for libhdsops alone
-(…_entries) are left out. ATEN gets the names of the functions of OPS/aten/core.hds."""
+(…_entries) are left out. ATEN gets the module of each function of OPS/aten by its name."""
 
 import json
 import pathlib
@@ -25,9 +25,11 @@ def main():
     rows = [row(op) for op in json.loads(out) if not op["module"].endswith("_entries")]
     with open(path, "w", encoding="utf-8") as file:
         file.write("[\n" + ",\n".join(json.dumps(r, separators=(",", ":")) for r in sorted(rows)) + "\n]\n")
-    text = pathlib.Path(folder, "aten", "core.hds").read_text(encoding="utf-8")
-    names = [a or b for a, b in re.findall(r"^def ([a-z]\w*)|^([a-z]\w*) = ", text, re.MULTILINE)]
-    pathlib.Path(aten).write_text(json.dumps(sorted(names)) + "\n", encoding="utf-8")
+    names = {}
+    for file in sorted(pathlib.Path(folder, "aten").glob("*.hds")):
+        found = re.findall(r"^def ([a-z]\w*)|^([a-z]\w*) = ", file.read_text(encoding="utf-8"), re.MULTILINE)
+        names |= {a or b: f"aten.{file.stem}" for a, b in found}
+    pathlib.Path(aten).write_text(json.dumps(names, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,74 @@ class Models(Case):
         ids, mask = torch.randint(0, 11, (2, 5)), torch.ones(5, 5, dtype=torch.bool).tril()
         self.check(Block().eval(), ids, mask)
 
+    def test_indices(self):
+        """Indices beside slices, values written at them, and what is of their type."""
+        torch = self.torch
+        x, i, j = torch.randn(4, 5, 6), torch.tensor([[0, 2], [-1, 1]]), torch.tensor([1, -2])
+
+        def read(x, i, j):
+            gathered = x.gather(2, i.unsqueeze(0).abs())
+            return x[i], x[:, i], x[:, i, j], x[i, :, j], x[0, j], torch.take(x, i), gathered, x[..., None]
+
+        def written(x, i, j):
+            a, b, places = x.clone(), x.clone(), i.unsqueeze(0).abs()
+            a[:, i, j] = 7.0
+            b[j] += 1
+            filled = x.index_fill(2, j, -1), x.scatter(0, places, 3.0), x.scatter_add(0, places, x)
+            return a, b, x.index_add(1, j.abs(), x[:, :2]), filled, x.roll((1, 2), (0, 2))
+
+        self.check(read, x, i, j)
+        self.check(written, x, i, j)
+
+    def test_images(self):
+        torch, f = self.torch, self.torch.nn.functional
+
+        def resized(x):
+            places = f.affine_grid(torch.tensor([[[1.0, 0.2, 0], [0, 0.8, 0.1]]]), [1, 4, 5, 5], align_corners=False)
+            return (
+                f.interpolate(x, scale_factor=1.5, mode="nearest"),
+                f.interpolate(x, size=(5, 9), mode="bilinear", align_corners=True),
+                f.pad(x, (1, 2, 0, 1), mode="reflect"),
+                f.grid_sample(x, places, align_corners=False),
+                f.unfold(x, 3, padding=1),
+                f.pixel_shuffle(x, 2),
+                f.group_norm(x, 2),
+                *f.max_pool2d(x, 3, 2, return_indices=True),
+            )
+
+        self.check(resized, torch.randn(1, 4, 6, 7))
+
+    def test_orders_and_reductions(self):
+        torch = self.torch
+
+        def f(x):
+            y = torch.cat([x[:, :0], x], 1)  # what has no elements is left out
+            parts = y.max(1), y.min(0, keepdim=True), y.sort(0, descending=True), y.topk(2, 1), y.cummax(1), y.median(1)
+            return parts, y.prod(0), y.var(1), y.std((0, 1)), y.logsumexp((0, 1)), y.argmax(), y.norm(), torch.aminmax(y, dim=0)
+
+        self.check(f, torch.randn(5, 7))
+
+    def test_types_of_results(self):
+        """Numbers, integers and booleans as PyTorch promotes them."""
+        torch = self.torch
+        i, b = torch.arange(1, 6), torch.tensor([True, False, True, True, False])
+        self.check(lambda i, b: (i.exp(), i / 2, i > 1.5, i.sum(), b.sum(), b + b, b * b, i & 3, b ^ True, i % 2, ~b), i, b)
+        self.check(lambda i, b: (i.sqrt() + i, torch.where(b, i, 0.5), i.logical_and(b), b.cumsum(0), i.fmod(2)), i, b)
+        self.check(lambda i, b: (i.masked_fill(b, 9), i.clamp(2), i.fmod(2), torch.fmax(b, ~b), b.sign()), i, b)
+
+    def test_partitions_that_do_not_compile(self):
+        """They stay with PyTorch, with a warning."""
+        from unittest import mock
+
+        from hidet import _core
+        from hidet.torch import backend
+
+        error = _core.CompilationError("no")
+        error.diagnostics = []
+        with mock.patch.object(backend, "Program", side_effect=error), self.assertLogs("hidet", "WARNING") as logs:
+            self.check(lambda x: x * 2, self.torch.randn(3))
+        self.assertIn("does not compile: no", logs.output[0])
+
     def test_what_stays_with_pytorch(self):
         torch = self.torch
 
@@ -171,13 +239,17 @@ class Models(Case):
 class Library(Case):
     def test_names(self):
         """What the package says of ops/aten is what is there."""
-        torch_or_skip()
+        self.aten = torch_or_skip().ops.aten
         from hidet.torch import aten
 
-        text = (TOP / "ops" / "aten" / "core.hds").read_text(encoding="utf-8")
-        self.assertEqual(
-            sorted(aten.known), sorted(a or b for a, b in re.findall(r"^def ([a-z]\w*)|^([a-z]\w*) = ", text, re.MULTILINE))
-        )
+        names = []
+        for file in (TOP / "ops" / "aten").glob("*.hds"):
+            found = re.findall(r"^def ([a-z]\w*)|^([a-z]\w*) = ", file.read_text(encoding="utf-8"), re.MULTILINE)
+            names += [a or b for a, b in found]
+        self.assertEqual(sorted(aten.known), sorted(names))
+        for name in names:
+            packets = (getattr(self.aten, n, None) for n in (name, f"_{name}"))
+            self.assertTrue(any(packets), f"ATen has no operator {name}")
 
 
 if __name__ == "__main__":

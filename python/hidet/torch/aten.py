@@ -1,4 +1,4 @@
-"""ATen's operators as operations of graphs: calls of ops/aten/core.hds."""
+"""ATen's operators as operations of graphs: calls of functions of ops/aten."""
 
 import json
 import os
@@ -9,45 +9,38 @@ from hidet import _eager, dtypes, ops
 from hidet.tensor import Tensor, symbol
 
 _IGNORED = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"}
-# Operands that are tensors of two types are cast to one.
-_PROMOTED = {
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "pow",
-    "remainder",
-    "fmod",
-    "maximum",
-    "minimum",
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "where",
-    "bitwise_and",
-    "bitwise_or",
-    "logical_and",
-    "logical_or",
-    "cat",
+# Their operands are cast to the type of the result, as those of elementwise functions.
+_CAST = {"cat", "stack", "sum", "prod", "cumsum", "cumprod", "nansum", "copy", "masked_fill", "fill", "lerp", "logsumexp"}
+_LOGICAL = {"logical_and", "logical_or", "logical_xor", "logical_not"}
+_UNCAST = {"to_copy", "clone", "full_like", "ones_like", "zeros_like", "fill"}
+_MADE = {"arange", "full", "zeros", "ones", "empty", "eye", "scalar_tensor"}
+_PRODUCTS = {"addr", "mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "convolution"}
+_FLOATS = {"avg_pool1d", "avg_pool2d", "avg_pool3d"}
+_NUMBERS = {"cummax", "cummin", "sort", "argsort", "topk", "index_add", "scatter_add", "scatter_reduce", "addr"}
+# Of these operators the first result alone is there.
+FIRST_ONLY = {
+    "native_batch_norm_legit_no_training",
+    "native_layer_norm",
+    "native_group_norm",
+    "fused_rms_norm",
+    "log_sigmoid_forward",
 }
-_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or"}
+# Overloads that do something else than the others.
+_OTHER = {"scatter.reduce", "scatter.value_reduce", "arange.default", "round.decimals"}
 
 
 class Aten:
-    """A function of ops/aten/core.hds, as an operation."""
+    """A function of ops/aten, as an operation."""
 
-    module, returns_list = "aten.core", False
+    returns_list = False
 
-    def __init__(self, name):
-        self.name, self.alias, self.runners = name, f"aten_{name}", {}
+    def __init__(self, name, module):
+        self.name, self.module, self.alias, self.runners = name, module, f"aten_{name}", {}
 
 
 def _read():
     with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "aten.json"), encoding="utf-8") as file:
-        return {name: Aten(name) for name in json.load(file)}
+        return {name: Aten(name, module) for name, module in json.load(file).items()}
 
 
 known = _read()
@@ -77,18 +70,29 @@ def _cast(x, dtype):
     return node(ops.operation("cast"), [x], {"to": dtype}, [(x.shape, dtype)], x.device)[0]
 
 
-def _promote(name, inputs, result):
-    """Operands of arithmetic have the type of the result, those of comparisons the common one, as PyTorch promotes them."""
+def _common(fakes):
+    """The type that PyTorch compares operands in, tensors without elements and numbers."""
+    return dtypes.data_type(torch.result_type(*fakes) if len(fakes) == 2 else fakes[0].dtype)
+
+
+def _promote(name, inputs, fakes, result):
+    """Operands of elementwise functions have the type of the result; those of comparisons the common one."""
     first = 1 if name == "where" else 0
-    tensors = [x for x in inputs[first:] if isinstance(x, Tensor)]
-    if not tensors:
-        return inputs
-    common = result
-    if name in _COMPARISONS:
-        common = max((x.dtype for x in tensors), key=lambda t: ops._ORDER.index(t.name))
-        if not common.is_float and any(isinstance(x, float) for x in inputs):
-            common = dtypes.float32
-    return inputs[:first] + [_cast(x, common) if isinstance(x, Tensor) else x for x in inputs[first:]]
+    given = [a for a in fakes[first:] if isinstance(a, (torch.Tensor, int, float))]
+    if name in _LOGICAL:
+        result = dtypes.boolean
+    elif result == dtypes.boolean and name not in ("where", "masked_fill", "cat", "stack"):
+        result = _common(given[:2])
+    keep = 1 if name == "masked_fill" else None
+    return [
+        _cast(x, result) if isinstance(x, Tensor) and i >= first and i != keep else _cast_number(x, result)
+        for i, x in enumerate(inputs)
+    ]
+
+
+def _cast_number(x, dtype):
+    """A number beside tensors of bool is one, too."""
+    return bool(x) if dtype == dtypes.boolean and isinstance(x, (int, float)) and not isinstance(x, bool) else x
 
 
 def node(op, inputs, attributes, results, place):
@@ -100,20 +104,59 @@ def node(op, inputs, attributes, results, place):
     return operator.outputs
 
 
-def apply(target, args, kwargs, results, place):
-    """The symbolic results of an overload; [results]: (extents, dtype) of each."""
+def _listed(name, args, attributes):
+    """Operands of operators that take lists of tensors, one by one."""
+    if name in ("cat", "stack"):
+        attributes.setdefault("dim", args[1] if len(args) > 1 else 0)
+        return [x for x in args[0] if name == "stack" or x.shape != (0,)]
+    if name in ("index", "unsafe_index"):
+        return [args[0], *args[1]]
+    if name in ("index_put", "unsafe_index_put"):
+        if len(args) > 3:
+            attributes["accumulate"] = args[3]
+        return [args[0], args[2], *args[1]]
+    return args
+
+
+def apply(target, args, kwargs, fakes, results, place):
+    """The symbolic results of an overload; [results]: (extents, dtype) of those that are read; [fakes]: operands as PyTorch has
+    them."""
     op = operation_of(target)
+    if len(results) == 1 and op.name.endswith("_with_indices"):
+        op = known[op.name.removesuffix("_with_indices")]
     args = [_plain(a) for a in args]
     attributes = {k: _plain(v) for k, v in kwargs.items() if k not in _IGNORED}
-    if op.name == "cat":
-        tensors = [x for x in args[0] if x.shape != (0,)]
-        attributes.setdefault("dim", args[1] if len(args) > 1 else 0)
-        args = tensors
-    if op.name in _PROMOTED:
-        args = _promote(op.name, args, results[0][1])
-    results = (
-        results[:1]
-        if op.name in ("native_batch_norm_legit_no_training", "native_layer_norm", "max_pool2d_with_indices")
-        else results
-    )
-    return node(op, args, attributes, results, place)
+    args = _listed(op.name, args, attributes)
+    if op.name in _MADE:
+        attributes["dtype"] = results[0][1]
+    if op.name not in _UNCAST and (op.name in _CAST or torch.Tag.pointwise in target.tags):
+        args = _promote(op.name, args, fakes, results[0][1])
+    return node(op, args, attributes, results[:1] if op.name in FIRST_ONLY else results, place)
+
+
+def is_other(target):
+    """Whether an overload does something else than the function of its name."""
+    return f"{operation_of(target).name}.{target._overloadname}" in _OTHER
+
+
+def refusal(target, args, kwargs):
+    """Why an overload is not taken with these operands, tensors without elements and other values; or None."""
+    if operation_of(target) is None:
+        return "there is no such operator"
+    if is_other(target):
+        return "this overload is not there"
+    name = operation_of(target).name
+    if name in ("index", "unsafe_index", "index_put", "unsafe_index_put"):
+        if any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in args[1]):
+            return "extents of its result depend on elements"
+        if args[0].dtype == torch.bool and len(args) > 3 and args[3]:
+            return "it is not there for bool"
+    if name in _PRODUCTS and not args[0].dtype.is_floating_point:
+        return "there are no products of integers"
+    if name in _FLOATS and not args[0].dtype.is_floating_point or name in _NUMBERS and args[0].dtype == torch.bool:
+        return f"it is not there for {str(args[0].dtype).removeprefix('torch.')}"
+    if name.startswith("replication_pad") and min(args[1]) < 0:
+        return "a padding is negative"
+    if kwargs.get("generator") is not None:
+        return "it takes a generator"
+    return None

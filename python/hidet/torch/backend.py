@@ -28,18 +28,6 @@ _MODES = {
     "max-autotune-no-cudagraphs": (2, False),
 }
 _OPTIONS = {"search_space", "use_cuda_graph", "use_fp16"}
-_KEPT = [
-    "native_layer_norm",
-    "gelu",
-    "silu",
-    "hardswish",
-    "hardsigmoid",
-    "softmax",
-    "_softmax",
-    "_log_softmax",
-    "addmm",
-    "mish",
-]
 
 
 def _settings(mode, options):
@@ -57,9 +45,8 @@ def _settings(mode, options):
 
 
 def _decompositions():
-    table = core_aten_decompositions()
-    kept = {packet for name in _KEPT if (packet := getattr(torch.ops.aten, name, None)) is not None}
-    return {k: v for k, v in table.items() if getattr(k, "overloadpacket", k) not in kept}
+    """What PyTorch takes apart for us: what there is no function in ops/aten for."""
+    return {k: v for k, v in core_aten_decompositions().items() if aten.operation_of(k) is None or aten.is_other(k)}
 
 
 def compile_graph(gm, example_inputs, mode=None, options=None, **ignored):
@@ -145,19 +132,21 @@ def unsupported(node):
         source = node.args[0]
         if unsupported(source) is not None:
             return "its operand does"
-        names = ("native_batch_norm_legit_no_training", "native_layer_norm", "max_pool2d_with_indices")
-        return "only the first result is there" if node.args[1] and aten.operation_of(source.target).name in names else None
-    if aten.operation_of(node.target) is None:
-        return "there is no such operator"
+        is_missing = node.args[1] and aten.operation_of(source.target).name in aten.FIRST_ONLY
+        return "only the first result is there" if is_missing else None
+    why = aten.refusal(node.target, *torch.fx.node.map_arg((node.args, node.kwargs), lambda a: a.meta.get("val")))
+    if why:
+        return why
     values = node.meta.get("val")
-    for value in [
-        *(a.meta.get("val") for a in node.all_input_nodes),
-        *(values if isinstance(values, (tuple, list)) else [values]),
-    ]:
+    values = list(values) if isinstance(values, (tuple, list)) else [values]
+    values = values[:1] if aten.operation_of(node.target).name in aten.FIRST_ONLY else values
+    for value in [*(a.meta.get("val") for a in node.all_input_nodes), *values]:
         if isinstance(value, torch.Tensor) and not _has_type(value.dtype):
             return f"there are no tensors of {value.dtype}"
         if isinstance(value, torch.Tensor) and value.is_sparse:
             return "a tensor is sparse"
+        if isinstance(value, torch.Tensor) and any(isinstance(n, int) and n == 0 for n in value.shape):
+            return "a tensor has no elements"
     return None
 
 
@@ -169,7 +158,18 @@ def _has_type(dtype):
     return True
 
 
+def _drop_empty(traced):
+    """Tensors without elements among those that are joined have no effect."""
+    for n in traced.graph.nodes:
+        if n.target is torch.ops.aten.cat.default and all(isinstance(m, int) for x in n.args[0] for m in x.meta["val"].shape):
+            full = [x for x in n.args[0] if x.meta["val"].numel()]
+            if full and len(full) < len(n.args[0]):
+                n.args = (full, *n.args[1:])
+    traced.graph.eliminate_dead_code()
+
+
 def _partitioned(traced, weights, graphs, fp16):
+    _drop_empty(traced)
     left = {}
     for n in traced.graph.nodes:
         why = unsupported(n) if n.op == "call_function" else None
@@ -195,9 +195,21 @@ class Partition(torch.nn.Module):
         super().__init__()
         self.__dict__["inner"] = inner  # no submodule: its code is only read
         self.fixed, self.graphs, self.fp16 = fixed, graphs, fp16
-        self.programs = {}
+        self.programs, self.is_refused = {}, False
 
     def forward(self, *args):
+        if self.is_refused:
+            return self.inner(*args)
+        try:
+            return self.compiled(args)
+        except _core.CompilationError as error:
+            first = next((d.message for d in error.diagnostics if d.severity == "error"), str(error))
+            log.warning("a partition stays with PyTorch, since it does not compile: %s", first)
+            self.is_refused = True
+            return self.inner(*args)
+
+    def compiled(self, args):
+        """The results by a program of ours."""
         key = tuple((*a.shape, a.dtype) if isinstance(a, torch.Tensor) else a for a, f in zip(args, self.fixed) if not f)
         program = self.programs.get(key)
         if program is None or program.is_stale(args):
@@ -277,11 +289,13 @@ class _Tracer(torch.fx.Interpreter):
     def _apply(self, n, result):
         if aten.operation_of(n.target) is None:  # getitem
             return self.symbols[n.args[0]][n.args[1]]
+        fakes, _ = self.fetch_args_kwargs_from_env(n)
         args = torch.fx.node.map_arg(n.args, lambda a: self.symbols[a])
         kwargs = torch.fx.node.map_arg(n.kwargs, lambda a: self.symbols[a])
         many = isinstance(result, (tuple, list))
-        shapes = [(tuple(r.shape), dtypes.data_type(r.dtype)) for r in (result if many else [result])]
-        made = aten.apply(n.target, args, kwargs, shapes, self.place)
+        read = result[:1] if many and all(u.args[1] == 0 for u in n.users) else result if many else [result]
+        shapes = [(tuple(r.shape), dtypes.data_type(r.dtype)) for r in read]
+        made = aten.apply(n.target, args, kwargs, fakes, shapes, self.place)
         return made if many else made[0]
 
 
