@@ -7,7 +7,7 @@
 //         fprintf(stderr, "%s\n", hdsrt_last_error());
 //
 // Functions enqueue work on the stream and return. As in libhdsrt (hds/runtime.h), they may be called from any thread
-// and print nothing; a failure leaves c unchanged and sets hdsrt_last_error(). They allocate no GPU memory.
+// and print nothing; a failure leaves results unchanged and sets hdsrt_last_error(). They allocate no GPU memory.
 #ifndef HDS_OPS_H
 #define HDS_OPS_H
 
@@ -103,6 +103,58 @@ HDSRT_API const char *hds_matmul_schedule_name(hdsrt_dtype a, hdsrt_dtype b, hds
 // NULL: as HDS_MATMUL_OPTIONS.
 HDSRT_API hdsrt_status hds_matmul_grouped(const hdsrt_tensor *a, const hdsrt_tensor *b, const hdsrt_tensor *offsets,
                                           hdsrt_tensor *c, const hds_matmul_options *options, hdsrt_stream stream);
+
+// ---- convolution ---------------------------------------------------------------------------------------------------
+
+// Where channels are, in images and in weights.
+typedef enum hds_layout {
+    HDS_LAYOUT_CHANNELS_FIRST = 0, // NCHW: x [N, C, H, W], w [K, C / groups, R, S], y [N, K, P, Q]
+    HDS_LAYOUT_CHANNELS_LAST       // NHWC: x [N, H, W, C], w [K, R, S, C / groups], y [N, P, Q, K]
+} hds_layout;
+
+// Initialise with HDS_CONV_OPTIONS, so that members added later get their defaults. Arrays have a number for height and
+// one for width; one-dimensional convolutions read the first one.
+typedef struct hds_conv_options {
+    size_t bytes; // sizeof this struct in the caller
+    hds_layout layout;
+    int32_t stride[2];                           // 1 and more
+    int32_t padding_before[2], padding_after[2]; // zeros above and left, below and right
+    int32_t dilation[2];                         // distance of a window's elements, 1 and more
+    int32_t groups;                              // divides C and K; depthwise: C
+    const hdsrt_tensor *bias;                    // K elements of y's type; NULL: none
+    hds_activation activation;
+    hds_math math; // of f32
+} hds_conv_options;
+
+#define HDS_CONV_OPTIONS                                                                                               \
+    {                                                                                                                  \
+        sizeof(hds_conv_options), HDS_LAYOUT_CHANNELS_FIRST, {1, 1}, {0, 0}, {0, 0}, {1, 1}, 1, 0,                     \
+            HDS_ACTIVATION_NONE, HDS_MATH_EXACT                                                                        \
+    }
+
+// y = activation(x * w + bias): y[n, k, p, q] sums x[n, c, p · stride - before + r · dilation, …] · w[k, c, r, s] over
+// the channels c of k's group and the elements (r, s) of a window; x is 0 outside of its image. P = (H + before + after
+// - dilation · (R - 1) - 1) / stride + 1, rounded down, is at least 1.
+//
+// hds_conv1d()   the same of rows: without H, P and R
+// hds_conv_transpose2d(), …1d()   the gradient of a convolution by its image: w is [C, K / groups, R, S], or [C, R, S,
+//                K / groups] with channels last; P is from (H - 1) · stride - before - after + dilation · (R - 1) + 1
+//                on, less than max(stride, dilation) more
+//
+// All tensors are f16, bf16 or f32, and contiguous; x, w and y begin at multiples of 16 bytes. Sums are in f32; f32 is
+// multiplied as [math] says, exactly by transposed convolutions. There may be no images, channels or pixels; a window
+// has an element or more. y must not overlap other tensors.
+//
+// HDSRT_INVALID_ARGUMENT if a precondition is violated; HDSRT_UNSUPPORTED for other types, and from 2^31 - 2^16 pixels
+// of y, weights of a channel, or channels of all images on; otherwise as for launches. [options] NULL: the defaults.
+HDSRT_API hdsrt_status hds_conv1d(const hdsrt_tensor *x, const hdsrt_tensor *w, hdsrt_tensor *y,
+                                  const hds_conv_options *options, hdsrt_stream stream);
+HDSRT_API hdsrt_status hds_conv2d(const hdsrt_tensor *x, const hdsrt_tensor *w, hdsrt_tensor *y,
+                                  const hds_conv_options *options, hdsrt_stream stream);
+HDSRT_API hdsrt_status hds_conv_transpose1d(const hdsrt_tensor *x, const hdsrt_tensor *w, hdsrt_tensor *y,
+                                            const hds_conv_options *options, hdsrt_stream stream);
+HDSRT_API hdsrt_status hds_conv_transpose2d(const hdsrt_tensor *x, const hdsrt_tensor *w, hdsrt_tensor *y,
+                                            const hds_conv_options *options, hdsrt_stream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-// A matrix product in the form that kernels take: hds_matmul() makes it from DLPack tensors, one per launch.
+// Operators in the form that kernels take, made from DLPack tensors: matrix products, one per launch, and convolutions.
 #pragma once
 
 #include "hds/ops.h"
@@ -95,3 +95,23 @@ typedef struct ops_grouped {
 
 // Enqueues it, if the current GPU supports it (kernels.c).
 hdsrt_status ops_run_grouped(const ops_grouped *product, hdsrt_stream stream);
+
+// ---- convolutions (conv.c) ------------------------------------------------------------------------------------------
+
+// Of images [images, groups · inputs, height, width], or with channels last. Numbers of pixels and of weights of a
+// channel are at most OPS_MOST_EXTENT.
+typedef struct ops_conv {
+    const void *x, *w, *bias; // bias NULL: none
+    void *y;
+    hdsrt_dtype type; // f16, bf16 or f32
+    hds_math math;    // of f32
+    bool is_last;     // channels are the last axis of images and weights
+    bool is_transposed;
+    hds_activation activation;
+    int64_t images, groups, inputs, outputs;   // inputs, outputs: channels of a group
+    int64_t image[2], taps[2], result[2];      // height and width
+    int64_t stride[2], before[2], dilation[2]; // before: elements of padding
+} ops_conv;
+
+// Enqueues it (conv_kernels.c). There is an element of y.
+hdsrt_status ops_run_conv(const ops_conv *conv, hdsrt_stream stream);

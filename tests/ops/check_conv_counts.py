@@ -1,8 +1,12 @@
-"""Convolutions that are bound by memory move few bytes, by few operations: counted by the simulator.
+"""Convolutions move few bytes, by few operations: counted by the simulator.
+
+Those that are bound by memory:
 
 For each layer of tests/ops/conv/counts.hds: the sectors of global memory, compared with images, weights and results; the passes
 through shared memory, compared with those without bank conflicts; and the operations of threads for a result, which are more than
 machine instructions (a product and its sum are four).
+
+Those by implicit GEMM, with all numbers known while compiling, and in libhdsops at run time: the operations for a product.
 
     check_conv_counts.py HDSC
 """
@@ -33,15 +37,22 @@ DEPTHWISE = [
     ("channels_first", (4, 192, 14, 5, 1), 1.15, 1.7, 190),
     ("channels_first", (4, 960, 7, 3, 1), 1.15, 1.6, 125),
 ]
+# type, layout; images, channels, extent, taps, stride, channels of the result; then at most operations for a product: known, open
+PRODUCTS = [
+    ("f16", "nhwc", (1, 64, 28, 3, 1, 64), 0.55, 0.70),
+    ("f16", "nhwc", (1, 64, 28, 3, 2, 128), 0.66, 0.84),
+    ("f16", "nhwc", (1, 3, 28, 7, 2, 64), 5.7, 7.7),
+    ("f16", "nchw", (1, 64, 28, 3, 1, 64), 1.45, 2.12),
+    ("f32", "nhwc", (1, 32, 28, 3, 1, 64), 10.1, 11.2),
+    ("f32", "nchw", (1, 32, 28, 3, 1, 64), 9.6, 11.2),
+]
 
 
-def counted(hdsc, entry, sizes):
+def counted(hdsc, file, entry, *arguments):
     """The totals of the simulator, and the launches."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [hdsc, "run", "-I", TOP / "ops", FILE, "--entry", entry, f"--sms={SMS}", "--no-races", "--profile=json"]
-        for name, value in zip("NCHks", sizes):
-            command += ["-D", f"{name}={value}"]
-        command += ["x=ones", "w=ones", f"y=out:{folder}/y.npy"]
+        command = [hdsc, "run", "-I", TOP / "ops", file, "--entry", entry, f"--sms={SMS}", "--no-races", "--profile=json"]
+        command += ["x=ones", "w=ones", f"y=out:{folder}/y.npy", *arguments]
         found = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if found.returncode != 0:
         raise RuntimeError(found.stderr)
@@ -49,13 +60,21 @@ def counted(hdsc, entry, sizes):
     return profile["total"], sum(kernel["launches"] for kernel in profile["kernels"])
 
 
-def check(hdsc, layer):
+def defined(**values):
+    return [f"-D{name}={value}" for name, value in values.items()]
+
+
+def result_extent(extent, taps, stride):
+    return (extent + taps // 2 * 2 - taps) // stride + 1
+
+
+def check_narrow(hdsc, layer):
     entry, sizes, most_bytes, most_passes, most_operations = layer
     images, channels, extent, taps, stride = sizes
-    out = (extent + taps // 2 * 2 - taps) // stride + 1
+    out = result_extent(extent, taps, stride)
     results = images * channels * out * out
     needed = 2 * (images * channels * extent * extent + results + channels * taps * taps)
-    total, launches = counted(hdsc, entry, sizes)
+    total, launches = counted(hdsc, FILE, entry, *defined(**dict(zip("NCHks", sizes))))
     have = {
         "bytes": (total["global"]["sectors"] * 32 / needed, most_bytes),
         "passes": (total["shared"]["wavefronts"] / max(total["shared"]["ideal_wavefronts"], 1), most_passes),
@@ -65,9 +84,28 @@ def check(hdsc, layer):
     return "\n".join(f"{entry} {sizes}: {n:.3f} {what}, at most {most}" for what, (n, most) in have.items() if n > most)
 
 
+def check_product(hdsc, layer):
+    dtype, layout, sizes, most_known, most_open = layer
+    images, channels, extent, taps, stride, outputs = sizes
+    out = result_extent(extent, taps, stride)
+    products = images * out * out * outputs * channels * taps * taps
+    known = counted(hdsc, FILE, layout, "--arch=sm_80", *defined(T=dtype, **dict(zip("NCHksK", sizes))))[0]
+    open_sizes = dict(N=images, G=1, C=channels, K=outputs, H=extent, W=extent, R=taps, S=taps, P=out, Q=out, BIAS=0)
+    both = {f"{name}_{axis}": n for name, n in (("stride", stride), ("before", taps // 2), ("dilation", 1)) for axis in "hw"}
+    given = [f"{name}={n}" for name, n in dict(open_sizes, **both, activation=0, sm_count=SMS).items()]
+    file = TOP / f"ops/conv/library_{dtype}.hds"
+    open_total = counted(hdsc, file, f"ops_conv_{dtype}_{layout}", "bias=ones", *given)[0]
+    have = {"known": (known, most_known), "open": (open_total, most_open)}
+    counts = {what: (total["thread_instructions"] / products, most) for what, (total, most) in have.items()}
+    too_many = [(what, n, most) for what, (n, most) in counts.items() if n > most]
+    return "\n".join(f"{dtype} {layout} {sizes}, {what}: {n:.3f} operations, at most {most}" for what, n, most in too_many)
+
+
 def main():
-    problems = [found for found in each(lambda layer: check(sys.argv[1], layer), DEPTHWISE) if found]
-    return finish(problems, len(DEPTHWISE) - len(problems))
+    hdsc = sys.argv[1]
+    problems = [found for found in each(lambda layer: check_narrow(hdsc, layer), DEPTHWISE) if found]
+    problems += [found for found in each(lambda layer: check_product(hdsc, layer), PRODUCTS) if found]
+    return finish(problems, len(DEPTHWISE) + len(PRODUCTS) - len(problems))
 
 
 if __name__ == "__main__":
