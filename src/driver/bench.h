@@ -9,7 +9,7 @@
 // A kernel that ran.
 typedef struct bench_kernel {
     const char *title;
-    int line; // of the program of the unit's file, where the model's function launches it
+    VEC(int) lines; // of the program of the unit's file, where the model's function launches it, and those that were joined to it
     int64_t grid[3], block[3];
     sim_counts before; // counters of the simulator behind the launch, with what ran before it
 } bench_kernel;
@@ -20,6 +20,7 @@ typedef VEC(bench_kernel) bench_kernel_list;
 typedef struct bench_part {
     const fg_launch *launch;
     int first, count;  // kernels
+    int joined;        // the operator whose kernels compute this one, too, as a part of one launch; -1: it has its own
     double seconds;    // on the GPU
     sim_counts counts; // on the simulator
     int64_t bytes;     // of the tensors that it reads and writes
@@ -112,6 +113,8 @@ const char *cmd_bench_contents(bench_state *b, const char *name);
 void cmd_bench_note(sim_options *options, bench_state *b, bench_run *run);
 // Sums kernels up by operator: [each]: seconds of each kernel; NULL: the simulator's counters.
 void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each);
+// What the kernels of an operator compute: itself, and the operators whose launches were joined to its own.
+bench_part cmd_bench_row_of(const bench_state *b, const bench_run *run, size_t number);
 // Runs the model on the simulator for each row, and counts. False after reporting.
 bool cmd_bench_simulate(bench_state *b, const bench_plan *plan);
 // Adds the tables of all runs; JSON for "model".

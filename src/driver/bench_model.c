@@ -120,7 +120,10 @@ static void note(void *user, sim *s, const sim_program *p, const ir_func *kernel
     const noting *n = user;
     pl_unit *u = &n->bench->run.unit;
     const sim_profile *profile = sim_profile_of(s);
-    bench_kernel k = {.title = kernel->title ? kernel->title : kernel->name, .line = (int)sim_site_line(p, &u->sources, u->file, site)};
+    bench_kernel k = {.title = kernel->title ? kernel->title : kernel->name};
+    VEC_PUSH(&u->memory, &k.lines, (int)sim_site_line(p, &u->sources, u->file, site));
+    for (uint32_t i = 1, line; (line = sim_joined_line(p, &u->sources, u->file, site, (int)i)); i++)
+        VEC_PUSH(&u->memory, &k.lines, (int)line);
     memcpy(k.grid, shape->grid, sizeof k.grid);
     memcpy(k.block, shape->block, sizeof k.block);
     if (profile)
@@ -179,6 +182,7 @@ static void describe(const bench_state *b, bench_run *run, size_t number)
     bench_part *part = &run->parts[number];
     part->launch = &g->launches.at[number];
     part->bytes = part->operations = 0;
+    part->joined = -1;
     for (size_t i = 0; i < part->launch->inputs.len; i++)
         part->bytes += g->tensors.at[part->launch->inputs.at[i]].bytes;
     for (size_t i = 0; i < part->launch->outputs.len; i++)
@@ -204,6 +208,30 @@ static void add_to_total(bench_part *total, const bench_part *part)
     add_counts(&total->counts, &part->counts);
 }
 
+// The operators whose launches were joined to that of operator [first].
+static void note_joined(bench_run *run, const bench_kernel *k, size_t first)
+{
+    for (size_t i = 1; i < k->lines.len; i++) {
+        int found = fg_launch_at(run->graph, k->lines.at[i]);
+        if (found >= 0 && found != (int)first)
+            run->parts[found].joined = (int)first;
+    }
+}
+
+bench_part cmd_bench_row_of(const bench_state *b, const bench_run *run, size_t number)
+{
+    bench_part row = run->parts[number];
+    bool is_alone = true;
+    for (size_t i = 0; i < run->graph->launches.len; i++)
+        if (run->parts[i].joined == (int)number) {
+            add_to_total(&row, &run->parts[i]);
+            is_alone = false;
+        }
+    if (!is_alone)
+        row.limit = limit_of(b, run->graph, &row);
+    return row;
+}
+
 void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each)
 {
     size_t at = 0, count = run->graph->launches.len;
@@ -212,11 +240,12 @@ void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each)
         describe(b, run, i);
     for (size_t i = 0; i < run->kernels.len && count; i++) {
         const bench_kernel *k = &run->kernels.at[i];
-        int found = fg_launch_at(run->graph, k->line);
+        int found = fg_launch_at(run->graph, k->lines.at[0]);
         at = found >= 0 ? (size_t)found : at; // what stands at no line of a launch belongs to the one before
         bench_part *part = &run->parts[at];
         if (!part->count++)
             part->first = (int)i;
+        note_joined(run, k, at);
         if (each) {
             part->seconds += each[i].median;
         } else {
@@ -226,7 +255,10 @@ void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each)
         }
     }
     for (size_t i = 0; i < count; i++)
-        add_to_total(&run->total, &run->parts[i]);
+        if (run->parts[i].joined < 0) {
+            const bench_part row = cmd_bench_row_of(b, run, i);
+            add_to_total(&run->total, &row);
+        }
 }
 
 // ---- on the simulator -----------------------------------------------------------------------------------------------

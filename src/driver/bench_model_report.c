@@ -66,14 +66,32 @@ static void add_heads(ms_table *t, bool is_counted)
     add_cell(t, "nodes");
 }
 
+static void add_listed(str_buf *out, const char *separator, const char *text)
+{
+    str_addf(out, "%s%s", out->len ? separator : "", text);
+}
+
+// The operators of a joined launch stand beside each other in its row, which has the bytes and operations of all.
 static void add_part(ms_table *t, const bench_run *run, const bench_part *p, bool is_counted)
 {
     arena *a = t->arena;
-    add_cell(t, p->launch ? p->launch->name : "all");
+    str_buf lines, nodes, names;
+    str_buf_init(&lines, a);
+    str_buf_init(&nodes, a);
+    str_buf_init(&names, a);
+    for (size_t i = 0; p->launch && i < run->graph->launches.len; i++) {
+        const bench_part *own = &run->parts[i];
+        if (own->launch != p->launch && (own->joined < 0 || run->parts[own->joined].launch != p->launch))
+            continue;
+        add_listed(&names, " | ", own->launch->name);
+        add_listed(&lines, " | ", fg_lines_text(a, own->launch));
+        add_listed(&nodes, " | ", fg_operators_text(a, own->launch, " + "));
+    }
+    add_cell(t, p->launch ? str_text(&names) : "all");
     (is_counted ? add_counts : add_time)(t, run, p);
     add_cell(t, arena_printf(a, "%d", p->count));
-    add_cell(t, p->launch ? fg_lines_text(a, p->launch) : "");
-    add_cell(t, p->launch ? fg_operators_text(a, p->launch, " + ") : "");
+    add_cell(t, str_text(&lines));
+    add_cell(t, str_text(&nodes));
 }
 
 static void add_whole(const bench_run *run, str_buf *out)
@@ -96,7 +114,10 @@ static void add_run(const bench_state *b, const bench_run *run, str_buf *out)
     str_addc(out, '\n');
     add_heads(&t, is_counted);
     for (size_t i = 0; i < run->graph->launches.len; i++)
-        add_part(&t, run, &run->parts[i], is_counted);
+        if (run->parts[i].joined < 0) {
+            const bench_part row = cmd_bench_row_of(b, run, i);
+            add_part(&t, run, &row, is_counted);
+        }
     add_part(&t, run, &run->total, is_counted);
     ms_table_print(&t, out);
     str_addc(out, '\n');
@@ -171,6 +192,7 @@ static json_t *part_json(const bench_state *b, const bench_run *run, const bench
     if (p->launch) {
         json_object_set_new(o, "operator", json_string(p->launch->name));
         json_object_set_new(o, "line", json_integer(p->launch->line));
+        json_object_set_new(o, "joined", p->joined < 0 ? json_null() : json_integer(p->joined));
         json_object_set_new(o, "nodes", nodes_json(p->launch));
         json_object_set_new(o, "kernels", kernels_json(run, p));
         json_object_set_new(o, "reads", tensors_json(run->graph, &p->launch->inputs));

@@ -192,6 +192,8 @@ static str texts_of_graphs(const request *r, pl_graphs *graphs)
 static str text_of(const request *r, pl_graphs *graphs)
 {
     const pl_graph_list *list = &graphs->list;
+    if (r->explains)
+        fg_lower(&graphs->unit.memory, list->at, list->len); // what is launched together is found there
     if (!is_lowered(r))
         return texts_of_graphs(r, graphs);
     str program = fg_lower(&graphs->unit.memory, list->at, list->len);

@@ -19,11 +19,29 @@ static bool wrong(const reading *r, const char *why)
     return false;
 }
 
-// "7.00 µs, 2.4 % of limit", or what the simulator counted.
-static const char *note_of(const reading *r, const json_t *launch)
+// Of a launch, with those that were joined to it.
+static double limit_of(const json_t *launches, size_t number)
 {
+    double seconds = 0;
+    for (size_t i = 0; i < json_array_size(launches); i++) {
+        const json_t *own = json_array_get(launches, i), *to = json_object_get(own, "joined");
+        if (i == number || (json_is_integer(to) && json_integer_value(to) == (json_int_t)number))
+            seconds += json_number_value(json_object_get(own, "limit_seconds"));
+    }
+    return seconds;
+}
+
+// "7.00 µs, 2.4 % of limit", or what the simulator counted; of a joined launch, at which one it was counted.
+static const char *note_of(const reading *r, const json_t *launches, size_t number)
+{
+    const json_t *launch = json_array_get(launches, number), *to = json_object_get(launch, "joined");
     double seconds = json_number_value(json_object_get(launch, "seconds"));
-    double limit = json_number_value(json_object_get(launch, "limit_seconds"));
+    double limit = limit_of(launches, number);
+    const char *first = json_is_integer(to) && json_integer_value(to) >= 0
+                            ? json_string_value(json_object_get(json_array_get(launches, (size_t)json_integer_value(to)), "operator"))
+                            : NULL;
+    if (first)
+        return arena_printf(r->memory, "one launch with %s", first);
     const json_t *counts = json_object_get(launch, "counts");
     if (seconds > 0)
         return arena_printf(r->memory, "%s, %.1f %% of limit", ms_time_text(r->memory, seconds), 100 * limit / seconds);
@@ -45,7 +63,7 @@ static bool note_launches(const reading *r, fg_graph *g, const json_t *launches)
         if (!name || strcmp(name, g->launches.at[i].name) != 0)
             return wrong(r, arena_printf(r->memory, "its launch %zu of '%s' is '%s', which is '%s' here", i + 1, g->name, name ? name : "",
                                          g->launches.at[i].name));
-        g->launches.at[i].note = note_of(r, launch);
+        g->launches.at[i].note = note_of(r, launches, i);
     }
     return true;
 }

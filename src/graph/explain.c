@@ -82,6 +82,25 @@ static void add_totals(str_buf *out, const char *when, totals t)
     str_adds(out, " read and written\n");
 }
 
+// Launches that are launched together, and how many there are where the kernels of all of them fit.
+static void add_side_by_side(str_buf *out, const fg_graph *g, int launches)
+{
+    int fewer = 0;
+    for (size_t i = 0; i < g->launches.len; i++) {
+        const fg_launch *l = &g->launches.at[i];
+        bool ends = i + 1 == g->launches.len || g->launches.at[i + 1].beside != l->beside;
+        bool is_first = l->beside == (int)i;
+        if (is_first && ends)
+            continue;
+        str_addf(out, "%s%s (line %s)%s", is_first ? "  launched together: " : ", ", fg_operators_text(g->memory, l, " + "),
+                 fg_lines_text(g->memory, l), ends ? "\n" : "");
+        fewer += !is_first;
+    }
+    if (fewer)
+        str_addf(out, "  side by side: %d launch%s, where the kernels of those fit that are launched together\n", launches - fewer,
+                 launches - fewer == 1 ? "" : "es");
+}
+
 str fg_explain_fusion(const fg_graph *g)
 {
     str_buf out;
@@ -94,7 +113,9 @@ str fg_explain_fusion(const fg_graph *g)
         if (part->sizes.len)
             str_adds(&out, "  sizes are open: bytes are estimates\n");
         add_totals(&out, "without fusion", total_of(part, false));
-        add_totals(&out, "with fusion", total_of(part, true));
+        const totals fused = total_of(part, true);
+        add_totals(&out, "with fusion", fused);
+        add_side_by_side(&out, part, fused.launches);
     }
     return (str){out.at, out.len};
 }

@@ -108,6 +108,7 @@ typedef struct fg_launch {
     int group;
     const char *name;              // of the operator: "fused_linear_relu"
     int line;                      // of the program, where it is called
+    int beside;                    // the first of the launches that are launched together, this one included
     const char *note;              // that drawings show with it: its time; NULL: none
     fg_node_list nodes;            // of the group, in order
     fg_number_list inputs, outputs; // tensors that it reads and writes in memory
@@ -209,7 +210,8 @@ const char *fg_kind_name(fg_kind kind);
 bool fg_find_image_order(const char *name, fg_image_order *out);
 // "product", "wide"; "" for FG_FOLLOWS
 const char *fg_numerics_name(fg_numerics n);
-// What became of each edge, and launches and bytes before and after: needs the pass "fuse".
+// What became of each edge, launches and bytes before and after, and what is launched together: needs the pass "fuse", and
+// fg_lower for the last.
 str fg_explain_fusion(const fg_graph *g);
 // The graphs, and what they compute at load, as one drawing for Graphviz: clusters are launches, edges have types, extents
 // and bytes. Needs fg_lower. In [a].

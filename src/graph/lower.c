@@ -315,13 +315,13 @@ static void add_results(lowering *l, int number)
     }
 }
 
-// One of several [together], or alone.
-static void add_launch(lowering *l, int number, bool together)
+// One of several [together], the first of which is launch [beside], or alone.
+static void add_launch(lowering *l, int number, bool together, int beside)
 {
     fg_graph *g = l->g;
     const group_text *group = &l->groups[number];
-    const fg_launch launch = {.group = number, .name = group->name, .nodes = group->nodes, .inputs = group->inputs,
-                              .outputs = group->outputs};
+    const fg_launch launch = {.group = number, .name = group->name, .beside = beside, .nodes = group->nodes,
+                              .inputs = group->inputs, .outputs = group->outputs};
     VEC_PUSH(g->memory, &g->launches, launch);
     l->lines += new_lines(&l->body, &l->counted);
     g->launches.at[g->launches.len - 1].line = l->lines;
@@ -386,6 +386,7 @@ static fg_number_list side_by_side(const lowering *l, int number)
 static void add_launches(lowering *l, const fg_number_list *groups)
 {
     bool together = groups->len > 1;
+    int beside = (int)l->g->launches.len;
     for (size_t i = 0; i < groups->len; i++) {
         add_operator(l, groups->at[i]);
         add_results(l, groups->at[i]);
@@ -394,7 +395,7 @@ static void add_launches(lowering *l, const fg_number_list *groups)
     l->program->launches_together |= together;
     str_adds(&l->body, together ? "    launch_together(\n" : "");
     for (size_t i = 0; i < groups->len; i++)
-        add_launch(l, groups->at[i], together);
+        add_launch(l, groups->at[i], together, beside);
     str_adds(&l->body, together ? "    )\n" : "");
 }
 

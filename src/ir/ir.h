@@ -312,12 +312,18 @@ typedef struct ir_site {
     const char *callee;  // as the author would say it: "mma", "Queue.push"
 } ir_site;
 
+// Where a statement stands in the text, and the call that it came through (ir_stmt.origin).
+typedef struct ir_place {
+    src_span span;
+    uint32_t origin;
+} ir_place;
+
 struct ir_stmt {
     ir_stmt_kind kind;
     uint8_t flags;     // IR_GUARDED, IR_FLAT, IR_VOLATILE
     tm_unroll unroll;  // FOR
     int factor;        // FOR: of UNROLL, 0: all the way as the CUDA compiler likes
-    int count;         // COPY: elements; SCOPE_OF, LEAVE: label
+    int count;         // COPY: elements; SCOPE_OF, LEAVE: label; LAUNCH: of [joined]
     uint32_t origin;   // number of the site through which the statement came here; 0: the function's own text
     src_span span;
     ir_var *var;       // DECL, ASSIGN, STORE, ALLOC, FOR
@@ -328,6 +334,7 @@ struct ir_stmt {
     int arg_count;
     const char *text;  // ASSERT, PRINT, COMMENT
     ir_func *func;     // LAUNCH
+    ir_place *joined;  // LAUNCH of a kernel that several launches were joined to: theirs, [count] of them; otherwise NULL
     ir_block body;     // IF (then), FOR, WHILE, TASKS, SCOPE_OF
     ir_block or_else;  // IF
 };

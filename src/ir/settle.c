@@ -134,6 +134,10 @@ static ir_stmt *move_stmt(mover *v, const ir_stmt *from)
     s->value = move_expr(v, from->value);
     s->args = move_list(v, from->args, from->arg_count);
     s->text = move_text(v, from->text);
+    if (from->joined)
+        s->joined = arena_dup(v->to, from->joined, sizeof *from->joined * (size_t)from->count);
+    for (int i = 0; from->joined && i < from->count; i++)
+        note_site(v, from->joined[i].origin);
     move_block(v, &s->body);
     move_block(v, &s->or_else);
     return s;
@@ -150,11 +154,17 @@ static void move_block(mover *v, ir_block *b)
     *b = moved;
 }
 
+static void renumber_origin(const mover *v, uint32_t *origin)
+{
+    if (*origin > v->first_site)
+        *origin = v->sites[*origin - v->first_site];
+}
+
 static void renumber(void *user, ir_stmt *s)
 {
-    const mover *v = user;
-    if (s->origin > v->first_site)
-        s->origin = v->sites[s->origin - v->first_site];
+    renumber_origin(user, &s->origin);
+    for (int i = 0; s->joined && i < s->count; i++)
+        renumber_origin(user, &s->joined[i].origin);
 }
 
 static void move_sites(mover *v)

@@ -34,6 +34,7 @@ typedef struct sim_site {
     src_span statement;
     uint32_t origin;       // of the statement: the chain of calls it was inlined through (ir_site_at), 0: none
     const ir_func *func;
+    const ir_stmt *joined; // where the statement is a launch of a joined kernel; otherwise NULL
 } sim_site;
 
 // One access to memory, as far as it is known before it runs.

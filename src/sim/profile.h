@@ -46,6 +46,8 @@ int sim_profile_blocks(const arch *target, int64_t threads, int64_t shared_bytes
 sim_counts sim_profile_total(const sim_profile *p);
 // The line of the file [in] through which a statement came there: of a call of what was inlined; 0: none.
 uint32_t sim_site_line(const sim_program *p, src_map *sources, const src_file *in, uint32_t site);
+// Likewise of launch [index] of those that were joined to one at the site; 0 behind the last one, and where none were.
+uint32_t sim_joined_line(const sim_program *p, src_map *sources, const src_file *in, uint32_t site, int index);
 // A table by source line with the text beside it, and a summary; the same as JSON. Inlined calls
 // count at the line in the author's own file.
 void sim_profile_table(const sim_profile *p, src_map *sources, str_buf *out);

@@ -88,16 +88,27 @@ sim_counts sim_profile_total(const sim_profile *p)
     return total;
 }
 
-uint32_t sim_site_line(const sim_program *p, src_map *sources, const src_file *in, uint32_t number)
+static uint32_t line_of(const sim_program *p, src_map *sources, const src_file *in, ir_place place)
 {
-    const sim_site *site = &p->sites.at[number];
-    src_location location = src_location_of(sources, site->span.begin);
-    const ir_site *call = ir_site_at(p->module, site->origin);
+    src_location location = src_location_of(sources, place.span.begin);
+    const ir_site *call = ir_site_at(p->module, place.origin);
     while (call && location.file != in) {
         location = src_location_of(sources, call->span.begin);
         call = ir_site_at(p->module, call->parent);
     }
     return location.file == in ? location.line : 0;
+}
+
+uint32_t sim_site_line(const sim_program *p, src_map *sources, const src_file *in, uint32_t number)
+{
+    const sim_site *site = &p->sites.at[number];
+    return line_of(p, sources, in, (ir_place){site->span, site->origin});
+}
+
+uint32_t sim_joined_line(const sim_program *p, src_map *sources, const src_file *in, uint32_t number, int index)
+{
+    const ir_stmt *launch = p->sites.at[number].joined;
+    return launch && index < launch->count ? line_of(p, sources, in, launch->joined[index]) : 0;
 }
 
 // ---- text -------------------------------------------------------------------------------------------------------

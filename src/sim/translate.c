@@ -71,7 +71,8 @@ uint32_t tr_site_of(tr *t, src_span span)
         span = t->stmt->span;
     const sim_site *last = &VEC_LAST(&t->program->sites);
     if (last->func != t->func || last->origin != origin || last->span.begin != span.begin || last->span.end != span.end) {
-        sim_site site = {span, t->stmt ? t->stmt->span : span, origin, t->func};
+        sim_site site = {span, t->stmt ? t->stmt->span : span, origin, t->func,
+                         t->stmt && t->stmt->joined ? t->stmt : NULL};
         VEC_PUSH(t->arena, &t->program->sites, site);
     }
     return (uint32_t)t->program->sites.len - 1;

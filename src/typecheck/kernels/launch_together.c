@@ -99,6 +99,10 @@ static void join(tc *tx, const statements *launches)
     s->func = joined_kernel(tx, launches, &key);
     s->args = arguments.at;
     s->arg_count = (int)arguments.len;
+    s->joined = ARENA_ARRAY(tx->ir->arena, ir_place, launches->len);
+    s->count = (int)launches->len;
+    for (size_t i = 0; i < launches->len; i++)
+        s->joined[i] = (ir_place){launches->at[i]->span, launches->at[i]->origin};
     ir_append(tx->ir, b, s);
 }
 

@@ -1,4 +1,4 @@
-"""Checks "model" of `hdsc bench --json`: check.py gpu|sim FILE. Bytes and operations are counted by hand here."""
+"""Checks "model" of `hdsc bench --json`: check.py gpu|sim|joined FILE. Bytes and operations are counted by hand here."""
 
 import json
 import sys
@@ -16,10 +16,24 @@ def expected(B):
     ]
 
 
+def check_joined(run):
+    """The products of Q, K and V are one launch, which is counted at the first."""
+    launches = run["launches"]
+    first = next(i for i, launch in enumerate(launches) if launch["operator"] == "fused_linear")
+    assert [launch["joined"] for launch in launches[first : first + 3]] == [None, first, first]
+    assert [len(launch["kernels"]) for launch in launches[first : first + 3]] == [1, 0, 0]
+    assert all(launch["bytes"] > 0 and launch["operations"] > 0 for launch in launches)
+    for key in ("bytes", "operations"):
+        assert run["total"][key] == sum(launch[key] for launch in launches)
+
+
 def main(device, path):
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     model = document["model"]
+    if device == "joined":
+        check_joined(model["runs"][0])
+        return
     assert model["name"] == "net" and [run["sizes"] for run in model["runs"]] == ["B=4", "B=16"], model["runs"]
     for run, B in zip(model["runs"], (4, 16)):
         wanted = expected(B)
