@@ -20,8 +20,8 @@ IMPORTS = """from hidet.lang import f32
 from activation import prelu, relu
 from arithmetic import add, maximum, multiply
 from conv import conv2d
-from layout import concat, permute, reshape
-from norm import batch_norm, layer_norm
+from layout import concat, pad, permute, reshape
+from norm import batch_norm, group_norm, instance_norm, layer_norm
 from pooling import avg_pool2d, max_pool2d
 from reduction import max, mean, sum
 from resize import interpolate
@@ -59,6 +59,21 @@ def normal(v):
     return [(a - average) / math.sqrt(sum((b - average) ** 2 for b in v) / len(v) + 1e-5) for a in v]
 
 
+def normal_groups(x, groups):
+    """The channels of a group by themselves, of each image."""
+    C, H, W = shape_of(x)[1:]
+    n = C // groups
+    done = [[normal(flat(image[g * n : (g + 1) * n])) for g in range(groups)] for image in x]
+    at = lambda b, c, h: done[b][c // n][((c % n) * H + h) * W :][:W]
+    return [[[at(b, c, h) for h in range(H)] for c in range(C)] for b in range(len(x))]
+
+
+def bordered(x):
+    """A column before each row, and two rows below, like those at the edge."""
+    grown = lambda rows: [[row[0], *row] for row in [*rows, rows[-1], rows[-1]]]
+    return [[grown(c) for c in image] for image in x]
+
+
 def excited(x):
     """Each channel times its mean."""
     means = [[math.fsum(flat(c)) / len(flat(c)) for c in image] for image in x]
@@ -74,6 +89,9 @@ UNARY = [
     ("permute(layer_norm(permute({0}, dims=(0, 2, 3, 1))), dims=(0, 3, 1, 2))", lambda x: over_channels(normal, x)),
     ("multiply({0}, reshape(mean({0}, axis=(2, 3)), shape=({1}, {2}, 1, 1)))", excited),
     ("concat({0}, multiply({0}, 0.5), dim=1)", lambda x: over_channels(lambda v: v + [a / 2 for a in v], x)),
+    ("instance_norm({0})", lambda x: normal_groups(x, shape_of(x)[1])),
+    ("group_norm({0}, num_groups=1)", lambda x: normal_groups(x, 1)),
+    ("group_norm({0}, num_groups={2} // 2 if {2} % 2 == 0 else 1)", lambda x: normal_groups(x, (shape_of(x)[1] + 1) // 2)),
     ("softmax({0})", lambda x: [[[shares(row) for row in c] for c in image] for image in x]),
 ]
 SMALLER = [
@@ -153,6 +171,8 @@ class Model:
         elif kind < 0.75 and H > 1 and W > 1:
             text, value = self.rng.choice(SMALLER)
             self.add(text.format(x), value(self.values[x]))
+        elif kind < 0.8 and 0 < H * W <= 20 and self.rng.random() < 0.5:
+            self.add(f"pad({x}, {self.rng.choice(['', 'pad='])}(1, 0, 0, 2), mode='replicate')", bordered(self.values[x]))
         elif kind < 0.8 and H < 4 and W < 4:
             self.add(f"interpolate({x}, scale_factor=2.0)", twice(self.values[x]))
         else:

@@ -225,9 +225,7 @@ static bool turn_attribute(const walk *w, fg_node *n, int rank)
     static const char *const second[] = {"'NCW'", "'NCHW'", "'NCDHW'"}, *const last[] = {"'NWC'", "'NHWC'", "'NDHWC'"};
     if (!*n->channels.attribute)
         return true;
-    for (size_t k = 0; k < n->arguments.len; k++)
-        if (!n->arguments.at[k].name && n->arguments.at[k].tensor < 0)
-            return false; // a value by position, which may be the attribute
+    // Where a value by position is the attribute, it would be given twice, which the language does not record.
     const fg_argument *x = named(n, n->channels.attribute);
     const char *value = x ? x->value : n->channels.initial;
     if (strcmp(n->channels.attribute, "layout") != 0)
