@@ -11,10 +11,12 @@
 // Which nodes are low:
 //   - products (FG_PRODUCT), and what a pattern names;
 //   - what reads a low tensor (FG_FOLLOWS), weights that its operator takes in f32 aside;
-//   - not what needs f32 (FG_WIDE), and not what follows a cast to f32 that the model states, up to the next product.
+//   - not what needs f32 (FG_WIDE), and not what follows a cast to f32 that the model states, up to the next product;
+//   - in f16, not what a number beyond that type is an attribute of, as of where(mask, x, -1e9): its result is cast where it is read.
 #include "graph/passes/passes.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +92,20 @@ static fg_precision precision_of(walk *w, const fg_node *n, bool *is_named)
     return p;
 }
 
+// A finite number that f16 rounds to an infinity.
+static bool has_large_number(const fg_node *n)
+{
+    const double most = 65520; // halfway between the largest f16 and what would be next
+    bool found = false;
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        char *end;
+        const char *text = n->arguments.at[k].tensor < 0 ? n->arguments.at[k].value : "";
+        double value = strtod(text, &end);
+        found |= end != text && !*end && isfinite(value) && fabs(value) >= most;
+    }
+    return found;
+}
+
 // ---- facts of tensors ----------------------------------------------------------------------------------------------------
 
 static void note_inputs(walk *w)
@@ -156,11 +172,14 @@ static int new_tensor(walk *w, int from, fg_precision p)
     return number;
 }
 
+// What is finite in f32 is finite in f16: a mask of -1e9 that became -inf would make a softmax of masked rows NaN.
 static void push_cast(walk *w, int from, int to, int line)
 {
     fg_graph *g = w->g;
     const fg_tensor *operands[2] = {&g->tensors.at[from], NULL};
     fg_node n = fg_new_node(g, "arithmetic", "cast", from, "to", g->tensors.at[to].dtype);
+    if (is_type(&g->tensors.at[to], FG_F16))
+        VEC_PUSH(g->memory, &n.arguments, ((fg_argument){.name = "finite", .tensor = -1, .value = "True"}));
     VEC_PUSH(g->memory, &n.outputs, to);
     n.line = line;
     const fg_graph *made = fg_record(g, &n, operands);
@@ -311,6 +330,8 @@ static void visit(walk *w, const fg_node *from)
     fg_precision p = precision_of(w, &n, &is_named);
     bool follows = n.numerics == FG_FOLLOWS && f.reads_low && !f.reads_stated;
     bool is_wanted = f.has_f32 && (p == FG_F16 || p == FG_BF16) && (is_named || n.numerics == FG_PRODUCT || follows);
+    if (p == FG_F16 && !is_named && n.numerics != FG_PRODUCT && has_large_number(&n))
+        is_wanted = false;
     for (size_t k = 0; k < n.outputs.len; k++)
         w->is_stated[n.outputs.at[k]] = !is_named && is_stated(w, &n, &f);
     if (!is_wanted || !push_low(w, n, p))
