@@ -91,6 +91,7 @@ struct ir_var {
     const char *default_text; // of a number of an operator's entry: the default, as its author wrote it; NULL: none
     ir_tensor_map *map; // of TENSOR_MAP type: what it describes; else NULL
     ir_expr *definition; // what a local was declared with; holds as long as it is not mutable, and while its function is elaborated
+    const void *extent;  // of a local that does not change: what typecheck found its definition to be; NULL: nothing yet
     // Facts about an integer's value, from the declaration (assume(), loop bounds, T % 8 == 0): inclusive bounds and a
     // known divisor. Unknown: the type's own range and 1.
     bool has_range;

@@ -38,9 +38,9 @@ static void add_term(tc *tx, sum *s, int64_t factor, const name_list *names)
 {
     term t = {.factor = factor};
     str_buf key;
-    str_buf_init(&key, tx->arena);
+    str_buf_init(&key, tx->ir->arena);
     for (size_t i = 0; i < names->len; i++)
-        VEC_PUSH(tx->arena, &t.names, names->at[i]);
+        VEC_PUSH(tx->ir->arena, &t.names, names->at[i]);
     if (t.names.len)
         qsort(t.names.at, t.names.len, sizeof *t.names.at, compare_names);
     for (size_t i = 0; i < t.names.len; i++)
@@ -61,7 +61,7 @@ static void add_term(tc *tx, sum *s, int64_t factor, const name_list *names)
     }
     if (!factor)
         return;
-    VEC_PUSH(tx->arena, &s->terms, t);
+    VEC_PUSH(tx->ir->arena, &s->terms, t);
     memmove(s->terms.at + at + 1, s->terms.at + at, (s->terms.len - at - 1) * sizeof(term));
     s->terms.at[at] = t;
     s->is_unknown |= s->terms.len > MOST_TERMS;
@@ -78,7 +78,7 @@ static sum named(tc *tx, const char *name, int64_t estimate)
 {
     sum s = {.estimate = estimate};
     name_list names = {0};
-    VEC_PUSH(tx->arena, &names, name);
+    VEC_PUSH(tx->ir->arena, &names, name);
     add_term(tx, &s, 1, &names);
     return s;
 }
@@ -102,9 +102,9 @@ static sum times(tc *tx, const sum *a, const sum *b)
             name_list names = {0};
             int64_t factor;
             for (size_t n = 0; n < a->terms.at[i].names.len; n++)
-                VEC_PUSH(tx->arena, &names, a->terms.at[i].names.at[n]);
+                VEC_PUSH(tx->ir->arena, &names, a->terms.at[i].names.at[n]);
             for (size_t n = 0; n < b->terms.at[k].names.len; n++)
-                VEC_PUSH(tx->arena, &names, b->terms.at[k].names.at[n]);
+                VEC_PUSH(tx->ir->arena, &names, b->terms.at[k].names.at[n]);
             s.is_unknown |= __builtin_mul_overflow(a->terms.at[i].factor, b->terms.at[k].factor, &factor);
             add_term(tx, &s, factor, &names);
         }
@@ -114,7 +114,7 @@ static sum times(tc *tx, const sum *a, const sum *b)
 static const char *text_of(tc *tx, const sum *s)
 {
     str_buf out;
-    str_buf_init(&out, tx->arena);
+    str_buf_init(&out, tx->ir->arena);
     for (size_t i = 0; i < s->terms.len; i++) {
         const term *t = &s->terms.at[i];
         int64_t size = t->factor < 0 ? -t->factor : t->factor;
@@ -134,7 +134,7 @@ static bool take_names(tc *tx, const term *from, const term *of, name_list *left
         if (k < of->names.len && strcmp(from->names.at[i], of->names.at[k]) == 0)
             k++;
         else
-            VEC_PUSH(tx->arena, left, from->names.at[i]);
+            VEC_PUSH(tx->ir->arena, left, from->names.at[i]);
     }
     return k == of->names.len;
 }
@@ -174,7 +174,7 @@ static sum quotient(tc *tx, const sum *a, const sum *b, bool is_rest)
     int64_t q = floor_div(a->estimate, b->estimate);
     if (is_known(a) && is_known(b))
         return constant(tx, is_rest ? a->estimate - q * b->estimate : q);
-    const char *name = arena_printf(tx->arena, "((%s) %s (%s))", text_of(tx, a), is_rest ? "%" : "//", text_of(tx, b));
+    const char *name = arena_printf(tx->ir->arena, "((%s) %s (%s))", text_of(tx, a), is_rest ? "%" : "//", text_of(tx, b));
     return named(tx, name, is_rest ? a->estimate - q * b->estimate : q);
 }
 
@@ -189,8 +189,28 @@ static sum extreme(tc *tx, const sum *a, const sum *b, bool is_max)
     bool takes_a = (a->estimate >= b->estimate) == is_max;
     const char *x = text_of(tx, a), *y = text_of(tx, b);
     bool swaps = strcmp(x, y) > 0;
-    return named(tx, arena_printf(tx->arena, "%s(%s, %s)", is_max ? "max" : "min", swaps ? y : x, swaps ? x : y),
+    return named(tx, arena_printf(tx->ir->arena, "%s(%s, %s)", is_max ? "max" : "min", swaps ? y : x, swaps ? x : y),
                  takes_a ? a->estimate : b->estimate);
+}
+
+static sum sum_of(tc *tx, const ir_expr *e, int depth);
+
+// What it is is found once: extents of a node are those of the nodes before it, and definitions go through all of these.
+static sum sum_of_variable(tc *tx, ir_var *v, int depth)
+{
+    // fields of records are variables that may change: one that has not has its definition
+    bool is_fixed = !v->is_mutable || v->role == IR_ROLE_FIELD;
+    if (!v->definition || !is_fixed)
+        return unknown();
+    if (v->extent)
+        return *(const sum *)v->extent;
+    sum s = sum_of(tx, v->definition, depth + 1);
+    if (!s.is_unknown && !v->is_mutable) {
+        sum *kept = ARENA_NEW(tx->ir->arena, sum);
+        *kept = s;
+        v->extent = kept;
+    }
+    return s;
 }
 
 static sum sum_of(tc *tx, const ir_expr *e, int depth)
@@ -201,11 +221,8 @@ static sum sum_of(tc *tx, const ir_expr *e, int depth)
         return constant(tx, e->u.i);
     if (e->op == IR_OP_VAR && e->u.var->is_size)
         return named(tx, e->u.var->name, NOMINAL);
-    if (e->op == IR_OP_VAR) {
-        // fields of records are variables that may change: one that has not has its definition
-        bool is_fixed = !e->u.var->is_mutable || e->u.var->role == IR_ROLE_FIELD;
-        return e->u.var->definition && is_fixed ? sum_of(tx, e->u.var->definition, depth + 1) : unknown();
-    }
+    if (e->op == IR_OP_VAR)
+        return sum_of_variable(tx, e->u.var, depth);
     if (e->op == IR_OP_CAST)
         return e->type->kind == IR_SCALAR && dt_is_int(e->type->scalar) ? sum_of(tx, e->args[0], depth + 1) : unknown();
     if (e->arg_count < 1 || e->arg_count > 2)

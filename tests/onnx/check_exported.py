@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Models that PyTorch exported, on the simulator, against what PyTorch computed. Usage: check_exported.py HDSC
+
+The files are made by examples/onnx/export.py --small, in tests/onnx/exported: by both exporters of PyTorch, some with open sizes,
+and beside each the tensors of a run."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "exported"
+# The most launches of a run, so that a rewrite that gets lost is noticed.
+MOST_LAUNCHES = {"resnet50": 15, "mobilenet_v2": 12, "unet": 17, "bert": 50, "gpt2": 49, "vit": 35, "llama": 45}
+
+
+def tensors(folder, kind):
+    for path in sorted(folder.glob(f"{kind}_*.pb")):
+        t = onnx.TensorProto.FromString(path.read_bytes())
+        yield t.name, numpy_helper.to_array(t)
+
+
+def check(hdsc, path, folder):
+    data, words = path.with_suffix("") / "test_data_set_0", []
+    for name, array in tensors(data, "input"):
+        np.save(folder / f"{name}.npy", array)
+        words.append(f"{name}=@{folder / name}.npy")
+    ((output, want),) = tensors(data, "output")
+    words += [f"{output}=out:{folder / 'got.npy'}"]
+    done = subprocess.run([hdsc, "run", path, *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return [f"{path.name}: {done.stderr[:2000]}"]
+    problems, got = [], np.load(folder / "got.npy")
+    if got.shape != want.shape or not np.allclose(got, want, rtol=1e-4, atol=1e-5):
+        problems.append(f"{path.name}: differs by {np.abs(got - want).max() if got.shape == want.shape else got.shape}")
+    program = subprocess.run([hdsc, "graph", path, "--print=program"], capture_output=True, text=True, check=False).stdout
+    launches = len(re.findall(r"\.launch\(", program[program.rfind("@hidet.script") :]))
+    most = MOST_LAUNCHES[path.name.split(".")[0]]
+    if launches == 0 or launches > most:
+        problems.append(f"{path.name}: {launches} launches; at most {most} are expected")
+    return problems
+
+
+def main():
+    files, problems = sorted(FOLDER.glob("*.onnx")), []
+    with tempfile.TemporaryDirectory() as temporary:
+        for path in files:
+            problems += check(sys.argv[1], path, pathlib.Path(temporary))
+    print("\n".join(problems))
+    print(f"{len(files)} models, {len(problems)} problems")
+    sys.exit(1 if problems or not files else 0)
+
+
+if __name__ == "__main__":
+    main()
