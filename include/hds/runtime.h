@@ -404,14 +404,12 @@ typedef struct hdsrt_model_code {
     int64_t workspace_bytes;                         // of a run; 0: none is planned
     hdsrt_status (*load)(void *const *tensors, hdsrt_stream stream);  // computes those that are no weights; NULL: there are none
     hdsrt_status (*run)(void *const *tensors, const uint64_t *words, hdsrt_stream stream, void *workspace);
-    const void *embedded;  // a safetensors file in the program; NULL: none
-    size_t embedded_bytes;
 } hdsrt_model_code;
 
 typedef struct hdsrt_model hdsrt_model;
 
-// Opens a model for the GPU of the thread's current context: copies its weights there from the safetensors file [path], or from
-// the program if it is NULL, and computes what depends on them alone. All weights that are missing, or of another type or shape,
+// Opens a model for the GPU of the thread's current context: copies its weights there from the safetensors file [path], which
+// may be NULL if it has none, and computes what depends on them alone. All weights that are missing, or of another type or shape,
 // are listed: HDSRT_INVALID_ARGUMENT. Others in the file are ignored. [options] may be NULL. Returns when the weights are there.
 HDSRT_API hdsrt_status hdsrt_model_open(const hdsrt_model_code *code, const char *path, const hdsrt_model_options *options,
                                         hdsrt_model **model);

@@ -1,4 +1,4 @@
-// Models: weights bound by name, what is prepared from them, and a CUDA graph for each of the last sets of sizes.
+// Models: weights bound by name, what is prepared from them, and runs by libhdsrt's cache of CUDA graphs.
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,37 +11,23 @@
 #include "pipeline/weights.h"
 #include "weights/weights.h"
 
-enum { MOST_GRAPHS = 16, MOST_NAMED = 8 };
-
-// A run's graph, found by its sizes and its stream; its addresses are those of the last run. Launches of one graph follow each
-// other, whatever their streams, so that they may share its workspace; runs on other streams have graphs and workspaces of
-// their own.
-typedef struct recorded {
-    uint64_t *bits; // of each argument that a run is given
-    hdsrt_stream stream;
-    hdsrt_graph *graph;
-    void *workspace;
-    uint64_t last_use;
-} recorded;
+enum { MOST_NAMED = 8 };
 
 struct hds_model {
-    pthread_mutex_t lock; // of the graphs
     hds_program *program;
     arena memory;
     arena_oom oom;
     const jit_model *parts;
     const hds_kernel *load, *run; // load: NULL if there is none
     wt_file *file;
-    bool simulates, has_graphs;
+    bool simulates;
+    hdsrt_graph_cache *graphs; // NULL: kernels are launched one by one
     hds_argument *bound; // by parameter of [run]: weights and what was prepared
     int *given;          // the numbers of its other parameters, in their order
     size_t given_count;
     void **owned; // memory of this model
     size_t owned_count;
     int64_t weight_bytes;
-    recorded *graphs;
-    size_t graph_count, graph_limit;
-    uint64_t clock;
 };
 
 // ---- memory ----------------------------------------------------------------------------------------------------
@@ -257,10 +243,16 @@ static hds_status find_parts(hds_model *m, const hds_model_options *o)
         if (!is_bound)
             m->given[m->given_count++] = i;
     }
-    m->graphs = ARENA_ARRAY(&m->memory, recorded, m->graph_limit);
-    for (size_t i = 0; i < m->graph_limit; i++)
-        m->graphs[i].bits = ARENA_ARRAY(&m->memory, uint64_t, m->given_count + 1);
     return HDS_OK;
+}
+
+static hds_status make_graphs(hds_model *m, const hds_model_options *o)
+{
+    size_t sizes = (size_t)m->run->jit->size_count;
+    if (o->no_graphs || m->simulates)
+        return HDS_OK;
+    hdsrt_status status = hdsrt_graph_cache_new(&m->graphs, o->graphs, m->given_count - sizes, sizes, workspace_of(m));
+    return status ? api_fail_runtime(status) : HDS_OK;
 }
 
 static hds_status fill(hds_model *m, const hds_model_options *o)
@@ -270,7 +262,8 @@ static hds_status fill(hds_model *m, const hds_model_options *o)
     status = status ? status : check_weights(m);
     if (!status && m->load)
         status = bind_load(m);
-    return status ? status : bind_run(m);
+    status = status ? status : bind_run(m);
+    return status ? status : make_graphs(m, o);
 }
 
 // Not inlined: the function below returns twice (setjmp).
@@ -297,14 +290,11 @@ hds_status hds_model_open(hds_program *program, const hds_model_options *options
     hds_model *m = calloc(1, sizeof *m);
     if (!m)
         return api_no_memory();
-    pthread_mutex_init(&m->lock, NULL);
     arena_init(&m->memory, NULL);
     hds_program_retain(program);
     m->program = program;
     m->simulates = o.simulate;
-    m->graph_limit = o.graphs ? o.graphs : MOST_GRAPHS;
     status = fill_guarded(m, &o);
-    m->has_graphs = !o.no_graphs && !m->simulates;
     if (status)
         hds_model_release(m);
     else
@@ -312,25 +302,14 @@ hds_status hds_model_open(hds_program *program, const hds_model_options *options
     return status;
 }
 
-// Waits for what is in flight: the workspace is free then.
-static void drop_graph(const hds_model *m, recorded *r)
-{
-    hdsrt_graph_free(r->graph);
-    if (r->workspace)
-        give_back(m, r->workspace);
-    *r = (recorded){.bits = r->bits};
-}
-
 void hds_model_release(hds_model *m)
 {
     if (!m)
         return;
-    for (size_t i = 0; i < m->graph_count; i++)
-        drop_graph(m, &m->graphs[i]);
+    hdsrt_graph_cache_free(m->graphs);
     for (size_t i = 0; i < m->owned_count; i++)
         give_back(m, m->owned[i]);
     wt_close(m->file);
-    pthread_mutex_destroy(&m->lock);
     hds_program_release(m->program);
     arena_free(&m->memory);
     free(m);
@@ -385,87 +364,34 @@ static hds_status check_count(const hds_model *m, const hds_argument *arguments,
                     m->run->jit->launch.name, tensors, count);
 }
 
-// Whether a run that was recorded had the same sizes; *same: and the same addresses.
-static bool has_sizes(const hds_model *m, const recorded *r, const uint64_t *bits, bool *same)
+// A run of a model's function with all of its arguments.
+typedef struct joined_run {
+    const hds_model *model;
+    const hds_argument *arguments;
+    size_t count;
+} joined_run;
+
+static hdsrt_status enqueue(void *user, const uint64_t *words, hdsrt_stream stream, void *workspace)
 {
-    *same = true;
-    for (size_t i = 0; i < m->given_count; i++) {
-        bool is_address = m->run->jit->parameters[m->given[i]].tensor >= 0;
-        bool equal = r->bits[i] == bits[m->given[i]];
-        if (!equal && !is_address)
-            return false;
-        *same &= equal;
-    }
-    return true;
+    const joined_run *r = user;
+    (void)words; // they are among the arguments
+    return jit_call_in(r->model->parts->run.function, r->arguments, r->count, stream, workspace);
 }
 
-static recorded *slot_for(hds_model *m, const uint64_t *bits, hdsrt_stream stream, bool *same)
+static hdsrt_status run(const hds_model *m, const hds_argument *arguments, size_t count, hdsrt_stream stream)
 {
-    recorded *oldest = NULL;
-    for (size_t i = 0; i < m->graph_count; i++) {
-        const recorded *r = &m->graphs[i];
-        if (r->graph && r->stream == stream && has_sizes(m, r, bits, same))
-            return &m->graphs[i];
-        if (!oldest || m->graphs[i].last_use < oldest->last_use)
-            oldest = &m->graphs[i];
-    }
-    *same = false;
-    if (m->graph_count < m->graph_limit)
-        return &m->graphs[m->graph_count++];
-    drop_graph(m, oldest);
-    return oldest;
-}
-
-static hdsrt_status record(hds_model *m, recorded *r, const hds_argument *arguments, size_t count)
-{
-    int64_t bytes = workspace_of(m);
-    hdsrt_stream stream;
-    hdsrt_status status = HDSRT_OK;
-    if (bytes > 0 && !r->workspace) {
-        status = hdsrt_allocate(&r->workspace, bytes, NULL);
-        status = status ? status : hdsrt_synchronize(NULL); // other streams use it
-    }
-    status = status ? status : hdsrt_graph_begin(&stream);
-    if (status)
-        return status;
-    status = jit_call_in(m->parts->run.function, arguments, count, stream, r->workspace);
-    hdsrt_status ended = hdsrt_graph_end(stream, !status, &r->graph);
-    return status ? status : ended;
-}
-
-static hdsrt_status launch_graph(hds_model *m, const uint64_t *bits, const hds_argument *arguments, size_t count,
-                                 hdsrt_stream stream)
-{
-    bool same;
-    hdsrt_status status = HDSRT_OK;
-    pthread_mutex_lock(&m->lock);
-    recorded *r = slot_for(m, bits, stream, &same);
-    if (!same)
-        status = record(m, r, arguments, count);
-    if (!same && status)
-        drop_graph(m, r);
-    if (!status) {
-        for (size_t i = 0; i < m->given_count; i++)
-            r->bits[i] = bits[m->given[i]];
-        r->stream = stream;
-        r->last_use = ++m->clock;
-        status = hdsrt_graph_launch(r->graph, stream);
-    }
-    pthread_mutex_unlock(&m->lock);
-    return status;
-}
-
-static hdsrt_status run(hds_model *m, const hds_argument *arguments, size_t count, hdsrt_stream stream)
-{
-    if (!m->has_graphs)
+    if (!m->graphs)
         return jit_call(m->parts->run.function, arguments, count, stream);
     jit_frame frame;
     jit_room room;
+    joined_run all = {m, arguments, count};
     hdsrt_status status = jit_take_room(&room, m->run->jit, &frame);
     if (status)
         return status;
     status = jit_bind(&frame, arguments, count, JIT_TO_LAUNCH);
-    status = status ? status : launch_graph(m, frame.bits, arguments, count, stream);
+    for (size_t i = 0; i < m->given_count && !status; i++)
+        frame.bits[i] = frame.bits[m->given[i]]; // addresses and then sizes: in place, since given[i] >= i
+    status = status ? status : hdsrt_graph_cache_run(m->graphs, frame.bits, enqueue, &all, stream, true);
     free(room.large);
     return status;
 }

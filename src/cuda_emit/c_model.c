@@ -111,11 +111,9 @@ static void declare(const model *m, const char *text, str_buf *out)
 static void describe(const model *m, str_buf *out)
 {
     const char *name = m->run->name;
-    bool has_embedded = m->is->embedded.len;
-    str_addf(out, "\n// %s with its weights, on the GPU of the context that is current when it is opened: of the safetensors file\n"
-                  "// [weights], %s.\n// It keeps a CUDA graph for each of the last sets of sizes and streams; see "
-                  "hdsrt_model_open in <hds/runtime.h>.\n//\n", name,
-             has_embedded ? "or, if that is NULL, those in this program" : "which is not read after opening");
+    str_addf(out, "\n// %s with its weights, on the GPU of the context that is current when it is opened: of a safetensors file, which\n"
+                  "// is not used after opening. It keeps a CUDA graph for each of the last sets of sizes and streams; see\n"
+                  "// hdsrt_model_open in <hds/runtime.h>.\n%s", name, m->tensor_count ? "//\n" : "");
     for (int i = 0; i < m->tensor_count; i++)
         if (m->tensors[i]->role == CU_C_WEIGHT)
             str_addf(out, "//     %s  %s\n", cu_on_one_line(m->cx->a, m->tensors[i]->weight), m->tensors[i]->type);

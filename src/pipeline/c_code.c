@@ -67,7 +67,7 @@ static void add_models(pl_job *job, const pl_unit *u, cu_c_options *o)
 {
     cu_c_model *models = ARENA_ARRAY(&job->memory, cu_c_model, u->models.len + 1);
     for (size_t i = 0; i < u->models.len; i++)
-        models[i] = (cu_c_model){part_of(&job->memory, &u->models.at[i].load), part_of(&job->memory, &u->models.at[i].run), {0}};
+        models[i] = (cu_c_model){part_of(&job->memory, &u->models.at[i].load), part_of(&job->memory, &u->models.at[i].run)};
     o->models = models;
     o->model_count = (int)u->models.len;
 }

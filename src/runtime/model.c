@@ -212,10 +212,10 @@ hdsrt_status hdsrt_model_open(const hdsrt_model_code *code, const char *path, co
                               hdsrt_model **model)
 {
     file f = {.name = path};
-    if (!path && !code->embedded && has_weights(code))
-        return fail_null(code, "the program has no weights, and the path of a file is null");
+    if (!path && has_weights(code))
+        return fail_null(code, "the path of a file of its weights is null");
     if (!path || !model)
-        return hdsrt_model_open_bytes(code, code->embedded, code->embedded_bytes, options, model);
+        return hdsrt_model_open_bytes(code, NULL, 0, options, model);
     *model = NULL;
     hdsrt_status status = map_file(&f, path);
     if (!status && !f.count)

@@ -76,7 +76,7 @@ static void faults_are_listed(const char *path)
     expect(small_open(path, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("shorter than the 8 bytes"), "an empty file");
     expect(small_open("nowhere", NULL, &m) == HDSRT_INVALID_ARGUMENT && says("'nowhere': No such file"), "no file");
     expect(small_open(".", NULL, &m) == HDSRT_INVALID_ARGUMENT && says("no regular file"), "a folder");
-    expect(small_open(NULL, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("the path of a file is null"), "no path");
+    expect(small_open(NULL, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("path of a file of its weights is null"), "no path");
     expect(small_open_bytes(NULL, 0, NULL, &m) == HDSRT_INVALID_ARGUMENT && says("bytes of its weights are null"), "no bytes");
     expect(small_open(path, NULL, NULL) == HDSRT_INVALID_ARGUMENT && says("the model's address is null"), "no model");
     expect(small_run(NULL, NULL, NULL, NULL) == HDSRT_INVALID_ARGUMENT && says("the model is null"), "a run of none");
@@ -111,6 +111,15 @@ static hdsrt_model_options with_graphs(size_t graphs, bool no_graphs)
     return o;
 }
 
+// Whether these numbers are there. What differs may be shorter.
+static bool has_numbers(const float *at, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (at[i] < numbers[i] || at[i] > numbers[i])
+            return false;
+    return true;
+}
+
 // Whether a parameter of the launch is the address of these numbers.
 static bool passes(const fake_cuda_launch *l, size_t count)
 {
@@ -119,7 +128,7 @@ static bool passes(const fake_cuda_launch *l, size_t count)
         if (l->sizes[i] != sizeof address)
             continue;
         memcpy(&address, l->parameters + l->offsets[i], sizeof address);
-        if (address > 1 << 20 && memcmp((const void *)(uintptr_t)address, numbers, count * sizeof *numbers) == 0)
+        if (address > 1 << 20 && has_numbers((const float *)(uintptr_t)address, count))
             return true;
     }
     return false;
@@ -231,7 +240,7 @@ int main(void)
     const char *path = "w.safetensors";
     float *memory[4];
     for (int i = 0; i < 2048; i++)
-        numbers[i] = (float)i / 4;
+        numbers[i] = (float)i / 4 + 1;
     for (int i = 0; i < 4; i++) {
         void *address = NULL;
         expect(hdsrt_allocate(&address, ROWS * 32 * 4, NULL) == HDSRT_OK, "memory is there");

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from package import TOP, Failed, environment, finish, install, run
 
-PROGRAMS = ("matmul", "dlpack", "jit")
+PROGRAMS = ("matmul", "dlpack", "classifier", "jit")
 
 
 def problems_of(program, env, expected):
