@@ -1,11 +1,38 @@
 """For tests: PyTorch programs for a GPU where there is none."""
 
 import contextlib
+import time
+
+
+class _Event:
+    """What torch.cuda.Event is for: the moments between which a program measures."""
+
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False):
+        self.at = None
+
+    def record(self, stream=None):
+        """Kernels of the simulator are done when their call returns."""
+        self.at = time.perf_counter()
+
+    def synchronize(self):
+        """Nothing is ever under way."""
+
+    wait = synchronize
+
+    def query(self):
+        """Whether it was reached."""
+        return True
+
+    def elapsed_time(self, end):
+        """Milliseconds from this event to [end]."""
+        if self.at is None or end.at is None:
+            raise RuntimeError("both events must be recorded before the time between them is asked for")
+        return 1e3 * (end.at - self.at)
 
 
 @contextlib.contextmanager
 def cuda_on_host():
-    """Inside, PyTorch's `device="cuda"` and `.cuda()` are host memory, so that programs for a GPU run on the simulator."""
+    """Inside, PyTorch's `device="cuda"`, `.cuda()` and events are the host's: programs for a GPU run on the simulator."""
     import torch
 
     def replaced(value):
@@ -22,10 +49,17 @@ def cuda_on_host():
                 return args[0]
             return function(*map(replaced, args), **names)
 
-    saved = torch.nn.Module.cuda
-    torch.nn.Module.cuda = lambda module, device=None: module
+    replacements = [
+        (torch.nn.Module, "cuda", lambda module, device=None: module),
+        (torch.cuda, "Event", _Event),
+        (torch.cuda, "synchronize", lambda device=None: None),
+    ]
+    saved = [(owner, name, getattr(owner, name)) for owner, name, _ in replacements]
     try:
+        for owner, name, value in replacements:
+            setattr(owner, name, value)
         with OnHost():
             yield
     finally:
-        torch.nn.Module.cuda = saved
+        for owner, name, value in saved:
+            setattr(owner, name, value)

@@ -71,6 +71,17 @@ class Programs(Case):
     def test_resnet50(self):
         self.assertRegex(self.run_model("resnet50.py"), r"eager: \d+\.\d+\nhidet: \d+\.\d+\n")
 
+    def test_quick_start_model(self):
+        self.assertRegex(self.run_model("quick_start_model.py"), r"eager: \d+\.\d{3} ms\n +hidet: \d+\.\d{3} ms\n")
+
+    def test_backend_tutorial(self):
+        self.run_model("backend_tutorial.py")
+
+    def test_every_program_has_a_test(self):
+        text = pathlib.Path(__file__).read_text(encoding="utf-8")
+        for path in HERE.glob("*.py"):
+            self.assertIn(f'"{path.name}"', text)
+
     def test_optimize_pytorch(self):
         text = self.run_model("optimize_pytorch.py")
         self.assertRegex(text, r"\n\d+ +call_\w+ +(operator.iadd|add_) +float32 +\d\.\de[-+]\d\d\n")

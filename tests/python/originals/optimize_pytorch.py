@@ -9,6 +9,7 @@ model = torch.hub.load(
 model = model.cuda().eval()
 
 with torch.no_grad():
+    # enable the correctness checking
     hidet.torch.dynamo_config.correctness_report()
     model_opt = torch.compile(model, backend='hidet')
     model_opt(x)
