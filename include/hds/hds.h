@@ -104,9 +104,14 @@ typedef struct hds_compile_options {
     const char *layout;
     // A table of `hdsc tune`, as --tuned: what it says goes before the tables of the library. NULL: none.
     const char *tuned;
+    // Of models: "FILE.hds": its rewrites are applied, too, as by --rewrites; "NAME": this rewrite, even if it is approximate;
+    // "-NAME": not this one; "none": none at all. The later one of two with the same name counts.
+    const char *const *rewrites;
+    size_t rewrite_count;
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \
-    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL, false, NULL, NULL}
+    {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL, false, NULL, NULL, \
+     NULL, 0}
 
 // Compiles to machine code. Sets *program, which the caller releases, whenever there are diagnostics to read, also
 // after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; otherwise *program is NULL. [options] may be NULL. After

@@ -28,6 +28,14 @@ class Operator:
         """The tensors that it takes."""
         return [x for x in _flat(self.inputs) if isinstance(x, Tensor)]
 
+    def moved(self, now):
+        """The operands with other tensors in the place of those with these ids."""
+
+        def of(x):
+            return [of(y) for y in x] if isinstance(x, list) else now.get(id(x), x)
+
+        return [of(x) for x in self.inputs]
+
     def reforward(self, inputs, update_attributes=None):
         """The results of the same operator for other tensors."""
         given = iter(inputs)
@@ -133,9 +141,27 @@ def place_of(operator, tensors):
     return places.pop()
 
 
+def node(op, inputs, attributes, results, place):
+    """The symbolic results of an operator, whose extents and types are known: [(extents, dtype)]."""
+    operator = Operator(op, inputs, attributes)
+    operator.outputs = [symbol(shape, dtype, place) for shape, dtype in results]
+    for i, y in enumerate(operator.outputs):
+        y._trace = (operator, i)
+    return operator.outputs
+
+
+def clone(operator, now):
+    """The results of the same operator, with other tensors of the same extents and types as operands."""
+    results = [(y.shape, y.dtype) for y in operator.outputs]
+    return node(operator.op, operator.moved(now), operator.attributes, results, operator.outputs[0].device)
+
+
 def apply(op, inputs, attributes):
     """The results of an operator: one tensor, or a list of several."""
     operator = Operator(op, inputs, attributes)
+    for x in _flat([*inputs, *attributes.values()]):
+        if hasattr(x, "_recorded"):  # a pattern's
+            return x._recorded(op, inputs, attributes)
     tensors = operator.tensors()
     if not tensors:
         raise _core.ArgumentError(f"{op.name}: a tensor is expected")

@@ -8,6 +8,7 @@ from hidet import _core, option
 _lock = threading.Lock()
 _compiler = None
 _gpus = None
+_LISTS = ("defines", "entries", "include_dirs", "warnings", "rewrites")
 DEFAULT_ARCH = "sm_80"  # of the simulator
 
 
@@ -95,8 +96,8 @@ def compile(name, text, *, simulate=None, arch=None, gpu=None, **options):
     is_simulated = simulates() if simulate is None else simulate
     arch = arch or option.get_option("arch") or (None if gpu_count() and not is_simulated else DEFAULT_ARCH)
     gpu = gpu or option.get_option("gpu")
-    lists = {k: tuple(v) for k, v in options.items() if k in ("defines", "entries", "include_dirs", "warnings") and v}
-    rest = {k: v for k, v in options.items() if k not in ("defines", "entries", "include_dirs", "warnings")}
+    lists = {k: tuple(v) for k, v in options.items() if k in _LISTS and v}
+    rest = {k: v for k, v in options.items() if k not in _LISTS}
     program = compiler().compile(name, text, arch=arch, gpu=gpu, no_code=is_simulated, **lists, **rest)
     if program.status:
         raise_errors(program)

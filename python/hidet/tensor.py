@@ -308,22 +308,24 @@ def _reduce(name, x, dims, keep_dim):
     return ops.reduced(name, x, dims, keep_dim)
 
 
+BINARY_OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+    "matmul": "matmul",
+}
+
+
 def _add_operators():
-    binary = {
-        "add": "add",
-        "sub": "subtract",
-        "mul": "multiply",
-        "truediv": "divide",
-        "floordiv": "floor_divide",
-        "mod": "remainder",
-        "pow": "pow",
-        "and": "bitwise_and",
-        "or": "bitwise_or",
-        "xor": "bitwise_xor",
-        "lshift": "left_shift",
-        "rshift": "right_shift",
-        "matmul": "matmul",
-    }
     compared = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 
     def forward(name):
@@ -357,9 +359,9 @@ def _add_operators():
 
         return method
 
-    for short, name in {**binary, **compared}.items():
+    for short, name in {**BINARY_OPERATORS, **compared}.items():
         setattr(Tensor, f"__{short}__", forward(name))
-    for short, name in binary.items():
+    for short, name in BINARY_OPERATORS.items():
         setattr(Tensor, f"__r{short}__", backward(name))
     Tensor.__neg__, Tensor.__abs__ = unary("negative"), unary("abs")
     Tensor.__invert__ = lambda self: unary("logical_not" if self.dtype.name == "boolean" else "bitwise_not")(self)

@@ -505,27 +505,29 @@ static PyObject *compile(hds_compiler *compiler, const hds_source *source, const
 
 static PyObject *compiler_compile(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"name", "text", "arch", "gpu", "weights", "precision", "defines", "entries",
-                            "include_dirs", "warnings", "line_info", "no_code", NULL};
+    static char *names[] = {"name", "text", "arch", "gpu", "weights", "precision", "layout", "defines", "entries",
+                            "include_dirs", "warnings", "rewrites", "line_info", "no_code", NULL};
     hds_source source = {0};
     hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
     Py_ssize_t bytes = 0;
-    PyObject *defines = Py_None, *entries = Py_None, *folders = Py_None, *warnings = Py_None, *result = NULL;
+    PyObject *defines = Py_None, *entries = Py_None, *folders = Py_None, *warnings = Py_None, *rewrites = Py_None, *result = NULL;
     int line_info = 0, no_code = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sz#|zzzzOOOOpp", names, &source.name, &source.text, &bytes, &o.arch, &o.gpu,
-                                     &o.weights, &o.precision, &defines, &entries, &folders, &warnings, &line_info, &no_code))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sz#|zzzzzOOOOOpp", names, &source.name, &source.text, &bytes, &o.arch, &o.gpu,
+                                     &o.weights, &o.precision, &o.layout, &defines, &entries, &folders, &warnings, &rewrites,
+                                     &line_info, &no_code))
         return NULL;
     source.text_bytes = (size_t)bytes;
     o.line_info = line_info;
     o.no_code = no_code;
     if (read_texts(defines, &o.defines, &o.define_count) == 0 && read_texts(entries, &o.entries, &o.entry_count) == 0 &&
         read_texts(folders, &o.include_dirs, &o.include_dir_count) == 0 &&
-        read_texts(warnings, &o.warnings, &o.warning_count) == 0)
+        read_texts(warnings, &o.warnings, &o.warning_count) == 0 && read_texts(rewrites, &o.rewrites, &o.rewrite_count) == 0)
         result = compile(((compiler_object *)self)->compiler, &source, &o);
     free((void *)(uintptr_t)o.defines);
     free((void *)(uintptr_t)o.entries);
     free((void *)(uintptr_t)o.include_dirs);
     free((void *)(uintptr_t)o.warnings);
+    free((void *)(uintptr_t)o.rewrites);
     return result;
 }
 

@@ -49,6 +49,8 @@ static hds_status check_lists(const hds_compile_options *o)
         status = check_list(o->entries, o->entry_count, "entries");
     if (!status)
         status = check_list(o->include_dirs, o->include_dir_count, "include_dirs");
+    if (!status)
+        status = check_list(o->rewrites, o->rewrite_count, "rewrites");
     return status ? status : check_list(o->warnings, o->warning_count, "warnings");
 }
 
@@ -70,6 +72,23 @@ static hds_status check_graph_options(arena *a, const hds_compile_options *o)
     if (o->layout && !fg_find_image_order(o->layout, &order))
         return api_fail(HDS_INVALID_ARGUMENT, "options->layout is '%s', and none of auto, keep and last", o->layout);
     return HDS_OK;
+}
+
+// Files, names, and "none".
+static void read_rewrites(arena *a, const hds_compile_options *o, pl_options *out)
+{
+    const char **files = ARENA_ARRAY(a, const char *, o->rewrite_count), **names = ARENA_ARRAY(a, const char *, o->rewrite_count);
+    out->rewrite_files = files;
+    out->rewrites = names;
+    for (size_t i = 0; i < o->rewrite_count; i++) {
+        const char *text = o->rewrites[i];
+        if (strcmp(text, "none") == 0)
+            out->no_rewrites = true;
+        else if (str_ends(str_of(text), STR(".hds")))
+            files[out->rewrite_file_count++] = text;
+        else
+            names[out->rewrite_count++] = text;
+    }
 }
 
 // "NAME=VALUE", or "NAME" for true.
@@ -266,6 +285,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     add_text(&out, str_of(o->precision ? o->precision : ""));
     add_text(&out, str_of(o->layout ? o->layout : ""));
     add_text(&out, str_of(o->tuned ? o->tuned : ""));
+    add_list(&out, o->rewrites, (int)o->rewrite_count);
     if (o->line_info)
         add_folder(a, &out);
     add_text(&out, r->text);
@@ -306,6 +326,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     p->precision = o.precision;
     p->layout = o.layout;
     p->tuned = o.tuned;
+    read_rewrites(a, &o, p);
     p->nvrtc_path = compiler->nvrtc;
     p->cache = compiler->disk;
     p->kept = compiler->kept;
@@ -356,6 +377,8 @@ void api_request_copy(arena *a, const api_request *from, api_request *to)
     o->entries = copy_list(a, o->entries, o->entry_count);
     o->include_folders = copy_list(a, o->include_folders, o->include_count);
     o->warnings = copy_list(a, o->warnings, o->warning_count);
+    o->rewrites = copy_list(a, o->rewrites, o->rewrite_count);
+    o->rewrite_files = copy_list(a, o->rewrite_files, o->rewrite_file_count);
     o->weights = o->weights ? arena_strdup(a, o->weights) : NULL;
     o->precision = o->precision ? arena_strdup(a, o->precision) : NULL;
     o->layout = o->layout ? arena_strdup(a, o->layout) : NULL;

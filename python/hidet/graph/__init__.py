@@ -7,8 +7,10 @@ graph(hidet.randn([2, 3]))
 
 from hidet._eager import Operator
 from hidet.graph.flow_graph import CompiledGraph, CudaGraph, FlowGraph, load_graph, save_graph, trace_from
+from hidet.graph.onnx import from_onnx
 from hidet.graph.optimized import OptimizedGraph, optimize
 from hidet.graph.pass_context import PassContext
+from hidet.graph.rewriting import SubgraphRewriteRule, register_rewrite_rule, unregister_rewrite_rule
 
 __all__ = [
     "CompiledGraph",
@@ -17,8 +19,12 @@ __all__ = [
     "Operator",
     "OptimizedGraph",
     "PassContext",
+    "SubgraphRewriteRule",
+    "from_onnx",
     "load_graph",
     "optimize",
+    "register_rewrite_rule",
     "save_graph",
     "trace_from",
+    "unregister_rewrite_rule",
 ]

@@ -7,10 +7,10 @@ import subprocess
 import tempfile
 import weakref
 
-from hidet import _core, _runtime, dtypes
+from hidet import _core, _eager, _runtime, dtypes
 from hidet._eager import _flat, results_of
 from hidet.device import device
-from hidet.graph import safetensors, text
+from hidet.graph import rewriting, safetensors, text
 from hidet.graph.pass_context import PassContext
 from hidet.tensor import Tensor, _allocate, randint, randn, zeros
 
@@ -55,12 +55,21 @@ class FlowGraph:
         if missing:
             raise ValueError(f"the outputs depend on {missing[0].signature()}, which is not among 'inputs'")
         self._compiled = None
+        self.input_names = [f"x{i}" for i in range(len(self.inputs))]
+        self.output_names = [f"out{i}" for i in range(len(self.outputs))]
+
+    def with_outputs(self, outputs):
+        """A graph with the same inputs."""
+        made = FlowGraph(outputs, self.inputs)
+        made.input_names, made.output_names = self.input_names, self.output_names
+        return made
 
     # ---- running
 
     def __call__(self, *inputs):
-        """Runs the graph. One output is a tensor, several are a list."""
-        outputs = self.forward(inputs)
+        """Runs the graph; of symbolic tensors it is a part of a larger one. One output is a tensor, several are a list."""
+        is_part = any(isinstance(x, Tensor) and x.is_symbolic() for x in inputs)
+        outputs = self._part(inputs) if is_part else self.forward(inputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def forward(self, inputs):
@@ -68,6 +77,10 @@ class FlowGraph:
         if self._compiled is None:
             self._compiled = self.build()
         return self._compiled.run(list(inputs))
+
+    def _part(self, inputs):
+        check_inputs(self, inputs)
+        return rewriting.substitute(self, {id(x): given for x, given in zip(self.inputs, inputs)})
 
     def build(self, space=0):
         """The compiled graph. Kernels are chosen by a model of costs (space 0); `hdsc tune` measures models in files."""
@@ -114,8 +127,9 @@ class FlowGraph:
 
     def draw(self, path):
         """Draws it: .svg and .html by Graphviz's dot; .dot is its text, .json the graph's, .hds the program's."""
-        with Files(self) as files:
-            done = hdsc("graph", files.source, *files.options, "-o", os.path.abspath(path))
+        context = PassContext.current()
+        with Files(rewriting.rewritten(self, context.python_rules())) as files:
+            done = hdsc("graph", files.source, *files.options, *context.command_options(), "-o", os.path.abspath(path))
         if done.returncode:
             raise _core.Error(done.stderr.strip())
 
@@ -125,13 +139,16 @@ class FlowGraph:
         """Writes the graph and its constants into one file, in the safetensors format."""
         names, nodes = text.program_names(self), []
         for node in self.nodes:
-            inputs = [{"tensor": names[id(x)]} if isinstance(x, Tensor) else {"value": x} for x in _flat(node.inputs)]
+            inputs = [{"tensor": names[id(x)]} if isinstance(x, Tensor) else {"value": _to_json(x)} for x in _flat(node.inputs)]
             attributes = {k: _to_json(v) for k, v in node.attributes.items()}
-            nodes.append({"operator": node.op.name, "inputs": inputs, "attributes": attributes})
+            results = [{"dtype": y.dtype.name, "shape": y.shape, "device": str(y.device)} for y in node.outputs]
+            names_of = {"operator": node.op.name, "module": node.op.module}
+            nodes.append({**names_of, "inputs": inputs, "attributes": attributes, "results": results})
         graph = {
             "version": 1,
             "nodes": nodes,
             "outputs": [names[id(y)] for y in self.outputs],
+            "names": [self.input_names, self.output_names],
             "inputs": [
                 {"name": names[id(x)], "dtype": x.dtype.name, "shape": x.shape, "device": str(x.device)} for x in self.inputs
             ],
@@ -142,7 +159,7 @@ class FlowGraph:
     @staticmethod
     def load(path):
         """The graph of a file that save wrote."""
-        from hidet import ops
+        from hidet.graph.onnx import operation_of
 
         tensors, metadata = safetensors.read(path)
         if "hidet.graph" not in metadata:
@@ -154,11 +171,15 @@ class FlowGraph:
         inputs = [symbol_of(entry) for entry in graph["inputs"]]
         found.update((entry["name"], x) for entry, x in zip(graph["inputs"], inputs))
         for i, node in enumerate(graph["nodes"]):
-            op = ops.operation(node["operator"])
-            operands = [found[x["tensor"]] if "tensor" in x else x["value"] for x in node["inputs"]]
-            results = apply_symbolic(op, operands, {k: _from_json(v) for k, v in node["attributes"].items()})
+            op = operation_of(node["operator"], node["module"])
+            operands = [found[x["tensor"]] if "tensor" in x else _from_json(x["value"]) for x in node["inputs"]]
+            attributes = {k: _from_json(v) for k, v in node["attributes"].items()}
+            types = [(tuple(y["shape"]), dtypes.data_type(y["dtype"])) for y in node["results"]]
+            results = _eager.node(op, operands, attributes, types, device(node["results"][0]["device"]))
             found.update({f"t{i}": results[0]} if len(results) == 1 else {f"t{i}[{k}]": y for k, y in enumerate(results)})
-        return FlowGraph([found[name] for name in graph["outputs"]], inputs)
+        made = FlowGraph([found[name] for name in graph["outputs"]], inputs)
+        made.input_names, made.output_names = graph["names"]
+        return made
 
 
 def symbol_of(entry):
@@ -166,14 +187,6 @@ def symbol_of(entry):
     from hidet.tensor import symbol
 
     return symbol(entry["shape"], entry["dtype"], entry["device"])
-
-
-def apply_symbolic(op, operands, attributes):
-    """The results of an operator of a graph, a list."""
-    from hidet import _eager
-
-    made = _eager.apply(op, operands, attributes)
-    return made if isinstance(made, list) else [made]
 
 
 def _to_json(value):
@@ -215,6 +228,16 @@ def load_graph(path):
     return FlowGraph.load(path)
 
 
+def check_inputs(graph, inputs):
+    """Their number, extents and types."""
+    expected = graph.inputs
+    if len(inputs) != len(expected):
+        raise _core.ArgumentError(f"the graph has {len(expected)} inputs, and {len(inputs)} are given")
+    for i, (given, x) in enumerate(zip(inputs, expected)):
+        if isinstance(given, Tensor) and (given.shape != x.shape or given._type != x._type):
+            raise _core.ArgumentError(f"input {i} is {given.signature()}, and the graph takes {x.signature()}")
+
+
 # ---- compiled graphs ------------------------------------------------------------------------------------------------------
 
 
@@ -248,14 +271,15 @@ class CompiledGraph:
     """A graph at work: one program, with constants and what depends on them alone computed once."""
 
     def __init__(self, graph, no_graphs=True):
-        self.graph = graph
+        context = PassContext.current()
+        self.graph = graph = rewriting.rewritten(graph, context.python_rules())
         self.device = graph_device(graph)
         simulated = _runtime.simulates() or self.device.kind == "cpu"
         self._files = files = Files(graph)  # the simulator reads them again
         try:
             # Equal texts with other constants are other programs: the file's name tells them apart.
             self.program = _runtime.compile(
-                files.source, None, simulate=simulated, weights=files.weights, **PassContext.current().compile_options()
+                files.source, None, simulate=simulated, weights=files.weights, **context.compile_options()
             )
         except _core.CompilationError as error:
             raise _graph_refusal(graph, error) from None
@@ -264,7 +288,7 @@ class CompiledGraph:
 
     def run(self, inputs):
         """The outputs, a list of new tensors."""
-        self._check(inputs)
+        check_inputs(self.graph, inputs)
         outputs = [_allocate(shape, dtype, self.device) for shape, dtype in self.results]
         self._model(*[x._plain() if isinstance(x, Tensor) else x for x in inputs], *outputs)
         return outputs
@@ -274,14 +298,6 @@ class CompiledGraph:
     def __call__(self, *inputs):
         outputs = self.run(list(inputs))
         return outputs[0] if len(outputs) == 1 else outputs
-
-    def _check(self, inputs):
-        expected = self.graph.inputs
-        if len(inputs) != len(expected):
-            raise _core.ArgumentError(f"the graph has {len(expected)} inputs, and {len(inputs)} are given")
-        for i, (given, x) in enumerate(zip(inputs, expected)):
-            if isinstance(given, Tensor) and (given.shape != x.shape or given._type != x._type):
-                raise _core.ArgumentError(f"input {i} is {given.signature()}, and the graph takes {x.signature()}")
 
     def source(self, kind="cuda"):
         """What was made of it: cuda, ptx or interface, as text; None: it was not made."""
@@ -320,7 +336,7 @@ class CudaGraph:
     def run(self, inputs=None):
         """The outputs, a list; of the inputs of the last run, where none are given."""
         if inputs is not None:
-            self._compiled._check(inputs)
+            check_inputs(self._compiled.graph, inputs)
             self.inputs = list(inputs)
         self._compiled._model(*[x._plain() for x in self.inputs], *self.outputs)
         return self.outputs

@@ -3,7 +3,7 @@
 import re
 
 from hidet import _core
-from hidet.graph import text
+from hidet.graph import rewriting, text
 from hidet.graph.flow_graph import Files, FlowGraph, hdsc
 from hidet.graph.pass_context import PassContext
 from hidet.tensor import symbol
@@ -34,11 +34,12 @@ class OptimizedGraph(FlowGraph):
     """A graph as it is compiled: `kernels` are its launches, `loaded` those that run once, `lowered` is the program."""
 
     def __init__(self, graph):
-        super().__init__(graph.outputs, graph.inputs)
         self._context = PassContext.current()
-        precision = [f"--precision={self._context.precision}"] if self._context.precision else []
+        graph = rewriting.rewritten(graph, self._context.python_rules())
+        super().__init__(graph.outputs, graph.inputs)
+        self.input_names, self.output_names = graph.input_names, graph.output_names
         with Files(self) as files:
-            done = hdsc("graph", files.source, *files.options, *precision, "--print=program")
+            done = hdsc("graph", files.source, *files.options, *self._context.command_options(), "--print=program")
         if done.returncode:
             raise _core.Error(done.stderr.strip())
         self.lowered = done.stdout

@@ -1,5 +1,7 @@
 """What a graph is optimized for."""
 
+from hidet.graph import rewriting
+
 _open = []
 
 
@@ -13,6 +15,8 @@ class PassContext:
 
     def __init__(self):
         self.precision = None  # "f16", "bf16", "tf32"; None: types as they are written
+        self.layout = None  # "auto", "keep", "last"
+        self.rules, self.switches = [], []
 
     def __enter__(self):
         _open.append(self)
@@ -50,6 +54,53 @@ class PassContext:
             raise ValueError(f"set_mma takes 'mma', 'wmma' or 'simt', not {kind!r}")
         return self
 
+    def set_layout(self, order):
+        """Of images: "auto": channels last where that pays; "keep": as they are; "last": wherever operators take that."""
+        if order not in ("auto", "keep", "last"):
+            raise ValueError(f"set_layout takes 'auto', 'keep' or 'last', not {order!r}")
+        self.layout = order
+        return self
+
+    def add_rewrite_rules(self, *rules):
+        """Applies these rules, too: each a SubgraphRewriteRule, or a .hds file of rewrites."""
+        self.rules += map(rewriting.check_rule, rules)
+        return self
+
+    def enable_rewrites(self, *names):
+        """Applies rewrites of the library by name, also approximate ones."""
+        self.switches += [_rewrite_name(name) for name in names]
+        return self
+
+    def disable_rewrites(self, *names):
+        """Leaves out rewrites of the library by name; without a name, all of them."""
+        self.switches += [f"-{_rewrite_name(name)}" for name in names] or ["none"]
+        return self
+
+    def _rules(self):
+        return [*rewriting.registered_rewrite_rules(), *self.rules]
+
+    def python_rules(self):
+        """Those that are applied before the compiler sees a graph."""
+        return [r for r in self._rules() if isinstance(r, rewriting.SubgraphRewriteRule)]
+
+    def _rewrites(self):
+        return [*(r for r in self._rules() if isinstance(r, str)), *self.switches]
+
     def compile_options(self):
         """For hidet._runtime.compile."""
-        return {"precision": self.precision} if self.precision else {}
+        options = {"precision": self.precision, "layout": self.layout, "rewrites": self._rewrites()}
+        return {k: v for k, v in options.items() if v}
+
+    def command_options(self):
+        """The same for the program hdsc."""
+        options = [f"--precision={self.precision}"] if self.precision else []
+        options += [f"--layout={self.layout}"] if self.layout else []
+        return options + [
+            f"--rewrites={r}" if r == "none" or r.endswith(".hds") else f"--rewrite={r}" for r in self._rewrites()
+        ]
+
+
+def _rewrite_name(name):
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"{name!r} is no name of a rewrite: 'hdsc graph --list-rewrites' lists them")
+    return name

@@ -6,7 +6,7 @@ import os
 import torch
 
 from hidet import _eager, dtypes, ops
-from hidet.tensor import Tensor, symbol
+from hidet.tensor import Tensor
 
 _IGNORED = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"}
 # Their operands are cast to the type of the result, as those of elementwise functions.
@@ -67,7 +67,7 @@ def _plain(value):
 def _cast(x, dtype):
     if x.dtype == dtype:
         return x
-    return node(ops.operation("cast"), [x], {"to": dtype}, [(x.shape, dtype)], x.device)[0]
+    return _eager.node(ops.operation("cast"), [x], {"to": dtype}, [(x.shape, dtype)], x.device)[0]
 
 
 def _common(fakes):
@@ -93,15 +93,6 @@ def _promote(name, inputs, fakes, result):
 def _cast_number(x, dtype):
     """A number beside tensors of bool is one, too."""
     return bool(x) if dtype == dtypes.boolean and isinstance(x, (int, float)) and not isinstance(x, bool) else x
-
-
-def node(op, inputs, attributes, results, place):
-    """A node of a graph with results of these extents and types."""
-    operator = _eager.Operator(op, inputs, attributes)
-    operator.outputs = [symbol(shape, dtype, place) for shape, dtype in results]
-    for i, y in enumerate(operator.outputs):
-        y._trace = (operator, i)
-    return operator.outputs
 
 
 def _listed(name, args, attributes):
@@ -131,7 +122,7 @@ def apply(target, args, kwargs, fakes, results, place):
         attributes["dtype"] = results[0][1]
     if op.name not in _UNCAST and (op.name in _CAST or torch.Tag.pointwise in target.tags):
         args = _promote(op.name, args, fakes, results[0][1])
-    return node(op, args, attributes, results[:1] if op.name in FIRST_ONLY else results, place)
+    return _eager.node(op, args, attributes, results[:1] if op.name in FIRST_ONLY else results, place)
 
 
 def is_other(target):

@@ -136,6 +136,34 @@ static void a_precision_is_an_option(void **state)
     assert_null(p);
 }
 
+// A name that there is not is reported as hdsc does, and without rewrites another program is made.
+static void rewrites_are_options(void **state)
+{
+    const rig *r = *state;
+    static const char doubled[] = "from hidet.lang import f32\n"
+                                  "from arithmetic import multiply\n"
+                                  "@hidet.graph\n"
+                                  "def twice(x: f32[8]):\n"
+                                  "    return multiply(multiply(x, 0.5), 0.25)\n";
+    const hds_source source = {"twice.hds", doubled, 0};
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
+    const char *const lists[][1] = {{"none"}, {"-two_factors"}, {"-two_fractors"}, {NULL}};
+    const hds_status expected[] = {HDS_OK, HDS_OK, HDS_ERRORS, HDS_INVALID_ARGUMENT};
+    o.arch = "sm_80";
+    o.no_code = true;
+    for (int i = 0; i < 4; i++) {
+        hds_program *p = NULL;
+        o.rewrites = lists[i];
+        o.rewrite_count = 1;
+        assert_int_equal(hds_compile(r->compiler, &source, &o, &p), expected[i]);
+        if (i < 2)
+            assert_int_equal(hds_program_origin(p), HDS_COMPILED);
+        if (i == 2)
+            assert_non_null(strstr(hds_program_diagnostic(p, 0)->rendered, "two_fractors"));
+        hds_program_release(p);
+    }
+}
+
 static void faults_of_weights_are_listed(void **state)
 {
     const rig *r = *state;
@@ -418,6 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_runs_on_the_simulator, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(a_precision_is_an_option, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(rewrites_are_options, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(faults_of_weights_are_listed, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(a_program_is_compiled_for_a_file, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(graphs_are_kept, rig_set_up, rig_tear_down),
