@@ -3,6 +3,7 @@
 Nothing is loaded before it is used: neither NumPy nor PyTorch nor the compiler.
 """
 
+from hidet._names import ABSENT as _ABSENT
 from hidet._names import FUNCTIONS as _FUNCTIONS
 from hidet._names import MODULES as _MODULES
 
@@ -18,6 +19,8 @@ def __getattr__(name):
         value = getattr(importlib.import_module(f"hidet.{_FUNCTIONS[name]}"), name)
         globals()[name] = value
         return value
+    if name in _ABSENT:
+        raise AttributeError(f"there is no hidet.{name}: {_ABSENT[name]}")
     raise AttributeError(f"module 'hidet' has no attribute {name!r}")
 
 

@@ -4,6 +4,7 @@ MODULES = {"cuda", "driver", "dtypes", "graph", "hds", "lang", "ops", "option", 
 
 _BY_MODULE = {
     "_core": "Error ArgumentError DeviceError ToolchainError CompilationError SimulationError",
+    "_magic": "load_ipython_extension",
     "_runtime": "CompilationWarning Diagnostic",
     "scripts": "script script_module",
     "device": "Device device",
@@ -19,3 +20,16 @@ _BY_MODULE = {
 }
 
 FUNCTIONS = {name: module for module, names in _BY_MODULE.items() for name in names.split()}
+
+# Names of Hidet that there are not, and what takes their place.
+ABSENT = {
+    "Task": "operators are written in the language, under @operator in a .hds file: docs/ops.md",
+    "Module": "models are written in PyTorch, or as graph functions of the language: docs/models.md",
+    "nn": "models are written in PyTorch, or as graph functions of the language: docs/models.md",
+    "symbol_var": "graphs of Python have fixed extents; graph functions in .hds files may have open sizes: docs/models.md",
+    "hip": "there is no AMD target",
+    "distributed": "a program runs on one GPU",
+    "onnx": "hidet.graph.from_onnx reads ONNX files",
+    "frontend": "hidet.graph.from_onnx reads ONNX files, and torch.compile(model, backend='hidet') compiles PyTorch's models",
+    "ir": "the compiler is hdsc: module.source('cuda') shows what it makes",
+}

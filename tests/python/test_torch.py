@@ -1,7 +1,9 @@
 """torch.compile(model, backend="hidet") on the simulator, compared with PyTorch."""
 
 import copy
+import pathlib
 import re
+import tempfile
 import unittest
 
 from support import TOP, Case, torch_or_skip
@@ -234,6 +236,46 @@ class Models(Case):
         before = copy.deepcopy(model.state_dict())
         self.check(model, torch.randn(1, 3, 8, 9))
         self.assertTrue(all(torch.equal(v, before[k]) for k, v in model.state_dict().items()))
+
+
+class Explanations(Case):
+    def setUp(self):
+        self.torch = torch_or_skip()
+        self.torch._dynamo.reset()
+        self.addCleanup(hidet.torch.dynamo_config.reset)
+
+    def test_kernels(self):
+        torch = self.torch
+        model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU(), torch.nn.LayerNorm(4)).eval()
+        x = torch.randn(2, 8)
+        explanation = hidet.torch.explain(model, x)
+        torch.testing.assert_close(explanation.result, model(x), rtol=1e-4, atol=1e-5)
+        (part,) = explanation.parts
+        self.assertEqual([part.origin(k) for k in part.kernels], [["addmm", "relu"], ["native_layer_norm"]])
+        self.assertIn("def fused_matmul_add_relu(", part.program)
+        self.assertRegex(str(explanation), r"(?m)^fused_matmul_add_relu +addmm, relu +x0, c1, c0 +t3$")
+        self.assertEqual(explanation.left, [])
+
+    def test_what_stays(self):
+        torch = self.torch
+        with self.assertLogs("hidet", "WARNING"):
+            explanation = hidet.torch.explain(lambda x: torch.linalg.eigh((x @ x.T).relu())[0] + 1, (torch.randn(3, 3),))
+        self.assertEqual([part.origin(k) for part in explanation.parts for k in part.kernels], [["mm", "relu"], ["add"]])
+        self.assertRegex(str(explanation), "linalg_eigh.default stays with PyTorch: there is no such operator")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "page.html")
+            explanation.save(path)
+            self.assertRegex(path.read_text(encoding="utf-8"), "<td>fused_matmul_relu</td><td>mm, relu</td>")
+
+    def test_dumps(self):
+        torch = self.torch
+        with tempfile.TemporaryDirectory() as folder:
+            hidet.torch.dynamo_config.dump_graph_ir(folder)
+            for n in (2, 3):
+                torch.compile(lambda x: x + 1, backend="hidet", dynamic=False)(torch.ones(n))
+            names = sorted(str(p.relative_to(folder)) for p in pathlib.Path(folder).rglob("*.*"))
+            self.assertEqual(names, ["part0/graph.txt", "part0/program.hds", "part1/graph.txt", "part1/program.hds"])
+            self.assertIn("aten_add", pathlib.Path(folder, "part0", "program.hds").read_text(encoding="utf-8"))
 
 
 class Library(Case):

@@ -10,7 +10,7 @@ from hidet.tensor import symbol
 
 _DEFINITION = re.compile(r"^def (\w+)\(.*\n((?:    .*\n)+)", re.MULTILINE)
 _CALL = re.compile(r"^    [\w, ]+ = (\w+)\(", re.MULTILINE)
-_LAUNCH = re.compile(r"^\s+(\w+)\.launch\((.*), into=(\w+|\([\w, ]+\))\)")
+_LAUNCH = re.compile(r"^\s+(\w+)\.launch\((.*), into=(\w+|\([\w, ]+\))\)(?:  # lines? ([\d, ]+))?")
 _TENSOR = re.compile(r"^\s+(\w+) = (?:tensor|as_tensor_pointer)\((?:\w+(?: \+ \d+)?, )?(\w+), \[([\d, ]*)\]")
 
 
@@ -19,12 +19,13 @@ def _title(name):
 
 
 class Kernel:
-    """A launch of an optimized graph: its name, the operators that it consists of, the operands and the results by name."""
+    """A launch of an optimized graph: its name, the operators that it consists of, the operands and the results by name, and the
+    lines of `graph.program` that it computes."""
 
-    __slots__ = ("name", "operands", "operators", "results")
+    __slots__ = ("lines", "name", "operands", "operators", "results")
 
-    def __init__(self, name, operators, operands, results):
-        self.name, self.operators, self.operands, self.results = name, operators, operands, results
+    def __init__(self, name, operators, operands, results, lines):
+        self.name, self.operators, self.operands, self.results, self.lines = name, operators, operands, results, lines
 
     def __repr__(self):
         return f"{', '.join(self.results)} = {self.name}({', '.join(self.operands)})"
@@ -56,11 +57,9 @@ class OptimizedGraph(FlowGraph):
         for line in self._body(name):
             found = _LAUNCH.match(line)
             if found:
-                kernels.append(
-                    Kernel(
-                        found[1], operators.get(found[1], [found[1]]), found[2].split(", "), found[3].strip("()").split(", ")
-                    )
-                )
+                name, operands, results = found[1], found[2].split(", "), found[3].strip("()").split(", ")
+                lines = [int(n) for n in (found[4] or "").split(",") if n.strip()]
+                kernels.append(Kernel(name, operators.get(name, [name]), operands, results, lines))
         return kernels
 
     def build(self, space=0):

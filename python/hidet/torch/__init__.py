@@ -13,6 +13,14 @@ def hidet_backend(gm, example_inputs, **kwargs):
     return backend.compile_graph(gm, example_inputs, **kwargs)
 
 
+def explain(model, inputs, mode=None, options=None):
+    """What becomes of a model: which operators are in which kernel, the program, and what stays with PyTorch. Printed it is a
+    text, in a notebook a page, and `save("page.html")` writes one."""
+    from hidet.torch import _explain
+
+    return _explain.explain(model, inputs, mode, options)
+
+
 def register():
     """Makes the backend known to PyTorch in this process."""
     from torch._dynamo.backends.registry import _BACKENDS, register_backend
@@ -23,4 +31,4 @@ def register():
 
 register()
 
-__all__ = ["DynamoConfig", "dynamo_config", "hidet_backend", "register"]
+__all__ = ["DynamoConfig", "dynamo_config", "explain", "hidet_backend", "register"]

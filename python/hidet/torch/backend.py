@@ -20,6 +20,7 @@ from hidet.torch import aten, report
 from hidet.torch.config import dynamo_config
 
 log = logging.getLogger("hidet")
+observers = []  # functions of each partitioned graph and what is left to PyTorch, [(operator, why)]
 _MODES = {
     None: (0, None),
     "default": (0, False),
@@ -185,6 +186,8 @@ def _partitioned(traced, weights, graphs, fp16):
             fixed = [a.op == "placeholder" and a.name in weights for a in n.args]
             setattr(fused, n.target, Partition(inner, fixed, graphs, fp16))
     fused.recompile()
+    for observer in observers:
+        observer(fused, list(left))
     return fused.forward
 
 
@@ -232,6 +235,8 @@ class Program:
         with PassContext() as context:
             context.set_precision("float16" if partition.fp16 else None)
             self.compiled = CompiledGraph(graph, no_graphs=not partition.graphs)
+        if dynamo_config._dump:
+            report.dump(self.compiled.graph, dynamo_config._dump)
         self.device = next((a.device for a in args if isinstance(a, torch.Tensor)), torch.device("cpu"))
         self.results = [
             (shape, getattr(torch, "bool" if d.name == "boolean" else d.name)) for shape, d in self.compiled.results

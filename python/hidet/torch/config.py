@@ -1,5 +1,7 @@
 """Settings of the backend."""
 
+import os
+
 
 class DynamoConfig:
     """What `hidet.torch.dynamo_config` is. Settings are read when a graph is compiled, at the first run of a model."""
@@ -11,6 +13,7 @@ class DynamoConfig:
         """All settings as they are at first."""
         self._space, self._fp16, self._fp16_reduction, self._tensor_core = 0, False, False, True
         self._cuda_graph, self._report, self._print_graph, self._parallel_k = True, False, False, "default"
+        self._attention, self._steal_weights, self._dump = True, False, None
         return self
 
     def state(self):
@@ -37,6 +40,19 @@ class DynamoConfig:
     def use_tensor_core(self, flag=True):
         """Whether float32 products may use tensor cores, as TF32. True allows them where PyTorch's own setting does, too."""
         self._tensor_core = bool(flag)
+
+    def use_attention(self, flag=True):
+        """Kept, and without effect: attention is recognized wherever a model has it."""
+        self._attention = bool(flag)
+
+    def steal_weights(self, flag=True):
+        """Kept, and without effect: weights are read where PyTorch has them; what is prepared from them is another copy."""
+        self._steal_weights = bool(flag)
+
+    def dump_graph_ir(self, path):
+        """Writes each part that is compiled into this folder: its operators, graph.txt, and its program in the language, program.hds.
+        None: nothing is written."""
+        self._dump = None if path is None else os.fspath(path)
 
     def use_cuda_graph(self, flag=True):
         """Whether launches are recorded once and repeated."""

@@ -1,5 +1,7 @@
 """Tables about the graphs of PyTorch: what they are, and how far our results are from PyTorch's."""
 
+import os
+
 import torch
 
 _BOUNDS = {torch.float64: 1e-10, torch.float32: 5e-5, torch.float16: 1e-1, torch.bfloat16: 1e-1}
@@ -17,6 +19,21 @@ def graph_table(gm):
     """The nodes of a graph."""
     rows = [[n.op, n.name, _name(n.target), str(n.args), str(dict(n.kwargs))] for n in gm.graph.nodes]
     return table(["opcode", "name", "target", "args", "kwargs"], rows)
+
+
+def dump(graph, folder):
+    """Writes a graph of ours into a new folder part0, part1, … of [folder]."""
+    number = 0
+    while True:
+        path = os.path.join(folder, f"part{number}")
+        try:
+            os.makedirs(path)
+            break
+        except FileExistsError:
+            number += 1
+    for name, text in (("graph.txt", f"{graph}\n"), ("program.hds", graph.program)):
+        with open(os.path.join(path, name), "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def _name(target):

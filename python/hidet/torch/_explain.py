@@ -1,0 +1,129 @@
+"""What became of a model: which operators of ATen are in which kernel, and which stay with PyTorch."""
+
+import html
+
+from hidet.graph import optimize
+from hidet.graph.pass_context import PassContext
+from hidet.torch import backend, report
+
+
+class Explanation:
+    """What a model became. `str` of it is a text, notebooks show a page, and save writes one of them."""
+
+    def __init__(self, graphs, result):
+        self.graphs, self.result = graphs, result
+
+    @property
+    def parts(self):
+        """The parts that we compile, in their order."""
+        return [part for graph in self.graphs for part in graph.parts]
+
+    @property
+    def left(self):
+        """[(operator, why)] of what stays with PyTorch."""
+        return [row for graph in self.graphs for row in graph.left]
+
+    def __str__(self):
+        return "\n\n".join(map(str, self.graphs)) or "no graph was handed over: PyTorch ran the model by itself"
+
+    def _repr_html_(self):
+        return "\n".join(graph.html(f"Graph {i}") for i, graph in enumerate(self.graphs))
+
+    def save(self, path):
+        """Writes the page, or for other extensions than .html the text."""
+        is_page = str(path).endswith(".html")
+        text = f"<!DOCTYPE html><meta charset=utf-8><title>hidet</title>\n{self._repr_html_()}\n" if is_page else f"{self}\n"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+class _Graph:
+    """One graph of PyTorch: its parts, and what is left to PyTorch."""
+
+    def __init__(self, fused, left):
+        self._partitions = [fused.get_submodule(n.target) for n in fused.graph.nodes if n.op == "call_module"]
+        self.left = [(target, why) for target, why in left]
+        self.parts = []
+
+    def read(self):
+        """The parts, once they are compiled."""
+        for partition in self._partitions:
+            self.parts += [Part(program.compiled.graph, partition.fp16) for program in partition.programs.values()]
+
+    def _title(self):
+        nodes, kernels = (sum(len(getattr(part, name)) for part in self.parts) for name in ("nodes", "kernels"))
+        left = f", {len(self.left)} kinds of operators stay with PyTorch" if self.left else ""
+        return f"{nodes} operators of ATen are {kernels} kernels in {len(self.parts)} parts{left}"
+
+    def __str__(self):
+        lines = [self._title(), *(f"  {target} stays with PyTorch: {why}" for target, why in self.left)]
+        return "\n\n".join(["\n".join(lines), *map(str, self.parts)])
+
+    def html(self, title):
+        """A part of a page."""
+        left = "".join(f"<li><code>{html.escape(t)}</code> stays with PyTorch: {html.escape(w)}</li>" for t, w in self.left)
+        parts = "".join(part.html() for part in self.parts)
+        return f"<h2>{title}</h2><p>{self._title()}</p><ul>{left}</ul>{parts}"
+
+
+class Part:
+    """A program: `nodes` are ATen's operators, `kernels` the launches of a run, `loaded` those that run once, on weights."""
+
+    def __init__(self, graph, fp16):
+        with PassContext() as context:
+            context.set_precision("float16" if fp16 else None)
+            optimized = optimize(graph)
+        self.graph, self.nodes, self.program = graph, graph.nodes, optimized.lowered
+        self.kernels, self.loaded = optimized.kernels, optimized.loaded
+        self._lines = graph.program.splitlines()
+
+    def origin(self, kernel):
+        """ATen's operators that a kernel computes, by name."""
+        calls = [self._lines[n - 1].partition("aten_")[2] for n in kernel.lines if n <= len(self._lines)]
+        return [call.partition("(")[0] for call in calls if call]
+
+    def rows(self):
+        """[(kernel, ATen's operators, operands, results)]"""
+        kernels = [(k, " (once)") for k in self.loaded] + [(k, "") for k in self.kernels]
+        return [
+            (f"{k.name}{when}", ", ".join(self.origin(k)), ", ".join(k.operands), ", ".join(k.results)) for k, when in kernels
+        ]
+
+    def __str__(self):
+        table = report.table(["kernel", "computes", "reads", "writes"], self.rows())
+        return f"{table}\n\n{self.graph}\n\n{self.program}"
+
+    def html(self):
+        """A part of a page."""
+        head = "".join(f"<th>{name}</th>" for name in ("kernel", "computes", "reads", "writes"))
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>" for row in self.rows())
+        folded = "".join(
+            f"<details><summary>{title}</summary><pre>{html.escape(str(text))}</pre></details>"
+            for title, text in (("operators of ATen", self.graph), ("program", self.program))
+        )
+        return f"<table><tr>{head}</tr>{rows}</table>{folded}"
+
+
+def explain(model, inputs, mode=None, options=None):
+    """Compiles a model as `torch.compile(model, backend="hidet")` does, runs it once, and says what became of it. [inputs] is a
+    tuple of its arguments, or its only one."""
+    import torch
+
+    graphs = []
+
+    def seen(fused, left):
+        graphs.append(_Graph(fused, left))
+
+    def compiler(gm, example_inputs, **kwargs):
+        return backend.compile_graph(gm, example_inputs, mode=mode, options=options)
+
+    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    backend.observers.append(seen)
+    try:
+        with torch.no_grad():
+            result = torch.compile(model, backend=compiler)(*inputs)
+    finally:
+        backend.observers.remove(seen)
+    for graph in graphs:
+        graph.read()
+    return Explanation(graphs, result)
