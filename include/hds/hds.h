@@ -38,7 +38,8 @@ typedef enum hds_status {
                            // without machine code
     HDS_DEVICE,            // an error of the driver or the GPU: see hds_last_error() and hdsrt_last_driver_error()
     HDS_NO_MEMORY,
-    HDS_INTERNAL           // a bug in hdsc: a diagnostic has the details
+    HDS_INTERNAL,          // a bug in hdsc: a diagnostic has the details
+    HDS_INTERRUPTED        // by hds_interrupt
 } hds_status;
 
 HDSRT_API const char *hds_status_text(hds_status status);
@@ -272,6 +273,9 @@ HDSRT_API hds_status hds_function_workspace(const hds_kernel *function, const hd
 // [findings] may be NULL. A pointer parameter takes a tensor, which determines the memory that it points to.
 HDSRT_API hds_status hds_simulate(const hds_kernel *kernel, const hds_argument *arguments, size_t count,
                                   hds_program **findings);
+
+// Ends all simulations of the process that run now, with HDS_INTERRUPTED; they write no tensor. A signal handler may call it.
+HDSRT_API void hds_interrupt(void);
 
 #ifdef __cplusplus
 }

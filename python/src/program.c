@@ -1,7 +1,9 @@
 // Compiler, Program, Function and Model.
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core.h"
 
@@ -255,9 +257,43 @@ static void raise_findings(const hds_program *findings)
     Py_XDECREF(error);
 }
 
+// Ctrl-C while a simulation runs: Python's own handler notes the signal, and the simulation ends.
+static struct sigaction handler_of_python;
+
+static void on_interrupt(int number)
+{
+    hds_interrupt();
+    handler_of_python.sa_handler(number);
+}
+
+// Whether it is there now: on the main thread, and where Python has a handler.
+static bool watch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_ONSTACK};
+    if (getpid() != gettid() || sigaction(SIGINT, NULL, &handler_of_python) || (handler_of_python.sa_flags & SA_SIGINFO) ||
+        handler_of_python.sa_handler == SIG_DFL || handler_of_python.sa_handler == SIG_IGN)
+        return false;
+    return sigaction(SIGINT, &action, NULL) == 0;
+}
+
+static void unwatch_interrupts(bool is_watched)
+{
+    if (is_watched)
+        sigaction(SIGINT, &handler_of_python, NULL);
+}
+
+// What Python's handler raises; KeyboardInterrupt, if that is nothing.
+static void raise_interrupt(void)
+{
+    if (PyErr_CheckSignals() == 0)
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+}
+
 static PyObject *finish(hds_status status, hds_program *findings)
 {
-    if (status == HDS_ERRORS && findings)
+    if (status == HDS_INTERRUPTED)
+        raise_interrupt();
+    else if (status == HDS_ERRORS && findings)
         raise_findings(findings);
     else if (status)
         core_raise(status);
@@ -286,9 +322,11 @@ static PyObject *run_function(const function_object *f, const core_signature *s,
         return NULL;
     if (on_gpu)
         return finish(hds_launch(f->kernel, a->at, a->count, a->stream), NULL);
+    bool is_watched = watch_interrupts();
     Py_BEGIN_ALLOW_THREADS
     status = hds_simulate(f->kernel, a->at, a->count, &findings);
     Py_END_ALLOW_THREADS
+    unwatch_interrupts(is_watched);
     return finish(status, findings);
 }
 
@@ -409,9 +447,11 @@ static PyObject *model_call(PyObject *self, PyObject *args, PyObject *kwargs)
     if (ok && !m->simulates) {
         status = hds_model_run(m->model, a.at, a.count, a.stream);
     } else if (ok) {
+        bool is_watched = watch_interrupts();
         Py_BEGIN_ALLOW_THREADS
         status = hds_model_simulate(m->model, a.at, a.count, &findings);
         Py_END_ALLOW_THREADS
+        unwatch_interrupts(is_watched);
     }
     PyObject *result = ok ? finish(status, findings) : NULL;
     core_arguments_free(&a);

@@ -54,6 +54,7 @@ const char *hds_status_text(hds_status status)
     case HDS_DEVICE: return "the driver or the GPU refuses";
     case HDS_NO_MEMORY: return "out of memory";
     case HDS_INTERNAL: return "an error in hdsc itself";
+    case HDS_INTERRUPTED: return "interrupted";
     }
     return "unknown status";
 }

@@ -1,6 +1,7 @@
 // hds_simulate: the kernel's source is elaborated again, for the simulator. Tensors are copied into its memory and
 // back. Of a host function the plan runs here, and its kernels on the simulator.
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ typedef struct simulation {
     sim *device;
     const sim_program *program;
     sim_status status;
+    unsigned interrupts;       // of the process, when it began
     hdsrt_status plan_status;  // of a host function's plan
     const char *plan_failure;  // what hdsrt_last_error() says then
 } simulation;
@@ -255,10 +257,23 @@ static void call(simulation *s)
         download(s, buffers);
 }
 
+// Counts calls of hds_interrupt. A signal handler may write it: it is lock-free.
+static _Atomic unsigned interrupts;
+
+void hds_interrupt(void)
+{
+    atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
+}
+
+static bool is_interrupted(const void *user)
+{
+    return atomic_load_explicit(&interrupts, memory_order_relaxed) != ((const simulation *)user)->interrupts;
+}
+
 static void body(pl_unit *u)
 {
     simulation *s = (simulation *)u;
-    const sim_options options = {0};
+    const sim_options options = {.is_interrupted = is_interrupted, .interrupted_user = s};
     const sim_translate_options how = {.index_overflow = true};
     if (!pl_unit_add_source(u) || !pl_module_for_simulation(u, PL_SIMULATED_LEVEL, NULL))
         return;
@@ -307,6 +322,7 @@ static hds_status report(simulation *s, hds_status status, hds_program **finding
     if (s->plan_status && s->status != SIM_STOPPED)
         return api_fail_runtime(hdsrt_fail(s->plan_status, "%s", s->plan_failure));
     return status == HDS_NO_MEMORY ? api_no_memory()
+           : status == HDS_INTERRUPTED ? api_fail(status, "'%s': it was interrupted", name)
            : status                ? api_fail(status, "'%s': it cannot be simulated", name)
                                    : HDS_OK;
 }
@@ -323,6 +339,8 @@ static bool lacks_memory(const simulation *s)
 
 static hds_status status_of(const simulation *s)
 {
+    if (s->status == SIM_STOPPED && is_interrupted(s))
+        return HDS_INTERRUPTED;
     if (lacks_memory(s))
         return HDS_NO_MEMORY;
     if (s->unit.status == PL_INTERNAL || s->unit.status == PL_TOOLCHAIN)
@@ -436,7 +454,8 @@ static hds_status simulate(const hds_kernel *kernel, const hds_argument *argumen
         return api_fail(HDS_INVALID_ARGUMENT, "'%s': files that '%s' imports have changed; compile it again",
                         kernel->jit->launch.name, kernel->core->request.name);
     read_by_address(&frame);
-    simulation s = {.kernel = kernel, .frame = &frame, .arguments = arguments, .argument_count = count};
+    simulation s = {.kernel = kernel, .frame = &frame, .arguments = arguments, .argument_count = count,
+                    .interrupts = atomic_load_explicit(&interrupts, memory_order_relaxed)};
     return run(&s, findings);
 }
 

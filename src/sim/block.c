@@ -201,6 +201,11 @@ static void report_deadlock(sim_cluster *c)
     sim_find(c->launch->device, c->launch, &f);
 }
 
+static bool is_interrupted(const sim *s)
+{
+    return s->options.is_interrupted && s->options.is_interrupted(s->options.interrupted_user);
+}
+
 // Runs each runnable warp for a quantum. False: there was none.
 static bool run_turns(sim_block *b)
 {
@@ -220,6 +225,8 @@ static bool run_turns(sim_block *b)
             sim_check_budget(w);
             step = SIM_HALT;
         }
+        if (is_interrupted(l->device))
+            step = SIM_HALT;
         if (step == SIM_WAIT) {
             w->state = SIM_WAIT;
         } else if (step == SIM_END) {

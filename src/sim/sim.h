@@ -26,7 +26,7 @@ typedef struct sim_profile sim_profile;
 typedef enum sim_status {
     SIM_OK,
     SIM_FOUND,     // ran to the end, with findings
-    SIM_STOPPED,   // could not continue: deadlock, budget, trap, no model, bad launch; findings say which
+    SIM_STOPPED,   // could not continue: deadlock, budget, trap, no model, bad launch; findings say which. Or it was interrupted
 } sim_status;
 
 // Values of a kernel's launch attributes.
@@ -75,6 +75,9 @@ typedef struct sim_options {
     // Lines that kernels and host functions print, in order. NULL: dropped.
     void (*print)(void *user, str text);
     void *print_user;
+    // Whether kernels shall stop now, without a finding; asked often, on any thread. NULL: they never do.
+    bool (*is_interrupted)(const void *user);
+    const void *interrupted_user;
 } sim_options;
 
 typedef struct sim_translate_options {

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import tempfile
 import threading
 import unittest
@@ -179,6 +180,56 @@ class Errors(Case):
             module = hidet.hds.loads(SAXPY + "# for a GPU\n", arch="sm_80")
         self.assertGreater(len(module.source("cubin")), 100)
         self.assertIn(".entry saxpy", module.source("ptx"))
+
+
+ENDLESS = """from hidet.lang import attrs, f32
+
+
+@hidet.script
+def endless(y: f32[4]):
+    attrs.cuda.grid_dim = 1
+    attrs.cuda.block_dim = 1
+    y[0] = 1.0
+    while y[0] > 0.0:
+        y[0] += 1.0
+"""
+
+
+class Interrupts(Case):
+    """Ctrl-C, again and again until it has an effect."""
+
+    def interrupting(self, function, handler=signal.default_int_handler):
+        before = signal.signal(signal.SIGINT, handler)
+        is_done = threading.Event()
+
+        def interrupt():
+            while not is_done.wait(0.02):
+                os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        try:
+            thread.start()
+            function()
+        finally:
+            while not is_done.is_set() or thread.is_alive():
+                try:
+                    is_done.set()
+                    thread.join()
+                except KeyboardInterrupt:
+                    pass
+            signal.signal(signal.SIGINT, before)
+
+    def test_simulations_end(self):
+        endless = hidet.hds.loads(ENDLESS, name="endless.hds").endless
+        y = np.zeros(4, "f")
+        with self.assertRaises(KeyboardInterrupt):
+            self.interrupting(lambda: endless(y))
+        self.assertEqual(y.tolist(), [0] * 4)
+        with self.assertRaises(KeyboardInterrupt):  # also where the program's own handler raises nothing
+            self.interrupting(lambda: endless(y), lambda number, frame: None)
+        x = np.ones(4, "f")
+        hidet.hds.loads(SAXPY).saxpy(2.0, x, y)
+        self.assertEqual(y.tolist(), [2] * 4)
 
 
 if __name__ == "__main__":

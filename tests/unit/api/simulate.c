@@ -1,4 +1,8 @@
 // hds_simulate: right results come back, wrong kernels are found out, and arguments are checked as at a launch.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "rig.h"
 
 enum { COUNT = 1000 };
@@ -43,6 +47,48 @@ static void results_come_back(void **state)
     assert_true(y[9] == 18 && y[10] == 30);
     const hds_argument nothing[] = {hds_int(2), hds_pointer(NULL), hds_pointer(NULL), hds_int(0)};
     assert_int_equal(hds_simulate(hds_program_kernel_at(p, 0), nothing, 4, NULL), HDS_OK);
+    hds_program_release(p);
+}
+
+static void *interrupt_until_done(void *is_done)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    while (!atomic_load((atomic_bool *)is_done)) {
+        hds_interrupt();
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+// A kernel that does not end is ended, and writes nothing; later ones run.
+static void a_simulation_is_interrupted(void **state)
+{
+    static const char endless[] = "from hidet.lang import attrs, f32\n"
+                                  "@hidet.script\n"
+                                  "def endless(y: f32[4]):\n"
+                                  "    attrs.cuda.grid_dim = 1\n"
+                                  "    attrs.cuda.block_dim = 1\n"
+                                  "    y[0] = 1.0\n"
+                                  "    while y[0] > 0.0:\n"
+                                  "        y[0] += 1.0\n";
+    const rig *r = *state;
+    float x[4] = {1, 2, 3, 4}, y[4] = {0};
+    tensor ty;
+    pthread_t thread;
+    atomic_bool is_done = false;
+    hds_program *p = rig_compile(r->compiler, "endless.hds", endless, NULL), *findings = NULL;
+    const hds_argument a[] = {hds_tensor(host_tensor(&ty, y, 4))};
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_until_done, &is_done), 0);
+    rig_expect_error(hds_simulate(hds_program_kernel_at(p, 0), a, 1, &findings), HDS_INTERRUPTED, "it was interrupted");
+    atomic_store(&is_done, true);
+    pthread_join(thread, NULL);
+    assert_null(findings);
+    assert_true(y[0] == 0);
+    hds_program_release(p);
+    p = rig_compile(r->compiler, "scale.hds", rig_scale, NULL);
+    const hds_argument next[] = {hds_float(2), hds_pointer(x), hds_pointer(y), hds_int(4)};
+    assert_int_equal(hds_simulate(hds_program_kernel_at(p, 0), next, 4, NULL), HDS_OK);
+    assert_true(y[3] == 8);
     hds_program_release(p);
 }
 
@@ -169,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(results_come_back, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_simulation_is_interrupted, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(also_from_disk, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(faults_are_found, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(arguments_are_checked, rig_set_up, rig_tear_down),
