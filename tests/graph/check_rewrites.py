@@ -22,7 +22,7 @@ INPUTS = {
     "moves": (["x=randn"], 1), "algebra": (["x=randn"], 1), "activations": (["x=randn"], 1),
     "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
-    "channels": (["x=randn"], 1),
+    "channels": (["x=randn"], 1), "framed": (["x=randn"], 3),
     "heads": (["x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
 }  # fmt: skip
 WEIGHTS = {
@@ -217,7 +217,7 @@ def main():
         wrong = [int(n) for n in re.findall(r"attention\w* at line (\d+)", trace) if int(n) > others]
         failed += [f"line {n} of rewrites.hds is no attention" for n in wrong]
         for model, (inputs, count) in INPUTS.items():
-            more = given if model in ("products", "convolution", "biased", "channels") else []
+            more = given if model in ("products", "convolution", "framed", "biased", "channels") else []
             for arch in ["sm_80"] + ["sm_90a"] * ("heads" in model):
                 worst = difference(hdsc, MODELS, model, inputs, count, folder, [*more, f"--arch={arch}"])
                 if worst > (2e-3 if model in HALF else 2e-5):
