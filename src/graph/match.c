@@ -335,8 +335,8 @@ typedef struct saved {
     const char *attributes[FG_MAX_RULE];
 } saved;
 
-// The root of output [k] is a reader of a tensor that is bound: operators of one operand.
-static bool match_among_readers(fg_match *m, size_t k, int tensor)
+// The root of output [k] is a reader of a tensor that is bound, or of what `depth` readers in a row make of it.
+static bool match_among_readers(fg_match *m, size_t k, int tensor, int depth)
 {
     const fg_rule *r = m->rule;
     int node = r->outputs.at[k] - (int)r->wildcards.len, before = m->nodes[r->outputs.at[k - 1] - (int)r->wildcards.len];
@@ -347,7 +347,11 @@ static bool match_among_readers(fg_match *m, size_t k, int tensor)
     memcpy(s.attributes, m->attributes, r->attributes.len * sizeof *m->attributes);
     for (size_t i = 0; i < m->readers[tensor].len; i++) {
         int reader = m->readers[tensor].at[i];
-        if (reader > before && match_node(m, node, reader) && match_outputs(m, k + 1))
+        const fg_number_list *made = &m->g->nodes.at[reader].outputs;
+        for (size_t o = 0; depth > 0 && o < made->len; o++)
+            if (match_among_readers(m, k, made->at[o], depth - 1))
+                return true;
+        if (depth == 0 && reader > before && match_node(m, node, reader) && match_outputs(m, k + 1))
             return true;
         memcpy(m->tensors, s.tensors, count * sizeof *m->tensors);
         memcpy(m->nodes, s.nodes, r->nodes.len * sizeof *m->nodes);
@@ -356,21 +360,36 @@ static bool match_among_readers(fg_match *m, size_t k, int tensor)
     return false;
 }
 
+// A tensor of the graph that the left side's node reads, `depth` nodes before it; -1: nothing that it reads is bound.
+static int bound_operand(const fg_match *m, int node, int *depth)
+{
+    const fg_argument_list *arguments = &m->rule->nodes.at[node].arguments;
+    int first_node = (int)m->rule->wildcards.len;
+    *depth = 0;
+    for (size_t i = 0; i < arguments->len; i++) {
+        int t = arguments->at[i].tensor;
+        if (t >= 0 && m->tensors[t] >= 0)
+            return m->tensors[t];
+    }
+    for (size_t i = 0; i < arguments->len; i++) {
+        int t = arguments->at[i].tensor, bound = t >= first_node ? bound_operand(m, t - first_node, depth) : -1;
+        if (bound >= 0) {
+            ++*depth;
+            return bound;
+        }
+    }
+    return -1;
+}
+
 static bool match_outputs(fg_match *m, size_t k)
 {
     const fg_rule *r = m->rule;
     if (k == r->outputs.len)
         return is_whole(m);
-    const fg_pattern_node *n = &r->nodes.at[r->outputs.at[k] - (int)r->wildcards.len];
-    for (size_t i = 0; i < n->arguments.len; i++) {
-        int t = n->arguments.at[i].tensor;
-        if (t >= 0 && m->tensors[t] >= 0)
-            return match_among_readers(m, k, m->tensors[t]);
-    }
-    return false;
+    int depth, tensor = bound_operand(m, r->outputs.at[k] - (int)r->wildcards.len, &depth);
+    return tensor >= 0 && match_among_readers(m, k, tensor, depth);
 }
 
-// All orders of operands of commutative operators are tried, from that of the rule on.
 bool fg_match_at(fg_match *m, int root)
 {
     const fg_rule *r = m->rule;

@@ -23,7 +23,8 @@ INPUTS = {
     "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
     "channels": (["x=randn"], 1), "framed": (["x=randn"], 3),
-    "heads": (["x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
+    "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
+    "no_heads": (["x=randn", "y=randn"], 3),
 }  # fmt: skip
 WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
@@ -42,7 +43,7 @@ OPEN_RULES = {
     "heads": {"is_attention"},
 }  # fmt: skip
 
-HALF = ("moves", "heads", "no_heads")  # in f16
+HALF = ("moves", "heads", "biased_products", "no_heads")  # in f16
 
 
 def call(*words):
@@ -217,7 +218,8 @@ def main():
         wrong = [int(n) for n in re.findall(r"attention\w* at line (\d+)", trace) if int(n) > others]
         failed += [f"line {n} of rewrites.hds is no attention" for n in wrong]
         for model, (inputs, count) in INPUTS.items():
-            more = given if model in ("products", "convolution", "framed", "biased", "channels") else []
+            has_weights = ("products", "convolution", "framed", "biased", "biased_products", "channels")
+            more = given if model in has_weights else []
             for arch in ["sm_80"] + ["sm_90a"] * ("heads" in model):
                 worst = difference(hdsc, MODELS, model, inputs, count, folder, [*more, f"--arch={arch}"])
                 if worst > (2e-3 if model in HALF else 2e-5):

@@ -19,6 +19,8 @@ from models import MODELS  # noqa: E402
 SIZES = {"batch": 2, "length": 5}
 # The most launches of a run, so that a rewrite that gets lost is noticed.
 MOST_LAUNCHES = {"resnet": 9, "mobilenet": 9, "unet": 8, "bert": 35, "gpt": 27}
+# The same in f16: 7 for each of two layers, and the embeddings, the mask and the pooled row.
+MOST_LAUNCHES_IN_HALF = {"bert": 18}
 
 
 def inputs_of(model):
@@ -60,12 +62,22 @@ def check(hdsc, name, folder):
     again = run(hdsc, "run", f"{name}.hds", *sizes, *words, f"{output}=out", "--expect", f"{output}=@got.npy:rtol=0,atol=0", cwd=folder)
     if done.returncode != 0 or again.returncode != 0:
         problems.append(f"{name}: its text gives something else: {done.stderr[:500]}{again.stderr[:500]}")
-    program = run(hdsc, "graph", f"{name}.onnx", *sizes, "--print=program", cwd=folder).stdout
-    run_part = program[program.rfind("@hidet.script") :]
-    launches = len(re.findall(r"\.launch\(", run_part))
-    if launches == 0 or launches > MOST_LAUNCHES[name]:
-        problems.append(f"{name}: {launches} launches; at most {MOST_LAUNCHES[name]} are expected")
+    problems += check_launches(hdsc, name, folder, sizes, MOST_LAUNCHES[name])
+    if name in MOST_LAUNCHES_IN_HALF:
+        half = ["--precision=f16", f"{output}=out:half.npy"]
+        done = run(hdsc, "run", f"{name}.onnx", *sizes, *words, *half, cwd=folder)
+        if done.returncode != 0 or not np.allclose(np.load(folder / "half.npy"), want, rtol=1e-2, atol=1e-2):
+            problems.append(f"{name} in f16 differs: {done.stderr[:500]}")
+        problems += check_launches(hdsc, name, folder, [*sizes, "--precision=f16"], MOST_LAUNCHES_IN_HALF[name])
     return problems
+
+
+def check_launches(hdsc, name, folder, options, most):
+    program = run(hdsc, "graph", f"{name}.onnx", *options, "--print=program", cwd=folder).stdout
+    launches = len(re.findall(r"\.launch\(", program[program.rfind("@hidet.script") :]))
+    if 0 < launches <= most:
+        return []
+    return [f"{name} {options}: {launches} launches; at most {most} are expected"]
 
 
 def main():

@@ -146,7 +146,7 @@ def transformer_layer(b, x, width, heads, mask):
 
 
 def bert():
-    b, width = Builder(4), 16
+    b, width = Builder(4), 32
     words = b.op("Gather", b.weight(30, width), "ids")
     length = b.op("Unsqueeze", b.op("Gather", b.op("Shape", "ids"), b.constant(np.array(1, np.int64)), axis=0), b.ints(0))
     positions = b.op("Slice", b.weight(12, width), b.ints(0), length, b.ints(0))
