@@ -155,13 +155,14 @@ def llama(small):
     """One decoder layer with rotary embeddings, grouped heads, RMS norm and SwiGLU, behind the embeddings."""
     size = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2} if small else {
             "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32, "num_key_value_heads": 8}  # fmt: skip
-    config = transformers.LlamaConfig(vocab_size=8, num_hidden_layers=1, max_position_embeddings=256, **size, **wide(small))
+    size |= {"vocab_size": 8, "num_hidden_layers": 1, "max_position_embeddings": 256, **wide(small)}
+    config = transformers.LlamaConfig(**size)
     inputs = with_mask({"inputs_embeds": torch.randn(1, 6 if small else 128, config.hidden_size)})
     net = Only(transformers.LlamaModel(config), "last_hidden_state", *inputs, use_cache=False)
     return Model(net, inputs, ["hidden"], {name: {1: "length"} for name in inputs} if small else {})
 
 
-MODELS = {"resnet50": resnet50, "mobilenet_v2": mobilenet_v2, "unet": unet, "bert": bert, "gpt2": gpt2, "vit": vit, "llama": llama}
+MODELS = {make.__name__: make for make in (resnet50, mobilenet_v2, unet, bert, gpt2, vit, llama)}
 
 
 def randomize(module):
@@ -181,7 +182,8 @@ def write_data(folder, model, expected):
     folder.mkdir(parents=True, exist_ok=True)
     for kind, names, tensors in (("input", model.inputs, model.inputs.values()), ("output", model.outputs, [expected])):
         for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
-            (folder / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(np.ascontiguousarray(tensor), name).SerializeToString())
+            message = numpy_helper.from_array(np.ascontiguousarray(tensor), name)
+            (folder / f"{kind}_{i}.pb").write_bytes(message.SerializeToString())
 
 
 def plain(path):
