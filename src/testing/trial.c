@@ -195,8 +195,9 @@ bool test_draw(arena *a, const fg_rule *rule, uint64_t seed, int number, test_tr
     str_buf_init(&operands, a);
     str_buf_init(&open, a);
     str_buf_init(&text, a);
+    // In every eighth trial all are bytes: what multiplies bytes takes no floats beside them.
     for (size_t i = 0; i < rule->types.len; i++)
-        d.types[i] = types[(number + (int64_t)i) % COUNT(types)];
+        d.types[i] = number % 8 == 7 ? "i8" : types[(number + (int64_t)i) % COUNT(types)];
     str_addc(&operands, '[');
     str_addc(&open, '[');
     for (size_t i = 0; i < rule->wildcards.len; i++) {

@@ -23,6 +23,7 @@ INPUTS = {
     "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
     "channels": (["x=randn"], 1), "framed": (["x=randn"], 3),
+    "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
     "no_heads": (["x=randn", "y=randn"], 3),
 }  # fmt: skip
@@ -30,9 +31,12 @@ WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
     "up": (12, 16), "conv": (5, 3, 3, 3), "mean": (5,), "var": (5,), "gamma": (5,), "beta": (5,),
     "bias_k": (24,), "bias_v": (8,), "bias_g": (12,), "bias_u": (12,), "var16": (16,), "conv5": (5, 5, 3, 3), "scales": (5, 1, 1),
-    "shifts": (5, 1, 1), "vars": (5, 1, 1),
+    "shifts": (5, 1, 1), "vars": (5, 1, 1), "var5": (5,),
 }  # fmt: skip
-
+WEIGHTS_OF_BYTES = {"bytes": (16, 16), "more_bytes": (16, 16), "taps": (5, 3, 3, 3), "taps5": (5, 5, 3, 3)}
+WITH_WEIGHTS = (
+    "products", "convolution", "framed", "biased", "biased_products", "channels", "quantized", "quantized_images",
+)  # fmt: skip
 
 OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
 OPEN_RULES = {
@@ -67,6 +71,9 @@ def write_weights(path, rng):
         for n in shape:
             count *= n
         tensors[name] = ("F32", shape, [abs(rng.gauss(0, 1)) + 0.2 if name.startswith("var") else rng.gauss(0, 0.3) for _ in range(count)])
+    bytes_of = random.Random(24)
+    for name, shape in WEIGHTS_OF_BYTES.items():
+        tensors[name] = ("I8", shape, [bytes_of.randrange(-128, 128) for _ in range(math.prod(shape))])
     safetensors.write(path, tensors)
 
 
@@ -218,8 +225,7 @@ def main():
         wrong = [int(n) for n in re.findall(r"attention\w* at line (\d+)", trace) if int(n) > others]
         failed += [f"line {n} of rewrites.hds is no attention" for n in wrong]
         for model, (inputs, count) in INPUTS.items():
-            has_weights = ("products", "convolution", "framed", "biased", "biased_products", "channels")
-            more = given if model in has_weights else []
+            more = given if model in WITH_WEIGHTS else []
             for arch in ["sm_80"] + ["sm_90a"] * ("heads" in model):
                 worst = difference(hdsc, MODELS, model, inputs, count, folder, [*more, f"--arch={arch}"])
                 if worst > (2e-3 if model in HALF else 2e-5):

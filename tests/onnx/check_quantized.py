@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Random products and convolutions of quantised numbers as ONNX says them, on the simulator. Usage: check_quantized.py HDSC
 
-Integers have to be those of NumPy, and requantised numbers those of f32 arithmetic that rounds ties to even. Each model is compiled,
-too: its products are mma.sync or wgmma of bytes, and zero points and scales take no kernels of their own.
+Integers have to be those of NumPy, and requantised numbers those of f32 arithmetic that rounds ties to even. Some models are
+compiled, too: their products are mma.sync of bytes, and zero points and scales take no kernels of their own.
 """
 
 import concurrent.futures
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 import numpy as np
+
 from onnx import TensorProto, checker, helper, numpy_helper, save
 
 FLOAT = np.float32
@@ -65,7 +66,8 @@ def product_case(rng, number):
     tensors |= dict(a_scale=sa, b_scale=sb, y_scale=sy, y_zero=z)
     names = ["a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "y_scale", "y_zero"]
     want = requantized(total, sa * sb / sy, z, C)
-    return Case(f"QLinearMatMul {number}", "QLinearMatMul", names, tensors, held | {"a_scale", "b_scale", "y_scale", "y_zero"}, want)
+    held |= {"a_scale", "b_scale", "y_scale", "y_zero"}
+    return Case(f"QLinearMatMul {number}", "QLinearMatMul", names, tensors, held, want)
 
 
 def convolution(x, w, strides, pads, dilations, group):
@@ -112,6 +114,54 @@ def convolution_case(rng, number):
     return Case(f"QLinearConv {number}", "QLinearConv", names, tensors, held, requantized(total, scale, z, T), **how)
 
 
+def dequantised_model(rng, operator, padding):
+    """What exporters write: a layer in f32 between QuantizeLinear and DequantizeLinear, with weights dequantised by channels."""
+    K, sx, sy, zx, zy = 24, FLOAT(0.03), FLOAT(0.8), 117, 128
+    is_conv = operator == "Conv"
+    x = rng.standard_normal((1, 16, 9, 9) if is_conv else (40, 64)).astype(FLOAT)
+    w, sw = any_bytes(rng, np.int8, (K, 16, 3, 3) if is_conv else (64, K)), rng.uniform(0.001, 0.01, K).astype(FLOAT)
+    b = rng.standard_normal((K,)).astype(FLOAT)
+    held = dict(sx=sx, zx=np.uint8(zx), w=w, sw=sw, zw=np.zeros(K, np.int8), b=b, sy=sy, zy=np.uint8(zy))
+    n = helper.make_node
+    nodes = [n("QuantizeLinear", ["x", "sx", "zx"], ["q"]), n("DequantizeLinear", ["q", "sx", "zx"], ["d"]),
+             n("DequantizeLinear", ["w", "sw", "zw"], ["v"], axis=0 if is_conv else 1)]  # fmt: skip
+    if is_conv:
+        nodes.append(n("Conv", ["d", "v", "b"], ["s"], pads=[padding] * 4))
+    else:
+        nodes += [n("MatMul", ["d", "v"], ["m"]), n("Add", ["m", "b"], ["s"])]
+    nodes.append(n("QuantizeLinear", ["s", "sy", "zy"], ["y"]))
+    q = np.clip(np.rint(x / sx) + zx, 0, 255).astype(np.int64) - zx
+    total = convolution(q, w, [1, 1], [padding] * 4, [1, 1], 1) if is_conv else q @ w.astype(np.int64)
+    beside = (lambda v: v.reshape(-1, 1, 1)) if is_conv else lambda v: v
+    real = total * beside(sw).astype(np.float64) * sx + beside(b)
+    want = np.clip(np.rint(real / sy) + zy, 0, 255).astype(np.uint8)
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, x.shape)], [value("y", TensorProto.UINT8, want.shape)],
+                              [numpy_helper.from_array(np.asarray(a), name) for name, a in held.items()])  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), x, want
+
+
+def problems_of_dequantised(hdsc, operator, model, x, want):
+    """A kernel quantises x, another one is the layer, of bytes; at ties, f32 may round to the other side."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        save(model, folder / "m.onnx")
+        np.save(folder / "x.npy", x)
+        run = call(hdsc, "run", folder / "m.onnx", f"x=@{folder / 'x.npy'}", f"y=out:{folder / 'y.npy'}")
+        if run.returncode:
+            return [f"{operator} between QuantizeLinear: {run.stderr[:1500]}"]
+        off = np.abs(np.load(folder / "y.npy").astype(int) - want)
+        problems = [f"{operator} between QuantizeLinear: {np.count_nonzero(off)} of {off.size} elements differ"] * (
+            int(off.max() > 1 or np.count_nonzero(off) > off.size // 200)
+        )
+        program = call(hdsc, "graph", folder / "m.onnx", "--print=program").stdout
+        launches = len(re.findall(r"\.launch\(", program[program.rfind("@hidet.script") :]))
+        text = call(hdsc, folder / "m.onnx", "--emit=cu", "--arch=sm_80", "-o", "-").stdout
+        problems += [f"{operator} between QuantizeLinear: {launches} kernels in a run"] * (launches != 2)
+        is_of_bytes = ".s32.u8.s8" in text or ".s32.s8.u8" in text
+        return problems + [f"{operator} between QuantizeLinear: no product of bytes"] * (not is_of_bytes)
+
+
 def call(*words):
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False)
 
@@ -138,7 +188,8 @@ def held_product(rng):
     """As exporters write them: all but the left operand is in the file, and the weights have no zero point."""
     M, N, K = 64, 48, 96
     tensors = dict(a=any_bytes(rng, np.uint8, (M, K)), a_zero=np.uint8(7), b=any_bytes(rng, np.int8, (K, N)), b_zero=np.int8(0),
-                   a_scale=FLOAT(0.01), b_scale=rng.uniform(0.01, 0.1, N).astype(FLOAT), y_scale=FLOAT(0.5), y_zero=np.uint8(3))  # fmt: skip
+                   a_scale=FLOAT(0.01), b_scale=rng.uniform(0.01, 0.1, N).astype(FLOAT), y_scale=FLOAT(0.5),
+                   y_zero=np.uint8(3))  # fmt: skip
     names = ["a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "y_scale", "y_zero"]
     total = (tensors["a"].astype(np.int32) - 7) @ tensors["b"].astype(np.int32)
     want = requantized(total, tensors["a_scale"] * tensors["b_scale"] / tensors["y_scale"], 3, np.uint8)
@@ -180,6 +231,8 @@ def main():
     for held, types in ((held_product(rng), "u8.s8"), (held_convolution(rng), "s8.u8")):
         problems += [p for p in [problem_of(hdsc, held)] if p]
         problems += problems_of_kernels(hdsc, held, {"sm_80": f"mma.sync.aligned.m16n8k32.row.col.s32.{types}.s32"})
+    for operator, padding in (("MatMul", 0), ("Conv", 0), ("Conv", 1)):
+        problems += problems_of_dequantised(hdsc, operator, *dequantised_model(rng, operator, padding))
     print("\n".join(problems) or f"{len(cases)} models, all equal")
     sys.exit(1 if problems else 0)
 
