@@ -142,7 +142,9 @@ PAIR = {
     "use_cache": False,
 }
 T5 = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 1, "num_heads": 2, "vocab_size": 64, "use_cache": False}
-STAGES = {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "window_size": 4, "image_size": 32, "patch_size": 4}
+# Models of stages have the extents of layers stage by stage.
+NO_LAYERS = {"hidden_size": None, "num_hidden_layers": None, "num_attention_heads": None, "intermediate_size": None}
+STAGES = {**NO_LAYERS, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "window_size": 4, "patch_size": 4}
 # The name of the model without "Model": what is changed in the configuration, and what else it takes.
 ENCODERS = {
     "Albert": {"embedding_size": 16},
@@ -226,15 +228,13 @@ IMAGES = {
     "Dinov2": {},
     "SiglipVision": {},
     "ViT": {},
-    "ViTMAE": {"mask_ratio": 0.0},
     "ViTMSN": {},
     "Yolos": {"image_size": [32, 32]},
     "Swin": STAGES,
     "Swinv2": STAGES,
-    "ConvNext": {"hidden_sizes": [16, 32], "depths": [1, 1], "num_stages": 2},
-    "ConvNextV2": {"hidden_sizes": [16, 32], "depths": [1, 1], "num_stages": 2},
+    "ConvNext": {**NO_LAYERS, "hidden_sizes": [16, 32], "depths": [1, 1], "num_stages": 2},
+    "ConvNextV2": {**NO_LAYERS, "hidden_sizes": [16, 32], "depths": [1, 1], "num_stages": 2},
     "ResNet": {"embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1]},
-    "RegNet": {"embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1], "groups_width": 16},
     "MobileNetV1": {"image_size": 32},
     "MobileNetV2": {"image_size": 32},
     "PoolFormer": {"hidden_sizes": [16, 32, 32, 32], "depths": [1, 1, 1, 1]},
@@ -321,7 +321,7 @@ def page(rows):
     """The part of docs about the models of one package."""
     whole = [name for name, verdict, _ in rows if verdict == "whole"]
     partly = sum(verdict == "partly" for _, verdict, _ in rows)
-    lines = [f"{len(whole)} of {len(rows)} models are compiled whole and agree, {partly} agree with parts that stay with PyTorch."]
+    lines = [f"{len(whole)} of {len(rows)} models are compiled whole and agree, {partly} with parts that stay with PyTorch."]
     lines += ["", *textwrap.wrap(f"Whole: {', '.join(whole)}.", 125), ""]
     if len(whole) < len(rows):
         lines += ["| model | result | reasons |", "|---|---|---|"]
