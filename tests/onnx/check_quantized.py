@@ -136,8 +136,9 @@ def dequantised_model(rng, operator, padding):
     real = total * beside(sw).astype(np.float64) * sx + beside(b)
     want = np.clip(np.rint(real / sy) + zy, 0, 255).astype(np.uint8)
     value = helper.make_tensor_value_info
-    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, x.shape)], [value("y", TensorProto.UINT8, want.shape)],
-                              [numpy_helper.from_array(np.asarray(a), name) for name, a in held.items()])  # fmt: skip
+    inputs, outputs = [value("x", TensorProto.FLOAT, x.shape)], [value("y", TensorProto.UINT8, want.shape)]
+    weights = [numpy_helper.from_array(np.asarray(a), name) for name, a in held.items()]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), x, want
 
 

@@ -240,7 +240,7 @@ def table(counts, wrong):
         cells = [counts.get((name, t)) for t in TYPES]
         lines.append(f"| `{name}` | " + " | ".join(f"{c[0]}/{c[1]}" if c else "" for c in cells) + " |")
     lines += ["", "What is not right:", ""]
-    lines += [f"- `{target}`, {kind}, {n} of them: {why}" for (target, kind, why), n in sorted(wrong.items())]
+    lines += [f"- `{target}`, {kind}, {n} of them: {why.rsplit(':: ', 1)[-1][:90]}" for (target, kind, why), n in sorted(wrong.items())]
     return "\n".join(lines) + "\n"
 
 

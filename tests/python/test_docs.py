@@ -8,7 +8,7 @@ import unittest
 from support import TOP, Case
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NEEDS_TORCH = re.compile(r"^\s*(import torch|from torch)", re.MULTILINE)
+NEEDS_TORCH = re.compile(r"\bimport torch\b|(?<![\w.])torch\.|\bhidet\.torch\.")
 
 
 class Page(Case):
