@@ -51,10 +51,9 @@ static hdsrt_status read_options(reading *r, const hds_conv_options *options)
                               r->entry, options->bytes);
         memcpy(o, options, options->bytes < sizeof *o ? options->bytes : sizeof *o);
     }
-    if ((unsigned)o->activation > HDS_ACTIVATION_SILU)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not an activation", r->entry, (int)o->activation);
-    if ((unsigned)o->math > HDS_MATH_TF32)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not a math mode", r->entry, (int)o->math);
+    hdsrt_status status = ops_check_modes(r->entry, o->activation, o->math);
+    if (status)
+        return status;
     if ((unsigned)o->layout > HDS_LAYOUT_CHANNELS_LAST)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not a layout", r->entry, (int)o->layout);
     if (o->groups < 1)

@@ -96,6 +96,9 @@ typedef struct ops_grouped {
 // Enqueues it, if the current GPU supports it (kernels.c).
 hdsrt_status ops_run_grouped(const ops_grouped *product, hdsrt_stream stream);
 
+// What products and convolutions have in common among their options (tensors.c).
+hdsrt_status ops_check_modes(const char *where, hds_activation activation, hds_math math);
+
 // ---- convolutions (conv.c) ------------------------------------------------------------------------------------------
 
 // Of images [images, groups · inputs, height, width], or with channels last. Numbers of pixels and of weights of a

@@ -61,6 +61,15 @@ static hdsrt_status bad_extent(const operand *o, int from_last, int64_t expected
 
 // ---- options ------------------------------------------------------------------------------------------------------
 
+hdsrt_status ops_check_modes(const char *where, hds_activation activation, hds_math math)
+{
+    if ((unsigned)activation > HDS_ACTIVATION_SILU)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not an activation", where, (int)activation);
+    if ((unsigned)math > HDS_MATH_TF32)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not a math mode", where, (int)math);
+    return HDSRT_OK;
+}
+
 static hdsrt_status read_options(reading *r, const hds_matmul_options *options)
 {
     hds_matmul_options *o = &r->options;
@@ -72,10 +81,9 @@ static hdsrt_status read_options(reading *r, const hds_matmul_options *options)
                               entry, options->bytes);
         memcpy(o, options, options->bytes < sizeof *o ? options->bytes : sizeof *o);
     }
-    if ((unsigned)o->activation > HDS_ACTIVATION_SILU)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not an activation", entry, (int)o->activation);
-    if ((unsigned)o->math > HDS_MATH_TF32)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %d is not a math mode", entry, (int)o->math);
+    hdsrt_status status = ops_check_modes(entry, o->activation, o->math);
+    if (status)
+        return status;
     if (o->workspace_bytes < 0 || (uintptr_t)o->workspace % 256)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT,
                           "'%s': the workspace begins at %p and has %" PRId64

@@ -42,15 +42,9 @@ static cu_c_tensor tensor_of(arena *a, const fg_parameter *p)
     if (role != CU_C_WEIGHT)
         return out;
     const char *stored = wt_stored_dtype_of(t->dtype);
-    str_buf type;
-    str_buf_init(&type, a);
-    str_addf(&type, "%s[", t->dtype);
-    for (int d = 0; d < t->rank; d++)
-        str_addf(&type, "%s%lld", d ? ", " : "", (long long)t->shape[d]);
-    str_adds(&type, "]");
     out.weight = t->weight;
     out.stored_dtype = stored ? stored : ""; // no file has one
-    out.type = str_text(&type);
+    out.type = fg_type_text(a, t);
     return out;
 }
 

@@ -8,7 +8,6 @@ images have 32 × 32 or 64 × 64 pixels, texts 8 tokens. A model is whole if Dyn
 ours. --trace: shows what would stay with PyTorch, without running anything of ours. --write: the lists of docs/aten.md. Exits
 with 77 where a package is missing, with 1 if a model differs."""
 
-import argparse
 import logging
 import re
 import sys
@@ -16,18 +15,9 @@ import textwrap
 import time
 import warnings
 
+import torch_arguments
 
-def options():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--trace", action="store_true")
-    parser.add_argument("--write")
-    return parser.parse_args()
-
-
-ARGUMENTS = options()
-sys.path.insert(0, ARGUMENTS.folder)
+ARGUMENTS = torch_arguments.read(("--trace", {"action": "store_true"}))
 try:
     import torch
     import torchvision

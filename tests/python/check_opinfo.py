@@ -8,30 +8,20 @@ i64 and bool, are traced into ATen's operators, as torch.compile does it; of wha
 calls (default 6) of each operator and type are run and compared. --only: of operators of ATen whose name matches. --write: the
 table of docs/aten.md. Exits with 77 where PyTorch is missing, with 1 if less than 98 % are right."""
 
-import argparse
 import collections
 import operator
 import re
 import sys
 import warnings
 
+import torch_arguments
+
 TYPES = ("float32", "float16", "int64", "bool")
 BOUNDS = {"float16": {"rtol": 1e-2, "atol": 2e-3}, "float32": {"rtol": 2e-4, "atol": 2e-5}}
 BATCH = 8
 
 
-def options():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--samples", type=int, default=4)
-    parser.add_argument("--calls", type=int, default=6)
-    parser.add_argument("--write")
-    return parser.parse_args()
-
-
-ARGUMENTS = options()
-sys.path.insert(0, ARGUMENTS.folder)
+ARGUMENTS = torch_arguments.read(("--samples", {"type": int, "default": 4}), ("--calls", {"type": int, "default": 6}))
 try:
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "describe.h"
 #include "ops/product.h"
 
 static const hdsrt_dtype f16 = {2, 16}, f32 = {2, 32}, bf16 = {4, 16}, f64 = {2, 64};
@@ -52,20 +53,9 @@ typedef struct rig {
     hds_conv_options options;
 } rig;
 
-#define LIST(...) ((const int64_t[]){__VA_ARGS__})
-
 static void set(rig *r, int i, hdsrt_dtype type, int axes, const int64_t *extents)
 {
-    hdsrt_tensor *t = &r->tensors[i];
-    memset(t, 0, sizeof *t);
-    t->data = (void *)(0x10000000 * (uintptr_t)(i + 1));
-    t->device.device_type = 2;
-    t->ndim = axes;
-    t->dtype.code = type.code;
-    t->dtype.bits = type.bits;
-    t->dtype.lanes = 1;
-    memcpy(r->shapes[i], extents, (size_t)axes * sizeof *extents);
-    t->shape = r->shapes[i];
+    describe(&r->tensors[i], r->shapes[i], NULL, type, 0x10000000 * (uintptr_t)(i + 1), axes, extents, NULL);
 }
 
 // x: 2 × 6 × 9 × 7, w: 8 × 3 × 3 × 2 in two groups, bias: 8, y: 2 × 8 × 5 × 7; strides 2 and 1, padding 1 and 1, 0

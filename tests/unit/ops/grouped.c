@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "describe.h"
 #include "ops/product.h"
 
 static const hdsrt_dtype f16 = {2, 16}, f32 = {2, 32}, bf16 = {4, 16}, i32 = {0, 32}, i64 = {0, 64};
@@ -30,24 +31,9 @@ typedef struct rig {
     hds_matmul_options options;
 } rig;
 
-#define LIST(...) ((const int64_t[]){__VA_ARGS__})
-
 static void set(rig *r, int i, hdsrt_dtype type, int axes, const int64_t *extents, const int64_t *steps)
 {
-    hdsrt_tensor *t = &r->tensors[i];
-    memset(t, 0, sizeof *t);
-    t->data = (void *)(0x10000000 * (uintptr_t)(i + 1));
-    t->device.device_type = 2;
-    t->ndim = axes;
-    t->dtype.code = type.code;
-    t->dtype.bits = type.bits;
-    t->dtype.lanes = 1;
-    memcpy(r->shapes[i], extents, (size_t)axes * sizeof *extents);
-    t->shape = r->shapes[i];
-    if (steps) {
-        memcpy(r->strides[i], steps, (size_t)axes * sizeof *steps);
-        t->strides = r->strides[i];
-    }
+    describe(&r->tensors[i], r->shapes[i], r->strides[i], type, 0x10000000 * (uintptr_t)(i + 1), axes, extents, steps);
 }
 
 // a: 30 × 16, b: 4 × 16 × 24 by rows, c: 30 × 24.

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "describe.h"
 #include "ops/product.h"
 
 enum { MOST_RUNS = 64 };
@@ -71,50 +72,30 @@ typedef struct rig {
     hds_matmul_options options;
 } rig;
 
-static void set(hdsrt_tensor *t, int64_t *shape, int64_t *strides, hdsrt_dtype type, uintptr_t address, int axes,
-                const int64_t *extents, const int64_t *steps)
-{
-    memset(t, 0, sizeof *t);
-    t->data = (void *)address;
-    t->device.device_type = 2;
-    t->ndim = axes;
-    t->dtype.code = type.code;
-    t->dtype.bits = type.bits;
-    t->dtype.lanes = 1;
-    memcpy(shape, extents, (size_t)axes * sizeof *shape);
-    t->shape = shape;
-    if (steps) {
-        memcpy(strides, steps, (size_t)axes * sizeof *strides);
-        t->strides = strides;
-    }
-}
-
-#define LIST(...) ((const int64_t[]){__VA_ARGS__})
-
 static void set_a(rig *r, int axes, const int64_t *extents, const int64_t *steps)
 {
-    set(&r->a, r->shapes[0], r->strides[0], f16, 0x10000000, axes, extents, steps);
+    describe(&r->a, r->shapes[0], r->strides[0], f16, 0x10000000, axes, extents, steps);
 }
 
 static void set_b(rig *r, int axes, const int64_t *extents, const int64_t *steps)
 {
-    set(&r->b, r->shapes[1], r->strides[1], f16, 0x20000000, axes, extents, steps);
+    describe(&r->b, r->shapes[1], r->strides[1], f16, 0x20000000, axes, extents, steps);
 }
 
 static void set_c(rig *r, int axes, const int64_t *extents, const int64_t *steps)
 {
-    set(&r->c, r->shapes[2], r->strides[2], f16, 0x30000000, axes, extents, steps);
+    describe(&r->c, r->shapes[2], r->strides[2], f16, 0x30000000, axes, extents, steps);
 }
 
 static void set_bias(rig *r, int64_t n)
 {
-    set(&r->bias, r->shapes[3], r->strides[3], f16, 0x40000000, 1, &n, NULL);
+    describe(&r->bias, r->shapes[3], r->strides[3], f16, 0x40000000, 1, &n, NULL);
     r->options.bias = &r->bias;
 }
 
 static void set_residual(rig *r, int axes, const int64_t *extents, const int64_t *steps)
 {
-    set(&r->residual, r->shapes[4], r->strides[4], f16, 0x50000000, axes, extents, steps);
+    describe(&r->residual, r->shapes[4], r->strides[4], f16, 0x50000000, axes, extents, steps);
     r->options.residual = &r->residual;
 }
 
@@ -228,7 +209,7 @@ static void options_arrive(void **state)
     usual(&r);
     set_bias(&r, 7);
     set_residual(&r, 2, LIST(3, 7), LIST(10, 1));
-    set(&r.scale, r.shapes[5], r.strides[5], f32, 0x60000000, 0, LIST(0), NULL);
+    describe(&r.scale, r.shapes[5], r.strides[5], f32, 0x60000000, 0, LIST(0), NULL);
     r.scale.ndim = 0;
     r.options.a_scale = &r.scale;
     r.options.alpha = 0.5;
@@ -525,7 +506,7 @@ static void bad_options(void **state)
     r.options.alpha = 2;
     is_refused(&r, HDSRT_UNSUPPORTED, "products of integers take neither alpha nor anything that is done to c");
     usual(&r);
-    set(&r.scale, r.shapes[5], r.strides[5], f32, 0x60000000, 1, LIST(2), NULL);
+    describe(&r.scale, r.shapes[5], r.strides[5], f32, 0x60000000, 1, LIST(2), NULL);
     r.options.b_scale = &r.scale;
     is_refused(&r, HDSRT_INVALID_ARGUMENT, "'b_scale'");
 }

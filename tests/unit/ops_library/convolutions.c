@@ -7,8 +7,10 @@
 
 #include <string.h>
 
+#include "../ops/describe.h"
 #include "fake_cuda.h"
 #include "hds/ops.h"
+#include "launched.h"
 
 static const hdsrt_dtype f16 = {2, 16}, bf16 = {4, 16}, f32 = {2, 32};
 
@@ -29,19 +31,10 @@ typedef struct image {
     int64_t shape[4];
 } image;
 
-static hdsrt_tensor *make(image *t, const layer *l, uintptr_t address, int64_t outer, int64_t channels, int64_t extent)
+static void make(image *t, const layer *l, uintptr_t address, int64_t outer, int64_t channels, int64_t extent)
 {
-    *t = (image){.shape = {outer, extent, extent, channels}};
-    if (!l->is_last)
-        t->shape[1] = channels, t->shape[3] = extent;
-    t->tensor.data = (void *)address;
-    t->tensor.device.device_type = 2;
-    t->tensor.ndim = 4;
-    t->tensor.dtype.code = l->type.code;
-    t->tensor.dtype.bits = l->type.bits;
-    t->tensor.dtype.lanes = 1;
-    t->tensor.shape = t->shape;
-    return &t->tensor;
+    const int64_t *shape = l->is_last ? LIST(outer, extent, extent, channels) : LIST(outer, channels, extent, extent);
+    describe(&t->tensor, t->shape, NULL, l->type, address, 4, shape, NULL);
 }
 
 // The launches; the last one.
@@ -64,13 +57,7 @@ static int launches(const layer *l, fake_cuda_launch *last)
     fake_cuda_forget();
     hdsrt_status status =
         (l->is_transposed ? hds_conv_transpose2d : hds_conv2d)(&x.tensor, &w.tensor, &y.tensor, &options, NULL);
-    if (status != HDSRT_OK) {
-        print_message("%s\n", hdsrt_last_error());
-        return -1;
-    }
-    int count = fake_cuda_launches();
-    assert_true(count > 0 && fake_cuda_launch_at(count - 1, last));
-    return count;
+    return launches_of(status, last);
 }
 
 static fake_cuda_launch only(const layer *l)

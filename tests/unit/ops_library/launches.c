@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../ops/describe.h"
 #include "fake_cuda.h"
 #include "hds/ops.h"
+#include "launched.h"
 
 static const hdsrt_dtype f16 = {2, 16}, f32 = {2, 32}, f64 = {2, 64};
 
@@ -21,15 +23,7 @@ typedef struct matrix {
 static hdsrt_tensor *make(matrix *x, uintptr_t address, hdsrt_dtype type, int64_t rows, int64_t columns, int64_t row,
                           int64_t column)
 {
-    *x = (matrix){.shape = {rows, columns}, .strides = {row, column}};
-    x->tensor.data = (void *)address;
-    x->tensor.device.device_type = 2;
-    x->tensor.ndim = 2;
-    x->tensor.dtype.code = type.code;
-    x->tensor.dtype.bits = type.bits;
-    x->tensor.dtype.lanes = 1;
-    x->tensor.shape = x->shape;
-    x->tensor.strides = x->strides;
+    describe(&x->tensor, x->shape, x->strides, type, address, 2, LIST(rows, columns), LIST(row, column));
     return &x->tensor;
 }
 
@@ -43,13 +37,7 @@ static int launches(hdsrt_dtype type, int64_t k, int64_t pitch, uintptr_t offset
     hdsrt_status status =
         hds_matmul(make(&a, 0x10000000 + offset, type, 256, k, pitch, 1), make(&b, 0x20000000, type, k, 512, 1, pitch),
                    make(&c, 0x30000000, type, 256, 512, 512, 1), options, NULL);
-    if (status != HDSRT_OK) {
-        print_message("%s\n", hdsrt_last_error());
-        return -1;
-    }
-    int count = fake_cuda_launches();
-    assert_true(count > 0 && fake_cuda_launch_at(count - 1, last));
-    return count;
+    return launches_of(status, last);
 }
 
 // Hopper's kernels have blocks of several warpgroups, or tensor maps among their parameters: 128 bytes each.
