@@ -85,6 +85,38 @@ class Models(Case):
         ids, mask = torch.randint(0, 11, (2, 5)), torch.ones(5, 5, dtype=torch.bool).tril()
         self.check(Block().eval(), ids, mask)
 
+    def test_fused_attention(self):
+        """What scaled_dot_product_attention is on CPUs, and on GPUs, where PyTorch chooses one of several."""
+        torch = self.torch
+        attention = torch.nn.functional.scaled_dot_product_attention
+        q, k, v, mask = torch.randn(2, 3, 4, 8), torch.randn(2, 3, 5, 8), torch.randn(2, 3, 5, 8), torch.randn(4, 5)
+        mask[1, 2:] = mask[2] = float("-inf")
+        with self.assertNoLogs("hidet", "WARNING"):
+            self.check(lambda q, k, v: attention(q, k, v, scale=0.3), q, k, v)
+            self.check(lambda q, k, v, m: attention(q, k, v, m), q, k, v, mask)
+            self.check(lambda q, k, v, m: attention(q, k, v, m > 0), q, k, v, mask)
+            self.check(lambda q: attention(q, q, q, is_causal=True), k)
+        if torch.cuda.is_available():
+            from torch.nn.attention import SDPBackend, sdpa_kernel
+
+            q, k, v, mask = (x.cuda().half() for x in (q, k, v, mask))
+            for backend in SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.CUDNN_ATTENTION:
+                with sdpa_kernel([backend]), self.assertNoLogs("hidet", "WARNING"):
+                    self.check(lambda q, k, v: attention(q, k, v, scale=0.3), q, k, v, rtol=5e-3, atol=5e-3)
+
+    def test_inference_mode(self):
+        """Weights made in inference mode do not count their changes."""
+        torch = self.torch
+        with torch.inference_mode():
+            self.check(net(torch), torch.randn(1, 3, 8, 9))
+
+    def test_pooled_channels_last(self):
+        """PyTorch keeps strides of channels last by as_strided where the last extents are 1."""
+        torch = self.torch
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()).eval()
+        with self.assertNoLogs("hidet", "WARNING"):
+            self.check(model.to(memory_format=torch.channels_last), torch.randn(1, 3, 6, 6).to(memory_format=torch.channels_last))
+
     def test_indices(self):
         """Indices beside slices, values written at them, and what is of their type."""
         torch = self.torch

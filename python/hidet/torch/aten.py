@@ -24,6 +24,11 @@ FIRST_ONLY = {
     "native_group_norm",
     "fused_rms_norm",
     "log_sigmoid_forward",
+    "scaled_dot_product_cudnn_attention",
+    "scaled_dot_product_efficient_attention",
+    "scaled_dot_product_flash_attention",
+    "scaled_dot_product_flash_attention_for_cpu",
+    "scaled_dot_product_fused_attention_overrideable",
 }
 # Overloads that do something else than the others.
 _OTHER = {"scatter.reduce", "scatter.value_reduce", "arange.default", "round.decimals"}
@@ -109,10 +114,20 @@ def _listed(name, args, attributes):
     return args
 
 
+def _tensors_first(target, args, kwargs):
+    """Tensors that are passed by name are operands: with what stands before them, by position."""
+    args, kwargs = list(args), dict(kwargs)
+    while any(isinstance(v, Tensor) for v in kwargs.values()):
+        parameter = target._schema.arguments[len(args)]
+        args.append(kwargs.pop(parameter.name, parameter.default_value))
+    return args, kwargs
+
+
 def apply(target, args, kwargs, fakes, results, place):
     """The symbolic results of an overload; [results]: (extents, dtype) of those that are read; [fakes]: operands as PyTorch has
     them."""
     op = operation_of(target)
+    args, kwargs = _tensors_first(target, args, kwargs)
     if len(results) == 1 and op.name.endswith("_with_indices"):
         op = known[op.name.removesuffix("_with_indices")]
     args = [_plain(a) for a in args]
@@ -128,6 +143,11 @@ def apply(target, args, kwargs, fakes, results, place):
 def is_other(target):
     """Whether an overload does something else than the function of its name."""
     return f"{operation_of(target).name}.{target._overloadname}" in _OTHER
+
+
+def _dropout(target, args, kwargs):
+    names = [a.name for a in target._schema.arguments]
+    return {**dict(zip(names, args)), **kwargs}.get("dropout_p", 0)
 
 
 def refusal(target, args, kwargs):
@@ -150,4 +170,6 @@ def refusal(target, args, kwargs):
         return "a padding is negative"
     if kwargs.get("generator") is not None:
         return "it takes a generator"
+    if name.startswith("scaled_dot_product") and _dropout(target, args, kwargs):
+        return "it has dropout"
     return None

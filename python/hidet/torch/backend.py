@@ -159,9 +159,21 @@ def _has_type(dtype):
     return True
 
 
-def _drop_empty(traced):
-    """Tensors without elements among those that are joined have no effect."""
+def _is_same_view(n):
+    """Whether as_strided gives its operand back: with other strides at most where extents are 1."""
+    x, sizes, strides = n.args[0].meta["val"], *n.args[1:3]
+    return (
+        list(x.shape) == list(sizes)
+        and all(m == 1 or s == t for m, s, t in zip(sizes, strides, x.stride(), strict=True))
+        and (len(n.args) < 4 or n.args[3] in (None, x.storage_offset()))
+    )
+
+
+def _drop_idle(traced):
+    """Views that are their operands, and tensors without elements among those that are joined, have no effect."""
     for n in traced.graph.nodes:
+        if n.target is torch.ops.aten.as_strided.default and _is_same_view(n):
+            n.replace_all_uses_with(n.args[0])
         if n.target is torch.ops.aten.cat.default and all(isinstance(m, int) for x in n.args[0] for m in x.meta["val"].shape):
             full = [x for x in n.args[0] if x.meta["val"].numel()]
             if full and len(full) < len(n.args[0]):
@@ -170,7 +182,7 @@ def _drop_empty(traced):
 
 
 def _partitioned(traced, weights, graphs, fp16):
-    _drop_empty(traced)
+    _drop_idle(traced)
     left = {}
     for n in traced.graph.nodes:
         why = unsupported(n) if n.op == "call_function" else None
@@ -226,7 +238,7 @@ class Program:
     def __init__(self, partition, args):
         self.given = [i for i, f in enumerate(partition.fixed) if not f and isinstance(args[i], torch.Tensor)]
         self.weights = [i for i, f in enumerate(partition.fixed) if f]
-        self.versions = [(args[i].data_ptr(), args[i]._version) for i in self.weights]
+        self.versions = [_version(args[i]) for i in self.weights]
         tracer = _Tracer(partition.inner, args, partition.fixed)
         outputs = tracer.outputs()
         self.is_single = not isinstance(outputs, (tuple, list))
@@ -244,7 +256,7 @@ class Program:
 
     def is_stale(self, args):
         """Whether a weight was changed since they were frozen."""
-        return any(args[i]._version != v or args[i].data_ptr() != p for i, (p, v) in zip(self.weights, self.versions))
+        return any(_version(args[i]) != v for i, v in zip(self.weights, self.versions))
 
     def run(self, args):
         """New tensors of PyTorch."""
@@ -252,6 +264,11 @@ class Program:
         outputs = [torch.empty(shape, dtype=dtype, device=self.device) for shape, dtype in self.results]
         self.compiled._model(*inputs, *outputs)
         return outputs[0] if self.is_single else outputs
+
+
+def _version(x):
+    """What changes where a weight does. Tensors of torch.inference_mode do not count their changes."""
+    return x.data_ptr(), 0 if x.is_inference() else x._version
 
 
 def _dense(x):
