@@ -57,6 +57,18 @@ class Models(Case):
             with torch.no_grad():
                 torch.testing.assert_close(compiled(again), model(again), rtol=1e-4, atol=1e-5)
 
+    def test_inputs_as_they_lie(self):
+        """Dense tensors in another order of axes are not copied: the graph begins with their order."""
+        torch = self.torch
+        x, seen = torch.randn(2, 3, 4, 5), []
+        dense = hidet.torch.backend._dense
+        self.addCleanup(setattr, hidet.torch.backend, "_dense", dense)
+        hidet.torch.backend._dense = lambda x, order: seen.append((x.data_ptr(), dense(x, order))) or seen[-1][1]
+        compiled = self.check(lambda x: x.relu().sum(1), x.to(memory_format=torch.channels_last))
+        for other in (x, x.transpose(1, 3), x.permute(3, 0, 1, 2)):
+            torch.testing.assert_close(compiled(other), other.relu().sum(1), rtol=1e-4, atol=1e-5)
+        self.assertTrue(all(address == given.data_ptr() for address, given in seen))
+
     def test_weights_that_change(self):
         torch, model = self.torch, net(self.torch)
         x = torch.randn(1, 3, 8, 9)
@@ -64,6 +76,8 @@ class Models(Case):
         with torch.no_grad():
             model.linear.bias.add_(1)
             model.conv.weight.mul_(2)
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
+            model.linear.weight.data = torch.ones(6, 4)
             torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
 
     def test_attention(self):
@@ -103,6 +117,20 @@ class Models(Case):
             for backend in SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.CUDNN_ATTENTION:
                 with sdpa_kernel([backend]), self.assertNoLogs("hidet", "WARNING"):
                     self.check(lambda q, k, v: attention(q, k, v, scale=0.3), q, k, v, rtol=5e-3, atol=5e-3)
+
+    def test_attention_is_kept_whole(self):
+        """PyTorch takes it apart in another way on each device: our backend sees one operator."""
+        torch = self.torch
+        q, mask = torch.randn(1, 2, 4, 8), torch.ones(1, 1, 4, 4, dtype=torch.bool).tril()
+        attention = torch.nn.functional.scaled_dot_product_attention
+        for f, x in (
+            (lambda q, m: attention(q, q, q, attn_mask=m), (q, mask)),
+            (lambda q, m: attention(q, q[:, :1], q[:, :1], enable_gqa=True), (q, mask)),
+        ):
+            found = hidet.torch.explain(f, x)
+            torch.testing.assert_close(found.result, f(*x), rtol=1e-4, atol=1e-5)
+            self.assertIn("scaled_dot_product_attention", str(found))
+            torch._dynamo.reset()
 
     def test_inference_mode(self):
         """Weights made in inference mode do not count their changes."""

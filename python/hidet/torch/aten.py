@@ -52,10 +52,10 @@ known = _read()
 
 
 def operation_of(target):
-    """The operation for an overload of ATen, or None."""
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace != "aten":
+    """The operation for an overload of ATen, or of our own operators (operators.py), or None."""
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in ("aten", "hidet"):
         return None
-    return known.get(target._schema.name.removeprefix("aten::").lstrip("_"))
+    return known.get(target._schema.name.partition("::")[2].lstrip("_"))
 
 
 def _plain(value):

@@ -4,10 +4,12 @@ What a partition reads of parameters and buffers is frozen: it is copied once, p
 no operator of ours is there for stays with PyTorch."""
 
 import logging
+import operator
 
 import torch
 from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch._aot_autograd.schemas import OutputType
 from torch._functorch.aot_autograd import make_boxed_func
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
@@ -16,7 +18,7 @@ from hidet import _core, _runtime, dtypes
 from hidet.graph.flow_graph import CompiledGraph, FlowGraph
 from hidet.graph.pass_context import PassContext
 from hidet.tensor import from_torch, symbol
-from hidet.torch import aten, report
+from hidet.torch import aten, operators, report
 from hidet.torch.config import dynamo_config
 
 log = logging.getLogger("hidet")
@@ -92,21 +94,60 @@ def _refuse_training(inputs, frozen):
 
 def compile_traced(gm, example_inputs, frozen, graphs, fp16):
     """A function of the graph's inputs, which returns a tuple."""
+    made = []
 
     def compiler(traced, inputs):
         mutated = _mutated()
         names = [n.name for n in traced.graph.nodes if n.op == "placeholder"]
         weights = {name for i, name in enumerate(names) if i < len(frozen) and frozen[i] and i not in mutated}
-        return make_boxed_func(_partitioned(traced, weights, graphs, fp16))
+        fused = _partitioned(traced, weights, graphs, fp16)
+        made.append(_whole(fused) if len(inputs) == len(example_inputs) and _is_plain() else None)
+        return make_boxed_func(fused.forward)
 
     with torch.no_grad():
         compiled = aot_autograd(fw_compiler=compiler, inference_compiler=compiler, decompositions=_decompositions())(
-            gm, example_inputs
+            operators.kept_whole(gm), example_inputs
         )
+    if len(made) == 1 and made[0]:
+        return made[0]
 
     def run(*args):
         with torch.no_grad():
             return compiled(*args)
+
+    return run
+
+
+def _is_plain():
+    """Whether a graph neither writes to its inputs nor returns views: then it needs none of the wrappers of AOTAutograd, whose
+    time grows with the number of weights."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context else None
+    own = (OutputType.non_alias, OutputType.unsafe_view_alias)
+    return (
+        metadata is not None
+        and not metadata.mutated_inp_runtime_indices
+        and not metadata.tokens
+        and metadata.num_intermediate_bases == 0
+        and all(o.output_type in own and o.raw_type is torch.Tensor for o in metadata.output_info)
+    )
+
+
+def _whole(fused):
+    """For a graph that is one partition, whose results are those of the graph: its function of all arguments; or None."""
+    calls = [n for n in fused.graph.nodes if n.op not in ("placeholder", "output")]
+    placeholders = [n for n in fused.graph.nodes if n.op == "placeholder"]
+    if not calls or calls[0].op != "call_module" or any(n.target is not operator.getitem for n in calls[1:]):
+        return None
+    results = next(n for n in fused.graph.nodes if n.op == "output").args[0]
+    if not all(isinstance(r, torch.fx.Node) and r in calls for r in results):
+        return None
+    partition, places = fused.get_submodule(calls[0].target), [placeholders.index(a) for a in calls[0].args]
+    picks = None if len(calls) == 1 else [r.args[1] for r in results]
+
+    def run(*args):
+        made = partition.results([args[i] for i in places])
+        return (made,) * len(results) if picks is None else tuple([made[i] for i in picks])
 
     return run
 
@@ -127,8 +168,6 @@ class _Support(OperatorSupportBase):
 
 def unsupported(node):
     """Why a node stays with PyTorch; None: it does not."""
-    import operator
-
     if node.target is operator.getitem:
         source = node.args[0]
         if unsupported(source) is not None:
@@ -200,7 +239,7 @@ def _partitioned(traced, weights, graphs, fp16):
     fused.recompile()
     for observer in observers:
         observer(fused, list(left))
-    return fused.forward
+    return fused
 
 
 class Partition(torch.nn.Module):
@@ -210,40 +249,79 @@ class Partition(torch.nn.Module):
         super().__init__()
         self.__dict__["inner"] = inner  # no submodule: its code is only read
         self.fixed, self.graphs, self.fp16 = fixed, graphs, fp16
+        self.given = [i for i, f in enumerate(fixed) if not f]
         self.programs, self.is_refused = {}, False
 
     def forward(self, *args):
-        if self.is_refused:
-            return self.inner(*args)
-        try:
-            return self.compiled(args)
-        except _core.CompilationError as error:
-            first = next((d.message for d in error.diagnostics if d.severity == "error"), str(error))
-            log.warning("a partition stays with PyTorch, since it does not compile: %s", first)
-            self.is_refused = True
+        return self.results(args)
+
+    def results(self, args):
+        """The results for a sequence of arguments."""
+        if not self.is_refused:
+            try:
+                return self.compiled(args)
+            except _core.CompilationError as error:
+                first = next((d.message for d in error.diagnostics if d.severity == "error"), str(error))
+                log.warning("a partition stays with PyTorch, since it does not compile: %s", first)
+                self.is_refused = True
+        with torch.no_grad():
             return self.inner(*args)
 
     def compiled(self, args):
         """The results by a program of ours."""
-        key = tuple((*a.shape, a.dtype) if isinstance(a, torch.Tensor) else a for a, f in zip(args, self.fixed) if not f)
+        key = tuple([_form(args[i]) for i in self.given])
         program = self.programs.get(key)
         if program is None or program.is_stale(args):
             program = self.programs[key] = Program(self, args)
         return program.run(args)
 
 
+def _order(x):
+    """The axes as they lie in memory where they lie in another order, without gaps; else None."""
+    if x.is_contiguous():
+        return None
+    order = sorted(range(x.dim()), key=lambda i: (-x.stride(i), i))
+    return tuple(order) if x.permute(order).is_contiguous() else None
+
+
+def _form(x):
+    """What a program is compiled for: extents, their order in memory and type of a tensor; a number."""
+    return (*x.shape, x.dtype, _order(x)) if isinstance(x, torch.Tensor) else x
+
+
+class _Weights:
+    """Frozen tensors among arguments: what they were when they were read."""
+
+    def __init__(self, places, args):
+        self.places = places
+        # Tensors of torch.inference_mode do not count their changes.
+        self.counted = [i for i in places if not args[i].is_inference()]
+        self.state = self.read(args)
+
+    def read(self, args):
+        """What changes where one does: numbers of changes only grow."""
+        addresses = list(map(torch.Tensor.data_ptr, [args[i] for i in self.places]))
+        return addresses, sum(map(_version, [args[i] for i in self.counted]))
+
+    def changed(self, args):
+        return self.read(args) != self.state
+
+
+_version = operator.attrgetter("_version")
+
+
 class Program:
     """A compiled partition, for inputs of fixed extents."""
 
     def __init__(self, partition, args):
-        self.given = [i for i, f in enumerate(partition.fixed) if not f and isinstance(args[i], torch.Tensor)]
-        self.weights = [i for i, f in enumerate(partition.fixed) if f]
-        self.versions = [_version(args[i]) for i in self.weights]
+        self.given = [i for i in partition.given if isinstance(args[i], torch.Tensor)]
+        self.orders = [_order(args[i]) for i in self.given]
+        self.weights = _Weights([i for i, f in enumerate(partition.fixed) if f], args)
         tracer = _Tracer(partition.inner, args, partition.fixed)
         outputs = tracer.outputs()
         self.is_single = not isinstance(outputs, (tuple, list))
         self.shape = [outputs] if self.is_single else list(outputs)
-        graph = FlowGraph(self.shape, [tracer.values[i] for i in self.given])
+        graph = FlowGraph(self.shape, tracer.inputs)
         with PassContext() as context:
             context.set_precision("float16" if partition.fp16 else None)
             self.compiled = CompiledGraph(graph, no_graphs=not partition.graphs)
@@ -256,23 +334,18 @@ class Program:
 
     def is_stale(self, args):
         """Whether a weight was changed since they were frozen."""
-        return any(_version(args[i]) != v for i, v in zip(self.weights, self.versions))
+        return self.weights.changed(args)
 
     def run(self, args):
         """New tensors of PyTorch."""
-        inputs = [_dense(args[i]) for i in self.given]
+        inputs = [_dense(args[i], order) for i, order in zip(self.given, self.orders)]
         outputs = [torch.empty(shape, dtype=dtype, device=self.device) for shape, dtype in self.results]
         self.compiled._model(*inputs, *outputs)
         return outputs[0] if self.is_single else outputs
 
 
-def _version(x):
-    """What changes where a weight does. Tensors of torch.inference_mode do not count their changes."""
-    return x.data_ptr(), 0 if x.is_inference() else x._version
-
-
-def _dense(x):
-    x = x.contiguous()
+def _dense(x, order):
+    x = x.contiguous() if order is None else x.permute(order)
     return x if x.data_ptr() % 16 == 0 else x.clone(memory_format=torch.contiguous_format)
 
 
@@ -281,7 +354,7 @@ class _Tracer(torch.fx.Interpreter):
 
     def __init__(self, inner, args, fixed):
         super().__init__(inner, garbage_collect_values=False)
-        self.args_given, self.values, self.symbols = args, [], {}
+        self.args_given, self.values, self.inputs, self.symbols = args, [], [], {}
         self.placeholders = [n for n in inner.graph.nodes if n.op == "placeholder"]  # other nodes may stand between them
         self.place = "cuda" if any(isinstance(a, torch.Tensor) and a.is_cuda for a in args) else "cpu"
         for a, is_fixed in zip(args, fixed):
@@ -290,7 +363,14 @@ class _Tracer(torch.fx.Interpreter):
             elif is_fixed:
                 self.values.append(_frozen(a))
             else:
-                self.values.append(symbol(tuple(a.shape), dtypes.data_type(a.dtype), self.place))
+                self.values.append(self._input(a))
+
+    def _input(self, x):
+        """A symbol for a tensor as it lies in memory, with the tensor's axes."""
+        order = _order(x) or tuple(range(x.dim()))
+        made = symbol(tuple(x.shape[i] for i in order), dtypes.data_type(x.dtype), self.place)
+        self.inputs.append(made)
+        return made if _order(x) is None else made.permute(*[order.index(i) for i in range(x.dim())])
 
     def outputs(self):
         """Symbolic results."""
