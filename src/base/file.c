@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,7 +102,35 @@ bool file_read(arena *a, const char *path, str *out, const char **error)
     return true;
 }
 
-bool file_write_all(int fd, str text)
+bool file_map(arena *a, const char *path, str *out, const char **error)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *out = STR("");
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        fail(a, error, NULL);
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    *error = S_ISREG(info.st_mode) ? NULL : S_ISDIR(info.st_mode) ? strerror(EISDIR) : "it is no regular file";
+    void *at = *error || !info.st_size ? NULL : mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED)
+        fail(a, error, NULL);
+    else if (at)
+        *out = (str){at, (size_t)info.st_size};
+    close(fd);
+    return !*error;
+}
+
+void file_unmap(str *mapped)
+{
+    if (mapped->len)
+        munmap((void *)mapped->at, mapped->len);
+    *mapped = (str){0};
+}
+
+static bool write_all(int fd, str text)
 {
     size_t done = 0;
     while (done < text.len) {
@@ -115,6 +144,14 @@ bool file_write_all(int fd, str text)
     return true;
 }
 
+bool file_write_pieces(int fd, const str *pieces, size_t count)
+{
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = write_all(fd, pieces[i]);
+    return ok;
+}
+
 // Devices and pipes (/dev/null, /dev/full, a FIFO) are written in place: a rename would replace them.
 bool file_is_special(const char *path)
 {
@@ -122,13 +159,13 @@ bool file_is_special(const char *path)
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-static bool write_in_place(arena *a, const char *path, str text, const char **error)
+bool file_write_in_place(arena *a, const char *path, const str *pieces, size_t count, const char **error)
 {
     bool is_stdout = strcmp(path, "-") == 0;
     int fd = is_stdout ? STDOUT_FILENO : open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return fail(a, error, NULL);
-    bool ok = file_write_all(fd, text);
+    bool ok = file_write_pieces(fd, pieces, count);
     int saved = errno;
     if (!is_stdout && close(fd) != 0 && ok) {
         ok = false;
@@ -146,7 +183,7 @@ static bool write_beside(arena *a, const char *path, str text, mode_t mode, cons
     if (fd < 0)
         return fail(a, error, NULL);
     int slot = file_slot_take(temporary);
-    bool ok = file_write_all(fd, text) && fchmod(fd, mode) == 0;
+    bool ok = write_all(fd, text) && fchmod(fd, mode) == 0;
     int saved = errno;
     if (close(fd) != 0 && ok) {
         ok = false;
@@ -166,7 +203,7 @@ static bool write_beside(arena *a, const char *path, str text, mode_t mode, cons
 bool file_write(arena *a, const char *path, str text, const char **error)
 {
     if (strcmp(path, "-") == 0 || file_is_special(path))
-        return write_in_place(a, path, text, error);
+        return file_write_in_place(a, path, &text, 1, error);
     mode_t mask = umask(0);
     umask(mask);
     return write_beside(a, path, text, 0666 & ~mask, error);

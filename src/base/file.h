@@ -8,6 +8,12 @@
 // Reads [path] ("-" is standard input). On failure returns false and sets *[error] to a text in [a].
 bool file_read(arena *a, const char *path, str *out, const char **error);
 
+// Maps a regular file for reading, until file_unmap. Nothing of it is in memory before somebody looks at it. As for any mapping,
+// the process ends where it reads what has been cut off meanwhile: files are replaced by renaming. On failure as file_read.
+bool file_map(arena *a, const char *path, str *out, const char **error);
+// What is not mapped is {0} and stays.
+void file_unmap(str *mapped);
+
 // Writes [text] to [path] ("-" is standard output) through a temporary file in the same folder and a rename. On any
 // failure (disk full included) the old file is untouched and no temporary file stays.
 bool file_write(arena *a, const char *path, str text, const char **error);
@@ -21,11 +27,13 @@ bool file_write_mode(arena *a, const char *path, str text, unsigned mode);
 typedef struct file_staged {
     const char *path;
     char *temporary;  // NULL: no regular file (a device, a pipe, standard output), written at the commit
-    str text;         // of such
+    const str *pieces; // of such; they stay until the commit
+    size_t piece_count;
     int fd, slot;
 } file_staged;
 
-bool file_stage(arena *a, const char *path, str text, file_staged *out, const char **error);
+// [pieces] are written one behind the other: what is mapped, or is in several places, needs no copy.
+bool file_stage(arena *a, const char *path, const str *pieces, size_t count, file_staged *out, const char **error);
 // Renames it to its final path. After a failure nothing is left.
 bool file_commit(arena *a, file_staged *staged, const char **error);
 void file_discard(file_staged *staged);

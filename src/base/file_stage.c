@@ -51,10 +51,10 @@ static mode_t usual_mode(void)
     return 0666 & ~mask;
 }
 
-bool file_stage(arena *a, const char *path, str text, file_staged *out, const char **error)
+bool file_stage(arena *a, const char *path, const str *pieces, size_t count, file_staged *out, const char **error)
 {
     struct stat info;
-    *out = (file_staged){.path = path, .text = text, .fd = -1, .slot = -1};
+    *out = (file_staged){.path = path, .pieces = pieces, .piece_count = count, .fd = -1, .slot = -1};
     if (strcmp(path, "-") == 0 || file_is_special(path))
         return true;
     // The rename would find out, too late for the other files.
@@ -72,7 +72,7 @@ bool file_stage(arena *a, const char *path, str text, file_staged *out, const ch
         return fail(a, error, saved);
     }
     out->slot = file_slot_take(out->temporary);
-    if (file_write_all(out->fd, text) && fchmod(out->fd, usual_mode()) == 0)
+    if (file_write_pieces(out->fd, pieces, count) && fchmod(out->fd, usual_mode()) == 0)
         return true;
     int saved = errno;
     file_discard(out);
@@ -90,7 +90,7 @@ static void release(file_staged *s)
 bool file_commit(arena *a, file_staged *s, const char **error)
 {
     if (!s->temporary)
-        return file_write(a, s->path, s->text, error);
+        return file_write_in_place(a, s->path, s->pieces, s->piece_count, error);
     int saved = rename(s->temporary, s->path) == 0 ? 0 : errno;
     if (saved)
         unlink(s->temporary);

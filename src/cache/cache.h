@@ -67,6 +67,8 @@ void cache_abandon(cache_ticket *ticket);
 str cache_part_of(const cache_parts *parts, const char *name);
 // XXH3, 128 bits, as 32 hexadecimal digits, in [a]: for what an entry remembers of files that it does not hold.
 const char *cache_hash(arena *a, str bytes);
+// Of pieces that stand one behind the other, the same as of all in one.
+const char *cache_hash_pieces(arena *a, const str *pieces, size_t count);
 
 // A hint that may get lost: the cache has all results that the work [what] needs (any text that names the work).
 // Callers without this hint start early what only a miss needs.

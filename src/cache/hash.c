@@ -41,3 +41,12 @@ const char *cache_hash(arena *a, str bytes)
 {
     return cache_key_text(a, cache_hash_bytes(bytes));
 }
+
+const char *cache_hash_pieces(arena *a, const str *pieces, size_t count)
+{
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    for (size_t i = 0; i < count; i++)
+        XXH3_128bits_update(&state, pieces[i].at, pieces[i].len);
+    return cache_key_text(a, key_of(XXH3_128bits_digest(&state)));
+}

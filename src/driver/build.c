@@ -12,9 +12,9 @@
 #include "driver/manifest.h"
 #include "driver/progress.h"
 #include "driver/workers.h"
-#include "onnx/onnx.h"
 #include "pipeline/files.h"
 #include "pipeline/job.h"
+#include "pipeline/onnx_input.h"
 #include "service/service.h"
 #include "toolchain/cc.h"
 
@@ -36,6 +36,7 @@ typedef struct build {
     cmd_result *results;
     VEC(pl_file) files;
     VEC(const char *) kinds;  // of [files], for the manifest
+    VEC(wt_file *) weights;   // open until the files are written
 } build;
 
 // ---- names ------------------------------------------------------------------------------------------------------
@@ -211,7 +212,6 @@ static void run_job(build *b, arena *a, pl_job *job, size_t index, cmd_result *o
         out->parts[CMD_PRINTED] = copy(a, (str){job->dump.at, job->dump.len});
         out->parts[CMD_OUTPUT] = copy(a, p->output);
         out->parts[CMD_HEADER] = copy(a, p->header);
-        out->parts[CMD_WEIGHTS] = copy(a, p->weights);
         out->parts[CMD_DEPENDS] = copy(a, p->depends);
         if (b->args->manifest && status == PL_OK)
             out->parts[CMD_MANIFEST] = copy(a, cmd_manifest(job));
@@ -264,8 +264,27 @@ static void add_file(build *b, const char *path, str bytes, const char *what, co
 {
     if (!path)
         return;
-    VEC_PUSH(b->arena, &b->files, ((pl_file){path, bytes, what}));
+    VEC_PUSH(b->arena, &b->files, ((pl_file){path, arena_dup(b->arena, &bytes, sizeof bytes), 1, what}));
     VEC_PUSH(b->arena, &b->kinds, kind);
+}
+
+// Those of an ONNX file, from where they are.
+static bool add_weights(build *b, const char *input, const char *path)
+{
+    const char *error = NULL;
+    wt_file *f = path ? pl_open_weights(b->arena, input, &error) : NULL;
+    const str *pieces = f ? wt_file_pieces(b->arena, f, &error) : NULL;
+    if (f)
+        VEC_PUSH(b->arena, &b->weights, f);
+    if (error) {
+        diag_report(&b->diags, HDS0860, (src_span){0, 0}, input, error);
+        return false;
+    }
+    if (pieces) {
+        VEC_PUSH(b->arena, &b->files, ((pl_file){path, pieces, f->entries.len + 1, "the weights"}));
+        VEC_PUSH(b->arena, &b->kinds, "weights");
+    }
+    return true;
 }
 
 // What tells one part of the library's header from another is its name in letters and digits.
@@ -333,7 +352,8 @@ static int collect(build *b)
     for (size_t i = 0; i < b->args->inputs.len; i++) {
         add_file(b, b->paths[i].output, b->results[i].parts[CMD_OUTPUT], "the output", kind);
         add_file(b, b->paths[i].header, b->results[i].parts[CMD_HEADER], "the C header", "header");
-        add_file(b, b->paths[i].weights, b->results[i].parts[CMD_WEIGHTS], "the weights", "weights");
+        if (!add_weights(b, b->args->inputs.at[i], b->paths[i].weights))
+            return CMD_ERRORS;
     }
     return CMD_OK;
 }
@@ -491,6 +511,8 @@ int cmd_build(cmd_arguments *args, bool writes)
         code = compile_all(&b);
     if (code == CMD_OK)
         code = finish(&b);
+    for (size_t i = 0; i < b.weights.len; i++)
+        wt_close(b.weights.at[i]);
     if (b.diags.all.len)
         cmd_print_diags(&b.diags, &args->diagnostics);
     return code;

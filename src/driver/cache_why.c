@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/file.h"
 #include "driver/cmd_cache.h"
 #include "pipeline/code_cache.h"
+#include "pipeline/onnx_input.h"
 #include "pipeline/unit.h"
 #include "toolchain/nvrtc.h"
 
@@ -252,7 +252,7 @@ static int ask_for(cmd_arguments *args, const char *path, const arch *target)
     q.unit.input_name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     q.unit.is_first = true;
     int code = CMD_USAGE;
-    if (!file_read(&args->memory, path, &q.unit.input, &error)) {
+    if (!pl_read_input(&args->memory, path, &q.unit.input, &q.unit.mapped, &error)) {
         fprintf(stderr, "hdsc: cannot read '%s': %s\n", path, error);
     } else {
         pl_unit_run_deep(&q.unit, ask);

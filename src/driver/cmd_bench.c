@@ -389,7 +389,7 @@ static bool open_gpu(bench_request *q)
 static bool check_output(bench_request *q)
 {
     bare *b = new_bare(q);
-    const pl_file results = {q->json, {0}, "the results"};
+    const pl_file results = {.path = q->json, .what = "the results"};
     const char *input = q->run.shared.options.input;
     bool ok = !q->json || pl_files_check(&b->diags, &results, 1, &input, 1);
     cmd_print_diags(&b->diags, &q->run.shared.diagnostics);

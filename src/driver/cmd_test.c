@@ -276,7 +276,7 @@ static int run(request *r, test_suite *s)
 // The results do not overwrite a file with tests.
 static bool check_junit(const request *r, test_suite *s)
 {
-    const pl_file results = {r->junit, {0}, "the results"};
+    const pl_file results = {.path = r->junit, .what = "the results"};
     for (size_t i = 0; r->junit && i < s->files.len; i++) {
         if (!pl_files_check(&s->diags, &results, 1, &s->files.at[i]->path, 1))
             return false;

@@ -341,7 +341,7 @@ static void look_at_processors(tune_request *q)
 static bool check_output(tune_request *q)
 {
     const char *path = q->shared.output;
-    const pl_file results = {path, {0}, "the table"};
+    const pl_file results = {.path = path, .what = "the table"};
     if (!path)
         return true;
     const char *why = cmd_cannot_write(&q->shared.memory, path);

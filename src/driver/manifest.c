@@ -5,13 +5,21 @@
 #include "cache/cache.h"
 #include "diag/json_text.h"
 
+static json_t *file_of_pieces(arena *a, const char *name, const str *pieces, size_t count)
+{
+    size_t bytes = 0;
+    json_t *object = json_object();
+    for (size_t i = 0; i < count; i++)
+        bytes += pieces[i].len;
+    json_object_set_new(object, "path", diag_json_text(name));
+    json_object_set_new(object, "bytes", json_integer((json_int_t)bytes));
+    json_object_set_new(object, "hash", diag_json_text(cache_hash_pieces(a, pieces, count)));
+    return object;
+}
+
 static json_t *file_of(arena *a, const char *name, str text)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "path", diag_json_text(name));
-    json_object_set_new(object, "bytes", json_integer((json_int_t)text.len));
-    json_object_set_new(object, "hash", diag_json_text(cache_hash(a, text)));
-    return object;
+    return file_of_pieces(a, name, &text, 1);
 }
 
 static str dump(arena *a, json_t *document, size_t flags)
@@ -194,7 +202,7 @@ static json_t *outputs_of(arena *a, const cmd_manifest_parts *parts)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < parts->file_count; i++) {
-        json_t *object = file_of(a, parts->files[i].path, parts->files[i].bytes);
+        json_t *object = file_of_pieces(a, parts->files[i].path, parts->files[i].pieces, parts->files[i].piece_count);
         json_object_set_new(object, "kind", diag_json_text(parts->kinds[i]));
         json_array_append_new(list, object);
     }

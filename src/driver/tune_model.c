@@ -402,8 +402,7 @@ bool cmd_tune_has_model(const tune_request *q)
     str text;
     arena_init(&memory, &cmd_oom);
     const char *path = q->shared.inputs.at[0];
-    bool has = !strstr(path, "::") && file_read(&memory, path, &text, &error) &&
-               (onnx_is_path(path) || memmem(text.at, text.len, "@hidet.graph", 12));
+    bool has = !strstr(path, "::") && (onnx_is_path(path) || (file_read(&memory, path, &text, &error) && memmem(text.at, text.len, "@hidet.graph", 12)));
     arena_free(&memory);
     return has;
 }

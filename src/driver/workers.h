@@ -10,7 +10,6 @@ typedef enum cmd_part {
     CMD_COMPLAINED,  // for standard error
     CMD_OUTPUT,
     CMD_HEADER,
-    CMD_WEIGHTS,
     CMD_DEPENDS,
     CMD_MANIFEST,
     CMD_PART__COUNT

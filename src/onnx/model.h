@@ -15,6 +15,7 @@ typedef struct onnx_type {
 struct onnx_model {
     arena *memory;
     const char *path;
+    const uint8_t *bytes; // of the file
     Onnx__Model *proto;
     wt_file *weights;
     const char *error; // the first one
@@ -26,6 +27,11 @@ struct onnx_model {
 // Keeps the first error. False.
 bool onnx_failed(onnx_model *m, const char *error);
 const onnx_type *onnx_type_of(int code);  // NULL: there is no such type
+
+// ---- skeleton.c --------------------------------------------------------------------------------------------------------------
+
+// The message [bytes] of the kind [d] with views instead of the bytes of tensors. False: it is none, or is nested too deeply.
+bool onnx_skeleton(arena *a, const ProtobufCMessageDescriptor *d, str bytes, str *out);
 
 // ---- tensor.c: tensors of the file as weights -------------------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
 // Models in ONNX files, as graph functions of the language.
 //
-//     onnx_model *m = onnx_read(&memory, "model.onnx", bytes, &error);   the messages of the file, checked
+//     onnx_model *m = onnx_open(&memory, "model.onnx", &error);          the messages of the file, checked
 //     str text = onnx_print(m, "model.onnx", &error);                   a graph function; its weights are weights("model.onnx")
 //     wt_file *w = onnx_weights(m);                                      those weights, by name
+//
+// The file is mapped. Weights are views of it, so that nothing of them is in memory that nobody has looked at.
 //
 // What operators do is not known here: the text calls them by name, and how each is said in the language is in ops/onnx.
 //
@@ -17,10 +19,12 @@ typedef struct onnx_model onnx_model;
 
 // Whether the path's ending is that of ONNX files.
 bool onnx_is_path(const char *path);
-// [path] tells where external data is. NULL, and *[error] (in [a]) says why, if it is no model that can be printed: each node
-// and tensor at fault is named. All results live in [a].
+// NULL, and *[error] (in [a]) says why, if it cannot be read, or is no model that can be printed: the node or tensor at fault is
+// named. All results live in [a], and until onnx_weights(m) is closed.
+onnx_model *onnx_open(arena *a, const char *path, const char **error);
+// The same of bytes, which stay as long. [path] tells where external data is.
 onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error);
-// The graph function. [weights]: what its text calls the file of weights. *[error]: as of onnx_read; NULL: there is none.
+// The graph function. [weights]: what its text calls the file of weights. *[error]: as of onnx_open; NULL: there is none.
 str onnx_print(onnx_model *m, const char *weights, const char **error);
 // The initialisers, and tensors among attributes; close it by wt_close. The same for all calls.
 wt_file *onnx_weights(onnx_model *m);

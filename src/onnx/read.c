@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 
-enum { STACK_BYTES = 3 << 20, MOST_INNER = 32 };
+enum { MOST_INNER = 32 };
 
 bool onnx_failed(onnx_model *m, const char *error)
 {
@@ -19,20 +19,11 @@ bool onnx_is_path(const char *path)
     return str_ends(str_of(path), STR(".onnx"));
 }
 
-// ---- the library's memory -----------------------------------------------------------------------------------------------------
-
-// Inner messages are read by recursion, and each asks for memory first: none is given beyond a share of the stack.
-typedef struct source {
-    arena *memory;
-    const char *stack;
-} source;
+// ---- the messages ---------------------------------------------------------------------------------------------------
 
 static void *allocate(void *user, size_t size)
 {
-    const source *s = user;
-    const char here = 0, *at = &here;
-    size_t depth = at < s->stack ? (size_t)(s->stack - at) : (size_t)(at - s->stack);
-    return depth > STACK_BYTES ? NULL : arena_alloc(s->memory, size ? size : 1);
+    return arena_alloc(user, size ? size : 1);
 }
 
 static void release(void *user, void *memory)
@@ -43,13 +34,14 @@ static void release(void *user, void *memory)
 
 static Onnx__Model *unpack(arena *a, str bytes)
 {
-    const char here = 0;
-    source s = {a, &here};
-    ProtobufCAllocator allocator = {allocate, release, &s};
-    return onnx__model__unpack(&allocator, bytes.len, (const uint8_t *)bytes.at);
+    str skeleton;
+    ProtobufCAllocator allocator = {allocate, release, a};
+    if (!onnx_skeleton(a, &onnx__model__descriptor, bytes, &skeleton))
+        return NULL;
+    return onnx__model__unpack(&allocator, skeleton.len, (const uint8_t *)skeleton.at);
 }
 
-// ---- checks -------------------------------------------------------------------------------------------------------------------
+// ---- checks ---------------------------------------------------------------------------------------------------------
 
 static const char *text_of(const char *text)
 {
@@ -219,7 +211,7 @@ static bool check(onnx_model *m)
 onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error)
 {
     onnx_model *m = ARENA_NEW(a, onnx_model);
-    *m = (onnx_model){.memory = a, .path = arena_strdup(a, path), .weights = wt_new(a, path)};
+    *m = (onnx_model){.memory = a, .path = arena_strdup(a, path), .bytes = (const uint8_t *)bytes.at, .weights = wt_new(a, path)};
     map_init(&m->tensors, a);
     map_init(&m->numbers, a);
     m->proto = unpack(a, bytes);
@@ -230,4 +222,15 @@ onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error)
     *error = m->error;
     wt_close(m->weights);
     return NULL;
+}
+
+onnx_model *onnx_open(arena *a, const char *path, const char **error)
+{
+    str bytes;
+    onnx_model *m = file_map(a, path, &bytes, error) ? onnx_read(a, path, bytes, error) : NULL;
+    if (m)
+        m->weights->mapped = bytes;
+    else
+        file_unmap(&bytes);
+    return m;
 }

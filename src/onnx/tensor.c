@@ -32,40 +32,39 @@ const onnx_type *onnx_type_of(int code)
 
 // ---- bytes --------------------------------------------------------------------------------------------------------------------
 
-// The elements of a typed field, each in [width] bytes, little-endian; they are [count].
-static const uint8_t *from_integers(arena *a, const int32_t *small, const int64_t *large, const uint64_t *natural, size_t count, int width)
+// The elements of a typed field, of one of two kinds, each in [width] bytes, little-endian; they are [count].
+static const uint8_t *from_integers(arena *a, const int32_t *small, const uint64_t *natural, size_t count, int width)
 {
     uint8_t *out = arena_alloc(a, count * (size_t)width + 1);
     for (size_t i = 0; i < count; i++) {
-        uint64_t v = small ? (uint64_t)(int64_t)small[i] : large ? (uint64_t)large[i] : natural[i];
+        uint64_t v = small ? (uint64_t)(int64_t)small[i] : natural[i];
         for (int b = 0; b < width; b++)
             out[i * (size_t)width + (size_t)b] = (uint8_t)(v >> (8 * b));
     }
     return out;
 }
 
-// The typed field of a tensor and how many elements it has. NULL: it is empty.
-static const uint8_t *typed_bytes(arena *a, const Onnx__Tensor *t, const onnx_type *type, size_t *count)
+// A list of the file's parser, or where its only field is.
+static const uint8_t *listed(const onnx_model *m, const Onnx__View *view, const void *list, size_t count, size_t width,
+                             size_t *bytes)
 {
-    *count = 0;
-    if (type->code == 1 || type->code == 14) {
-        *count = t->n_float_data / (type->code == 14 ? 2 : 1);
-        return (const uint8_t *)t->float_data;
-    }
-    if (type->code == 11) {
-        *count = t->n_double_data;
-        return (const uint8_t *)t->double_data;
-    }
-    if (type->code == 7) {
-        *count = t->n_int64_data;
-        return (const uint8_t *)t->int64_data;
-    }
-    if (type->code == 12 || type->code == 13) {
-        *count = t->n_uint64_data;
-        return from_integers(a, NULL, NULL, t->uint64_data, *count, type->bytes);
-    }
-    *count = t->n_int32_data;
-    return from_integers(a, t->int32_data, NULL, NULL, *count, type->bytes);
+    *bytes = view ? view->bytes : count * width;
+    return view ? m->bytes + view->at : list;
+}
+
+// The bytes of the typed field of a tensor, and how many there are. NULL: it is empty.
+static const uint8_t *typed_bytes(const onnx_model *m, const Onnx__Tensor *t, const onnx_type *type, size_t *bytes)
+{
+    if (type->code == 1 || type->code == 14)
+        return listed(m, t->floats, t->float_data, t->n_float_data, sizeof(float), bytes);
+    if (type->code == 11)
+        return listed(m, t->doubles, t->double_data, t->n_double_data, sizeof(double), bytes);
+    if (type->code == 7)
+        return listed(m, NULL, t->int64_data, t->n_int64_data, sizeof(int64_t), bytes);
+    bool is_natural = type->code == 12 || type->code == 13;
+    size_t count = is_natural ? t->n_uint64_data : t->n_int32_data;
+    *bytes = count * (size_t)type->bytes;
+    return from_integers(m->memory, is_natural ? NULL : t->int32_data, t->uint64_data, count, type->bytes);
 }
 
 static bool tensor_failed(onnx_model *m, const char *name, const char *why)
@@ -97,12 +96,11 @@ static bool find_bytes(onnx_model *m, const Onnx__Tensor *t, const onnx_type *ty
     size_t count = 0;
     if (t->data_location == EXTERNAL)
         return onnx_find_external(m, t, e);
-    if (t->has_raw_data) {
-        e->at = t->raw_data.data;
-        count = t->raw_data.len;
+    if (t->raw) {
+        e->at = m->bytes + t->raw->at;
+        count = t->raw->bytes;
     } else {
-        e->at = typed_bytes(m->memory, t, type, &count);
-        count *= (size_t)type->bytes;
+        e->at = typed_bytes(m, t, type, &count);
     }
     if (!e->at)
         e->at = (const uint8_t *)"";

@@ -87,7 +87,8 @@ bool pl_files_write(diag_context *dx, const pl_file *files, size_t count)
     file_staged *staged = ARENA_ARRAY(dx->arena, file_staged, count);
     const char *error = NULL;
     size_t ready = 0;
-    while (ready < count && file_stage(dx->arena, files[ready].path, files[ready].bytes, &staged[ready], &error))
+    while (ready < count && file_stage(dx->arena, files[ready].path, files[ready].pieces, files[ready].piece_count,
+                                       &staged[ready], &error))
         ready++;
     bool ok = ready == count || cannot_write(dx, files[ready].path, error);
     for (size_t i = 0; i < ready; i++) {

@@ -5,7 +5,8 @@
 
 typedef struct pl_file {
     const char *path;  // "-": standard output
-    str bytes;
+    const str *pieces; // one behind the other
+    size_t piece_count;
     const char *what;  // "the C header", for messages
 } pl_file;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "pipeline/onnx_input.h"
 
 // The elaborator recurses with the nesting of the source. This much is reserved, not used.
 enum { STACK_BYTES = 64 << 20 };
@@ -40,6 +41,7 @@ void pl_job_free(pl_job *job)
     cache_abandon(&job->ticket);
     for (int i = 0; i < job->unit_count; i++)
         pl_unit_free(&job->units[i]);
+    file_unmap(&job->mapped);
     arena_free(&job->memory);
 }
 
@@ -70,7 +72,7 @@ static bool read_input(pl_job *job)
 {
     const char *error = NULL, *path = job->options->input;
     size_t span = pl_span_begin(&job->times, "read", 0);
-    bool ok = file_read(&job->memory, path, &job->input, &error);
+    bool ok = pl_read_input(&job->memory, path, &job->input, &job->mapped, &error);
     pl_span_end(&job->times, span);
     if (!ok)
         diag_report(&job->diags, HDS0490, (src_span){0, 0}, path, error);
@@ -157,7 +159,7 @@ static pl_status run(pl_job *job)
         return PL_OK;
     }
     size_t span = pl_span_begin(&job->times, "compile", 0);
-    pl_nvrtc_preload_start(&job->preload, &job->memory, job->options, job->input);
+    pl_nvrtc_preload_start(&job->preload, &job->memory, job->options, job->mapped.len ? STR("") : job->input);
     run_units(job);
     pl_nvrtc_preload_join(&job->preload);
     pl_span_end(&job->times, span);

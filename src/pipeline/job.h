@@ -17,7 +17,6 @@
 typedef struct pl_product {
     str output;    // of the requested kind; the object where that is an archive or a shared library
     str header;    // of C, where options.header_name asks for one
-    str weights;   // of an ONNX file, as a safetensors file, where options.weights_name asks for one
     str depends;   // the files that were read, each name with its 0: the input (unless standard input), then imported ones
 } pl_product;
 
@@ -31,6 +30,7 @@ typedef struct pl_job {
     pl_unit *units;      // one for each architecture
     int unit_count;
     str input;
+    str mapped;          // of it, if it is mapped
     const tool_cc *cc;   // for kinds that need it
     pl_nvrtc_preload preload;
     pl_product product;

@@ -11,6 +11,15 @@ static const char *weights_name(const pl_unit *u)
     return u->options->weights_name ? u->options->weights_name : slash ? slash + 1 : u->input_name;
 }
 
+bool pl_read_input(arena *a, const char *path, str *out, str *mapped, const char **error)
+{
+    if (!onnx_is_path(path))
+        return file_read(a, path, out, error);
+    bool ok = file_map(a, path, mapped, error);
+    *out = *mapped;
+    return ok;
+}
+
 bool pl_read_onnx(pl_unit *u)
 {
     const char *error = NULL, *name = weights_name(u);
@@ -29,24 +38,9 @@ bool pl_read_onnx(pl_unit *u)
 
 wt_file *pl_open_weights(arena *a, const char *path, const char **error)
 {
-    str bytes;
+    *error = NULL;
     if (!onnx_is_path(path))
         return wt_open(a, path, error);
-    onnx_model *m = file_read(a, path, &bytes, error) ? onnx_read(a, path, bytes, error) : NULL;
+    onnx_model *m = onnx_open(a, path, error);
     return m ? onnx_weights(m) : NULL;
-}
-
-bool pl_make_weights(pl_job *job)
-{
-    wt_file *f = job->units[0].onnx_weights;
-    const char *error = NULL;
-    if (job->options->emit != PL_GRAPH || !job->options->weights_name || !f)
-        return true;
-    const uint8_t **bytes = ARENA_ARRAY(&job->memory, const uint8_t *, f->entries.len + 1);
-    for (size_t i = 0; i < f->entries.len && !error; i++)
-        bytes[i] = wt_bytes(f, &f->entries.at[i], &error);
-    if (!error && wt_text(&job->memory, f->entries.at, bytes, f->entries.len, &job->product.weights, &error))
-        return true;
-    diag_report(&job->diags, HDS0860, (src_span){0, 0}, job->options->input, error);
-    return false;
 }

@@ -4,10 +4,10 @@
 #include "onnx/onnx.h"
 #include "pipeline/job.h"
 
+// Reads an input into [*out]. An ONNX file is not read but mapped: then [*mapped] is the same, for file_unmap. As file_read.
+bool pl_read_input(arena *a, const char *path, str *out, str *mapped, const char **error);
 // Makes the graph function of the unit's input, an ONNX file, its text; the file's weights are those that the text names. Lines
 // of messages are those of the text. False after reporting.
 bool pl_read_onnx(pl_unit *u);
 // Opens a file of weights: safetensors, or an ONNX file. As wt_open.
 wt_file *pl_open_weights(arena *a, const char *path, const char **error);
-// --emit=graph: the weights of the job's input, if it is an ONNX file, as a safetensors file. False after reporting.
-bool pl_make_weights(pl_job *job);

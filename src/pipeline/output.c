@@ -41,8 +41,6 @@ pl_status pl_make_product(pl_job *job)
     pl_status status = PL_OK;
     if (!pl_kind_is_c(job->options->emit) && !output_of(job, &p->output))
         status = PL_INTERNAL;
-    if (status == PL_OK && !pl_make_weights(job))
-        status = PL_ERRORS;
     if (job->options->header_name && status == PL_OK)
         status = pl_make_c(job);
     if (status == PL_OK)

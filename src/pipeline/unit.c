@@ -86,6 +86,7 @@ void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
 void pl_unit_free(pl_unit *u)
 {
     pl_weights_close(&u->finder);
+    file_unmap(&u->mapped);
     arena_free(&u->scratch);
     arena_free(&u->ir_scratch);
     arena_free(&u->memory);
@@ -175,7 +176,7 @@ bool pl_level_find(const char *level)
 bool pl_open_source(pl_unit *u, const char *path)
 {
     const char *error = NULL;
-    if (!file_read(&u->memory, path, &u->input, &error)) {
+    if (!pl_read_input(&u->memory, path, &u->input, &u->mapped, &error)) {
         diag_report(&u->diags, HDS0490, (src_span){0, 0}, path, error);
         return false;
     }

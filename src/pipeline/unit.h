@@ -49,6 +49,7 @@ typedef struct pl_unit {
     const gpu_model *gpu;          // what schedules are chosen for
     const char *input_name;  // as messages show it
     str input;
+    str mapped;              // of it, if it is mapped and the unit's own: pl_unit_free unmaps it
     double origin_us;        // of the job's clock
     bool is_first;           // dumps of what does not depend on the architecture are made by the first unit only
 

@@ -224,4 +224,6 @@ void wt_close(wt_file *f)
         p->mapped = NULL;
         p->fd = -1;
     }
+    if (f)
+        file_unmap(&f->mapped);
 }

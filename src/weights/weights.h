@@ -49,6 +49,7 @@ typedef struct wt_file {
     VEC(wt_entry) entries; // in the order of their bytes, part by part
     VEC(wt_part) parts;
     map by_name;
+    str mapped; // a file that entries' [at] point into, by file_map; wt_close unmaps it
 } wt_file;
 
 // NULL, and *[error] (in [a]) says why, if it cannot be read or is no such file. [a] must live until wt_close.
@@ -65,11 +66,13 @@ void wt_close(wt_file *f);
 // says why. wt_open does this; it is here for tests.
 bool wt_read_header(wt_file *f, int part, str header, int64_t data_bytes, const char **error);
 
-// The bytes of a file with these tensors, as wt_write writes it.
-bool wt_text(arena *a, const wt_entry *entries, const uint8_t *const *bytes, size_t count, str *out, const char **error);
-// Writes a file with these tensors; [bytes]: of each. The other members of entries are ignored but name, dtype and shape. False,
-// and *[error] (in [a]) says why.
+// Writes a file with these tensors; [bytes]: of each, which are read as they are written. The other members of entries are
+// ignored but name, dtype and shape. False, and *[error] (in [a]) says why.
 bool wt_write(arena *a, const char *path, const wt_entry *entries, const uint8_t *const *bytes, size_t count, const char **error);
+// The file as pieces, one behind the other: the header, then [bytes] as they are. [count] + 1 of them; NULL as above.
+str *wt_pieces(arena *a, const wt_entry *entries, const uint8_t *const *bytes, size_t count, const char **error);
+// The same with all entries of an open file, until it is closed.
+str *wt_file_pieces(arena *a, wt_file *f, const char **error);
 
 // A file of entries that are not those of a safetensors file: what another reader adds. They need not be apart, or fill anything.
 wt_file *wt_new(arena *a, const char *path);

@@ -51,7 +51,7 @@ static void add_header(str_buf *out, const char *text)
         str_addc(out, ' ');
 }
 
-bool wt_text(arena *a, const wt_entry *entries, const uint8_t *const *bytes, size_t count, str *out, const char **error)
+str *wt_pieces(arena *a, const wt_entry *entries, const uint8_t *const *bytes, size_t count, const char **error)
 {
     json_t *top = json_object();
     int64_t *sizes = ARENA_ARRAY(a, int64_t, count + 1);
@@ -59,19 +59,30 @@ bool wt_text(arena *a, const wt_entry *entries, const uint8_t *const *bytes, siz
     json_decref(top);
     *error = text ? NULL : "a tensor has no type or shape that can be stored, or a name that another one has";
     if (!text)
-        return false;
-    str_buf buf;
-    str_buf_init(&buf, a);
-    add_header(&buf, text);
-    for (size_t i = 0; i < count; i++)
-        str_add(&buf, (str){(const char *)bytes[i], (size_t)sizes[i]});
+        return NULL;
+    str *pieces = ARENA_ARRAY(a, str, count + 1);
+    str_buf header;
+    str_buf_init(&header, a);
+    add_header(&header, text);
     free(text);
-    *out = (str){str_text(&buf), buf.len};
-    return true;
+    pieces[0] = (str){str_text(&header), header.len};
+    for (size_t i = 0; i < count; i++)
+        pieces[i + 1] = (str){(const char *)bytes[i], (size_t)sizes[i]};
+    return pieces;
+}
+
+str *wt_file_pieces(arena *a, wt_file *f, const char **error)
+{
+    const uint8_t **bytes = ARENA_ARRAY(a, const uint8_t *, f->entries.len + 1);
+    *error = NULL;
+    for (size_t i = 0; i < f->entries.len && !*error; i++)
+        bytes[i] = wt_bytes(f, &f->entries.at[i], error);
+    return *error ? NULL : wt_pieces(a, f->entries.at, bytes, f->entries.len, error);
 }
 
 bool wt_write(arena *a, const char *path, const wt_entry *entries, const uint8_t *const *bytes, size_t count, const char **error)
 {
-    str text;
-    return wt_text(a, entries, bytes, count, &text, error) && file_write(a, path, text, error);
+    file_staged staged;
+    const str *pieces = wt_pieces(a, entries, bytes, count, error);
+    return pieces && file_stage(a, path, pieces, count + 1, &staged, error) && file_commit(a, &staged, error);
 }

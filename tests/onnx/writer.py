@@ -117,6 +117,14 @@ def huge():
     return model(g)
 
 
+def forged():
+    """A tensor with the fields by which the reader itself says where bytes are."""
+    view = varint(1 << 3 | 1) + struct.pack("<Q", 1 << 40) + varint(2 << 3 | 1) + struct.pack("<Q", 16)
+    g = graph([node("Add", ["x", "w"], ["y"])], [value("x", FLOAT, [4])], [value("y", FLOAT, [4])],
+              [message((1, 4), (2, FLOAT), (8, "w"), (1009, view), (1004, view))])  # fmt: skip
+    return model(g)
+
+
 def nested(depth=200000):
     """Attributes with graphs with nodes with attributes, far deeper than any stack."""
     inner = b""
@@ -163,14 +171,15 @@ def typed():
                message((1, 3), (2, 9), (8, "flags"), (5, ints(1, 0, 1))), message((1, 2), (2, 3), (8, "bytes"), (5, ints(-1, 7))),
                message((1, 2), (2, 7), (8, "long"), (7, ints(-1, 1 << 40))),
                message((1, 1), (2, 11), (8, "double"), (10, packed("d", 0.1))),
-               message((1, 1), (2, 12), (8, "word"), (11, 1 << 31)), message((1, 0), (2, 7), (8, "none"))]  # fmt: skip
-    names = ["float", "one", "half", "brain", "flags", "bytes", "long", "double", "word", "none"]
+               message((1, 1), (2, 12), (8, "word"), (11, 1 << 31)), message((1, 0), (2, 7), (8, "none")),
+               message((1, 3), (2, 1), (8, "parts"), (4, packed("f", 1.0)), (4, packed("f", 2.0)), (4, 3.0))]  # fmt: skip
+    names = ["float", "one", "half", "brain", "flags", "bytes", "long", "double", "word", "none", "parts"]
     nodes = [node("Identity", [n], [f"{n}_of"]) for n in names]
     return model(graph(nodes, [], [value("one_of", FLOAT, [1])], tensors))
 
 
 MODELS = {"typed": typed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
-          "nested": nested, "function": function,
+          "nested": nested, "forged": forged, "function": function,
           "above": lambda: outside("../w.bin"), "absolute": lambda: outside("/etc/hostname"), "link": lambda: outside("link.bin"),
           "beside": lambda: outside("w.bin"), "through": lambda: outside("folder/w.bin")}  # fmt: skip
 

@@ -60,8 +60,8 @@ static void appears_at_the_commit(void **state)
     const char *error = NULL, *one = path_of(f, "one"), *two = path_of(f, "two");
     file_staged staged[2];
     assert_true(file_write(&f->memory, one, STR("old"), &error));
-    assert_true(file_stage(&f->memory, one, STR("new"), &staged[0], &error));
-    assert_true(file_stage(&f->memory, two, STR("new"), &staged[1], &error));
+    assert_true(file_stage(&f->memory, one, &STR("new"), 1, &staged[0], &error));
+    assert_true(file_stage(&f->memory, two, &STR("new"), 1, &staged[1], &error));
     expect(f, one, "old");
     assert_false(file_exists(two));
     assert_true(file_commit(&f->memory, &staged[0], &error));
@@ -77,8 +77,8 @@ static void two_at_once(void **state)
     fixture *f = *state;
     const char *error = NULL, *path = path_of(f, "file");
     file_staged first, second;
-    assert_true(file_stage(&f->memory, path, STR("first"), &first, &error));
-    assert_true(file_stage(&f->memory, path, STR("second"), &second, &error));
+    assert_true(file_stage(&f->memory, path, &STR("first"), 1, &first, &error));
+    assert_true(file_stage(&f->memory, path, &STR("second"), 1, &second, &error));
     assert_string_not_equal(first.temporary, second.temporary);
     assert_true(file_commit(&f->memory, &first, &error));
     expect(f, path, "first");
@@ -93,7 +93,7 @@ static void rests_are_taken_over(void **state)
     const char *error = NULL, *path = path_of(f, "file"), *rest = path_of(f, "file.tmp-hdsc");
     file_staged staged;
     assert_true(file_write(&f->memory, rest, STR("what a killed process left, longer than the new text"), &error));
-    assert_true(file_stage(&f->memory, path, STR("new"), &staged, &error));
+    assert_true(file_stage(&f->memory, path, &STR("new"), 1, &staged, &error));
     assert_string_equal(staged.temporary, rest);
     assert_true(file_commit(&f->memory, &staged, &error));
     expect(f, path, "new");
@@ -108,7 +108,7 @@ static void check_made_elsewhere(fixture *f, int (*make)(const char *from, const
     file_staged staged;
     assert_true(file_write(&f->memory, other, STR("untouched"), &error));
     assert_int_equal(make(other, rest), 0);
-    assert_true(file_stage(&f->memory, path, STR("new"), &staged, &error));
+    assert_true(file_stage(&f->memory, path, &STR("new"), 1, &staged, &error));
     assert_true(file_commit(&f->memory, &staged, &error));
     expect(f, path, "new");
     expect(f, other, "untouched");
@@ -132,11 +132,11 @@ static void folders_are_refused(void **state)
     fixture *f = *state;
     const char *error = NULL;
     file_staged staged;
-    assert_false(file_stage(&f->memory, f->folder, STR("text"), &staged, &error));
+    assert_false(file_stage(&f->memory, f->folder, &STR("text"), 1, &staged, &error));
     assert_string_equal(error, "Is a directory");
-    assert_false(file_stage(&f->memory, path_of(f, "no/file"), STR("text"), &staged, &error));
+    assert_false(file_stage(&f->memory, path_of(f, "no/file"), &STR("text"), 1, &staged, &error));
     assert_string_equal(error, "No such file or directory");
-    assert_true(file_stage(&f->memory, "/dev/null", STR("text"), &staged, &error));
+    assert_true(file_stage(&f->memory, "/dev/null", &STR("text"), 1, &staged, &error));
     assert_true(file_commit(&f->memory, &staged, &error));
 }
 
@@ -146,7 +146,7 @@ static void all_go_on_a_signal(void **state)
     const char *error = NULL;
     file_staged staged;
     int fd;
-    assert_true(file_stage(&f->memory, path_of(f, "file"), STR("text"), &staged, &error));
+    assert_true(file_stage(&f->memory, path_of(f, "file"), &STR("text"), 1, &staged, &error));
     const char *folder = file_folder_new(&f->memory, &fd, &error);
     assert_non_null(folder);
     assert_int_equal(mkdir(arena_printf(&f->memory, "%sinner", folder), 0700), 0);
