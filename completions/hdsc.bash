@@ -58,6 +58,12 @@ _hdsc() {
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;
+        diff)
+            if [[ $word == -* ]]; then
+                COMPREPLY=($(compgen -W "--json -D -I --stdlib= --diagnostics= --color= -W --help" -- "$word"))
+                [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+                return
+            fi ;;
         ops)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--json --given= --markdown --folder -I --stdlib= --diagnostics= --color= -W --help" -- "$word"))
@@ -111,7 +117,7 @@ _hdsc() {
                 return
             fi ;;
         help)
-            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops graph report onnx cache explain version" -- "$word"))
+            COMPREPLY=($(compgen -W "check run test prove bench tune mapping ops graph report diff onnx cache explain version" -- "$word"))
             return ;;
         version)
             COMPREPLY=($(compgen -W "--nvrtc=" -- "$word"))
@@ -132,7 +138,7 @@ _hdsc() {
             return ;;
     esac
     COMPREPLY=($(compgen -f -X '!*.@(hds|hir|onnx)' -- "$word") $(compgen -d -S / -- "$word"))
-    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops graph report onnx cache explain version help" -- "$word"))
+    [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops graph report diff onnx cache explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }
 complete -F _hdsc hdsc

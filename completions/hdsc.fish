@@ -4,10 +4,10 @@ function __hdsc_list
     hdsc --list=$argv[1] 2>/dev/null
 end
 
-set -l commands check run test prove bench tune mapping ops graph report onnx cache explain version help
+set -l commands check run test prove bench tune mapping ops graph report diff onnx cache explain version help
 complete -c hdsc -n "not __fish_seen_subcommand_from $commands" -a "$commands"
 complete -c hdsc -n "__fish_seen_subcommand_from explain" -f -a "(__hdsc_list codes) --list"
-complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping ops graph report onnx cache explain version"
+complete -c hdsc -n "__fish_seen_subcommand_from help" -f -a "check run test prove bench tune mapping ops graph report diff onnx cache explain version"
 complete -c hdsc -n "__fish_seen_subcommand_from onnx" -l markdown -d "a table"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l json -d "all that is known, for tools"
 complete -c hdsc -n "__fish_seen_subcommand_from ops" -l markdown -d "a reference page"
@@ -138,6 +138,7 @@ complete -c hdsc -n "__fish_seen_subcommand_from graph" -l bench -r -d "a result
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l explain-fusion -d "why edges are fused or not"
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l trace-rewrites -d "what is applied"
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l list-rewrites -d "what would be applied"
+complete -c hdsc -n "__fish_seen_subcommand_from diff" -l json -d "JSON instead of text"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l json -d "JSON instead of a table"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l seed -x -d "of random inputs"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l budget -x -d "most warp instructions"

@@ -135,9 +135,11 @@ case ${words[2]} in
         '--precision=[what the model computes in]:precision:(f16 bf16 tf32)' \
         '--seed=[of random inputs]:N:' '-j[simulator threads]:N:' '--budget=[most warp instructions]:N:' \
         '2:file:_files -g "*.hds"' '*:NAME=SPEC:' ;;
+    diff) _arguments $messages '--stdlib=[folder of the standard library]:folder:_files -/' '--json[JSON instead of text]' \
+        '*-I[folder of modules]:folder:_files -/' '*-D[set a constant or size]:NAME=VALUE:' '*:file:_files -g "*.(hds|onnx|json)"' ;;
     onnx) _arguments $messages '--stdlib=[folder of the standard library]:folder:_files -/' '--markdown[a table]' \
         '1:what:(ops)' '*:operator:' ;;
-    help) _arguments '2:command:(check run test prove bench tune mapping ops graph report onnx cache explain version)' ;;
-    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping ops graph report onnx cache explain version help)" "files:file:_files -g \"*.(hds|hir|onnx)\""' \
+    help) _arguments '2:command:(check run test prove bench tune mapping ops graph report diff onnx cache explain version)' ;;
+    *) _arguments $options '1: : _alternative "commands:command:(check run test prove bench tune mapping ops graph report diff onnx cache explain version help)" "files:file:_files -g \"*.(hds|hir|onnx)\""' \
         '*:file:_files -g "*.(hds|hir|onnx)"' ;;
 esac

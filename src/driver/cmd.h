@@ -35,6 +35,7 @@ int cmd_onnx(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_help(int argc, char **argv);

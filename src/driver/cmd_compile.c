@@ -131,6 +131,7 @@ int cmd_compile(int argc, char **argv)
         "  hdsc tune FILE             find the fastest candidate for given sizes\n"
         "  hdsc graph FILE            print the graph of a model, or its program\n"
         "  hdsc report FILE NAME=...  compare each tensor of a model with f64\n"
+        "  hdsc diff A B              say what differs between two models\n"
         "  hdsc mapping EXPR          draw a task mapping or layout\n"
         "  hdsc ops [NAME...]         list operators, or explain some\n"
         "  hdsc onnx ops              list the operators of ONNX that models may call\n"

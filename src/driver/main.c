@@ -19,7 +19,7 @@ typedef struct command {
 static const command commands[] = {
     {"check", cmd_check}, {"run", cmd_run}, {"test", cmd_test}, {"prove", cmd_prove}, {"bench", cmd_bench},
     {"tune", cmd_tune}, {"mapping", cmd_mapping}, {"ops", cmd_ops}, {"cache", cmd_cache}, {"explain", cmd_explain}, {"graph", cmd_graph},
-    {"report", cmd_report}, {"onnx", cmd_onnx},
+    {"report", cmd_report}, {"diff", cmd_diff}, {"onnx", cmd_onnx},
     {"version", cmd_version}, {"help", cmd_help},
 };
 
@@ -67,7 +67,7 @@ int cmd_help(int argc, char **argv)
     const command *found = argc > 1 ? find_command(argv[1]) : NULL;
     if (argc > 1 && !found && strcmp(argv[1], help) != 0) {
         fprintf(stderr, "hdsc: there is no command '%s'; expected one of "
-                        "check, run, test, prove, bench, tune, mapping, ops, graph, report, onnx, cache, explain, version, "
+                        "check, run, test, prove, bench, tune, mapping, ops, graph, report, diff, onnx, cache, explain, version, "
                         "help\n",
                 argv[1]);
         return CMD_USAGE;

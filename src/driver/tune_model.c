@@ -402,7 +402,8 @@ bool cmd_tune_has_model(const tune_request *q)
     str text;
     arena_init(&memory, &cmd_oom);
     const char *path = q->shared.inputs.at[0];
-    bool has = !strstr(path, "::") && (onnx_is_path(path) || (file_read(&memory, path, &text, &error) && memmem(text.at, text.len, "@hidet.graph", 12)));
+    bool is_file = !strstr(path, "::"), is_onnx = is_file && onnx_is_path(path);
+    bool has = is_onnx || (is_file && file_read(&memory, path, &text, &error) && memmem(text.at, text.len, "@hidet.graph", 12));
     arena_free(&memory);
     return has;
 }

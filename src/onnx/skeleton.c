@@ -64,7 +64,9 @@ static bool read_field(const uint8_t **at, const uint8_t *end, field *out)
 // ---- views ----------------------------------------------------------------------------------------------------------
 
 // The fields of a tensor that are bytes of its elements, and the fields of this reader that say where they are.
-static const struct { unsigned number, view; } viewed[] = {{9, 1009}, {4, 1004}, {10, 1010}};
+static const struct {
+    unsigned number, view;
+} viewed[] = {{9, 1009}, {4, 1004}, {10, 1010}};
 enum { RAW_DATA, VIEWED = sizeof viewed / sizeof *viewed, FIRST_VIEW = 1000 };
 
 // How many of each there are in a tensor.

@@ -94,6 +94,17 @@ def net():
     return model(graph(nodes, [value("x", FLOAT, ["batch", 3, 8, 8])], [value("y", FLOAT, ["batch", 256])], tensors, "net"))
 
 
+def changed():
+    """The network of net with other pads, another activation, a shape that is known, and another element of a weight."""
+    nodes = [
+        node("Conv", ["x", "w", "b"], ["c"], "/conv1/Conv", kernel_shape=[3, 3], pads=[0, 0, 0, 0]),
+        node("Sigmoid", ["c"], ["r"], "/relu/Sigmoid"),
+        node("Flatten", ["r"], ["y"], "/flatten"),
+    ]
+    tensors = [tensor("w", FLOAT, [4, 3, 3, 3], [*weights(107), 3.0]), tensor("b", FLOAT, [4], weights(4))]
+    return model(graph(nodes, [value("x", FLOAT, ["batch", 3, 8, 8])], [value("y", FLOAT, ["batch", 144])], tensors, "net"))
+
+
 def missing():
     """Operators that there are not, of two domains and in a version that is too old."""
     nodes = [node("Relu", ["x"], ["a"]), node("Reluu", ["a"], ["b"], "first"), node("Magic", ["b"], ["c"], "second", "com.example"),
@@ -178,7 +189,7 @@ def typed():
     return model(graph(nodes, [], [value("one_of", FLOAT, [1])], tensors))
 
 
-MODELS = {"typed": typed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
+MODELS = {"typed": typed, "changed": changed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
           "nested": nested, "forged": forged, "function": function,
           "above": lambda: outside("../w.bin"), "absolute": lambda: outside("/etc/hostname"), "link": lambda: outside("link.bin"),
           "beside": lambda: outside("w.bin"), "through": lambda: outside("folder/w.bin")}  # fmt: skip
