@@ -27,29 +27,27 @@ typedef struct simulation {
 
 // ---- the kernel ------------------------------------------------------------------------------------------------
 
-static bool is_kernel(const ir_func *f, const char *title)
+static bool has_title(const ir_func *f, const char *title)
 {
-    return f->is_public && f->kind == IR_KERNEL && strcmp(f->title ? f->title : f->name, title) == 0;
+    return strcmp(f->title ? f->title : f->name, title) == 0;
 }
 
-// How many kernels before this one have its title.
-static int ordinal_of(const simulation *s, const jit_kernel *kernel)
-{
-    int ordinal = 0;
-    for (const jit_kernel *k = s->kernel->core->jit.kernels; k < kernel; k++)
-        ordinal += strcmp(k->title, kernel->title) == 0;
-    return ordinal;
-}
-
+// Its symbol is the function's name, unless CUDA C++ has another use for that: then the title tells. Titles alone do not:
+// instances for two lambdas have the same, and here are still kernels that were joined into another one, which the compiled
+// program lacks.
 static const ir_func *find_kernel(const simulation *s, const jit_kernel *kernel)
 {
     const ir_module *m = s->unit.module;
-    int ordinal = ordinal_of(s, kernel);
+    const ir_func *titled = NULL;
     for (size_t i = 0; i < m->funcs.len; i++) {
-        if (is_kernel(m->funcs.at[i], kernel->title) && ordinal-- == 0)
-            return m->funcs.at[i];
+        const ir_func *f = m->funcs.at[i];
+        if (!f->is_public || f->kind != IR_KERNEL || !has_title(f, kernel->title))
+            continue;
+        if (strcmp(f->name, kernel->launch.symbol) == 0)
+            return f;
+        titled = titled ? titled : f;
     }
-    return NULL;
+    return titled;
 }
 
 // ---- tensors ---------------------------------------------------------------------------------------------------

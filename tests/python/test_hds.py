@@ -182,6 +182,45 @@ class Errors(Case):
         self.assertIn(".entry saxpy", module.source("ptx"))
 
 
+TITLES = """from hidet.lang import attrs, f32, launch_together
+from hidet.lang.cuda import blockIdx, threadIdx
+
+
+@hidet.script
+def mapped[M: int, F: object](x: f32[M, 32], y: f32[M, 32]):
+    attrs.cuda.grid_dim = M
+    attrs.cuda.block_dim = 32
+    y[blockIdx.x, threadIdx.x] = F(x[blockIdx.x, threadIdx.x])
+
+
+@hidet.script
+def copied[M: int](x: f32[M, 32], y: f32[M, 32]):
+    attrs.cuda.grid_dim = 1, M
+    attrs.cuda.block_dim = 32
+    y[blockIdx.y, threadIdx.x] = x[blockIdx.y, threadIdx.x]
+
+
+@hidet.script
+def all_three(x: f32[4, 32], a: f32[4, 32], b: f32[4, 32], c: f32[4, 32]):
+    attrs.func_kind = "public"
+    launch_together(lambda: mapped(x, a, F=lambda v: 2.0 * v), lambda: copied(x, b))
+    mapped(x, c, F=lambda v: v + 1.0)
+"""
+
+
+class Titles(Case):
+    """Kernels of one title, of which one is joined into another kernel before the program is done."""
+
+    def test_instances_for_lambdas(self):
+        module = hidet.hds.loads(TITLES, name="titles.hds")
+        self.assertIn("mapped[M=4, F=a lambda] and 1 more", module.functions)
+        x = np.arange(128, dtype="f").reshape(4, 32)
+        a, b, c = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        module.all_three(x, a, b, c)
+        for actual, expected in ((a, 2 * x), (b, x), (c, x + 1)):
+            np.testing.assert_array_equal(actual, expected)
+
+
 ENDLESS = """from hidet.lang import attrs, f32
 
 
