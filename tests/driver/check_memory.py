@@ -2,7 +2,7 @@
 
 Kernels that work much while compiling and write little leave little behind. A file of operators that is checked is held
 entry by entry: what it needs depends on the largest entry, and hardly on their number. Where code is made of it, low IR and
-text remain of each kernel.
+text remain of each kernel. So it is with a model, however many calls are recorded and launches planned.
 """
 
 import pathlib
@@ -31,6 +31,7 @@ MOST_A_KERNEL = 12 << 10   # bytes that a kernel of one statement may leave: its
 MOST_CHECKED = 64 << 20    # bytes for a file of the library that is checked
 MOST_LOOKED_AT = 300 << 20 # bytes for a file whose definitions are only looked at
 MOST_MADE = 512 << 10      # bytes a kernel of the library of which code is made
+MOST_OF_MODEL = 130 << 20  # bytes for ResNet-18, of which code is made
 
 
 def held(hdsc, path, stage, command=("check",)):
@@ -78,15 +79,22 @@ def check_axes(hdsc):
     return [] if most <= MOST_LOOKED_AT else [f"{path}: {most:.0f} bytes to look at axes, more than {MOST_LOOKED_AT}"]
 
 
+def check_model(hdsc):
+    """Of a call that is recorded, what its operator gives remains; of a launch that is planned, its statements."""
+    path = TOP / "examples/models/resnet18.hds"
+    most = held(hdsc, path, "emit", ("--emit=cu", "-o", "/dev/null", "--weights=random", "--precision=f16"))
+    return [] if most <= MOST_OF_MODEL else [f"{path}: {most:.0f} bytes, more than {MOST_OF_MODEL}"]
+
+
 def main():
     hdsc = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         problems = check_growth(hdsc, pathlib.Path(folder))
-    problems += check_axes(hdsc)
+    problems += check_axes(hdsc) + check_model(hdsc)
     files = [TOP / "ops" / name for name in ("softmax.hds", "rope.hds", "reduction.hds")]
     for path in files:
         problems += check_library(hdsc, path)
-    sys.exit(finish(problems, 2 + 2 * len(files) - len(problems)))
+    sys.exit(finish(problems, 3 + 2 * len(files) - len(problems)))
 
 
 if __name__ == "__main__":

@@ -675,6 +675,8 @@ static bool attempt(tc *tx, tc_function *f, tc_args *args, tc_value *result)
     if (tc_try_end(tx, &t))
         return true;
     f->facts->needs_run_time = true;
+    if (f->lambda)
+        map_put_ptr(&tx->run_time_lambdas, f->lambda, (void *)f->lambda);
     return !t.outermost;
 }
 

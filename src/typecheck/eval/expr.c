@@ -508,6 +508,7 @@ static tc_value eval_lambda(tc *tx, const ast_lambda *e)
     f->closure = tx->frame->scope;
     f->env = tx->env;
     f->facts = ARENA_NEW(tx->arena, tc_function_facts);
+    f->facts->needs_run_time = map_get_ptr(&tx->run_time_lambdas, e);
     tc_function_defaults(tx, f);
     return (tc_value){.kind = TC_FUNCTION, .function = f};
 }

@@ -316,6 +316,7 @@ static void tc_init(tc *tx, arena *a, sym_table *syms, diag_context *diags, cons
     map_init(&tx->file_modules, a);
     map_init(&tx->intrins, a);
     map_init(&tx->shared_by_function, a);
+    map_init(&tx->run_time_lambdas, a);
     map_init(&tx->names_used, a);
     map_init(&tx->entry_names, a);
     map_init(&tx->graph_programs, a);

@@ -197,18 +197,18 @@ static tc_value plan(tc *tx, const tc_value *arguments, src_span span)
     return tc_call_apart(tx, arguments[SCHEDULE], arguments + DEFINITION, ARGUMENTS - DEFINITION, span);
 }
 
+// What planning makes is given back when the statements stand, unless it changed what is older.
 static tc_value plan_and_keep(tc *tx, const tc_value *arguments, src_span span)
 {
     ir_block *block = tx->block;
     size_t first = block->stmts.len;
     int errors = tx->diags->error_count;
-    bool kept = tx->lifetime->keeps;
-    tx->lifetime->keeps = false;
+    tc_lifetime planning;
+    tc_lifetime_begin(tx, &planning);
     tc_value v = plan(tx, arguments, span);
-    bool has_changed = tx->lifetime->keeps;
-    tx->lifetime->keeps |= kept;
-    if (tx->aborted || tx->diags->error_count != errors || tx->block != block || has_changed)
-        return v;
+    tc_lifetime_end(tx, &planning);
+    if (tx->aborted || tx->diags->error_count != errors || tx->block != block || planning.keeps)
+        return planning.keeps ? v : tc_none();
     tc_shared_launch *l = ARENA_NEW(tx->arena, tc_shared_launch);
     *l = (tc_shared_launch){.env = tx->env, .region = tx->region, .site = tc_site(tx)};
     memcpy(l->arguments, arguments, sizeof l->arguments);
@@ -216,7 +216,7 @@ static tc_value plan_and_keep(tc *tx, const tc_value *arguments, src_span span)
         VEC_PUSH(tx->arena, &l->statements, block->stmts.at[i]);
     l->before = map_get_ptr(&tx->lifetime->launches, arguments[DEFINITION].function);
     map_put_ptr(&tx->lifetime->launches, arguments[DEFINITION].function, l);
-    return v;
+    return tc_none();
 }
 
 tc_value tc_native_launch_once(tc *tx, const tc_native *self, tc_args *args)

@@ -147,6 +147,7 @@ bool tc_record_graph(tc *tx, tc_value graph, tc_scope *given, tc_recorded *out)
     *out = (tc_recorded){0};
     if (f->kind != TC_FUNCTION || !f->function->decl || !read_parameters(tx, f->function, &p))
         return false;
+    f->function->facts->needs_run_time = true; // definitions do: an attempt without would be in vain
     ir_func *dropped = ir_func_new(tx->ir, IR_HOST_FUNC, "graph", f->function->decl->name_span);
     dropped->result = ir_void(tx->ir);
     bool found = false, in_test = tx->in_test;
@@ -178,12 +179,15 @@ const char *tc_record_module(tc *tx, const char *text)
     tx->diags->muted = true;
     tx->steps = 0; // as an entry
     tc_frame frame = {.scope = tx->main->scope}, *saved = tx->frame;
+    tc_lifetime lifetime;
+    tc_lifetime_begin(tx, &lifetime);
     tx->frame = &frame;
     const tc_module *m = file ? tc_module_of(tx, file) : NULL;
     for (size_t i = 0; m && i < m->scope->list.len && !recorded.text; i++)
         if (!m->scope->list.at[i]->lazy_module && is_graph(tx, &m->scope->list.at[i]->value))
             tc_record_graph(tx, m->scope->list.at[i]->value, NULL, &recorded);
     bool failed = tx->diags->error_count != before.errors;
+    tc_lifetime_end(tx, &lifetime);
     tx->frame = saved;
     tx->diags->muted = muted;
     diag_rewind(tx->diags, before);

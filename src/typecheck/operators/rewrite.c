@@ -217,6 +217,8 @@ static const char *call(tc_rewrites *r, const rewrite *w, const char *call_text,
     if (!e)
         return NULL;
     tc_saved saved = tc_enter(tx, r->dropped, &r->dropped->body, NULL);
+    tc_lifetime lifetime;
+    tc_lifetime_begin(tx, &lifetime);
     tc_scope *scope = tc_scope_new(tx, tx->natives, NULL, TC_SCOPE_FUNCTION);
     tc_frame frame = {.scope = scope, .compile_time = !operands->size_count};
     bind_open_sizes(r, operands, scope);
@@ -226,10 +228,11 @@ static const char *call(tc_rewrites *r, const rewrite *w, const char *call_text,
     tx->steps = 0; // each side has the budget of an entry
     tc_value text = tc_eval_annotation(tx, e, scope);
     tx->records = false;
+    bool ok = text.kind == TC_STR && tx->diags->error_count == before;
+    const char *kept = ok ? arena_strndup(tx->lasting, text.s.at, text.s.len) : NULL;
+    tc_lifetime_end(tx, &lifetime);
     tc_leave(tx, saved);
-    if (text.kind != TC_STR || tx->diags->error_count != before)
-        return NULL;
-    return arena_strndup(tx->lasting, text.s.at, text.s.len);
+    return kept;
 }
 
 static const char *record_left(tc_rewrites *r, const rewrite *w)

@@ -182,6 +182,7 @@ struct tc {
     map intrins;     // key -> ir_intrin*
     VEC(tc_shared *) shared; // oldest first
     map shared_by_function;        // tc_function* -> the latest tc_shared*
+    map run_time_lambdas;          // const ast_lambda* -> itself: those that needed run-time values, whatever they captured
     map names_used;  // IR function names
     map entry_names; // those that entries have or will have: no other function takes one
     uint32_t next_id;

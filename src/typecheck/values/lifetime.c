@@ -87,8 +87,9 @@ void tc_changes(tc *tx, uint32_t born)
  *                  elaborated, from tc_lifetime_begin to tc_lifetime_end, it is the scratch arena, which is then reset:
  *                  scopes, frames, arguments, compile-time values.
  *
- * Lifetimes nest: a kernel is elaborated at its launch in a host function. A module that is imported meanwhile is loaded
- * between tc_lasting_begin and tc_lasting_end.
+ * Lifetimes nest: a kernel is elaborated at its launch in a host function, whose planning is a lifetime, too (launch_once). So are
+ * calls that a graph function records, of which only data last (within), and sides of rewrites. A module that is imported
+ * meanwhile is loaded between tc_lasting_begin and tc_lasting_end.
  *
  * IR never holds memory of tx->arena. Data that are older than the function may come to hold some: a list of a module that a
  * kernel appends to. So scopes, containers and records know when they were made (born), whatever changes one says so
