@@ -187,7 +187,13 @@ static bool is_same_value(const char *a, const char *b)
     return strcmp(a, b) == 0 || (lacks_comma && strncmp(a, b, len - 1) == 0 && strcmp(b + len - 1, ",)") == 0);
 }
 
-// Attributes that contain sizes, types or several attributes, and options of the graph's node that the left side leaves out.
+static const char *default_of(const fg_pattern_node *n, const char *name)
+{
+    const fg_argument *x = name ? find_argument(&n->defaults, name, 0) : NULL;
+    return x ? x->value : NULL;
+}
+
+// Attributes that are numbers, or contain sizes, types or several attributes. What a call omits has its operator's default.
 static bool check_values(const fg_match *m)
 {
     const fg_rule *r = m->rule;
@@ -202,7 +208,7 @@ static bool check_values(const fg_match *m)
             position += !w->name;
             if (w->tensor >= 0 || attribute_of(r, w->value) >= 0)
                 continue;
-            if (f && !is_same_value(filled_in(m, w->value), f->value))
+            if (!is_same_value(filled_in(m, w->value), f ? f->value : default_of(&r->nodes.at[i], w->name)))
                 return false;
         }
     }
@@ -211,7 +217,7 @@ static bool check_values(const fg_match *m)
 
 static bool match_tensor(fg_match *m, int wanted, int found);
 
-static bool match_argument(fg_match *m, const fg_argument *w, const fg_argument *f)
+static bool match_argument(fg_match *m, const fg_pattern_node *n, const fg_argument *w, const fg_argument *f)
 {
     const fg_rule *r = m->rule;
     if (w->tensor >= 0 && (size_t)w->tensor < r->wildcards.len && r->wildcards.at[w->tensor].is_optional) {
@@ -222,8 +228,9 @@ static bool match_argument(fg_match *m, const fg_argument *w, const fg_argument 
         return f && f->tensor >= 0 && match_tensor(m, w->tensor, f->tensor);
     if (f)
         return f->tensor < 0 && bind_attribute(m, w->value, f->value);
-    int k = attribute_of(r, w->value); // left out: it has the operator's default
-    return k >= 0 && w->name && r->attributes.at[k].initial && bind_attribute(m, w->value, r->attributes.at[k].initial);
+    int k = attribute_of(r, w->value);
+    const char *omitted = k >= 0 && w->name ? r->attributes.at[k].initial : default_of(n, w->name);
+    return omitted && bind_attribute(m, w->value, omitted);
 }
 
 static bool is_commutative(const char *op)
@@ -235,14 +242,15 @@ static bool is_commutative(const char *op)
     return false;
 }
 
-// Every argument of the graph's node is one of the left side's.
+// Every argument of the graph's node is one of the left side's, or states what the operator does without it.
 static bool has_no_more(const fg_pattern_node *w, const fg_node *n)
 {
     size_t position = 0;
     for (size_t k = 0; k < n->arguments.len; k++) {
         const fg_argument *x = &n->arguments.at[k];
-        bool is_none = x->tensor < 0 && strcmp(x->value, "None") == 0;
-        if (!is_none && !find_argument(&w->arguments, x->name, position))
+        const char *usual = x->tensor < 0 ? default_of(w, x->name) : NULL;
+        bool says_nothing = x->tensor < 0 && (strcmp(x->value, "None") == 0 || (usual && is_same_value(x->value, usual)));
+        if (!says_nothing && !find_argument(&w->arguments, x->name, position))
             return false;
         position += !x->name;
     }
@@ -255,7 +263,7 @@ static bool match_arguments(fg_match *m, int wanted, const fg_node *n)
     size_t position = 0;
     for (size_t k = 0; k < w->arguments.len; k++) {
         const fg_argument *x = &w->arguments.at[k];
-        if (!match_argument(m, x, find_argument(&n->arguments, x->name, position_of(m, wanted, position))))
+        if (!match_argument(m, w, x, find_argument(&n->arguments, x->name, position_of(m, wanted, position))))
             return false;
         position += !x->name;
     }

@@ -40,6 +40,7 @@ typedef struct fg_wildcard {
 typedef struct fg_pattern_node {
     const char *op, *module;
     fg_argument_list arguments;
+    fg_argument_list defaults; // of the operator's attributes: a call may state or omit them, as the left side may
 } fg_pattern_node;
 
 typedef struct fg_rule {

@@ -55,12 +55,12 @@ static void read_wildcards(arena *a, fg_rule *r, const json_t *list)
     }
 }
 
-static void add_argument(arena *a, fg_pattern_node *n, const json_t *x)
+static void add_argument(arena *a, fg_argument_list *list, const json_t *x)
 {
     const json_t *tensor = json_object_get(x, "tensor");
     fg_argument argument = {.name = copy(a, x, "name"), .tensor = tensor ? (int)json_integer_value(tensor) : -1};
     argument.value = copy(a, x, "value");
-    VEC_PUSH(a, &n->arguments, argument);
+    VEC_PUSH(a, list, argument);
 }
 
 static void read_nodes(arena *a, fg_rule *r, const json_t *list)
@@ -70,9 +70,11 @@ static void read_nodes(arena *a, fg_rule *r, const json_t *list)
     json_array_foreach((json_t *)list, i, from) {
         fg_pattern_node n = {.op = copy(a, from, "operator"), .module = copy(a, from, "module")};
         json_array_foreach(json_object_get(from, "inputs"), k, x)
-            add_argument(a, &n, x);
+            add_argument(a, &n.arguments, x);
         json_array_foreach(json_object_get(from, "options"), k, x)
-            add_argument(a, &n, x);
+            add_argument(a, &n.arguments, x);
+        json_array_foreach(json_object_get(from, "defaults"), k, x)
+            add_argument(a, &n.defaults, x);
         VEC_PUSH(a, &r->nodes, n);
     }
 }

@@ -210,6 +210,42 @@ def wrong[T: dtype, *S](x: T[*S]):
 """
 
 
+DEFAULTS = """from activation import relu, sigmoid
+from conv import conv2d
+from softmax import softmax
+
+from hidet.lang import f32
+from hidet.lang.rewrite import rewrite
+
+
+@rewrite
+def of_convolution[*S, *R](x: f32[*S], w: f32[*R]):
+    return sigmoid(conv2d(x, w)), relu(conv2d(x, w))
+
+
+@rewrite
+def of_softmax[*S](x: f32[*S]):
+    return sigmoid(softmax(x, axis=-1)), relu(softmax(x, axis=-1))
+
+
+@hidet.graph
+def model(x: f32[1, 4, 8, 8], w: f32[4, 4, 3, 3]):
+    omitted = sigmoid(conv2d(x, w))
+    stated = sigmoid(conv2d(x, w, stride=1, padding=0, layout="NCHW"))
+    other = sigmoid(conv2d(x, w, stride=2)), sigmoid(softmax(x, axis=1))
+    return omitted, stated, *other, sigmoid(softmax(x)), sigmoid(softmax(x, axis=-1))
+"""
+WITH_DEFAULTS = [("of_convolution", "21"), ("of_convolution", "22"), ("of_softmax", "24"), ("of_softmax", "24")]
+
+
+def check_defaults(hdsc, path):
+    """An attribute's default may be stated or omitted, in calls as on left sides."""
+    path.write_text(DEFAULTS)
+    trace = call(hdsc, "graph", path, "-I", TOP / "ops", "--trace-rewrites").stderr
+    found = sorted(re.findall(r": (of_\w+) at line (\d+)", trace))
+    return [] if found == WITH_DEFAULTS else [f"rewrites with defaults are applied at {found}"]
+
+
 def main():
     hdsc, rng = sys.argv[1], random.Random(7)
     with tempfile.TemporaryDirectory() as name:
@@ -235,7 +271,7 @@ def main():
             worst = difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder)
             if worst > 1e-5:
                 failed.append(f"random model {k}: off by {worst}\n{(folder / 'chain.hds').read_text()}")
-        failed += check_open_models(hdsc) + check_open_chains(hdsc, rng, folder)
+        failed += check_open_models(hdsc) + check_open_chains(hdsc, rng, folder) + check_defaults(hdsc, folder / "defaults.hds")
         (folder / "wrong.hds").write_text(WRONG)
         if difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder, [], [f"--rewrites={folder / 'wrong.hds'}"]) < 1e-3:
             failed.append("a wrong rewrite is not seen")

@@ -103,3 +103,29 @@ tc_value tc_native_takes_attributes(tc *tx, const tc_native *self, tc_args *args
     tx->frame = method;
     return c.ok ? tc_bool(true) : tc_poison();
 }
+
+// A default that depends on type parameters is not known without operands.
+static tc_value default_of(tc *tx, const tc_function *f, const ast_param *p)
+{
+    bool muted = tx->diags->muted;
+    int errors = tx->diags->error_count;
+    tx->diags->muted = true;
+    tc_value v = p->default_value ? tc_eval_annotation(tx, p->default_value, f->closure) : tc_poison();
+    tx->diags->muted = muted;
+    tx->diags->error_count = errors;
+    return tc_is_compile_time(v) ? v : tc_poison();
+}
+
+tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value operator= args->list.at[0].value, out = tc_dict_new(tx);
+    const tc_function *f = tc_is_operator(tx, operator) ? tc_operator_function(tx, operator) : NULL;
+    for (size_t i = 0; f && f->decl && i < f->decl->params.len; i++) {
+        const ast_param *p = &f->decl->params.at[i];
+        tc_value v = p->kind == AST_PARAM_PLAIN ? default_of(tx, f, p) : tc_poison();
+        if (!tc_is_poison(v))
+            tc_dict_put(tx, out.dict, tc_str(str_of(p->name->text)), v);
+    }
+    return out;
+}
