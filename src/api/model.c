@@ -188,14 +188,19 @@ static hds_status bind_load(hds_model *m)
     return status ? status : call_load(m, arguments);
 }
 
+// Weights that the load function does not read. A run may be on any stream: all copies are done before one.
 static hds_status bind_run(hds_model *m)
 {
     const jit_model_function *run = &m->parts->run;
     hds_status status = HDS_OK;
+    bool copies = false;
     for (int i = 0; i < run->count && !status; i++)
-        if (run->roles[i].role == JIT_WEIGHT && !m->bound[i].value.pointer)
+        if (run->roles[i].role == JIT_WEIGHT && !m->bound[i].value.pointer) {
             status = bind_weight(m, run->roles[i].weight, &m->bound[i]);
-    return status;
+            copies = !m->simulates;
+        }
+    hdsrt_status waited = copies && !status ? hdsrt_synchronize(NULL) : HDSRT_OK;
+    return waited ? api_fail_runtime(waited) : status;
 }
 
 // Bytes that temporaries of a run need at one time; -1: sizes of the run tell.

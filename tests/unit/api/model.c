@@ -414,7 +414,10 @@ static void runs_are_in_flight_together(void **state)
     const hdsrt_driver *cuda = hdsrt_driver_get();
     assert_non_null(cuda);
     int live = fake_cuda_live("memory");
-    hds_model *m = open_model(p, path, false, 0), *narrow = open_model(p, path, false, 2);
+    operations before = now();
+    hds_model *m = open_model(p, path, false, 0);
+    assert_int_equal(now().waits - before.waits, 1); // nothing runs at load, and the copies are waited for all the same
+    hds_model *narrow = open_model(p, path, false, 2);
     assert_int_equal(hdsrt_allocate(&memory, STREAMS * 256 * 4, NULL), HDSRT_OK);
     for (int i = 0; i < STREAMS; i++)
     {
