@@ -22,7 +22,7 @@ INPUTS = {
     "moves": (["x=randn"], 1), "algebra": (["x=randn"], 1), "activations": (["x=randn"], 1),
     "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
-    "channels": (["x=randn"], 1), "framed": (["x=randn"], 3),
+    "channels": (["x=randn"], 1), "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
     "no_heads": (["x=randn", "y=randn"], 3),
@@ -35,7 +35,7 @@ WEIGHTS = {
 }  # fmt: skip
 WEIGHTS_OF_BYTES = {"bytes": (16, 16), "more_bytes": (16, 16), "taps": (5, 3, 3, 3), "taps5": (5, 5, 3, 3)}
 WITH_WEIGHTS = (
-    "products", "convolution", "framed", "biased", "biased_products", "channels", "quantized", "quantized_images",
+    "products", "convolution", "framed", "bordered", "biased", "biased_products", "channels", "quantized", "quantized_images",
 )  # fmt: skip
 
 OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
