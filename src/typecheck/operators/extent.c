@@ -178,7 +178,18 @@ static sum quotient(tc *tx, const sum *a, const sum *b, bool is_rest)
     return named(tx, name, is_rest ? a->estimate - q * b->estimate : q);
 }
 
-// One of the two; where they differ by a constant it is known which one.
+// Whether no size makes it negative: nothing is taken from products of type parameters.
+static bool is_not_negative(const sum *s)
+{
+    for (size_t i = 0; i < s->terms.len; i++) {
+        const term *t = &s->terms.at[i];
+        if (t->factor < 0 || strchr(t->key, '('))
+            return false;
+    }
+    return true;
+}
+
+// One of the two; where they differ by a constant, or by sizes, it is known which one.
 static sum extreme(tc *tx, const sum *a, const sum *b, bool is_max)
 {
     if (a->is_unknown || b->is_unknown)
@@ -186,6 +197,11 @@ static sum extreme(tc *tx, const sum *a, const sum *b, bool is_max)
     sum difference = plus(tx, a, b, -1);
     if (is_known(&difference))
         return (difference.estimate >= 0) == is_max ? *a : *b;
+    if (is_not_negative(&difference))
+        return is_max ? *a : *b;
+    difference = plus(tx, b, a, -1);
+    if (is_not_negative(&difference))
+        return is_max ? *b : *a;
     bool takes_a = (a->estimate >= b->estimate) == is_max;
     const char *x = text_of(tx, a), *y = text_of(tx, b);
     bool swaps = strcmp(x, y) > 0;
