@@ -43,7 +43,7 @@ _hdsc() {
             return ;;
         report)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --precision= --arch= --gpu= --sms= --json --seed= -j --budget= --verify-ir --step-budget= --diagnostics=
+                COMPREPLY=($(compgen -W "--entry= -D -I --weights= --precision= --arch= --gpu= --sms= --data= --json --seed= -j --budget= --verify-ir --step-budget= --diagnostics=
                     --color= -W --stdlib= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return

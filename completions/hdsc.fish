@@ -139,6 +139,7 @@ complete -c hdsc -n "__fish_seen_subcommand_from graph" -l explain-fusion -d "wh
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l trace-rewrites -d "what is applied"
 complete -c hdsc -n "__fish_seen_subcommand_from graph" -l list-rewrites -d "what would be applied"
 complete -c hdsc -n "__fish_seen_subcommand_from diff" -l json -d "JSON instead of text"
+complete -c hdsc -n "__fish_seen_subcommand_from report" -l data -r -d "a folder of test data"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l json -d "JSON instead of a table"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l seed -x -d "of random inputs"
 complete -c hdsc -n "__fish_seen_subcommand_from report" -l budget -x -d "most warp instructions"

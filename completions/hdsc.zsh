@@ -131,7 +131,7 @@ case ${words[2]} in
         '--list-rewrites[what would be applied]' '*-I[folder of modules]:folder:_files -/' '--print=[the form]:form:(graph rewritten program json dot svg html)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
         '2:file:_files -g "*.(hds|json)"' ;;
     report) _arguments $messages $gpus $compiler '--entry=[graph function of the file]:name:' '*-D[set a constant or size]:NAME=VALUE:' \
-        '*-I[folder of modules]:folder:_files -/' '--weights=[the weights]:file:_files' '--json[JSON instead of a table]' \
+        '*-I[folder of modules]:folder:_files -/' '--weights=[the weights]:file:_files' '--json[JSON instead of a table]' '--data=[a folder of test data]:folder:_files -/' \
         '--precision=[what the model computes in]:precision:(f16 bf16 tf32)' \
         '--seed=[of random inputs]:N:' '-j[simulator threads]:N:' '--budget=[most warp instructions]:N:' \
         '2:file:_files -g "*.hds"' '*:NAME=SPEC:' ;;

@@ -8,10 +8,11 @@
 
 #include "driver/options.h"
 #include "driver/report.h"
+#include "driver/report_data.h"
 #include "driver/run.h"
 #include "pipeline/graphs.h"
 
-enum { KEY_JSON = CMD_KEY_OWN };
+enum { KEY_JSON = CMD_KEY_OWN, KEY_DATA };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What runs:", 1},
@@ -21,6 +22,9 @@ static const struct argp_option table[] = {
     CMD_WEIGHTS_OPTION(1),
     CMD_PRECISION_OPTION(1),
     CMD_ARCH_OPTION("sm_80", 1),
+    {"data", KEY_DATA, "FOLDER", 0,
+     "inputs and outputs that others computed: input_0.pb, output_0.pb, ... of ONNX (default: test_data_set_0 beside an ONNX "
+     "file, where no inputs are set)", 2},
     {"json", KEY_JSON, NULL, 0, "print JSON instead of a table", 2},
     CMD_SEED_OPTION("of random inputs (default: 0)", 3),
     {NULL, 'j', "N", 0, "simulator threads, for independent blocks (default: one for each core)", 3},
@@ -36,6 +40,7 @@ static const char doc[] =
     "\n"
     "  hdsc report mlp.hds x=randn --weights=mlp.safetensors\n"
     "  hdsc report block.hds --weights=random x=@x.npy --json > report.json\n"
+    "  hdsc report resnet50/model.onnx   its inputs and outputs are in resnet50/test_data_set_0\n"
     "\v"
     "NAME=SPEC sets an input, as for 'hdsc run'. A row is a result of a node of the graph: its operator, the line of "
     "the "
@@ -43,20 +48,23 @@ static const char doc[] =
     "|actual - expected| / (|expected| + 1), then come the largest and the mean |actual - expected|, and both over "
     "|expected| where that is not 0. '<------' marks errors above 5e-5 (f32), 1e-1 (16 bits and less) or 1e-10 (f64), "
     "by the coarsest type that a value was computed from; integers and bool are marked where any differs. The last "
-    "rows are outputs of the program with all passes. "
+    "rows are outputs of the program with all passes, and the same against test data, marked above 1e-3 or those bounds. "
     "All tensors of the graph are in memory at once, in the model's types and in f64.\n"
     "Exit code: 0 no mark; 1 marks, or the file has errors, or a check found something; 2 the command line is wrong.";
 
 typedef struct request {
     run_request run; // first
     bool json;
+    const char *folder; // of test data; NULL: none
+    report_data data;
 } request;
 
 // One of the programs.
 typedef struct variant {
     run_state run; // first
     run_request request;
-    const struct variant *from; // whose inputs and weights it has; NULL: those of the words
+    const struct variant *from; // whose inputs and weights it has; NULL: those of the words or the data
+    const report_data *data;    // NULL: none
     bool is_done;
 } variant;
 
@@ -71,6 +79,9 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_JSON:
         q->json = true;
         break;
+    case KEY_DATA:
+        q->folder = arg;
+        break;
     case ARGP_KEY_ARG:
         cmd_run_take_argument(state, arg);
         break;
@@ -81,6 +92,8 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
             argp_error(state, "a report reads the file several times: it cannot be standard input");
         if (q->run.shared.archs.len > 1)
             argp_error(state, "a report is for one architecture");
+        if (q->folder && q->run.words.len)
+            argp_error(state, "inputs are those of --data, or those of NAME=SPEC, not both");
         break;
     default:
         return cmd_take_running(key, arg, state, &to);
@@ -98,13 +111,54 @@ static const run_argument *argument_of(const run_state *r, const char *name)
     return NULL;
 }
 
+// What the data have for the input: they are in the order of the model's inputs. NULL: nothing.
+static const ten_tensor *data_of(const variant *v, const char *name)
+{
+    const fg_function *f = &v->run.model->run;
+    for (size_t i = 0, number = 0; v->data && i < f->parameters.len; i++) {
+        if (f->parameters.at[i].role != FG_INPUT)
+            continue;
+        if (strcmp(f->parameters.at[i].tensor->name, name) == 0)
+            return number < v->data->inputs.len ? &v->data->inputs.at[number] : NULL;
+        number++;
+    }
+    return NULL;
+}
+
+// "x=empty:[2, 3]"
+static run_word shape_word(arena *a, const char *name, const ten_tensor *t)
+{
+    str_buf text;
+    str_buf_init(&text, a);
+    str_addf(&text, "%s=empty%s", name, t->rank ? ":[" : "");
+    for (int d = 0; d < t->rank; d++)
+        str_addf(&text, "%s%lld", d ? ", " : "", (long long)t->shape[d]);
+    str_adds(&text, t->rank ? "]" : "");
+    const char *word = str_text(&text);
+    return (run_word){word, name, word + strlen(name) + 1};
+}
+
+// The data's shapes are those of the inputs.
+static void add_data_words(variant *v)
+{
+    const fg_function *f = &v->run.model->run;
+    for (size_t i = 0; v->data && i < f->parameters.len; i++) {
+        const char *name = f->parameters.at[i].tensor->name;
+        const ten_tensor *t = data_of(v, name);
+        if (t)
+            VEC_PUSH(&v->run.unit.memory, &v->request.words, shape_word(&v->run.unit.memory, name, t));
+    }
+}
+
 // Its inputs and weights have the numbers of the program before it. Weights that this one reads only at load have the
 // same numbers by their names.
 static void take_given(variant *v)
 {
-    for (size_t i = 0; v->from && i < v->run.arguments.len; i++) {
+    for (size_t i = 0; i < v->run.arguments.len; i++) {
         run_argument *a = &v->run.arguments.at[i];
-        const run_argument *other = a->is_tensor ? argument_of(&v->from->run, a->name) : NULL;
+        const run_argument *other = v->from && a->is_tensor ? argument_of(&v->from->run, a->name) : NULL;
+        if (!v->from)
+            a->given = data_of(v, a->name);
         if (other && (other->spec || (other->bound && !other->bound->is_prepared)))
             a->given = &other->tensor;
     }
@@ -149,6 +203,7 @@ static void body(pl_unit *u)
     if (!cmd_run_choose_entry(r))
         return;
     cmd_run_find_model(r);
+    add_data_words(v);
     if (!cmd_run_check_defines(r) || !cmd_run_bind(r) || !are_inputs(r))
         return;
     take_given(v);
@@ -172,16 +227,8 @@ static void add_words(variant *v, arena *a)
     for (size_t i = 0; i < q->words.len; i++) {
         const run_argument *x = argument_of(first, q->words.at[i].name);
         run_word word = q->words.at[i];
-        if (x->is_tensor && x->spec) {
-            str_buf text;
-            str_buf_init(&text, a);
-            str_addf(&text, "%s=empty%s", x->name, x->tensor.rank ? ":[" : "");
-            for (int d = 0; d < x->tensor.rank; d++)
-                str_addf(&text, "%s%lld", d ? ", " : "", (long long)x->tensor.shape[d]);
-            str_adds(&text, x->tensor.rank ? "]" : "");
-            word.text = str_text(&text);
-            word.value = word.text + strlen(x->name) + 1;
-        }
+        if (x->is_tensor && x->spec)
+            word = shape_word(a, x->name, &x->tensor);
         VEC_PUSH(a, &v->request.words, word);
     }
 }
@@ -192,6 +239,7 @@ static bool run_variant(variant *v, const request *q, pl_graph_form form, const 
     v->request.no_races = true;
     v->request.shared.options.graph_form = form;
     v->from = from;
+    v->data = from || !q->data.outputs.len ? NULL : &q->data;
     v->run.request = &v->request;
     if (from)
         add_words(v, (arena *)&from->run.unit.memory);
@@ -270,6 +318,18 @@ static void add_outputs(const programs *p, report *out, const double *bounds, ar
     }
 }
 
+static void add_data(const request *q, const programs *p, report *out, const double *bounds, arena *a)
+{
+    const fg_graph *g = graph_of(&p->optimized.run), *split = graph_of(&p->split.run);
+    out->data = q->data.outputs.len ? q->data.folder : NULL;
+    for (size_t i = 0; i < g->outputs.len && i < q->data.outputs.len; i++) {
+        const char *name = g->tensors.at[g->outputs.at[i]].name;
+        report_row row = {.name = name, .actual = &argument_of(&p->optimized.run, name)->tensor};
+        report_measure_data(&row, &q->data.outputs.at[i], bounds[split->returned.at[i]]);
+        VEC_PUSH(a, &out->data_outputs, row);
+    }
+}
+
 static int print_report(const request *q, programs *p)
 {
     str_buf out;
@@ -279,11 +339,12 @@ static int print_report(const request *q, programs *p)
     const double *bounds = find_bounds(graph_of(&p->split.run), &p->split.run, a);
     add_nodes(p, &r, bounds, a);
     add_outputs(p, &r, bounds, a);
+    add_data(q, p, &r, bounds, a);
     if (q->json)
         report_json(&r, &out);
     else
         report_table(&r, &out);
-    bool is_good = !report_count(&r.nodes) && !report_count(&r.outputs);
+    bool is_good = !report_count(&r.nodes) && !report_count(&r.outputs) && !report_count(&r.data_outputs);
     return cmd_print((str){out.at, out.len}) && is_good ? CMD_OK : CMD_ERRORS;
 }
 
@@ -326,13 +387,27 @@ static int run(const request *q)
     return code;
 }
 
+// Reads the data, if there are some. False after saying why not.
+static bool find_data(request *q)
+{
+    const char *why = NULL;
+    arena *a = &q->run.shared.memory;
+    if (!q->folder && !q->run.words.len)
+        q->folder = report_data_find(a, q->run.shared.options.input);
+    if (!q->folder || report_data_read(a, q->folder, &q->data, &why))
+        return true;
+    fprintf(stderr, "hdsc report: the test data cannot be read: %s\n", why);
+    return false;
+}
+
 int cmd_report(int argc, char **argv)
 {
     request q = {.run = {.rtol = -1, .atol = -1, .gpu_seconds = CMD_GPU_SECONDS}};
     cmd_parse_with(&q.run.shared, argc, argv, "FILE [NAME=SPEC...]", doc, table, take_own);
     q.run.shared.options.input = q.run.shared.inputs.at[0];
     cmd_run_find_operand_types(&q.run);
-    int code = run(&q);
+    int code = find_data(&q) ? run(&q) : CMD_ERRORS;
+    report_data_close(&q.data);
     cmd_arguments_free(&q.run.shared);
     return code;
 }

@@ -24,6 +24,22 @@ void report_measure(report_row *row, const ten_tensor *expected, double bound)
     row->is_wrong = row->bound > 0 ? row->error.harmonic > row->bound : row->error.different > 0;
 }
 
+static bool is_same_shape(const ten_tensor *a, const ten_tensor *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+void report_measure_data(report_row *row, const ten_tensor *expected, double bound)
+{
+    const double least = 1e-3;
+    if (is_same_shape(row->actual, expected)) {
+        report_measure(row, expected, bound > least ? bound : least);
+        return;
+    }
+    row->error = (ten_error){row->actual->count, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+    row->is_wrong = true;
+}
+
 const report_row *report_first(const report_row_list *rows)
 {
     for (size_t i = 0; i < rows->len; i++)
@@ -100,6 +116,13 @@ static void add_totals(const report *r, str_buf *out)
     if (first)
         str_addf(out, "first at node %d: '%s' in %s:%d\n", first->node->number, first->node->op, r->file,
                  first->node->line);
+    if (!r->data)
+        return;
+    size_t wrong_data = report_count(&r->data_outputs);
+    str_addf(out, "%zu of %zu output%s %s too far from %s\n", wrong_data, r->data_outputs.len, plural(r->data_outputs.len),
+             wrong_data == 1 ? "is" : "are", r->data);
+    if (wrong_data && !first)
+        str_adds(out, "no tensor is far from f64: the model itself is not what the data were computed by\n");
 }
 
 void report_table(const report *r, str_buf *out)
@@ -114,6 +137,12 @@ void report_table(const report *r, str_buf *out)
     add_head(&w, "", "output", "", out);
     for (size_t i = 0; i < r->outputs.len; i++)
         add_row(&r->outputs.at[i], &w, out);
+    if (r->data_outputs.len) {
+        str_addc(out, '\n');
+        add_head(&w, "", "test data", "", out);
+    }
+    for (size_t i = 0; i < r->data_outputs.len; i++)
+        add_row(&r->data_outputs.at[i], &w, out);
     add_totals(r, out);
 }
 
@@ -168,6 +197,11 @@ void report_json(const report *r, str_buf *out)
     json_object_set_new(top, "outputs", rows_json(&r->outputs));
     json_object_set_new(top, "wrong_nodes", json_integer((json_int_t)report_count(&r->nodes)));
     json_object_set_new(top, "wrong_outputs", json_integer((json_int_t)report_count(&r->outputs)));
+    if (r->data) {
+        json_object_set_new(top, "data", json_string(r->data));
+        json_object_set_new(top, "data_outputs", rows_json(&r->data_outputs));
+        json_object_set_new(top, "wrong_data_outputs", json_integer((json_int_t)report_count(&r->data_outputs)));
+    }
     json_object_set_new(top, "first", first ? json_integer(first->node->number) : json_null());
     diag_add_json(out, top, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 }

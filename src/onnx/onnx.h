@@ -24,6 +24,9 @@ bool onnx_is_path(const char *path);
 onnx_model *onnx_open(arena *a, const char *path, const char **error);
 // The same of bytes, which stay as long. [path] tells where external data is.
 onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error);
+// The tensor of a file that has one alone, as test data of models do ("input_0.pb"): the only entry. Close it by wt_close. NULL, and
+// *[error] (in [a]) says why.
+wt_file *onnx_open_tensor(arena *a, const char *path, const char **error);
 // The graph function. [weights]: what its text calls the file of weights. *[error]: as of onnx_open; NULL: there is none.
 str onnx_print(onnx_model *m, const char *weights, const char **error);
 // The initialisers, and tensors among attributes; close it by wt_close. The same for all calls.

@@ -32,13 +32,14 @@ static void release(void *user, void *memory)
     (void)memory;
 }
 
-static Onnx__Model *unpack(arena *a, str bytes)
+// NULL: it is no message of this kind, or is nested too deeply.
+static void *unpack(arena *a, const ProtobufCMessageDescriptor *d, str bytes)
 {
     str skeleton;
     ProtobufCAllocator allocator = {allocate, release, a};
-    if (!onnx_skeleton(a, &onnx__model__descriptor, bytes, &skeleton))
+    if (!onnx_skeleton(a, d, bytes, &skeleton))
         return NULL;
-    return onnx__model__unpack(&allocator, skeleton.len, (const uint8_t *)skeleton.at);
+    return protobuf_c_message_unpack(d, &allocator, skeleton.len, (const uint8_t *)skeleton.at);
 }
 
 // ---- checks ---------------------------------------------------------------------------------------------------------
@@ -208,13 +209,19 @@ static bool check(onnx_model *m)
     return check_graph(m, p->graph, text_of(p->graph->name), NULL);
 }
 
-onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error)
+static onnx_model *new_model(arena *a, const char *path, str bytes)
 {
     onnx_model *m = ARENA_NEW(a, onnx_model);
     *m = (onnx_model){.memory = a, .path = arena_strdup(a, path), .bytes = (const uint8_t *)bytes.at, .weights = wt_new(a, path)};
     map_init(&m->tensors, a);
     map_init(&m->numbers, a);
-    m->proto = unpack(a, bytes);
+    return m;
+}
+
+onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error)
+{
+    onnx_model *m = new_model(a, path, bytes);
+    m->proto = unpack(a, &onnx__model__descriptor, bytes);
     if (!m->proto)
         onnx_failed(m, "its bytes are no message of a model, or one that is nested too deeply");
     if (m->proto && check(m))
@@ -233,4 +240,21 @@ onnx_model *onnx_open(arena *a, const char *path, const char **error)
     else
         file_unmap(&bytes);
     return m;
+}
+
+wt_file *onnx_open_tensor(arena *a, const char *path, const char **error)
+{
+    str bytes;
+    if (!file_map(a, path, &bytes, error))
+        return NULL;
+    onnx_model *m = new_model(a, path, bytes);
+    const Onnx__Tensor *t = unpack(a, &onnx__tensor__descriptor, bytes);
+    m->weights->mapped = bytes;
+    if (!t)
+        onnx_failed(m, "its bytes are no message of a tensor");
+    if (t && onnx_add_weight(m, t, t->name ? t->name : ""))
+        return m->weights;
+    *error = m->error;
+    wt_close(m->weights);
+    return NULL;
 }

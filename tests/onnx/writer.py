@@ -105,6 +105,13 @@ def changed():
     return model(graph(nodes, [value("x", FLOAT, ["batch", 3, 8, 8])], [value("y", FLOAT, ["batch", 144])], tensors, "net"))
 
 
+def sums():
+    """A model with test data: input_0 is the tensor that follows, output_0 what the model computes."""
+    nodes = [node("Add", ["x", "w"], ["y"], "/add"), node("Neg", ["y"], ["z"], "/neg")]
+    outputs = [value("z", FLOAT, ["n"]), value("y", FLOAT, ["n"])]
+    return model(graph(nodes, [value("x", FLOAT, ["n"])], outputs, [tensor("w", FLOAT, [1], [0.5])], "sums"))
+
+
 def missing():
     """Operators that there are not, of two domains and in a version that is too old."""
     nodes = [node("Relu", ["x"], ["a"]), node("Reluu", ["a"], ["b"], "first"), node("Magic", ["b"], ["c"], "second", "com.example"),
@@ -189,7 +196,9 @@ def typed():
     return model(graph(nodes, [], [value("one_of", FLOAT, [1])], tensors))
 
 
-MODELS = {"typed": typed, "changed": changed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
+MODELS = {"sums": sums, "input": lambda: tensor("x", FLOAT, [3], [1.0, 2.0, 3.0]),
+          "output": lambda: tensor("z", FLOAT, [3], [-1.5, -2.5, -3.5]),
+          "wrong": lambda: tensor("y", FLOAT, [3], [1.5, 2.5, 4.5]), "typed": typed, "changed": changed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
           "nested": nested, "forged": forged, "function": function,
           "above": lambda: outside("../w.bin"), "absolute": lambda: outside("/etc/hostname"), "link": lambda: outside("link.bin"),
           "beside": lambda: outside("w.bin"), "through": lambda: outside("folder/w.bin")}  # fmt: skip
