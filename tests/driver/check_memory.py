@@ -32,6 +32,7 @@ MOST_CHECKED = 64 << 20    # bytes for a file of the library that is checked
 MOST_LOOKED_AT = 300 << 20 # bytes for a file whose definitions are only looked at
 MOST_MADE = 512 << 10      # bytes a kernel of the library of which code is made
 MOST_OF_MODEL = 130 << 20  # bytes for ResNet-18, of which code is made
+MOST_A_NODE = 64 << 10     # bytes that a node of a graph may take until its program is printed
 
 
 def held(hdsc, path, stage, command=("check",)):
@@ -86,15 +87,40 @@ def check_model(hdsc):
     return [] if most <= MOST_OF_MODEL else [f"{path}: {most:.0f} bytes, more than {MOST_OF_MODEL}"]
 
 
+CHAIN = """from hidet.lang import f32
+from activation import relu, sigmoid
+
+
+@hidet.graph
+def chain(x: f32[4, 8]):
+    for i in range({}):
+        x = relu(sigmoid(x))
+    return x
+"""
+
+
+def check_nodes(hdsc, folder):
+    """What a node takes does not depend on how many there are."""
+    sizes = []
+    for count in (250, 500, 1000):
+        path = folder / f"chain_{count}.hds"
+        path.write_text(CHAIN.format(count))
+        sizes.append(held(hdsc, path, "elaborate", ("--emit=hds", "-o", "/dev/null")))
+    few, many = (sizes[1] - sizes[0]) / 500, (sizes[2] - sizes[1]) / 1000
+    if few > MOST_A_NODE or many > 1.2 * few:
+        return [f"a node takes {few:.0f} bytes, and {many:.0f} where there are more"]
+    return []
+
+
 def main():
     hdsc = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
-        problems = check_growth(hdsc, pathlib.Path(folder))
+        problems = check_growth(hdsc, pathlib.Path(folder)) + check_nodes(hdsc, pathlib.Path(folder))
     problems += check_axes(hdsc) + check_model(hdsc)
     files = [TOP / "ops" / name for name in ("softmax.hds", "rope.hds", "reduction.hds")]
     for path in files:
         problems += check_library(hdsc, path)
-    sys.exit(finish(problems, 3 + 2 * len(files) - len(problems)))
+    sys.exit(finish(problems, 4 + 2 * len(files) - len(problems)))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ struct method {
     const char *name;
     tc_value (*run)(call *c);
     int min, max; // max -1: any, keywords too
-    bool changes;
+    enum { READS, GROWS, CHANGES } changes; // GROWS: items are added at the end of a list
     const char *params;
     int data;
 };
@@ -306,47 +306,47 @@ static tc_value run_dict_clear(call *c)
 // ---- tables ------------------------------------------------------------------------------------------------------
 
 #define LIST_METHODS(X)                                                                                                \
-    X("append", run_append, 1, 1, true, NULL, 0)                                                                       \
-    X("extend", run_extend, 1, 1, true, NULL, 0)                                                                       \
-    X("insert", run_insert, 2, 2, true, NULL, 0)                                                                       \
-    X("pop", run_pop, 0, 1, true, NULL, 0)                                                                             \
-    X("remove", run_remove, 1, 1, true, NULL, 0)                                                                       \
-    X("clear", run_clear, 0, 0, true, NULL, 0)                                                                         \
-    X("sort", run_sort, 0, 2, true, "key reverse", 0)                                                                  \
-    X("reverse", run_reverse, 0, 0, true, NULL, 0)                                                                     \
-    X("index", run_index, 1, 1, false, NULL, 0)                                                                        \
-    X("count", run_count, 1, 1, false, NULL, 0)                                                                        \
-    X("copy", run_copy, 0, 0, false, NULL, 0)
+    X("append", run_append, 1, 1, GROWS, NULL, 0)                                                                      \
+    X("extend", run_extend, 1, 1, GROWS, NULL, 0)                                                                      \
+    X("insert", run_insert, 2, 2, CHANGES, NULL, 0)                                                                    \
+    X("pop", run_pop, 0, 1, CHANGES, NULL, 0)                                                                          \
+    X("remove", run_remove, 1, 1, CHANGES, NULL, 0)                                                                    \
+    X("clear", run_clear, 0, 0, CHANGES, NULL, 0)                                                                      \
+    X("sort", run_sort, 0, 2, CHANGES, "key reverse", 0)                                                               \
+    X("reverse", run_reverse, 0, 0, CHANGES, NULL, 0)                                                                  \
+    X("index", run_index, 1, 1, READS, NULL, 0)                                                                        \
+    X("count", run_count, 1, 1, READS, NULL, 0)                                                                        \
+    X("copy", run_copy, 0, 0, READS, NULL, 0)
 
 #define TUPLE_METHODS(X)                                                                                               \
-    X("index", run_index, 1, 1, false, NULL, 0)                                                                        \
-    X("count", run_count, 1, 1, false, NULL, 0)
+    X("index", run_index, 1, 1, READS, NULL, 0)                                                                        \
+    X("count", run_count, 1, 1, READS, NULL, 0)
 
 #define SET_METHODS(X)                                                                                                 \
-    X("add", run_add, 1, 1, true, NULL, 0)                                                                             \
-    X("update", run_update, 0, -1, true, NULL, 0)                                                                      \
-    X("remove", run_remove, 1, 1, true, NULL, 0)                                                                       \
-    X("discard", run_remove, 1, 1, true, NULL, 1)                                                                      \
-    X("clear", run_clear, 0, 0, true, NULL, 0)                                                                         \
-    X("copy", run_copy, 0, 0, false, NULL, 0)                                                                          \
-    X("union", run_set_operation, 0, -1, false, NULL, '|')                                                             \
-    X("intersection", run_set_operation, 0, -1, false, NULL, '&')                                                      \
-    X("difference", run_set_operation, 0, -1, false, NULL, '-')                                                        \
-    X("symmetric_difference", run_set_operation, 1, 1, false, NULL, '^')                                               \
-    X("issubset", run_set_relation, 1, 1, false, NULL, '<')                                                            \
-    X("issuperset", run_set_relation, 1, 1, false, NULL, '>')                                                          \
-    X("isdisjoint", run_set_relation, 1, 1, false, NULL, '!')
+    X("add", run_add, 1, 1, CHANGES, NULL, 0)                                                                          \
+    X("update", run_update, 0, -1, CHANGES, NULL, 0)                                                                   \
+    X("remove", run_remove, 1, 1, CHANGES, NULL, 0)                                                                    \
+    X("discard", run_remove, 1, 1, CHANGES, NULL, 1)                                                                   \
+    X("clear", run_clear, 0, 0, CHANGES, NULL, 0)                                                                      \
+    X("copy", run_copy, 0, 0, READS, NULL, 0)                                                                          \
+    X("union", run_set_operation, 0, -1, READS, NULL, '|')                                                             \
+    X("intersection", run_set_operation, 0, -1, READS, NULL, '&')                                                      \
+    X("difference", run_set_operation, 0, -1, READS, NULL, '-')                                                        \
+    X("symmetric_difference", run_set_operation, 1, 1, READS, NULL, '^')                                               \
+    X("issubset", run_set_relation, 1, 1, READS, NULL, '<')                                                            \
+    X("issuperset", run_set_relation, 1, 1, READS, NULL, '>')                                                          \
+    X("isdisjoint", run_set_relation, 1, 1, READS, NULL, '!')
 
 #define DICT_METHODS(X)                                                                                                \
-    X("keys", run_keys, 0, 0, false, NULL, 'k')                                                                        \
-    X("values", run_keys, 0, 0, false, NULL, 'v')                                                                      \
-    X("items", run_items, 0, 0, false, NULL, 0)                                                                        \
-    X("get", run_get, 1, 2, false, NULL, 'g')                                                                          \
-    X("setdefault", run_get, 1, 2, true, NULL, 's')                                                                    \
-    X("pop", run_get, 1, 2, true, NULL, 'p')                                                                           \
-    X("update", run_dict_update, 0, -1, true, NULL, 0)                                                                 \
-    X("clear", run_dict_clear, 0, 0, true, NULL, 0)                                                                    \
-    X("copy", run_dict_copy, 0, 0, false, NULL, 0)
+    X("keys", run_keys, 0, 0, READS, NULL, 'k')                                                                        \
+    X("values", run_keys, 0, 0, READS, NULL, 'v')                                                                      \
+    X("items", run_items, 0, 0, READS, NULL, 0)                                                                        \
+    X("get", run_get, 1, 2, READS, NULL, 'g')                                                                          \
+    X("setdefault", run_get, 1, 2, CHANGES, NULL, 's')                                                                 \
+    X("pop", run_get, 1, 2, CHANGES, NULL, 'p')                                                                        \
+    X("update", run_dict_update, 0, -1, CHANGES, NULL, 0)                                                              \
+    X("clear", run_dict_clear, 0, 0, CHANGES, NULL, 0)                                                                 \
+    X("copy", run_dict_copy, 0, 0, READS, NULL, 0)
 
 #define ROW(name, run, min, max, changes, params, data) {name, run, min, max, changes, params, data},
 static const method list_methods[] = {LIST_METHODS(ROW){0}};
@@ -374,7 +374,7 @@ tc_value tc_data_method(tc *tx, tc_value self, sym name, tc_args *args, bool *fo
     if (!*found)
         return tc_poison();
     tc_native checked = {.name = m->name, .min_args = m->min, .max_args = m->max, .params = m->params};
-    if (!tc_args_check(tx, &checked, args) || (m->changes && !tc_may_change(tx, self, args->span)))
+    if (!tc_args_check(tx, &checked, args) || (m->changes && !(m->changes == GROWS ? tc_may_grow : tc_may_change)(tx, self, args->span)))
         return tc_poison();
     for (size_t i = 0; m->max >= 0 && !m->params && i < args->list.len; i++)
         if (args->list.at[i].name)

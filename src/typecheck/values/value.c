@@ -68,16 +68,24 @@ tc_value tc_dict_new(tc *tx)
     return (tc_value){.kind = TC_DICT, .dict = dict};
 }
 
-// Once an attempt; not what it has made itself.
+// Once an attempt; not what it has made itself. Its items stay as they are for the undo: it goes on with a copy of them.
 static void remember_list(tc *tx, tc_list *list)
 {
     if (list->attempt >= tx->attempt)
         return;
-    tc_undo u = {.list = list, .before = *list};
-    u.before.at = list->len ? arena_dup(tx->arena, list->at, list->len * sizeof *list->at) : NULL;
-    u.before.cap = list->len;
-    VEC_PUSH(tx->lasting, &tx->undo, u);
+    VEC_PUSH(tx->lasting, &tx->undo, ((tc_undo){.list = list, .before = *list}));
+    list->at = list->len ? arena_dup(tx->arena, list->at, list->len * sizeof *list->at) : NULL;
+    list->cap = list->len;
     list->attempt = tx->attempt;
+}
+
+// What only gets more items needs no copy of those that it has.
+static void remember_length(tc *tx, tc_list *list)
+{
+    if (list->attempt >= tx->attempt || list->grown >= tx->attempt)
+        return;
+    VEC_PUSH(tx->lasting, &tx->undo, ((tc_undo){.list = list, .before = *list}));
+    list->grown = tx->attempt;
 }
 
 // Called before [slot] changes: an attempt that fails leaves no trace.
@@ -192,6 +200,16 @@ bool tc_may_change(tc *tx, tc_value container, src_span span)
     } else {
         remember_list(tx, container.list);
     }
+    return true;
+}
+
+bool tc_may_grow(tc *tx, tc_value list, src_span span)
+{
+    if (!is_open(tx, list, span))
+        return false;
+    tc_changes(tx, list.list->born);
+    if (tx->speculating)
+        remember_length(tx, list.list);
     return true;
 }
 

@@ -69,6 +69,7 @@ typedef struct tc_list {
     size_t len, cap;
     int region;     // in which it was made; 0 also where it does not matter
     int attempt;    // the compile-time attempt that made it or has remembered how it was; 0: none
+    int grown;      // the one that has remembered how long it was
     uint32_t born;  // see Note [lifetimes]
     int depth;      // of items in each other, 1 without any; parts that change later are not counted
     int level;      // how deep it may lie in containers that were changed to hold it
