@@ -333,6 +333,7 @@ pl_status pl_list_graphs_of(pl_graphs *graphs, const pl_options *options, str te
 {
     *graphs = (pl_graphs){.text = text};
     pl_unit_init(&graphs->unit, options, options->archs[0], pl_now_us());
+    graphs->unit.records_later = true;
     pl_unit_run_deep(&graphs->unit, list_text);
     graphs->unit.memory.oom = oom;
     return graphs->unit.status;
@@ -342,6 +343,7 @@ pl_status pl_list_graphs(pl_graphs *graphs, const pl_options *options, bool rewr
 {
     *graphs = (pl_graphs){.rewrites = rewrites};
     pl_unit_init(&graphs->unit, options, options->archs[0], pl_now_us());
+    graphs->unit.records_later = true;
     pl_unit_run_deep(&graphs->unit, list);
     graphs->unit.memory.oom = oom;
     return graphs->unit.status;

@@ -79,6 +79,8 @@ void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
     pl_finder_keep(&u->finder, u->options->kept, u->file);
     if (u->diags.shown_errors && u->status == PL_OK)
         u->status = PL_ERRORS;
+    if (u->records_later)
+        return;
     arena_free(&u->scratch);
     arena_free(&u->ir_scratch);
 }

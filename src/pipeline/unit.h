@@ -1,7 +1,8 @@
 // One compilation of one file for one architecture: its memory, its names, its messages, and what came out.
 //
 // Units share nothing but the options and the input's text, so several run at once, each on a thread of its own. A
-// unit's memory lives until the job that made it is freed; its scratch memory until the unit has run.
+// unit's memory lives until the job that made it is freed; its scratch memory until the unit has run, or as long, if calls of its
+// graphs are recorded later.
 #pragma once
 
 #include "cuda_emit/emit.h"
@@ -51,6 +52,7 @@ typedef struct pl_unit {
     str input;
     str mapped;              // of it, if it is mapped and the unit's own: pl_unit_free unmaps it
     double origin_us;        // of the job's clock
+    bool records_later;      // passes over its graphs run when it has run
     bool is_first;           // dumps of what does not depend on the architecture are made by the first unit only
 
     arena memory, scratch;
