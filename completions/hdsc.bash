@@ -130,7 +130,7 @@ _hdsc() {
             COMPREPLY=($(compgen -P -W -W "error $groups $(printf 'no-%s ' $groups)" -- "${word#-W}"))
             return ;;
         -*)
-            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I --weights= --rewrites= --rewrite= --layout= --precision= --tuned= -j --jobs= -M -MD -MF -MT -MQ -MP
+            COMPREPLY=($(compgen -W "-o -h --header= --emit= --arch= --gpu= --sms= --prefix= --entry= -D -I --weights= --embed-weights --rewrites= --rewrite= --layout= --precision= --tuned= -j --jobs= -M -MD -MF -MT -MQ -MP
                 --manifest= --cc= --diagnostics= --color= -W -Werror --error-limit=
                 --verbose -v --resource-usage --lineinfo -G --time-report --time-trace= --nvrtc= --nvrtc-option= --no-cache --cache-dir= --no-line
                 --dump= --passes= --verify-ir --step-budget= --stdlib= --help --usage --version" -- "$word"))

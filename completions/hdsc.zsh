@@ -42,6 +42,7 @@ options=(
     '(-h --header)'{-h,--header=}'[write the C header to FILE]:file:_files'
     '--emit=[what to make]:kind:_hdsc_list kinds'
     '--prefix=[before the names of functions in C]:name:'
+    '--embed-weights[put weights into the library]'
     '(-j --jobs)'{-j,--jobs=}'[compile N inputs at a time]:N:'
     '-M[print a rule for make]' '-MD[write a rule for make beside the output]' '-MF[write a rule for make]:file:_files'
     '*-MT[target of the rule]:target:' '*-MQ[target of the rule, escaped]:target:' '-MP[rules for imported files]'

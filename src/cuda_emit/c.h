@@ -42,6 +42,8 @@ typedef struct cu_c_model_part {
 // A graph function. Its C functions also are NAME_open, NAME_open_bytes, NAME_run, NAME_prepare and NAME_close.
 typedef struct cu_c_model {
     cu_c_model_part load, run;  // load: runs once, when the model is opened; its name is NULL: there is none
+    const char *weights_symbol; // of a safetensors file with its weights, which the object has; NULL: it has none
+    size_t weights_bytes;
 } cu_c_model;
 
 typedef struct cu_c_options {

@@ -113,7 +113,8 @@ static void describe(const model *m, str_buf *out)
     const char *name = m->run->name;
     str_addf(out, "\n// %s with its weights, on the GPU of the context that is current when it is opened: of a safetensors file, which\n"
                   "// is not used after opening. It keeps a CUDA graph for each of the last sets of sizes and streams; see\n"
-                  "// hdsrt_model_open in <hds/runtime.h>.\n%s", name, m->tensor_count ? "//\n" : "");
+                  "// hdsrt_model_open in <hds/runtime.h>.%s\n%s", name, m->is->weights_symbol ? " NULL: the weights that are in here." : "",
+             m->tensor_count ? "//\n" : "");
     for (int i = 0; i < m->tensor_count; i++)
         if (m->tensors[i]->role == CU_C_WEIGHT)
             str_addf(out, "//     %s  %s\n", cu_on_one_line(m->cx->a, m->tensors[i]->weight), m->tensors[i]->type);
@@ -268,11 +269,23 @@ static void put_call(const model *m, const char *what, str_buf *out)
     cu_scope_end(cx, mark);
 }
 
+// Without a path, the weights that the object has.
+static void put_open_embedded(const model *m, str_buf *out)
+{
+    const char *n = m->run->name, *symbol = m->is->weights_symbol;
+    if (symbol)
+        str_addf(out, "    if (!weights)\n        return %s_open_bytes(%s, %zu, options, model);\n", n, symbol,
+                 m->is->weights_bytes);
+}
+
 static void put_open(const model *m, const char *what, const char *params, const char *arguments, str_buf *out)
 {
     const char *n = m->run->name;
     const char *head = arena_printf(m->cx->a, "hdsrt_status %s_%s(%s, %s, %s_model **model)", n, what, params, open_params, n);
-    str_addf(out, "%s\n{\n    hdsrt_model *opened = NULL;\n", cu_c_wrapped(m->cx->a, head));
+    str_addf(out, "%s\n{\n", cu_c_wrapped(m->cx->a, head));
+    if (strcmp(what, "open") == 0)
+        put_open_embedded(m, out);
+    str_adds(out, "    hdsrt_model *opened = NULL;\n");
     str_addf(out, "    hdsrt_status status = hdsrt_model_%s(&hds_model_%s_code, %s, options, model ? &opened : NULL);\n", what, n,
              arguments);
     str_addf(out, "    if (model)\n        *model = (%s_model *)opened;\n    return status;\n}\n\n", n);
@@ -289,6 +302,8 @@ void cu_c_models(cu *const *units, int count, str_buf *out)
         put_load(&m, out);
         put_run(&m, out);
         put_code(units, count, &m, out);
+        if (m.is->weights_symbol)
+            str_addf(out, "extern const uint8_t %s[];\n\n", m.is->weights_symbol);
         put_open(&m, "open", "const char *weights", "weights", out);
         put_open(&m, "open_bytes", "const void *bytes, size_t count", "bytes, count", out);
         put_call(&m, "run", out);

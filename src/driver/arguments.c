@@ -40,6 +40,7 @@ static const struct argp_option table[] = {
     {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
     CMD_IMPORT_OPTION(1),
     CMD_WEIGHTS_OPTION(1),
+    {"embed-weights", CMD_KEY_EMBED_WEIGHTS, NULL, 0, "put the weights of models into the .o, .a or .so", 1},
     CMD_REWRITE_OPTIONS(1),
     CMD_PRECISION_OPTION(1),
     CMD_TUNED_OPTION(1),
@@ -457,6 +458,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case CMD_KEY_STDLIB: o->stdlib_folder = arg; break;
     case CMD_KEY_TUNED: o->tuned = arg; break;
     case CMD_KEY_WEIGHTS: set_weights(state, o, arg); break;
+    case CMD_KEY_EMBED_WEIGHTS: o->embeds_weights = true; break;
     case CMD_KEY_MEMORY_LIMIT: o->memory_limit_bytes = (size_t)cmd_count(state, "--memory-limit", arg, 1) << 20; break;
     case CMD_KEY_PRECISION: set_precision(state, args, arg); break;
     case CMD_KEY_LAYOUT: cmd_choose(state, "--layout", arg, layouts), o->layout = arg; break;

@@ -56,6 +56,9 @@ static int check_usage(cmd_arguments *args)
 // What depends on the kind of the output.
 static int check_outputs(const cmd_arguments *args)
 {
+    pl_kind kind = args->options.emit;
+    if (args->options.embeds_weights && kind != PL_OBJECT && kind != PL_ARCHIVE && kind != PL_SHARED)
+        return usage_error("--embed-weights puts weights into a .o, .a or .so, and the output is %s", pl_kind_name(kind));
     const pl_options *o = &args->options;
     bool is_short = o->emit == PL_TOKENS || o->emit == PL_AST || o->emit == PL_HDS || o->emit == PL_HIR || o->pass_count ||
                     (o->emit == PL_NOTHING && o->dump);

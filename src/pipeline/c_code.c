@@ -4,6 +4,7 @@
 
 #include "cuda_emit/c.h"
 #include "pipeline/job.h"
+#include "pipeline/weights.h"
 #include "toolchain/cc.h"
 #include "weights/weights.h"
 
@@ -34,6 +35,9 @@ static const int *sorted(pl_job *job)
 
 // ---- models -----------------------------------------------------------------------------------------------------
 
+typedef VEC(const fg_tensor *) weight_list;
+typedef VEC(tool_blob) blob_list;
+
 static cu_c_tensor tensor_of(arena *a, const fg_parameter *p)
 {
     const fg_tensor *t = p->tensor;
@@ -56,14 +60,71 @@ static cu_c_model_part part_of(arena *a, const fg_function *f)
     return (cu_c_model_part){f->name, tensors, (int)f->parameters.len};
 }
 
+// The weights that a model reads, each once.
+static void add_weights(pl_job *job, const fg_function *f, weight_list *out)
+{
+    for (size_t i = 0; i < f->parameters.len; i++) {
+        const fg_tensor *t = f->parameters.at[i].tensor;
+        bool is_new = f->parameters.at[i].role == FG_WEIGHT;
+        for (size_t k = 0; k < out->len && is_new; k++)
+            is_new = strcmp(out->at[k]->weight, t->weight) != 0;
+        if (is_new)
+            VEC_PUSH(&job->memory, out, t);
+    }
+}
+
+static bool no_bytes(pl_job *job, const char *weight, const char *why)
+{
+    diag *d = diag_report(&job->units[0].diags, HDS0846, (src_span){0, 0}, weight, why);
+    diag_help(d, "--embed-weights takes them from the file that the model or --weights=FILE names");
+    return false;
+}
+
+// A safetensors file of them, whatever files they were in. False after reporting.
+static bool embed_weights(pl_job *job, const pl_unit *u, const fg_model *m, cu_c_model *out, tool_blob *blob)
+{
+    arena *a = &job->memory;
+    weight_list weights = {0};
+    const char *why = NULL;
+    uint64_t seed;
+    add_weights(job, &m->load, &weights);
+    add_weights(job, &m->run, &weights);
+    if (!weights.len)
+        return true;
+    wt_entry *entries = ARENA_ARRAY(a, wt_entry, weights.len + 1);
+    const uint8_t **bytes = ARENA_ARRAY(a, const uint8_t *, weights.len + 1);
+    for (size_t i = 0; i < weights.len; i++) {
+        const fg_tensor *t = weights.at[i];
+        if (pl_weights_are_random(job->options->weights, &seed))
+            return no_bytes(job, t->weight, "random ones are in no file");
+        bytes[i] = pl_weight_bytes(&u->finder, t->weight_file, t->weight, &why);
+        if (!bytes[i])
+            return no_bytes(job, t->weight, why);
+        entries[i] = (wt_entry){.name = t->weight, .dtype = t->dtype, .rank = t->rank, .shape = t->shape};
+    }
+    if (!wt_text(a, entries, bytes, weights.len, &blob->bytes, &why))
+        return no_bytes(job, m->run.name, why);
+    blob->symbol = out->weights_symbol = arena_printf(a, "hds_weights_%s", m->run.name);
+    out->weights_bytes = blob->bytes.len;
+    return true;
+}
+
 // Those of one unit: that others agree follows from the parameters of their functions.
-static void add_models(pl_job *job, const pl_unit *u, cu_c_options *o)
+static bool add_models(pl_job *job, const pl_unit *u, cu_c_options *o, blob_list *blobs)
 {
     cu_c_model *models = ARENA_ARRAY(&job->memory, cu_c_model, u->models.len + 1);
-    for (size_t i = 0; i < u->models.len; i++)
-        models[i] = (cu_c_model){part_of(&job->memory, &u->models.at[i].load), part_of(&job->memory, &u->models.at[i].run)};
+    for (size_t i = 0; i < u->models.len; i++) {
+        const fg_model *m = &u->models.at[i];
+        tool_blob blob = {0};
+        models[i] = (cu_c_model){.load = part_of(&job->memory, &m->load), .run = part_of(&job->memory, &m->run)};
+        if (job->options->embeds_weights && !embed_weights(job, u, m, &models[i], &blob))
+            return false;
+        if (blob.symbol)
+            VEC_PUSH(&job->memory, blobs, blob);
+    }
     o->models = models;
     o->model_count = (int)u->models.len;
+    return true;
 }
 
 static cu_c_options options_of(pl_job *job)
@@ -90,7 +151,6 @@ static cu_c_options options_of(pl_job *job)
         .diags = &job->units[0].diags,
         .arena = &job->memory,
     };
-    add_models(job, &job->units[order[0]], &c);
     return c;
 }
 
@@ -112,7 +172,7 @@ const char *pl_stem(arena *a, const char *input)
     return stem;
 }
 
-static pl_status make_object(pl_job *job, const cu_c_options *c, str text)
+static pl_status make_object(pl_job *job, const cu_c_options *c, str text, const blob_list *blobs)
 {
     pl_unit *first = &job->units[0];
     const tool_c_source source = {
@@ -120,8 +180,8 @@ static pl_status make_object(pl_job *job, const cu_c_options *c, str text)
         .header_name = c->header_name,
         .header = job->product.header,
         .text = text,
-        .image = c->image,
-        .image_symbol = c->image_symbol,
+        .blobs = blobs->at,
+        .blob_count = (int)blobs->len,
     };
     size_t span = pl_span_begin(&job->times, "C compiler", 1);
     bool ok = tool_cc_object(&job->memory, &first->diags, job->cc, &source, &job->product.output);
@@ -144,11 +204,16 @@ pl_status pl_make_c(pl_job *job)
 {
     pl_kind kind = job->options->emit;
     cu_c_options options = options_of(job);
+    blob_list blobs = {0};
     str text;
+    if (!add_models(job, &job->units[*sorted(job)], &options, &blobs))
+        return PL_ERRORS;
     if (pl_kind_is_c(kind) && !pl_make_fatbin(job, &options.image))
         return PL_INTERNAL;
-    if (kind != PL_C && pl_kind_is_c(kind))
+    if (kind != PL_C && pl_kind_is_c(kind)) {
         options.image_symbol = IMAGE_SYMBOL;
+        VEC_PUSH(&job->memory, &blobs, ((tool_blob){IMAGE_SYMBOL, options.image}));
+    }
     if (!emit(cu_emit_c_header, &options, &job->product.header))
         return PL_ERRORS;
     if (!pl_kind_is_c(kind))
@@ -156,5 +221,5 @@ pl_status pl_make_c(pl_job *job)
     if (!emit(cu_emit_c_source, &options, &text))
         return PL_ERRORS;
     job->product.output = text;
-    return kind == PL_C ? PL_OK : make_object(job, &options, text);
+    return kind == PL_C ? PL_OK : make_object(job, &options, text, &blobs);
 }

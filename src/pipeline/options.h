@@ -68,6 +68,7 @@ typedef struct pl_options {
     tc_choice_list *choices;    // gets what host functions choose from, for hdsc tune; NULL: nobody asks
     arena *choice_memory;       // where it lies
     kept_modules *kept;         // what units parse once; NULL: each parses all that it imports
+    bool embeds_weights;        // objects have the weights of their models inside
     const char *weights;        // of models: a file, "random" or "random:SEED"; NULL: what the model names
     pl_graph_form graph_form;
     int64_t step_budget;        // 0: the default

@@ -120,13 +120,18 @@ static bool run(work *w, const tool_words *command)
 
 // ---- objects ----------------------------------------------------------------------------------------------------
 
+static const char *blob_file(work *w, int index)
+{
+    return arena_printf(w->arena, "hds/blob%d", index);
+}
+
 // Local to the object: two of them have the same symbol and do not meet.
-static const char *image_text(work *w, const char *symbol)
+static const char *blob_text(work *w, int index, const char *symbol)
 {
     return arena_printf(w->arena,
-                        "\n__asm__(\".section .rodata.hds_image,\\\"a\\\"\\n\\t.balign 8\\n\"\n"
-                        "        \"%s:\\n\\t.incbin \\\"hds/image\\\"\\n\\t.balign 8\\n\\t.text\\n\");\n",
-                        symbol);
+                        "\n__asm__(\".section .rodata.%s,\\\"a\\\"\\n\\t.balign 8\\n\"\n"
+                        "        \"%s:\\n\\t.incbin \\\"%s\\\"\\n\\t.balign 8\\n\\t.text\\n\");\n",
+                        symbol, symbol, blob_file(w, index));
 }
 
 static bool put_source(work *w, const tool_c_source *s, const char *file_name)
@@ -134,20 +139,23 @@ static bool put_source(work *w, const tool_c_source *s, const char *file_name)
     str_buf text;
     str_buf_init(&text, w->arena);
     str_add(&text, s->text);
-    if (s->image_symbol)
-        str_adds(&text, image_text(w, s->image_symbol));
+    for (int i = 0; i < s->blob_count; i++)
+        str_adds(&text, blob_text(w, i, s->blobs[i].symbol));
     if (mkdir(in_folder(w, "hds"), 0700) != 0) {
         diag_report(w->diags, HDS0714, (src_span){0, 0},
                     arena_printf(w->arena, "cannot make '%s': %s", in_folder(w, "hds"), strerror(errno)));
         return false;
     }
-    return put(w, "hds/runtime.h", str_of(tool_runtime_header[0].text)) && put(w, s->header_name, s->header) &&
-           put(w, file_name, (str){text.at, text.len}) && (!s->image_symbol || put(w, "hds/image", s->image));
+    bool ok = put(w, "hds/runtime.h", str_of(tool_runtime_header[0].text)) && put(w, s->header_name, s->header) &&
+              put(w, file_name, (str){text.at, text.len});
+    for (int i = 0; ok && i < s->blob_count; i++)
+        ok = put(w, blob_file(w, i), s->blobs[i].bytes);
+    return ok;
 }
 
 bool tool_cc_object(arena *a, diag_context *dx, const tool_cc *cc, const tool_c_source *source, str *out)
 {
-    // The image is assembled: link-time optimization of the C text, which CC may ask for, would not find it.
+    // Blobs are assembled: link-time optimization of the C text, which CC may ask for, would not find it.
     static const char *const flags[] = {"-std=c11", "-O2", "-g0", "-fPIC", "-fno-ident", "-fno-lto", "-w", "-I.", "-c", "-o",
                                         "hds/object"};
     work w = {a, dx, cc, NULL, -1};

@@ -1,6 +1,6 @@
 // The C compiler of the machine: objects, archives and shared libraries out of the C text that cuda_emit writes.
 //
-// It runs without a shell, in a temporary folder that holds <hds/runtime.h>, the header of the text, the text and the image,
+// It runs without a shell, in a temporary folder that holds <hds/runtime.h>, the header of the text, the text and its bytes,
 // and that is removed however the program ends. Nothing of that folder's name reaches the output: equal input and an equal
 // compiler give equal bytes.
 #pragma once
@@ -18,13 +18,19 @@ typedef struct tool_cc {
 // The words of [explicit_command] (--cc), else of $CC, else cc, gcc or clang. NULL after reporting HDS0712.
 const tool_cc *tool_cc_find(arena *a, diag_context *dx, const char *explicit_command);
 
-// A text with its header and its image.
+// Bytes that an object has, aligned to 8 and seen by its text alone.
+typedef struct tool_blob {
+    const char *symbol;
+    str bytes;
+} tool_blob;
+
+// A text with its header and its bytes.
 typedef struct tool_c_source {
     const char *stem;         // "matmul": its file's name without the ending
     const char *header_name;  // as the text includes it
     str header, text;
-    str image;                // defined in the object as [image_symbol], aligned to 8 and seen by the text alone
-    const char *image_symbol;
+    const tool_blob *blobs;
+    int blob_count;
 } tool_c_source;
 
 // The object's bytes, in [a]. False after reporting HDS0713 or HDS0714.

@@ -3,6 +3,8 @@
 Usage: check_launches.py HDSC BUILD CC CXX
 """
 
+import json
+import math
 import os
 import pathlib
 import subprocess
@@ -10,6 +12,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "graph"))
+import safetensors  # noqa: E402
 from compiler import TOP, each, finish  # noqa: E402
 
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -69,16 +73,29 @@ class Compilers:
             pathlib.Path(folder, "k.c").write_text(text.replace(f'#include "{header.name}"', '#include "k.h"'), encoding="utf-8")
             return self.compile(folder)
 
-    def check_run(self, name, libraries):
-        """NAME.c calls what NAME.hds became."""
+    def check_run(self, name, libraries, prepare=None, options=()):
+        """NAME.c calls what NAME.hds became, by these options. prepare: makes the files that they need in a folder."""
         fake = self.build / "tests/fake_cuda"
         with tempfile.TemporaryDirectory() as folder:
             source = str(HERE / f"{name}.hds")
-            problem = said([self.hdsc, *FOLDERS, source, "-o", f"{name}.o", "-h", f"{name}.h", "--arch", "sm_90"], folder)
+            if prepare:
+                prepare(pathlib.Path(folder))
+            command = [self.hdsc, *FOLDERS, source, "-o", f"{name}.o", "-h", f"{name}.h", "--arch", "sm_90", *options]
+            problem = said(command, folder)
             build = [self.cc, "-std=c11", "-g", *STRICT, "-I.", f"-I{TOP / 'include'}", f"-I{TOP / 'tests/fake_cuda'}",
                      str(HERE / f"{name}.c"), f"{name}.o", *(str(self.build / library) for library in libraries),
                      str(fake / "libcuda.so.1"), f"-Wl,-rpath,{fake}", "-ldl", "-lpthread", "-lm", "-o", name]
             return problem or said(build, folder) or said([f"./{name}", source], folder)
+
+
+def write_weights(folder):
+    """The weights of embedded.hds as two shards, and others in one file."""
+    ramp = lambda shape, first, step: ("F32", shape, [first + step * i for i in range(math.prod(shape))])
+    safetensors.write(folder / "w.safetensors", {"w": ramp((8, 16), 1, 0.25)})
+    safetensors.write(folder / "b.safetensors", {"b": ramp((8,), 0, 1)})
+    weight_map = {name: f"{name}.safetensors" for name in "wb"}
+    (folder / "index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}), encoding="utf-8")
+    safetensors.write(folder / "other.safetensors", {"w": ramp((8, 16), 2, 0.5), "b": ramp((8,), 0, 1)})
 
 
 def main():
@@ -88,6 +105,7 @@ def main():
         lambda: compilers.check_run("launches", [RUNTIME]), lambda: compilers.check_run("operators", [RUNTIME]),
         lambda: compilers.check_run("many_elements", [RUNTIME]),
         lambda: compilers.check_run("models", [RUNTIME]),
+        lambda: compilers.check_run("embedded", [RUNTIME], write_weights, ["--weights=index.json", "--embed-weights"]),
         lambda: compilers.check_run("strided", [LIBHDS, RUNTIME])]
     tasks += [lambda header=header: compilers.check_golden(header) for header in goldens]
     problems = [problem for problem in each(lambda task: task(), tasks) if problem]
