@@ -18,7 +18,7 @@ typedef enum treatment {
 } treatment;
 
 // How the bytes change.
-typedef enum content { PLAIN, CODE, INFO, CALLS, FRAMES, RELOCATIONS } content;
+typedef enum content { PLAIN, CODE, INFO, COMPAT, CALLS, FRAMES, RELOCATIONS } content;
 
 typedef struct form {
     const char *name;  // of sections of kernels: what the kernel's name comes after
@@ -35,7 +35,7 @@ static const form forms[] = {
     {".note.nv.tkinfo", SAME, PLAIN},
     {".note.nv.cuinfo", SAME, PLAIN},
     {".nv.info", APPENDED, INFO},
-    {".nv.compat", SAME, PLAIN},
+    {".nv.compat", APPENDED, COMPAT},
     {".nv.info.", OWN, INFO},
     {".nv.callgraph", APPENDED, CALLS},
     {".nv.rel.action", SAME, PLAIN},
@@ -347,7 +347,7 @@ static bool is_plain(int attribute)
 {
     static const unsigned char plain[] = {
         0x04, 0x05, 0x10, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x25, 0x26, 0x28, 0x29, 0x2a, 0x2b, 0x30,
-        0x31, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x41, 0x4a, 0x4c, 0x50, 0x5f,
+        0x31, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x41, 0x4a, 0x4c, 0x50, 0x54, 0x55, 0x5f,
     };
     return memchr(plain, attribute, sizeof plain) != NULL;
 }
@@ -366,6 +366,34 @@ static bool map_info(joiner *j, const input *in, char *at, size_t len)
             return refuse(j, "damaged attributes");
         if (!has_symbol(attribute) && !is_plain(attribute))
             return refuse(j, arena_printf(j->arena, "attribute 0x%02x of kernels", (unsigned)attribute));
+    }
+    return true;
+}
+
+// What the GPU must have for all kernels: of two, the higher class of instructions, and tensor maps if either uses them; the rest is
+// the same in all.
+static bool merge_compat(joiner *j, const char *at, size_t len, str_buf *out)
+{
+    enum { SIZED = 4, ISA_CLASS = 0x02, TENSORMAP = 0x03 };
+    if (!out->len) {
+        str_add(out, (str){at, len});
+        return true;
+    }
+    if (out->len != len)
+        return refuse(j, "sections '.nv.compat' that differ");
+    for (size_t i = 0, size; i < len; i += size) {
+        char *known = out->at + i;
+        uint16_t value = 0, other = 0;
+        if (len - i >= 4) {
+            memcpy(&value, at + i + 2, sizeof value);
+            memcpy(&other, known + 2, sizeof other);
+        }
+        size = 4 + (at[i] == SIZED ? value : 0);
+        bool is_highest = len - i >= 4 && at[i] != SIZED && (at[i + 1] == ISA_CLASS || at[i + 1] == TENSORMAP);
+        if (size > len - i || memcmp(at + i, known, is_highest ? 2 : size) != 0)
+            return refuse(j, "sections '.nv.compat' that differ");
+        if (is_highest && value > other)
+            memcpy(known + 2, &value, sizeof value);
     }
     return true;
 }
@@ -432,6 +460,7 @@ static bool add_content(joiner *j, const input *in, size_t index)
     bool ok = true;
     switch (to->form->content) {
     case INFO: ok = map_info(j, in, bytes, len); break;
+    case COMPAT: return merge_compat(j, bytes, len, &to->bytes);
     case CALLS: return map_calls(j, in, bytes, len, &to->bytes);
     case FRAMES: ok = map_frames(j, bytes, len, in->base[index]); break;
     case RELOCATIONS: ok = map_relocations(j, in, from, bytes, len); break;

@@ -28,6 +28,16 @@ static const char *const parts[] = {
     "    __syncthreads();\n"
     "    x[threadIdx.x] = s[63 - threadIdx.x] + d[1];\n"
     "}\n",
+    "extern \"C\" __global__ void __launch_bounds__(384, 1) gives_registers(float *x)\n"
+    "{\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "    if (threadIdx.x < 128)\n"
+    "        asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");\n"
+    "    else\n"
+    "        asm volatile(\"setmaxnreg.inc.sync.aligned.u32 232;\");\n"
+    "#endif\n"
+    "    x[threadIdx.x] *= 3.0f;\n"
+    "}\n",
 };
 enum { TARGETS = sizeof targets / sizeof *targets, PARTS = sizeof parts / sizeof *parts };
 
@@ -63,7 +73,7 @@ static str join(fixture *f, const tool_nvrtc *nvrtc, const char *target, str *pt
     return joined;
 }
 
-// Code, constants and sizes of shared memory of the kernels in [whole].
+// Code, constants and sizes of shared memory of the kernels in [whole], and what the GPU must have.
 static void expect_same_sections(str whole, str joined)
 {
     tool_elf a, b;
@@ -71,7 +81,8 @@ static void expect_same_sections(str whole, str joined)
     for (size_t i = 1; i < a.header.e_shnum; i++) {
         tool_elf_section x, y;
         assert_true(tool_elf_section_at(&a, i, &x));
-        bool is_kernels = str_starts(x.name, STR(".text.")) || str_starts(x.name, STR(".nv.constant"));
+        bool is_kernels = str_starts(x.name, STR(".text.")) || str_starts(x.name, STR(".nv.constant")) ||
+                          str_equal(x.name, STR(".nv.compat"));
         if (!is_kernels)
             continue;
         assert_true(tool_elf_section_named(&b, x.name, &y));
