@@ -9,8 +9,8 @@
 
 // A batch ends with the kernel that makes its own text this long. NVRTC takes 20 ms for an empty text and 9 ms more for a
 // kilobyte of small kernels: smaller batches waste more, larger ones leave some of 16 processes without work
-// (docs/performance.md).
-enum { BATCH_BYTES = 6 << 10 };
+// (docs/performance.md). Of a library there are more batches than processes anyway, so that its batches are larger.
+enum { LEAST_BATCH_BYTES = 6 << 10, MOST_BATCHES = 96 };
 
 typedef struct batch {
     int first, end;  // kernels
@@ -56,16 +56,20 @@ static void plan(work *w)
     const pl_assembly *s = w->s;
     arena *a = &s->unit->memory;
     const pl_canonical *c = &s->text.canonical;
-    size_t *bytes = ARENA_ARRAY(a, size_t, s->unit->kernels.len);
+    size_t *bytes = ARENA_ARRAY(a, size_t, s->unit->kernels.len), total = 0;
     for (size_t i = 0; i < c->lines.len; i++) {
-        if (c->lines.at[i].kernel >= 0)
-            bytes[c->lines.at[i].kernel] += c->lines.at[i].text.len + 1;
+        size_t length = c->lines.at[i].text.len + 1;
+        if (c->lines.at[i].kernel >= 0) {
+            bytes[c->lines.at[i].kernel] += length;
+            total += length;
+        }
     }
+    size_t enough = total / MOST_BATCHES > LEAST_BATCH_BYTES ? total / MOST_BATCHES : LEAST_BATCH_BYTES;
     batch next = {0};
     for (size_t i = 0; i < s->unit->kernels.len; i++) {
         next.own_bytes += bytes[i];
         next.end = (int)i + 1;
-        if (next.own_bytes < BATCH_BYTES && i + 1 < s->unit->kernels.len)
+        if (next.own_bytes < enough && i + 1 < s->unit->kernels.len)
             continue;
         VEC_PUSH(a, &w->batches, next);
         next = (batch){.first = next.end};
