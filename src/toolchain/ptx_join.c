@@ -7,7 +7,8 @@
 
 // A module is a head (.version, .target, .address_size, and comments), then directives: declarations, which end with a
 // semicolon, and functions, which end with a brace in the first column (PTX ISA, "Directives"; ptxas reads any form, this
-// is the one that NVRTC writes). Comments stay with what follows them.
+// is the one that NVRTC writes). Inline assembly stands between two comments, with braces of its own in any column. Comments stay
+// with what follows them.
 
 typedef struct joining {
     arena *arena;
@@ -59,9 +60,12 @@ static bool take_directive(str *rest, str *comments, str *directive)
 {
     str line;
     const char *begin = rest->at, *code = NULL;
-    bool has_body = false;
+    bool has_body = false, is_inline = false;
     while (tool_take_line(rest, &line)) {
         str bare = tool_skip_spaces(line);
+        is_inline = is_inline ? !str_starts(bare, STR("// end inline asm")) : str_starts(bare, STR("// begin inline asm"));
+        if (is_inline)
+            continue;
         if (!code && (!bare.len || str_starts(bare, STR("//"))))
             continue;
         if (!code)

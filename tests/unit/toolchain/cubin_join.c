@@ -18,6 +18,7 @@ static const char *const parts[] = {
     "    extern __shared__ float d[];\n"
     "    s[threadIdx.x] = d[threadIdx.x] = x[threadIdx.x];\n"
     "    __syncthreads();\n"
+    "    asm volatile(\"{\\n.reg .b32 t;\\nmov.b32 t, 1;\\n}\");\n"
     "    x[threadIdx.x] = s[99 - threadIdx.x] + d[1];\n"
     "}\n",
     "extern \"C\" __global__ void shares_too(float *x)\n"
@@ -26,6 +27,7 @@ static const char *const parts[] = {
     "    extern __shared__ float d[];\n"
     "    s[threadIdx.x] = d[threadIdx.x] = x[threadIdx.x];\n"
     "    __syncthreads();\n"
+    "    asm volatile(\"{\\n.reg .b32 t;\\nmov.b32 t, 1;\\n}\");\n"
     "    x[threadIdx.x] = s[63 - threadIdx.x] + d[1];\n"
     "}\n",
     "extern \"C\" __global__ void __launch_bounds__(384, 1) gives_registers(float *x)\n"
