@@ -6,7 +6,8 @@ For each layer of tests/ops/conv/counts.hds: the sectors of global memory, compa
 through shared memory, compared with those without bank conflicts; and the operations of threads for a result, which are more than
 machine instructions (a product and its sum are four).
 
-Those by implicit GEMM, with all numbers known while compiling, and in libhdsops at run time: the operations for a product.
+Those by implicit GEMM, with all numbers known while compiling, and in libhdsops at run time: the operations for a product. Of
+patches with channels first, sectors as well.
 
     check_conv_counts.py HDSC
 """
@@ -41,11 +42,14 @@ DEPTHWISE = [
 PRODUCTS = [
     ("f16", "nhwc", (1, 64, 28, 3, 1, 64), 0.55, 0.70),
     ("f16", "nhwc", (1, 64, 28, 3, 2, 128), 0.66, 0.84),
-    ("f16", "nhwc", (1, 3, 28, 7, 2, 64), 5.7, 7.7),
+    ("f16", "nhwc", (1, 3, 28, 7, 2, 64), 2.2, 7.7),
+    ("f16", "nchw", (1, 3, 28, 7, 2, 64), 2.4, 8.1),
     ("f16", "nchw", (1, 64, 28, 3, 1, 64), 1.45, 2.12),
     ("f32", "nhwc", (1, 32, 28, 3, 1, 64), 10.1, 11.2),
     ("f32", "nchw", (1, 32, 28, 3, 1, 64), 9.6, 11.2),
 ]
+# images, channels, extent, taps, channels of the result; then at most: sectors by those that are needed, operations for a product
+PATCHES = [((1, 3, 96, 16, 64), 2.15, 1.6)]
 
 
 def counted(hdsc, file, entry, *arguments):
@@ -101,11 +105,24 @@ def check_product(hdsc, layer):
     return "\n".join(f"{dtype} {layout} {sizes}, {what}: {n:.3f} operations, at most {most}" for what, n, most in too_many)
 
 
+def check_patches(hdsc, layer):
+    """With channels first: rows of windows are copied in vectors."""
+    sizes, most_sectors, most_operations = layer
+    images, channels, extent, taps, outputs = sizes
+    results, depth = images * (extent // taps) ** 2 * outputs, channels * taps**2
+    total = counted(hdsc, FILE, "patches", "--arch=sm_80", *defined(**dict(zip("NCHkK", sizes))))[0]
+    needed = 2 * (images * channels * extent**2 + depth * outputs + results) / 32
+    have = {"sectors": (total["global"]["sectors"] / needed, most_sectors)}
+    have["operations"] = (total["thread_instructions"] / (results * depth), most_operations)
+    return "\n".join(f"patches {sizes}: {n:.3f} {what}, at most {most}" for what, (n, most) in have.items() if n > most)
+
+
 def main():
     hdsc = sys.argv[1]
     problems = [found for found in each(lambda layer: check_narrow(hdsc, layer), DEPTHWISE) if found]
     problems += [found for found in each(lambda layer: check_product(hdsc, layer), PRODUCTS) if found]
-    return finish(problems, len(DEPTHWISE) + len(PRODUCTS) - len(problems))
+    problems += [found for found in each(lambda layer: check_patches(hdsc, layer), PATCHES) if found]
+    return finish(problems, len(DEPTHWISE) + len(PRODUCTS) + len(PATCHES) - len(problems))
 
 
 if __name__ == "__main__":
