@@ -222,14 +222,18 @@ const char *onnx_values(const onnx_model *m, const Onnx__Tensor *t)
     const onnx_type *type = onnx_type_of(t->data_type);
     int64_t count = e ? e->bytes / type->bytes : 0;
     bool is_listed = type->code != 14 && type->code != 17 && type->code != 19;
-    if (!e || !e->at || !is_listed || count > (is_float(type) ? MOST_FLOATS : MOST_INTEGERS))
+    if (!e || !is_listed || count > (is_float(type) ? MOST_FLOATS : MOST_INTEGERS))
         return NULL;
+    const char *error = NULL;
+    const uint8_t *at = wt_bytes(m->weights, e, &error);
+    if (!at)
+        return NULL; // who needs them says why
     str_buf out;
     str_buf_init(&out, m->memory);
     str_addc(&out, '[');
     for (int64_t i = 0; i < count; i++) {
         str_adds(&out, i ? ", " : "");
-        add_value(&out, type, e->at + i * type->bytes);
+        add_value(&out, type, at + i * type->bytes);
     }
     str_addc(&out, ']');
     return str_text(&out);

@@ -25,6 +25,7 @@ INPUTS = {
     "channels": (["x=randn"], 1), "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
+    "exported_heads": (["x=randn", "mask=randn", "hidden=randint(0,2)"], 1), "flat_rows": (["x=randn"], 1),
     "no_heads": (["x=randn", "y=randn"], 3),
 }  # fmt: skip
 WEIGHTS = {
@@ -35,7 +36,8 @@ WEIGHTS = {
 }  # fmt: skip
 WEIGHTS_OF_BYTES = {"bytes": (16, 16), "more_bytes": (16, 16), "taps": (5, 3, 3, 3), "taps5": (5, 5, 3, 3)}
 WITH_WEIGHTS = (
-    "products", "convolution", "framed", "bordered", "biased", "biased_products", "channels", "quantized", "quantized_images",
+    "products", "convolution", "framed", "bordered", "biased", "biased_products", "channels", "flat_rows", "quantized",
+    "quantized_images",
 )  # fmt: skip
 
 OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
@@ -44,10 +46,10 @@ OPEN_RULES = {
     "rows": {"is_rms_norm_by_root", "weight_into_rms_norm", "is_softmax", "is_layer_norm", "bias_into_layer_norm"},
     "products": {"three_linears", "two_linears", "scale_into_matmul", "scale_into_linear", "bias_into_linear"},
     "convolution": {"scale_into_conv", "batch_norm_into_conv"},
-    "heads": {"is_attention"},
+    "heads": {"is_attention"}, "masked": {"is_masked_attention"},
 }  # fmt: skip
 
-HALF = ("moves", "heads", "biased_products", "no_heads")  # in f16
+HALF = ("moves", "heads", "exported_heads", "biased_products", "no_heads")  # in f16
 
 
 def call(*words):

@@ -1,8 +1,10 @@
 // identities: nodes that change nothing are dropped, views and casts of each other are merged, products take transposes.
 //
 // Does      x + 0, x - 0, x * 1, x / 1, casts to the own type, reshapes to the own extents, orders of axes that are none: readers
-//           read x. A reshape of a reshape and an order of an order are one; so is a cast of a cast to a wider float. A product
-//           reads an operand whose two last axes were exchanged as it was, by the option that its operator names for that.
+//           read x. A reshape of a reshape and an order of an order are one; so is a cast of a cast to a wider float. An order
+//           that only moves axes of one element is a reshape; one between reshapes that join the first axes and part them again
+//           is an order of all axes. A product reads an operand whose two last axes were exchanged as it was, by the option that
+//           its operator names for that.
 //           All but the last also before rewrites, which look for what is left.
 // Needs     nothing; runs on what was rewritten again.
 // Gives     what nobody reads any more is dropped.
@@ -220,6 +222,78 @@ static void merge_orders(fg_graph *g, fg_node *n, order *o)
     set_arguments(g, n, inner->arguments.at[0].tensor, "dims", order_text(g, o));
 }
 
+// Whether axes of more than one element keep their order: what such an order of axes does, other extents do.
+static bool keeps_memory(const fg_tensor *x, const order *o)
+{
+    int last = -1;
+    for (int k = 0; k < o->rank; k++) {
+        if (!x->extent[o->axes[k]] && x->shape[o->axes[k]] == 1)
+            continue;
+        if (o->axes[k] < last)
+            return false;
+        last = o->axes[k];
+    }
+    return true;
+}
+
+static const char *shape_text(const fg_graph *g, const fg_tensor *t)
+{
+    str_buf out;
+    str_buf_init(&out, g->memory);
+    for (int d = 0; d < t->rank; d++)
+        str_addf(&out, "%s%s", d ? ", " : "(", fg_extent_text(g->memory, t, d));
+    str_adds(&out, t->rank == 1 ? ",)" : ")");
+    return str_text(&out);
+}
+
+static void become_reshape(fg_graph *g, fg_node *n)
+{
+    n->op = "reshape";
+    n->kind = FG_VIEW;
+    n->view = NULL;
+    n->channels = (fg_channels){0};
+    set_arguments(g, n, n->arguments.at[0].tensor, "shape", shape_text(g, &g->tensors.at[n->outputs.at[0]]));
+}
+
+// Whether [y] has the extents of [x] with the first axes, [count] of them, as one.
+static bool joins_first_axes(const fg_tensor *x, const fg_tensor *y, int count)
+{
+    bool same = count >= 1 && y->rank == x->rank - count + 1;
+    for (int d = 1; same && d < y->rank; d++)
+        same = fg_same_extent(x, d + count - 1, y, d);
+    return same;
+}
+
+// reshape(permute(reshape(x))) where the first axes of x are one in between, which stays the first: an order of axes of x.
+static void merge_order_of_joined(fg_graph *g, fg_node *n)
+{
+    const fg_node *turn = maker_of(g, n->arguments.at[0].tensor);
+    order o, whole = {0};
+    if (!turn || !order_of(g, turn, &o) || o.axes[0] != 0)
+        return;
+    const fg_node *join = maker_of(g, turn->arguments.at[0].tensor);
+    if (!join || !is_op(join, "layout", "reshape") || join->arguments.at[0].tensor < 0)
+        return;
+    int from = join->arguments.at[0].tensor;
+    const fg_tensor *x = &g->tensors.at[from], *y = &g->tensors.at[n->outputs.at[0]];
+    int count = x->rank - o.rank + 1;
+    bool fits = y->rank == x->rank && joins_first_axes(x, operand_of(g, turn), count) &&
+                joins_first_axes(y, &g->tensors.at[turn->outputs.at[0]], count);
+    whole.rank = x->rank;
+    for (int d = 0; fits && d < x->rank; d++) {
+        whole.axes[d] = d < count ? d : o.axes[d - count + 1] + count - 1;
+        fits = fg_same_extent(x, whole.axes[d], y, d);
+    }
+    if (!fits)
+        return;
+    n->op = "permute";
+    n->kind = turn->kind;
+    n->numerics = turn->numerics;
+    n->channels = turn->channels;
+    n->view = turn->view ? view_in_order(g, from, &whole) : NULL;
+    set_arguments(g, n, from, "dims", order_text(g, &whole));
+}
+
 static void merge_reshapes(fg_graph *g, fg_node *n)
 {
     const fg_node *inner = maker_of(g, n->arguments.at[0].tensor);
@@ -314,6 +388,10 @@ static void visit(walk *w, fg_node *n)
         if (n->arguments.at[k].tensor >= 0)
             n->arguments.at[k].tensor = w->same[n->arguments.at[k].tensor];
     order o;
+    if (is_op(n, "layout", "reshape") && operand_of(g, n))
+        merge_order_of_joined(g, n);
+    if (order_of(g, n, &o) && keeps_memory(operand_of(g, n), &o) && !is_in_order(&o))
+        become_reshape(g, n);
     if (is_op(n, "layout", "reshape") && operand_of(g, n)) {
         merge_reshapes(g, n);
     } else if (is_op(n, "arithmetic", "cast")) {
