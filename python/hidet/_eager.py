@@ -58,9 +58,9 @@ def _flat(values):
     return [y for x in values for y in (x if isinstance(x, (list, tuple)) and any(isinstance(t, Tensor) for t in x) else [x])]
 
 
-def type_text(x):
-    """The type of a tensor in the language: f32[2, 3]."""
-    return f"{x.dtype.short_name}[{', '.join(map(str, x.shape)) if x.shape else '()'}]"
+def type_text(x, extents=None):
+    """The type of a tensor in the language: f32[2, 3]. [extents] are texts, where they are not those of the tensor."""
+    return f"{x.dtype.short_name}[{', '.join(map(str, extents or x.shape)) if x.shape else '()'}]"
 
 
 def imports_of(operators, tensors):
@@ -119,8 +119,10 @@ def _compile(operator, tensors, names):
 
 
 def results_of(parameters, inputs):
-    """(extents, type) of each result that a program's parameters name, behind those of [inputs] operands."""
-    return [(tuple(int(n) for n in p[3]), dtypes.data_type(p[2])) for p in parameters[inputs:]]
+    """(extents, type) of each result that a program's parameters name, behind those of [inputs] operands. Extents that are open are
+    texts."""
+    results = [p for p in parameters[inputs:] if p[1] != "size"]
+    return [(tuple(int(n) if n.isdigit() else n for n in p[3]), dtypes.data_type(p[2])) for p in results]
 
 
 def refusal(operator, error):

@@ -298,6 +298,91 @@ class Models(Case):
         self.assertTrue(all(torch.equal(v, before[k]) for k, v in model.state_dict().items()))
 
 
+class OpenSizes(Case):
+    """Sizes that PyTorch leaves open: how many programs there are for many extents."""
+
+    def setUp(self):
+        self.torch = torch_or_skip()
+        self.torch._dynamo.reset()
+        hidet.torch.dynamo_config.reset()
+
+    def programs(self, model, shapes, mark=None, **kwargs):
+        """How many programs are compiled for inputs of these shapes; results are PyTorch's."""
+        from unittest import mock
+
+        from hidet.torch import backend
+
+        torch, compiled = self.torch, self.torch.compile(model, backend="hidet", **kwargs)
+        with mock.patch.object(backend, "CompiledGraph", wraps=backend.CompiledGraph) as made, torch.no_grad():
+            for shape in shapes:
+                x = torch.randn(shape)
+                for axis in mark or ():
+                    torch._dynamo.mark_dynamic(x, axis)
+                torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
+        return made.call_count
+
+    def attention(self):
+        torch = self.torch
+
+        class Block(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm, self.qkv = torch.nn.LayerNorm(16), torch.nn.Linear(16, 48)
+
+            def forward(self, x):
+                q, k, v = self.qkv(self.norm(x)).view(*x.shape[:2], 3, 2, 8).permute(2, 0, 3, 1, 4)
+                y = (q @ k.transpose(-1, -2) / 8**0.5).softmax(-1) @ v
+                y = x + y.transpose(1, 2).reshape(*x.shape)
+                return y[:, 1:], torch.cat([x, y], 1).mean(1)
+
+        return Block().eval()
+
+    def test_batch_and_length(self):
+        shapes = [(2, 5, 16), (3, 7, 16), (2, 9, 16), (4, 5, 16)]
+        self.assertEqual(self.programs(self.attention(), shapes, dynamic=True), 1)
+        self.torch._dynamo.reset()
+        self.assertEqual(self.programs(self.attention(), shapes[:2], dynamic=False), 2)
+
+    def test_marked_axes(self):
+        torch = self.torch
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)).eval()
+        self.assertEqual(self.programs(model, [(2, 3, 6, 7), (3, 3, 6, 7), (5, 3, 6, 7)], mark=(0,)), 1)
+
+    def test_several_results(self):
+        def f(x):
+            return *x.topk(2, 1), x.sort(0)[0], x.sum(1) * x.shape[0], x[-1]
+
+        self.assertEqual(self.programs(f, [(4, 6), (5, 7), (7, 5)], dynamic=True), 1)
+
+    def test_numbers_and_sizes(self):
+        """A number that is no extent has a program of its own for each value."""
+        torch = self.torch
+        compiled = torch.compile(lambda x, n: x * n + x.shape[0], backend="hidet", dynamic=True)
+        for extent, n in ((3, 2), (4, 5), (5, 0.5)):
+            x = torch.randn(extent)
+            torch.testing.assert_close(compiled(x, n), x * n + extent)
+
+    def test_sizes_that_decide(self):
+        """Where a size decides what is computed, each set of extents has a program, and explain says why."""
+
+        def f(x):
+            return x.chunk(2, 0)[0] + 1
+
+        with self.assertLogs("hidet", "INFO") as logs:
+            self.assertEqual(self.programs(f, [(4, 6), (6, 6), (4, 6)], mark=(0,)), 3)
+        self.assertEqual(len([line for line in logs.output if "for each set of extents: " in line]), 1)
+        explanation = hidet.torch.explain(f, self.torch.randn(4, 6), dynamic=True)
+        (why,) = explanation.specialized
+        self.assertRegex(why, r"\[HDS\d{4}\]$")
+        self.assertIn(f"compiled for each set of extents: {why}", str(explanation))
+
+    def test_open_program(self):
+        explanation = hidet.torch.explain(self.attention(), self.torch.randn(2, 5, 16), dynamic=True)
+        self.assertEqual(explanation.specialized, [])
+        (part,) = explanation.parts
+        self.assertRegex(part.graph.program, r"def graph\[s\d+: int, s\d+: int\]\(x0: f32\[s\d+, s\d+, 16\]\)")
+
+
 class Explanations(Case):
     def setUp(self):
         self.torch = torch_or_skip()

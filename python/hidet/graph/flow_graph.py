@@ -41,7 +41,10 @@ def _ordered(outputs):
 
 
 class FlowGraph:
-    """Operators (`nodes`) between `inputs` and `outputs`; `constants` are the tensors with elements that they read."""
+    """Operators (`nodes`) between `inputs` and `outputs`; `constants` are the tensors with elements that they read. `sizes` are the
+    names of sizes that are open, `extents` has those of inputs that depend on them: {id: numbers and texts}."""
+
+    sizes, extents = (), {}
 
     def __init__(self, outputs, inputs=None):
         self.outputs = list(outputs)
@@ -61,8 +64,13 @@ class FlowGraph:
     def with_outputs(self, outputs):
         """A graph with the same inputs."""
         made = FlowGraph(outputs, self.inputs)
-        made.input_names, made.output_names = self.input_names, self.output_names
+        made.take_names(self)
         return made
+
+    def take_names(self, other):
+        """Names of inputs, outputs and open sizes are those of a graph with the same ones."""
+        self.input_names, self.output_names = other.input_names, other.output_names
+        self.sizes, self.extents = other.sizes, other.extents
 
     # ---- running
 

@@ -38,7 +38,7 @@ class OptimizedGraph(FlowGraph):
         self._context = PassContext.current()
         graph = rewriting.rewritten(graph, self._context.python_rules())
         super().__init__(graph.outputs, graph.inputs)
-        self.input_names, self.output_names = graph.input_names, graph.output_names
+        self.take_names(graph)
         with Files(self) as files:
             done = hdsc("graph", files.source, *files.options, *self._context.command_options(), "--print=program")
         if done.returncode:

@@ -21,8 +21,9 @@ def program(graph, name="graph"):
     lines = imports_of(graph.nodes, tensors)
     if graph.constants:
         lines += ["from hidet.lang import weights", "WEIGHTS = weights()"]
-    parameters = ", ".join(f"{names[id(x)]}: {type_text(x)}" for x in graph.inputs)
-    lines += ["", "", "@hidet.graph", f"def {name}({parameters}):"]
+    parameters = ", ".join(f"{names[id(x)]}: {type_text(x, graph.extents.get(id(x)))}" for x in graph.inputs)
+    sizes = f"[{', '.join(f'{size}: int' for size in graph.sizes)}]" if graph.sizes else ""
+    lines += ["", "", "@hidet.graph", f"def {name}{sizes}({parameters}):"]
     lines += [f'    {names[id(c)]} = WEIGHTS["{names[id(c)]}", {type_text(c)}]' for c in graph.constants]
     lines += [f"    t{i} = {node.call(lambda x: names[id(x)])}" for i, node in enumerate(graph.nodes)]
     lines += [f"    return {', '.join(names[id(y)] for y in graph.outputs)}"]

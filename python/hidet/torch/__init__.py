@@ -13,12 +13,12 @@ def hidet_backend(gm, example_inputs, **kwargs):
     return backend.compile_graph(gm, example_inputs, **kwargs)
 
 
-def explain(model, inputs, mode=None, options=None):
+def explain(model, inputs, mode=None, options=None, dynamic=None):
     """What becomes of a model: which operators are in which kernel, the program, and what stays with PyTorch. Printed it is a
     text, in a notebook a page, and `save("page.html")` writes one."""
     from hidet.torch import _explain
 
-    return _explain.explain(model, inputs, mode, options)
+    return _explain.explain(model, inputs, mode, options, dynamic)
 
 
 def register():

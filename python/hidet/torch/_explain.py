@@ -23,6 +23,11 @@ class Explanation:
         """[(operator, why)] of what stays with PyTorch."""
         return [row for graph in self.graphs for row in graph.left]
 
+    @property
+    def specialized(self):
+        """Why parts are compiled for each set of extents, where PyTorch leaves sizes open."""
+        return [why for graph in self.graphs for why in graph.specialized]
+
     def __str__(self):
         return "\n\n".join(map(str, self.graphs)) or "no graph was handed over: PyTorch ran the model by itself"
 
@@ -43,11 +48,12 @@ class _Graph:
     def __init__(self, fused, left):
         self._partitions = [fused.get_submodule(n.target) for n in fused.graph.nodes if n.op == "call_module"]
         self.left = [(target, why) for target, why in left]
-        self.parts = []
+        self.parts, self.specialized = [], []
 
     def read(self):
         """The parts, once they are compiled."""
         for partition in self._partitions:
+            self.specialized += [partition.reason] if partition.reason else []
             self.parts += [Part(program.compiled.graph, partition.fp16) for program in partition.programs.values()]
 
     def _title(self):
@@ -57,11 +63,13 @@ class _Graph:
 
     def __str__(self):
         lines = [self._title(), *(f"  {target} stays with PyTorch: {why}" for target, why in self.left)]
+        lines += [f"  a part is compiled for each set of extents: {why}" for why in self.specialized]
         return "\n\n".join(["\n".join(lines), *map(str, self.parts)])
 
     def html(self, title):
         """A part of a page."""
         left = "".join(f"<li><code>{html.escape(t)}</code> stays with PyTorch: {html.escape(w)}</li>" for t, w in self.left)
+        left += "".join(f"<li>a part is compiled for each set of extents: {html.escape(w)}</li>" for w in self.specialized)
         parts = "".join(part.html() for part in self.parts)
         return f"<h2>{title}</h2><p>{self._title()}</p><ul>{left}</ul>{parts}"
 
@@ -104,9 +112,9 @@ class Part:
         return f"<table><tr>{head}</tr>{rows}</table>{folded}"
 
 
-def explain(model, inputs, mode=None, options=None):
+def explain(model, inputs, mode=None, options=None, dynamic=None):
     """Compiles a model as `torch.compile(model, backend="hidet")` does, runs it once, and says what became of it. [inputs] is a
-    tuple of its arguments, or its only one."""
+    tuple of its arguments, or its only one; [dynamic] is torch.compile's."""
     import torch
 
     graphs = []
@@ -121,7 +129,7 @@ def explain(model, inputs, mode=None, options=None):
     backend.observers.append(seen)
     try:
         with torch.no_grad():
-            result = torch.compile(model, backend=compiler)(*inputs)
+            result = torch.compile(model, backend=compiler, dynamic=dynamic)(*inputs)
     finally:
         backend.observers.remove(seen)
     for graph in graphs:

@@ -150,6 +150,12 @@ def _dropout(target, args, kwargs):
     return {**dict(zip(names, args)), **kwargs}.get("dropout_p", 0)
 
 
+def has_first_alone(target):
+    """Whether there is a function for the first result alone, of an operator with several."""
+    name = operation_of(target).name
+    return name in FIRST_ONLY or name.endswith("_with_indices")
+
+
 def refusal(target, args, kwargs):
     """Why an overload is not taken with these operands, tensors without elements and other values; or None."""
     if operation_of(target) is None:

@@ -6,8 +6,14 @@ import os
 class DynamoConfig:
     """What `hidet.torch.dynamo_config` is. Settings are read when a graph is compiled, at the first run of a model."""
 
+    version = 0  # how often settings were set: state() is made when they were
+
     def __init__(self):
         self.reset()
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        DynamoConfig.version += 1
 
     def reset(self):
         """All settings as they are at first."""
