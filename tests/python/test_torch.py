@@ -80,6 +80,24 @@ class Models(Case):
             model.linear.weight.data = torch.ones(6, 4)
             torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
 
+    def test_no_wrappers(self):
+        """A graph that writes to no input and returns no views runs without the wrappers of AOTAutograd."""
+        import traceback
+        from unittest import mock
+
+        from hidet.torch import backend
+
+        frames, results = [], backend.Partition.results
+
+        def seen(partition, args):
+            frames.extend(frame.filename for frame in traceback.extract_stack())
+            return results(partition, args)
+
+        with mock.patch.object(backend.Partition, "results", seen):
+            self.check(lambda x: x.relu() + 1, self.torch.randn(3))
+        self.assertTrue(frames)
+        self.assertFalse([name for name in frames if "_aot_autograd" in name])
+
     def test_attention(self):
         torch = self.torch
 

@@ -41,8 +41,8 @@ def _ordered(outputs):
 
 
 class FlowGraph:
-    """Operators (`nodes`) between `inputs` and `outputs`; `constants` are the tensors with elements that they read. `sizes` are the
-    names of sizes that are open, `extents` has those of inputs that depend on them: {id: numbers and texts}."""
+    """Operators (`nodes`) between `inputs` and `outputs`; `constants` are the tensors with elements that they read. `sizes` are
+    the names of sizes that are open, `extents` has those of inputs that depend on them: {id: numbers and texts}."""
 
     sizes, extents = (), {}
 

@@ -132,7 +132,7 @@ def _is_plain():
         and not metadata.mutated_inp_runtime_indices
         and not metadata.tokens
         and metadata.num_intermediate_bases == 0
-        and all(o.output_type in own and o.raw_type is torch.Tensor for o in metadata.output_info)
+        and all(o.output_type in own and issubclass(o.raw_type, torch.Tensor) for o in metadata.output_info)
     )
 
 
@@ -246,8 +246,8 @@ def _partitioned(traced, weights, graphs, fp16):
 
 
 class Partition(torch.nn.Module):
-    """A part of a graph. It is compiled at its first run, and again for changed weights. Sizes that PyTorch leaves open stay open;
-    where one decides what is computed, each set of extents has a program (`reason` says why)."""
+    """A part of a graph. It is compiled at its first run, and again for changed weights. Sizes that PyTorch leaves open stay
+    open; where one decides what is computed, each set of extents has a program (`reason` says why)."""
 
     def __init__(self, inner, fixed, graphs, fp16):
         super().__init__()
