@@ -3,6 +3,11 @@
 Nothing is loaded before it is used: neither NumPy nor PyTorch nor the compiler.
 """
 
+import sys as _sys
+
+if "t" in getattr(_sys, "abiflags", ""):
+    raise ImportError("hidet is for Python with the GIL: this is a free-threaded build")
+
 from hidet._names import ABSENT as _ABSENT
 from hidet._names import FUNCTIONS as _FUNCTIONS
 from hidet._names import MODULES as _MODULES

@@ -124,17 +124,40 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+// Exceptions and types are the process's: of one interpreter, and of one module, which a second import gets again.
+static PyObject *names_of_first;
+
+static int is_main_interpreter(void)
+{
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0)
+        return 1;
+    PyErr_SetString(PyExc_ImportError, "hidet is for the main interpreter of a process: other interpreters cannot import it");
+    return 0;
+}
+
+static int fill(PyObject *module)
+{
+    if (!is_main_interpreter())
+        return -1;
+    if (names_of_first)
+        return PyDict_Update(PyModule_GetDict(module), names_of_first);
+    if (add_errors(module) < 0 || core_tensor_init(module) < 0 || core_program_init(module) < 0 ||
+        PyModule_AddStringConstant(module, "version", hds_version()) < 0)
+        return -1;
+    names_of_first = PyDict_Copy(PyModule_GetDict(module));
+    return names_of_first ? 0 : -1;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, fill},
+    {0, NULL},
+};
 static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "hidet._core", "libhds for Python.", -1, functions, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "hidet._core", "libhds for Python.", 0, functions, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
-    PyObject *module = PyModule_Create(&definition);
-    if (module && add_errors(module) == 0 && core_tensor_init(module) == 0 && core_program_init(module) == 0 &&
-        PyModule_AddStringConstant(module, "version", hds_version()) == 0)
-        return module;
-    Py_XDECREF(module);
-    return NULL;
+    return PyModuleDef_Init(&definition);
 }
