@@ -56,6 +56,50 @@ class Rules(Case):
         self.check(hidet.trace_from(hidet.ops.relu(self.x + self.x * 2.0)), rule, ["multiply", "relu"])
         self.check(hidet.trace_from(hidet.ops.relu(self.x * 2.5 + self.x)), rule, ["multiply", "add", "relu"])
 
+    def test_several_results(self):
+        """Two products of one tensor become one, whose parts are read."""
+
+        def joined(x, w, v):
+            y = hidet.ops.matmul(x, hidet.ops.concat(w, v, dim=1))
+            return hidet.ops.split(y, (w.shape[1], v.shape[1]), dim=1)
+
+        rule = SubgraphRewriteRule(
+            lambda x, w, v: (hidet.ops.matmul(x, w), hidet.ops.matmul(x, v)),
+            joined,
+            where=lambda x, w, v: not w.is_symbolic() and not v.is_symbolic() and w is not v,
+            name="joined",
+        )
+        v = hidet.randn([8, 3])
+        y, z = hidet.ops.matmul(self.x, self.w), hidet.ops.matmul(hidet.ops.relu(self.x), v)
+        apart = hidet.trace_from([y, z], [self.x])
+        together = hidet.trace_from([hidet.ops.relu(hidet.ops.matmul(self.x, v)), y], [self.x])
+        with PassContext() as context:
+            context.add_rewrite_rules(rule)
+            self.assertEqual(names(apart.build().graph), ["matmul", "relu", "matmul"])
+            compiled = together.build()
+        self.assertEqual(names(compiled.graph), ["matmul", "split", "relu"])
+        for actual, wanted in zip(compiled(self.a), together(self.a), strict=True):
+            np.testing.assert_allclose(actual.numpy(), wanted.numpy(), rtol=1e-4, atol=1e-5)
+
+    def test_results_that_read_each_other(self):
+        """A product of a product is not joined with it: the new results would read themselves."""
+        rule = SubgraphRewriteRule(
+            lambda x, y, w, v: (hidet.ops.matmul(x, w), hidet.ops.matmul(y, v)),
+            lambda x, y, w, v: (hidet.ops.matmul(x, w + v - v), hidet.ops.matmul(y, v)),
+        )
+        w = hidet.randn([8, 8])
+        y = hidet.ops.matmul(self.x, w)
+        self.check(hidet.trace_from(hidet.ops.matmul(hidet.ops.relu(y), w)), rule, ["matmul", "relu", "matmul"])
+
+    def test_numbers_of_results(self):
+        two = lambda x: (hidet.ops.relu(x), hidet.ops.sigmoid(x))  # noqa: E731
+        graph = hidet.trace_from([hidet.ops.relu(self.x), hidet.ops.sigmoid(self.x)], [self.x])
+        with PassContext() as context, self.assertRaisesRegex(TypeError, "'target' returns 2 tensors, not "):
+            context.add_rewrite_rules(SubgraphRewriteRule(two, lambda x: x))
+            graph.build()
+        with self.assertRaisesRegex(TypeError, "'source' returns results of operators, not None"):
+            SubgraphRewriteRule(lambda x: (), lambda x: ())
+
     def test_attributes(self):
         rule = SubgraphRewriteRule(
             lambda x, axis: hidet.ops.log(hidet.ops.softmax(x, axis=axis)),
@@ -90,7 +134,7 @@ class Rules(Case):
     def test_misuse(self):
         relu, exp = hidet.ops.relu, hidet.ops.exp
         for source, target, message in (
-            (lambda x: x, lambda x: x, "returns the result of one operator"),
+            (lambda x: x, lambda x: x, "returns results of operators"),
             (lambda x, y: relu(x), lambda x, y: x, "does not use its parameter 'y'"),
             (lambda x: relu(x), lambda y: y, "other parameters than 'source': x"),
             (lambda x: hidet.ops.split(x, 2)[0], lambda x: x, "has several"),

@@ -394,6 +394,23 @@ class OpenSizes(Case):
         self.assertRegex(why, r"\[HDS\d{4}\]$")
         self.assertIn(f"compiled for each set of extents: {why}", str(explanation))
 
+    def test_rules_in_python(self):
+        """They see extents as numbers, so sizes do not stay open."""
+        from hidet.graph import SubgraphRewriteRule, register_rewrite_rule, unregister_rewrite_rule
+        from hidet.torch import aten
+
+        def apply(name, *operands):
+            from hidet import _eager
+
+            return _eager.apply(aten.known[name], list(operands), {})
+
+        rule = SubgraphRewriteRule(lambda x: apply("relu", x), lambda x: apply("mul", x, 1.0 * x.shape[0]))
+        compiled = self.torch.compile(lambda x: x.relu(), backend="hidet", dynamic=True)
+        self.addCleanup(unregister_rewrite_rule, register_rewrite_rule(rule))
+        for extent in (3, 5):
+            x = self.torch.ones(extent)
+            self.torch.testing.assert_close(compiled(x), x * extent)
+
     def test_open_program(self):
         explanation = hidet.torch.explain(self.attention(), self.torch.randn(2, 5, 16), dynamic=True)
         self.assertEqual(explanation.specialized, [])

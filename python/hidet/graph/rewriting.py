@@ -143,8 +143,9 @@ def _uses_match(use, node, bound):
 
 
 class SubgraphRewriteRule:
-    """Replaces `source(…)` by `target(…)`, functions with the same parameters, where `where(…)` is true. What others read of the
-    replaced operators stays. The result has the extents and the type of what it replaces."""
+    """Replaces `source(…)` by `target(…)`, functions with the same parameters, where `where(…)` is true. Both return a tensor,
+    or as many of them. What others read of the replaced operators stays. Results have the extents and types of what they
+    replace."""
 
     def __init__(self, source, target, where=None, name=None):
         self.name = name or getattr(source, "__name__", "rule")
@@ -155,33 +156,62 @@ class SubgraphRewriteRule:
                 raise TypeError(
                     f"rule '{self.name}': '{what}' has other parameters than 'source': {', '.join(self.parameters)}"
                 )
-        self.pattern = source(*map(Wildcard, self.parameters))
-        if not isinstance(self.pattern, Wildcard) or self.pattern.use is None:
-            raise TypeError(f"rule '{self.name}': 'source' returns the result of one operator, not {self.pattern!r}")
-        missing = [p for p in self.parameters if p not in _names_in(self.pattern)]
+        given = source(*map(Wildcard, self.parameters))
+        self.patterns = list(given) if isinstance(given, (tuple, list)) else [given]
+        for pattern in self.patterns or [None]:
+            if not isinstance(pattern, Wildcard) or pattern.use is None:
+                raise TypeError(f"rule '{self.name}': 'source' returns results of operators, not {pattern!r}")
+        missing = [p for p in self.parameters if p not in _names_in(self.patterns)]
         if missing:
             raise TypeError(f"rule '{self.name}': 'source' does not use its parameter '{missing[0]}'")
 
-    def replacement(self, y):
-        """What replaces a symbolic tensor; None: the rule does not fit, or declines by returning None."""
-        for bound in _matches(self.pattern, y, {}):
+    def replacements(self, y, graph):
+        """[(tensor, what replaces it)] where the first result is [y]; None: the rule does not fit, or declines by returning
+        None."""
+        for old, bound in self._found([y], graph, _matches(self.patterns[0], y, {})):
             values = [bound[p] for p in self.parameters]
-            if self.where is not None and not self.where(*values):
+            if len(old) > 1 and _reads(values, old) or self.where is not None and not self.where(*values):
                 continue
             made = self.target(*values)
             if made is not None:
-                self._check(made, y)
-                return made
+                return self._checked(old, made)
         return None
 
-    def _check(self, made, y):
-        if not isinstance(made, Tensor):
-            raise TypeError(f"rule '{self.name}': 'target' returns a tensor, not {made!r}")
-        if (made.shape, made.dtype, made.device) != (y.shape, y.dtype, y.device):
-            raise _core.ArgumentError(f"rule '{self.name}' puts {made.signature()} in the place of {y.signature()}")
+    def _found(self, old, graph, ways):
+        """(the results that the rule replaces, what its parameters are) for each way."""
+        for bound in ways:
+            if len(old) == len(self.patterns):
+                yield old, bound
+                continue
+            others = [x for node in graph.nodes for x in node.outputs if all(x is not z for z in old)]
+            for x in others:
+                yield from self._found([*old, x], graph, _matches(self.patterns[len(old)], x, bound))
+
+    def _checked(self, old, made):
+        new = list(made) if isinstance(made, (tuple, list)) else [made]
+        if len(new) != len(old) or not all(isinstance(x, Tensor) for x in new):
+            what = "a tensor" if len(old) == 1 else f"{len(old)} tensors"
+            raise TypeError(f"rule '{self.name}': 'target' returns {what}, not {made!r}")
+        for x, y in zip(new, old, strict=True):
+            if (x.shape, x.dtype, x.device) != (y.shape, y.dtype, y.device):
+                raise _core.ArgumentError(f"rule '{self.name}' puts {x.signature()} in the place of {y.signature()}")
+        return list(zip(old, new, strict=True))
 
     def __repr__(self):
         return f"<rewrite rule '{self.name}'>"
+
+
+def _reads(values, old):
+    """Whether a value is computed from what shall be replaced: then the new results would read themselves."""
+    stack, seen = [x for x in _flat(values) if isinstance(x, Tensor)], set()
+    while stack:
+        x = stack.pop()
+        if any(x is y for y in old):
+            return True
+        if id(x) not in seen:
+            seen.add(id(x))
+            stack += x.op.tensors() if x.op is not None else []
+    return False
 
 
 def _names_in(pattern):
@@ -235,19 +265,19 @@ def rewritten(graph, rules):
     if not rules:
         return graph
     for _ in range(MOST_REWRITES):
-        old, new, rule = next(_places(graph, rules), (None, None, None))
-        if old is None:
+        made, rule = next(_places(graph, rules), (None, None))
+        if made is None:
             return graph
-        graph = graph.with_outputs(substitute(graph, {id(old): new}))
+        graph = graph.with_outputs(substitute(graph, {id(old): new for old, new in made}))
     raise _core.Error(f"graph rewrites do not end: after {MOST_REWRITES} of them, rule '{rule.name}' still fits")
 
 
 def _places(graph, rules):
     for node in graph.nodes:
         for rule in rules:
-            made = rule.replacement(node.outputs[0]) if len(node.outputs) == 1 else None
-            if made is not None and made is not node.outputs[0]:
-                yield node.outputs[0], made, rule
+            made = rule.replacements(node.outputs[0], graph) if len(node.outputs) == 1 else None
+            if made is not None and any(new is not old for old, new in made):
+                yield made, rule
 
 
 def substitute(graph, now):

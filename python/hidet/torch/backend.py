@@ -286,6 +286,8 @@ class Partition(torch.nn.Module):
         return tuple([args[i] for i in self.sizes.scalars]) if self.sizes.scalars else ()
 
     def _program(self, args):
+        if self.sizes is not None and self.sizes.names and PassContext.current().python_rules():
+            self.sizes, self.programs, self.reason = None, {}, "rules in Python read extents as numbers"
         if self.sizes is not None and self.sizes.names:
             try:
                 return Program(self, args)
