@@ -102,10 +102,13 @@ static bool embed_weights(pl_job *job, const pl_unit *u, const fg_model *m, cu_c
             return no_bytes(job, t->weight, why);
         entries[i] = (wt_entry){.name = t->weight, .dtype = t->dtype, .rank = t->rank, .shape = t->shape};
     }
-    if (!wt_text(a, entries, bytes, weights.len, &blob->bytes, &why))
+    blob->pieces = wt_pieces(a, entries, bytes, weights.len, &why);
+    if (!blob->pieces)
         return no_bytes(job, m->run.name, why);
+    blob->count = weights.len + 1;
     blob->symbol = out->weights_symbol = arena_printf(a, "hds_weights_%s", m->run.name);
-    out->weights_bytes = blob->bytes.len;
+    for (size_t i = 0; i < blob->count; i++)
+        out->weights_bytes += blob->pieces[i].len;
     return true;
 }
 
@@ -212,7 +215,7 @@ pl_status pl_make_c(pl_job *job)
         return PL_INTERNAL;
     if (kind != PL_C && pl_kind_is_c(kind)) {
         options.image_symbol = IMAGE_SYMBOL;
-        VEC_PUSH(&job->memory, &blobs, ((tool_blob){IMAGE_SYMBOL, options.image}));
+        VEC_PUSH(&job->memory, &blobs, ((tool_blob){IMAGE_SYMBOL, &options.image, 1}));
     }
     if (!emit(cu_emit_c_header, &options, &job->product.header))
         return PL_ERRORS;

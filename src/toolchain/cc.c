@@ -71,14 +71,20 @@ static const char *in_folder(work *w, const char *name)
     return arena_printf(w->arena, "%s%s", w->folder, name);
 }
 
-static bool put(work *w, const char *name, str bytes)
+static bool put_pieces(work *w, const char *name, const str *pieces, size_t count)
 {
     const char *error = NULL;
-    if (file_write(w->arena, in_folder(w, name), bytes, &error))
+    file_staged staged;
+    if (file_stage(w->arena, in_folder(w, name), pieces, count, &staged, &error) && file_commit(w->arena, &staged, &error))
         return true;
     diag_report(w->diags, HDS0714, (src_span){0, 0},
                 arena_printf(w->arena, "cannot write '%s': %s", in_folder(w, name), error));
     return false;
+}
+
+static bool put(work *w, const char *name, str bytes)
+{
+    return put_pieces(w, name, &bytes, 1);
 }
 
 static bool take(work *w, const char *name, str *out)
@@ -149,7 +155,7 @@ static bool put_source(work *w, const tool_c_source *s, const char *file_name)
     bool ok = put(w, "hds/runtime.h", str_of(tool_runtime_header[0].text)) && put(w, s->header_name, s->header) &&
               put(w, file_name, (str){text.at, text.len});
     for (int i = 0; ok && i < s->blob_count; i++)
-        ok = put(w, blob_file(w, i), s->blobs[i].bytes);
+        ok = put_pieces(w, blob_file(w, i), s->blobs[i].pieces, s->blobs[i].count);
     return ok;
 }
 

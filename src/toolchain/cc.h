@@ -18,10 +18,11 @@ typedef struct tool_cc {
 // The words of [explicit_command] (--cc), else of $CC, else cc, gcc or clang. NULL after reporting HDS0712.
 const tool_cc *tool_cc_find(arena *a, diag_context *dx, const char *explicit_command);
 
-// Bytes that an object has, aligned to 8 and seen by its text alone.
+// Bytes that an object has, aligned to 8 and seen by its text alone: pieces, one behind the other.
 typedef struct tool_blob {
     const char *symbol;
-    str bytes;
+    const str *pieces;
+    size_t count;
 } tool_blob;
 
 // A text with its header and its bytes.
