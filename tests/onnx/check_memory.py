@@ -4,7 +4,8 @@
     check_memory.py HDSC
 
 Compared is the most memory that was resident, with that of the same model whose weights have a few elements. The files are
-sparse: weights are zeros that are on no disk. Two have more than 2 GiB, inside of the file and as external data."""
+sparse: weights are zeros that are on no disk. Two have more than 2 GiB, inside of the file and as external data. What a node needs is the same in small and in large
+models."""
 
 import os
 import pathlib
@@ -14,10 +15,12 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from writer import FLOAT, external, graph, message, model, node, value, varint
+from writer import tensor as full_tensor
 
 MOST = 1.2  # times the file
 TOLERANCE = 4 << 20
 LAYERS, SIDE = 8, 1536
+GROWTH, MOST_GROWTH = 100, 1.2
 RAW, FLOATS = 9, 4  # fields of a tensor
 
 
@@ -70,6 +73,27 @@ def outside(path, side, layers):
     return path
 
 
+def layers(path, count):
+    """That many products, sums and activations with residuals: five nodes each."""
+    nodes, tensors = [], []
+    for i in range(count):
+        tensors += [(5, full_tensor(f"w{i}", FLOAT, [8, 8], [0.125] * 64)), (5, full_tensor(f"b{i}", FLOAT, [8], [0.5] * 8))]
+        nodes += [node("MatMul", [f"t{i}", f"w{i}"], [f"m{i}"], f"/{i}/MatMul"), node("Add", [f"m{i}", f"b{i}"], [f"a{i}"]),
+                  node("Relu", [f"a{i}"], [f"r{i}"]), node("Add", [f"r{i}", f"t{i}"], [f"s{i}"]),
+                  node("Tanh", [f"s{i}"], [f"t{i + 1}"])]  # fmt: skip
+    g = graph(nodes, [value("t0", FLOAT, [4, 8])], [value(f"t{count}", FLOAT, [4, 8])])
+    path.write_bytes(model(g + message(*tensors)))
+    return path
+
+
+def check_growth(hdsc, folder):
+    """Both halves of a model that is twice as large as another one need the same."""
+    sizes = [peak([hdsc, "graph", layers(folder / f"layers{n}.onnx", n)]) for n in (GROWTH, 2 * GROWTH, 4 * GROWTH)]
+    first, second = (sizes[1] - sizes[0]) / (5 * GROWTH), (sizes[2] - sizes[1]) / (10 * GROWTH)
+    print(f"{first / 1024:.0f} KiB a node of the first {10 * GROWTH}, {second / 1024:.0f} KiB of the next ones")
+    return [] if second < MOST_GROWTH * first else [f"a node of larger models needs {second / first:.2f} times as much"]
+
+
 def peak(command):
     """Bytes, or the exit code and messages where it fails."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -88,7 +112,7 @@ def check(commands, path, small, most):
         used = peak(command(path)) - peak(command(small))
         if used > most + TOLERANCE:
             problems.append(f"{name} {path.name}: {used / 2**20:.0f} MiB, more than {most / 2**20:.0f}")
-        print(f"{name} {path.name}: {used / path.stat().st_size:.2f} times the file")
+        print(f"{name} {path.name}: {used / 2**20:.0f} MiB, and {path.stat().st_size / 2**20:.0f} in the file")
     return problems
 
 
@@ -108,6 +132,8 @@ def main():
         for path in (inline(folder / "huge.onnx", 15360, RAW, 3), outside(folder / "external.onnx", 15360, 3)):
             problems += check(looks, path, small, 0)
             count += 1
+        problems += check_growth(hdsc, folder)
+        count += 1
     print("\n".join(problems))
     print(f"{count - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)
