@@ -2,7 +2,8 @@
 specification of the operators (ContribOperators.md of ONNX Runtime).
 
 Each case is (name, operator, inputs, attributes, outputs): inputs are arrays, None where one is left out; `outputs` is a list of
-arrays, None where nothing is said of a result. A name that ends with "constant" has total_sequence_length in the file.
+arrays, None where nothing is said of a result. A name that ends with "constant" has total_sequence_length in the file, one that
+ends with "weights" a weight with its scales and zero points, one that begins with "qlinear" all scales and zero points.
 """
 
 import math
@@ -230,22 +231,139 @@ def cases_of_elements():
         flat(rotated(heads(x, H), cos, sin, np.arange(L)[None] + at, True))]  # fmt: skip
 
 
+# ---- quantised numbers ---------------------------------------------------------------------------------------------------------
+
+
+def any_bytes(dtype, *shape):
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    return RANDOM.integers(low, high, shape, dtype=dtype, endpoint=True)
+
+
+def number(q, scale, zero=None):
+    return (q.astype(np.float32) - np.float32(0 if zero is None else zero)) * scale
+
+
+def quantised(y, scale, zero, dtype):
+    rounded = np.rint(y.astype(np.float32) / scale) + np.float32(zero)
+    return np.clip(rounded, np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+
+
+def scalar(dtype, v):
+    return np.array(v, dtype)
+
+
+def cases_of_quantised_elements(dtype=np.uint8):
+    sa, sb, sy = (scalar(np.float32, s) for s in (0.05, 0.03, 0.07))
+    za, zb, zy = (scalar(dtype, z) for z in (12, 100, 7))
+    a, b = any_bytes(dtype, 2, 3, 40), any_bytes(dtype, 3, 1)
+    fa, fb, how = number(a, sa, za), number(b, sb, zb), [a, sa, za, b, sb, zb, sy, zy]
+    kind = np.dtype(dtype).name
+    c = any_bytes(dtype, 2, 3, 40)
+    want = quantised(fa + number(c, sb, zb), sy, zy, dtype)
+    yield f"qlinear_add_{kind}", "QLinearAdd", [a, sa, za, c, sb, zb, sy, zy], {}, [want]
+    yield f"qlinear_add_broadcast_{kind}", "QLinearAdd", how, {}, [quantised(fa + fb, sy, zy, dtype)]
+    yield f"qlinear_mul_{kind}", "QLinearMul", how, {}, [quantised(fa * fb, sy, zy, dtype)]
+    one = scalar(np.float32, 1 / 128)
+    want = quantised(1 / (1 + np.exp(-fa)), one, zy, dtype)
+    yield f"qlinear_sigmoid_{kind}", "QLinearSigmoid", [a, sa, za, one, zy], {}, [want]
+    want = quantised(np.where(fa < 0, 0.2 * fa, fa), sy, zy, dtype)
+    yield f"qlinear_leaky_relu_{kind}", "QLinearLeakyRelu", [a, sa, za, sy, zy], {"alpha": 0.2}, [want]
+    condition = RANDOM.random((2, 3, 40)) > 0.5
+    want = quantised(np.where(condition, fa, fb), sy, zy, dtype)
+    yield f"qlinear_where_{kind}", "QLinearWhere", [condition, *how], {}, [want]
+    c = any_bytes(dtype, 2, 5, 40)
+    want = quantised(np.concatenate([fa, number(c, sb, zb)], 1), sy, zy, dtype)
+    yield f"qlinear_concat_{kind}", "QLinearConcat", [sy, zy, a, sa, za, c, sb, zb], {"axis": 1}, [want]
+    want = quantised(softmax(fa), one, zy, dtype)
+    yield f"qlinear_softmax_{kind}", "QLinearSoftmax", [a, sa, za, one, zy], {"axis": -1, "opset": 13}, [want]
+    want = quantised(softmax(fa.reshape(2, -1)).reshape(fa.shape), one, zy, dtype)
+    yield f"qlinear_softmax_rows_{kind}", "QLinearSoftmax", [a, sa, za, one, zy], {"axis": 1, "opset": 12}, [want]
+    yield f"qlinear_add_no_zeros_{kind}", "QLinearAdd", [a, sa, None, b, sb, None, sy], {}, [
+        quantised(number(a, sa) + number(b, sb), sy, 0, dtype)]  # fmt: skip
+
+
+def cases_of_quantised_pools():
+    s, t, z, u = scalar(np.float32, 0.05), scalar(np.float32, 0.0437), scalar(np.uint8, 9), scalar(np.uint8, 30)
+    x = any_bytes(np.uint8, 2, 3, 6, 8)
+    f, last = number(x, s, z), x.transpose(0, 2, 3, 1).copy()
+    want = quantised(f.mean((2, 3), keepdims=True), t, u, np.uint8)
+    name = "QLinearGlobalAveragePool"
+    yield "qlinear_global_pool", name, [x, s, z, t, u], {}, [want]
+    yield "qlinear_global_pool_last", name, [last, s, z, t, u], {"channels_last": 1}, [want.transpose(0, 2, 3, 1)]
+    want = quantised(f.reshape(2, 3, 3, 2, 4, 2).mean((3, 5)), t, u, np.uint8)
+    name, how = "QLinearAveragePool", {"kernel_shape": [2, 2], "strides": [2, 2]}
+    yield "qlinear_pool", name, [x, s, z, t, u], how, [want]
+    yield "qlinear_pool_last", name, [last, s, z, t, u], {**how, "channels_last": 1}, [want.transpose(0, 2, 3, 1)]
+
+
+def cases_of_quantised_products():
+    a, b, bias = any_bytes(np.uint8, 2, 5, 24), any_bytes(np.int8, 24, 16), normal(16)
+    sa, sb = scalar(np.float32, 0.02), RANDOM.uniform(0.01, 0.05, 16).astype(np.float32)
+    za, zb = scalar(np.uint8, 100), any_bytes(np.int8, 16)
+    want = (a.astype(np.int32) - za) @ (b.astype(np.int32) - zb) * (sa * sb) + bias
+    yield "integer_to_float", "MatMulIntegerToFloat", [a, b, sa, sb, za, zb, bias], {}, [want.astype(np.float32)]
+    x = normal(5, 24)
+    scale = (max(x.max(), 0) - min(x.min(), 0)) / np.float32(255)
+    zero = np.clip(np.rint(-min(x.min(), 0) / scale), 0, 255)
+    q = np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.int32) - int(zero)
+    want = q @ (b.astype(np.int32) - zb) * (scale * sb) + bias
+    yield "dynamic_product", "DynamicQuantizeMatMul", [x, b, sb, zb, bias], {}, [want.astype(np.float32)]
+    c, one = RANDOM.integers(-999, 999, 16, np.int32), scalar(np.float32, 0.03)
+    sy, zy = scalar(np.float32, 0.5), scalar(np.uint8, 99)
+    a, zb = a[0], scalar(np.int8, 3)
+    total = ((a.astype(np.int32) - za) @ (b.astype(np.int32) - zb) + c) * (sa * one * np.float32(0.5))
+    inputs, how = [a, sa, za, b.T.copy(), one, zb, c], {"alpha": 0.5, "transB": 1}
+    yield "qgemm", "QGemm", [*inputs, sy, zy], how, [quantised(total, sy, zy, np.uint8)]
+    yield "qgemm_float", "QGemm", inputs, how, [total.astype(np.float32)]
+
+
+def packed_bits(q, bits):
+    """Rows of numbers as bytes, the lowest bits first."""
+    if bits == 8:
+        return q
+    q = np.concatenate([q, np.zeros((*q.shape[:-1], q.shape[-1] % 2), np.uint8)], -1)
+    return q[..., 0::2] | q[..., 1::2] << 4
+
+
+def cases_of_few_bits():
+    N, block = 24, 16
+    for bits in (4, 8):
+        for K, zeros in ((64, None), (40, "packed"), (48, "floats")):
+            blocks = -(-K // block)
+            q = RANDOM.integers(0, 2**bits, (N, blocks, block)).astype(np.uint8)
+            scales, z = RANDOM.uniform(0.01, 0.1, (N, blocks)).astype(np.float32), np.full((N, blocks), 2 ** (bits - 1), np.uint8)
+            given = None
+            if zeros:
+                z = RANDOM.integers(0, 2**bits, (N, blocks)).astype(np.uint8)
+                given = packed_bits(z, bits) if zeros == "packed" else z.astype(np.float32)
+            w = ((q.astype(np.float32) - z[..., None]) * scales[..., None]).reshape(N, -1)[:, :K]
+            how = {"K": K, "N": N, "block_size": block, "bits": bits}
+            for a, bias in ((normal(2, 3, K), None), (normal(1, K), normal(N))):
+                name = f"bits_{bits}_{K}_{a.ndim}_weights"
+                want = a @ w.T + (0 if bias is None else bias)
+                yield name, "MatMulNBits", [a, packed_bits(q, bits), scales, given, None, bias], how, [want.astype(np.float32)]
+
+
 def cases():
     for group in (cases_of_attention, cases_of_multi_head_attention, cases_of_group_query_attention, cases_of_norms,
-                  cases_of_elements):  # fmt: skip
+                  cases_of_elements, cases_of_quantised_elements, lambda: cases_of_quantised_elements(np.int8),
+                  cases_of_quantised_pools, cases_of_quantised_products, cases_of_few_bits):  # fmt: skip
         yield from group()
 
 
 def model_of(name, operator, inputs, attributes, outputs):
     """A model with inputs x0, x1, … and outputs o0, o1, …, without those that are left out; and its inputs by name."""
     given = {f"x{k}": x for k, x in enumerate(inputs) if x is not None}
-    constants = [f"x{k}" for k in (6,) if name.endswith("constant")]
+    held = (6,) if name.endswith("constant") else (1, 2, 3) if name.endswith("weights") else ()
+    constants = [f"x{k}" for k in held if f"x{k}" in given]
+    if name.startswith("qlinear"):
+        constants = [n for n, x in given.items() if x.ndim == 0]
     names = [f"o{k}" if y is not None else "" for k, y in enumerate(outputs)]
     node = helper.make_node(operator, [f"x{k}" if f"x{k}" in given else "" for k in range(len(inputs))], names,
                             domain="com.microsoft", **attributes)  # fmt: skip
     value = lambda n, x: helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-    results = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(np.asarray(y).dtype) if y.dtype == np.int32 else
-                                             onnx.TensorProto.FLOAT, y.shape) for n, y in zip(names, outputs) if n]  # fmt: skip
+    type_of = lambda y: onnx.TensorProto.FLOAT if y.dtype.kind == "f" else helper.np_dtype_to_tensor_dtype(y.dtype)
+    results = [helper.make_tensor_value_info(n, type_of(y), y.shape) for n, y in zip(names, outputs) if n]
     graph = helper.make_graph([node], name, [value(n, x) for n, x in given.items() if n not in constants], results,
                               [numpy_helper.from_array(given[n], n) for n in constants])  # fmt: skip
     sets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
