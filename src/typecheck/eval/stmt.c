@@ -172,7 +172,7 @@ static bool unpack(tc *tx, const ast_list *targets, tc_value v, src_span span)
 static bool store_dict(tc *tx, tc_value base, const tc_list *items, tc_value v, src_span span)
 {
     tc_value key = items->len == 1 ? items->at[0] : tc_list_new(tx, TC_TUPLE, items->at, items->len);
-    if (!tc_may_change(tx, base, span))
+    if (!(base.kind == TC_DICT ? tc_may_grow : tc_may_change)(tx, base, span))
         return false;
     if (!tc_may_hold(tx, base, v, span) ||
         !tc_spend(tx, base.kind == TC_DICT ? (int64_t)base.dict->keys.len / 8 : 0, span))

@@ -203,13 +203,16 @@ bool tc_may_change(tc *tx, tc_value container, src_span span)
     return true;
 }
 
-bool tc_may_grow(tc *tx, tc_value list, src_span span)
+bool tc_may_grow(tc *tx, tc_value container, src_span span)
 {
-    if (!is_open(tx, list, span))
+    bool is_dict = container.kind == TC_DICT;
+    if (!is_open(tx, container, span))
         return false;
-    tc_changes(tx, list.list->born);
+    tc_changes(tx, is_dict ? container.dict->keys.born : container.list->born);
     if (tx->speculating)
-        remember_length(tx, list.list);
+        remember_length(tx, is_dict ? &container.dict->keys : container.list);
+    if (tx->speculating && is_dict)
+        remember_length(tx, &container.dict->values);
     return true;
 }
 
@@ -223,7 +226,10 @@ void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value)
 {
     tc_value *old = tc_dict_find(tx, d, key);
     if (old) {
-        tc_list_set(&d->values, (size_t)(old - d->values.at), value);
+        size_t at = (size_t)(old - d->values.at);
+        if (tx->speculating)
+            remember_list(tx, &d->values);
+        tc_list_set(&d->values, at, value);
         return;
     }
     tc_list_push(tx, &d->keys, key);

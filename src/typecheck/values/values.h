@@ -70,7 +70,7 @@ void tc_list_set(tc_list *list, size_t i, tc_value v); // an item that is there
 void tc_remember(tc *tx, tc_value *slot);
 void tc_undo_changes(tc *tx, size_t mark);
 bool tc_may_change(tc *tx, tc_value container, src_span span); // false, and an error, under run-time control flow
-bool tc_may_grow(tc *tx, tc_value list, src_span span);        // likewise, to add items at its end
+bool tc_may_grow(tc *tx, tc_value container, src_span span);   // likewise, to add items at its end, or for tc_dict_put
 // False, and an error: the container would be a part of itself.
 bool tc_may_hold(tc *tx, tc_value container, tc_value item, src_span span);
 int64_t tc_weight(tc_value v);
