@@ -386,6 +386,11 @@ static bool read_graph(reader *r, const json_t *top)
     if (!read_inputs(r, top))
         return false;
     json_array_foreach((json_t *)nodes, i, x) if (!read_node(r, x)) return false;
+    for (i = 0; i < r->g->inputs.len; i++) // names are made next, and inputs keep theirs
+        if (r->g->tensors.at[r->g->inputs.at[i]].maker >= 0)
+            failed(r, "an input is what a node makes");
+    if (r->error)
+        return false;
     name_tensors(r->g);
     return true;
 }
