@@ -80,13 +80,14 @@ def imports_of(operators, tensors):
 class Runner:
     """A program of one operator, for tensors of fixed extents."""
 
-    __slots__ = ("function", "is_list", "outputs")
+    __slots__ = ("count", "function", "outputs", "returns_all")
 
     def __init__(self, operator):
         tensors = operator.tensors()
         names = {id(x): f"x{i}" for i, x in enumerate(tensors)}
         self.function, self.outputs = _compile(operator, tensors, names)
-        self.is_list = operator.op.returns_list
+        self.count = len(tensors)
+        self.returns_all = operator.op.returns_list or len(self.outputs) > 1
 
     def results(self, place):
         """Memory for the results."""
@@ -98,7 +99,7 @@ class Runner:
 
     def given(self, results):
         """What the operator returns."""
-        return results if self.is_list or len(results) > 1 else results[0]
+        return results if self.returns_all else results[0]
 
 
 def _compile(operator, tensors, names):

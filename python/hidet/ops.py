@@ -53,7 +53,9 @@ class Operation:
 
     def __call__(self, *args, **kwargs):
         """Calls with types, extents and attributes that were seen before take the short way."""
-        key = (*(a._key if type(a) is Tensor else (a, type(a)) for a in args), *((k, v, type(v)) for k, v in kwargs.items()))
+        key = tuple([a._key if type(a) is Tensor else (a, type(a)) for a in args])
+        if kwargs:
+            key += tuple([(k, v, type(v)) for k, v in kwargs.items()])
         try:
             runner = self._fast.get(key)
         except TypeError:  # a list among them
@@ -66,8 +68,9 @@ class Operation:
             results = [Tensor(shape, dtype.code, dtype.bits, *first._device) for shape, dtype in runner.outputs]
         else:
             results = runner.results(place)
-        runner.function(*[a for a in args if type(a) is Tensor], *results)
-        return runner.given(results)
+        tensors = args if runner.count == len(args) else [a for a in args if type(a) is Tensor]
+        runner.function(*tensors, *results)
+        return results if runner.returns_all else results[0]
 
     def _first_call(self, key, args, kwargs):
         result = self._call(args, kwargs)
