@@ -113,7 +113,8 @@ static void describe(const model *m, str_buf *out)
     const char *name = m->run->name;
     str_addf(out, "\n// %s with its weights, on the GPU of the context that is current when it is opened: of a safetensors file, which\n"
                   "// is not used after opening. It keeps a CUDA graph for each of the last sets of sizes and streams; see\n"
-                  "// hdsrt_model_open in <hds/runtime.h>.%s\n%s", name, m->is->weights_symbol ? " NULL: the weights that are in here." : "",
+                  "// hdsrt_model_open in <hds/runtime.h>.%s\n%s", name,
+                  m->is->weights_symbol ? " NULL: the weights that are in here." : "",
              m->tensor_count ? "//\n" : "");
     for (int i = 0; i < m->tensor_count; i++)
         if (m->tensors[i]->role == CU_C_WEIGHT)

@@ -77,8 +77,8 @@ static str options_text(arena *a, const pl_options *o)
 static bool is_kept(const pl_options *o)
 {
     bool is_code = o->emit == PL_PTX || o->emit == PL_CUBIN || o->emit == PL_FATBIN || o->emit == PL_C;
-    return o->cache && is_code && !onnx_is_path(o->input) && !o->dump && !o->passes && !o->verify_ir && !o->resource_usage && !o->looks_at_units &&
-           !o->memory_limit_bytes && !o->operand_count;
+    return o->cache && is_code && !onnx_is_path(o->input) && !o->dump && !o->passes && !o->verify_ir && !o->resource_usage &&
+           !o->looks_at_units && !o->memory_limit_bytes && !o->operand_count;
 }
 
 static void add(pl_job *job, cache_parts *out, const char *name, str bytes)

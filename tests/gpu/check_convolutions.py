@@ -102,7 +102,8 @@ class Case:
         kind = f"hds_conv{'_transpose' if self.transposed else ''}{self.axes}d"
         return (
             f"{kind} {self.dtype}{' tf32' if self.tf32 else ''} x {list(self.x.shape)} w {list(self.w.shape)} "
-            f"groups {self.groups} stride {self.stride} padding {self.before}, {self.after} dilation {self.dilation} activation {self.activation} "
+            f"groups {self.groups} stride {self.stride} padding {self.before}, {self.after} "
+            f"dilation {self.dilation} activation {self.activation} "
             f"{'channels last' if self.last else 'channels first'} {'bias' if self.bias is not None else ''}"
         )
 

@@ -4,8 +4,8 @@
     check_memory.py HDSC
 
 Compared is the most memory that was resident, with that of the same model whose weights have a few elements. The files are
-sparse: weights are zeros that are on no disk. Two have more than 2 GiB, inside of the file and as external data. What a node needs is the same in small and in large
-models."""
+sparse: weights are zeros that are on no disk. Two have more than 2 GiB, inside of the file and as external data. What a node
+needs is the same in small and in large models."""
 
 import os
 import pathlib

@@ -198,7 +198,8 @@ def typed():
 
 MODELS = {"sums": sums, "input": lambda: tensor("x", FLOAT, [3], [1.0, 2.0, 3.0]),
           "output": lambda: tensor("z", FLOAT, [3], [-1.5, -2.5, -3.5]),
-          "wrong": lambda: tensor("y", FLOAT, [3], [1.5, 2.5, 4.5]), "typed": typed, "changed": changed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
+          "wrong": lambda: tensor("y", FLOAT, [3], [1.5, 2.5, 4.5]),
+          "typed": typed, "changed": changed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
           "nested": nested, "forged": forged, "function": function,
           "above": lambda: outside("../w.bin"), "absolute": lambda: outside("/etc/hostname"), "link": lambda: outside("link.bin"),
           "beside": lambda: outside("w.bin"), "through": lambda: outside("folder/w.bin")}  # fmt: skip
