@@ -145,11 +145,11 @@ def _whole(fused):
     results = next(n for n in fused.graph.nodes if n.op == "output").args[0]
     if not all(isinstance(r, torch.fx.Node) and r in calls for r in results):
         return None
-    partition, places = fused.get_submodule(calls[0].target), [placeholders.index(a) for a in calls[0].args]
+    partition, operands = fused.get_submodule(calls[0].target), _picker([placeholders.index(a) for a in calls[0].args])
     picks = None if len(calls) == 1 else [r.args[1] for r in results]
 
     def run(*args):
-        made = partition.results([args[i] for i in places])
+        made = partition.results(operands(args))
         return (made,) * len(results) if picks is None else tuple([made[i] for i in picks])
 
     return run
@@ -315,19 +315,23 @@ def _form(x):
     return (*x.shape, x.dtype, _order(x)) if isinstance(x, torch.Tensor) else x
 
 
+def _picker(places):
+    """A function of a sequence: its elements at these places, in the time of one call for many."""
+    return operator.itemgetter(*places) if len(places) > 1 else lambda args: [args[i] for i in places]
+
+
 class _Weights:
     """Frozen tensors among arguments: what they were when they were read."""
 
     def __init__(self, places, args):
-        self.places = places
+        self.picked = _picker(places)
         # Tensors of torch.inference_mode do not count their changes.
-        self.counted = [i for i in places if not args[i].is_inference()]
+        self.counted = _picker([i for i in places if not args[i].is_inference()])
         self.state = self.read(args)
 
     def read(self, args):
         """What changes where one does: numbers of changes only grow."""
-        addresses = list(map(torch.Tensor.data_ptr, [args[i] for i in self.places]))
-        return addresses, sum(map(_version, [args[i] for i in self.counted]))
+        return list(map(torch.Tensor.data_ptr, self.picked(args))), sum(map(_version, self.counted(args)))
 
     def changed(self, args):
         return self.read(args) != self.state
