@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import ml_dtypes
 import numpy as np
@@ -44,6 +45,7 @@ def run_folder(hdsc, folder, rtol, atol):
         reason = next((line for line in run.stderr.splitlines() if "error" in line), run.stderr[:200] or f"exit {run.returncode}")
         reason = re.sub(r"^.*?error(\[HDS\d+\])?: ", "", reason)
         reason = reason.replace("assertion failed: ", "")
+        reason = re.sub(r"^the ONNX file '.*?' cannot be read: ((input|tensor|node) '.*?': )?", "", reason)
         return UNSUPPORTED, reason
     types = [int(t) for t in (folder / "types.txt").read_text().split()]
     for p, code in zip(outputs, types):
@@ -113,12 +115,14 @@ def write_page(path, cases, results):
     for operator in sorted(groups):
         c = groups[operator]
         lines.append(f"| {operator} | {c[PASSED]} | {c[FAILED]} | {c[UNSUPPORTED]} |")
-    lines += ["", "## What does not pass", "", "| test | outcome | reason |", "|---|---|---|"]
+    lines += ["", "## What does not pass", ""]
+    reasons = collections.defaultdict(list)
     for name, (outcome, reason) in sorted(results.items()):
         if outcome != PASSED:
-            text = reason.replace("|", "\\|").replace("<", "&lt;")
-            room = 130 - len(name) - len(outcome) - 12
-            lines.append(f"| {name} | {outcome} | {text if len(text) <= room else text[: max(room - 1, 1)] + '…'} |")
+            reasons[outcome, reason].append(name.removeprefix("test_"))
+    for (outcome, reason), names in sorted(reasons.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1])):
+        text = reason.replace("|", "\\|").replace("<", "&lt;")
+        lines += textwrap.wrap(f"- {outcome}, {len(names)}: {text}: {', '.join(names)}", 128, subsequent_indent="  ")
     pathlib.Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
