@@ -3,7 +3,7 @@
 
     check_conformance.py HDSC                          all tests; a line for each that does not pass, and a table of operators
     check_conformance.py HDSC --list=FILE              those of a list, all of which have to pass
-    check_conformance.py HDSC --match=TEXT [-v]        those whose names contain the text
+    check_conformance.py HDSC --match=TEXT             those whose names contain the text
     check_conformance.py HDSC --write=docs/onnx-tests.md
 
 A test passes if all outputs have the shape and type that are expected, and are equal up to rtol 1e-3 and atol 1e-7 as the
