@@ -124,9 +124,7 @@ def compile_traced(gm, example_inputs, frozen, graphs, fp16):
 def _is_plain():
     """Whether a graph neither writes to its inputs nor returns views: then it needs none of the wrappers of AOTAutograd, whose
     time grows with the number of weights."""
-    context = torch._guards.TracingContext.try_get()
-    metadata = context.fw_metadata if context else None
-    own = (OutputType.non_alias, OutputType.unsafe_view_alias)
+    metadata, own = _metadata(), (OutputType.non_alias, OutputType.unsafe_view_alias)
     return (
         metadata is not None
         and not metadata.mutated_inp_runtime_indices
@@ -155,9 +153,14 @@ def _whole(fused):
     return run
 
 
-def _mutated():
+def _metadata():
+    """What AOTAutograd knows about the graph that is being compiled; or None."""
     context = torch._guards.TracingContext.try_get()
-    metadata = context.fw_metadata if context else None
+    return context.fw_metadata if context else None
+
+
+def _mutated():
+    metadata = _metadata()
     return set(metadata.mutated_inp_runtime_indices) if metadata else set()
 
 
@@ -428,12 +431,13 @@ class _Tracer(torch.fx.Interpreter):
 
     def _input(self, i, x):
         """A symbol for a tensor as it lies in memory, with the tensor's axes."""
-        order = _order(x) or tuple(range(x.dim()))
-        made = symbol(tuple(x.shape[i] for i in order), dtypes.data_type(x.dtype), self.place)
+        order = _order(x)
+        axes = order or range(x.dim())
+        made = symbol(tuple(x.shape[d] for d in axes), dtypes.data_type(x.dtype), self.place)
         self.inputs.append(made)
         if self.sizes:
-            self.extents[id(made)] = tuple(self.sizes.extents[i][d] for d in order)
-        return made if _order(x) is None else made.permute(*[order.index(i) for i in range(x.dim())])
+            self.extents[id(made)] = tuple(self.sizes.extents[i][d] for d in axes)
+        return made if order is None else made.permute(*map(order.index, range(x.dim())))
 
     def outputs(self):
         """Symbolic results."""
