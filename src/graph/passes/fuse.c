@@ -12,10 +12,13 @@
 // The rules:
 //
 // - elementwise nodes that are the only reader of a product, a reduction or another elementwise node, and have its
-// extents, join it:
-//   they are an epilogue, or evaluated where the element is
+//   extents, join it: they are an epilogue, or evaluated where the element is. Readers of one group count as one
+// - elementwise nodes without a product or reduction join what moves their elements (slices, permutations, joins of tensors)
+//   likewise, where no more than twice as many elements come of it, and rows are still read along memory
 // - elementwise groups join the reduction that reads them; other readers get the values from memory
 // - equal reductions but for the operator (max and sum of x along one axis) read their operand once
+//
+// Joins are tried again until nothing changes: what has two readers waits until these are one group.
 //
 // Views are groups by themselves, which launch nothing. A node joins a group only if no path leads from the group out
 // and back.
@@ -26,6 +29,8 @@
 
 enum {
     LAUNCH = 3000000, // bytes that memory moves in the time between two launches, about a microsecond
+    MOST_EVALUATIONS = 2, // of an element, where a reader with other extents computes it
+    ROUNDS = 8,           // in which joins are tried
     LARGEST = 64,     // nodes of a group: longer chains take compile time and registers, and save no more
 };
 
@@ -62,6 +67,46 @@ static bool takes_epilogue(const fg_node *anchor)
     return !anchor || anchor->kind == FG_EPILOGUE || anchor->kind == FG_REDUCTION;
 }
 
+// Whether another group reads [x] than that of [reader].
+static bool is_read_elsewhere(fusion *f, const fg_tensor *x, int reader)
+{
+    const fg_number_list *readers = &f->readers[x->number];
+    int group = fg_group_of(&f->groups, reader);
+    bool elsewhere = false;
+    for (size_t k = 0; k < readers->len && !elsewhere; k++)
+        elsewhere = fg_group_of(&f->groups, readers->at[k]) != group;
+    return elsewhere;
+}
+
+static double element_count(const fg_tensor *t)
+{
+    double count = 1;
+    for (int d = 0; d < t->rank; d++)
+        count *= (double)t->shape[d];
+    return count;
+}
+
+// Whether neighbours along the last axis of a view are neighbours in what it views.
+static bool keeps_rows(const fg_layout *view, const fg_tensor *y)
+{
+    for (int d = y->rank; d-- > 0;)
+        if (y->shape[d] != 1)
+            return view->strides[d] == 1;
+    return true;
+}
+
+// Why a reader with other extents does not evaluate what it reads; NULL: nothing is against it.
+static const char *obstacle_of_movement(fusion *f, const fg_tensor *x, int reader)
+{
+    const fg_node *anchor = anchor_of(f, x->maker), *own = anchor_of(f, reader), *n = node_at(f, reader);
+    const fg_tensor *y = &f->g->tensors.at[n->outputs.at[0]];
+    if (anchor || (own && own->kind != FG_REDUCTION))
+        return "the result has other extents";
+    if (element_count(y) > MOST_EVALUATIONS * element_count(x))
+        return "elements would be computed many times";
+    return n->view && !keeps_rows(n->view, y) ? "it would be read across its rows" : NULL;
+}
+
 // Why an elementwise reader does not join what it reads; NULL: nothing is against it.
 static const char *obstacle_of_elementwise(fusion *f, const fg_tensor *x, int reader)
 {
@@ -70,10 +115,10 @@ static const char *obstacle_of_elementwise(fusion *f, const fg_tensor *x, int re
         return "its kernels take no epilogue";
     if (x->is_output)
         return "it is an output of the graph";
-    if (f->readers[x->number].len != 1)
+    if (is_read_elsewhere(f, x, reader))
         return "others read it too";
     if (!fg_is_same_shape(x, &f->g->tensors.at[node_at(f, reader)->outputs.at[0]]))
-        return "the result has other extents";
+        return obstacle_of_movement(f, x, reader);
     return anchor && own ? "both have reductions or kernels of their own" : NULL;
 }
 
@@ -156,20 +201,22 @@ static void join(fusion *f, int from, int to)
     f->anchor[fg_join_groups(&f->groups, from, to)] = a >= 0 ? a : b;
 }
 
-static void try(fusion *f, candidate *c)
+// False: nothing was joined.
+static bool try(fusion *f, candidate *c)
 {
     int from = fg_group_of(&f->groups, c->from), to = fg_group_of(&f->groups, c->edge.reader);
     if (from == to)
-        return;
+        return false;
     c->edge.why = c->is_sibling ? NULL : obstacle_of(f, &f->g->tensors.at[c->edge.tensor], c->edge.reader);
     if (c->edge.why)
-        return;
+        return false;
     if (f->groups.size[from] + f->groups.size[to] > LARGEST)
         c->edge.why = "the group would be too large";
     else if (!fg_is_joinable(&f->groups, from, to) || (c->is_sibling && !fg_is_joinable(&f->groups, to, from)))
         c->edge.why = "another group between them reads the one and is read by the other";
     else
         join(f, from, to);
+    return !c->edge.why;
 }
 
 void fg_fuse(fg_graph *g)
@@ -185,8 +232,12 @@ void fg_fuse(fg_graph *g)
     find_candidates(&f, &list);
     if (list.len)
         qsort(list.at, list.len, sizeof *list.at, compare);
-    for (size_t i = 0; i < list.len; i++)
-        try(&f, &list.at[i]);
+    bool again = true;
+    for (int round = 0; again && round < ROUNDS; round++) {
+        again = false;
+        for (size_t i = 0; i < list.len; i++)
+            again = try(&f, &list.at[i]) || again;
+    }
     fg_number_groups(&f.groups);
     g->edges.len = 0;
     for (size_t i = 0; i < list.len; i++) {

@@ -31,7 +31,7 @@ static bool bind_parameter(tc *tx, const tc_function *f, const ast_type_param *p
         if (!p->default_value) {
             diag *d = tc_error(tx, HDS0204, f->decl->name_span, p->name->text, f->name->text);
             diag_label(d, p->span, "the parameter");
-            diag_help(d, "-D %s=… gives it a value", p->name->text);
+            diag_help(d, "-D %s=… gives it a value; '%s: int' leaves a size open", p->name->text, p->name->text);
             return false;
         }
         v = tc_eval_annotation(tx, p->default_value, scope);
