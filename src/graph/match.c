@@ -83,12 +83,17 @@ static bool bind_types(fg_match *m)
 
 // ---- attributes ----------------------------------------------------------------------------------------------------------
 
-static int attribute_of(const fg_rule *r, const char *text)
+static int attribute_at(const fg_rule *r, const char *word, size_t len)
 {
     for (size_t i = 0; i < r->attributes.len; i++)
-        if (strcmp(r->attributes.at[i].text, text) == 0)
+        if (strlen(r->attributes.at[i].text) == len && memcmp(r->attributes.at[i].text, word, len) == 0)
             return (int)i;
     return -1;
+}
+
+static int attribute_of(const fg_rule *r, const char *text)
+{
+    return attribute_at(r, text, strlen(text));
 }
 
 static bool bind_attribute(fg_match *m, const char *wanted, const char *found)
@@ -126,9 +131,9 @@ static const char *meaning(const fg_match *m, arena *a, const char *word, size_t
     for (size_t i = 0; i < r->types.len; i++)
         if (strlen(r->types.at[i].text) == len && memcmp(r->types.at[i].text, word, len) == 0)
             return m->types[i] ? m->types[i] : "";
-    for (size_t i = 0; i < r->attributes.len; i++)
-        if (strlen(r->attributes.at[i].text) == len && memcmp(r->attributes.at[i].text, word, len) == 0)
-            return m->attributes[i] ? m->attributes[i] : "";
+    int k = attribute_at(r, word, len);
+    if (k >= 0)
+        return m->attributes[k] ? m->attributes[k] : "";
     return NULL;
 }
 
@@ -193,8 +198,28 @@ static const char *default_of(const fg_pattern_node *n, const char *name)
     return x ? x->value : NULL;
 }
 
+// Attributes of the rule that are bound by nothing else than their place inside of a tuple: n of size=(B, n, 4).
+static void bind_items(fg_match *m, const char *wanted, const char *found)
+{
+    arena *a = m->g->memory;
+    for (const char *at = wanted; *at;) {
+        size_t len = 0;
+        while (is_word(at[len]))
+            len++;
+        int k = len ? attribute_at(m->rule, at, len) : -1;
+        if (k >= 0 && !m->attributes[k]) {
+            const char *before = filled_in(m, arena_printf(a, "%.*s", (int)(at - wanted), wanted));
+            if (strncmp(found, before, strlen(before)) != 0)
+                return;
+            const char *item = found + strlen(before);
+            m->attributes[k] = arena_printf(a, "%.*s", (int)strcspn(item, ",)]"), item);
+        }
+        at += len ? len : 1;
+    }
+}
+
 // Attributes that are numbers, or contain sizes, types or several attributes. What a call omits has its operator's default.
-static bool check_values(const fg_match *m)
+static bool check_values(fg_match *m)
 {
     const fg_rule *r = m->rule;
     for (size_t i = 0; i < r->nodes.len; i++) {
@@ -208,7 +233,10 @@ static bool check_values(const fg_match *m)
             position += !w->name;
             if (w->tensor >= 0 || attribute_of(r, w->value) >= 0)
                 continue;
-            if (!is_same_value(filled_in(m, w->value), f ? f->value : default_of(&r->nodes.at[i], w->name)))
+            const char *value = f ? f->value : default_of(&r->nodes.at[i], w->name);
+            if (value)
+                bind_items(m, w->value, value);
+            if (!is_same_value(filled_in(m, w->value), value))
                 return false;
         }
     }
