@@ -266,9 +266,11 @@ const char *fg_free_name(const fg_graph *g, const char *name);
 const char *fg_output_name(const fg_graph *g, size_t number);
 // The nodes that read each tensor; in [a].
 fg_number_list *fg_all_readers(arena *a, const fg_graph *g);
-// Whether the extents of two axes are known to be equal, and whether a tensor has one that is open.
+// Whether the extents of two axes are known to be equal, whether a tensor has one that is open, and whether it is known to have no
+// elements, since an extent is 0: nothing is launched for it.
 bool fg_same_extent(const fg_tensor *a, int axis_a, const fg_tensor *b, int axis_b);
 bool fg_is_open(const fg_tensor *t);
+bool fg_is_empty(const fg_tensor *t);
 
 // Whether the node's kernels write a result with strides: products, and those that take any strides.
 bool fg_writes_views(const fg_node *n);

@@ -346,6 +346,15 @@ static const fg_node *view_of(const lowering *l, int number)
     return n && (is_written || l->g->tensors.at[n->outputs.at[0]].layout) ? n : NULL;
 }
 
+// Whether the group writes elements. Tensors without any are in the program, but nothing is launched for them alone.
+static bool has_elements(const fg_graph *g, const group_text *group)
+{
+    for (size_t i = 0; i < group->outputs.len; i++)
+        if (!fg_is_empty(&g->tensors.at[group->outputs.at[i]]))
+            return true;
+    return false;
+}
+
 // The node of a group that has kernels of its own: a product, a convolution; NULL: none.
 static const fg_node *node_with_kernels(const group_text *group)
 {
@@ -376,7 +385,8 @@ static fg_number_list side_by_side(const lowering *l, int number)
     const fg_node *own = node_with_kernels(&l->groups[number]);
     int end = number + FURTHER < g->group_count ? number + FURTHER : g->group_count;
     for (int k = number + 1; own && k < end; k++) {
-        const fg_node *n = l->is_done[k] || view_of(l, k) ? NULL : node_with_kernels(&l->groups[k]);
+        bool is_launched = !l->is_done[k] && !view_of(l, k) && has_elements(g, &l->groups[k]);
+        const fg_node *n = is_launched ? node_with_kernels(&l->groups[k]) : NULL;
         if (n && strcmp(n->op, own->op) == 0 && is_ready(l, k))
             VEC_PUSH(g->memory, &list, k);
     }
@@ -404,7 +414,9 @@ static void add_group(lowering *l, int number)
     const fg_node *view = view_of(l, number);
     if (l->is_done[number])
         return;
-    if (!view) {
+    if (!view && !has_elements(l->g, &l->groups[number])) {
+        add_results(l, number);
+    } else if (!view) {
         const fg_number_list groups = side_by_side(l, number);
         add_launches(l, &groups);
     } else if (!view->written && l->is_needed[view->outputs.at[0]]) {
@@ -484,9 +496,12 @@ static void lower(fg_graph *g, program *p, str_buf *operators, str_buf *function
     find_needed(&l);
     find_operands(&l);
     add_head(&l);
+    size_t head = l.body.len;
     find_writers(&l);
     for (int k = 0; k < g->group_count; k++)
         add_group(&l, k);
+    if (l.body.len == head && p->is_called && !g->checks.len) // all tensors are without elements
+        str_adds(&l.body, "    pass\n");
     move_launches(g, new_lines(functions, &begin));
     str_add(operators, (str){l.operators.at, l.operators.len});
     str_add(functions, (str){l.body.at, l.body.len});

@@ -19,6 +19,14 @@ bool fg_is_open(const fg_tensor *t)
     return false;
 }
 
+bool fg_is_empty(const fg_tensor *t)
+{
+    for (int d = 0; d < t->rank; d++)
+        if (!t->extent[d] && !t->shape[d])
+            return true;
+    return false;
+}
+
 const char *fg_extent_text(arena *a, const fg_tensor *t, int axis)
 {
     return t->extent[axis] ? t->extent[axis] : arena_printf(a, "%" PRId64, t->shape[axis]);

@@ -73,8 +73,8 @@ static bool read_tensor(reader *r, const json_t *from)
         } else {
             t.shape[d] = json_integer_value(n);
         }
-        if (t.shape[d] < 1)
-            return failed(r, "an extent is below 1");
+        if (t.shape[d] < 0)
+            return failed(r, "an extent is below 0");
         if (__builtin_mul_overflow(t.bytes, t.shape[d], &t.bytes))
             return failed(r, "a tensor has more than 2^63 bytes");
     }

@@ -191,8 +191,6 @@ def unsupported(node):
             return f"there are no tensors of {value.dtype}"
         if isinstance(value, torch.Tensor) and value.is_sparse:
             return "a tensor is sparse"
-        if isinstance(value, torch.Tensor) and any(isinstance(n, int) and n == 0 for n in value.shape):
-            return "a tensor has no elements"
     return None
 
 

@@ -6,9 +6,9 @@
 // Why here  after simplification and rewrites, which find what else depends on weights alone; before "fuse", so that no group has
 //           nodes of both graphs.
 //
-// Views of weights cost nothing, and nodes that read no tensors, such as 'arange', are known in both graphs: where they are
-// needed, there they stand, and they are never prepared. Outputs of the model, and what depends on open sizes, are
-// written by each run.
+// Views of weights and tensors without elements cost nothing, and nodes that read no tensors, such as 'arange', are known
+// in both graphs: where they are needed, there they stand, and they are never prepared. Outputs of the model, and what
+// depends on open sizes, are written by each run.
 #include "graph/passes/passes.h"
 
 typedef enum binding {
@@ -68,7 +68,8 @@ static void bind_all(split *s)
 
 static bool is_prepared(const split *s, const fg_node *n)
 {
-    return n->kind != FG_VIEW && s->bound[n->outputs.at[0]] == CONSTANT;
+    int y = n->outputs.at[0];
+    return n->kind != FG_VIEW && s->bound[y] == CONSTANT && !fg_is_empty(&s->g->tensors.at[y]);
 }
 
 static bool is_any(const bool *set, const fg_node *n)

@@ -131,6 +131,12 @@ static void find_layout(search *s, const fg_node *n)
         s->is_known[to] = false;
 }
 
+// Tensors without elements are in no memory, and what computes them launches nothing.
+static bool is_of_nothing(const fg_graph *g, const fg_node *n)
+{
+    return fg_is_empty(&g->tensors.at[n->outputs.at[0]]);
+}
+
 static bool is_candidate(const search *s, const fg_node *n)
 {
     return !n->is_dropped && (n->kind == FG_VIEW || n->view) && !s->is_computed[n->number];
@@ -306,7 +312,7 @@ static void mark_free(search *s)
             n->kind = FG_VIEW;
         } else if (n->kind == FG_VIEW) {
             n->kind = FG_ELEMENTWISE;
-        } else {
+        } else if (!is_of_nothing(g, n)) {
             find_written(s, n);
         }
     }
@@ -319,6 +325,8 @@ void fg_views(fg_graph *g)
     s.is_known = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     s.is_computed = ARENA_ARRAY(g->memory, bool, g->nodes.len + 1);
     s.is_accepted = ARENA_ARRAY(g->memory, bool, g->nodes.len + 1);
+    for (size_t i = 0; i < g->nodes.len; i++)
+        s.is_computed[i] = is_of_nothing(g, &g->nodes.at[i]);
     do {
         for (size_t i = 0; i < g->inputs.len; i++) {
             int t = g->inputs.at[i];

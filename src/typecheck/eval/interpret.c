@@ -154,6 +154,19 @@ static void drop_assigned(const ir_block *block, map *dropped)
     }
 }
 
+// A divisor that may be 0 is 1 then: an extent may be, and what is computed of elements that are not there has no reader.
+static ir_expr *divide_by_one(void *user, ir_expr *e)
+{
+    ir_module *m = user;
+    int64_t known;
+    if (!(ir_op_properties(e->op) & IR_DIVIDES) || ir_const_int(e->args[1], &known))
+        return e;
+    ir_expr *args[2] = {e->args[0], e->args[1]}, *one = ir_int(m, e->type->scalar, 1);
+    ir_expr *is_zero = ir_binary(m, IR_OP_EQ, args[1], ir_int(m, e->type->scalar, 0), e->span);
+    args[1] = ir_select(m, is_zero, one, args[1], e->span);
+    return ir_with_args(m, e, args);
+}
+
 // Of what a dry run left, numbers that follow from the caller's alone: extents that were noted are such.
 static void keep_numbers(tc *tx, const ir_block *aside)
 {
@@ -168,10 +181,12 @@ static void keep_numbers(tc *tx, const ir_block *aside)
         if (s->kind != IR_DECL && s->kind != IR_ASSIGN)
             continue;
         bool is_kept = !map_get_ptr(&dropped, s->var) && s->value && ir_is_integer(s->var->type);
-        if (is_kept && is_of_kept(s->value, &dropped))
+        if (is_kept && is_of_kept(s->value, &dropped)) {
+            ir_rewrite_stmt_exprs(tx->ir, s, divide_by_one, tx->ir);
             ir_append(tx->ir, tx->block, s);
-        else
+        } else {
             map_put_ptr(&dropped, s->var, s);
+        }
     }
 }
 

@@ -370,6 +370,58 @@ static tc_value reduce_generator(tc *tx, const ast_comprehension *e, tc_reductio
     return tc_gives_position(kind) && tc_is_sequence(r) ? r.list->at[1] : r;
 }
 
+// Binds the names of a generator's clauses to indices that no loop counts. False: it is not over ranges.
+static bool bind_no_index(tc *tx, const ast_comprehension *e)
+{
+    for (size_t k = 0; k < e->clauses.len; k++) {
+        const ast_expr *target = e->clauses.at[k].target;
+        if (target->kind != AST_NAME || tc_eval(tx, e->clauses.at[k].iterable).kind != TC_RANGE)
+            return false;
+        sym name = AST_AS(NAME, name, target)->name;
+        ir_var *index = ir_var_new(tx->ir, IR_VAR_LOOP, name->text, ir_scalar(tx->ir, DT_I32), target->span);
+        tc_scope_bind(tx, tx->frame->scope, name, tc_rt(ir_read(tx->ir, index, target->span)), target->span);
+    }
+    return true;
+}
+
+// An element of a generator whose ranges are known to be empty, of which no code is kept; poison: it cannot be evaluated, or the
+// generator is over something else.
+static tc_value imagined_element(tc *tx, const ast_comprehension *e)
+{
+    ir_block aside = {0}, *kept = tx->block;
+    tc_scope *saved = tx->frame->scope;
+    bool analyzed = tx->analyzes, muted = tx->diags->muted;
+    int errors = tx->diags->error_count;
+    size_t shared = tc_shared_mark(tx);
+    tx->block = &aside;
+    tx->analyzes = tx->diags->muted = true;
+    tx->frame->scope = tc_scope_new(tx, saved, saved->module, TC_SCOPE_FUNCTION);
+    tc_value v = bind_no_index(tx, e) ? tc_eval(tx, e->element) : tc_poison();
+    tx->frame->scope = saved;
+    tc_shared_drop(tx, shared);
+    tx->diags->error_count = errors;
+    tx->diags->muted = muted;
+    tx->analyzes = analyzed;
+    tx->block = kept;
+    return v;
+}
+
+// A reduction over ranges that are known to be empty is what it is over ranges of the run that are empty: the identity, in
+// the type of the elements. False: they are known, and Python's rules hold.
+static bool reduce_nothing(tc *tx, const ast_comprehension *e, tc_reduction kind, tc_value *out)
+{
+    src_span span = e->node.span;
+    tc_value v = kind == TC_REDUCE_CUSTOM || tc_gives_position(kind) ? tc_poison() : imagined_element(tx, e);
+    if (v.kind != TC_RT)
+        return false;
+    v = tc_reduce_element(tx, kind, v, span);
+    tc_value how = tc_is_poison(v) ? v : reduction_record(tx, kind, NULL, span);
+    tc_value identity = tc_is_poison(how) ? how : tc_reduce_identity(tx, how, v, span);
+    ir_expr *converted = tc_is_poison(identity) ? NULL : tc_convert(tx, identity, v.rt->type, span, "identity");
+    *out = converted ? tc_rt(converted) : tc_poison();
+    return true;
+}
+
 bool tc_reduce_call(tc *tx, tc_value callee, const ast_call *call, tc_value *out)
 {
     tc_reduction kind;
@@ -399,13 +451,15 @@ bool tc_reduce_call(tc *tx, tc_value callee, const ast_call *call, tc_value *out
         return true; // the attempt around this one fails as well
     if (is_known && tc_is_poison(values[count - 1]))
         return true;
-    if (is_known) {
+    bool is_empty = is_known && tc_is_sequence(values[count - 1]) && !values[count - 1].list->len;
+    if (is_known && !(is_empty && reduce_nothing(tx, e, kind, out))) {
         if (call->args.len > count)
             values[count++] = tc_eval(tx, call->args.at[1].value);
         *out = tc_call_values(tx, callee, values, count, call->node.span);
         return true;
     }
-    *out = reduce_generator(tx, e, kind, values);
+    if (!is_known)
+        *out = reduce_generator(tx, e, kind, values);
     if (kind == TC_REDUCE_SUM && call->args.len == 2) {
         *out = tc_freeze(tx, *out, call->node.span);
         *out = tc_binary(tx, AST_OP_ADD, tc_eval(tx, call->args.at[1].value), *out, call->node.span);

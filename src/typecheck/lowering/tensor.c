@@ -113,17 +113,24 @@ ir_expr **tc_row_major_strides(tc *tx, ir_expr **shape, int rank, src_span span)
     return strides;
 }
 
+static bool is_empty(int rank, const int64_t *shape)
+{
+    for (int i = 0; i < rank; i++)
+        if (shape[i] == 0)
+            return true;
+    return false;
+}
+
 static const tm_layout *static_layout(tc *tx, const tc_tensor_type *type, const int64_t *shape, src_span span)
 {
     if (type->layout)
         return type->layout;
-    for (int i = 0; i < type->rank; i++)
-        if (shape[i] == 0) {
-            diag *d = tc_error(tx, HDS0182, span, "0");
-            diag_help(d, "an extent that is known is at least 1; one that may be 0 is a size of the run: def f[n: "
-                         "int](x: f32[n])");
-            return NULL;
-        }
+    if (is_empty(type->rank, shape)) {
+        diag *d = tc_error(tx, HDS0182, span, "0");
+        diag_help(d, "in a kernel an extent that is known is at least 1; one that may be 0 is a size of the run: def "
+                     "f[n: int](x: f32[n])");
+        return NULL;
+    }
     tm_reason why = TM_OK;
     const tm_layout *l = tm_layout_row_major(tx->ir->arena, type->rank, shape, &why);
     if (!l)
@@ -158,7 +165,9 @@ static ir_tensor *tensor_info(tc *tx, const tc_tensor_type *type, ir_expr *worke
         t->storage_elems = type->map->tasks_per_worker;
         return t;
     }
-    if (static_shape(type, shape)) {
+    // Layouts have elements. A tensor of the host without any is one whose extents happen to be 0.
+    bool has_layout = static_shape(type, shape) && !(tc_on_host(tx) && !type->layout && is_empty(type->rank, shape));
+    if (has_layout) {
         t->layout = static_layout(tx, type, shape, span);
         t->storage_elems = t->layout ? t->layout->size : 0;
         return t->layout ? t : NULL;

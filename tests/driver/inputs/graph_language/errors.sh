@@ -20,7 +20,6 @@ y = concat(x, y, dim=1)
 y = x.reshape(5, -1)
 y = x.reshape(-1, -1)
 y = x[7]
-y = x[2:2]
 y = x[0, 0, 0]
 y = x[x > 0]
 y = x[[0, 1]]
