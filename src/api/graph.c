@@ -96,7 +96,7 @@ static bool is_variable(const char *name)
 
 static hds_status wrong_extent(const char *what, const char *of)
 {
-    return api_fail(HDS_INVALID_ARGUMENT, "%s of '%s' is neither 1 or more nor the name of a size", what, of);
+    return api_fail(HDS_INVALID_ARGUMENT, "%s of '%s' is neither 0 or more nor the name of a size", what, of);
 }
 
 // Sets *[type] to "f16[B, 784]"; sizes are noted.
@@ -111,7 +111,7 @@ static hds_status read_type(hds_graph *g, const char *of, const char *elements, 
         const char *size = extents[i].size;
         if (size ? !api_is_identifier(size) || is_variable(size) || is_input(g, size) || strcmp(size, g->name) == 0 ||
                        strcmp(size, of) == 0 || is_dtype(size)
-                 : extents[i].value < 1)
+                 : extents[i].value < 0)
             return wrong_extent("an extent", of);
     }
     str_buf out;

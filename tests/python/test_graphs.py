@@ -49,6 +49,15 @@ class Tracing(Case):
         np.testing.assert_allclose(out.numpy(), self.expected, rtol=1e-5, atol=1e-6)
         self.assertIs(recorded.run([self.a])[0], out)
 
+    def test_no_elements(self):
+        x = hidet.zeros([2, 0, 4])
+        self.assertEqual((x.tolist(), (x + 1).shape), ([[], []], (2, 0, 4)))
+        np.testing.assert_array_equal(hidet.ops.max(x, axis=1).numpy(), np.full((2, 4), -np.inf))
+        np.testing.assert_array_equal(hidet.ops.matmul(hidet.ones([3, 0]), hidet.ones([0, 2])).numpy(), np.zeros((3, 2)))
+        graph = hidet.trace_from(hidet.ops.sum(hidet.symbol([2, 0, 4]) * 2, axis=1) + 1)
+        for g in (graph, hidet.graph.optimize(graph)):
+            np.testing.assert_array_equal(g(x).numpy(), np.ones((2, 4)))
+
     def test_optimizing(self):
         optimized = hidet.graph.optimize(hidet.trace_from(self.y))
         self.assertLess(len(optimized.kernels), 5)

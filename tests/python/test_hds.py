@@ -49,6 +49,16 @@ def race(x: f32[64]):
 """
 
 
+SUMS = """from hidet.lang import f32
+from matmul import linear
+
+
+@hidet.graph
+def sums[N: int, K: int](x: f32[N, K], w: f32[5, K]):
+    return linear(x, w) + 1, x.sum(0), x.max(1), x * 2
+"""
+
+
 class Loading(Case):
     def test_file(self):
         module = hidet.hds.load(TOP / "examples" / "saxpy.hds")
@@ -73,6 +83,16 @@ class Loading(Case):
         module["shift[T=f16]"](h, g, by=-1)
         np.testing.assert_array_equal(g, x - 10)
         self.assertEqual(module["shift[T=f16]"].__doc__, "y = x + by * STEP")
+
+    def test_open_sizes_of_0(self):
+        module = hidet.hds.loads(SUMS, name="sums.hds")
+        for n, k in ((0, 3), (3, 0), (0, 0), (2, 3)):
+            x, w = np.ones((n, k), "f"), np.ones((5, k), "f")
+            expected = [x @ w.T + 1, x.sum(0), x.max(1, initial=-np.inf), x * 2]
+            results = [np.full_like(y, 7) for y in expected]
+            module.sums(x, w, *results)
+            for y, z in zip(results, expected):
+                np.testing.assert_array_equal(y, z)
 
     def test_imports_of_the_folder(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -48,8 +48,8 @@ def _file_of(model, folder):
 
 def _size(name, n):
     n = n.__index__()
-    if n <= 0:
-        raise ValueError(f"the size '{name}' is above 0, not {n}")
+    if n < 0:
+        raise ValueError(f"the size '{name}' is 0 or more, not {n}")
     return n
 
 

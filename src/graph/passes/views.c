@@ -134,7 +134,8 @@ static void find_layout(search *s, const fg_node *n)
 // Tensors without elements are in no memory, and what computes them launches nothing.
 static bool is_of_nothing(const fg_graph *g, const fg_node *n)
 {
-    return fg_is_empty(&g->tensors.at[n->outputs.at[0]]);
+    int x = n->arguments.len ? n->arguments.at[0].tensor : -1;
+    return fg_is_empty(&g->tensors.at[n->outputs.at[0]]) || (x >= 0 && fg_is_empty(&g->tensors.at[x]));
 }
 
 static bool is_candidate(const search *s, const fg_node *n)

@@ -141,7 +141,7 @@ static void a_graph_runs_on_the_simulator(void **state)
     options.simulate = true;
     if (hds_model_open(p, &options, &m) != HDS_OK)
         fail_msg("%s", hds_last_error());
-    for (int rows = 1; rows <= MOST_ROWS; rows += 2) {
+    for (int rows = 0; rows <= MOST_ROWS; rows += rows ? 2 : 1) {
         float scores[MOST_ROWS * N], sums[MOST_ROWS];
         rig_tensor tx, ty, tz;
         const hds_argument a[] = {rig_host(&tx, x, rows, K, 0), rig_host(&ty, scores, rows, N, 0), rig_host(&tz, sums, rows, 0, 0)};
@@ -149,6 +149,39 @@ static void a_graph_runs_on_the_simulator(void **state)
             fail_msg("%s", hds_last_error());
         expect_layer(scores, sums, rows);
     }
+    hds_model_release(m);
+    hds_program_release(p);
+}
+
+// relu(x) and the sums of x's columns, where x has no rows.
+static void tensors_may_have_no_elements(void **state)
+{
+    const rig *r = *state;
+    hds_graph *g = NULL;
+    hds_program *p = NULL;
+    hds_model *m = NULL;
+    hds_compile_options how = HDS_COMPILE_OPTIONS_INIT;
+    hds_model_options options = HDS_MODEL_OPTIONS_INIT;
+    int x0;
+    assert_int_equal(hds_graph_new("nothing", &g), HDS_OK);
+    assert_int_equal(hds_graph_input(g, "x", "f32", (hds_extent[]){{0, NULL}, {4, NULL}}, 2, &x0), HDS_OK);
+    int y = number_of(g, "act", "activation.relu", (hds_value[]){hds_value_tensor(x0)}, 1);
+    int sums = number_of(g, "sums", "reduction.sum", (hds_value[]){hds_value_tensor(y), hds_value_int("axis", 0)}, 2);
+    assert_int_equal(hds_graph_output(g, y, "y"), HDS_OK);
+    assert_int_equal(hds_graph_output(g, sums, "sums"), HDS_OK);
+    how.arch = "sm_80";
+    how.no_code = true;
+    if (hds_graph_compile(r->compiler, g, &how, &p) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    hds_graph_release(g);
+    float of_columns[4] = {1, 2, 3, 4};
+    rig_tensor tx, ty, tz;
+    const hds_argument a[] = {rig_host(&tx, NULL, 0, 4, 0), rig_host(&ty, NULL, 0, 4, 0), rig_host(&tz, of_columns, 4, 0, 0)};
+    options.simulate = true;
+    if (hds_model_open(p, &options, &m) != HDS_OK || hds_model_simulate(m, a, 3, NULL) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    for (int i = 0; i < 4; i++)
+        assert_true(of_columns[i] == 0);
     hds_model_release(m);
     hds_program_release(p);
 }
@@ -187,6 +220,12 @@ static void a_graph_is_compiled_for_a_gpu(void **state)
     if (hds_model_run(m, a, 4, NULL) != HDS_OK)
         fail_msg("%s", hds_last_error());
     assert_int_equal(fake_cuda_calls("cuGraphLaunch") - launched, 1);
+    int kernels = fake_cuda_calls("cuLaunchKernel") + fake_cuda_calls("cuLaunchKernelEx");
+    const hds_argument none[] = {hds_pointer(memory[0]), hds_pointer(memory[1]), hds_pointer(memory[2]), hds_int(0)};
+    if (hds_model_run(m, none, 4, NULL) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    kernels = fake_cuda_calls("cuLaunchKernel") + fake_cuda_calls("cuLaunchKernelEx") - kernels;
+    assert_int_equal(kernels, 1); // that of the constant, which has elements
     for (int i = 0; i < 3; i++)
         hdsrt_release(memory[i], NULL);
     hds_model_release(m);
@@ -241,14 +280,14 @@ static void invalid_calls_are_refused(void **state)
     (void)state;
     hds_graph *g = NULL;
     int t, y;
-    const hds_extent four[] = {{4, NULL}}, named[] = {{0, "B"}}, none[] = {{0, NULL}};
+    const hds_extent four[] = {{4, NULL}}, named[] = {{0, "B"}}, less[] = {{-1, NULL}};
     rig_expect_error(hds_graph_new("a b", &g), HDS_INVALID_ARGUMENT, "identifier");
     rig_expect_error(hds_graph_new("def", &g), HDS_INVALID_ARGUMENT, "identifier");
     rig_expect_error(hds_graph_new(NULL, &g), HDS_INVALID_ARGUMENT, "identifier");
     assert_int_equal(hds_graph_new("g", &g), HDS_OK);
     rig_expect_error(hds_graph_input(NULL, "x", "f32", four, 1, &t), HDS_INVALID_ARGUMENT, "graph is a null pointer");
     rig_expect_error(hds_graph_input(g, "x", "f33", four, 1, &t), HDS_INVALID_ARGUMENT, "no type of elements 'f33'");
-    rig_expect_error(hds_graph_input(g, "x", "f32", none, 1, &t), HDS_INVALID_ARGUMENT, "an extent of 'x'");
+    rig_expect_error(hds_graph_input(g, "x", "f32", less, 1, &t), HDS_INVALID_ARGUMENT, "an extent of 'x'");
     rig_expect_error(hds_graph_input(g, "x", "f32", NULL, 1, &t), HDS_INVALID_ARGUMENT, "axes");
     rig_expect_error(hds_graph_input(g, "x", "f32", four, 9, &t), HDS_INVALID_ARGUMENT, "8 at most");
     rig_expect_error(hds_graph_input(g, "t7", "f32", four, 1, &t), HDS_INVALID_ARGUMENT, "not 't7'");
@@ -307,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_graph_is_a_graph_function),    cmocka_unit_test(a_graph_runs_on_the_simulator),
+        cmocka_unit_test(tensors_may_have_no_elements),
         cmocka_unit_test(a_graph_is_compiled_for_a_gpu),  cmocka_unit_test(mistakes_name_the_node),
         cmocka_unit_test(unknown_operators_name_the_node), cmocka_unit_test(invalid_calls_are_refused),
         cmocka_unit_test(values_of_all_kinds),

@@ -129,7 +129,38 @@ static const char weighted[] =
     NODE("add", "arithmetic", "elementwise", OF(3) "," OF(4), "5") ","
     NODE("reshape", "layout", "view", OF(1), "6") ","
     NODE("matmul", "matmul", "epilogue", OF(0) "," OF(6), "7") "], \"outputs\": [5, 7]}";
+
+// y = x.T + x.reshape(8, 0), z = sum(x, 0): of x without elements there are no views, and one launch.
+static const char nothing[] =
+    "{\"name\": \"f\", \"tensors\": [" TENSOR("f16", "0, 8") "," TENSOR("f16", "8, 0") "," TENSOR("f16", "8, 0") ","
+    TENSOR("f16", "8, 0") "," TENSOR("f16", "8") "], \"inputs\": [{\"name\": \"x\", \"tensor\": 0}], \"nodes\": ["
+    "{\"operator\": \"permute\", \"module\": \"layout\", \"kind\": \"elementwise\", \"line\": 3, \"strides\": [1, 8],"
+    " \"offset\": 0, \"inputs\": [" OF(0) "], \"options\": [], \"outputs\": [1]},"
+    NODE("reshape", "layout", "view", OF(0), "2") ","
+    NODE("add", "arithmetic", "elementwise", OF(1) "," OF(2), "3") ","
+    NODE("sum", "reduction", "reduction", OF(0), "4") "], \"outputs\": [3, 4]}";
 // clang-format on
+
+static void nothing_is_launched_without_elements(void **state)
+{
+    (void)state;
+    arena a;
+    arena_init(&a, NULL);
+    const char *error = NULL;
+    fg_graph *g = fg_read_json(&a, &error, nothing);
+    if (!g)
+        fail_msg("%s", error);
+    assert_true(fg_is_empty(&g->tensors.at[0]) && !fg_is_empty(&g->tensors.at[4]));
+    assert_int_equal(g->tensors.at[0].bytes, 0);
+    fg_run_passes(g);
+    for (int t = 0; t < 5; t++)
+        assert_null(g->tensors.at[t].layout);
+    str text = fg_lower(&a, &g, 1);
+    assert_int_equal(g->launches.len, 1);
+    assert_non_null(strstr(text.at, "def f(x: f16[0, 8], out0: f16[8, 0], out1: f16[8]):"));
+    assert_non_null(strstr(text.at, "fused_sum.launch(x, into=out1)"));
+    arena_free(&a);
+}
 
 static void has_text(const char *text, const char *part)
 {
@@ -293,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_nodes_are_one), cmocka_unit_test(variants_have_all_tensors),
         cmocka_unit_test(damaged_graphs_are_refused),
+        cmocka_unit_test(nothing_is_launched_without_elements),
         cmocka_unit_test(weights_are_prepared_at_load),
         cmocka_unit_test(outputs_are_not_prepared),
         cmocka_unit_test(json_gives_the_same_graph),
