@@ -192,6 +192,7 @@ class Models(Case):
                 f.interpolate(x, size=(5, 9), mode="bilinear", align_corners=True),
                 f.pad(x, (1, 2, 0, 1), mode="reflect"),
                 f.grid_sample(x, places, align_corners=False),
+                f.grid_sample(x, places, mode="bicubic", padding_mode="border", align_corners=True),
                 f.unfold(x, 3, padding=1),
                 f.pixel_shuffle(x, 2),
                 f.group_norm(x, 2),
