@@ -16,13 +16,15 @@ from onnx import TensorProto, numpy_helper
 # Operands that have to be known while compiling, by operator.
 KNOWN = {
     "AffineGrid": (1,), "GRU": (4,), "LSTM": (4,), "RNN": (4,), "CenterCropPad": (1,), "CastLike": (1,), "Col2Im": (1, 2),
-    "Compress": (1,), "ConstantOfShape": (0,),
+    "ConstantOfShape": (0,),
     "CumProd": (1,), "CumSum": (1,), "DFT": (1, 2), "Dropout": (1, 2), "Expand": (1,), "HammingWindow": (0,), "HannWindow": (0,),
-    "BlackmanWindow": (0,), "If": (0,), "Loop": (0, 1), "MaxUnpool": (2,), "MelWeightMatrix": (0, 1, 2, 3, 4), "NonZero": (0,),
+    "BlackmanWindow": (0,), "If": (0,), "Loop": (0, 1), "MaxUnpool": (2,), "MelWeightMatrix": (0, 1, 2, 3, 4),
     "OneHot": (1,), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,), "Resize": (1, 2, 3), "ReverseSequence": (1,),
     "STFT": (1, 3), "Slice": (1, 2, 3, 4), "Split": (1,), "SplitToSequence": (1,), "Squeeze": (1,), "Tile": (1,), "TopK": (1,),
     "Trilu": (1,), "Unsqueeze": (1,), "Upsample": (1,), "NonMaxSuppression": (2, 3, 4),
 }  # fmt: skip
+# Outputs whose extent depends on elements, by operator: they have as many elements as there can be, and NAME_count.
+COUNTED = {"Compress": (0,), "NonMaxSuppression": (0,), "NonZero": (0,), "Unique": (0, 1, 3)}
 REDUCTION = re.compile("Reduce[A-Z]")
 NPY_BITS = {TensorProto.BFLOAT16: np.uint16, TensorProto.FLOAT8E4M3FN: np.uint8, TensorProto.FLOAT8E5M2: np.uint8}
 
@@ -49,6 +51,12 @@ def _known_inputs(case, cases):
         wanted = (1,) if REDUCTION.match(node.op_type) else KNOWN.get(node.op_type, ())
         found |= {names.index(node.input[k]) for k in wanted if k < len(node.input) and node.input[k] in names}
     return found
+
+
+def counted_outputs(case):
+    """The numbers of outputs with a count."""
+    nodes = case.model.graph.node
+    return COUNTED.get(nodes[0].op_type, ()) if len(nodes) == 1 else ()
 
 
 def _as_tensor(value):

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Operators of ONNX in cases that the node tests lack, on the simulator, against the package's reference evaluator.
+
+Usage: check_reference.py HDSC [--match=TEXT]
+
+Outputs whose extent depends on elements have a count beside them, NAME_count: that many are compared."""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+RANDOM = np.random.default_rng(5)
+
+
+class Case:
+    """A graph: nodes as (operator, inputs, outputs, attributes), inputs and constants by name, and its outputs.
+
+    counted    {output: axis} of those with a count
+    error      what is reported instead
+    wanted     the outputs, where the evaluator cannot say them
+    """
+
+    def __init__(self, name, nodes, inputs, outputs, constants=None, counted=None, error="", wanted=None):
+        self.name, self.nodes, self.inputs, self.outputs = name, nodes, inputs, outputs
+        self.constants, self.counted, self.error, self.wanted = constants or {}, counted or {}, error, wanted
+
+    def model(self):
+        nodes = [helper.make_node(kind, takes, gives, **how) for kind, takes, gives, how in self.nodes]
+        value = lambda n, x: helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        results = [helper.make_empty_tensor_value_info(n) for n in self.outputs]
+        graph = helper.make_graph(nodes, "main", [value(n, x) for n, x in self.inputs.items()], results,
+                                  [numpy_helper.from_array(x, n) for n, x in self.constants.items()])  # fmt: skip
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+
+    def typed(self, wanted):
+        """The model with the types of its outputs, for hdsc."""
+        model = self.model()
+        for output, y in zip(model.graph.output, wanted):
+            output.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(y.dtype)
+        return model
+
+
+def floats(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def number(dtype, v):
+    return np.array([v], dtype)
+
+
+# ---- boxes -------------------------------------------------------------------------------------------------------------------
+
+
+def boxes_at(*corners):
+    return np.array([[[y, x, y + 1, x + 1] for y, x in corners]], np.float32)
+
+
+def suppression(name, boxes, scores, most=None, iou=None, score=None, **how):
+    given = {"most": None if most is None else number(np.int64, most), "iou": None if iou is None else number(np.float32, iou),
+             "score": None if score is None else number(np.float32, score)}  # fmt: skip
+    constants = {key: x for key, x in given.items() if x is not None}
+    names = ["boxes", "scores", *[key if key in constants else "" for key in given]]
+    node = ("NonMaxSuppression", names, ["y"], how)
+    return Case(f"boxes_{name}", [node], {"boxes": boxes, "scores": scores}, ["y"], constants, {"y": 0})
+
+
+def cases_of_boxes():
+    corners = [(0, 0), (0, 0.1), (0, 2), (0, 2.05), (3, 3), (3.5, 3)]
+    boxes, scores = boxes_at(*corners), np.array([[[0.9, 0.75, 0.6, 0.95, 0.5, 0.3]]], np.float32)
+    yield suppression("all_below_score", boxes, scores, 6, 0.5, 0.99)
+    yield suppression("none_wanted", boxes, scores, 0, 0.5)
+    left_out = suppression("most_left_out", boxes, scores)
+    left_out.wanted = [np.zeros((0, 3), np.int64)]
+    yield left_out
+    yield suppression("no_score_threshold", boxes, scores - 1, 6, 0.5)
+    yield suppression("all_overlap", np.repeat(boxes[:, :1], 6, 1), scores, 6, 0.5, 0.0)
+    yield suppression("all_equal_scores", boxes, np.full_like(scores, 0.5), 6, 0.5, 0.5 - 2**-20)
+    yield suppression("at_score_threshold", boxes, np.full_like(scores, 0.5), 6, 0.5, 0.5)
+    yield suppression("threshold_one", boxes, scores, 6, 1.0, 0.0)
+    yield suppression("threshold_zero", boxes, scores, 6, 0.0, 0.0)
+    yield suppression("one_of_each", np.concatenate([boxes, boxes[:, ::-1]]), RANDOM.random((2, 3, 6)).astype(np.float32), 1, 0.5)
+    count = 70  # more than two rounds of 32
+    sides = RANDOM.uniform(0.5, 2, (2, count, 4)).astype(np.float32)
+    sides[..., :2] = RANDOM.uniform(0, 6, (2, count, 2))
+    many = RANDOM.random((2, 2, count)).astype(np.float32)
+    yield suppression("centres", sides, many, 40, 0.3, 0.2, center_point_box=1)
+    ends = np.concatenate([sides[..., 2:] + sides[..., :2], sides[..., :2]], 2)
+    yield suppression("flipped", ends, many, 100, 0.4, 0.1)
+
+
+# ---- different elements ------------------------------------------------------------------------------------------------------
+
+
+def unique(name, x, **how):
+    counted = {"y": how.get("axis", 0) % x.ndim, "first": 0, "counts": 0}
+    nodes = [("Unique", ["x"], ["y", "first", "inverse", "counts"], how)]
+    return Case(f"unique_{name}", nodes, {"x": x}, ["y", "first", "inverse", "counts"], counted=counted)
+
+
+def cases_of_unique():
+    x = RANDOM.integers(-2, 3, (3, 4, 2))
+    yield unique("all_axes", x)
+    for axis in (0, 1, 2, -1):
+        yield unique(f"axis_{axis}", RANDOM.integers(0, 2, (4, 5, 2)).astype(np.float32), axis=axis)
+    yield unique("unsorted_last", x.reshape(-1), sorted=0)
+    yield unique("unsorted_axis", RANDOM.integers(0, 2, (9, 2)).astype(np.int32), axis=0, sorted=0)
+    yield unique("one_value", np.full(40, 2.5, np.float32))
+    yield unique("all_different", RANDOM.permutation(50).astype(np.int64), sorted=0)
+    yield unique("zeros_of_both_signs", np.array([0.0, -0.0, 1.0, -0.0], np.float32))
+    yield unique("bytes", RANDOM.integers(0, 9, 300, np.uint8))
+
+
+# ---- what follows elements that are counted ----------------------------------------------------------------------------------
+
+
+def cases_of_counted():
+    x = (RANDOM.random((3, 5)) < 0.4) * floats(3, 5)
+    zeros = np.zeros((2, 3), np.float32)
+    at = ("NonZero", ["x"], ["at"], {})
+    yield Case("nonzero_none", [at], {"x": zeros}, ["at"], counted={"at": 1})
+    yield Case("nonzero_all", [at], {"x": zeros + 1}, ["at"], counted={"at": 1})
+    rows = ("Transpose", ["at"], ["rows"], {"perm": [1, 0]})
+    nodes = [at, rows, ("GatherND", ["x", "rows"], ["found"], {}), ("Mul", ["found", "two"], ["y"], {})]
+    yield Case("nonzero_elements", nodes, {"x": x}, ["y", "rows"], {"two": np.float32(2)}, {"y": 0, "rows": 0})
+    nodes = [at, ("ReduceSum", ["at"], ["y"], {})]
+    yield Case("nonzero_sum", nodes, {"x": x}, ["y"], error="'ReduceSum' of a tensor whose extent depends on elements")
+    nodes = [at, ("Concat", ["at", "at"], ["y"], {"axis": 1})]
+    yield Case("nonzero_concat", nodes, {"x": x}, ["y"], error="'Concat' of a tensor whose extent depends on elements")
+    condition = RANDOM.random(5) < 0.5
+    nodes = [("Compress", ["x", "c"], ["t"], {"axis": 1}), ("Slice", ["t", "one", "two", "zero"], ["u"], {}),
+             ("Unsqueeze", ["u", "zero"], ["v"], {}), ("Cast", ["v"], ["y"], {"to": 11})]  # fmt: skip
+    ints = {"zero": number(np.int64, 0), "one": number(np.int64, 1), "two": number(np.int64, 3)}
+    yield Case("compress_then", nodes, {"x": x, "c": condition}, ["y"], ints, {"y": 2})
+    yield Case("compress_flat", [("Compress", ["x", "c"], ["y"], {})], {"x": x, "c": condition}, ["y"], counted={"y": 0})
+    # Boxes, classes and scores of a detector: [image, class, box] of each, and by those the box and the score.
+    boxes, scores = boxes_at((0, 0), (0, 0.1), (2, 2), (5, 5)), RANDOM.random((1, 2, 4)).astype(np.float32)
+    limits = {"most": number(np.int64, 3), "iou": number(np.float32, 0.5), "last": number(np.int64, 2), "flat": np.array([4, 4])}
+    nodes = [("NonMaxSuppression", ["boxes", "scores", "most", "iou"], ["at"], {}), ("GatherND", ["scores", "at"], ["score"], {}),
+             ("Gather", ["at", "last"], ["column"], {"axis": 1}), ("Squeeze", ["column", "axis"], ["box"], {}),
+             ("Squeeze", ["boxes", "front"], ["plain"], {}), ("Gather", ["plain", "box"], ["found"], {"axis": 0}),
+             ("Unsqueeze", ["score", "axis"], ["row"], {}), ("Concat", ["found", "row"], ["y"], {"axis": 1})]  # fmt: skip
+    constants = {**limits, "axis": number(np.int64, 1), "front": number(np.int64, 0)}
+    del constants["flat"]
+    yield Case("detector", nodes, {"boxes": boxes, "scores": scores}, ["y", "box"], constants, {"y": 0, "box": 0})
+
+
+# ---- images ------------------------------------------------------------------------------------------------------------------
+
+
+def deformed(name, x, w, windows, groups=1, masked=False, biased=False, scale=1.0, **how):
+    r, s = w.shape[2:]
+    inputs = {"x": x, "w": w, "offset": scale * floats(x.shape[0], groups * r * s * 2, *windows)}
+    names = ["x", "w", "offset", "b" if biased else "", "mask" if masked else ""]
+    inputs |= {"b": floats(w.shape[0])} if biased else {}
+    inputs |= {"mask": floats(x.shape[0], groups * r * s, *windows)} if masked else {}
+    return Case(f"deform_{name}", [("DeformConv", names, ["y"], {**how, "offset_group": groups})], inputs, ["y"])
+
+
+def cases_of_images():
+    x = floats(2, 4, 6, 7)
+    yield deformed("strided", x, floats(4, 4, 3, 3), (3, 3), masked=True, biased=True, strides=[2, 3], pads=[1, 1, 1, 2])
+    yield deformed("dilated", x, floats(6, 2, 2, 3), (6, 5), 2, dilations=[2, 1], pads=[1, 0, 1, 0], group=2)
+    yield deformed("far", x, floats(1, 4, 1, 1), (6, 7), 4, masked=True, scale=6.0)
+    for way in ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"):
+        for mode in ("linear", "cubic"):
+            how = {"mode": mode, "antialias": 1, "coordinate_transformation_mode": way, "exclude_outside": int(mode == "cubic")}
+            scales = {"scales": np.array([0.4, 1.6], np.float32)}
+            yield Case(f"resize_{way}_{mode}", [("Resize", ["x", "", "scales"], ["y"], {**how, "axes": [2, 3]})], {"x": x}, ["y"],
+                       scales)  # fmt: skip
+    crop = {"roi": np.array([0.1, 0.2, 0.9, 1.3], np.float32), "sizes": np.array([3, 4])}
+    how = {"mode": "linear", "antialias": 1, "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 7.0}
+    yield Case("resize_crop", [("Resize", ["x", "roi", "", "sizes"], ["y"], {**how, "axes": [2, 3]})], {"x": x}, ["y"], crop)
+    for padding in ("zeros", "reflection"):
+        grid = RANDOM.uniform(-1.2, 1.2, (2, 3, 2, 2)).astype(np.float32)
+        how = {"mode": "cubic", "padding_mode": padding, "align_corners": 1}
+        yield Case(f"sample_{padding}", [("GridSample", ["x", "grid"], ["y"], how)], {"x": x, "grid": grid}, ["y"])
+    volume, grid = floats(1, 2, 3, 4, 3), RANDOM.uniform(-1.1, 1.1, (1, 2, 2, 2, 3)).astype(np.float32)
+    yield Case("sample_volume", [("GridSample", ["x", "grid"], ["y"], {"mode": "cubic"})], {"x": volume, "grid": grid}, ["y"])
+    spectrum = floats(2, 5, 3, 2)
+    how = {"inverse": 1, "onesided": 1}
+    for n in (None, 9, 6):
+        constants = {"axis": np.int64(1)} | ({} if n is None else {"n": np.int64(n)})
+        yield Case(f"dft_{n}", [("DFT", ["x", "" if n is None else "n", "axis"], ["y"], how)], {"x": spectrum}, ["y"], constants)
+
+
+# ---- running -----------------------------------------------------------------------------------------------------------------
+
+
+def trimmed(got, count, axis):
+    return np.take(got, np.arange(int(count[0])), axis)
+
+
+def check(hdsc, case, folder):
+    """What is wrong, a line each."""
+    wanted = case.wanted or ReferenceEvaluator(case.model()).run(None, case.inputs)
+    onnx.save(case.typed(wanted), folder / "model.onnx")
+    words = []
+    for key, array in case.inputs.items():
+        np.save(folder / f"{key}.npy", array)
+        words.append(f"{key}=@{key}.npy")
+    names = [*case.outputs, *[f"{key}_count" for key in case.counted]]
+    words += [f"{key}=out:{key}.npy" for key in ([] if case.error else names)]
+    done = subprocess.run([hdsc, "run", "model.onnx", *words], capture_output=True, text=True, cwd=folder, check=False)
+    if case.error:
+        return [] if case.error in done.stderr else [f"{case.name}: it is not reported: {done.stderr[:500]}"]
+    if done.returncode != 0:
+        return [f"{case.name}: {done.stderr[:1500]}"]
+    problems = []
+    for key, want in zip(case.outputs, wanted):
+        got = np.load(folder / f"{key}.npy")
+        if key in case.counted:
+            got = trimmed(got, np.load(folder / f"{key}_count.npy"), case.counted[key])
+        if got.shape != want.shape or got.dtype != want.dtype or not np.allclose(got, want, rtol=1e-4, atol=1e-5):
+            problems.append(f"{case.name}: {key} is\n{got}\nnot\n{want}")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("hdsc")
+    parser.add_argument("--match", default="")
+    args = parser.parse_args()
+    passed, failed = 0, 0
+    for case in [*cases_of_boxes(), *cases_of_unique(), *cases_of_counted(), *cases_of_images()]:
+        if args.match not in case.name:
+            continue
+        with tempfile.TemporaryDirectory() as temporary:
+            problems = check(args.hdsc, case, pathlib.Path(temporary))
+        print("\n".join(problems)) if problems else None
+        passed, failed = passed + (not problems), failed + bool(problems)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
