@@ -2,6 +2,7 @@
 """Operators of com.microsoft on the simulator, against NumPy (contrib.py). Usage: check_contrib.py HDSC [--match=TEXT]"""
 
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -14,8 +15,10 @@ import onnx
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import contrib  # noqa: E402
 
-# The most launches of a run: weights of few bits are dequantised at load, and quantised numbers inside of the kernel.
-MOST_LAUNCHES = {"qlinear_add_uint8": 1, "qlinear_softmax_uint8": 1, "bits_4_40_2_weights": 1, "bits_8_64_3_weights": 1}
+# The most launches of a run: weights of few bits are dequantised in the kernel, or for many rows at load, and quantised numbers
+# inside of the kernel. A bias is an epilogue.
+MOST_LAUNCHES = {"qlinear_add_uint8": 1, "qlinear_softmax_uint8": 1, "bits_4_40_1_weights": 1, "bits_8_64_6_weights": 1,
+                 "bits_4_48_12_weights": 1}  # fmt: skip
 
 
 def count_launches(hdsc, folder):
@@ -50,6 +53,36 @@ def check(hdsc, case, folder):
     return problems
 
 
+def bytes_read(hdsc, folder, inputs):
+    """By file of the lines that read."""
+    words = [f"{key}=@{key}.npy" for key in inputs]
+    command = [hdsc, "run", "model.onnx", *words, "o0=out:o0.npy", "--profile=json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    found = {}
+    for line in json.loads(done.stdout)["lines"]:
+        name = pathlib.Path(line["file"]).name
+        found[name] = found.get(name, 0) + line["global"]["bytes"]
+    return found
+
+
+def check_traffic(hdsc, rows, folder):
+    """Of a product with few rows each weight is read once, in 4 bits, and each group's scale and zero point once."""
+    K, N, block = 1024, 64, 128
+    random, blocks = np.random.default_rng(1), K // block
+    q = random.integers(0, 16, (N, blocks, block)).astype(np.uint8)
+    scales = random.uniform(0.01, 0.1, (N, blocks)).astype(np.float16)
+    a, zeros = random.standard_normal((rows, K)).astype(np.float16), contrib.packed_bits(np.full((N, blocks), 8, np.uint8), 4)
+    inputs, how = [a, contrib.packed_bits(q, 4), scales, zeros], {"K": K, "N": N, "block_size": block, "bits": 4}
+    model, given = contrib.model_of("traffic_weights", "MatMulNBits", inputs, how, [np.zeros((rows, N), np.float32)])
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    onnx.save(model, folder / "model.onnx")
+    np.save(folder / "x0.npy", a)
+    found = bytes_read(hdsc, folder, given)
+    wanted = {"packed.hds": N * K // 2, "matmul.hds": N * blocks * 2 + N * blocks // 2}
+    return [f"traffic of {rows} rows: {name} reads {found.get(name, 0)} bytes, not {n}" for name, n in wanted.items()
+            if found.get(name, 0) != n]  # fmt: skip
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("hdsc")
@@ -61,6 +94,11 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as temporary:
             problems = check(args.hdsc, case, pathlib.Path(temporary))
+        print("\n".join(problems)) if problems else None
+        passed, failed = passed + (not problems), failed + bool(problems)
+    for rows in (1, 3, 8):
+        with tempfile.TemporaryDirectory() as temporary:
+            problems = check_traffic(args.hdsc, rows, pathlib.Path(temporary))
         print("\n".join(problems)) if problems else None
         passed, failed = passed + (not problems), failed + bool(problems)
     print(f"{passed} passed, {failed} failed")

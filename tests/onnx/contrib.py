@@ -338,8 +338,8 @@ def cases_of_few_bits():
                 given = packed_bits(z, bits) if zeros == "packed" else z.astype(np.float32)
             w = ((q.astype(np.float32) - z[..., None]) * scales[..., None]).reshape(N, -1)[:, :K]
             how = {"K": K, "N": N, "block_size": block, "bits": bits}
-            for a, bias in ((normal(2, 3, K), None), (normal(1, K), normal(N))):
-                name = f"bits_{bits}_{K}_{a.ndim}_weights"
+            for a, bias in ((normal(2, 3, K), normal(N)), (normal(1, K), None), (normal(3, 4, K), normal(N))):
+                name = f"bits_{bits}_{K}_{a.size // K}_weights"
                 want = a @ w.T + (0 if bias is None else bias)
                 yield name, "MatMulNBits", [a, packed_bits(q, bits), scales, given, None, bias], how, [want.astype(np.float32)]
 
