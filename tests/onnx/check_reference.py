@@ -129,6 +129,12 @@ def cases_of_counted():
     rows = ("Transpose", ["at"], ["rows"], {"perm": [1, 0]})
     nodes = [at, rows, ("GatherND", ["x", "rows"], ["found"], {}), ("Mul", ["found", "two"], ["y"], {})]
     yield Case("nonzero_elements", nodes, {"x": x}, ["y", "rows"], {"two": np.float32(2)}, {"y": 0, "rows": 0})
+    nodes = [("Slice", ["x", "none", "one"], ["row"], {}), ("NonZero", ["row"], ["at"], {}),
+             ("Transpose", ["at"], ["pairs"], {}), ("Reshape", ["pairs", "shape"], ["y"], {})]  # fmt: skip
+    shapes = {"none": number(np.int64, 0), "one": number(np.int64, 1), "shape": np.array([-1, 1, 2])}
+    yield Case("nonzero_reshaped", nodes, {"x": x}, ["y"], shapes, {"y": 0})
+    shapes = {**shapes, "shape": np.array([2, -1])}
+    yield Case("nonzero_mixed", nodes, {"x": x}, ["y"], shapes, error="'Reshape' of a tensor whose extent depends on elements")
     nodes = [at, ("ReduceSum", ["at"], ["y"], {})]
     yield Case("nonzero_sum", nodes, {"x": x}, ["y"], error="'ReduceSum' of a tensor whose extent depends on elements")
     nodes = [at, ("Concat", ["at", "at"], ["y"], {"axis": 1})]
