@@ -142,7 +142,7 @@ WAYS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corne
 def resize_case():
     way, mode, rank = choice(WAYS), choice(("nearest", "linear", "cubic")), randint(1, 2)
     rounding = choice(("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"))
-    outside = mode == "cubic" and choice((True, False))
+    outside, antialias = mode == "cubic" and choice((True, False)), mode != "nearest" and choice((True, False))
     x, size = normal(1, 1, *[randint(2, 5) for _ in range(rank)]), [randint(2, 6) for _ in range(rank)]
     starts, ends = [choice((-0.25, 0.0, 0.1)) for _ in range(rank)], [choice((0.7, 1.0, 1.3)) for _ in range(rank)]
     scales = [choice((1.5, 2.0, 0.75)) for _ in range(rank)]
@@ -150,10 +150,11 @@ def resize_case():
     inputs = [("x", x.numpy()), ("roi", np.array([0.0, 0.0, *starts, 1.0, 1.0, *ends]))]
     inputs += [("s", np.array([1, 1, *scales], dtype=np.float32))] if is_scaled else [("", None), ("z", np.array([1, 1, *size]))]
     names = dict(coordinate_transformation_mode=way, mode=mode, nearest_mode=rounding)
-    e = onnx_run("Resize", inputs, exclude_outside=int(outside), extrapolation_value=-3.0, **names)
+    e = onnx_run("Resize", inputs, exclude_outside=int(outside), extrapolation_value=-3.0, antialias=int(antialias), **names)
     if min(e.shape) < 1:
         return None
     options = ", ".join(f"{k}='{v}'" for k, v in names.items()) + f", exclude_outside={outside}, extrapolation_value=-3.0"
+    options += f", antialias={antialias}"
     options += f", scales=({', '.join(map(str, scales))},)" if is_scaled else ""
     options += f", roi=({', '.join(map(str, starts + ends))})" if way == "tf_crop_and_resize" else ""
     definition = "" if is_scaled else f", size=({', '.join(map(str, size))},)"
