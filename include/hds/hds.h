@@ -39,7 +39,7 @@ typedef enum hds_status {
     HDS_DEVICE,            // an error of the driver or the GPU: see hds_last_error() and hdsrt_last_driver_error()
     HDS_NO_MEMORY,
     HDS_INTERNAL,          // a bug in hdsc: a diagnostic has the details
-    HDS_INTERRUPTED        // by hds_interrupt
+    HDS_INTERRUPTED        // by hds_interrupt, or by the progress function of hds_compile
 } hds_status;
 
 HDSRT_API const char *hds_status_text(hds_status status);
@@ -75,6 +75,27 @@ typedef struct hds_source {
     size_t text_bytes;  // 0: [text] ends at its first 0
 } hds_source;
 
+// What takes long in hds_compile, in this order. Stages that are not needed are left out; the last one where machine code is
+// found in the cache, and all of them where the program is.
+typedef enum hds_stage {
+    HDS_STAGE_GRAPH,    // the graph of a model is recorded and rewritten
+    HDS_STAGE_KERNELS,  // kernels are made of definitions and schedules
+    HDS_STAGE_CODE      // NVRTC compiles them to machine code
+} hds_stage;
+
+typedef struct hds_progress {
+    const char *name;        // of the source
+    const char *stage_text;  // "graph", "kernels", "machine code"
+    hds_stage stage;
+    size_t done, count;   // kernels of this stage, of HDS_STAGE_KERNELS launches of a model; count is 0 where it is not known
+} hds_progress;
+
+// Called on threads of the compiler, never by two at once for one call of hds_compile: when something is done, and about ten
+// times a second while NVRTC works. false: compiling ends soon, with HDS_INTERRUPTED and without a program; worker processes that
+// compile for it are ended, and what is finished stays in the caches. It must not call hds_compile with the same source and
+// options, which would wait for it.
+typedef bool hds_progress_function(void *user, const hds_progress *progress);
+
 typedef struct hds_compile_options {
     size_t size;                  // sizeof(hds_compile_options)
     const char *arch;             // "sm_90a"; NULL: that of the current GPU
@@ -109,10 +130,12 @@ typedef struct hds_compile_options {
     // "-NAME": not this one; "none": none at all. The later one of two with the same name counts.
     const char *const *rewrites;
     size_t rewrite_count;
+    hds_progress_function *progress;  // says how far compiling is, and may end it; NULL: nobody watches
+    void *progress_user;              // its first argument
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \
     {sizeof(hds_compile_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, false, NULL, 0, NULL, NULL, false, NULL, NULL, \
-     NULL, 0}
+     NULL, 0, NULL, NULL}
 
 // Compiles to machine code. Sets *program, which the caller releases, whenever there are diagnostics to read, also
 // after HDS_ERRORS, HDS_NO_TOOLCHAIN and HDS_INTERNAL; otherwise *program is NULL. [options] may be NULL. After

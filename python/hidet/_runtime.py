@@ -1,9 +1,10 @@
 """The compiler of the process, and where kernels run."""
 
+import os
 import threading
 import warnings
 
-from hidet import _core, option
+from hidet import _core, _progress, option
 
 _lock = threading.Lock()
 _compiler = None
@@ -65,8 +66,6 @@ _kept_by_parent = []
 
 
 def _register_fork():
-    import os
-
     os.register_at_fork(after_in_child=_forget_compiler)
 
 
@@ -91,14 +90,16 @@ def show_warnings(program):
             warnings.warn_explicit(f"[{d.code}] {d.message}", CompilationWarning, d.file or "<hidet>", d.line or 1)
 
 
-def compile(name, text, *, simulate=None, arch=None, gpu=None, **options):
-    """The program of a source, a text or, where it is None, the file [name]. Errors are a CompilationError."""
+def compile(name, text, *, title=None, simulate=None, arch=None, gpu=None, **options):
+    """The program of a source, a text or, where it is None, the file [name]. Errors are a CompilationError.
+    [title]: what the line of progress begins with; None: the name of the file."""
     is_simulated = simulates() if simulate is None else simulate
     arch = arch or option.get_option("arch") or (None if gpu_count() and not is_simulated else DEFAULT_ARCH)
     gpu = gpu or option.get_option("gpu")
     lists = {k: tuple(v) for k, v in options.items() if k in _LISTS and v}
     rest = {k: v for k, v in options.items() if k not in _LISTS}
-    program = compiler().compile(name, text, arch=arch, gpu=gpu, no_code=is_simulated, **lists, **rest)
+    with _progress.line(title or os.path.basename(name)) as line:
+        program = compiler().compile(name, text, arch=arch, gpu=gpu, no_code=is_simulated, progress=line, **lists, **rest)
     if program.status:
         raise_errors(program)
     return program

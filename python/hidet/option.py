@@ -16,6 +16,7 @@ _DEFAULTS = {
     "cache_dir": None,
     "num_local_workers": 0,  # processes that run NVRTC; 0: one for each core
     "warnings": True,
+    "progress": None,  # a line about long work; None: HIDET_PROGRESS, else where standard error is a terminal
 }
 _by_costs = "kernels are chosen by the compiler's model of costs; 'hdsc tune' measures"
 _no_tuning = "nothing is measured while a program runs; 'hdsc tune' has options of its own"
@@ -154,3 +155,8 @@ def cache_dir(path):
 def num_local_workers(count):
     """How many processes run NVRTC; read before the first compilation."""
     set_option("num_local_workers", count)
+
+
+def progress(enabled=True):
+    """Whether a line on standard error says how far compiling is; None: as HIDET_PROGRESS says, else on a terminal."""
+    set_option("progress", enabled)

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -257,11 +258,13 @@ static void raise_findings(const hds_program *findings)
     Py_XDECREF(error);
 }
 
-// Ctrl-C while a simulation runs: Python's own handler notes the signal, and the simulation ends.
+// Ctrl-C while a simulation runs or something is compiled: Python's own handler notes the signal, and the call ends.
 static struct sigaction handler_of_python;
+static volatile sig_atomic_t was_interrupted; // since the main thread began to watch
 
 static void on_interrupt(int number)
 {
+    was_interrupted = 1;
     hds_interrupt();
     handler_of_python.sa_handler(number);
 }
@@ -273,6 +276,7 @@ static bool watch_interrupts(void)
     if (getpid() != gettid() || sigaction(SIGINT, NULL, &handler_of_python) || (handler_of_python.sa_flags & SA_SIGINFO) ||
         handler_of_python.sa_handler == SIG_DFL || handler_of_python.sa_handler == SIG_IGN)
         return false;
+    was_interrupted = 0;
     return sigaction(SIGINT, &action, NULL) == 0;
 }
 
@@ -409,13 +413,15 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     m->simulates = simulate;
     hds_program *of = ((program_object *)program)->program;
+    bool is_watched = watch_interrupts();
     Py_BEGIN_ALLOW_THREADS
     status = hds_model_open(of, &options, &m->model);
     Py_END_ALLOW_THREADS
+    unwatch_interrupts(is_watched);
     if (!status)
         return (PyObject *)m;
     Py_DECREF((PyObject *)m);
-    return core_raise(status);
+    return finish(status, NULL);
 }
 
 static void model_free(PyObject *self)
@@ -533,28 +539,85 @@ static int read_texts(PyObject *tuple, const char *const **out, size_t *count)
     return texts ? 0 : -1;
 }
 
-static PyObject *compile(hds_compiler *compiler, const hds_source *source, const hds_compile_options *options)
+// Who waits for hds_compile.
+typedef struct watcher {
+    PyObject *callable;                  // (stage, done, count); None: nothing is shown
+    bool is_main;                        // Ctrl-C ends it
+    int64_t shown_ms;                    // when it was called last, and with what stage
+    hds_stage stage;
+    PyObject *type, *value, *traceback;  // what it raised
+} watcher;
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+// On a thread of the compiler, so that the lock of the interpreter is taken; the thread that compiles has given it up.
+static bool call_watcher(watcher *w, const hds_progress *p)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *args = Py_BuildValue("(snn)", p->stage_text, (Py_ssize_t)p->done, (Py_ssize_t)p->count);
+    PyObject *result = args ? PyObject_CallObject(w->callable, args) : NULL;
+    bool goes_on = result != NULL;
+    if (!goes_on)
+        PyErr_Fetch(&w->type, &w->value, &w->traceback);
+    Py_XDECREF(args);
+    Py_XDECREF(result);
+    PyGILState_Release(state);
+    return goes_on;
+}
+
+// Not more than twenty times a second, but at both ends of a stage: threads of Python may need the lock.
+static bool on_progress(void *user, const hds_progress *p)
+{
+    enum { PAUSE_MS = 50 };
+    watcher *w = user;
+    int64_t ms = now_ms();
+    if (w->is_main && was_interrupted)
+        return false;
+    bool is_end = p->stage != w->stage || (p->count && p->done == p->count);
+    if (w->callable == Py_None || (ms - w->shown_ms < PAUSE_MS && !is_end))
+        return true;
+    w->shown_ms = ms;
+    w->stage = p->stage;
+    return call_watcher(w, p);
+}
+
+static PyObject *compile(hds_compiler *compiler, const hds_source *source, hds_compile_options *options, PyObject *callable)
 {
     hds_program *program = NULL;
     hds_status status;
+    watcher w = {.callable = callable, .is_main = watch_interrupts()};
+    options->progress = on_progress;
+    options->progress_user = &w;
     Py_BEGIN_ALLOW_THREADS
     status = hds_compile(compiler, source, options, &program);
     Py_END_ALLOW_THREADS
-    return program ? wrap_program(program, status) : core_raise(status);
+    unwatch_interrupts(w.is_main);
+    if (program)
+        return wrap_program(program, status);
+    if (!w.type)
+        return finish(status, NULL);
+    PyErr_Restore(w.type, w.value, w.traceback);
+    return NULL;
 }
 
 static PyObject *compiler_compile(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"name", "text", "arch", "gpu", "weights", "precision", "layout", "defines", "entries",
-                            "include_dirs", "warnings", "rewrites", "line_info", "no_code", NULL};
+                            "include_dirs", "warnings", "rewrites", "line_info", "no_code", "progress", NULL};
     hds_source source = {0};
     hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
     Py_ssize_t bytes = 0;
-    PyObject *defines = Py_None, *entries = Py_None, *folders = Py_None, *warnings = Py_None, *rewrites = Py_None, *result = NULL;
+    PyObject *defines = Py_None, *entries = Py_None, *folders = Py_None, *warnings = Py_None;
+    PyObject *rewrites = Py_None, *callable = Py_None, *result = NULL;
     int line_info = 0, no_code = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sz#|zzzzzOOOOOpp", names, &source.name, &source.text, &bytes, &o.arch, &o.gpu,
-                                     &o.weights, &o.precision, &o.layout, &defines, &entries, &folders, &warnings, &rewrites,
-                                     &line_info, &no_code))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sz#|zzzzzOOOOOppO", names, &source.name, &source.text, &bytes, &o.arch,
+                                     &o.gpu, &o.weights, &o.precision, &o.layout, &defines, &entries, &folders, &warnings,
+                                     &rewrites, &line_info, &no_code, &callable))
         return NULL;
     source.text_bytes = (size_t)bytes;
     o.line_info = line_info;
@@ -562,7 +625,7 @@ static PyObject *compiler_compile(PyObject *self, PyObject *args, PyObject *kwar
     if (read_texts(defines, &o.defines, &o.define_count) == 0 && read_texts(entries, &o.entries, &o.entry_count) == 0 &&
         read_texts(folders, &o.include_dirs, &o.include_dir_count) == 0 &&
         read_texts(warnings, &o.warnings, &o.warning_count) == 0 && read_texts(rewrites, &o.rewrites, &o.rewrite_count) == 0)
-        result = compile(((compiler_object *)self)->compiler, &source, &o);
+        result = compile(((compiler_object *)self)->compiler, &source, &o, callable);
     free((void *)(uintptr_t)o.defines);
     free((void *)(uintptr_t)o.entries);
     free((void *)(uintptr_t)o.include_dirs);
@@ -573,7 +636,7 @@ static PyObject *compiler_compile(PyObject *self, PyObject *args, PyObject *kwar
 
 static PyMethodDef compiler_methods[] = {
     {"compile", (PyCFunction)(void (*)(void))compiler_compile, METH_VARARGS | METH_KEYWORDS,
-     "compile(name, text, …): a Program, also of a source with errors."},
+     "compile(name, text, …): a Program, also of a source with errors. progress(stage, done, count) is called while it lasts."},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot compiler_slots[] = {

@@ -40,6 +40,11 @@ typedef struct api_request {
     str text;
     const char *unreadable;  // why the file could not be read; NULL: it could
     str key;
+    pl_progress progress;    // for options.progress, with the caller's function and argument
+    struct api_watch {
+        hds_progress_function *function;
+        void *user;
+    } watch;
 } api_request;
 
 // Reads options and source into [a], which must last as long as the request; the strings of the caller are not copied.

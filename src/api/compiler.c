@@ -102,6 +102,10 @@ __attribute__((noinline)) static hds_status compile(arena *a, hds_compiler *comp
     else if (status)
         api_fail(status, "%s: %s", request.name,
                  core->diagnostic_count ? core->diagnostics[0].message : hds_status_text(status));
+    if (status == HDS_INTERRUPTED) {
+        api_core_release(core);
+        return status;
+    }
     *program = api_program_of(core, is_known ? HDS_FROM_MEMORY : core->origin);
     return *program ? status : HDS_NO_MEMORY;
 }

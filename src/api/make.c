@@ -120,6 +120,7 @@ static hds_status status_of(pl_status status)
     case PL_ERRORS: return HDS_ERRORS;
     case PL_TOOLCHAIN: return HDS_NO_TOOLCHAIN;
     case PL_INTERNAL: return HDS_INTERNAL;
+    case PL_CANCELLED: return HDS_INTERRUPTED;
     case PL_NO_MEMORY: break;
     }
     return HDS_NO_MEMORY;
@@ -155,7 +156,10 @@ static void compile_core(maker *m)
     pl_nvrtc_preload_start(&m->preload, &core->memory, &core->request.options, core->request.text);
     pl_unit_run_deep(u, compile);
     core->status = status_of(u->status);
-    if (core->status != HDS_NO_MEMORY)
+    core->request.options.progress = NULL; // the core outlives who watches
+    if (core->status == HDS_INTERRUPTED)
+        core->failure = "compiling was interrupted";
+    else if (core->status != HDS_NO_MEMORY)
         take_results(m);
     if (core->status == HDS_OK)
         pl_nvrtc_preload_expect(&m->preload);
@@ -168,7 +172,9 @@ static bool make(maker *m)
     if (setjmp(core->oom.jump) != 0)
         return false;
     api_request_copy(&core->memory, m->request, &core->request);
-    if (!from_disk(m))
+    if (from_disk(m))
+        core->request.options.progress = NULL;
+    else
         compile_core(m);
     return core->status != HDS_NO_MEMORY;
 }

@@ -292,6 +292,30 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     return (str){str_text(&out), out.len};
 }
 
+// ---- progress ---------------------------------------------------------------------------------------------------
+
+static bool show(void *user, const pl_unit *unit, pl_stage stage, size_t done, size_t count)
+{
+    static const hds_progress stages[] = {
+        [PL_AT_GRAPH] = {.stage = HDS_STAGE_GRAPH, .stage_text = "graph"},
+        [PL_AT_KERNELS] = {.stage = HDS_STAGE_KERNELS, .stage_text = "kernels"},
+        [PL_AT_CODE] = {.stage = HDS_STAGE_CODE, .stage_text = "machine code"},
+    };
+    const struct api_watch *watch = user;
+    hds_progress p = stages[stage];
+    p.name = unit->options->input;
+    p.done = done;
+    p.count = count;
+    return watch->function(watch->user, &p);
+}
+
+static void read_progress(const hds_compile_options *o, api_request *out)
+{
+    out->watch = (struct api_watch){o->progress, o->progress_user};
+    out->progress = (pl_progress){show, &out->watch};
+    out->options.progress = o->progress ? &out->progress : NULL;
+}
+
 hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *source,
                             const hds_compile_options *options, api_request *out)
 {
@@ -327,6 +351,7 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     p->layout = o.layout;
     p->tuned = o.tuned;
     read_rewrites(a, &o, p);
+    read_progress(&o, out);
     p->nvrtc_path = compiler->nvrtc;
     p->cache = compiler->disk;
     p->kept = compiler->kept;

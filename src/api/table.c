@@ -220,6 +220,10 @@ static api_core *get(api_table *t, hds_compiler *compiler, const api_request *re
         }
         bool was_made = e->is_made;
         api_core *core = wait_for(t, e);
+        if (core && core->status == HDS_INTERRUPTED) { // by the caller that made it, who is another one
+            api_core_release(core);
+            continue;
+        }
         if (!core || !was_made || !core->files.len)
             return core;
         pthread_mutex_unlock(&t->lock);

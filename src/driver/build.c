@@ -137,6 +137,7 @@ static int code_of(pl_status status)
     case PL_TOOLCHAIN:
     case PL_INTERNAL:
     case PL_NO_MEMORY:
+    case PL_CANCELLED:
         break;
     }
     return CMD_INTERNAL;

@@ -467,6 +467,7 @@ int cmd_run_exit_code(const run_state *r)
     case PL_TOOLCHAIN:
     case PL_INTERNAL:
     case PL_NO_MEMORY:
+    case PL_CANCELLED:
         break;
     }
     return CMD_INTERNAL;

@@ -17,20 +17,24 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void show(void *user, const pl_unit *unit, size_t done, size_t count)
+static bool show(void *user, const pl_unit *unit, pl_stage stage, size_t done, size_t count)
 {
+    static const char *const stages[] = {[PL_AT_GRAPH] = "graph", [PL_AT_KERNELS] = "kernels", [PL_AT_CODE] = "machine code"};
     cmd_progress *p = user;
     int64_t ms = now_ms() - p->start_ms;
     int width = cmd_terminal_width(STDERR_FILENO);
-    char line[512];
+    char line[512], counted[48] = "";
     if (ms < QUIET_MS || width <= 1)
-        return;
+        return true;
     pthread_mutex_lock(&p->lock);
-    snprintf(line, sizeof line, "[%zu/%zu] %s for %s, %.1f s", done, count, unit->input_name, unit->arch->name,
+    if (count)
+        snprintf(counted, sizeof counted, "%zu/%zu ", done, count);
+    snprintf(line, sizeof line, "[%s%s] %s for %s, %.1f s", counted, stages[stage], unit->options->input, unit->arch->name,
              1e-3 * (double)ms);
     fprintf(stderr, "\r%.*s\033[K", width - 1, line);
     p->has_line = true;
     pthread_mutex_unlock(&p->lock);
+    return true;
 }
 
 void cmd_progress_begin(cmd_progress *p)

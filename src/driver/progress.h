@@ -1,4 +1,4 @@
-// One line on the terminal about long work of NVRTC, while it lasts.
+// One line on the terminal about long work of the compiler, while it lasts.
 #pragma once
 
 #include <pthread.h>

@@ -70,11 +70,19 @@ bool pl_has_author_texts(const ir_module *m)
 
 // ---- NVRTC ------------------------------------------------------------------------------------------------------
 
+// A compilation by a worker, while it lasts.
+typedef struct single {
+    pl_unit *unit;
+    svc_result result;
+} single;
+
 static bool take(void *user, size_t index, const svc_result *result)
 {
-    svc_result *out = user;
+    single *s = user;
     (void)index;
-    *out = *result;
+    if (!result) // it is a part of what is shown, or all of it
+        return pl_goes_on(s->unit, PL_AT_CODE, 0, 0);
+    s->result = *result;
     return true;
 }
 
@@ -83,13 +91,16 @@ void pl_run_nvrtc(const pl_assembly *s, const tool_compile_options *options, str
     pl_unit *u = s->unit;
     const char *folder = options->line_info || !s->text.is_canonical ? pl_working_folder(&u->memory) : NULL;
     const svc_job job = {.options = *options, .nvrtc = s->nvrtc->path, .folder = folder, .cuda_text = text};
-    svc_result result = {.has_crashed = false};
-    bool is_done = u->options->isolates_nvrtc &&
-                   svc_compile(u->options->service, &u->memory, &job, 1, take, &result) == SVC_OK;
-    if (!is_done)
-        tool_nvrtc_compile(s->nvrtc, &u->memory, options, text.at, &result.result);
-    *out = result.result;
-    *crashed = result.has_crashed;
+    single one = {.unit = u};
+    svc_status status = SVC_UNAVAILABLE;
+    if (u->options->isolates_nvrtc)
+        status = svc_compile(u->options->service, &u->memory, &job, 1, take, &one);
+    if (status == SVC_CANCELLED)
+        pl_cancel(u);
+    if (status == SVC_UNAVAILABLE)
+        tool_nvrtc_compile(s->nvrtc, &u->memory, options, text.at, &one.result.result);
+    *out = one.result.result;
+    *crashed = one.result.has_crashed;
 }
 
 // ptxas names lines of the PTX. The cached log also names lines of the text, so that later runs can report them.
@@ -118,9 +129,11 @@ static bool compile(const pl_assembly *s, tool_result *out)
     pl_unit *u = s->unit;
     bool crashed = false;
     size_t span = pl_span_begin(&u->times, s->options.cubin ? "NVRTC and ptxas" : "NVRTC", 0);
+    pl_show_progress(u, PL_AT_CODE, 0, u->kernels.len);
     if (!pl_compile_batches(s, out)) {
         pl_run_nvrtc(s, &s->options, s->text.text, out, &crashed);
         pl_locate(s, &s->options, s->text.text, out);
+        pl_show_progress(u, PL_AT_CODE, u->kernels.len, u->kernels.len);
     }
     pl_span_end(&u->times, span);
     u->origin = PL_COMPILED;

@@ -27,7 +27,9 @@ typedef struct work {
     tool_compile_options options;
     VEC(batch) batches;
     size_t *pending;  // indices, the largest first
-    size_t pending_count, done;
+    size_t pending_count;
+    size_t kernels_done;
+    bool is_cancelled;
 } work;
 
 // ---- which kernels are a batch ----------------------------------------------------------------------------------
@@ -111,15 +113,15 @@ static void find(work *w)
     }
 }
 
-static void show(const work *w)
+static bool show(work *w)
 {
-    const pl_progress *p = w->s->unit->options->progress;
-    if (p)
-        p->show(p->user, w->s->unit, w->done, w->batches.len);
+    pl_unit *u = w->s->unit;
+    w->is_cancelled |= !pl_goes_on(u, PL_AT_CODE, w->kernels_done, u->kernels.len);
+    return !w->is_cancelled;
 }
 
 // Each is kept as soon as it is there, so that what was done before an interruption is done.
-static void take(work *w, batch *b, const tool_result *result, bool has_crashed)
+static bool take(work *w, batch *b, const tool_result *result, bool has_crashed)
 {
     b->result = *result;
     b->has_crashed = has_crashed;
@@ -129,15 +131,14 @@ static void take(work *w, batch *b, const tool_result *result, bool has_crashed)
         if (w->s->is_kept)
             pl_code_keep(w->s->unit, &b->request, &b->result);
     }
-    w->done++;
-    show(w);
+    w->kernels_done += (size_t)(b->end - b->first);
+    return show(w);
 }
 
 static bool deliver(void *user, size_t index, const svc_result *result)
 {
     work *w = user;
-    take(w, &w->batches.at[w->pending[index]], &result->result, result->has_crashed);
-    return true;
+    return result ? take(w, &w->batches.at[w->pending[index]], &result->result, result->has_crashed) : show(w);
 }
 
 static void list_pending(work *w)
@@ -146,13 +147,15 @@ static void list_pending(work *w)
     batch **order = ARENA_ARRAY(a, batch *, w->batches.len);
     w->pending = ARENA_ARRAY(a, size_t, w->batches.len);
     for (size_t i = 0; i < w->batches.len; i++) {
-        if (!w->batches.at[i].is_done)
-            order[w->pending_count++] = &w->batches.at[i];
+        batch *b = &w->batches.at[i];
+        if (b->is_done)
+            w->kernels_done += (size_t)(b->end - b->first);
+        else
+            order[w->pending_count++] = b;
     }
     qsort(order, w->pending_count, sizeof *order, larger_first);
     for (size_t i = 0; i < w->pending_count; i++)
         w->pending[i] = (size_t)(order[i] - w->batches.at);
-    w->done = w->batches.len - w->pending_count;
 }
 
 static void compile_all(work *w)
@@ -163,10 +166,9 @@ static void compile_all(work *w)
         const batch *b = &w->batches.at[w->pending[i]];
         jobs[i] = (svc_job){.options = w->options, .nvrtc = w->s->nvrtc->path, .cuda_text = b->text};
     }
-    show(w);
-    if (u->options->service && w->pending_count)
+    if (show(w) && u->options->service && w->pending_count)
         svc_compile(u->options->service, &u->memory, jobs, w->pending_count, deliver, w);
-    for (size_t i = 0; i < w->pending_count; i++) {
+    for (size_t i = 0; i < w->pending_count && !w->is_cancelled; i++) {
         batch *b = &w->batches.at[w->pending[i]];
         tool_result result;
         bool has_crashed;
@@ -175,6 +177,8 @@ static void compile_all(work *w)
         pl_run_nvrtc(w->s, &w->options, b->text, &result, &has_crashed);
         take(w, b, &result, has_crashed);
     }
+    if (w->is_cancelled)
+        pl_cancel(u);
 }
 
 // ---- all of them ------------------------------------------------------------------------------------------------

@@ -208,6 +208,19 @@ static void find_entries(pl_unit *u)
     }
 }
 
+// Of the entries that are asked for, which the elaborator goes through.
+static void count_launches(pl_unit *u)
+{
+    for (size_t i = 0; i < u->graphs.len; i++) {
+        bool is_wanted = !u->lowered_entries.len;
+        for (size_t k = 0; k < u->lowered_entries.len; k++)
+            is_wanted |= strcmp(u->lowered_entries.at[k], u->graphs.at[i]->name) == 0;
+        const fg_graph *g = u->graphs.at[i];
+        u->launch_count += is_wanted ? g->launches.len + (g->load ? g->load->launches.len : 0) : 0;
+    }
+    pl_show_progress(u, PL_AT_KERNELS, 0, u->launch_count);
+}
+
 // --dump=graph:PASS, of one graph.
 static void run_passes(pl_unit *u, fg_graph *g)
 {
@@ -235,10 +248,12 @@ static void transform(pl_unit *u, fg_graph *g)
 bool pl_lower_graphs(pl_unit *u)
 {
     pl_graph_list graphs = {0};
+    pl_show_progress(u, PL_AT_GRAPH, 0, 0);
     if (!pl_read_graphs(u, &graphs))
         return false;
     if (!graphs.len)
         return true;
+    pl_show_progress(u, PL_AT_GRAPH, 0, 0);
     pl_rewriting rewriting = {0};
     if (u->options->graph_form == PL_GRAPHS_OPTIMIZED && !pl_rewrite_graphs(u, &graphs, &rewriting))
         return false;
@@ -258,6 +273,7 @@ bool pl_lower_graphs(pl_unit *u)
     for (size_t i = 0; i < graphs.len; i++)
         VEC_PUSH(&u->memory, &u->models, fg_describe(&u->memory, graphs.at[i]));
     find_entries(u);
+    count_launches(u);
     return pl_unit_add_source(u);
 }
 

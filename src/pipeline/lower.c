@@ -113,6 +113,8 @@ void pl_lower_entry(void *user, ir_module *m, const ir_extent *before)
     if (!l->waits)
         l->done = m->funcs.len;
     arena_reset(&u->scratch, mark);
+    if (!u->is_lowered) // of models, launches are counted
+        pl_show_progress(u, PL_AT_KERNELS, 0, 0);
 }
 
 static void drop_unused_instructions(pl_unit *u)

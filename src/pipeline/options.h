@@ -40,9 +40,18 @@ typedef enum pl_graph_form {
 
 struct pl_unit;
 
-// How far NVRTC is with a unit, for who waits for it. Called by the threads of units.
+// What takes long in a unit, in this order.
+typedef enum pl_stage {
+    PL_AT_GRAPH,    // graphs are recorded and rewritten
+    PL_AT_KERNELS,  // kernels are made of definitions and schedules
+    PL_AT_CODE,     // NVRTC compiles them
+} pl_stage;
+
+// How far a unit is, for who waits for it. Called by the threads of units: when something is done, and ten times a second while
+// NVRTC works. [done] of [count] kernels, of PL_AT_KERNELS launches of graphs; [count] is 0 where that is not known. False: the
+// unit is to end, as PL_CANCELLED.
 typedef struct pl_progress {
-    void (*show)(void *user, const struct pl_unit *unit, size_t done, size_t count);  // batches of kernels
+    bool (*show)(void *user, const struct pl_unit *unit, pl_stage stage, size_t done, size_t count);
     void *user;
 } pl_progress;
 

@@ -71,7 +71,7 @@ void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
 {
     if (setjmp(u->oom.jump) != 0) {
         cache_abandon(&u->ticket);
-        u->status = PL_NO_MEMORY;
+        u->status = u->is_cancelled ? PL_CANCELLED : PL_NO_MEMORY;
         return;
     }
     set_up(u);
@@ -124,6 +124,8 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .ir_scratch = &u->ir_scratch,
         .settle = u->lowering.by_entry ? pl_lower_entry : NULL,
         .settle_user = u,
+        .launched = pl_note_launch,
+        .launched_user = u,
         .step_budget = o->step_budget,
         .choices = o->choices,
         .choice_memory = o->choice_memory,

@@ -21,6 +21,7 @@ typedef enum pl_status {
     PL_TOOLCHAIN,  // NVRTC is missing or unusable
     PL_INTERNAL,   // our bug
     PL_NO_MEMORY,
+    PL_CANCELLED,  // by who watches its progress; nothing is reported
 } pl_status;
 
 // Where machine code came from.
@@ -53,6 +54,12 @@ typedef struct pl_unit {
     str mapped;              // of it, if it is mapped and the unit's own: pl_unit_free unmaps it
     double origin_us;        // of the job's clock
     bool records_later;      // passes over its graphs run when it has run
+    bool is_cancelled;       // control goes to the recovery point for this, and not for want of memory
+    size_t launch_count, launches_done; // of its graphs, as they are lowered
+    struct {
+        pl_stage stage;
+        size_t done, count;
+    } shown; // the last that was said of its progress
     bool is_first;           // dumps of what does not depend on the architecture are made by the first unit only
 
     arena memory, scratch;
@@ -106,6 +113,14 @@ void pl_lowering_init(pl_unit *u);
 // The tc_options.settle of a unit that lowers by entry; then the functions that it has left.
 void pl_lower_entry(void *unit, ir_module *m, const ir_extent *before);
 bool pl_lower_rest(pl_unit *u);  // false after reporting
+// progress.c: says how far the unit is; [count] 0: as far as before, if that was said of this stage. False: the unit is to end,
+// for which pl_cancel is called where nothing has to be put back.
+bool pl_goes_on(pl_unit *u, pl_stage stage, size_t done, size_t count);
+_Noreturn void pl_cancel(pl_unit *u);
+// Both in one; does not come back from a unit that is to end.
+void pl_show_progress(pl_unit *u, pl_stage stage, size_t done, size_t count);
+// The tc_options.launched of a unit.
+void pl_note_launch(void *unit);
 // The options of elaboration, from those of the unit.
 tc_options pl_unit_elaboration(pl_unit *u);
 bool pl_unit_is_ir_text(const pl_unit *u);  // .hir: IR instead of source

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "service/pool_priv.h"
@@ -176,26 +177,44 @@ static void drop(svc_pool *pool, svc_call *call)
     pthread_cond_destroy(&call->changed);
 }
 
-static svc_task *next_done(svc_pool *pool, svc_call *call)
+// A tenth of a second from now, for pthread_cond_timedwait. A clock that is set meanwhile makes one wait shorter or longer.
+static struct timespec in_a_moment(void)
 {
+    enum { MOMENT_NS = 100000000, SECOND_NS = 1000000000 };
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += MOMENT_NS;
+    if (t.tv_nsec < SECOND_NS)
+        return t;
+    return (struct timespec){t.tv_sec + 1, t.tv_nsec - SECOND_NS};
+}
+
+// SVC_OK: *out is what is done, NULL if nothing is so far.
+static svc_status next_done(svc_pool *pool, svc_call *call, svc_task **out)
+{
+    const struct timespec until = in_a_moment();
+    int error = 0;
     pthread_mutex_lock(&pool->lock);
-    while (!call->done && !call->is_unavailable)
-        pthread_cond_wait(&call->changed, &pool->lock);
-    svc_task *task = call->is_unavailable ? NULL : take_first(&call->done);
+    while (!call->done && !call->is_unavailable && !error)
+        error = pthread_cond_timedwait(&call->changed, &pool->lock, &until);
+    svc_status status = call->is_unavailable ? SVC_UNAVAILABLE : SVC_OK;
+    *out = !status && call->done ? take_first(&call->done) : NULL;
     pthread_mutex_unlock(&pool->lock);
-    return task;
+    return status;
 }
 
 static svc_status take_all(svc_pool *pool, arena *a, svc_call *call, svc_deliver *deliver, void *user)
 {
-    for (size_t delivered = 0; delivered < call->count; delivered++) {
+    for (size_t delivered = 0; delivered < call->count;) {
         svc_result result;
-        svc_task *task = next_done(pool, call);
-        if (!task)
+        svc_task *task;
+        if (next_done(pool, call, &task) != SVC_OK)
             return SVC_UNAVAILABLE;
-        read_answer(a, task, &result);
-        if (!deliver(user, task->index, &result))
+        if (task)
+            read_answer(a, task, &result);
+        if (!deliver(user, task ? task->index : 0, task ? &result : NULL))
             return SVC_CANCELLED;
+        delivered += task != NULL;
     }
     return SVC_OK;
 }

@@ -47,8 +47,9 @@ typedef struct svc_result {
     bool has_crashed;    // the worker ended twice: result.failure says how
 } svc_result;
 
-// Takes the result of a job as soon as it is there, in any order, on the thread that called svc_compile. False: the
-// jobs that are left are dropped, and those in work end with their workers.
+// Takes the result of a job as soon as it is there, in any order, on the thread that called svc_compile. [result] is NULL, and
+// [index] says nothing, where none came for a tenth of a second. False: the jobs that are left are dropped, and those in work
+// end with their workers.
 typedef bool svc_deliver(void *user, size_t index, const svc_result *result);
 
 // Compiles [count] jobs. Memory of the results is in [a]; when that runs out, control goes where [a] says, with all

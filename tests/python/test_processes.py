@@ -1,5 +1,7 @@
 """Interpreters, processes and threads: the package works in them, or refuses with a sentence."""
 
+import contextlib
+import io
 import multiprocessing
 import os
 import pathlib
@@ -10,11 +12,13 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 from support import Case
 
 import hidet
+from hidet import _core, _progress
 
 FOLDER = str(pathlib.Path(hidet.__file__).resolve().parent.parent)
 DOUBLED = """from hidet.lang import attrs, f32
@@ -132,6 +136,105 @@ class Processes(Case):
             self.assertTrue(ends(child.pid))
             status, output = self.run_python(head + "print(test_processes.product(1) == test_processes.expected(1))\n")
             self.assertEqual((status, output.split()), (0, ["True"]), output)
+
+
+# Compiles with the stand-in for NVRTC, which takes very long for a kernel, and says when that begins.
+SLOW = """
+import test_processes
+from hidet import _core
+compiler = _core.Compiler("", {nvrtc!r}, 2)
+text = f"FACTOR = 3.0\\n{{test_processes.DOUBLED}}"
+def watch(stage, done, count):
+    if stage == "machine code":
+        print(stage, done, count, flush=True)
+compiler.compile("doubled.hds", text, arch="sm_80", progress=watch)
+"""
+
+
+class Progress(Case):
+    def test_interrupts_of_nvrtc(self):
+        """Ctrl-C does not wait for NVRTC, and ends its processes."""
+        build = pathlib.Path(FOLDER).parent
+        nvrtc = build / "tests/unit/toolchain/fake/whole/libnvrtc.so"
+        if not nvrtc.exists():
+            self.skipTest("the build has no stand-in for NVRTC")
+        here = str(pathlib.Path(__file__).resolve().parent)
+        text = f"import sys\nsys.path[:0] = [{FOLDER!r}, {here!r}]\n{SLOW.format(nvrtc=str(nvrtc))}"
+        child = subprocess.Popen(
+            [sys.executable, "-c", text],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "FAKE_NVRTC_MS": "20000", "HDS_WORKER": str(build / "libexec/hds/hds-worker")},
+        )
+        with child:
+            self.assertEqual(child.stdout.readline().split(), [b"machine", b"code", b"0", b"1"])
+            child.send_signal(signal.SIGINT)
+            errors = child.communicate(timeout=60)[1].decode()
+        self.assertIn("KeyboardInterrupt", errors)
+        self.assertTrue(ends(child.pid))
+
+    def compiled(self, watch):
+        """A program, compiled with a function that is told how far it is."""
+        compiler = _core.Compiler("", None, 2)
+        return compiler.compile("doubled.hds", f"FACTOR = 11.0\n{DOUBLED}", arch="sm_80", no_code=True, progress=watch)
+
+    def test_stages(self):
+        calls = []
+        self.compiled(lambda *call: calls.append(call))
+        self.assertEqual({stage for stage, _, _ in calls}, {"kernels"})
+        x = hidet.symbol([2, 8])
+        calls.clear()
+        with mock.patch.object(_progress, "line", lambda title: contextlib.nullcontext(lambda *call: calls.append(call))):
+            hidet.trace_from(hidet.ops.softmax(hidet.ops.matmul(x, hidet.randn([8, 3])))).build()
+        stage, done, count = calls[-1]
+        self.assertEqual((stage, done), ("kernels", count))
+        self.assertGreater(count, 0)
+
+    def test_what_is_raised_there(self):
+        def watch(stage, done, count):
+            raise LookupError(stage)
+
+        with self.assertRaisesRegex(LookupError, "kernels"):
+            self.compiled(watch)
+        self.assertEqual(self.compiled(None).status, 0)
+
+    def test_who_shows_it(self):
+        class Terminal(io.StringIO):
+            def isatty(self):
+                return True
+
+        is_shown = _progress.is_shown
+        with hidet.option.context(), mock.patch.dict(os.environ, clear=False):
+            os.environ.pop("HIDET_PROGRESS", None)
+            for stream, expected in ((io.StringIO(), False), (Terminal(), True), (None, False)):
+                with mock.patch.object(sys, "stderr", stream):
+                    self.assertEqual(is_shown(), expected)
+            with mock.patch.object(sys, "stderr", Terminal()):
+                for value in ("0", "off"):
+                    os.environ["HIDET_PROGRESS"] = value
+                    self.assertFalse(is_shown())
+                hidet.option.progress(True)
+                self.assertTrue(is_shown())
+                hidet.option.progress(False)
+                os.environ["HIDET_PROGRESS"] = "1"
+                self.assertFalse(is_shown())
+
+    def test_the_line(self):
+        stream = io.StringIO()
+        with mock.patch.object(sys, "stderr", stream), hidet.option.context():
+            hidet.option.progress(True)
+            with _progress.line("a model") as line:
+                line("kernels", 1, 4)  # not yet
+                self.assertEqual(stream.getvalue(), "")
+                line.start -= 1
+                line("graph", 0, 0)
+                line("kernels", 3, 8)
+        self.assertRegex(
+            stream.getvalue(),
+            "^\rhidet: a model: reading the graph, 1.. s\x1b.K"
+            "\rhidet: a model:  37%.███████▌            . 3 of 8 kernels, 1.. s\x1b.K\r\x1b.K$",
+        )
 
 
 def _is_there(name):

@@ -287,7 +287,12 @@ class CompiledGraph:
         try:
             # Equal texts with other constants are other programs: the file's name tells them apart.
             self.program = _runtime.compile(
-                files.source, None, simulate=simulated, weights=files.weights, **context.compile_options()
+                files.source,
+                None,
+                title=f"a graph of {len(graph.nodes)} operators",
+                simulate=simulated,
+                weights=files.weights,
+                **context.compile_options(),
             )
         except _core.CompilationError as error:
             raise _graph_refusal(graph, error) from None

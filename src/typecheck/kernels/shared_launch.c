@@ -219,20 +219,28 @@ static tc_value plan_and_keep(tc *tx, const tc_value *arguments, src_span span)
     return tc_none();
 }
 
+static tc_value launch_once(tc *tx, const tc_value *arguments, src_span span)
+{
+    bool is_tuples = arguments[OPERANDS].kind == TC_TUPLE && arguments[RESULTS].kind == TC_TUPLE;
+    if (!is_tuples || !is_shareable(tx, arguments))
+        return plan(tx, arguments, span);
+    map substitution;
+    map_init(&substitution, tx->arena);
+    const tc_shared_launch *known = find_launch(tx, arguments, &substitution);
+    if (!known)
+        return plan_and_keep(tx, arguments, span);
+    copy_statements(tx, known, &substitution);
+    return tc_none();
+}
+
 tc_value tc_native_launch_once(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
     tc_value arguments[ARGUMENTS];
     for (int i = 0; i < ARGUMENTS; i++)
         arguments[i] = args->list.at[i].value;
-    bool is_tuples = arguments[OPERANDS].kind == TC_TUPLE && arguments[RESULTS].kind == TC_TUPLE;
-    if (!is_tuples || !is_shareable(tx, arguments))
-        return plan(tx, arguments, args->span);
-    map substitution;
-    map_init(&substitution, tx->arena);
-    const tc_shared_launch *known = find_launch(tx, arguments, &substitution);
-    if (!known)
-        return plan_and_keep(tx, arguments, args->span);
-    copy_statements(tx, known, &substitution);
-    return tc_none();
+    tc_value v = launch_once(tx, arguments, args->span);
+    if (tx->options->launched && !tx->apart && !tx->speculating && !tx->aborted)
+        tx->options->launched(tx->options->launched_user);
+    return v;
 }

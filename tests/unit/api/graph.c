@@ -342,9 +342,91 @@ static void values_of_all_kinds(void **state)
     hds_graph_release(g);
 }
 
+// ---- progress ----------------------------------------------------------------------------------------------------------
+
+typedef struct watcher {
+    size_t calls, of_stage[3], done, count;
+    hds_stage last;
+    size_t ends_at;  // call; 0: none
+} watcher;
+
+static bool watch(void *user, const hds_progress *p)
+{
+    static const char *const texts[] = {"graph", "kernels", "machine code"};
+    watcher *seen = user;
+    assert_string_equal(p->name, "layer.hds");
+    assert_string_equal(p->stage_text, texts[p->stage]);
+    assert_true(p->stage >= seen->last);
+    assert_true(p->done <= p->count);
+    assert_true(p->stage != seen->last || p->done >= seen->done);
+    seen->last = p->stage;
+    seen->done = p->done;
+    seen->count = p->count;
+    seen->of_stage[p->stage]++;
+    return ++seen->calls != seen->ends_at;
+}
+
+static hds_status compile_watched(const rig *r, hds_graph *g, watcher *seen, bool no_code, hds_program **program)
+{
+    hds_compile_options options = HDS_COMPILE_OPTIONS_INIT;
+    options.arch = "sm_80";
+    options.no_code = no_code;
+    options.progress = watch;
+    options.progress_user = seen;
+    return hds_graph_compile(r->compiler, g, &options, program);
+}
+
+static void progress_is_shown(void **state)
+{
+    const rig *r = *state;
+    watcher seen = {0}, with_code = {0}, again = {0};
+    hds_program *program;
+    hds_graph *g = layer_graph();
+    assert_int_equal(compile_watched(r, g, &seen, true, &program), HDS_OK);
+    hds_program_release(program);
+    assert_true(seen.of_stage[HDS_STAGE_GRAPH] > 0 && !seen.of_stage[HDS_STAGE_CODE]);
+    assert_true(seen.last == HDS_STAGE_KERNELS && seen.count > 0 && seen.done == seen.count);
+    assert_int_equal(compile_watched(r, g, &with_code, false, &program), HDS_OK);
+    assert_true(with_code.of_stage[HDS_STAGE_CODE] > 0);
+    assert_int_equal(with_code.count, hds_program_kernel_count(program));
+    assert_int_equal(with_code.done, with_code.count);
+    hds_program_release(program);
+    assert_int_equal(compile_watched(r, g, &again, false, &program), HDS_OK);
+    assert_int_equal(again.calls, 0);
+    hds_program_release(program);
+    hds_graph_release(g);
+}
+
+// Wherever it is ended, there is no program, and the next call compiles.
+static void compiling_is_ended(void **state)
+{
+    const rig *r = *state;
+    hds_program *program = NULL;
+    hds_graph *g = layer_graph();
+    hds_status status = HDS_INTERRUPTED;
+    size_t ends = 1;
+    while (status == HDS_INTERRUPTED) {
+        watcher seen = {.ends_at = ends};
+        status = compile_watched(r, g, &seen, false, &program);
+        if (status != HDS_INTERRUPTED)
+            break;
+        rig_expect_error(status, HDS_INTERRUPTED, "compiling was interrupted");
+        assert_null(program);
+        assert_int_equal(seen.calls, ends);
+        ends *= 2;
+    }
+    assert_int_equal(status, HDS_OK);
+    assert_int_equal(hds_program_origin(program), HDS_COMPILED);
+    assert_true(ends > 4);
+    hds_program_release(program);
+    hds_graph_release(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(progress_is_shown, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(compiling_is_ended, rig_set_up, rig_tear_down),
         cmocka_unit_test(a_graph_is_a_graph_function),    cmocka_unit_test(a_graph_runs_on_the_simulator),
         cmocka_unit_test(tensors_may_have_no_elements),
         cmocka_unit_test(a_graph_is_compiled_for_a_gpu),  cmocka_unit_test(mistakes_name_the_node),

@@ -23,6 +23,8 @@ typedef struct fixture {
     tool_result results[MOST];
     bool crashed[MOST];
     size_t taken, wanted;  // results; how many are wanted
+    size_t moments;        // without one
+    bool is_impatient;     // none is wanted after a moment without one
     size_t order[MOST];
 } fixture;
 
@@ -60,6 +62,10 @@ static svc_job job_of(const char *text)
 static bool take(void *user, size_t index, const svc_result *result)
 {
     fixture *f = user;
+    if (!result) {
+        f->moments++;
+        return !f->is_impatient;
+    }
     f->results[index] = result->result;
     f->crashed[index] = result->has_crashed;
     f->order[f->taken++] = index;
@@ -140,6 +146,23 @@ static void can_be_cancelled(void **state)
     f->taken = 0;
     f->wanted = MOST;
     assert_int_equal(compile(f, texts, 3), SVC_OK);
+}
+
+// Who waits is asked while nothing comes, and the worker of a job that is not waited for ends.
+static void can_be_cancelled_while_nothing_comes(void **state)
+{
+    fixture *f = *state;
+    const char *texts[] = {"slow"};
+    setenv("FAKE_NVRTC_MS", "400", 1);
+    assert_int_equal(compile(f, texts, 1), SVC_OK);
+    assert_true(f->moments > 0);
+    f->is_impatient = true;
+    svc_pool_free(f->pool); // a worker has the environment that it was started with
+    setenv("FAKE_NVRTC_MS", "600000", 1);
+    f->pool = svc_pool_new(&(svc_pool_options){.command = command, .workers = 1});
+    f->taken = 0;
+    assert_int_equal(compile(f, texts, 1), SVC_CANCELLED);
+    assert_int_equal(f->taken, 0);
 }
 
 static bool use_up(void *user, size_t index, const svc_result *result)
@@ -240,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tries_again_after_a_crash, setup, teardown),
         cmocka_unit_test_setup_teardown(gives_up_after_two_crashes, setup, teardown),
         cmocka_unit_test_setup_teardown(can_be_cancelled, setup, teardown),
+        cmocka_unit_test_setup_teardown(can_be_cancelled_while_nothing_comes, setup, teardown),
         cmocka_unit_test_setup_teardown(survives_want_of_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(is_shared_by_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(is_not_for_forked_processes, setup, teardown),
