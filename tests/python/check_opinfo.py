@@ -31,6 +31,7 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(77)
 
+from hidet.graph import PassContext  # noqa: E402
 from hidet.torch import aten, backend  # noqa: E402
 
 
@@ -154,7 +155,7 @@ def ran(calls):
         given += call.tensors()
     graph.output(tuple(outputs))
     module = torch.fx.GraphModule({}, graph)
-    results = list(backend.Partition(module, [False] * len(given), False, False).compiled(given))
+    results = list(backend.Partition(module, [False] * len(given), False, PassContext()).compiled(given))
     return [[results.pop(0) for _ in range(n)] for n in counts]
 
 

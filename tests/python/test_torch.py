@@ -9,6 +9,7 @@ import unittest
 from support import TOP, Case, torch_or_skip
 
 import hidet
+from hidet.graph import PassContext, SubgraphRewriteRule
 
 
 def net(torch):
@@ -314,7 +315,7 @@ class Models(Case):
         positive = graph.call_function(torch.ops.aten.relu.default, (x,))
         y = graph.placeholder("y")
         graph.output(graph.call_function(torch.ops.aten.add.Tensor, (positive, y)))
-        partition = backend.Partition(torch.fx.GraphModule({}, graph), [False, False], False, False)
+        partition = backend.Partition(torch.fx.GraphModule({}, graph), [False, False], False, PassContext())
         x, y = torch.randn(3, 4), torch.randn(3, 4)
         torch.testing.assert_close(partition(x, y), torch.relu(x) + y)
 
@@ -425,6 +426,57 @@ class OpenSizes(Case):
         self.assertEqual(explanation.specialized, [])
         (part,) = explanation.parts
         self.assertRegex(part.graph.program, r"def graph\[s\d+: int, s\d+: int\]\(x0: f32\[s\d+, s\d+, 16\]\)")
+
+
+class Contexts(Case):
+    """What a PassContext says reaches models that PyTorch compiles inside of it."""
+
+    def setUp(self):
+        self.torch = torch_or_skip()
+        self.torch._dynamo.reset()
+        self.addCleanup(hidet.torch.dynamo_config.reset)
+
+    def test_rules(self):
+        """Also for programs that are made behind it, for weights that change."""
+        torch = self.torch
+        ops = hidet.ops
+        rule = SubgraphRewriteRule(lambda x: ops.relu(x), lambda x: ops.maximum(x, -1.0))  # no equal one, so that it is seen
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).eval()
+        inside, outside, x = torch.compile(model, backend="hidet"), torch.compile(model, backend="hidet"), torch.randn(3, 4)
+        bounded = lambda: model[0](x).clamp(min=-1.0)  # noqa: E731
+        with torch.no_grad():
+            with PassContext() as context:
+                context.add_rewrite_rules(rule)
+                torch.testing.assert_close(inside(x), bounded(), rtol=1e-4, atol=1e-5)
+                context.rules.clear()  # what was compiled keeps what it was compiled with
+            model[0].weight.mul_(2)
+            torch.testing.assert_close(inside(x), bounded(), rtol=1e-4, atol=1e-5)
+            torch._dynamo.reset()
+            torch.testing.assert_close(outside(x), model(x), rtol=1e-4, atol=1e-5)
+
+    def test_settings(self):
+        torch = self.torch
+        model, x = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.SiLU()).eval(), torch.randn(8, 16)
+
+        def program(**options):
+            torch._dynamo.reset()
+            (part,) = hidet.torch.explain(model, x, options=options).parts
+            return part.program
+
+        self.assertIn("silu", program())
+        with PassContext() as context:
+            context.set_precision("bfloat16").disable_rewrites("is_silu")
+            self.assertIn("bf16", program())
+            self.assertRegex(program(use_fp16=True), r"\bf16\[")
+            self.assertNotIn("bf16", program(use_fp16=True))
+            self.assertEqual(context.precision, "bf16")
+        self.assertNotIn("bf16", program())
+
+    def test_copies(self):
+        context = PassContext().set_precision("float16").set_layout("last").disable_rewrites()
+        copied = context.copy()
+        context.set_precision().enable_rewrites("is_silu")
+        self.assertEqual(copied.compile_options(), {"precision": "f16", "layout": "last", "rewrites": ["none"]})
 
 
 class Explanations(Case):

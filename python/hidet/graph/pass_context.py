@@ -25,6 +25,13 @@ class PassContext:
     def __exit__(self, *exception):
         _open.remove(self)
 
+    def copy(self):
+        """Another one with the same settings."""
+        made = PassContext()
+        made.precision, made.layout = self.precision, self.layout
+        made.rules, made.switches = list(self.rules), list(self.switches)
+        return made
+
     @staticmethod
     def current():
         """The innermost context, or one with the defaults."""

@@ -3,7 +3,6 @@
 import html
 
 from hidet.graph import optimize
-from hidet.graph.pass_context import PassContext
 from hidet.torch import backend, report
 
 
@@ -54,7 +53,7 @@ class _Graph:
         """The parts, once they are compiled."""
         for partition in self._partitions:
             self.specialized += [partition.reason] if partition.reason else []
-            self.parts += [Part(program.compiled.graph, partition.fp16) for program in partition.programs.values()]
+            self.parts += [Part(program.compiled.graph, partition.context) for program in partition.programs.values()]
 
     def _title(self):
         nodes, kernels = (sum(len(getattr(part, name)) for part in self.parts) for name in ("nodes", "kernels"))
@@ -77,9 +76,8 @@ class _Graph:
 class Part:
     """A program: `nodes` are ATen's operators, `kernels` the launches of a run, `loaded` those that run once, on weights."""
 
-    def __init__(self, graph, fp16):
-        with PassContext() as context:
-            context.set_precision("float16" if fp16 else None)
+    def __init__(self, graph, context):
+        with context:
             optimized = optimize(graph)
         self.graph, self.nodes, self.program = graph, graph.nodes, optimized.lowered
         self.kernels, self.loaded = optimized.kernels, optimized.loaded

@@ -34,7 +34,7 @@ _OPTIONS = {"search_space", "use_cuda_graph", "use_fp16"}
 
 
 def _settings(mode, options):
-    """(CUDA graphs, float16) of torch.compile's mode and options, and of dynamo_config."""
+    """(CUDA graphs, float16) of torch.compile's mode and options, and of dynamo_config. False: types as the PassContext says."""
     if mode not in _MODES:
         raise ValueError(f"backend 'hidet' has no mode {mode!r}; modes are {', '.join(m for m in _MODES if m)}")
     unknown = set(options or ()) - _OPTIONS
@@ -59,26 +59,29 @@ def compile_graph(gm, example_inputs, mode=None, options=None, **ignored):
     frozen = [_is_weight(n, x) for n, x in zip(placeholders, example_inputs)]
     _refuse_training(example_inputs, frozen)
     version, made = dynamo_config.version, {}
-    function = made[dynamo_config.state()] = _compile(gm, example_inputs, frozen, mode, options)
+    context = PassContext.current().copy()  # programs are made at the first run, and again for other extents or weights
+    function = made[dynamo_config.state()] = _compile(gm, example_inputs, frozen, mode, options, context)
 
     def run(*args):
         nonlocal version, function
         if version != dynamo_config.version:
             version, function = dynamo_config.version, made.get(dynamo_config.state())
             if function is None:
-                function = made[dynamo_config.state()] = _compile(gm, args, frozen, mode, options)
+                function = made[dynamo_config.state()] = _compile(gm, args, frozen, mode, options, context)
         return function(*args)
 
     return run
 
 
-def _compile(gm, inputs, frozen, mode, options):
+def _compile(gm, inputs, frozen, mode, options, context):
     graphs, fp16 = _settings(mode, options)
+    if fp16:
+        context = context.copy().set_precision("float16")
     if dynamo_config._print_graph:
         print(report.graph_table(gm))
     if dynamo_config._report:
-        return report.checked(gm, lambda more: compile_traced(more, inputs, frozen, graphs, fp16))
-    return compile_traced(gm, inputs, frozen, graphs, fp16)
+        return report.checked(gm, lambda more: compile_traced(more, inputs, frozen, graphs, context))
+    return compile_traced(gm, inputs, frozen, graphs, context)
 
 
 def _is_weight(node, value):
@@ -95,15 +98,15 @@ def _refuse_training(inputs, frozen):
             )
 
 
-def compile_traced(gm, example_inputs, frozen, graphs, fp16):
-    """A function of the graph's inputs, which returns a tuple."""
+def compile_traced(gm, example_inputs, frozen, graphs, context):
+    """A function of the graph's inputs, which returns a tuple. [context]: the PassContext that it is compiled with."""
     made = []
 
     def compiler(traced, inputs):
         mutated = _mutated()
         names = [n.name for n in traced.graph.nodes if n.op == "placeholder"]
         weights = {name for i, name in enumerate(names) if i < len(frozen) and frozen[i] and i not in mutated}
-        fused = _partitioned(traced, weights, graphs, fp16)
+        fused = _partitioned(traced, weights, graphs, context)
         made.append(_whole(fused) if len(inputs) == len(example_inputs) and _is_plain() else None)
         return make_boxed_func(fused.forward)
 
@@ -224,7 +227,7 @@ def _drop_idle(traced):
     traced.graph.eliminate_dead_code()
 
 
-def _partitioned(traced, weights, graphs, fp16):
+def _partitioned(traced, weights, graphs, context):
     _drop_idle(traced)
     left = {}
     for n in traced.graph.nodes:
@@ -239,7 +242,7 @@ def _partitioned(traced, weights, graphs, fp16):
         if n.op == "call_module":
             inner = fused.get_submodule(n.target)
             fixed = [a.op == "placeholder" and a.name in weights for a in n.args]
-            setattr(fused, n.target, Partition(inner, fixed, graphs, fp16))
+            setattr(fused, n.target, Partition(inner, fixed, graphs, context))
     fused.recompile()
     for observer in observers:
         observer(fused, list(left))
@@ -250,10 +253,10 @@ class Partition(torch.nn.Module):
     """A part of a graph. It is compiled at its first run, and again for changed weights. Sizes that PyTorch leaves open stay
     open; where one decides what is computed, each set of extents has a program (`reason` says why)."""
 
-    def __init__(self, inner, fixed, graphs, fp16):
+    def __init__(self, inner, fixed, graphs, context):
         super().__init__()
         self.__dict__["inner"] = inner  # no submodule: its code is only read
-        self.fixed, self.graphs, self.fp16 = fixed, graphs, fp16
+        self.fixed, self.graphs, self.context = fixed, graphs, context
         self.given = [i for i, f in enumerate(fixed) if not f]
         self.programs, self.is_refused = {}, False
         self.sizes, self.reason = sizes.open_sizes(inner, fixed)
@@ -287,7 +290,7 @@ class Partition(torch.nn.Module):
         return tuple([args[i] for i in self.sizes.scalars]) if self.sizes.scalars else ()
 
     def _program(self, args):
-        if self.sizes is not None and self.sizes.names and PassContext.current().python_rules():
+        if self.sizes is not None and self.sizes.names and self.context.python_rules():
             self.sizes, self.programs, self.reason = None, {}, "rules in Python read extents as numbers"
         if self.sizes is not None and self.sizes.names:
             try:
@@ -356,8 +359,7 @@ class Program:
         if self.sizes:
             graph.sizes, graph.extents = self.sizes.names, tracer.extents
             self.shapes_of = self.sizes.shapes_of(tracer.results())
-        with PassContext() as context:
-            context.set_precision("float16" if partition.fp16 else None)
+        with partition.context:
             self.compiled = CompiledGraph(graph, no_graphs=not partition.graphs)
         if dynamo_config._dump:
             report.dump(self.compiled.graph, dynamo_config._dump)
