@@ -5,6 +5,7 @@
 //     dlpack.c     tensors of other libraries, and ours for them
 //     arguments.c  Python's values as arguments of a launch
 //     program.c    Compiler, Program, Function, Model
+//     weights.c    Weights: whether tensors of PyTorch are what they were
 //
 // Functions that return a PyObject * or an int < 0 set an exception when they fail.
 #pragma once
@@ -93,3 +94,4 @@ int core_read_arguments(const core_signature *signature, PyObject *args, PyObjec
 void core_arguments_free(core_arguments *a);
 
 int core_program_init(PyObject *module);
+int core_weights_init(PyObject *module);

@@ -142,7 +142,7 @@ static int fill(PyObject *module)
     if (names_of_first)
         return PyDict_Update(PyModule_GetDict(module), names_of_first);
     if (add_errors(module) < 0 || core_tensor_init(module) < 0 || core_program_init(module) < 0 ||
-        PyModule_AddStringConstant(module, "version", hds_version()) < 0)
+        core_weights_init(module) < 0 || PyModule_AddStringConstant(module, "version", hds_version()) < 0)
         return -1;
     names_of_first = PyDict_Copy(PyModule_GetDict(module));
     return names_of_first ? 0 : -1;

@@ -1,6 +1,7 @@
 """torch.compile(model, backend="hidet") on the simulator, compared with PyTorch."""
 
 import copy
+import importlib
 import pathlib
 import re
 import tempfile
@@ -80,6 +81,66 @@ class Models(Case):
             torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
             model.linear.weight.data = torch.ones(6, 4)
             torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
+
+    def test_what_changes_weights(self):
+        """By functions of libtorch and by what Python shows; places say which arguments are weights."""
+        torch, backend = self.torch, importlib.import_module("hidet.torch.backend")
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4)).eval()
+        other = copy.deepcopy(model)
+        linear, norm = model
+
+        def given():
+            return (torch.ones(1), linear.weight, 3, linear.bias, norm.running_mean)
+
+        def assign_twice():
+            linear.bias.data = torch.ones(4)
+            linear.bias.data = torch.ones(4)  # may lie where the first one did
+
+        def replace():
+            linear.bias = torch.nn.Parameter(linear.bias.detach().clone())
+
+        changes = [
+            lambda: linear.weight.add_(1),
+            lambda: norm.running_mean[1:2].zero_(),  # a view
+            assign_twice,
+            lambda: model.load_state_dict(other.state_dict()),
+            lambda: model.load_state_dict(other.state_dict(), assign=True),
+            lambda: model.half().float(),
+            lambda: torch.utils.swap_tensors(linear.bias, torch.nn.Parameter(torch.zeros(4))),
+            lambda: torch.nn.init.ones_(linear.bias),
+            replace,
+        ]
+        self.assertTrue(backend._readers(), "this version of PyTorch has none of the functions by which weights are checked")
+        makers = [backend._Weights, backend._weights]
+        with torch.no_grad():
+            for maker in makers:
+                for i, change in enumerate(changes):
+                    weights = maker([1, 3, 4], given())
+                    self.assertFalse(weights.changed(given()))
+                    self.assertFalse(weights.changed(list(given())))
+                    change()
+                    self.assertTrue(weights.changed(given()), (maker, i))
+                    self.assertFalse(maker([1, 3, 4], given()).changed(given()))
+                self.assertFalse(maker([], given()).changed(given()))
+        weights = backend._weights([1], given())
+        alias = (None, linear.weight.detach())
+        self.assertFalse(weights.changed(alias))
+        with torch.no_grad():
+            alias[1].add_(1)
+        self.assertTrue(weights.changed(alias))
+        self.assertTrue(weights.changed(given()))
+        weights = backend._weights([1], given())
+        self.assertRaises(IndexError, weights.changed, [1])
+        self.assertRaises(AttributeError, weights.changed, [1, "no tensor"])
+
+    def test_weights_without_counters(self):
+        torch, backend = self.torch, importlib.import_module("hidet.torch.backend")
+        with torch.inference_mode():
+            given = [torch.ones(3)]
+            for maker in (backend._Weights, backend._weights):
+                weights = maker([0], given)
+                self.assertFalse(weights.changed(given))
+                self.assertTrue(weights.changed([torch.ones(3)]))
 
     def test_no_wrappers(self):
         """A graph that writes to no input and returns no views runs without the wrappers of AOTAutograd."""

@@ -3,8 +3,10 @@
 What a partition reads of parameters and buffers is frozen: it is copied once, prepared, and checked for changes at each run. What
 no operator of ours is there for stays with PyTorch."""
 
+import functools
 import logging
 import operator
+import os
 
 import torch
 from torch._decomp import core_aten_decompositions
@@ -324,13 +326,59 @@ def _picker(places):
     return operator.itemgetter(*places) if len(places) > 1 else lambda args: [args[i] for i in places]
 
 
+@functools.cache
+def _readers():
+    """Of libtorch: (the address of the function that says how often a tensor was changed in place, that of the one that says
+    where its elements are, where its own tensor is in an object of Python); None: this version of PyTorch has other ones."""
+    import ctypes
+
+    try:
+        library = ctypes.CDLL("libtorch_cpu.so", mode=os.RTLD_NOLOAD)
+        found = library._ZNK2at10TensorBase8_versionEv, library.aoti_torch_get_data_ptr
+        with torch.inference_mode(False), torch.no_grad():
+            probes = [torch.zeros(2), torch.nn.Parameter(torch.zeros(2)), torch.zeros(2, 2)[1]]
+            readers = (*(ctypes.cast(f, ctypes.c_void_p).value for f in found), _offset(ctypes, probes))
+            return readers if readers[2] and all(_tells_changes(readers, x) for x in probes) else None
+    except (OSError, AttributeError, TypeError, ValueError, _core.Error):
+        return None
+
+
+def _offset(ctypes, probes):
+    """Where the address that `_cdata` says is in objects of tensors, behind what each object of Python has; 0: nowhere."""
+    for offset in range(object.__basicsize__, torch._C.TensorBase.__basicsize__ - 7, 8):
+        if all(ctypes.c_void_p.from_address(id(x) + offset).value == x._cdata for x in probes):
+            return offset
+    return 0
+
+
+def _tells_changes(readers, x):
+    """Whether changes in place and of the memory are noticed, and nothing else is."""
+    weights = _counted([0], [x], readers)
+    as_before = not weights.changed([x])
+    x.add_(1)
+    in_place = weights.changed([x])
+    weights = _counted([0], [x], readers)
+    as_before = as_before and not weights.changed([x])
+    x.data = torch.zeros(2)
+    return as_before and in_place and weights.changed([x])
+
+
+def _counted(places, args, readers):
+    """These arguments as they are now. What is kept shares their memory and their numbers of changes, and has the numbers also
+    where a weight is given other memory."""
+    kept = tuple([args[i].detach() for i in places])
+    counters = tuple([0 if x.is_inference() else x._cdata for x in kept])
+    return _core.Weights(tuple(places), args, kept, counters, readers)
+
+
 class _Weights:
-    """Frozen tensors among arguments: what they were when they were read."""
+    """Frozen tensors among arguments, by what PyTorch shows of them in Python. Tensors of torch.inference_mode do not count their
+    changes."""
 
     def __init__(self, places, args):
         self.picked = _picker(places)
-        # Tensors of torch.inference_mode do not count their changes.
         self.counted = _picker([i for i in places if not args[i].is_inference()])
+        self.kept = [args[i].detach() for i in places]  # no other weight takes their addresses
         self.state = self.read(args)
 
     def read(self, args):
@@ -344,13 +392,19 @@ class _Weights:
 _version = operator.attrgetter("_version")
 
 
+def _weights(places, args):
+    """The frozen tensors among arguments, with a method that says whether one was changed."""
+    readers = _readers()
+    return _counted(places, args, readers) if readers else _Weights(places, args)
+
+
 class Program:
     """A compiled partition, for inputs of fixed extents, or with sizes that are open."""
 
     def __init__(self, partition, args):
         self.given = [i for i in partition.given if isinstance(args[i], torch.Tensor)]
         self.orders = [_order(args[i]) for i in self.given]
-        self.weights = _Weights([i for i, f in enumerate(partition.fixed) if f], args)
+        self.weights = _weights([i for i, f in enumerate(partition.fixed) if f], args)
         self.sizes = partition.sizes if partition.sizes is not None and partition.sizes.names else None
         tracer = _Tracer(partition.inner, args, partition.fixed, self.sizes)
         outputs = tracer.outputs()
