@@ -281,6 +281,30 @@ class Models(Case):
         self.check(lambda a, b: (a @ b, a.T @ a, linear(a, b.T, torch.ones(3))), torch.randn(4, 0), torch.randn(0, 3))
         self.check(lambda w, i: (w[i], w.index_select(0, i) * 2, w[5:], w[:, 2:2].sum(1)), torch.randn(5, 7), none)
 
+    def test_modes(self):
+        """The values that occur most, the smallest of several, and the last places of them."""
+        torch = self.torch
+        nans = torch.tensor([[1, float("nan"), float("nan"), 2, float("nan")], [0.0, -0.0, 1, 1, 1], [5, 4, 3, 2, 1]])
+        self.check(lambda x, y: (x.mode(1), x.mode(0, keepdim=True), x[0, 0].mode(), y.mode()), torch.randint(0, 4, (3, 7)), nans)
+
+    def test_casts(self):
+        torch = self.torch
+        cast, divide = torch.ops.prims.convert_element_type, torch.ops.aten.true_divide
+        self.check(lambda x: (cast(x, torch.float16), cast(x, torch.bool), divide(x, 3)), torch.arange(5))
+        self.check(lambda x: (x.isposinf(), x.isneginf(), ~x), torch.tensor([True, False]))
+
+    def test_assertions(self):
+        """They are PyTorch's, as other arithmetic on sizes, and nothing is said of them."""
+        torch = self.torch
+
+        def f(x):
+            assert x.max().item() <= 8
+            return x + 1
+
+        with self.assertNoLogs("hidet", "WARNING"), torch._dynamo.config.patch(capture_scalar_outputs=True):
+            compiled = self.check(f, torch.tensor([3, 5]), fullgraph=True)
+            self.assertRaises((AssertionError, RuntimeError), compiled, torch.tensor([3, 9]))
+
     def test_types_of_results(self):
         """Numbers, integers and booleans as PyTorch promotes them."""
         torch = self.torch

@@ -16,7 +16,8 @@ _UNCAST = {"to_copy", "clone", "full_like", "ones_like", "zeros_like", "fill"}
 _MADE = {"arange", "full", "zeros", "ones", "empty", "eye", "scalar_tensor"}
 _PRODUCTS = {"addr", "mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "convolution"}
 _FLOATS = {"avg_pool1d", "avg_pool2d", "avg_pool3d"}
-_NUMBERS = {"cummax", "cummin", "sort", "argsort", "topk", "index_add", "scatter_add", "scatter_reduce", "addr"}
+_PRIMS = {"convert_element_type"}  # others of this namespace have parameters of their own
+_NUMBERS = {"mode", "cummax", "cummin", "sort", "argsort", "topk", "index_add", "scatter_add", "scatter_reduce", "addr"}
 # Of these operators the first result alone is there.
 FIRST_ONLY = {
     "native_batch_norm_legit_no_training",
@@ -53,9 +54,11 @@ known = _read()
 
 def operation_of(target):
     """The operation for an overload of ATen, or of our own operators (operators.py), or None."""
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in ("aten", "hidet"):
+    if not isinstance(target, torch._ops.OpOverload):
         return None
-    return known.get(target._schema.name.partition("::")[2].lstrip("_"))
+    name = target._schema.name.partition("::")[2].lstrip("_")
+    is_ours = target.namespace in ("aten", "hidet") or (target.namespace == "prims" and name in _PRIMS)
+    return known.get(name) if is_ours else None
 
 
 def _plain(value):

@@ -105,5 +105,6 @@ def length_of(node, result):
 
 
 def is_size(node):
-    """Whether a node computes a size, which PyTorch does between partitions."""
-    return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat))
+    """Whether a node computes a size, or asserts something of one, which PyTorch does between partitions."""
+    is_assertion = node.target is torch.ops.aten._assert_scalar.default
+    return is_assertion or isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat))
