@@ -189,6 +189,9 @@ def cases_of_images():
         yield Case(f"sample_{padding}", [("GridSample", ["x", "grid"], ["y"], how)], {"x": x, "grid": grid}, ["y"])
     volume, grid = floats(1, 2, 3, 4, 3), RANDOM.uniform(-1.1, 1.1, (1, 2, 2, 2, 3)).astype(np.float32)
     yield Case("sample_volume", [("GridSample", ["x", "grid"], ["y"], {"mode": "cubic"})], {"x": volume, "grid": grid}, ["y"])
+    for n in (1, 3, 4):
+        yield Case(f"det_{n}", [("Det", ["x"], ["y"], {})], {"x": floats(2, 3, n, n)}, ["y"])
+    yield Case("det_large", [("Det", ["x"], ["y"], {})], {"x": floats(5, 5)}, ["y"], error="matrices of up to 4 rows")
     spectrum = floats(2, 5, 3, 2)
     how = {"inverse": 1, "onesided": 1}
     for n in (None, 9, 6):
