@@ -25,6 +25,7 @@ complete -c hdsc -n "__fish_seen_subcommand_from run test" -l gpu-timeout -x -d 
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l gpu-timeout -x -d "most seconds of a sample"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l budget -x -d "most warp instructions"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l trap-nan -d "where NaN comes from"
+complete -c hdsc -n "__fish_seen_subcommand_from run" -l plan -d "host functions by their launch plans"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l no-races -d "do not look for races"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l no-checks -d "no checks"
 complete -c hdsc -n "__fish_seen_subcommand_from run" -l trace -x -d "print what block=B thread=T does"

@@ -91,7 +91,7 @@ case ${words[2]} in
         '*--expect=[compare a tensor]:NAME=@FILE:' '--rtol=[relative tolerance]:X:' '--atol=[absolute tolerance]:X:' \
         '--profile=-[count by source line]::format:(text json)' '-v[say what ran]' '--seed=[of random inputs]:N:' \
         '--schedule=[order of warps and blocks]:N:' '-j[threads]:N:' '--budget=[most warp instructions]:N:' '--gpu-timeout=[most seconds of a kernel]:N:' \
-        '--trap-nan[where NaN comes from]' '--no-races[no data races]' '--no-checks[no checks]' \
+        '--trap-nan[where NaN comes from]' '--plan[host functions by their launch plans]' '--no-races[no data races]' '--no-checks[no checks]' \
         '--trace=[print what a thread does]:block=B thread=T:' '*--break=[print variables at a line]:FILE\:LINE:' \
         '*--print=[these variables]:names:' '--level=[IR that is run]:level:_hdsc_list passes hir low' \
         '--print-ir[print the IR]' '--print-bytecode[print the bytecode]' '*-D[set a constant or size]:NAME=VALUE:' \

@@ -26,6 +26,7 @@ PREFIXES = {
     "testing": ("test_",),
     "prove": ("prove_",),
     "jit": ("jit_",),
+    "planned": ("planned_",),
     "api": ("api_", "hds_"),
     "measure": ("ms_",),
     "ops": ("ops_", "hds_"),

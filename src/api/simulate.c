@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/strided_span.h"
 #include "pipeline/unit.h"
+#include "planned/planned.h"
 #include "sim/sim.h"
 
 typedef struct simulation {
@@ -156,77 +157,18 @@ static void download(simulation *s, const buffer *buffers)
     }
 }
 
-// ---- the machine that plans run on -----------------------------------------------------------------------------
+// ---- host functions --------------------------------------------------------------------------------------------
 
-static hdsrt_status sim_take(void *user, const char *name, const plan_stmt *stmt, int64_t bytes, uint64_t *address)
+static const ir_func *find_planned(void *user, const jit_kernel *kernel)
 {
-    simulation *s = user;
-    int bits = stmt->elem == DT_NONE ? 64 : dt_bits(stmt->elem);
-    *address = sim_allocate(s->device, bytes ? bytes : 1, bits < 8 ? 1 : bits / 8, name);
-    return *address ? HDSRT_OK : hdsrt_fail(HDSRT_OUT_OF_MEMORY, "the simulator has no memory");
+    return find_kernel(user, kernel);
 }
 
-static hdsrt_status sim_give_back(void *user, uint64_t address)
-{
-    simulation *s = user;
-    sim_release(s->device, address);
-    return HDSRT_OK;
-}
-
-// Memory for the host to write, or to read; NULL after failing.
-static uint8_t *bytes_at(const simulation *s, uint64_t address, int64_t bytes)
-{
-    int64_t room = 0;
-    uint8_t *at = sim_bytes(s->device, address, &room);
-    if (at && room >= bytes)
-        return at;
-    hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': it writes or copies beyond the end of a tensor", s->kernel->jit->launch.name);
-    return NULL;
-}
-
-static hdsrt_status sim_fill(void *user, uint64_t to, uint64_t pattern, int element_bytes, int64_t count)
-{
-    simulation *s = user;
-    int64_t bytes = 0;
-    if (!mul_checked(count, element_bytes, &bytes) || !bytes)
-        return bytes ? hdsrt_fail(HDSRT_INVALID_ARGUMENT, "it fills more than there is") : HDSRT_OK;
-    uint8_t *at = bytes_at(s, to, bytes);
-    for (int64_t i = 0; at && i < bytes; i++)
-        at[i] = (uint8_t)(pattern >> (8 * (i % element_bytes)));
-    if (at)
-        sim_mark_written(s->device, to, bytes);
-    return at ? HDSRT_OK : HDSRT_INVALID_ARGUMENT;
-}
-
-static hdsrt_status sim_copy(void *user, uint64_t to, uint64_t from, int64_t bytes)
-{
-    simulation *s = user;
-    uint8_t *target = bytes ? bytes_at(s, to, bytes) : NULL, *source = target ? bytes_at(s, from, bytes) : NULL;
-    if (!source)
-        return bytes ? HDSRT_INVALID_ARGUMENT : HDSRT_OK;
-    memmove(target, source, (size_t)bytes);
-    sim_mark_written(s->device, to, bytes);
-    return HDSRT_OK;
-}
-
-static hdsrt_status sim_start(void *user, jit_kernel *kernel, const uint64_t *bits)
-{
-    simulation *s = user;
-    const ir_func *f = find_kernel(s, kernel);
-    uint64_t result = 0;
-    if (!f)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': the simulator does not know it", kernel->launch.name);
-    sim_status status = sim_call(s->device, s->program, f, bits, kernel->count, &result);
-    s->status = status > s->status ? status : s->status;
-    return status == SIM_STOPPED ? hdsrt_fail(HDSRT_ASSERTION, "'%s': it was stopped", kernel->launch.name) : HDSRT_OK;
-}
-
-// As many statements as a kernel may execute instructions, by default.
 static void run_plan(simulation *s, const uint64_t *values)
 {
-    const jit_machine machine = {.user = s, .allocate = sim_take, .release = sim_give_back, .fill = sim_fill,
-                                 .copy = sim_copy, .launch = sim_start, .most_steps = 1000000000};
-    s->plan_status = jit_run(s->kernel->function, values, &machine, NULL);
+    planned_device d = {.device = s->device, .program = s->program, .user = s, .find = find_planned};
+    s->plan_status = planned_run(&d, s->kernel->function, values, NULL);
+    s->status = d.status;
     if (s->plan_status)
         s->plan_failure = arena_strdup(&s->unit.memory, hdsrt_last_error());
 }

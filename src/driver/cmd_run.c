@@ -8,6 +8,7 @@
 
 #include "driver/options.h"
 #include "driver/run.h"
+#include "planned/planned.h"
 #include "tensor/npy.h"
 #include "sim/profile.h"
 
@@ -24,7 +25,8 @@ enum {
     KEY_ATOL,
     KEY_RTOL,
     KEY_PRINT_IR,
-    KEY_PRINT_BYTECODE
+    KEY_PRINT_BYTECODE,
+    KEY_PLAN
 };
 
 static const struct argp_option table[] = {
@@ -56,6 +58,7 @@ static const struct argp_option table[] = {
     CMD_BUDGET_OPTION(3),
     CMD_GPU_TIMEOUT_OPTION("a kernel", 3),
     CMD_TRAP_NAN_OPTION(3),
+    {"plan", KEY_PLAN, NULL, 0, "run host functions by their launch plans: temporaries share a workspace", 3},
     {"no-races", KEY_NO_RACES, NULL, 0, "do not look for data races", 3},
     {"no-checks", KEY_NO_CHECKS, NULL, 0, "disable all checks: fastest", 3},
 
@@ -244,6 +247,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_EXPECT: add_expectation(state, arg); break;
     case KEY_RTOL: q->rtol = tolerance(state, arg); break;
     case KEY_ATOL: q->atol = tolerance(state, arg); break;
+    case KEY_PLAN: q->by_plan = true; break;
     case KEY_PRINT_IR: q->print_ir = true; break;
     case KEY_PRINT_BYTECODE: q->print_bytecode = true; break;
     case ARGP_KEY_ARG: cmd_run_take_argument(state, arg); break;
@@ -252,6 +256,8 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
             argp_error(state, "no input file");
         if (q->shared.archs.len > 1)
             argp_error(state, "a run is for one architecture");
+        if (q->by_plan && (q->on_device || (q->level && strcmp(q->level, "low") != 0)))
+            argp_error(state, "--plan is for the simulator, and IR of the level low");
         if (q->watched.len && !q->breaks.len)
             argp_error(state, "--print chooses what --break shows, and there is no --break");
         break;
@@ -328,6 +334,7 @@ sim_options cmd_run_options(run_state *r)
         .budget = q->budget,
         .memory_limit = memory_limit(),
         .device = r->backend,
+        .host = q->by_plan ? planned_host(&r->unit.memory, r->unit.module) : NULL,
         .watch = q->traces || q->breaks.len ? cmd_run_watch(r) : NULL,
         .print = prints(r->unit.module) ? print_line : NULL,
     };
@@ -429,7 +436,7 @@ static void body(pl_unit *u)
     run_state *r = (run_state *)u;
     const run_request *q = r->request;
     // Counts are those of the code as a GPU would get it.
-    const char *level = q->level ? q->level : q->profile != RUN_NO_PROFILE ? "low" : PL_SIMULATED_LEVEL;
+    const char *level = q->level ? q->level : q->profile != RUN_NO_PROFILE || q->by_plan ? "low" : PL_SIMULATED_LEVEL;
     if (!pl_open_source(u, u->options->input) || !pl_module_for_simulation(u, level, NULL))
         return;
     const sim_translate_options how = {.mark_statements = q->traces || q->breaks.len, .index_overflow = !q->no_checks};

@@ -48,6 +48,7 @@ typedef struct run_request {
     const char *trace;          // where --trace and --break look: "block=(1, 0, 0) thread=5"; NULL: not given
     bool traces;
     bool no_checks, no_races, trap_nan;
+    bool by_plan;               // --plan
     bool on_device;
     dev_cuda *gpu;              // with --device=cuda
     bool print_ir, print_bytecode;

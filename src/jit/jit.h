@@ -188,7 +188,7 @@ typedef struct jit_machine {
     hdsrt_status (*fill)(void *user, uint64_t to, uint64_t pattern, int element_bytes, int64_t count);
     hdsrt_status (*copy)(void *user, uint64_t to, uint64_t from, int64_t bytes);
     // [bits]: of each parameter, as plans have them.
-    hdsrt_status (*launch)(void *user, jit_kernel *kernel, const uint64_t *bits);
+    hdsrt_status (*launch)(void *user, const plan_stmt *s, jit_kernel *kernel, const uint64_t *bits);
     // What the host function prints. NULL: dropped.
     void (*print)(void *user, str text);
     int64_t most_steps;  // a run fails after this many statements; 0: unlimited

@@ -136,7 +136,7 @@ static hdsrt_status launch(run *r, const plan_stmt *s, jit_kernel *kernel)
         return hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'%s': no memory for the arguments of '%s'", r->f->entry.launch.name, s->text);
     hdsrt_status status = evaluate_all(r, s, bits);
     if (!status)
-        status = r->machine->launch(r->machine->user, kernel, bits);
+        status = r->machine->launch(r->machine->user, s, kernel, bits);
     if (bits != few)
         free(bits);
     return status;
@@ -361,8 +361,9 @@ static hds_argument argument_of(const jit_parameter *p, uint64_t bits)
     return dt_is_float(p->type) ? hds_float(dt_to_double(p->type, bits)) : hds_int((int64_t)bits);
 }
 
-static hdsrt_status gpu_launch(void *user, jit_kernel *kernel, const uint64_t *bits)
+static hdsrt_status gpu_launch(void *user, const plan_stmt *s, jit_kernel *kernel, const uint64_t *bits)
 {
+    (void)s;
     hds_argument few[FEW_PARAMETERS] = {{0}}, *arguments = few;
     if (kernel->count > FEW_PARAMETERS)
         arguments = malloc((size_t)kernel->count * sizeof *arguments);
@@ -448,9 +449,9 @@ static hdsrt_status lent_copy(void *user, uint64_t to, uint64_t from, int64_t by
     return gpu_copy(((const lent *)user)->stream, to, from, bytes);
 }
 
-static hdsrt_status lent_launch(void *user, jit_kernel *kernel, const uint64_t *bits)
+static hdsrt_status lent_launch(void *user, const plan_stmt *s, jit_kernel *kernel, const uint64_t *bits)
 {
-    return gpu_launch(((const lent *)user)->stream, kernel, bits);
+    return gpu_launch(((const lent *)user)->stream, s, kernel, bits);
 }
 
 hdsrt_status jit_call_in(const jit_function *f, const hds_argument *arguments, size_t count, hdsrt_stream stream, void *workspace)

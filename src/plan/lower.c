@@ -26,6 +26,7 @@ typedef struct lowerer {
     int call_depth;
     bool overlaps;       // a kernel may run beside those before the one that it follows
     src_span span;       // of the statement under way
+    src_span root;       // of that of [func] itself
     plan_refusal *refusal;
 } lowerer;
 
@@ -56,6 +57,7 @@ static bool add(lowerer *l, const plan_stmt *s)
     own.file = has_line ? location.file->name : NULL;
     own.line = has_line ? location.line : 0;
     own.span = has_line ? l->span : (src_span){0};
+    own.root = l->root;
     bool was_fine = !l->builder.why, ok = plan_build_stmt(&l->builder, &own);
     if (was_fine && !ok && !l->refusal->what && l->builder.plan->has_result)
         *l->refusal = (plan_refusal){l->builder.why, l->span, true};
@@ -696,7 +698,7 @@ static bool begin_result(lowerer *l, inlined *call)
 static bool inline_call(lowerer *l, const ir_expr *e, inlined *call)
 {
     *call = (inlined){.callee = e->u.func, .result = -1, .node = -1, .is_single = has_single_return(e->u.func)};
-    src_span span = l->span;
+    src_span span = l->span, root = l->root;
     if (l->call_depth == MOST_CALLS)
         return refuse(l, "calls are nested too deeply for a launch plan") >= 0;
     if (e->u.func->kind == IR_KERNEL || is_by_address(e->u.func->result) || !begin_result(l, call))
@@ -718,6 +720,7 @@ static bool inline_call(lowerer *l, const ir_expr *e, inlined *call)
     l->call_depth--;
     l->inlined = outer;
     l->span = span;
+    l->root = root;
     return ok && (call->is_single || put(l, PLAN_END, -1, NULL, 0));
 }
 
@@ -794,6 +797,21 @@ typedef struct due {
     int after;  // index of the statement
 } due;
 
+// Where the host function's file has the statement, or the innermost call that it came through; else that of the call under way.
+static src_span root_of(const lowerer *l, const ir_stmt *s)
+{
+    const src_map *sources = l->module->diags ? l->module->diags->sources : NULL;
+    const src_file *own = sources && l->func->span.begin ? src_file_at(sources, l->func->span.begin) : NULL;
+    if (!own || !s->span.begin)
+        return l->root;
+    if (src_file_at(sources, s->span.begin) == own)
+        return s->span;
+    for (const ir_site *site = ir_site_at(l->module, s->origin); site; site = ir_site_at(l->module, site->parent))
+        if (site->span.begin && src_file_at(sources, site->span.begin) == own)
+            return site->span;
+    return l->root;
+}
+
 static bool lower_block(lowerer *l, const ir_block *b)
 {
     VEC(due) dues = {0};
@@ -801,6 +819,7 @@ static bool lower_block(lowerer *l, const ir_block *b)
         const ir_stmt *s = b->stmts.at[i];
         bool is_kept = false;
         l->span = s->span;
+        l->root = root_of(l, s);
         int last = s->kind == IR_ALLOC ? last_use(l, b, i, &is_kept) : -1;
         // What nothing uses is not taken.
         if (s->kind == IR_ALLOC && last < 0)

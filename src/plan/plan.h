@@ -101,6 +101,7 @@ typedef struct plan_stmt {
     const char *file;   // the author's; NULL: unknown
     uint32_t line;      // 0: unknown
     src_span span;      // the same for messages of the compiler: of plans that were lowered
+    src_span root;      // of what came from another file: the call, in that of the host function
     dtype elem;         // ALLOCATE; DT_NONE: addresses
     int bytes;          // FILL
     bool is_placed;     // ALLOCATE: at [offset] in the workspace

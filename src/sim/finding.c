@@ -21,6 +21,8 @@ typedef struct kept {
     sim_finding f;
     const sim_program *program;
     sim_site site, other;
+    src_span statement;      // of the launch plan that ran, as of sim
+    const char *statement_place;  // of one without a span; NULL: not known
     const char *coordinates; // "block 0, thread 5"
     const char *kernel;
     uint64_t launch;
@@ -99,7 +101,7 @@ static sim_site site_of(const sim_program *p, uint32_t site)
     return p && site < p->sites.len ? p->sites.at[site] : (sim_site){0};
 }
 
-static void set(struct sim_findings *fs, kept *k, const sim_launch *l, const sim_finding *f)
+static void set(struct sim_findings *fs, kept *k, const sim *s, const sim_launch *l, const sim_finding *f)
 {
     arena *a = &fs->arena;
     k->f = *f;
@@ -113,6 +115,8 @@ static void set(struct sim_findings *fs, kept *k, const sim_launch *l, const sim
     k->program = l ? l->program : NULL;
     k->site = site_of(k->program, f->actor.site);
     k->other = site_of(k->program, f->other.site);
+    k->statement = s->statement;
+    k->statement_place = s->statement_file ? arena_printf(a, "%s:%" PRIu32, s->statement_file, s->statement_line) : NULL;
     k->launch = l ? l->number : 0;
     bool has_thread = l && !l->is_host && f->actor.block >= 0;
     k->kernel = has_thread && l->kernel ? copy(a, l->kernel->title ? l->kernel->title : l->kernel->name) : NULL;
@@ -132,10 +136,10 @@ void sim_find(sim *s, const sim_launch *l, const sim_finding *f)
     if (k) {
         k->count++;
         if (comes_before(l, &f->actor, k))
-            set(fs, k, l, f);
+            set(fs, k, s, l, f);
     } else if (fs->all.len < (size_t)fs->limit * KEPT_PER_SHOWN) {
         k = ARENA_NEW(&fs->arena, kept);
-        set(fs, k, l, f);
+        set(fs, k, s, l, f);
         k->count = 1;
         map_put(&fs->by_key, &at, sizeof at, k);
         VEC_PUSH(&fs->arena, &fs->all, k);
@@ -302,11 +306,20 @@ static void note_where(diag *d, const kept *k)
         diag_note(d, (src_span){0}, "in %s%s", k->coordinates, of);
 }
 
+// The launch of a plan through which the kernel ran, or the statement that is at fault itself.
+static void note_statement(diag *d, const kept *k)
+{
+    if (k->program && k->statement.begin)
+        diag_note(d, k->statement, "launched here");
+    else if (k->statement_place)
+        diag_note(d, (src_span){0}, "%s %s", k->program ? "launched at" : "at", k->statement_place);
+}
+
 static void report(const kept *k, diag_context *dx)
 {
     const sim_finding *f = &k->f;
     const ir_site *call = NULL, *unused = NULL;
-    src_span span = span_of(dx, k->program, &k->site, &call);
+    src_span span = k->program ? span_of(dx, k->program, &k->site, &call) : k->statement;
     const char *args[4];
     for (int i = 0; i < 4; i++)
         args[i] = f->args[i] ? f->args[i] : "";
@@ -319,6 +332,7 @@ static void report(const kept *k, diag_context *dx)
     for (int i = 0; i < 4 && f->notes[i]; i++)
         diag_note(d, (src_span){0}, "%s", f->notes[i]);
     note_calls(d, k, call);
+    note_statement(d, k);
     if (f->help)
         diag_help(d, "%s", f->help);
 }

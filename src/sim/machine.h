@@ -158,6 +158,9 @@ struct sim {
     const sim_field *arg_fields;   // of the arguments of the call or launch that comes next; NULL: none
     uint64_t instructions;
     map constants;                 // sim_program* -> uint64_t[] addresses of its constant tensors
+    src_span statement;            // of the launch plan that runs (sim_at_statement); 0: none
+    const char *statement_file;    // of one without a span; NULL: not known
+    uint32_t statement_line;
     struct sim_loose *loose;       // arenas of what runs now, to free when memory runs out
 };
 

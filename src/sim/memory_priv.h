@@ -75,7 +75,16 @@ typedef struct sim_allocation {
     uint8_t elem_bytes;
     bool is_read_only;
     sim_usage writes, accesses;
+    const char *predecessor;  // the temporary that had its bytes of the workspace before; NULL: none
 } sim_allocation;
+
+// A temporary in the workspace of a launch plan (workspace.c).
+typedef struct sim_placed {
+    uint32_t number;     // of the allocation; 0: released
+    int64_t begin, end;  // bytes of the workspace
+    const char *name;
+    sim_usage writes, accesses;  // of a released one
+} sim_placed;
 
 enum {
     SIM_ALLOCATION_BITS = 17,
@@ -90,6 +99,8 @@ struct sim_memory {
     arena *arena;
     VEC(sim_allocation) table;  // by number; [0] is none
     uint32_t last_reused;       // when the numbers have run out, those of freed allocations come again
+    VEC(sim_placed) places;     // in the workspace of the plan that runs,
+    int64_t workspace;          // which has as many bytes
     int64_t limit, used, peak;
     int64_t shadow_used, shadow_peak;
     int64_t shared_used, shared_peak;  // shared memory of the blocks that run and have shadow state

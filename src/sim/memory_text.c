@@ -351,6 +351,9 @@ void sim_report_early(sim_touch *t, uint32_t lane, const ir_func *kernel, bool w
     f.args[0] = str_text(&out);
     f.args[1] = kernel ? kernel->title ? kernel->title : kernel->name : "another kernel";
     f.args[2] = wrote ? "write" : "read";
+    if (t->allocation->predecessor)
+        f.notes[0] = arena_printf(scratch_of(t), "'%s' has the bytes of the workspace that '%s' had before", t->allocation->name,
+                                  t->allocation->predecessor);
     f.help = "call griddepcontrol_wait(), or pdl_sync(), before the first access of what other kernels write";
     tell(t, &f);
     arena_reset(scratch_of(t), mark);

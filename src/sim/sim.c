@@ -362,6 +362,9 @@ static sim_status call_host(sim *s, const sim_program *p, const ir_func *f, cons
 
 sim_status sim_call(sim *s, const sim_program *p, const ir_func *f, const uint64_t *args, int count, uint64_t *result)
 {
+    const sim_host *host = s->options.host;
+    if (host && f->kind == IR_HOST_FUNC)
+        return host->call(host->user, s, p, f, args, result);
     return f->kind == IR_KERNEL ? sim_launch_kernel(s, p, f, args, count, 0) : call_host(s, p, f, args, count, result);
 }
 

@@ -43,6 +43,12 @@ typedef struct sim_device {
     bool (*launch)(void *user, sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count);
 } sim_device;
 
+// Who runs host functions in the simulator's place.
+typedef struct sim_host {
+    void *user;
+    sim_status (*call)(void *user, sim *s, const sim_program *p, const ir_func *f, const uint64_t *args, uint64_t *result);
+} sim_host;
+
 struct sim_warp;
 
 // A source location to stop at or to trace, for --trace and --break.
@@ -67,6 +73,7 @@ typedef struct sim_options {
     int64_t memory_limit; // bytes of simulated memory; 0: 3/4 of the machine's
     int max_findings;     // kinds (code and locations) that are kept; 0: 20
     const sim_device *device;
+    const sim_host *host; // of sim_call; NULL: the simulator itself
     const sim_watch *watch;
     // After each launch of a host function, wherever the kernel runs. [site]: of the launch, in p->sites.
     void (*launched)(void *user, sim *s, const sim_program *p, const ir_func *kernel, const sim_launch_shape *shape,
@@ -128,6 +135,21 @@ void sim_mark_written(sim *s, uint64_t address, int64_t bytes);
 bool sim_is_initialised(sim *s, uint64_t address, int64_t bytes, int64_t *first);
 // Peak bytes of simulated memory and of shadow state.
 void sim_memory_use(const sim *s, int64_t *simulated, int64_t *shadow);
+
+// ---- launch plans (workspace.c) -----------------------------------------------------------------------------------
+
+// A plan begins whose temporaries are in one workspace of so many bytes.
+void sim_workspace(sim *s, int64_t bytes);
+// The allocation is at [offset] of it, until sim_place_end: a finding where another one is, or where the workspace ends.
+// Dependent launches find out there what used the same bytes before.
+void sim_place(sim *s, uint64_t address, int64_t offset);
+void sim_place_end(sim *s, uint64_t address);
+// The statement of the plan that comes next, for findings: its span, or where there is none the file, or NULL, and the line.
+void sim_at_statement(sim *s, src_span span, const char *file, uint32_t line);
+// A finding: the plan of [name] cannot be run, or not to its end.
+void sim_report_plan(sim *s, const char *name, const char *why);
+// What comes next on the stream waits for all kernels before it, as copies and fills do.
+void sim_synchronise(sim *s);
 
 // ---- what came out ----------------------------------------------------------------------------------------------
 

@@ -42,9 +42,10 @@ static hdsrt_status copy(void *user, uint64_t to, uint64_t from, int64_t bytes)
     return to == from && bytes == 5 ? HDSRT_DRIVER_ERROR : HDSRT_OK;
 }
 
-static hdsrt_status launch(void *user, jit_kernel *kernel, const uint64_t *bits)
+static hdsrt_status launch(void *user, const plan_stmt *s, jit_kernel *kernel, const uint64_t *bits)
 {
     (void)user;
+    (void)s;
     (void)kernel;
     (void)bits;
     return HDSRT_OK;
