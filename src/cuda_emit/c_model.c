@@ -111,9 +111,9 @@ static void declare(const model *m, const char *text, str_buf *out)
 static void describe(const model *m, str_buf *out)
 {
     const char *name = m->run->name;
-    str_addf(out, "\n// %s with its weights, on the GPU of the context that is current when it is opened: of a safetensors file, which\n"
-                  "// is not used after opening. It keeps a CUDA graph for each of the last sets of sizes and streams; see\n"
-                  "// hdsrt_model_open in <hds/runtime.h>.%s\n%s", name,
+    str_addf(out, "\n// %s with its weights, on the GPU of the context that is current when it is opened: of a safetensors file, or\n"
+                  "// of the index of shards, which are not used after opening. It keeps a CUDA graph for each of the last sets of\n"
+                  "// sizes and streams; see hdsrt_model_open in <hds/runtime.h>.%s\n%s", name,
                   m->is->weights_symbol ? " NULL: the weights that are in here." : "",
              m->tensor_count ? "//\n" : "");
     for (int i = 0; i < m->tensor_count; i++)

@@ -75,3 +75,23 @@ static inline const hdsrt_prepared *hdsrt_prepared_in(const hdsrt_kernel *kernel
         p = p->next;
     return p;
 }
+
+// ---- indices of sharded safetensors files (stored.c) ----------------------------------------------------------------
+
+typedef struct hdsrt_stored_place {
+    const char *name, *file; // a tensor; the shard that has it, within the folder of the index
+    size_t shard;            // its number
+} hdsrt_stored_place;
+
+typedef struct hdsrt_stored_index {
+    const hdsrt_stored_place *at; // by name
+    size_t count;
+    const char *const *shards;
+    size_t shard_count;
+} hdsrt_stored_index;
+
+// HDSRT_INVALID_ARGUMENT: it is no index, and hdsrt_last_error() says why.
+hdsrt_status hdsrt_index_read(const char *json, size_t len, hdsrt_stored_index **index);
+// NULL: there is none of this name.
+const hdsrt_stored_place *hdsrt_index_find(const hdsrt_stored_index *index, const char *name);
+void hdsrt_index_free(hdsrt_stored_index *index);

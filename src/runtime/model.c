@@ -28,7 +28,14 @@ typedef struct file {
     void *mapped;
 } file;
 
-// ---- the file ----------------------------------------------------------------------------------------------------
+// Where the weights of a model are.
+typedef struct source {
+    file file;                 // all of them, or the index
+    hdsrt_stored_index *index; // NULL: there are no shards
+    file *shards;              // by number
+} source;
+
+// ---- files -------------------------------------------------------------------------------------------------------
 
 static hdsrt_status fail_file(const file *f, const char *why)
 {
@@ -79,6 +86,83 @@ static void close_file(const file *f)
         munmap(f->mapped, f->count);
 }
 
+// ---- shards ------------------------------------------------------------------------------------------------------
+
+// In the folder of the index.
+static hdsrt_status open_shard(file *f, const file *index, const char *name)
+{
+    const char *slash = strrchr(index->name, '/');
+    size_t len = slash ? (size_t)(slash - index->name) + 1 : 0, room = len + strlen(name) + 1;
+    char *path = malloc(room);
+    if (!path)
+        return hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'%s': no memory for the names of its shards", index->name);
+    snprintf(path, room, "%.*s%s", (int)len, index->name, name);
+    f->name = path;
+    hdsrt_status status = map_file(f, path);
+    status = status ? status : read_header(f);
+    f->name = name;
+    free(path);
+    return status;
+}
+
+static hdsrt_status fail_tensor(const source *s, const char *name, const char *why)
+{
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': tensor '%s' %s", s->file.name, name, why);
+}
+
+// The index and the shards name the same tensors.
+static hdsrt_status compare_names(const source *s)
+{
+    for (size_t i = 0; i < s->index->count; i++) {
+        const hdsrt_stored_place *p = &s->index->at[i];
+        if (!hdsrt_stored_find(s->shards[p->shard].tensors, p->name))
+            return fail_tensor(s, p->name, "is not in the shard that the index says");
+    }
+    for (size_t k = 0; k < s->index->shard_count; k++)
+        for (size_t i = 0; i < s->shards[k].tensors->count; i++) {
+            const char *name = s->shards[k].tensors->at[i].name;
+            const hdsrt_stored_place *p = hdsrt_index_find(s->index, name);
+            if (!p || p->shard != k)
+                return fail_tensor(s, name, "of a shard is not in the index");
+        }
+    return HDSRT_OK;
+}
+
+static hdsrt_status open_shards(source *s)
+{
+    hdsrt_status status = hdsrt_index_read((const char *)s->file.bytes, s->file.count, &s->index);
+    if (status)
+        return status == HDSRT_INVALID_ARGUMENT ? fail_file(&s->file, hdsrt_last_error()) : status;
+    s->shards = calloc(s->index->shard_count + 1, sizeof *s->shards);
+    if (!s->shards)
+        return hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'%s': no memory for its shards", s->file.name);
+    for (size_t k = 0; !status && k < s->index->shard_count; k++)
+        status = open_shard(&s->shards[k], &s->file, s->index->shards[k]);
+    return status ? status : compare_names(s);
+}
+
+static bool has_tensors(const source *s)
+{
+    return s->index || s->file.tensors;
+}
+
+// NULL: there is none of this name. [*in]: where it is.
+static const hdsrt_stored_tensor *find(const source *s, const char *name, const file **in)
+{
+    const hdsrt_stored_place *p = s->index ? hdsrt_index_find(s->index, name) : NULL;
+    *in = p ? &s->shards[p->shard] : &s->file;
+    return s->index && !p ? NULL : hdsrt_stored_find((*in)->tensors, name);
+}
+
+static void close_source(source *s)
+{
+    for (size_t k = 0; s->shards && k < s->index->shard_count; k++)
+        close_file(&s->shards[k]);
+    free(s->shards);
+    hdsrt_index_free(s->index);
+    close_file(&s->file);
+}
+
 // ---- the weights -------------------------------------------------------------------------------------------------
 
 static bool is_weight(const hdsrt_stored_tensor *s, const hdsrt_model_tensor *t)
@@ -87,13 +171,14 @@ static bool is_weight(const hdsrt_stored_tensor *s, const hdsrt_model_tensor *t)
            (!t->ndim || memcmp(s->shape, t->shape, t->ndim * sizeof *t->shape) == 0);
 }
 
-static hdsrt_status check_weights(const hdsrt_model_code *code, const file *f)
+static hdsrt_status check_weights(const hdsrt_model_code *code, const source *from)
 {
+    const file *f = &from->file, *in;
     char faults[FAULTS_ROOM] = "";
     size_t count = 0, used = 0;
     for (size_t i = 0; i < code->tensor_count; i++) {
         const hdsrt_model_tensor *t = &code->tensors[i];
-        const hdsrt_stored_tensor *s = t->weight ? hdsrt_stored_find(f->tensors, t->weight) : NULL;
+        const hdsrt_stored_tensor *s = t->weight ? find(from, t->weight, &in) : NULL;
         if (!t->weight || is_weight(s, t))
             continue;
         if (count++ < MOST_NAMED && used < sizeof faults)
@@ -128,28 +213,28 @@ static hdsrt_status take_memory(hdsrt_model *m)
     return status;
 }
 
-static hdsrt_status copy_weights(const hdsrt_model *m, const file *f)
+static hdsrt_status copy_weights(const hdsrt_model *m, const source *from)
 {
+    const file *in;
     hdsrt_status status = HDSRT_OK;
     for (size_t i = 0; !status && i < m->code->tensor_count; i++) {
         const hdsrt_model_tensor *t = &m->code->tensors[i];
         if (!t->weight || !t->bytes)
             continue;
-        const hdsrt_stored_tensor *s = hdsrt_stored_find(f->tensors, t->weight);
-        status = hdsrt_copy(m->tensors[i], f->data + s->begin, t->bytes, NULL);
+        const hdsrt_stored_tensor *s = find(from, t->weight, &in);
+        status = hdsrt_copy(m->tensors[i], in->data + s->begin, t->bytes, NULL);
     }
     return status;
 }
 
 // ---- opening -----------------------------------------------------------------------------------------------------
 
-static hdsrt_status fill(hdsrt_model *m, file *f, const hdsrt_model_options *o)
+static hdsrt_status fill(hdsrt_model *m, const source *from, const hdsrt_model_options *o)
 {
     const hdsrt_model_code *code = m->code;
-    hdsrt_status status = f->bytes || f->count ? read_header(f) : HDSRT_OK;
-    status = status || !f->tensors ? status : check_weights(code, f);
+    hdsrt_status status = has_tensors(from) ? check_weights(code, from) : HDSRT_OK;
     status = status ? status : take_memory(m);
-    status = status ? status : copy_weights(m, f);
+    status = status ? status : copy_weights(m, from);
     if (!status && code->load)
         status = code->load(m->tensors, NULL);
     status = status ? status : hdsrt_synchronize(NULL); // streams of runs may not wait for this one
@@ -160,7 +245,8 @@ static hdsrt_status fill(hdsrt_model *m, file *f, const hdsrt_model_options *o)
     return status ? status : released;
 }
 
-static hdsrt_status open_file(const hdsrt_model_code *code, file *f, const hdsrt_model_options *options, hdsrt_model **model)
+static hdsrt_status open_from(const hdsrt_model_code *code, const source *from, const hdsrt_model_options *options,
+                              hdsrt_model **model)
 {
     const hdsrt_model_options usual = HDSRT_MODEL_OPTIONS_INIT, *o = options ? options : &usual;
     if (o->size < sizeof usual)
@@ -173,7 +259,7 @@ static hdsrt_status open_file(const hdsrt_model_code *code, file *f, const hdsrt
         return hdsrt_fail(HDSRT_OUT_OF_MEMORY, "'%s': no memory for a model", code->name);
     }
     *m = (hdsrt_model){.code = code, .tensors = tensors};
-    hdsrt_status status = fill(m, f, o);
+    hdsrt_status status = fill(m, from, o);
     if (status)
         hdsrt_model_close(m);
     else
@@ -197,31 +283,38 @@ static hdsrt_status fail_null(const hdsrt_model_code *code, const char *what)
 hdsrt_status hdsrt_model_open_bytes(const hdsrt_model_code *code, const void *bytes, size_t count,
                                     const hdsrt_model_options *options, hdsrt_model **model)
 {
-    file f = {.name = code->name, .bytes = bytes, .count = bytes ? count : 0};
+    source s = {.file = {.name = code->name, .bytes = bytes, .count = bytes ? count : 0}};
     if (!model)
         return fail_null(code, "the model's address is null");
     *model = NULL;
     if (!bytes && has_weights(code))
         return fail_null(code, "the bytes of its weights are null");
-    hdsrt_status status = open_file(code, &f, options, model);
-    close_file(&f);
+    hdsrt_status status = bytes ? read_header(&s.file) : HDSRT_OK;
+    status = status ? status : open_from(code, &s, options, model);
+    close_source(&s);
     return status;
+}
+
+static bool is_index(const char *path)
+{
+    size_t len = strlen(path);
+    return len >= 5 && strcmp(path + len - 5, ".json") == 0;
 }
 
 hdsrt_status hdsrt_model_open(const hdsrt_model_code *code, const char *path, const hdsrt_model_options *options,
                               hdsrt_model **model)
 {
-    file f = {.name = path};
+    source s = {.file = {.name = path}};
     if (!path && has_weights(code))
         return fail_null(code, "the path of a file of its weights is null");
     if (!path || !model)
         return hdsrt_model_open_bytes(code, NULL, 0, options, model);
     *model = NULL;
-    hdsrt_status status = map_file(&f, path);
-    if (!status && !f.count)
-        status = read_header(&f); // which says what an empty file lacks
-    status = status ? status : open_file(code, &f, options, model);
-    close_file(&f);
+    hdsrt_status status = map_file(&s.file, path);
+    if (!status)
+        status = is_index(path) ? open_shards(&s) : read_header(&s.file);
+    status = status ? status : open_from(code, &s, options, model);
+    close_source(&s);
     return status;
 }
 

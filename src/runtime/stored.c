@@ -1,5 +1,6 @@
 // Headers of safetensors files: JSON of one form, {"name": {"dtype": "F16", "shape": [2, 3], "data_offsets": [0, 12]}, …}, maybe
 // with a map of texts "__metadata__". Whatever is not of this form is refused. Memory is in proportion to the header's length.
+// And indices of sharded files: {"weight_map": {"name": "file", …}}, with other members that nobody reads.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@ int hdsrt_stored_bits(const char *dtype)
     return 0;
 }
 
-// The shortest entry has more letters, and the shortest number two.
-enum { LEAST_ENTRY = 40, LEAST_NUMBER = 2 };
+// The shortest entry has more letters, the shortest number two, and the shortest place of a shard, "": "", five.
+enum { LEAST_ENTRY = 40, LEAST_NUMBER = 2, LEAST_PLACE = 5, MOST_DEPTH = 32 };
 
 typedef struct reader {
     const char *at, *end;
@@ -423,4 +424,159 @@ void hdsrt_stored_free(hdsrt_stored_tensors *tensors)
     for (int i = 0; s && i < 4; i++)
         free(s->memory[i]);
     free(s);
+}
+
+// ---- indices -----------------------------------------------------------------------------------------------------
+
+typedef struct index_memory {
+    hdsrt_stored_index shown; // first: the caller has its address
+    void *memory[3];
+} index_memory;
+
+static bool is_word(const char *at, size_t len)
+{
+    return (len == 4 && (!memcmp(at, "true", 4) || !memcmp(at, "null", 4))) || (len == 5 && !memcmp(at, "false", 5)) ||
+           (len && (*at == '-' || (*at >= '0' && *at <= '9')));
+}
+
+// A value of any form, which is not kept.
+static bool skip_value(reader *r, int depth)
+{
+    static const char word[] = "+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char *text = r->text;
+    bool is_map = take(r, '{'), is_end = false, ok = depth > 0;
+    if (is_map || take(r, '[')) {
+        char close = is_map ? '}' : ']';
+        is_end = take(r, close);
+        for (bool more = ok && !is_end; more && ok; more = ok && next_item(r, close, &is_end))
+            ok = (!is_map || read_key(r)) && skip_value(r, depth - 1);
+        return (ok && is_end) || is_no_json(r);
+    }
+    if (r->at < r->end && *r->at == '"') {
+        ok = read_text(r) != NULL;
+        r->text = text;
+        return ok;
+    }
+    const char *first = r->at;
+    while (r->at < r->end && memchr(word, *r->at, sizeof word - 1))
+        r->at++;
+    return is_word(first, (size_t)(r->at - first)) || is_no_json(r);
+}
+
+// A name that stays in the index's folder and the folders below it. Links there are the user's own.
+static bool stays_inside(const char *name)
+{
+    if (!*name || *name == '/')
+        return false;
+    for (const char *at = name; *at;) {
+        size_t len = strcspn(at, "/");
+        if (len == 2 && at[0] == '.' && at[1] == '.')
+            return false;
+        at += len + (at[len] == '/');
+    }
+    return true;
+}
+
+static bool read_weight_map(reader *r, hdsrt_stored_place *places)
+{
+    bool is_end = false;
+    if (!take(r, '{'))
+        return fail(r, "it has no map 'weight_map'");
+    is_end = take(r, '}');
+    for (bool more = !is_end; more; more = next_item(r, '}', &is_end)) {
+        hdsrt_stored_place *p = &places[r->count];
+        if (r->count == r->most || !(p->name = read_key(r)))
+            return is_no_json(r);
+        r->name = p->name;
+        skip_space(r);
+        if (r->at == r->end || *r->at != '"' || !(p->file = read_text(r)) || !stays_inside(p->file))
+            return fail(r, "its file's name does not stay in the folder of the index");
+        r->name = NULL;
+        r->count++;
+    }
+    return is_end || is_no_json(r);
+}
+
+static bool read_index(reader *r, hdsrt_stored_place *places)
+{
+    bool is_end = false, has_map = false;
+    if (!take(r, '{'))
+        return is_no_json(r);
+    is_end = take(r, '}');
+    for (bool more = !is_end; more; more = next_item(r, '}', &is_end)) {
+        const char *key = read_key(r);
+        bool is_map = key && strcmp(key, "weight_map") == 0;
+        if (!key || (is_map && has_map))
+            return is_no_json(r);
+        has_map |= is_map;
+        if (!(is_map ? read_weight_map(r, places) : skip_value(r, MOST_DEPTH)))
+            return false;
+    }
+    skip_space(r);
+    if (!is_end || r->at < r->end)
+        return is_no_json(r);
+    return has_map || fail(r, "it has no map 'weight_map'");
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    return strcmp(((const hdsrt_stored_place *)a)->file, ((const hdsrt_stored_place *)b)->file);
+}
+
+static int compare_place_names(const void *a, const void *b)
+{
+    return strcmp(((const hdsrt_stored_place *)a)->name, ((const hdsrt_stored_place *)b)->name);
+}
+
+// Numbers the shards, by the names of their files.
+static bool order_places(reader *r, hdsrt_stored_index *x, hdsrt_stored_place *places, const char **shards)
+{
+    qsort(places, r->count, sizeof *places, compare_files);
+    *x = (hdsrt_stored_index){places, r->count, shards, 0};
+    for (size_t i = 0; i < r->count; i++) {
+        if (!i || strcmp(places[i - 1].file, places[i].file) != 0)
+            shards[x->shard_count++] = places[i].file;
+        places[i].shard = x->shard_count - 1;
+    }
+    qsort(places, r->count, sizeof *places, compare_place_names);
+    for (size_t i = 1; i < r->count; i++) {
+        r->name = places[i].name;
+        if (strcmp(places[i - 1].name, r->name) == 0)
+            return fail(r, "its name is there twice");
+    }
+    return true;
+}
+
+hdsrt_status hdsrt_index_read(const char *json, size_t len, hdsrt_stored_index **out)
+{
+    size_t most = len / LEAST_PLACE + 1;
+    index_memory *x = calloc(1, sizeof *x);
+    reader r = {.at = json, .end = json + len, .most = most};
+    *out = NULL;
+    if (!x)
+        return hdsrt_fail(HDSRT_OUT_OF_MEMORY, "no memory for an index");
+    hdsrt_stored_place *places = x->memory[0] = calloc(most, sizeof *places);
+    const char **shards = x->memory[1] = calloc(most, sizeof *shards);
+    r.text = x->memory[2] = malloc(len + 1);
+    if (!places || !shards || !r.text)
+        r.status = hdsrt_fail(HDSRT_OUT_OF_MEMORY, "no memory for an index of %zu bytes", len);
+    else if (read_index(&r, places) && order_places(&r, &x->shown, places, shards))
+        *out = &x->shown;
+    if (r.status)
+        hdsrt_index_free(&x->shown);
+    return r.status;
+}
+
+const hdsrt_stored_place *hdsrt_index_find(const hdsrt_stored_index *x, const char *name)
+{
+    const hdsrt_stored_place wanted = {.name = name};
+    return x->count ? bsearch(&wanted, x->at, x->count, sizeof *x->at, compare_place_names) : NULL;
+}
+
+void hdsrt_index_free(hdsrt_stored_index *shown)
+{
+    index_memory *x = (index_memory *)shown;
+    for (int i = 0; x && i < 3; i++)
+        free(x->memory[i]);
+    free(x);
 }

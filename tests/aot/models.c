@@ -19,13 +19,13 @@ static const struct {
 
 static float numbers[2048];
 
-// The header, with its length before it, and the tensors' bytes. Tensor [wrong], of
+// Tensors [begin] to [end], which is not reached: the header, with its length before it, and the tensors' bytes. Tensor [wrong], of
 // 1024 numbers, has another shape, and [absent] is not there; -1: none.
-static size_t make_file(char *file, int wrong, int absent, bool has_more)
+static size_t make_part(char *file, int begin, int end, int wrong, int absent)
 {
     char header[1024] = "{";
     size_t used = 1, bytes = 0;
-    for (int i = 0; i < TENSORS + has_more; i++) {
+    for (int i = begin; i < end; i++) {
         bool is_more = i == TENSORS;
         size_t count = is_more ? 4 : (size_t)stored[i].count;
         const char *shape = is_more ? "4" : i == wrong ? "16, 64" : stored[i].shape;
@@ -43,6 +43,11 @@ static size_t make_file(char *file, int wrong, int absent, bool has_more)
         file[i] = (char)(sizeof header >> (8 * i));
     memcpy(file + 8, header, sizeof header);
     return 8 + sizeof header + bytes;
+}
+
+static size_t make_file(char *file, int wrong, int absent, bool has_more)
+{
+    return make_part(file, 0, TENSORS + has_more, wrong, absent);
 }
 
 static void write_file(const char *path, const char *bytes, size_t count)
@@ -99,6 +104,75 @@ static void corrupt_files_are_refused(void)
         small_model *m = NULL;
         expect(small_open_bytes(file, cut, NULL, &m) == HDSRT_INVALID_ARGUMENT && !m, "a part of a file");
     }
+}
+
+// ---- shards ------------------------------------------------------------------------------------------------------
+
+#define MAP(second_file)                                                                                               \
+    "{\"first.weight\": \"1.safetensors\", \"first.bias\": \"1.safetensors\", \"second.weight\": \"" second_file                  \
+    "\", \"third.weight\": \"2.safetensors\"}"
+
+static hdsrt_status open_index(const char *text)
+{
+    small_model *m = NULL;
+    write_file("m.safetensors.index.json", text, strlen(text));
+    hdsrt_status status = small_open("m.safetensors.index.json", NULL, &m);
+    expect((status == HDSRT_OK) == (m != NULL), "a model that was opened is there");
+    small_close(m);
+    return status;
+}
+
+static void shards_are_read(void)
+{
+    static char file[FILE_ROOM];
+    static const struct {
+        const char *text, *why;
+    } wrong[] = {
+        {"", "its header is no JSON"},
+        {"[]", "its header is no JSON"},
+        {"{\"metadata\": {}}", "it has no map 'weight_map'"},
+        {"{\"weight_map\": []}", "it has no map 'weight_map'"},
+        {"{\"weight_map\": {\"a\": 5}}", "tensor 'a': its file's name does not stay in the folder of the index"},
+        {"{\"weight_map\": {\"a\": \"../1.safetensors\"}}", "does not stay in the folder"},
+        {"{\"weight_map\": {\"a\": \"/etc/passwd\"}}", "does not stay in the folder"},
+        {"{\"weight_map\": {\"a\": \"3.safetensors\"}}", "'3.safetensors': No such file"},
+        {"{\"weight_map\": {\"a\": \"1.safetensors\", \"a\": \"1.safetensors\"}}", "tensor 'a': its name is there twice"},
+        {"{\"weight_map\": {}} 1", "its header is no JSON"},
+        {"{\"weight_map\": {}, \"weight_map\": {}}", "its header is no JSON"},
+        {"{\"metadata\": {\"x\": [1, tru]}, \"weight_map\": {}}", "its header is no JSON"},
+        {"{\"weight_map\": " MAP("1.safetensors") "}", "tensor 'second.weight' is not in the shard that the index says"},
+        {"{\"weight_map\": {\"first.weight\": \"1.safetensors\"}}", "tensor 'first.bias' of a shard is not in the index"},
+    };
+    write_file("1.safetensors", file, make_part(file, 0, 2, -1, -1));
+    write_file("2.safetensors", file, make_part(file, 2, 4, -1, -1));
+    expect(open_index("{\"metadata\": {\"total_size\": 7296, \"more\": [1.5e3, [], {}, \"\\u00e9\", null]}, \"weight_map\": "
+                      MAP("2.safetensors") "}") == HDSRT_OK, "shards are one file");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect(open_index(wrong[i].text) == HDSRT_INVALID_ARGUMENT && says(wrong[i].why), wrong[i].why);
+    write_file("2.safetensors", file, make_part(file, 2, 4, 2, -1));
+    expect(open_index("{\"weight_map\": " MAP("2.safetensors") "}") == HDSRT_INVALID_ARGUMENT &&
+               says("'m.safetensors.index.json': 'second.weight' is no f32[32, 32]"), "faults are those of the index");
+}
+
+// Every byte of an index once changed, and cut off anywhere: no crash, and nothing is left.
+static void corrupt_indices_are_refused(void)
+{
+    static char file[FILE_ROOM];
+    char text[] = "{\"metadata\": {\"total_size\": 7296}, \"weight_map\": " MAP("2.safetensors") "}";
+    int live = fake_cuda_live("memory");
+    write_file("2.safetensors", file, make_part(file, 2, 4, -1, -1));
+    for (size_t i = 0; i + 1 < sizeof text; i++)
+        for (int bit = 0; bit < 8; bit += 3) {
+            text[i] ^= (char)(1 << bit);
+            if (!memchr(text, '\0', sizeof text - 1))
+                open_index(text);
+            text[i] ^= (char)(1 << bit);
+        }
+    for (size_t cut = sizeof text - 2; cut > 0; cut--) {
+        text[cut] = '\0';
+        expect(open_index(text) == HDSRT_INVALID_ARGUMENT, "a part of an index");
+    }
+    expect(fake_cuda_live("memory") == live, "nothing is left behind");
 }
 
 // ---- runs --------------------------------------------------------------------------------------------------------
@@ -249,6 +323,8 @@ int main(void)
     int live = fake_cuda_live("memory");
     faults_are_listed(path);
     corrupt_files_are_refused();
+    shards_are_read();
+    corrupt_indices_are_refused();
     graphs_are_replayed(path, memory);
     graphs_are_bounded(path, memory);
     kernels_are_launched_one_by_one(path, memory);
