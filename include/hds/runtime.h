@@ -133,7 +133,7 @@ HDSRT_API hdsrt_status hdsrt_graph_launch(const hdsrt_graph *graph, hdsrt_stream
 HDSRT_API void hdsrt_graph_free(hdsrt_graph *graph);
 
 // ---- models --------------------------------------------------------------------------------------------------------------
-// Of each graph function NAME of a file, generated headers have NAME_open, NAME_prepare, NAME_run and NAME_close.
+// Of each graph function NAME of a file, generated headers have NAME_open, NAME_prepare, NAME_run, NAME_run_dlpack and NAME_close.
 
 typedef struct hdsrt_model_options {
     size_t size;     // sizeof(hdsrt_model_options)

@@ -2,13 +2,39 @@
 // is compared.
 #include "cuda_emit/c_priv.h"
 
-// Declares the parameters' names.
-const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f)
+// A function on its way: all parameters of an entry, or of a model's function those that are not the model's.
+typedef struct over {
+    cu *cx;
+    const cu_c_func *f;
+    const bool *given;    // by parameter; NULL: all
+    const char *model;    // the name of the parameter that is the model; NULL: there is none
+    const char **data, **strides;  // names, by parameter
+} over;
+
+static bool is_given(const over *o, size_t i)
 {
+    return !o->given || o->given[i];
+}
+
+static bool is_given_tensor(const over *o, size_t i)
+{
+    return is_given(o, i) && cu_c_is_tensor(o->f->func->params.at[i]);
+}
+
+// Declares the parameters' names.
+static const char *declare_params(over *o)
+{
+    cu *cx = o->cx;
+    const cu_c_func *f = o->f;
     str_buf out;
     str_buf_init(&out, cx->a);
+    o->model = o->given ? cu_name_new(cx, "model") : NULL;
+    if (o->model)
+        cu_add_item(&out, arena_printf(cx->a, "%s_model *%s", f->name, o->model));
     for (size_t i = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
+        if (!is_given(o, i))
+            continue;
         const char *name = cu_declare(cx, v);
         int tensor, axis;
         if (cu_c_is_tensor(v))
@@ -18,6 +44,18 @@ const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f)
     }
     cu_add_item(&out, "hdsrt_stream stream");
     return str_text(&out);
+}
+
+const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f)
+{
+    over o = {.cx = cx, .f = f};
+    return declare_params(&o);
+}
+
+const char *cu_c_dlpack_run_params(cu *cx, const cu_c_func *f, const bool *given)
+{
+    over o = {.cx = cx, .f = f, .given = given};
+    return declare_params(&o);
 }
 
 // "a_strides[0]", or of several the first that belongs to more than one element.
@@ -46,18 +84,22 @@ static void check_most(cu *cx, const ir_var *v, const char *from, const char *wh
                      arena_printf(cx->a, ", (long long)%s", name));
 }
 
-static void deduce(cu *cx, const cu_c_func *f, const char *const *strides)
+static void deduce(const over *o)
 {
+    cu *cx = o->cx;
+    const cu_c_func *f = o->f;
     for (size_t i = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
         int tensor, axis;
+        if (!is_given(o, i))
+            continue;
         const char *name = cu_c_is_tensor(v) ? NULL : cu_var_name(cx, v);
         if (cu_c_is_deduced(f->func, v, &tensor, &axis)) {
             const char *from = cu_var_name(cx, f->func->params.at[tensor]);
             cu_put(cx, "const int64_t %s = %s->shape[%d];", name, from, axis);
             check_most(cx, v, from, "extent", axis);
         } else if (cu_c_is_stride(f->func, v, 0, &tensor, &axis)) {
-            cu_put(cx, "const int64_t %s = %s;", name, stride_that_tells(cx, f, v, strides));
+            cu_put(cx, "const int64_t %s = %s;", name, stride_that_tells(cx, f, v, o->strides));
             check_most(cx, v, cu_var_name(cx, f->func->params.at[tensor]), "the stride", axis);
         }
     }
@@ -86,11 +128,13 @@ static void compare_stride(cu *cx, const cu_c_func *f, const ir_var *v, int axis
 }
 
 // But for those that tell a size, of which there is one.
-static void compare_strides(cu *cx, const cu_c_func *f, bool *has_flag)
+static void compare_strides(const over *o, bool *has_flag)
 {
+    cu *cx = o->cx;
+    const cu_c_func *f = o->f;
     for (size_t i = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
-        for (int d = 0; cu_c_is_tensor(v) && v->tensor->is_strided && d < v->tensor->rank; d++) {
+        for (int d = 0; is_given_tensor(o, i) && v->tensor->is_strided && d < v->tensor->rank; d++) {
             const ir_expr *e = cu_c_uncast(v->tensor->strides[d]);
             int tensor, axis;
             bool is_var = e->op == IR_OP_VAR && !cu_c_is_deduced(f->func, e->u.var, &tensor, &axis);
@@ -120,11 +164,13 @@ static void compare_extent(cu *cx, const cu_c_func *f, const ir_var *v, int axis
     cx->out = saved;
 }
 
-static void compare_extents(cu *cx, const cu_c_func *f, bool *has_flag)
+static void compare_extents(const over *o, bool *has_flag)
 {
+    cu *cx = o->cx;
+    const cu_c_func *f = o->f;
     for (size_t i = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
-        int axes = cu_c_is_tensor(v) ? v->tensor->rank + (cu_c_lanes(v->tensor->elem) != 0) : 0;
+        int axes = is_given_tensor(o, i) ? v->tensor->rank + (cu_c_lanes(v->tensor->elem) != 0) : 0;
         for (int d = 0; d < axes; d++) {
             const ir_expr *e = d < v->tensor->rank ? cu_c_uncast(v->tensor->shape[d]) : NULL;
             int tensor, axis;
@@ -140,23 +186,29 @@ static void compare_extents(cu *cx, const cu_c_func *f, bool *has_flag)
     }
 }
 
-static void call_flat(cu *cx, const cu_c_func *f, const char *const *data)
+static void call_flat(const over *o)
 {
+    cu *cx = o->cx;
+    const cu_c_func *f = o->f;
     str_buf args;
     str_buf_init(&args, cx->a);
+    if (o->model)
+        cu_add_item(&args, o->model);
     for (size_t i = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
         int tensor, axis;
+        if (!is_given(o, i))
+            continue;
         const char *text = cu_var_name(cx, v);
         if (cu_c_is_tensor(v))
-            text = f->writes[i] ? arena_printf(cx->a, "(%s *)%s", cu_c_elem(cx, v->type->elem), data[i]) : data[i];
+            text = f->writes[i] ? arena_printf(cx->a, "(%s *)%s", cu_c_elem(cx, v->type->elem), o->data[i]) : o->data[i];
         else if (v->type->scalar != DT_I64 && (cu_c_is_deduced(f->func, v, &tensor, &axis) ||
                                                cu_c_is_stride(f->func, v, 0, &tensor, &axis)))
             text = arena_printf(cx->a, "(%s)%s", cu_c_scalar(cx, v->type->scalar), text);
         cu_add_item(&args, text);
     }
     cu_add_item(&args, "stream");
-    cu_put(cx, "return %s(%s);", f->name, str_text(&args));
+    cu_put(cx, "return %s%s(%s);", f->name, o->model ? "_run" : "", str_text(&args));
 }
 
 // The tensor itself: its type, device, alignment, and whether the function accepts its strides.
@@ -170,31 +222,47 @@ static void check_tensor(cu *cx, const cu_c_func *f, const ir_var *v, size_t rul
                                   strides ? "_strided" : "", f->name, f->name, rule, cu_var_name(cx, v), data, out));
 }
 
-void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out)
+static void define(over *o, str_buf *out)
 {
+    cu *cx = o->cx;
+    const cu_c_func *f = o->f;
     size_t mark = cu_scope_begin(cx);
     str_buf body;
     bool has_flag = false;
     cu_c_begin_function(cx, f, &body);
-    const char *params = cu_c_dlpack_params(cx, f);
-    const char **data = ARENA_ARRAY(cx->a, const char *, f->func->params.len + 1);
-    const char **strides = ARENA_ARRAY(cx->a, const char *, f->func->params.len + 1);
+    const char *params = declare_params(o);
+    o->data = ARENA_ARRAY(cx->a, const char *, f->func->params.len + 1);
+    o->strides = ARENA_ARRAY(cx->a, const char *, f->func->params.len + 1);
     cu_c_begin_fails(cx);
     for (size_t i = 0, rule = 0; i < f->func->params.len; i++) {
         const ir_var *v = f->func->params.at[i];
-        if (!cu_c_is_tensor(v))
-            continue;
-        data[i] = cu_name_new(cx, arena_printf(cx->a, "%s_data", v->name));
-        strides[i] = v->tensor->is_strided ? cu_name_new(cx, arena_printf(cx->a, "%s_strides", v->name)) : NULL;
-        check_tensor(cx, f, v, rule++, data[i], strides[i]);
+        if (is_given_tensor(o, i)) {
+            o->data[i] = cu_name_new(cx, arena_printf(cx->a, "%s_data", v->name));
+            o->strides[i] = v->tensor->is_strided ? cu_name_new(cx, arena_printf(cx->a, "%s_strides", v->name)) : NULL;
+            check_tensor(cx, f, v, rule, o->data[i], o->strides[i]);
+        }
+        rule += cu_c_is_tensor(v);
     }
-    deduce(cx, f, strides);
-    compare_extents(cx, f, &has_flag);
-    compare_strides(cx, f, &has_flag);
-    call_flat(cx, f, data);
+    deduce(o);
+    compare_extents(o, &has_flag);
+    compare_strides(o, &has_flag);
+    call_flat(o);
     cx->c->fails = NULL;
-    str_addf(out, "%s\n{\n", cu_c_wrapped(cx->a, arena_printf(cx->a, "hdsrt_status %s_dlpack(%s)", f->name, params)));
+    const char *head = arena_printf(cx->a, "hdsrt_status %s%s_dlpack(%s)", f->name, o->model ? "_run" : "", params);
+    str_addf(out, "%s\n{\n", cu_c_wrapped(cx->a, head));
     str_add(out, (str){body.at, body.len});
     str_adds(out, "}\n");
     cu_scope_end(cx, mark);
+}
+
+void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out)
+{
+    over o = {.cx = cx, .f = f};
+    define(&o, out);
+}
+
+void cu_c_dlpack_run(cu *cx, const cu_c_func *f, const bool *given, str_buf *out)
+{
+    over o = {.cx = cx, .f = f, .given = given};
+    define(&o, out);
 }

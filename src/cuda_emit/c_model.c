@@ -80,6 +80,15 @@ static size_t count_given(const model *m, bool tensors)
     return count;
 }
 
+// By parameter of the run function.
+static const bool *given_of(const model *m)
+{
+    bool *given = ARENA_ARRAY(m->cx->a, bool, m->run->func->params.len + 1);
+    for (size_t i = 0; i < m->run->func->params.len; i++)
+        given[i] = is_given(m, i);
+    return given;
+}
+
 // ---- what a program calls -----------------------------------------------------------------------------------------
 
 // The parameters of NAME_run and NAME_prepare; names[i] of parameter i, names[len]: of the model.
@@ -119,8 +128,9 @@ static void describe(const model *m, str_buf *out)
     for (int i = 0; i < m->tensor_count; i++)
         if (m->tensors[i]->role == CU_C_WEIGHT)
             str_addf(out, "//     %s  %s\n", cu_on_one_line(m->cx->a, m->tensors[i]->weight), m->tensors[i]->type);
-    str_addf(out, "%s// %s_prepare records what %s_run will launch. No run may be in flight when the model is closed.\n",
-             m->tensor_count ? "//\n" : "", name, name);
+    str_addf(out, "%s// %s_run_dlpack takes tensors over DLPack, and compares them with what the model takes.\n"
+                  "// %s_prepare records what %s_run will launch. No run may be in flight when the model is closed.\n",
+             m->tensor_count ? "//\n" : "", name, name, name);
 }
 
 static void declare_model(const model *m, str_buf *out)
@@ -130,12 +140,16 @@ static void declare_model(const model *m, str_buf *out)
     size_t mark = cu_scope_begin(m->cx);
     const char *params = run_params(m, names);
     cu_scope_end(m->cx, mark);
+    mark = cu_scope_begin(m->cx);
+    const char *tensors = cu_c_dlpack_run_params(m->cx, m->run, given_of(m));
+    cu_scope_end(m->cx, mark);
     describe(m, out);
     str_addf(out, "typedef struct %s_model %s_model;\n\n", n, n);
     declare(m, arena_printf(a, "hdsrt_status %s_open(const char *weights, %s, %s_model **model)", n, open_params, n), out);
     declare(m, arena_printf(a, "hdsrt_status %s_open_bytes(const void *bytes, size_t count, %s, %s_model **model)", n, open_params, n),
             out);
     declare(m, arena_printf(a, "hdsrt_status %s_run(%s)", n, params), out);
+    declare(m, arena_printf(a, "hdsrt_status %s_run_dlpack(%s)", n, tensors), out);
     declare(m, arena_printf(a, "hdsrt_status %s_prepare(%s)", n, params), out);
     declare(m, arena_printf(a, "void %s_close(%s_model *model)", n, n), out);
 }
@@ -309,6 +323,8 @@ void cu_c_models(cu *const *units, int count, str_buf *out)
         put_open(&m, "open_bytes", "const void *bytes, size_t count", "bytes, count", out);
         put_call(&m, "run", out);
         put_call(&m, "prepare", out);
+        cu_c_dlpack_run(cx, m.run, given_of(&m), out);
+        str_addc(out, '\n');
         str_addf(out, "void %s_close(%s_model *model)\n{\n    hdsrt_model_close((hdsrt_model *)model);\n}\n\n", m.run->name,
                  m.run->name);
     }

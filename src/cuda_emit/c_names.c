@@ -94,7 +94,7 @@ static bool refuse(cu *cx, const cu_c_func *f, const char *name, const char *why
 
 // What else an entry is called.
 static const char *const endings[] = {"_args", "_call", "_dlpack"};
-static const char *const model_endings[] = {"_open", "_open_bytes", "_run", "_prepare", "_close", "_model"};
+static const char *const model_endings[] = {"_open", "_open_bytes", "_run", "_run_dlpack", "_prepare", "_close", "_model"};
 
 // Whether no entry is called as what stands beside [f].
 static bool check_ending(cu *cx, const cu_c_func *f, const char *ending)
@@ -121,13 +121,12 @@ static bool check_one(cu *cx, const cu_c_func *f)
         if (g->func->is_public && strcmp(g->name, cu_c_operator_name(cx, f)) == 0)
             return refuse(cx, g, g->name, "an operator has that name for itself");
     }
+    bool ok = true;
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
-        if (!check_ending(cx, f, endings[e]))
-            return false;
+        ok &= check_ending(cx, f, endings[e]);
     for (size_t e = 0; f->is_model && e < sizeof model_endings / sizeof *model_endings; e++)
-        if (!check_ending(cx, f, model_endings[e]))
-            return false;
-    return true;
+        ok &= check_ending(cx, f, model_endings[e]);
+    return ok;
 }
 
 bool cu_c_check_names(const cu_c_options *o, cu *const *units)

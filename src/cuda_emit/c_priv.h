@@ -131,6 +131,9 @@ void cu_c_function(cu *cx, cu_c_func *f);        // fills [body]
 // c_dlpack.c
 void cu_c_dlpack(cu *cx, const cu_c_func *f, str_buf *out);  // the definition
 const char *cu_c_dlpack_params(cu *cx, const cu_c_func *f);  // declares the parameters' names
+// The same of NAME_run_dlpack, whose function is [f], a model's: [given] by parameter, whether a run is given it.
+void cu_c_dlpack_run(cu *cx, const cu_c_func *f, const bool *given, str_buf *out);
+const char *cu_c_dlpack_run_params(cu *cx, const cu_c_func *f, const bool *given);
 
 // c_model.c
 const cu_c_model *cu_c_model_of(const cu_c_options *o, const ir_func *f);  // whose run function it is; NULL: none

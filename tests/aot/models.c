@@ -244,6 +244,65 @@ static void graphs_are_replayed(const char *path, float *memory[4])
     small_close(m);
 }
 
+// ---- tensors over DLPack -------------------------------------------------------------------------------------------
+
+static hdsrt_tensor tensor_at(void *data, int64_t *shape)
+{
+    hdsrt_tensor t = {.data = data, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape};
+    t.device.device_type = 2;
+    return t;
+}
+
+// One thing about x is not as the model takes it.
+static void wrong_tensors_are_refused(any_batch_model *m, float *memory[4])
+{
+    int64_t in[] = {3, IN}, out[] = {3, OUT}, narrow[] = {3, IN - 1}, gaps[] = {IN + 1, 1};
+    const hdsrt_tensor right = tensor_at(memory[0], in), y = tensor_at(memory[1], out);
+    hdsrt_tensor x[8] = {right, right, right, right, right, right, right, right};
+    static const char *const why[] = {
+        "'any_batch': 'x' is of f16, and it has to be of f32",
+        "'any_batch': 'x' has 1 axis, and it has to have 2",
+        "'any_batch': 'x' has extent 15 along axis 1, and it has to be 16",
+        "'any_batch': 'x' is on the host, and it has to be on the current GPU",
+        "'any_batch': 'x' is on GPU 1, and the current one is GPU 0",
+        "'any_batch': 'x' has a stride of 17 elements along axis 0, and it has to be row-major without gaps, 16 there",
+        "'any_batch': the data of 'x' is null",
+        "which is not a multiple of 16",
+    };
+    x[0].dtype.bits = 16;
+    x[1].ndim = 1;
+    x[2].shape = narrow;
+    x[3].device.device_type = 1;
+    x[4].device.device_id = 1;
+    x[5].strides = gaps;
+    x[6].data = NULL;
+    x[7].byte_offset = 4;
+    for (int i = 0; i < 8; i++)
+        expect(any_batch_run_dlpack(m, &x[i], &y, NULL) == HDSRT_INVALID_ARGUMENT && says(why[i]), why[i]);
+    expect(any_batch_run_dlpack(m, NULL, &y, NULL) == HDSRT_INVALID_ARGUMENT && says("'x' is null"), "no tensor");
+    out[0] = 2;
+    expect(any_batch_run_dlpack(m, &right, &y, NULL) == HDSRT_INVALID_ARGUMENT &&
+               says("'any_batch': 'out' has extent 2 along axis 0, and it has to be B, which is 3"), "sizes that disagree");
+    expect(any_batch_run_dlpack(NULL, &right, &right, NULL) == HDSRT_INVALID_ARGUMENT, "a run of none");
+}
+
+static void tensors_are_taken(const char *path, float *memory[4])
+{
+    int64_t in[] = {3, IN}, out[] = {3, OUT}, strides[] = {IN, 1};
+    any_batch_model *m = NULL;
+    hdsrt_tensor x = tensor_at((char *)memory[0] - 16, in), y = tensor_at(memory[1], out);
+    x.byte_offset = 16;
+    x.strides = strides;
+    expect(any_batch_open(path, NULL, &m) == HDSRT_OK, "the model is opened");
+    fake_cuda_forget();
+    expect(any_batch_run_dlpack(m, &x, &y, NULL) == HDSRT_OK, "the model runs");
+    expect(any_batch_run(m, memory[0], memory[1], 3, NULL) == HDSRT_OK, "and again, by addresses");
+    expect(fake_cuda_calls("cuGraphInstantiateWithFlags") == 1 && fake_cuda_calls("cuGraphLaunch") == 2, "which is the same run");
+    wrong_tensors_are_refused(m, memory);
+    expect(fake_cuda_calls("cuGraphLaunch") == 2, "what is refused launches nothing");
+    any_batch_close(m);
+}
+
 // More sizes than graphs: the one that was not used for longest makes room.
 static void graphs_are_bounded(const char *path, float *memory[4])
 {
@@ -326,6 +385,7 @@ int main(void)
     shards_are_read();
     corrupt_indices_are_refused();
     graphs_are_replayed(path, memory);
+    tensors_are_taken(path, memory);
     graphs_are_bounded(path, memory);
     kernels_are_launched_one_by_one(path, memory);
     models_are_apart(path, memory);
