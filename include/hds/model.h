@@ -37,7 +37,7 @@ typedef struct hds_model_options {
 // compiled for: HDS_INVALID_ARGUMENT, and hds_last_error() lists those that differ or are missing. HDS_DEVICE without a GPU,
 // HDS_NO_MEMORY, HDS_NO_TOOLCHAIN. [options] may be NULL.
 HDSRT_API hds_status hds_model_open(hds_program *program, const hds_model_options *options, hds_model **model);
-// No run may be in flight.
+// No run may be in flight; in the context in which the model was opened.
 HDSRT_API void hds_model_release(hds_model *model);
 
 // What a run takes: the inputs, then the outputs, then open sizes, if the model has any. The pointer lives as long as the model.
@@ -51,7 +51,8 @@ HDSRT_API int64_t hds_model_workspace_bytes(const hds_model *model);
 // Runs the model on [stream] of the thread's current context. Arguments are checked as those of hds_launch; open sizes may
 // be omitted
 // where DLPack tensors determine them. The first run with new sizes on a stream records a graph; where only addresses differ from
-// the last run with these sizes there, the graph is updated in place, without waiting.
+// the last run with these sizes there, the graph is updated in place, without waiting. HDS_INVALID_ARGUMENT in another context
+// than the one in which the model was opened.
 HDSRT_API hds_status hds_model_run(hds_model *model, const hds_argument *arguments, size_t count, hdsrt_stream stream);
 // The same on the simulator, for a model that was opened for it; see hds_simulate.
 HDSRT_API hds_status hds_model_simulate(hds_model *model, const hds_argument *arguments, size_t count, hds_program **findings);

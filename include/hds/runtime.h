@@ -86,6 +86,8 @@ HDSRT_API hdsrt_status hdsrt_device_count(int *count);
 HDSRT_API hdsrt_status hdsrt_use_device(int device);
 // The device of the thread's current context; calls hdsrt_use_device(0) if there is none.
 HDSRT_API hdsrt_status hdsrt_current_device(int *device);
+// The id of that context, which no other one gets.
+HDSRT_API hdsrt_status hdsrt_current_context(unsigned long long *id);
 // Compute capability of the current device: 9, 0.
 HDSRT_API hdsrt_status hdsrt_capability(int *major, int *minor);
 // An attribute of the current device by its number in cuda.h (CUdevice_attribute): 16 is the number of SMs.
@@ -417,6 +419,7 @@ HDSRT_API hdsrt_status hdsrt_model_open(const hdsrt_model_code *code, const char
 // The same with the bytes of a file, which are not used after the call.
 HDSRT_API hdsrt_status hdsrt_model_open_bytes(const hdsrt_model_code *code, const void *bytes, size_t count,
                                               const hdsrt_model_options *options, hdsrt_model **model);
+// In the context that it was opened in: HDSRT_INVALID_ARGUMENT in another one.
 HDSRT_API hdsrt_status hdsrt_model_run(hdsrt_model *model, const uint64_t *words, hdsrt_stream stream);
 // Records the graph that hdsrt_model_run will launch.
 HDSRT_API hdsrt_status hdsrt_model_prepare(hdsrt_model *model, const uint64_t *words, hdsrt_stream stream);

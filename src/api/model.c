@@ -21,6 +21,7 @@ struct hds_model {
     const hds_kernel *load, *run; // load: NULL if there is none
     wt_file *file;
     bool simulates;
+    unsigned long long context; // of a GPU, whose memory it has
     hdsrt_graph_cache *graphs; // NULL: kernels are launched one by one
     hds_argument *bound; // by parameter of [run]: weights and what was prepared
     int *given;          // the numbers of its other parameters, in their order
@@ -260,11 +261,18 @@ static hds_status make_graphs(hds_model *m, const hds_model_options *o)
     return status ? api_fail_runtime(status) : HDS_OK;
 }
 
+static hds_status find_context(hds_model *m)
+{
+    hdsrt_status status = m->simulates ? HDSRT_OK : hdsrt_current_context(&m->context);
+    return status ? api_fail_runtime(status) : HDS_OK;
+}
+
 static hds_status fill(hds_model *m, const hds_model_options *o)
 {
     hds_status status = find_parts(m, o);
     status = status ? status : open_file(m, o);
     status = status ? status : check_weights(m);
+    status = status ? status : find_context(m);
     if (!status && m->load)
         status = bind_load(m);
     status = status ? status : bind_run(m);
@@ -401,6 +409,16 @@ static hdsrt_status run(const hds_model *m, const hds_argument *arguments, size_
     return status;
 }
 
+static hdsrt_status check_context(const hds_model *m)
+{
+    unsigned long long current = 0;
+    hdsrt_status status = hdsrt_current_context(&current);
+    if (status || current == m->context)
+        return status;
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': it was opened in another context than the current one: open it in each",
+                      m->run->jit->launch.name);
+}
+
 hds_status hds_model_run(hds_model *m, const hds_argument *arguments, size_t count, hdsrt_stream stream)
 {
     size_t all = 0;
@@ -416,7 +434,8 @@ hds_status hds_model_run(hds_model *m, const hds_argument *arguments, size_t cou
     hds_argument *joined = join(m, arguments, count, &all);
     if (!joined)
         return api_no_memory();
-    hdsrt_status ran = run(m, joined, all, stream);
+    hdsrt_status ran = check_context(m);
+    ran = ran ? ran : run(m, joined, all, stream);
     free(joined);
     return ran ? api_fail_runtime(ran) : HDS_OK;
 }

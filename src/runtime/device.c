@@ -160,6 +160,14 @@ hdsrt_status hdsrt_current_device(int *number)
     return status;
 }
 
+hdsrt_status hdsrt_current_context(unsigned long long *id)
+{
+    const hdsrt_driver *cuda;
+    if (!id)
+        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "hdsrt_current_context: 'id' is null");
+    return hdsrt_context_begin(&cuda, id);
+}
+
 hdsrt_status hdsrt_capability(int *major, int *minor)
 {
     const hdsrt_driver *cuda;

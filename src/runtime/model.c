@@ -14,9 +14,10 @@ enum { LENGTH_BYTES = 8, ALIGNMENT = 256, MOST_NAMED = 8, FAULTS_ROOM = 800 };
 
 struct hdsrt_model {
     const hdsrt_model_code *code;
-    void **tensors;            // by tensor of the code
-    void *kept, *passing;      // memory of those that runs read, and of the others until the model is open
-    hdsrt_graph_cache *graphs; // NULL: launches its kernels one by one
+    unsigned long long context; // whose memory it has
+    void **tensors;             // by tensor of the code
+    void *kept, *passing;       // memory of those that runs read, and of the others until the model is open
+    hdsrt_graph_cache *graphs;  // NULL: launches its kernels one by one
 };
 
 // A file in memory.
@@ -233,6 +234,7 @@ static hdsrt_status fill(hdsrt_model *m, const source *from, const hdsrt_model_o
 {
     const hdsrt_model_code *code = m->code;
     hdsrt_status status = has_tensors(from) ? check_weights(code, from) : HDSRT_OK;
+    status = status ? status : hdsrt_current_context(&m->context);
     status = status ? status : take_memory(m);
     status = status ? status : copy_weights(m, from);
     if (!status && code->load)
@@ -275,7 +277,7 @@ static bool has_weights(const hdsrt_model_code *code)
     return false;
 }
 
-static hdsrt_status fail_null(const hdsrt_model_code *code, const char *what)
+static hdsrt_status fail_with(const hdsrt_model_code *code, const char *what)
 {
     return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': %s", code->name, what);
 }
@@ -285,10 +287,10 @@ hdsrt_status hdsrt_model_open_bytes(const hdsrt_model_code *code, const void *by
 {
     source s = {.file = {.name = code->name, .bytes = bytes, .count = bytes ? count : 0}};
     if (!model)
-        return fail_null(code, "the model's address is null");
+        return fail_with(code, "the model's address is null");
     *model = NULL;
     if (!bytes && has_weights(code))
-        return fail_null(code, "the bytes of its weights are null");
+        return fail_with(code, "the bytes of its weights are null");
     hdsrt_status status = bytes ? read_header(&s.file) : HDSRT_OK;
     status = status ? status : open_from(code, &s, options, model);
     close_source(&s);
@@ -306,7 +308,7 @@ hdsrt_status hdsrt_model_open(const hdsrt_model_code *code, const char *path, co
 {
     source s = {.file = {.name = path}};
     if (!path && has_weights(code))
-        return fail_null(code, "the path of a file of its weights is null");
+        return fail_with(code, "the path of a file of its weights is null");
     if (!path || !model)
         return hdsrt_model_open_bytes(code, NULL, 0, options, model);
     *model = NULL;
@@ -337,10 +339,22 @@ static hdsrt_status enqueue(void *user, const uint64_t *words, hdsrt_stream stre
     return m->code->run(m->tensors, words, stream, workspace);
 }
 
-hdsrt_status hdsrt_model_run(hdsrt_model *m, const uint64_t *words, hdsrt_stream stream)
+static hdsrt_status check_context(const hdsrt_model *m)
 {
+    unsigned long long current = 0;
     if (!m)
         return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "the model is null");
+    hdsrt_status status = hdsrt_current_context(&current);
+    if (status || current == m->context)
+        return status;
+    return fail_with(m->code, "it was opened in another context than the current one: open it in each");
+}
+
+hdsrt_status hdsrt_model_run(hdsrt_model *m, const uint64_t *words, hdsrt_stream stream)
+{
+    hdsrt_status status = check_context(m);
+    if (status)
+        return status;
     if (!m->graphs)
         return enqueue(m, words, stream, NULL);
     return hdsrt_graph_cache_run(m->graphs, words, enqueue, m, stream, true);
@@ -348,7 +362,6 @@ hdsrt_status hdsrt_model_run(hdsrt_model *m, const uint64_t *words, hdsrt_stream
 
 hdsrt_status hdsrt_model_prepare(hdsrt_model *m, const uint64_t *words, hdsrt_stream stream)
 {
-    if (!m)
-        return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "the model is null");
-    return m->graphs ? hdsrt_graph_cache_run(m->graphs, words, enqueue, m, stream, false) : HDSRT_OK;
+    hdsrt_status status = check_context(m);
+    return status || !m->graphs ? status : hdsrt_graph_cache_run(m->graphs, words, enqueue, m, stream, false);
 }

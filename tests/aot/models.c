@@ -1,11 +1,16 @@
 // Opens and runs what models.hds became, on the double of the CUDA driver: weights from files and from bytes, what is wrong with
 // them, and the graphs that runs replay.
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "expect.h"
 #include "fake_cuda.h"
 #include "models.h"
+
+// Of the double.
+int cuStreamCreate(void **stream, unsigned flags);
+int cuStreamDestroy_v2(void *stream);
 
 enum { TENSORS = 4, ROWS = 4, IN = 16, OUT = 8, FILE_ROOM = 16384 };
 
@@ -333,6 +338,77 @@ static void kernels_are_launched_one_by_one(const char *path, float *memory[4])
     small_close(m);
 }
 
+// ---- in flight -----------------------------------------------------------------------------------------------------
+
+enum { STREAMS = 4, RUNS = 20 };
+
+typedef struct runner {
+    any_batch_model *model;
+    hdsrt_stream stream;
+    float *x, *y;
+    int failures;
+} runner;
+
+static void *run_often(void *argument)
+{
+    runner *r = argument;
+    r->failures += hdsrt_use_device(0) != HDSRT_OK;
+    for (int i = 0; i < RUNS; i++)
+        r->failures += any_batch_run(r->model, r->x, r->y, 1 + i % 2, r->stream) != HDSRT_OK;
+    return NULL;
+}
+
+// A thread for each stream: a graph for each stream and size, and nothing waits.
+static void runs_are_in_flight_together(const char *path, float *memory[4])
+{
+    any_batch_model *m = NULL;
+    pthread_t threads[STREAMS];
+    runner runners[STREAMS];
+    void *streams[STREAMS];
+    expect(any_batch_open(path, NULL, &m) == HDSRT_OK, "the model is opened");
+    fake_cuda_forget();
+    for (int i = 0; i < STREAMS; i++) {
+        expect(cuStreamCreate(&streams[i], 1) == 0, "a stream is made");
+        runners[i] = (runner){m, streams[i], memory[i % 2], memory[2 + i % 2] + i / 2 * 32, 0};
+        expect(pthread_create(&threads[i], NULL, run_often, &runners[i]) == 0, "a thread runs");
+    }
+    for (int i = 0; i < STREAMS; i++)
+        expect(pthread_join(threads[i], NULL) == 0 && !runners[i].failures, "all of its runs are right");
+    expect(fake_cuda_calls("cuGraphInstantiateWithFlags") == 2 * STREAMS, "a graph for each stream and size");
+    expect(fake_cuda_calls("cuGraphLaunch") == STREAMS * RUNS && !fake_cuda_calls("cuCtxSynchronize"), "nothing waits");
+    any_batch_close(m);
+    for (int i = 0; i < STREAMS; i++)
+        cuStreamDestroy_v2(streams[i]);
+}
+
+// A model of each GPU, which does not run on the other one.
+static void each_context_has_a_model(const char *path)
+{
+    small_model *models[2] = {NULL, NULL};
+    const hdsrt_model_options options[] = {with_graphs(0, false), with_graphs(0, true)};
+    float *memory[2];
+    fake_cuda_launch l;
+    for (int i = 0; i < 2; i++) {
+        void *address = NULL;
+        expect(hdsrt_use_device(i) == HDSRT_OK && small_open(path, &options[i], &models[i]) == HDSRT_OK, "a model of each GPU");
+        expect(hdsrt_allocate(&address, 4096, NULL) == HDSRT_OK, "and memory");
+        memory[i] = address;
+    }
+    for (int i = 0; i < 2; i++) {
+        expect(hdsrt_use_device(i) == HDSRT_OK && small_run(models[i], memory[i], memory[i] + 512, NULL) == HDSRT_OK, "runs there");
+        expect(fake_cuda_launch_at(fake_cuda_launches() - 1, &l) && l.device == i, "on its GPU");
+        expect(small_run(models[1 - i], memory[i], memory[i] + 512, NULL) == HDSRT_INVALID_ARGUMENT &&
+                   says("'small': it was opened in another context than the current one: open it in each"), "and not on the other");
+        expect(small_prepare(models[1 - i], memory[i], memory[i] + 512, NULL) == HDSRT_INVALID_ARGUMENT, "nor is it prepared there");
+    }
+    for (int i = 0; i < 2; i++) {
+        expect(hdsrt_use_device(i) == HDSRT_OK, "each is closed where it was opened");
+        small_close(models[i]);
+        hdsrt_release(memory[i], NULL);
+    }
+    expect(hdsrt_use_device(0) == HDSRT_OK, "and the first GPU is the current one");
+}
+
 static void models_are_apart(const char *path, float *memory[4])
 {
     small_model *a = NULL, *b = NULL;
@@ -372,6 +448,7 @@ int main(void)
 {
     const char *path = "w.safetensors";
     float *memory[4];
+    fake_cuda_devices(2);
     for (int i = 0; i < 2048; i++)
         numbers[i] = (float)i / 4 + 1;
     for (int i = 0; i < 4; i++) {
@@ -388,6 +465,8 @@ int main(void)
     tensors_are_taken(path, memory);
     graphs_are_bounded(path, memory);
     kernels_are_launched_one_by_one(path, memory);
+    runs_are_in_flight_together(path, memory);
+    each_context_has_a_model(path);
     models_are_apart(path, memory);
     failures_leave_nothing(path);
     expect(fake_cuda_live("memory") == live, "closed models leave nothing behind");

@@ -399,6 +399,46 @@ static void check_operations(hds_model *m, float *memory, hdsrt_stream stream)
     assert_memory_equal(&elsewhere, &wanted, sizeof elsewhere);
 }
 
+// A model of each GPU, from one program; and none runs in the other's context.
+static void each_context_has_a_model(void **state)
+{
+    const rig *r = *state;
+    float x[ROWS * K];
+    char path[160];
+    hds_model *models[2];
+    void *memory[2];
+    fake_cuda_devices(2);
+    fill(x);
+    write_weights(r, "w.safetensors", "w", K, path, sizeof path);
+    hds_compiler *compiler;
+    hds_program *p = compile_for_gpu(r, "layers.hds", two_layers, &compiler);
+    int live = fake_cuda_live("memory");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hdsrt_use_device(i), HDSRT_OK);
+        models[i] = open_model(p, path, false, 0);
+        assert_int_equal(hdsrt_allocate(&memory[i], 256 * 4, NULL), HDSRT_OK);
+    }
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 2; i++) {
+            fake_cuda_launch l;
+            const hds_argument a[] = {hds_pointer(memory[i]), hds_pointer((float *)memory[i] + 128), hds_int(4)};
+            assert_int_equal(hdsrt_use_device(i), HDSRT_OK);
+            assert_int_equal(hds_model_run(models[i], a, 3, NULL), HDS_OK);
+            assert_true(round || (fake_cuda_launch_at(fake_cuda_launches() - 1, &l) && l.device == i));
+            rig_expect_error(hds_model_run(models[1 - i], a, 3, NULL), HDS_INVALID_ARGUMENT,
+                             "'layers': it was opened in another context than the current one: open it in each");
+        }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hdsrt_use_device(i), HDSRT_OK);
+        hds_model_release(models[i]);
+        hdsrt_release(memory[i], NULL);
+    }
+    assert_int_equal(hdsrt_use_device(0), HDSRT_OK);
+    hds_program_release(p);
+    hds_compiler_release(compiler);
+    assert_int_equal(fake_cuda_live("memory"), live);
+}
+
 // Runs on several streams are in flight at once; with fewer graphs than streams, what is dropped is waited for.
 static void runs_are_in_flight_together(void **state)
 {
@@ -453,6 +493,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(faults_of_weights_are_listed, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(a_program_is_compiled_for_a_file, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(graphs_are_kept, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(each_context_has_a_model, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(runs_are_in_flight_together, rig_set_up, rig_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
