@@ -303,6 +303,33 @@ void sim_store_slot(sim_warp *w, const sim_op *op)
         move_lane(w, op->dst + (uint32_t)sim_i64(w, op->b)[lane] * cells + i, op->a + i, part, lane, op->site);
 }
 
+// ---- host functions on all lanes -----------------------------------------------------------------------------------
+
+void sim_spread(sim_warp *w, const sim_op *op)
+{
+    for (int cell = 0; cell < op->count; cell++)
+        w->poison[op->dst + (uint32_t)cell] = w->poison[op->dst + (uint32_t)cell] & 1 ? UINT32_MAX : 0;
+    for (int lane = 1; lane < SIM_LANES; lane++) {
+        if (op->count == 2)
+            sim_u64(w, op->dst)[lane] = sim_u64(w, op->dst)[0];
+        else
+            sim_u32(w, op->dst)[lane] = sim_u32(w, op->dst)[0];
+    }
+}
+
+// Formulas are followed, and statements are watched, one lane after the other.
+void sim_spread_begin(sim_warp *w, const sim_op *op)
+{
+    bool is_alone = w->field || w->block->launch->device->options.watch;
+    w->full = is_alone ? 1 : UINT32_MAX;
+    for (int lane = 0; lane < SIM_LANES; lane++) {
+        sim_u64(w, op->dst)[lane] = (uint64_t)lane;
+        sim_u64(w, op->a)[lane] = is_alone ? 1 : SIM_LANES;
+    }
+    for (uint32_t cell = 0; cell < 2; cell++)
+        w->poison[op->dst + cell] = w->poison[op->a + cell] = 0;
+}
+
 // ---- statements of host functions --------------------------------------------------------------------------------
 
 uint64_t sim_constant_address(sim_warp *w, uint32_t index)

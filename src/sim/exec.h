@@ -30,6 +30,8 @@ void sim_store_slot(sim_warp *w, const sim_op *op);
 void sim_print_statement(sim_warp *w, const sim_op *op);
 // False: the run is over.
 bool sim_local_base(sim_warp *w, const sim_op *op);
+void sim_spread(sim_warp *w, const sim_op *op);
+void sim_spread_begin(sim_warp *w, const sim_op *op);
 bool sim_launch_statement(sim_warp *w, const sim_op *op);
 bool sim_allocate_statement(sim_warp *w, const sim_op *op);
 void sim_fill_statement(sim_warp *w, const sim_op *op);

@@ -124,8 +124,6 @@ void tr_mask_end(tr *t, uint32_t at)
 
 // ---- statements ----------------------------------------------------------------------------------------------------
 
-static void block(tr *t, const ir_block *b);
-
 static uint32_t text_of(tr *t, const char *text)
 {
     VEC_PUSH(t->arena, &t->program->texts, text ? text : "");
@@ -199,7 +197,7 @@ static void branch(tr *t, const ir_stmt *s)
     tr_op(t, SIM_OP_IF, 0, cond, 0, 0);
     tr_open(t, TR_IF, 0);
     t->shared_branch = are_apart ? ++t->shared_branches : outer;
-    block(t, &s->body);
+    tr_block(t, &s->body);
     if (s->or_else.stmts.len) {
         t->code->ops.at[at].b = tr_here(t);
         at = tr_here(t);
@@ -207,7 +205,7 @@ static void branch(tr *t, const ir_stmt *s)
         end = t->code->shared_bytes;
         t->shared_branch = are_apart ? ++t->shared_branches : outer;
         t->code->shared_bytes = are_apart ? begin : end;
-        block(t, &s->or_else);
+        tr_block(t, &s->or_else);
         t->code->shared_bytes = t->code->shared_bytes > end ? t->code->shared_bytes : end;
     }
     t->shared_branch = outer;
@@ -216,18 +214,19 @@ static void branch(tr *t, const ir_stmt *s)
     tr_op(t, SIM_OP_ENDIF, 0, 0, 0, 0);
 }
 
-// body, then [step], until TEST [cond] leaves.
-typedef struct loop {
-    uint32_t head, test;
-} loop;
+void tr_loop_begin(tr *t)
+{
+    tr_op(t, SIM_OP_LOOP, 0, 0, 0, 0);
+    tr_open(t, TR_LOOP, 0);
+}
 
-static void loop_test(tr *t, loop *l, uint32_t cond)
+void tr_loop_test(tr *t, tr_loop *l, uint32_t cond)
 {
     l->test = tr_here(t);
     tr_op(t, SIM_OP_TEST, 0, cond, 0, 0);
 }
 
-static void loop_end(tr *t, const loop *l)
+void tr_loop_end(tr *t, const tr_loop *l)
 {
     tr_op(t, SIM_OP_JUMP, 0, 0, l->head, 0);
     t->code->ops.at[l->test].b = tr_here(t);
@@ -261,6 +260,8 @@ static uint32_t goes_on(tr *t, dtype type, uint32_t i, uint32_t end, uint32_t st
 
 static void counted_loop(tr *t, const ir_stmt *s)
 {
+    if (tr_spread_loop(t, s))
+        return;
     dtype type = s->var->type->scalar;
     int cells = tr_width(type);
     uint32_t i = tr_location_of(t, s->var)->cell;
@@ -268,29 +269,27 @@ static void counted_loop(tr *t, const ir_stmt *s)
     uint32_t first = tr_expr(t, s->args[0]), end = tr_fresh(t, s->args[1]), step = tr_fresh(t, s->args[2]);
     tr_move(t, i, first, cells);
     note_local(t, s->var, i, 1);
-    tr_op(t, SIM_OP_LOOP, 0, 0, 0, 0);
-    tr_open(t, TR_LOOP, 0);
-    loop l = {.head = tr_here(t)};
-    loop_test(t, &l, goes_on(t, type, i, end, step, s->args[2]));
-    block(t, &s->body);
+    tr_loop_begin(t);
+    tr_loop l = {.head = tr_here(t)};
+    tr_loop_test(t, &l, goes_on(t, type, i, end, step, s->args[2]));
+    tr_block(t, &s->body);
     t->stmt = s;
     t->site = tr_site_of(t, s->span);
     tr_op(t, SIM_OP_NEXT, 0, 0, 0, 0);
     uint32_t next = tr_cells(t, cells);
     tr_binary(t, IR_OP_ADD, type, next, i, step);
     tr_assign(t, i, next, cells, cells);
-    loop_end(t, &l);
+    tr_loop_end(t, &l);
 }
 
 static void while_loop(tr *t, const ir_stmt *s)
 {
-    tr_op(t, SIM_OP_LOOP, 0, 0, 0, 0);
-    tr_open(t, TR_LOOP, 0);
-    loop l = {.head = tr_here(t)};
-    loop_test(t, &l, tr_expr(t, s->value));
-    block(t, &s->body);
+    tr_loop_begin(t);
+    tr_loop l = {.head = tr_here(t)};
+    tr_loop_test(t, &l, tr_expr(t, s->value));
+    tr_block(t, &s->body);
     tr_op(t, SIM_OP_NEXT, 0, 0, 0, 0);
-    loop_end(t, &l);
+    tr_loop_end(t, &l);
 }
 
 // All tasks of the worker, one after the other: each coordinate is the sum of its digits. Workers beyond the mapping's
@@ -308,12 +307,11 @@ static void task_loop(tr *t, const ir_stmt *s)
     uint32_t guard = tr_mask_begin(t, has);
     uint32_t position = tr_cells(t, 2);
     tr_move(t, position, zero, 2);
-    tr_op(t, SIM_OP_LOOP, 0, 0, 0, 0);
-    tr_open(t, TR_LOOP, 0);
-    loop l = {.head = tr_here(t)};
+    tr_loop_begin(t);
+    tr_loop l = {.head = tr_here(t)};
     uint32_t more = tr_cells(t, 1);
     tr_op(t, SIM_OP_LT_I64, more, position, tr_constant_of(t, (uint64_t)m->tasks_per_worker, 2), 0);
-    loop_test(t, &l, more);
+    tr_loop_test(t, &l, more);
     uint32_t sums[TM_MAX_RANK];
     for (int d = 0; d < m->rank; d++) {
         sums[d] = tr_cells(t, 2);
@@ -338,13 +336,13 @@ static void task_loop(tr *t, const ir_stmt *s)
         tr_op(t, SIM_OP_CAST, cell, sums[d], DT_I64, type);
         note_local(t, s->vars[d], cell, 1);
     }
-    block(t, &s->body);
+    tr_block(t, &s->body);
     t->stmt = s;
     tr_op(t, SIM_OP_NEXT, 0, 0, 0, 0);
     uint32_t next = tr_cells(t, 2);
     tr_op(t, SIM_OP_ADD_I64, next, position, tr_constant_of(t, 1, 2), 0);
     tr_assign(t, position, next, 2, 2);
-    loop_end(t, &l);
+    tr_loop_end(t, &l);
     tr_mask_end(t, guard);
 }
 
@@ -360,7 +358,7 @@ static void scope(tr *t, const ir_stmt *s)
 {
     tr_op(t, SIM_OP_SCOPE, 0, 0, 0, 0);
     tr_open(t, TR_SCOPE, s->count);
-    block(t, &s->body);
+    tr_block(t, &s->body);
     tr_close(t);
     tr_op(t, SIM_OP_ENDSCOPE, 0, 0, 0, 0);
 }
@@ -437,7 +435,7 @@ static void reserve(tr *t, const ir_stmt *s)
         tr_new_location(t, s->vars[d], false, tr_cells(t, tr_value_cells(s->vars[d]->type)), 0);
 }
 
-static void block(tr *t, const ir_block *b)
+void tr_block(tr *t, const ir_block *b)
 {
     uint32_t before = t->next;
     for (size_t i = 0; i < b->stmts.len; i++) {
@@ -630,7 +628,7 @@ static sim_code *function(tr *t, const ir_func *f)
     map_init(&t->indexing, t->arena);
     begin(t, f);
     find_indices(t);
-    block(t, &f->body);
+    tr_block(t, &f->body);
     t->stmt = NULL;
     finish(t);
     t->code->shape = shape;

@@ -1,5 +1,5 @@
-// The translator from IR to bytecode, in three parts: translate.c (program, functions, statements), translate_expr.c
-// (expressions), translate_memory.c (tensors, layouts, accesses).
+// The translator from IR to bytecode, in four parts: translate.c (program, functions, statements), translate_expr.c
+// (expressions), translate_memory.c (tensors, layouts, accesses), translate_spread.c (loops on all lanes).
 #pragma once
 
 #include "sim/model.h"
@@ -47,6 +47,7 @@ typedef struct tr {
     uint32_t next;           // first free cell
     VEC(tr_level) levels;
     const ir_stmt *stmt;
+    bool spreads;            // the loop under way runs on all lanes of the host
     int masked;              // depth of masks opened inside the statement
     bool is_index;           // the expression under way becomes an index
     uint32_t site;
@@ -68,6 +69,20 @@ void tr_move(tr *t, uint32_t dst, uint32_t from, int cells);
 // [each]: cells of an element, 1 or 2.
 void tr_assign(tr *t, uint32_t dst, uint32_t from, int cells, int each);
 void tr_select(tr *t, uint32_t dst, uint32_t cond, uint32_t a, uint32_t b, int cells, int each);
+
+// ---- statements --------------------------------------------------------------------------------------------------
+
+// body, then a step, until TEST of a condition leaves.
+typedef struct tr_loop {
+    uint32_t head, test;
+} tr_loop;
+
+void tr_loop_begin(tr *t);
+void tr_loop_test(tr *t, tr_loop *l, uint32_t cond);
+void tr_loop_end(tr *t, const tr_loop *l);
+void tr_block(tr *t, const ir_block *b);
+// translate_spread.c: a parallel loop of a host function, on all lanes; false: it is none, or its turns might meet.
+bool tr_spread_loop(tr *t, const ir_stmt *outer);
 
 // ---- types -------------------------------------------------------------------------------------------------------
 

@@ -244,6 +244,7 @@ static bool make_loops(loops *l, const tc_list *shape, src_span span)
         ir_expr *bounds[3] = {ir_int(tx->ir, t, 0), extent, ir_int(tx->ir, t, 1)};
         loop->args = arena_dup(tx->ir->arena, bounds, sizeof bounds);
         loop->arg_count = 3;
+        loop->unroll = TM_LOOP_PARALLEL;
         loop->var = ir_var_new(tx->ir, IR_VAR_LOOP, arena_printf(tx->ir->arena, "i%d", i), extent->type, span);
         l->indices[i] = tc_rt(ir_read(tx->ir, loop->var, span));
         if (l->inner)
