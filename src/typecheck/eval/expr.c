@@ -99,6 +99,10 @@ tc_value tc_lookup(tc *tx, sym name, src_span span)
         return tc_poison();
     }
     tc_value v = tc_binding_value(tx, b, span);
+    bool is_strict = tx->frame && tx->frame->compile_time && tx->speculating;
+    // Containers and records are looked through only where it matters.
+    if (v.kind != TC_RT && b->owner == tx->func && !is_strict)
+        return v;
     if (!has_run_time_part(v))
         return v;
     if (b->owner != tx->func)

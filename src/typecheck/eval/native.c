@@ -658,15 +658,17 @@ static tc_value call_str(tc *tx, tc_value v, tc_args *args)
 static bool drop_equal_items(tc *tx, tc_list *list, src_span span)
 {
     size_t kept = 0;
+    tc_list before = {.at = list->at, .born = tx->born};
     for (size_t i = 0; i < list->len; i++) {
         size_t at;
-        tc_list before = {.at = list->at, .len = kept};
+        before.len = kept;
         if (!tc_spend(tx, (int64_t)kept / 8, span) || !tc_find_item(tx, &before, list->at[i], &at))
             return false;
         if (at == kept)
             list->at[kept++] = list->at[i];
     }
     list->len = kept;
+    tc_list_changed(list);
     return true;
 }
 

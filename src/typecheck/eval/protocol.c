@@ -166,9 +166,49 @@ bool tc_items_equal(tc *tx, tc_value a, tc_value b, bool *equal)
     return a.list->len != b.list->len || tc_sets_ordered(tx, a.list, b.list, equal);
 }
 
+// Where the first ones of equal texts are in a list of texts alone.
+typedef struct tc_places {
+    const tc_list *of; // a copy of a list has none
+    size_t len;        // so many of its items
+    map by_text;       // text -> its place + 1
+} tc_places;
+
+// Places of a list are kept as long as the list. NULL: it is older than what is made now.
+static arena *memory_of_places(const tc *tx, const tc_list *list)
+{
+    return list->born == 0 ? tx->lasting : list->born == tx->born ? tx->arena : NULL;
+}
+
+// The same as looking at each item; false: something else is among the items, or the list is short.
+static bool find_text(const tc *tx, tc_list *list, str wanted, size_t *at)
+{
+    enum { MANY = 32 };
+    arena *memory = memory_of_places(tx, list);
+    if (list->len < MANY || !memory)
+        return false;
+    tc_places *places = list->places;
+    if (!places || places->of != list || places->len > list->len) {
+        list->places = places = ARENA_NEW(memory, tc_places);
+        places->of = list;
+        map_init(&places->by_text, memory);
+    }
+    for (; places->len < list->len; places->len++) {
+        const tc_value *item = &list->at[places->len];
+        if (item->kind != TC_STR)
+            return false;
+        if (!map_get(&places->by_text, item->s.at, item->s.len))
+            map_put(&places->by_text, item->s.at, item->s.len, (void *)(places->len + 1));
+    }
+    size_t place = (size_t)map_get(&places->by_text, wanted.at, wanted.len);
+    *at = place ? place - 1 : list->len;
+    return true;
+}
+
 bool tc_find_item(tc *tx, const tc_list *items, tc_value wanted, size_t *at)
 {
     bool equal = false;
+    if (wanted.kind == TC_STR && find_text(tx, (tc_list *)items, wanted.s, at)) // changes nothing but what is known of it
+        return true;
     for (*at = 0; *at < items->len; ++*at) {
         if (!tc_items_equal(tx, items->at[*at], wanted, &equal))
             return false;

@@ -31,7 +31,7 @@ static void remove_at(tc_list *list, size_t at)
 {
     memmove(list->at + at, list->at + at + 1, (list->len - at - 1) * sizeof *list->at);
     list->len--;
-    list->known = 0;
+    tc_list_changed(list);
 }
 
 static tc_value missing(call *c, tc_value v)
@@ -120,7 +120,7 @@ static tc_value run_count(call *c)
 
 static tc_value run_reverse(call *c)
 {
-    c->list->known = 0;
+    tc_list_changed(c->list);
     for (size_t i = 0, j = c->list->len; i + 1 < j; i++) {
         tc_value swap = c->list->at[i];
         c->list->at[i] = c->list->at[--j];
@@ -151,7 +151,8 @@ static tc_value run_copy(call *c)
 
 static tc_value run_clear(call *c)
 {
-    c->list->len = c->list->known = 0;
+    c->list->len = 0;
+    tc_list_changed(c->list);
     return tc_none();
 }
 
@@ -300,6 +301,8 @@ static tc_value run_dict_copy(call *c)
 static tc_value run_dict_clear(call *c)
 {
     c->dict->keys.len = c->dict->values.len = 0;
+    tc_list_changed(&c->dict->keys);
+    tc_list_changed(&c->dict->values);
     return tc_none();
 }
 
@@ -412,7 +415,8 @@ bool tc_data_in_place(tc *tx, ast_op op, tc_value old, tc_value v, src_span span
     tc_value r = tc_binary(tx, op, old, v, span);
     if (r.kind != old.kind || !tc_may_change(tx, old, span))
         return true;
-    old.list->len = old.list->known = 0;
+    old.list->len = 0;
+    tc_list_changed(old.list);
     old.list->weight = 0;
     for (size_t i = 0; i < r.list->len; i++)
         tc_list_push(tx, old.list, r.list->at[i]);

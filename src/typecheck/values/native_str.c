@@ -170,7 +170,7 @@ static tc_value run_strip(call *c)
 
 static void reverse_items(tc_list *list)
 {
-    list->known = 0;
+    tc_list_changed(list);
     for (size_t i = 0, j = list->len; i + 1 < j; i++) {
         tc_value swap = list->at[i];
         list->at[i] = list->at[--j];

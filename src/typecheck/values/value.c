@@ -100,10 +100,12 @@ void tc_undo_changes(tc *tx, size_t mark)
 {
     while (tx->undo.len > mark) {
         tc_undo u = VEC_POP(&tx->undo);
-        if (u.slot)
+        if (u.slot) {
             *u.slot = u.value;
-        else
+        } else {
             *u.list = u.before;
+            u.list->places = NULL;
+        }
     }
 }
 
@@ -240,12 +242,38 @@ void tc_list_set(tc_list *list, size_t i, tc_value v)
 {
     list->at[i] = v;
     list->known = i < list->known ? i : list->known;
+    list->places = NULL;
+}
+
+void tc_list_changed(tc_list *list)
+{
+    list->known = 0;
+    list->places = NULL;
+}
+
+static bool list_is_compile_time(tc_list *list);
+
+// Whether a value is known while compiling and has no parts that could change.
+static bool stays_known(const tc_value *v)
+{
+    switch (v->kind) {
+    case TC_NONE:
+    case TC_BOOL:
+    case TC_INT:
+    case TC_FLOAT:
+    case TC_STR:
+    case TC_TYPE:
+    case TC_CLASS: return true;
+    case TC_FUNCTION: return !v->function->self;
+    case TC_TUPLE: return list_is_compile_time(v->list) && v->list->known == v->list->len;
+    default: return false;
+    }
 }
 
 // Lists that grow are asked again and again: what has no parts that could change is looked at once.
 static bool list_is_compile_time(tc_list *list)
 {
-    while (list->known < list->len && list->at[list->known].kind > TC_POISON && list->at[list->known].kind <= TC_STR)
+    while (list->known < list->len && stays_known(&list->at[list->known]))
         list->known++;
     for (size_t i = list->known; i < list->len; i++)
         if (!tc_is_compile_time(list->at[i]))

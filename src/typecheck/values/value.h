@@ -74,7 +74,8 @@ typedef struct tc_list {
     int depth;      // of items in each other, 1 without any; parts that change later are not counted
     int level;      // how deep it may lie in containers that were changed to hold it
     int64_t weight; // items, those of items included: shared parts count each time, as a traversal visits them
-    size_t known;   // so many items from the first on are numbers, texts and the like, as was found before; see tc_list_set
+    size_t known;   // so many items from the first on are known and keep so, as was found before; see tc_list_set
+    struct tc_places *places; // of its texts, once many were looked for; NULL: they are not known. See tc_find_item
 } tc_list;
 
 typedef struct tc_dict {
@@ -252,6 +253,7 @@ typedef struct tc_function_facts {
     bool pure;
     const tc_list *updates; // names of the operands that it changes in place; NULL: none
     map instances;          // device functions and kernels: key text -> ir_func*
+    map *results;           // of a function under @cached: arguments -> tc_value; else NULL
 } tc_function_facts;
 
 typedef struct tc_field {

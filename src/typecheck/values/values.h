@@ -67,6 +67,7 @@ tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len);
 tc_value tc_dict_new(tc *tx);
 void tc_list_push(tc *tx, tc_list *list, tc_value v);
 void tc_list_set(tc_list *list, size_t i, tc_value v); // an item that is there
+void tc_list_changed(tc_list *list); // after items were removed or moved
 void tc_remember(tc *tx, tc_value *slot);
 void tc_undo_changes(tc *tx, size_t mark);
 bool tc_may_change(tc *tx, tc_value container, src_span span); // false, and an error, under run-time control flow
