@@ -137,6 +137,7 @@ typedef struct fg_graph {
     struct fg_graph *load;          // after "load": what depends on weights alone; NULL: nothing does
     const struct fg_graph *whole;   // of a [load]: the graph that it is a part of
     const fg_name_list *functions;  // of the program that has this graph and others; NULL: it is alone
+    struct fg_taken *taken;         // names that operators do not take in its text; fg_name_in_text makes it
     int group_count;                // after "fuse"; groups are numbered in the order in which they run
     VEC(fg_edge) edges;             // after "fuse": those that save most come first
     struct fg_language *language;   // graph/record.h; NULL: passes change no operands

@@ -1,4 +1,5 @@
 // Graphs as text: the graph function.
+#include "base/map.h"
 #include "graph/graph.h"
 
 #include <inttypes.h>
@@ -119,14 +120,37 @@ int fg_launch_at(const fg_graph *g, int line)
     return low < g->launches.len && g->launches.at[low].line == line ? (int)low : -1;
 }
 
+// Names of functions and inputs.
+typedef struct fg_taken {
+    const fg_name_list *functions;
+    size_t inputs; // so many
+    map names;
+} fg_taken;
+
+static void take(fg_taken *taken, const char *name)
+{
+    map_put(&taken->names, name, strlen(name), taken);
+}
+
+static const map *taken_names(fg_graph *g)
+{
+    if (g->taken && g->taken->functions == g->functions && g->taken->inputs == g->inputs.len)
+        return &g->taken->names;
+    g->taken = ARENA_NEW(g->memory, fg_taken);
+    *g->taken = (fg_taken){.functions = g->functions, .inputs = g->inputs.len};
+    map_init(&g->taken->names, g->memory);
+    take(g->taken, g->name);
+    for (size_t i = 0; g->functions && i < g->functions->len; i++)
+        take(g->taken, g->functions->at[i]);
+    for (size_t i = 0; i < g->inputs.len; i++)
+        take(g->taken, g->tensors.at[g->inputs.at[i]].name);
+    return &g->taken->names;
+}
+
 const char *fg_name_in_text(const fg_graph *g, const char *op)
 {
     const fg_graph *whole = g->whole ? g->whole : g;
-    bool is_taken = strcmp(whole->name, op) == 0;
-    for (size_t i = 0; whole->functions && i < whole->functions->len && !is_taken; i++)
-        is_taken = strcmp(whole->functions->at[i], op) == 0;
-    for (size_t i = 0; i < whole->inputs.len && !is_taken; i++)
-        is_taken = strcmp(whole->tensors.at[whole->inputs.at[i]].name, op) == 0;
+    bool is_taken = map_get(taken_names((fg_graph *)whole), op, strlen(op)) != NULL; // changes nothing but what is known of it
     return is_taken ? fg_name_in_text(g, arena_printf(g->memory, "%s_", op)) : op;
 }
 

@@ -253,8 +253,26 @@ const char *fg_free_name(const fg_graph *g, const char *name)
     return name;
 }
 
+static void take(map *names, const char *name)
+{
+    map_put(names, name, strlen(name), names);
+}
+
+static bool is_taken(const map *names, const char *name)
+{
+    return map_get(names, name, strlen(name)) != NULL;
+}
+
+// The names of the types of tensors.
+static void take_types(const fg_graph *g, map *types)
+{
+    map_init(types, g->memory);
+    for (size_t i = 0; i < g->tensors.len; i++)
+        take(types, g->tensors.at[i].dtype);
+}
+
 // Whether a name means something else in every function of a program.
-static bool is_word(const fg_graph *g, const char *name)
+static bool is_word(const map *types, const char *name)
 {
     static const char *const words[] = {
         "False", "None",     "True",     "and",    "as",      "assert", "async",  "await",    "break",
@@ -266,43 +284,33 @@ static bool is_word(const fg_graph *g, const char *name)
     bool taken = false;
     for (size_t i = 0; i < sizeof words / sizeof *words && !taken; i++)
         taken = strcmp(words[i], name) == 0;
-    for (size_t i = 0; i < g->tensors.len && !taken; i++)
-        taken = strcmp(g->tensors.at[i].dtype, name) == 0;
-    return taken;
+    return taken || is_taken(types, name);
 }
 
 // "layer1.0.bn1.weight" -> layer1_0_bn1_weight. Whatever is no letter or digit of ASCII is an underscore.
-static const char *identifier_of(const fg_graph *g, const char *given)
+static const char *identifier_of(const fg_graph *g, const map *types, const char *given)
 {
     bool begins_well = isalpha((unsigned char)*given) || *given == '_';
     char *name = arena_printf(g->memory, "%s%s", begins_well ? "" : "w_", given);
     for (char *c = name; *c; c++)
         if ((unsigned char)*c >= 0x80 || !isalnum((unsigned char)*c))
             *c = '_';
-    return is_word(g, name) ? arena_printf(g->memory, "%s_", name) : name;
+    return is_word(types, name) ? arena_printf(g->memory, "%s_", name) : name;
 }
 
 const char *fg_output_name(const fg_graph *g, size_t number)
 {
     const char *given = g->tensors.at[g->outputs.at[number]].output_name;
     const char *plain = g->outputs.len == 1 ? "out" : arena_printf(g->memory, "out%zu", number);
-    const char *name = fg_free_name(g, given ? identifier_of(g, given) : plain);
+    map types;
+    take_types(g, &types);
+    const char *name = fg_free_name(g, given ? identifier_of(g, &types, given) : plain);
     for (size_t i = 0; i < number; i++)
         if (same_text(g->tensors.at[g->outputs.at[i]].name, name)) {
             name = fg_free_name(g, arena_printf(g->memory, "%s_", name));
             i = (size_t)-1;
         }
     return name;
-}
-
-static void take(map *names, const char *name)
-{
-    map_put(names, name, strlen(name), names);
-}
-
-static bool is_taken(const map *names, const char *name)
-{
-    return map_get(names, name, strlen(name)) != NULL;
 }
 
 // [name] without the underscores at its end: "t0" is not told from "t0_" by readers.
@@ -338,14 +346,15 @@ static void take_names(fg_graph *g, map *names)
 
 static void name_weights(fg_graph *g)
 {
-    map names;
+    map names, types;
     map_init(&names, g->memory);
     take_names(g, &names);
+    take_types(g, &types);
     for (size_t i = 0; i < g->inputs.len; i++) {
         fg_tensor *t = &g->tensors.at[g->inputs.at[i]];
         if (!t->weight)
             continue;
-        const char *name = identifier_of(g, t->weight);
+        const char *name = identifier_of(g, &types, t->weight);
         while (is_taken(&names, name))
             name = arena_printf(g->memory, "%s_", name);
         t->name = name;
