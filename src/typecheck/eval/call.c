@@ -386,7 +386,8 @@ static tc_value param_value(matching *m, const ast_param *p, int arg)
     }
     if (p->annotation && !(v.kind == TC_NONE && may_be_none(p))) {
         tc_value annotation = tc_eval_annotation(tx, p->annotation, m->scope);
-        v = tc_conform(tx, v, annotation, arena_printf(tx->arena, "parameter '%s'", p->name->text), span);
+        if (!tc_conforms(v, annotation))
+            v = tc_conform(tx, v, annotation, arena_printf(tx->arena, "parameter '%s'", p->name->text), span);
     }
     if (v.kind == TC_RECORD && m->f->decl && tc_body_changes(v.record->class, p->name, &m->f->decl->body))
         v = tc_record_copy(tx, v, span);
@@ -773,8 +774,16 @@ static tc_value call_in_force(tc *tx, tc_function *f, tc_args *args)
     return dissolve(tx, f, args, false);
 }
 
+tc_value tc_call_uncached(tc *tx, tc_function *f, tc_args *args)
+{
+    return call_in_force(tx, f, args);
+}
+
 static tc_value call_function(tc *tx, tc_function *f, tc_args *args)
 {
+    tc_value known;
+    if (f->facts->results && tc_call_cached(tx, f, args, &known))
+        return known;
     const tc_env *around = tx->env;
     if (f->env)
         tx->env = f->env;

@@ -39,6 +39,12 @@ tc_value tc_native_reduce(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_prod(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_arg(tc *tx, const tc_native *self, tc_args *args);
 
+// cached.c
+tc_value tc_native_cached(tc *tx, const tc_native *self, tc_args *args);
+// A call of a function under @cached; false: it is evaluated as any, and nothing has happened.
+bool tc_call_cached(tc *tx, tc_function *f, tc_args *args, tc_value *result);
+tc_value tc_call_uncached(tc *tx, tc_function *f, tc_args *args); // call.c
+
 // origin.c
 tc_value tc_native_defined_in(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_call_site(tc *tx, const tc_native *self, tc_args *args);

@@ -260,6 +260,25 @@ static tc_value run_init(construction *k, tc_value record, tc_function *init)
     return tc_is_poison(result) ? result : record;
 }
 
+// The class with the type parameters of this record.
+static tc_class *instance_of(construction *k)
+{
+    tc *tx = k->tx;
+    tc_class *c = k->class, *instance = arena_dup(tx->arena, c, sizeof *c);
+    instance->generic = c->generic ? c->generic : c;
+    instance->bound_count = (int)c->decl->type_params.len;
+    instance->bound_names = ARENA_ARRAY(tx->arena, sym, instance->bound_count + 1);
+    instance->bound_values = ARENA_ARRAY(tx->arena, tc_value, instance->bound_count + 1);
+    instance->closure = tc_scope_new(tx, c->closure, c->module, TC_SCOPE_CLASS);
+    for (int i = 0; i < instance->bound_count; i++) {
+        sym name = c->decl->type_params.at[i].name;
+        instance->bound_names[i] = name;
+        instance->bound_values[i] = tc_scope_find_here(k->scope, name)->value;
+        tc_scope_bind(tx, instance->closure, name, instance->bound_values[i], k->args->span);
+    }
+    return instance;
+}
+
 tc_value tc_construct(tc *tx, tc_class *c, tc_args *args)
 {
     construction k = {.tx = tx, .class = c, .args = args};
@@ -268,22 +287,9 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args)
     infer_from_fields(&k);
     if (!bind_type_params(&k, NULL))
         return tc_poison();
-    tc_class *instance = arena_dup(tx->arena, c, sizeof *c);
-    instance->generic = c->generic ? c->generic : c;
-    instance->bound_count = (int)c->decl->type_params.len;
-    instance->bound_names = ARENA_ARRAY(tx->arena, sym, instance->bound_count + 1);
-    instance->bound_values = ARENA_ARRAY(tx->arena, tc_value, instance->bound_count + 1);
-    tc_scope *types = tc_scope_new(tx, c->closure, c->module, TC_SCOPE_CLASS);
-    for (int i = 0; i < instance->bound_count; i++) {
-        sym name = c->decl->type_params.at[i].name;
-        instance->bound_names[i] = name;
-        instance->bound_values[i] = tc_scope_find_here(k.scope, name)->value;
-        tc_scope_bind(tx, types, name, instance->bound_values[i], args->span);
-    }
-    instance->closure = types;
     tc_record *r = ARENA_NEW(tx->arena, tc_record);
     r->born = tx->born;
-    r->class = instance;
+    r->class = c->decl->type_params.len ? instance_of(&k) : c;
     r->env = tx->env;
     r->fields = ARENA_ARRAY(tx->arena, tc_value, c->field_count + 1);
     if (!fill_fields(&k, r))

@@ -682,6 +682,7 @@ const tc_native tc_native_gpu[] = {
     {"analyze", tc_native_analyze, 1, 1, "f", 0},
     {"control_region", tc_native_control_region, 0, 0, NULL, 0},
     {"with_handler", tc_native_with_handler, 2, -1, NULL, 0},
+    {"cached", tc_native_cached, 1, 1, "f", 0},
     {"defined_in", tc_native_defined_in, 1, 1, "f", 0},
     {"call_site", tc_native_call_site, 0, 0, "", 0},
     {"extent", tc_native_extent, 1, 1, "n", 0},

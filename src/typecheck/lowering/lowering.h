@@ -22,6 +22,8 @@ bool tc_infer(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *sco
 void tc_infer_idle(tc *tx, const ast_expr *annotation, tc_value actual, tc_scope *scope, const ast_type_params *params,
                    bool *bound);
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span);
+// Whether tc_conform is sure to give [v] as it is: no text for its messages is needed then.
+bool tc_conforms(tc_value v, tc_value annotation);
 // Whether a value may be given to a parameter with this annotation, as far as kinds and listed values tell.
 bool tc_fits(tc_value v, tc_value annotation);
 tc_value tc_type_subscript(tc *tx, tc_value base, tc_value *items, size_t len, src_span span);

@@ -551,6 +551,13 @@ bool tc_fits(tc_value v, tc_value annotation)
     }
 }
 
+bool tc_conforms(tc_value v, tc_value annotation)
+{
+    if (annotation.kind == TC_KIND)
+        return v.kind != TC_RECORD && annotation.kind_name != TC_KIND_FLOAT && tc_is_of_kind(annotation.kind_name, v);
+    return annotation.kind == TC_CLASS && v.kind == TC_RECORD && v.record->class->decl == annotation.class->decl;
+}
+
 tc_value tc_conform(tc *tx, tc_value v, tc_value annotation, const char *what, src_span span)
 {
     if (tc_is_poison(v) || tc_is_poison(annotation))
