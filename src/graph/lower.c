@@ -364,13 +364,21 @@ static const fg_node *node_with_kernels(const group_text *group)
     return NULL;
 }
 
-// Whether all that the group reads is there.
+// The group that makes a tensor and that has had no turn yet; -1: the tensor is there.
+static int missing_group(const lowering *l, int tensor)
+{
+    int maker = l->g->tensors.at[tensor].maker, group = maker >= 0 ? l->g->nodes.at[maker].group : -1;
+    return group < 0 || l->is_done[group] ? -1 : group;
+}
+
+// Whether all that the group reads is there, or is a view of what is there, and takes no launch.
 static bool is_ready(const lowering *l, int number)
 {
     const group_text *group = &l->groups[number];
     for (size_t i = 0; i < group->inputs.len; i++) {
-        int maker = l->g->tensors.at[group->inputs.at[i]].maker;
-        if (maker >= 0 && !l->is_done[l->g->nodes.at[maker].group])
+        int missing = missing_group(l, group->inputs.at[i]);
+        const fg_node *view = missing < 0 ? NULL : view_of(l, missing);
+        if (missing >= 0 && (!view || view->written || !is_ready(l, missing)))
             return false;
     }
     return true;
@@ -393,9 +401,24 @@ static fg_number_list side_by_side(const lowering *l, int number)
     return list;
 }
 
+static void add_group(lowering *l, int number);
+
+// Views that a group reads, which stand behind others of its launches.
+static void add_missing_views(lowering *l, int number)
+{
+    const group_text *group = &l->groups[number];
+    for (size_t i = 0; i < group->inputs.len; i++) {
+        int missing = missing_group(l, group->inputs.at[i]);
+        if (missing >= 0)
+            add_group(l, missing);
+    }
+}
+
 static void add_launches(lowering *l, const fg_number_list *groups)
 {
     bool together = groups->len > 1;
+    for (size_t i = 0; i < groups->len; i++)
+        add_missing_views(l, groups->at[i]);
     int beside = (int)l->g->launches.len;
     for (size_t i = 0; i < groups->len; i++) {
         add_operator(l, groups->at[i]);
@@ -420,6 +443,7 @@ static void add_group(lowering *l, int number)
         const fg_number_list groups = side_by_side(l, number);
         add_launches(l, &groups);
     } else if (!view->written && l->is_needed[view->outputs.at[0]]) {
+        add_missing_views(l, number);
         const fg_tensor *t = &l->g->tensors.at[view->outputs.at[0]];
         add_view(l, t, t->layout, view);
     }

@@ -464,9 +464,13 @@ ir_expr *ir_substitute(ir_module *m, ir_expr *e, const map *substitution);
 
 // ---- kernels side by side -----------------------------------------------------------------------------------------------
 
-// Whether one launch can run the blocks of both kernels: they have blocks and clusters of the same known size, no shared memory
-// of an extent of the author's, and know their place by the block's index alone.
+// Whether one launch can run the blocks of both kernels: they have clusters of the same known size, blocks of the same known size
+// or of lines of warps, no shared memory of an extent of the author's, and know their place by the block's index alone. In larger
+// blocks than its own, a kernel's text is executed by its first threads; the other warps end. Then none of them sets a number of
+// registers. The launch of both starts before its predecessor ends if that of each would.
 bool ir_can_join(ir_module *m, const ir_func *a, const ir_func *b);
+// How many blocks a launch has, by the numbers that it passes; -1: it is not known.
+int64_t ir_blocks_of(ir_module *m, const ir_stmt *launch);
 // A kernel for [count] launches, of whose kernels each two can be joined: its parameters are those of the first one, then those of
 // the second one, …, but for numbers that the launches pass, which are constants of it. Before passes have run. Appended to the
 // module.

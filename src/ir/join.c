@@ -9,6 +9,8 @@
 #include "ir/fold.h"
 #include "ir/ir.h"
 
+enum { WARP = 32 };
+
 typedef struct joiner {
     ir_module *module;
     ir_func *to;
@@ -56,32 +58,64 @@ static void look_for_place(void *user, ir_expr *e)
     *found |= knows_its_place(e);
 }
 
+// Registers that warps pass to each other are counted for all warps of a block.
+static void look_for_registers(void *user, ir_expr *e)
+{
+    bool *found = user;
+    *found |= e->op == IR_OP_INTRIN && strstr(e->u.intrin->text, "setmaxnreg");
+}
+
 typedef struct search {
     ir_module *module;
+    ir_expr_each *look;
     bool found;
 } search;
 
 static void look_in_stmt(void *user, ir_stmt *s)
 {
     search *x = user;
-    ir_walk_stmt_exprs(x->module, s, look_for_place, &x->found);
+    ir_walk_stmt_exprs(x->module, s, x->look, &x->found);
+}
+
+static bool has(ir_module *m, const ir_func *k, ir_expr_each *look)
+{
+    search x = {.module = m, .look = look};
+    ir_walk((ir_block *)&k->body, look_in_stmt, &x);
+    return x.found;
+}
+
+// Threads of a block that is a line of warps; 0: it is none.
+static int64_t threads_of_line(const ir_func *k)
+{
+    int64_t threads;
+    bool is_line = ir_const_int(k->block[0], &threads) && is_one(k->block[1]) && is_one(k->block[2]) && threads % WARP == 0;
+    return is_line ? threads : 0;
+}
+
+static bool same_block(const ir_func *a, const ir_func *b)
+{
+    bool same = true;
+    for (int d = 0; d < 3; d++)
+        same = same && same_number(a->block[d], b->block[d]);
+    return same;
+}
+
+// Whether the blocks of both fit: warps that a kernel has no work for end at once, and no barrier waits for them.
+static bool are_blocks_alike(ir_module *m, const ir_func *a, const ir_func *b)
+{
+    if (same_block(a, b))
+        return true;
+    return threads_of_line(a) && threads_of_line(b) && !has(m, a, look_for_registers) && !has(m, b, look_for_registers);
 }
 
 bool ir_can_join(ir_module *m, const ir_func *a, const ir_func *b)
 {
     int of_a = axis_of_clusters(a), of_b = axis_of_clusters(b);
-    if (of_a < 0 || of_b < 0 || a->dependent_launch != b->dependent_launch || a->dynamic_smem_bytes || b->dynamic_smem_bytes)
+    if (of_a < 0 || of_b < 0 || a->dynamic_smem_bytes || b->dynamic_smem_bytes)
         return false;
     bool same = !a->cluster[of_a] == !b->cluster[of_b];
     same = same && (is_one(a->cluster[of_a]) ? is_one(b->cluster[of_b]) : same_number(a->cluster[of_a], b->cluster[of_b]));
-    for (int d = 0; d < 3; d++)
-        same = same && same_number(a->block[d], b->block[d]);
-    search x = {.module = m};
-    if (same)
-        ir_walk((ir_block *)&a->body, look_in_stmt, &x);
-    if (same && b != a)
-        ir_walk((ir_block *)&b->body, look_in_stmt, &x);
-    return same && !x.found;
+    return same && are_blocks_alike(m, a, b) && !has(m, a, look_for_place) && (a == b || !has(m, b, look_for_place));
 }
 
 // ---- parts --------------------------------------------------------------------------------------------------------
@@ -91,6 +125,27 @@ static bool is_fixed(const ir_stmt *launch, size_t parameter)
 {
     int64_t value;
     return !launch->func->params.at[parameter]->tensor && ir_const_int(launch->args[parameter], &value);
+}
+
+static ir_expr *folded(void *user, ir_expr *e)
+{
+    return ir_fold(user, e);
+}
+
+int64_t ir_blocks_of(ir_module *m, const ir_stmt *launch)
+{
+    map numbers;
+    map_init(&numbers, m->arena);
+    for (size_t i = 0; i < launch->func->params.len; i++)
+        if (is_fixed(launch, i))
+            map_put_ptr(&numbers, launch->func->params.at[i], launch->args[i]);
+    int64_t count = 1, extent;
+    for (int d = 0; d < 3; d++) {
+        ir_expr *known = ir_rewrite_expr(m, ir_substitute(m, launch->func->grid[d], &numbers), folded, m);
+        if (!ir_const_int(known, &extent) || __builtin_mul_overflow(count, extent, &count))
+            return -1;
+    }
+    return count;
 }
 
 // Extents of tensors read sizes, so that these are renewed first.
@@ -137,6 +192,7 @@ static ir_expr *named(joiner *j, ir_block *to, const char *name, ir_expr *value)
 
 typedef struct place {
     ir_expr *index[3], *extent[3]; // of the block in the kernel's own grid
+    ir_expr *threads;              // of its own blocks, where those of the grid have more; else NULL
 } place;
 
 static ir_expr *own_place(void *user, ir_expr *e)
@@ -146,7 +202,7 @@ static ir_expr *own_place(void *user, ir_expr *e)
         return p->index[e->u.i - IR_BID_X];
     if (e->op == IR_OP_SREG && e->u.i >= IR_GDIM_X && e->u.i <= IR_GDIM_Z)
         return p->extent[e->u.i - IR_GDIM_X];
-    return e;
+    return p->threads && e->op == IR_OP_SREG && e->u.i == IR_BDIM_X ? p->threads : e;
 }
 
 static ir_expr *integer(joiner *j, int64_t value)
@@ -178,11 +234,26 @@ static void find_place(joiner *j, ir_block *to, const ir_func *k, ir_expr *numbe
     }
 }
 
+// The threads of the kernel's blocks, where those of the joined one have more; else NULL.
+static ir_expr *fewer_threads(joiner *j, const ir_func *k)
+{
+    return same_block(k, j->to) ? NULL : integer(j, threads_of_line(k));
+}
+
+// The block of statements that the first [count] threads execute.
+static ir_block *for_threads(joiner *j, ir_block *to, ir_expr *count)
+{
+    ir_stmt *branch = ir_new_stmt(j->module, IR_IF, j->span, 0);
+    branch->value = ir_binary(j->module, IR_OP_LT, ir_sreg_read(j->module, IR_TID_X, j->span), count, j->span);
+    ir_append(j->module, to, branch);
+    return &branch->body;
+}
+
 // The kernel's text for the blocks from [*end] on; [*end] is then behind them.
 static void add_part(joiner *j, const ir_func *k, ir_block *to, ir_expr **end, map *substitution)
 {
     ir_module *m = j->module;
-    place p;
+    place p = {.threads = fewer_threads(j, k)};
     ir_expr *count = NULL;
     for (int d = 0; d < 3; d++) {
         p.extent[d] = ir_cast(m, ir_substitute(m, k->grid[d], substitution), ir_scalar(m, DT_I32), j->span);
@@ -193,6 +264,8 @@ static void add_part(joiner *j, const ir_func *k, ir_block *to, ir_expr **end, m
     ir_block body;
     ir_clone_block(m, &k->body, &body, substitution);
     ir_rewrite_block_exprs(m, &body, own_place, &p);
+    if (p.threads)
+        to = for_threads(j, to, p.threads);
     for (size_t i = 0; i < body.stmts.len; i++)
         ir_append(m, to, body.stmts.at[i]);
     *end = operation(j, IR_OP_ADD, *end, count);
@@ -203,11 +276,19 @@ static void add_launch_shape(joiner *j, const ir_func *first, ir_expr *count)
     ir_func *f = j->to;
     f->grid[0] = count;
     f->grid[1] = f->grid[2] = integer(j, 1);
-    memcpy(f->block, first->block, sizeof f->block);
     ir_expr *cluster = first->cluster[axis_of_clusters(first)];
     for (int d = 0; cluster && d < 3; d++)
         f->cluster[d] = d ? integer(j, 1) : cluster;
-    f->dependent_launch = first->dependent_launch;
+}
+
+// Blocks that have room for those of each kernel.
+static void add_block_shape(joiner *j, ir_stmt *const *launches, int count)
+{
+    const ir_func *largest = launches[0]->func;
+    for (int i = 1; i < count; i++)
+        if (threads_of_line(launches[i]->func) > threads_of_line(largest))
+            largest = launches[i]->func;
+    memcpy(j->to->block, largest->block, sizeof j->to->block);
 }
 
 // Of the blocks before [end]; it is the same for all blocks of a cluster, which shows in its form.
@@ -247,6 +328,8 @@ ir_func *ir_join_kernels(ir_module *m, ir_stmt *const *launches, int count, cons
     j.to->result = first->result;
     j.to->is_public = j.to->is_launched = true;
     j.to->min_blocks = first->min_blocks;
+    j.to->dependent_launch = true;
+    add_block_shape(&j, launches, count);
     for (int i = 0; i < count; i++) {
         map substitution;
         map_init(&substitution, m->arena);
@@ -260,6 +343,8 @@ ir_func *ir_join_kernels(ir_module *m, ir_stmt *const *launches, int count, cons
         }
         if (launches[i]->func->min_blocks != first->min_blocks)
             j.to->min_blocks = 0;
+        // One that does not wait for the launch before it must not begin before that has ended.
+        j.to->dependent_launch &= launches[i]->func->dependent_launch;
     }
     add_launch_shape(&j, first, end);
     ir_func_add(m, j.to);

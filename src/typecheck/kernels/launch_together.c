@@ -32,38 +32,28 @@ static ir_stmt *only_launch(ir_stmt *const *at, size_t count)
     return launch;
 }
 
-// -1: not known.
-static int64_t blocks_of(const ir_func *k)
-{
-    int64_t count = 1, extent;
-    for (int d = 0; d < 3; d++)
-        if (!ir_const_int(k->grid[d], &extent) || __builtin_mul_overflow(count, extent, &count))
-            return -1;
-    return count;
-}
-
-static bool are_few(const tc *tx, const statements *launches, const ir_func *more)
+static bool are_few(const tc *tx, const statements *launches, const ir_stmt *more)
 {
     const gpu_model *g = tx->options->gpu ? tx->options->gpu : gpu_of_arch(tx->ir->arch);
-    int64_t count = blocks_of(more), most = (int64_t)BLOCKS_PER_SM * g->sm_count;
+    int64_t count = ir_blocks_of(tx->ir, more), most = (int64_t)BLOCKS_PER_SM * g->sm_count;
     bool is_known = count >= 0;
     for (size_t i = 0; i < launches->len && is_known && count <= most; i++) {
-        int64_t blocks = blocks_of(launches->at[i]->func);
+        int64_t blocks = ir_blocks_of(tx->ir, launches->at[i]);
         is_known = blocks >= 0;
         count += blocks;
     }
     return is_known && count <= most;
 }
 
-static bool fits(const tc *tx, const statements *launches, const ir_func *kernel)
+static bool fits(const tc *tx, const statements *launches, const ir_stmt *launch)
 {
     bool same = true;
     for (size_t i = 0; i < launches->len; i++) {
-        same &= launches->at[i]->func == kernel;
-        if (!ir_can_join(tx->ir, launches->at[i]->func, kernel))
+        same &= launches->at[i]->func == launch->func;
+        if (!ir_can_join(tx->ir, launches->at[i]->func, launch->func))
             return false;
     }
-    return same || are_few(tx, launches, kernel);
+    return same || are_few(tx, launches, launch);
 }
 
 static ir_func *joined_kernel(tc *tx, const statements *launches, const str_buf *key)
@@ -112,7 +102,7 @@ static void join_those_that_fit(tc *tx, statements *launches)
     while (launches->len) {
         statements together = {0}, others = {0};
         for (size_t i = 0; i < launches->len; i++) {
-            bool is_fit = fits(tx, &together, launches->at[i]->func);
+            bool is_fit = fits(tx, &together, launches->at[i]);
             VEC_PUSH(tx->arena, is_fit ? &together : &others, launches->at[i]);
         }
         if (together.len > 1)
