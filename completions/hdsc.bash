@@ -111,7 +111,7 @@ _hdsc() {
             fi ;;
         tune)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again --deadline= --entry= --weights= --rewrites= --rewrite= --layout= --precision= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up=
+                COMPREPLY=($(compgen -W "--space= --candidates= --shapes= --again --deadline= --device= --entry= --weights= --rewrites= --rewrite= --layout= --precision= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up=
                     --gpu-timeout= -j -o --check= -v --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return

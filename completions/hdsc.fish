@@ -71,6 +71,7 @@ complete -c hdsc -n "__fish_seen_subcommand_from tune" -l space -x -a "0 1 2" -d
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l candidates -x -d "that space 1 measures"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l shapes -r -d "file of sets of sizes"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l deadline -x -d "begin no round after so many seconds"
+complete -c hdsc -n "__fish_seen_subcommand_from tune" -l device -x -a "cuda sim" -d "measure, or estimate"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l again -d "measure also what the table has"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l check -r -d "check a table"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l method -x -a "flush rotate" -d "how it is measured"

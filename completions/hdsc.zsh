@@ -115,7 +115,7 @@ case ${words[2]} in
         '--yardstick=[what runs beside]:name:(copy none)' '--json=[write all results]:file:_files' \
         '--compare[compare two results]' '--fail-below=[least ratio]:X:' '--seed=[of random inputs]:N:' \
         '*-D[set a constant or size]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
-    tune) _arguments $messages $gpus $rewriting '--weights=[weights of models]:file:_files' '--entry=[graph function]:name:' '--deadline=[begin no round after]:SECONDS:' \
+    tune) _arguments $messages $gpus $rewriting '--weights=[weights of models]:file:_files' '--entry=[graph function]:name:' '--deadline=[begin no round after]:SECONDS:' '--device=[measure or estimate]:device:(cuda sim)' \
         '--nvrtc=[the NVRTC library]:file:_files' '--space=[how much]:space:(0 1 2)' '--candidates=[that space 1 measures]:N:' '--shapes=[sets of sizes]:file:_files' \
         '--again[also what the table has]' '--method=[how]:method:(flush rotate)' '--graph[in CUDA graphs]' '--samples=[least number]:N:' \
         '--min-time=[least seconds of a set of sizes]:X:' '--warm-up=[seconds before]:X:' '--gpu-timeout=[most seconds of a sample]:N:' \

@@ -81,9 +81,17 @@ dev_cuda *dev_cuda_open(arena *a, const pl_options *options, int64_t seconds, co
     return gpu;
 }
 
+dev_cuda *dev_cuda_absent(arena *a, const pl_options *options, const arch *target, const gpu_model *properties)
+{
+    dev_cuda *gpu = ARENA_NEW(a, dev_cuda);
+    *gpu = (dev_cuda){.options = options, .arch = target, .properties = properties};
+    pthread_mutex_init(&gpu->lock, NULL);
+    return gpu;
+}
+
 bool dev_cuda_close(dev_cuda *gpu)
 {
-    if (!gpu->is_stuck)
+    if (!gpu->is_stuck && gpu->cuda)
         gpu->cuda->primary_release(gpu->device);
     pthread_mutex_destroy(&gpu->lock);
     return !gpu->is_stuck;

@@ -109,7 +109,8 @@ bool dev_cuda_load(dev_cuda_session *s, dev_cuda_image *image)
 void dev_cuda_free_images(dev_cuda_session *s)
 {
     pthread_mutex_lock(&s->gpu->lock);
-    s->gpu->cuda->context_set(s->gpu->context);
+    if (s->gpu->cuda)
+        s->gpu->cuda->context_set(s->gpu->context);
     for (size_t i = 0; i < s->images.len; i++) {
         dev_cuda_image *image = &s->images.at[i];
         if (is_loaded(s, image) && !s->gpu->is_stuck)

@@ -7,7 +7,7 @@
 #include "runtime/driver.h"
 
 struct dev_cuda {
-    const hdsrt_driver *cuda;
+    const hdsrt_driver *cuda;  // NULL: it is not there
     const pl_options *options;
     const arch *arch;
     const gpu_model *properties;

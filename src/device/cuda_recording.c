@@ -114,14 +114,25 @@ static bool find_function(dev_cuda_recording *r, const dev_cuda_image *image, si
     return true;
 }
 
-bool dev_cuda_recording_load(dev_cuda_recording *r)
+// Of the recorded kernels; NULL after reporting.
+static dev_cuda_image *compile(dev_cuda_recording *r)
 {
     dev_cuda_names names = {0};
     for (size_t i = 0; i < r->launches.len; i++)
         VEC_PUSH(r->session->arena, &names, r->launches.at[i].launch.kernel->name);
-    if (!names.len)
+    return dev_cuda_image_of(r->session, r->program, &names);
+}
+
+bool dev_cuda_recording_compile(dev_cuda_recording *r)
+{
+    return !r->launches.len || compile(r);
+}
+
+bool dev_cuda_recording_load(dev_cuda_recording *r)
+{
+    if (!r->launches.len)
         return true;
-    dev_cuda_image *image = dev_cuda_image_of(r->session, r->program, &names);
+    dev_cuda_image *image = compile(r);
     bool ok = image && dev_cuda_check(r->session, "using the GPU", r->session->gpu->cuda->context_set(r->session->gpu->context)) &&
               dev_cuda_load(r->session, image);
     for (size_t i = 0; ok && i < r->launches.len; i++)

@@ -24,6 +24,8 @@ const gpu_model *dev_native_gpu(arena *a, const char **why);
 // not for what architecture; [seconds] how long a kernel may take. NULL where there is no GPU that can be used; *[why] then
 // says what is missing, in [a].
 dev_cuda *dev_cuda_open(arena *a, const pl_options *options, int64_t seconds, const char **why);
+// A GPU that need not be there: launches can be recorded, and compiled for it. In [a].
+dev_cuda *dev_cuda_absent(arena *a, const pl_options *options, const arch *target, const gpu_model *properties);
 // False where a kernel still runs that did not end in time: exit() would wait for it, _exit() does not.
 bool dev_cuda_close(dev_cuda *gpu);
 const arch *dev_cuda_arch(const dev_cuda *gpu);
@@ -71,7 +73,9 @@ const sim_device *dev_cuda_recording_device(dev_cuda_recording *r);
 const dev_cuda_recorded *dev_cuda_recording_launches(const dev_cuda_recording *r, int *count);
 const dev_cuda_memory *dev_cuda_recording_memory(const dev_cuda_recording *r, int *count);
 
-// Compiles the recorded kernels only, and loads them on the GPU. False after reporting.
+// Compiles the recorded kernels only: the code is in the cache, if there is one. False after reporting.
+bool dev_cuda_recording_compile(dev_cuda_recording *r);
+// Compiles them likewise, and loads them on the GPU. False after reporting.
 bool dev_cuda_recording_load(dev_cuda_recording *r);
 // Binds the launches to memory on the GPU, one address for each allocation. Returns the index of the set; negative after
 // reporting.

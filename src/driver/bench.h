@@ -21,7 +21,7 @@ typedef struct bench_part {
     const fg_launch *launch;
     int first, count;  // kernels
     int joined;        // the operator whose kernels compute this one, too, as a part of one launch; -1: it has its own
-    double seconds;    // on the GPU
+    double seconds;    // on the GPU; on the simulator, for hdsc tune, an estimate by the counts
     sim_counts counts; // on the simulator
     int64_t bytes;     // of the tensors that it reads and writes
     double operations;
@@ -89,6 +89,8 @@ typedef struct bench_plan {
 bool cmd_bench_plan(bench_state *b, bench_plan *plan);
 // Words of a row: those of the command line, and contents of tensors that have none.
 void cmd_bench_words(bench_state *b, const bench_plan *plan, int row, run_request *out);
+// Binds the arguments of a row, without contents. False after reporting.
+bool cmd_bench_bind(bench_state *b, const bench_plan *plan, int row);
 // Binds and fills the arguments of a row; tensors without a word get one that suits their type. False after reporting.
 bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **sizes, int *size_count, ms_argument **arguments);
 // The type whose peak rate the kernel is held against: the narrowest that it reads and computes with.
@@ -98,6 +100,9 @@ dtype cmd_bench_peak_type(bench_state *b);
 
 // Makes ready for rows of a host function. False after reporting.
 bool cmd_bench_host_open(bench_state *b);
+// Compiles the kernels of the first row into the cache, for a GPU that need not be there: this is for another process to measure.
+// False after reporting.
+bool cmd_bench_host_compile(bench_state *b, const bench_plan *plan);
 // Measures one; of a model also what it launches, into [run] (NULL: it is no model). False after reporting, or where it was
 // stopped.
 bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, const ms_argument *arguments, bench_run *run);

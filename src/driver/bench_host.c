@@ -225,6 +225,33 @@ bool cmd_bench_host_row(bench_state *b, const ms_size *sizes, int size_count, co
     return ok;
 }
 
+static bool record_and_compile(host_row *h)
+{
+    run_state *r = &h->bench->run;
+    for (size_t i = 0; i < r->arguments.len; i++)
+        if (r->arguments.at[i].is_tensor && !ten_measure(&r->arguments.at[i].tensor))
+            return false; // whoever measures it says that it is too large
+    return call(h, dev_cuda_recording_device(h->recording)) && dev_cuda_recording_compile(h->recording);
+}
+
+bool cmd_bench_host_compile(bench_state *b, const bench_plan *plan)
+{
+    run_state *r = &b->run;
+    const sim_translate_options how = {0};
+    if (!cmd_bench_bind(b, plan, 0))
+        return false;
+    b->gpu = dev_cuda_absent(&r->unit.memory, r->unit.options, r->unit.arch, r->unit.options->gpus[0]);
+    r->program = sim_translate(&r->unit.memory, r->unit.module, &how);
+    host_row h = {.bench = b, .recording = dev_cuda_record(b->gpu, &r->unit.memory, &r->unit.diags)};
+    bool ok = record_and_compile(&h);
+    dev_cuda_recording_free(h.recording);
+    if (r->device)
+        sim_free(r->device);
+    r->device = NULL;
+    dev_cuda_close(b->gpu);
+    return ok;
+}
+
 bool cmd_bench_host_open(bench_state *b)
 {
     run_state *r = &b->run;

@@ -206,7 +206,7 @@ static void list_sizes(bench_state *b, ms_size **sizes, int *count)
     }
 }
 
-bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **sizes, int *size_count, ms_argument **arguments)
+bool cmd_bench_bind(bench_state *b, const bench_plan *plan, int row)
 {
     run_state *r = &b->run;
     run_request own = b->request->run;
@@ -215,6 +215,13 @@ bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **si
     memset(&r->arguments, 0, sizeof r->arguments);
     bool ok = cmd_run_bind(r);
     r->request = &b->request->run;
+    return ok;
+}
+
+bool cmd_bench_row(bench_state *b, const bench_plan *plan, int row, ms_size **sizes, int *size_count, ms_argument **arguments)
+{
+    run_state *r = &b->run;
+    bool ok = cmd_bench_bind(b, plan, row);
     *arguments = ARENA_ARRAY(&r->unit.memory, ms_argument, r->arguments.len + 1);
     for (size_t i = 0; ok && i < r->arguments.len; i++)
         ok = add_argument(b, &r->arguments.at[i], (int)i, &(*arguments)[i]);

@@ -1,4 +1,5 @@
 // `hdsc bench` of models: what each of their launches is a part of, on the GPU and on the simulator.
+#include <math.h>
 #include <string.h>
 
 #include "driver/bench.h"
@@ -198,6 +199,26 @@ static void add_counts(sim_counts *to, const sim_counts *more)
         ((uint64_t *)to)[i] += ((const uint64_t *)more)[i];
 }
 
+// Between the base clocks and the boost clocks of the GPUs of gpu.def. Times by it are for comparing candidates with each other.
+static const double NOMINAL_HZ = 1.5e9;
+
+// What an SM issues in a clock: one instruction of a warp on each of its four schedulers.
+enum { ISSUED_A_CLOCK = 4 };
+
+// Seconds that a kernel's counts take at least: its sectors at the memory's bandwidth, or on the SM that has most blocks its
+// instructions or operations.
+static double estimate(const bench_state *b, const fg_graph *g, const bench_part *part, const bench_kernel *k, const sim_counts *own)
+{
+    const gpu_model *gpu = b->run.unit.options->gpus[0];
+    double blocks = (double)(k->grid[0] * k->grid[1] * k->grid[2]), waves = ceil(blocks / gpu->sm_count);
+    double share = blocks > 0 ? waves / blocks : 0;
+    double rate = arch_peak_ops(b->run.unit.arch, type_of(g, part->launch));
+    double moving = (double)own->global.sectors * 32 / (gpu->memory_gbps * 1e9);
+    double issuing = (double)own->warp_instructions * share / (ISSUED_A_CLOCK * NOMINAL_HZ);
+    double computing = rate > 0 ? (double)own->flops * share / (rate * NOMINAL_HZ) : 0;
+    return fmax(moving, fmax(issuing, computing));
+}
+
 static void add_to_total(bench_part *total, const bench_part *part)
 {
     total->count += part->count;
@@ -251,6 +272,7 @@ void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each)
         } else {
             sim_counts own = difference(&k->before, &before);
             add_counts(&part->counts, &own);
+            part->seconds += b->request->tunes ? estimate(b, run->graph, part, k, &own) : 0;
             before = k->before;
         }
     }
@@ -262,6 +284,21 @@ void cmd_bench_sum(bench_state *b, bench_run *run, const ms_summary *each)
 }
 
 // ---- on the simulator -----------------------------------------------------------------------------------------------
+
+// Results, which hdsc tune compares.
+static void fetch(bench_state *b, bench_run *run)
+{
+    run_state *r = &b->run;
+    for (size_t i = 0; i < r->arguments.len; i++) {
+        run_argument *a = &r->arguments.at[i];
+        if (!a->is_tensor || !a->is_written || a->bound || !a->tensor.bytes)
+            continue;
+        cmd_run_fetch(r, a);
+        bench_output out = {a->name, a->tensor};
+        out.tensor.data = arena_dup(&r->unit.memory, a->tensor.data, (size_t)a->tensor.bytes);
+        VEC_PUSH(&r->unit.memory, &run->outputs, out);
+    }
+}
 
 static bool simulate(bench_state *b)
 {
@@ -284,6 +321,8 @@ static bool simulate(bench_state *b)
         run.kernels.at[i].before = difference(&run.kernels.at[i].before, &before);
     if (ok) {
         cmd_bench_sum(b, &run, NULL);
+        if (b->request->tunes)
+            fetch(b, &run);
         VEC_PUSH(&r->unit.memory, &b->runs, run);
     }
     sim_free(r->device);

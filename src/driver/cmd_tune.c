@@ -11,7 +11,7 @@
 #include "driver/workers.h"
 #include "pipeline/files.h"
 
-enum { KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK, KEY_DEADLINE };
+enum { KEY_SPACE = CMD_KEY_OWN, KEY_CANDIDATES, KEY_SHAPES, KEY_AGAIN, KEY_CHECK, KEY_DEADLINE, KEY_DEVICE };
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
@@ -32,6 +32,8 @@ static const struct argp_option table[] = {
     CMD_SEED_OPTION("of random inputs and of the order of measuring (default: 0)", 1),
 
     {NULL, 0, NULL, 0, "How:", 2},
+    {"device", KEY_DEVICE, "NAME", 0,
+     "of a model: measure on the GPU (cuda, the default), or estimate by what the simulator counts (sim)", 2},
     CMD_METHOD_OPTION("flush: one launch at a time, each after a write of twice the L2 cache (the default); rotate: "
                       "consecutive launches that "
                       "cycle through copies of the tensors larger than the L2 cache; of a model: runs follow each other (the "
@@ -40,7 +42,7 @@ static const struct argp_option table[] = {
     CMD_GRAPH_OPTION(", with --method=rotate", 2),
     CMD_MEASURE_OPTIONS("candidate", "each set of sizes", "its candidates", 2),
     {"deadline", KEY_DEADLINE, "SECONDS", 0, "of a model: begin no round after that, and keep the best so far", 2},
-    {"jobs", 'j', "N", 0, "compile N candidates in parallel (default: one for each core but one)", 2},
+    {"jobs", 'j', "N", 0, "compile N candidates, or rounds of a model, in parallel (default: one for each core but one)", 2},
 
     {NULL, 0, NULL, 0, "Results:", 3},
     {NULL, 'o', "FILE", 0, "add the results to FILE, a table for SearchSpace.choose", 3},
@@ -61,6 +63,7 @@ static const char doc[] =
     "  hdsc tune transpose.hds::SPACE m=4096 n=4096 m=32 n=100000 --space=2 -o tuned.hds\n"
     "  hdsc tune transpose.hds::SPACE --check tuned.hds\n"
     "  hdsc tune mlp.hds --weights=random -D B=64 -o mlp_tuned.hds\n"
+    "  hdsc tune mlp.hds --weights=random -D B=64 --gpu=h200 --check mlp_tuned.hds\n"
     "\v"
     "NAME=VALUE sets a size; several values, as in n=1024,2048, are combined with those of the other sizes. A name "
     "that is given "
@@ -135,12 +138,13 @@ static void check_arguments(struct argp_state *state)
 
 static error_t take_own(int key, char *arg, struct argp_state *state)
 {
-    static const char *const spaces[] = {"0", "1", "2", NULL};
+    static const char *const spaces[] = {"0", "1", "2", NULL}, *const devices[] = {"cuda", "sim", NULL};
     tune_request *q = state->input;
     switch (key) {
     case KEY_SPACE: q->space = cmd_choose(state, "--space", arg, spaces); break;
     case KEY_CANDIDATES: q->candidates = cmd_count(state, "--candidates", arg, 1); break;
     case KEY_SHAPES: q->shapes = arg; break;
+    case KEY_DEVICE: q->on_simulator = cmd_choose(state, "--device", arg, devices) == 1; break;
     case KEY_AGAIN: q->again = true; break;
     case KEY_DEADLINE: q->deadline = cmd_non_negative(state, "--deadline", arg); break;
     case KEY_CHECK:
@@ -358,6 +362,11 @@ static pl_status do_request(tune_request *q)
     tune_keys keys = {0};
     tune_table found = {0};
     open_space(q);
+    if (q->on_simulator) {
+        fprintf(stderr, "hdsc: --device=sim is for models: a space that is measured by itself needs a GPU\n");
+        q->is_usage_error = true;
+        return PL_ERRORS;
+    }
     pl_status status = describe(q, &space);
     if (status != PL_OK)
         return status;
@@ -383,11 +392,12 @@ static pl_status do_request(tune_request *q)
 static int tune_model(tune_request *q)
 {
     open_space(q);
-    if (q->shapes || q->check || q->groups.len > 1) {
-        fprintf(stderr, "hdsc: a model is tuned for one set of sizes, without --shapes and --check\n");
+    if (q->shapes || q->groups.len > 1) {
+        fprintf(stderr, "hdsc: a model is tuned for one set of sizes, without --shapes\n");
         return CMD_USAGE;
     }
-    if (!check_output(q) || (q->space != 0 && !open_gpu(q)))
+    bool measures = q->space != 0 && !q->check && !q->on_simulator;
+    if (!check_output(q) || (measures && !open_gpu(q)))
         return exit_code(q, PL_ERRORS);
     if (q->session) {
         const ms_machine *machine = &ms_record_of(q->session)->machine;

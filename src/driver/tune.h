@@ -13,7 +13,7 @@ typedef struct tune_request {
     const char *shapes;        // file of --shapes; NULL: none
     const char *check;         // file of --check; NULL: none
     int space, candidates;     // of --space; that space 1 measures
-    bool again, are_shapes_read;
+    bool again, are_shapes_read, on_simulator; // on_simulator: --device=sim
     double deadline;           // seconds after which a model's rounds end; 0: none
     int64_t sm_count;          // of the GPU that is asked about
     uint64_t seed;
@@ -32,7 +32,15 @@ void cmd_tune_catch_interrupt(void);
 
 // ---- tune_compile.c ---------------------------------------------------------------------------------------------------
 
-// Processes that compile candidates into the cache, while others are measured.
+// What processes of their own compile into the cache.
+typedef struct tune_jobs {
+    const char *const *names;               // for messages
+    int count;
+    void (*compile)(void *user, int index); // in such a process; prints nothing
+    void *user;
+} tune_jobs;
+
+// These processes, while this one measures.
 typedef struct tune_pool {
     pid_t pid;         // of the one that has the workers; 0: none
     int line;          // an index comes for each that is done
@@ -40,11 +48,32 @@ typedef struct tune_pool {
     int count, done;
 } tune_pool;
 
-// Starts compiling entries[i], for all i in that order.
-void cmd_tune_pool_start(tune_request *q, tune_pool *p, const char *const *entries, int count);
+// Starts all of them, in that order.
+void cmd_tune_pool_start(tune_request *q, tune_pool *p, const tune_jobs *jobs);
+// Likewise: what the file has under these names, as --entry takes them.
+void cmd_tune_pool_start_entries(tune_request *q, tune_pool *p, const char *const *entries, int count);
 // Takes what is done, waiting at most so long for some.
 void cmd_tune_pool_poll(tune_pool *p, int milliseconds);
 void cmd_tune_pool_stop(tune_pool *p);
+
+// ---- tune_journal.c ---------------------------------------------------------------------------------------------------
+
+// What a candidate took in a model.
+typedef struct tune_time {
+    const char *space, *sizes, *candidate; // sizes: "1,1024"
+    int64_t sm_count, launches;            // launches: of the model, that choose it
+    double seconds;                        // of all these
+} tune_time;
+
+typedef VEC(tune_time) tune_times;
+
+// What is measured on, for people: a GPU's name, or the simulator.
+const char *cmd_tune_machine(const tune_request *q);
+// Times of the same model, on the same GPU and by the same hdsc; none where there is no such file, or after saying why it is
+// passed over.
+void cmd_tune_journal_read(tune_request *q, const char *path, tune_times *out);
+// Replaces the file. False after reporting HDS0494.
+bool cmd_tune_journal_write(tune_request *q, const char *path, const tune_times *times);
 
 // ---- tune_model.c -----------------------------------------------------------------------------------------------------
 

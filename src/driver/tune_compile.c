@@ -13,44 +13,30 @@
 
 // ---- in the other processes -------------------------------------------------------------------------------------
 
-typedef struct compiling {
-    tune_request *request;
-    const char *const *entries;
-    hds_compiler *compiler;  // of this process
+typedef struct handing {
+    const tune_jobs *jobs;
     int line;
-} compiling;
+} handing;
 
 // What goes wrong is found once more by who measures, and said there.
-static void compile_one(void *user, arena *a, size_t index, cmd_result *out)
+static void do_job(void *user, arena *a, size_t index, cmd_result *out)
 {
-    compiling *c = user;
+    const handing *h = user;
     (void)a;
-    ms_options own = c->request->measure;
-    own.entries = &c->entries[index];
-    own.entry_count = 1;
-    hds_compiler_options compiler_options = HDS_COMPILER_OPTIONS_INIT;
-    compiler_options.workers = -1;
-    compiler_options.nvrtc = own.nvrtc;
-    compiler_options.cache_dir = own.cache_dir;
-    const hds_compile_options options = ms_compile_options(&own);
-    hds_program *program = NULL;
-    if (!c->compiler && hds_compiler_new(&compiler_options, &c->compiler))
-        return;
-    hds_compile(c->compiler, &(hds_source){.name = own.source}, &options, &program);
-    hds_program_release(program);
+    h->jobs->compile(h->jobs->user, (int)index);
     out->code = CMD_OK;
 }
 
 static void say_done(void *user, size_t index, const cmd_result *result)
 {
-    const compiling *c = user;
+    const handing *h = user;
     const int number = (int)index;
     (void)result;
-    if (write(c->line, &number, sizeof number) != (ssize_t)sizeof number)
+    if (write(h->line, &number, sizeof number) != (ssize_t)sizeof number)
         _exit(CMD_INTERNAL);  // the parent process has ended
 }
 
-static _Noreturn void hand_out_work(tune_request *q, const char *const *entries, int count, int line, pid_t parent)
+static _Noreturn void hand_out_work(tune_request *q, const tune_jobs *jobs, int line, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -59,10 +45,10 @@ static _Noreturn void hand_out_work(tune_request *q, const char *const *entries,
         _exit(CMD_INTERNAL);
     arena memory;
     arena_init(&memory, &cmd_oom);
-    compiling c = {.request = q, .entries = entries, .line = line};
-    const cmd_workers w = {.names = entries, .count = (size_t)count, .jobs = q->shared.jobs, .work = compile_one,
-                           .done = say_done, .user = &c};
-    cmd_work_all(&memory, &w, ARENA_ARRAY(&memory, cmd_result, count));
+    handing h = {.jobs = jobs, .line = line};
+    const cmd_workers w = {.names = jobs->names, .count = (size_t)jobs->count, .jobs = q->shared.jobs, .work = do_job,
+                           .done = say_done, .user = &h};
+    cmd_work_all(&memory, &w, ARENA_ARRAY(&memory, cmd_result, jobs->count));
     _exit(CMD_OK);
 }
 
@@ -76,11 +62,11 @@ static void skip_compilation(tune_pool *p)
     p->done = p->count;
 }
 
-void cmd_tune_pool_start(tune_request *q, tune_pool *p, const char *const *entries, int count)
+void cmd_tune_pool_start(tune_request *q, tune_pool *p, const tune_jobs *jobs)
 {
     int ends[2];
-    *p = (tune_pool){.is_ready = ARENA_ARRAY(&q->shared.memory, bool, count + 1), .count = count, .line = -1};
-    if (!q->shared.options.cache || !count || pipe(ends) != 0) {
+    *p = (tune_pool){.is_ready = ARENA_ARRAY(&q->shared.memory, bool, jobs->count + 1), .count = jobs->count, .line = -1};
+    if (!q->shared.options.cache || !jobs->count || pipe(ends) != 0) {
         skip_compilation(p);
         return;
     }
@@ -88,7 +74,7 @@ void cmd_tune_pool_start(tune_request *q, tune_pool *p, const char *const *entri
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        hand_out_work(q, entries, count, ends[1], parent);
+        hand_out_work(q, jobs, ends[1], parent);
     }
     close(ends[1]);
     p->pid = pid > 0 ? pid : 0;
@@ -127,4 +113,37 @@ void cmd_tune_pool_stop(tune_pool *p)
     if (p->line >= 0)
         close(p->line);
     *p = (tune_pool){.line = -1};
+}
+
+// ---- entries of a file --------------------------------------------------------------------------------------------
+
+typedef struct entry_jobs {
+    tune_jobs jobs;          // first
+    tune_request *request;
+    hds_compiler *compiler;  // of this process
+} entry_jobs;
+
+static void compile_entry(void *user, int index)
+{
+    entry_jobs *e = user;
+    ms_options own = e->request->measure;
+    own.entries = &e->jobs.names[index];
+    own.entry_count = 1;
+    hds_compiler_options compiler_options = HDS_COMPILER_OPTIONS_INIT;
+    compiler_options.workers = -1;
+    compiler_options.nvrtc = own.nvrtc;
+    compiler_options.cache_dir = own.cache_dir;
+    const hds_compile_options options = ms_compile_options(&own);
+    hds_program *program = NULL;
+    if (!e->compiler && hds_compiler_new(&compiler_options, &e->compiler))
+        return;
+    hds_compile(e->compiler, &(hds_source){.name = own.source}, &options, &program);
+    hds_program_release(program);
+}
+
+void cmd_tune_pool_start_entries(tune_request *q, tune_pool *p, const char *const *entries, int count)
+{
+    entry_jobs e = {.jobs = {.names = entries, .count = count, .compile = compile_entry}, .request = q};
+    e.jobs.user = &e;
+    cmd_tune_pool_start(q, p, &e.jobs);
 }

@@ -262,7 +262,7 @@ static void start_compiling(tuning *t)
             VEC_PUSH(a, &entries, tune_entry(&q->library, t->space, key->chosen[k]));
         }
     }
-    cmd_tune_pool_start(q, &t->pool, entries.at, (int)entries.len);
+    cmd_tune_pool_start_entries(q, &t->pool, entries.at, (int)entries.len);
 }
 
 static void none_is_valid(const tuning *t, const tune_key *key)

@@ -89,6 +89,7 @@ tc_value tc_native_control_region(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_launch_once(tc *tx, const tc_native *self, tc_args *args);
 // What SearchSpace.choose chooses from: eval/choice.c.
 tc_value tc_native_note_choice(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_note_passed_over(tc *tx, const tc_native *self, tc_args *args);
 // Launches that do not depend on each other: kernels/launch_together.c.
 tc_value tc_native_launch_together(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_share(tc *tx, const tc_native *self, tc_args *args);

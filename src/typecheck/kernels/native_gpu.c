@@ -676,6 +676,7 @@ const tc_native tc_native_gpu[] = {
     {"share", tc_native_share, 1, -1, NULL, 0},
     {"launch_once", tc_native_launch_once, 5, 5, "schedule definition operands results how", 0},
     {"note_choice", tc_native_note_choice, 1, 1, "facts", 0},
+    {"note_passed_over", tc_native_note_passed_over, 3, 3, "row, candidates, why", 0},
     {"launch_together", tc_native_launch_together, 1, -1, NULL, 0},
     {"has_arch", run_has_arch, 1, 1, "name", 0},
     {"gpu_property", run_gpu_property, 1, 1, "name", 0},
