@@ -105,7 +105,7 @@ _hdsc() {
         bench)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --arch= --gpu= --sms= --seed= --method= --graph --samples= --min-time= --warm-up= --gpu-timeout= --bytes=
-                    --flops= --peak= --yardstick= --json= --compare --fail-below= --device= --weights= --rewrites= --rewrite= --layout= --precision= --tuned= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
+                    --flops= --peak= --yardstick= --json= --compare --fail-below= --device= --against= --python= --weights= --rewrites= --rewrite= --layout= --precision= --tuned= --diagnostics= --color= -W --nvrtc= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;

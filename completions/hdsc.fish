@@ -67,6 +67,8 @@ complete -c hdsc -n "__fish_seen_subcommand_from bench" -l compare -d "compare t
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l fail-below -x -d "least ratio"
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l device -x -a "cuda sim" -d "measure, or count on the simulator"
 complete -c hdsc -n "__fish_seen_subcommand_from bench" -l seed -x -d "of random inputs"
+complete -c hdsc -n "__fish_seen_subcommand_from bench" -l against -x -a "onnxruntime torch" -d "other programs"
+complete -c hdsc -n "__fish_seen_subcommand_from bench" -l python -r -d "that has them"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l space -x -a "0 1 2" -d "how much is measured"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l candidates -x -d "that space 1 measures"
 complete -c hdsc -n "__fish_seen_subcommand_from tune" -l shapes -r -d "file of sets of sizes"

@@ -113,6 +113,7 @@ case ${words[2]} in
         '--samples=[least number]:N:' '--min-time=[least seconds of a row]:X:' '--warm-up=[seconds before]:X:' '--gpu-timeout=[most seconds of a sample]:N:' \
         '--bytes=[that it moves]:expression:' '--flops=[that it does]:expression:' '--peak=[type of the peak rate]:type:' \
         '--yardstick=[what runs beside]:name:(copy none)' '--json=[write all results]:file:_files' \
+        '--against=[other programs]:list:(onnxruntime torch)' '--python=[that has them]:file:_files' \
         '--compare[compare two results]' '--fail-below=[least ratio]:X:' '--seed=[of random inputs]:N:' \
         '*-D[set a constant or size]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
     tune) _arguments $messages $gpus $rewriting '--weights=[weights of models]:file:_files' '--entry=[graph function]:name:' '--deadline=[begin no round after]:SECONDS:' '--device=[measure or estimate]:device:(cuda sim)' \

@@ -39,6 +39,16 @@ typedef struct bench_input {
     const char *name, *contents;
 } bench_input;
 
+// Another program on the same model and inputs.
+typedef struct bench_rival {
+    const char *name;         // "torch:eager", as --against has it
+    const char *title, *how;  // "torch 2.11.0", "torch.compile, max-autotune"
+    const char *why;          // NULL, or why it did not run
+    ms_summary time;          // seconds; count 0: not measured
+    double error;             // the largest |ours - its| / (|its| + 1) of all outputs
+    bool differs;
+} bench_rival;
+
 // A run of a model.
 typedef struct bench_run {
     const fg_graph *graph;
@@ -49,6 +59,7 @@ typedef struct bench_run {
     ms_summary graphs, launches; // seconds of a run, as a CUDA graph and kernel by kernel
     bench_part total;            // what its parts do, and what it takes
     VEC(bench_output) outputs;   // where the request wants them
+    VEC(bench_rival) rivals;     // of --against
 } bench_run;
 
 typedef VEC(bench_run) bench_run_list;
@@ -61,6 +72,8 @@ typedef struct bench_request {
     double fail_below;    // 0: not given
     ms_session *session;
     bool on_simulator;    // --device=sim
+    VEC(const char *) against; // "torch:eager"
+    const char *python;   // that has them; NULL: $HDS_PYTHON, or python3
     bool tunes;           // of hdsc tune: keeps outputs, and measures graphs only
 } bench_request;
 
@@ -125,3 +138,15 @@ bool cmd_bench_simulate(bench_state *b, const bench_plan *plan);
 // Adds the tables of all runs; JSON for "model".
 void cmd_bench_model_text(const bench_state *b, str_buf *out);
 json_t *cmd_bench_model_json(const bench_state *b);
+
+// ---- bench_rivals.c ---------------------------------------------------------------------------------------------------
+
+// Checks --against and the file that it is for; NULL, or what is wrong.
+const char *cmd_bench_check_against(const bench_request *q);
+// On the GPU: runs the model with the row's inputs, and the rivals with the same. False after reporting.
+bool cmd_bench_compete(bench_state *b, const bench_plan *plan, int row, bench_run *run);
+// The rivals, with inputs and outputs that the model has on its device now. Outputs that differ are reported; false where nothing
+// can be asked, after reporting.
+bool cmd_bench_ask_rivals(bench_state *b, bench_run *run);
+void cmd_bench_rivals_text(const bench_run *run, str_buf *out);
+json_t *cmd_bench_rivals_json(const bench_run *run);

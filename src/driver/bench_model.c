@@ -323,6 +323,7 @@ static bool simulate(bench_state *b)
         cmd_bench_sum(b, &run, NULL);
         if (b->request->tunes)
             fetch(b, &run);
+        ok = !b->request->against.len || cmd_bench_ask_rivals(b, &run);
         VEC_PUSH(&r->unit.memory, &b->runs, run);
     }
     sim_free(r->device);

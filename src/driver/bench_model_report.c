@@ -121,6 +121,7 @@ static void add_run(const bench_state *b, const bench_run *run, str_buf *out)
     add_part(&t, run, &run->total, is_counted);
     ms_table_print(&t, out);
     str_addc(out, '\n');
+    cmd_bench_rivals_text(run, out);
 }
 
 void cmd_bench_model_text(const bench_state *b, str_buf *out)
@@ -219,6 +220,8 @@ static json_t *run_json(const bench_state *b, const bench_run *run)
     json_object_set_new(o, "launch_seconds", known(run->launches.median));
     json_object_set_new(o, "total", part_json(b, run, &run->total));
     json_object_set_new(o, "launches", parts);
+    if (run->rivals.len)
+        json_object_set_new(o, "against", cmd_bench_rivals_json(run));
     return o;
 }
 

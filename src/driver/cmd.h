@@ -41,6 +41,7 @@ int cmd_version(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 extern const embedded_text cmd_pages[];  // lang/diagnostics/*.md
+extern const embedded_text cmd_rivals[]; // rivals.py
 
 // Sets options.emit, the kind of output of these options. CMD_USAGE, after saying why, where it is ambiguous.
 int cmd_choose_kind(cmd_arguments *args);

@@ -10,7 +10,18 @@
 #include "driver/options.h"
 #include "pipeline/files.h"
 
-enum { KEY_BYTES = CMD_KEY_OWN, KEY_FLOPS, KEY_PEAK, KEY_YARDSTICK, KEY_JSON, KEY_COMPARE, KEY_FAIL_BELOW, KEY_DEVICE };
+enum {
+    KEY_BYTES = CMD_KEY_OWN,
+    KEY_FLOPS,
+    KEY_PEAK,
+    KEY_YARDSTICK,
+    KEY_JSON,
+    KEY_COMPARE,
+    KEY_FAIL_BELOW,
+    KEY_DEVICE,
+    KEY_AGAINST,
+    KEY_PYTHON
+};
 
 static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "What is measured:", 1},
@@ -44,6 +55,11 @@ static const struct argp_option table[] = {
      "copy: a copy of the same number of bytes, measured between the samples (the default); none", 3},
 
     {NULL, 0, NULL, 0, "Results:", 4},
+    {"against", KEY_AGAINST, "LIST", 0,
+     "of an ONNX file: run it in onnxruntime, torch, or both, with the same inputs; 'torch:MODE' is another mode of torch.compile than "
+     "max-autotune, or eager",
+     3},
+    {"python", KEY_PYTHON, "PATH", 0, "with --against: the Python that has these (default: $HDS_PYTHON, or python3)", 3},
     {"json", KEY_JSON, "FILE", 0, "write all results to FILE ('-': standard output, instead of the table)", 4},
     {"compare", KEY_COMPARE, NULL, 0, "measure nothing; compare two files of --json row by row", 4},
     {"fail-below", KEY_FAIL_BELOW, "RATIO", 0,
@@ -63,6 +79,7 @@ static const char doc[] =
     "  hdsc bench matmul.hds --entry 'matmul[f16]' m=4096 n=4096 k=1024,4096 --flops='2*m*n*k' --json=now.json\n"
     "  hdsc bench mlp.hds --weights=random -D B=64\n"
     "  hdsc bench mlp.hds --weights=random -D B=64 --device=sim\n"
+    "  hdsc bench resnet50.onnx --precision=f16 --against=onnxruntime,torch\n"
     "  hdsc bench --compare before.json now.json --fail-below=0.97\n"
     "\v"
     "NAME=VALUE sets a size or a scalar; several values, as in n=1024,2048, make a row each. Tensors get random "
@@ -102,6 +119,9 @@ static void check_arguments(struct argp_state *state)
         argp_error(state, "--fail-below is for --compare");
     if (q->run.shared.archs.len > 1)
         argp_error(state, "a measurement is for one architecture");
+    const char *why = q->compares ? NULL : cmd_bench_check_against(q);
+    if (why)
+        argp_error(state, "%s", why);
 }
 
 static void set_peak(struct argp_state *state, const char *name)
@@ -109,6 +129,16 @@ static void set_peak(struct argp_state *state, const char *name)
     bench_request *q = state->input;
     if (!dt_find(str_of(name), &q->measure.peak_type))
         argp_error(state, "unknown type '%s'; expected f16, bf16, tf32, f32, f64, f8e4m3, i8 or i4", name);
+}
+
+static void take_against(bench_request *q, const char *list)
+{
+    arena *a = &q->run.shared.memory;
+    for (const char *at = list; *at;) {
+        size_t len = strcspn(at, ",");
+        VEC_PUSH(a, &q->against, arena_strndup(a, at, len));
+        at += len + (at[len] == ',');
+    }
 }
 
 static error_t take_own(int key, char *arg, struct argp_state *state)
@@ -123,6 +153,8 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
     case KEY_PEAK: set_peak(state, arg); break;
     case KEY_YARDSTICK: q->measure.yardstick = cmd_choose(state, "--yardstick", arg, yardsticks) == 1; break;
     case KEY_JSON: q->json = arg; break;
+    case KEY_AGAINST: take_against(q, arg); break;
+    case KEY_PYTHON: q->python = arg; break;
     case KEY_COMPARE: q->compares = true; break;
     case KEY_FAIL_BELOW: q->fail_below = cmd_non_negative(state, "--fail-below", arg); break;
     case CMD_KEY_ENTRY:
@@ -204,6 +236,8 @@ static bool measure_rows(bench_state *b, const bench_plan *plan)
         bench_run run = b->run.model ? cmd_bench_run_of(b) : (bench_run){0};
         bool ok = b->gpu ? cmd_bench_host_row(b, sizes, size_count, arguments, b->run.model ? &run : NULL)
                          : ms_measure(b->request->session, sizes, size_count, arguments, (int)b->run.arguments.len, NULL);
+        if (ok && b->request->against.len)
+            ok = cmd_bench_compete(b, plan, i, &run);
         if (!ok)
             return false;
         if (b->run.model)
