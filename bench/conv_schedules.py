@@ -12,11 +12,13 @@ LAYER: batch, channels, extent, channels of the result, taps, stride, as in 1_64
 
 import argparse
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-TOP = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import schedules
+
 LAYERS = [
     "1_64_56_64_3_1", "1_128_28_128_3_1", "1_256_14_256_3_1", "1_512_7_512_3_1",
     "1_64_56_128_3_2", "1_128_28_256_3_2", "1_256_14_512_3_2",
@@ -26,7 +28,7 @@ TILES = [(64, 32, 9), (64, 64, 8), (128, 32, 8), (128, 64, 7), (64, 128, 7), (12
 SWAPPED = [(64, 24, 9), (64, 56, 9), (64, 104, 7), (128, 56, 7)]
 
 
-def schedules():
+def all_schedules():
     """{name: the text of a Schedule}"""
     found = {}
     for is_swapped, tiles in ((False, TILES), (True, SWAPPED)):
@@ -49,32 +51,14 @@ def text_of(layers, names):
     return "\n".join(lines) + "\n"
 
 
-def compiled(hdsc, layers, names, folder):
-    (folder / "instances.hds").write_text(text_of(layers, names))
-    out = folder / "instances.so"
-    command = [hdsc, "-I", TOP / "ops", "-I", TOP / "bench", folder / "instances.hds", "--gpu=native", "-o", out]
-    subprocess.run([*command, "-h", folder / "instances.h"], check=True)
-    return out
-
-
-def measure(lib, text, names, torch, conv, products):
+def measure(lib, text, names, torch, conv):
     """The line of a layer, and what is wrong with it."""
-    layer, problems = conv.Layer(f"conv_{text}"), []
+    layer = conv.Layer(f"conv_{text}")
     sets = layer.sets(conv.WARM)
     shape = layer.batch, layer.result, layer.result, layer.outputs
     results = [torch.empty(shape, dtype=torch.float16, device="cuda") for _ in sets]
-    functions, expected = {}, layer.expected(*sets[0])
-    for name in ["model", *names]:
-        calls = [products.ours(lib, f"by_{name}_{text}", t, y) for t, y in zip(sets, results)]
-        results[0].fill_(float("nan"))
-        calls[0](torch.cuda.current_stream().cuda_stream)
-        error = products.off_by(results[0], expected)
-        problems += [] if error < 0.01 else [f"{text}, {name}: off by {error:.3g}"]
-        functions[name] = calls
-    functions["cudnn"] = [lambda s, t=t: layer.call(*t) for t in sets]
-    repeats = max(1, 64 // len(sets))
-    graphs = {name: products.graph_of(calls * repeats) for name, calls in functions.items()}
-    times = products.time_of(graphs, len(sets) * repeats)
+    symbols = {name: f"by_{name}_{text}" for name in ["model", *names]}
+    times, problems = schedules.race(lib, symbols, sets, results, {"cudnn": layer.call}, layer.expected(*sets[0]))
     return f"{text:18} " + " ".join(f"{name}:{t:.2f}" for name, t in sorted(times.items(), key=lambda of: of[1])), problems
 
 
@@ -85,21 +69,19 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("layers", nargs="*")
     options = parser.parse_args()
-    sys.path.insert(0, str(TOP / "bench"))
     import conv
-    import products
     import torch
     from memory import library
 
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False  # of the comparison in f32
-    layers, names = options.layers or LAYERS, {name: S for name, S in schedules().items() if options.only in name}
+    layers, names = options.layers or LAYERS, {name: S for name, S in all_schedules().items() if options.only in name}
     problems = []
     with tempfile.TemporaryDirectory() as folder:
-        lib = library.Libraries([str(compiled(options.hdsc, layers, names, pathlib.Path(folder)))], options.runtime)
+        lib = library.Libraries([str(schedules.compiled(options.hdsc, text_of(layers, names), pathlib.Path(folder)))], options.runtime)
         print(f"{torch.cuda.get_device_name()}, cuDNN {torch.backends.cudnn.version()}; µs")
         for text in layers:
-            line, found = measure(lib, text, names, torch, conv, products)
+            line, found = measure(lib, text, names, torch, conv)
             print(line, flush=True)
             problems += found
     if problems:
