@@ -140,6 +140,12 @@ bool dev_cuda_recording_load(dev_cuda_recording *r)
     return ok;
 }
 
+bool dev_cuda_recording_was_cached(const dev_cuda_recording *r)
+{
+    const dev_cuda_session *s = r->session;
+    return s->images.len && s->images.at[0].unit && s->images.at[0].unit->is_from_cache;
+}
+
 void dev_cuda_recording_free(dev_cuda_recording *r)
 {
     dev_cuda_free_images(r->session);

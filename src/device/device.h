@@ -77,6 +77,8 @@ const dev_cuda_memory *dev_cuda_recording_memory(const dev_cuda_recording *r, in
 bool dev_cuda_recording_compile(dev_cuda_recording *r);
 // Compiles them likewise, and loads them on the GPU. False after reporting.
 bool dev_cuda_recording_load(dev_cuda_recording *r);
+// Whether the code was in the cache when it was to be compiled.
+bool dev_cuda_recording_was_cached(const dev_cuda_recording *r);
 // Binds the launches to memory on the GPU, one address for each allocation. Returns the index of the set; negative after
 // reporting.
 int dev_cuda_recording_bind(dev_cuda_recording *r, const uint64_t *addresses);

@@ -60,6 +60,7 @@ typedef struct bench_run {
     bench_part total;            // what its parts do, and what it takes
     VEC(bench_output) outputs;   // where the request wants them
     VEC(bench_rival) rivals;     // of --against
+    bool was_cached;             // the code was in the cache
 } bench_run;
 
 typedef VEC(bench_run) bench_run_list;

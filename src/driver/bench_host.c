@@ -203,6 +203,8 @@ static bool measure(host_row *h, const ms_size *sizes, int size_count, const ms_
     run_state *r = &h->bench->run;
     if (!call(h, dev_cuda_recording_device(h->recording)) || !dev_cuda_recording_load(h->recording) || !allocate_own(h))
         return false;
+    if (h->run)
+        h->run->was_cached = dev_cuda_recording_was_cached(h->recording);
     ms_host host = {.user = h, .bind = bind, .launch = launch};
     host.launches = launches_of(h, &host.launch_count);
     if (h->run)

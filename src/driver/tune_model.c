@@ -45,6 +45,7 @@ typedef struct tuning {
     tune_times known;        // of the journal
     tune_pool pool;          // compiles the rounds
     int round, rounds;       // round: that is measured; -1: none yet
+    int ahead;               // rounds whose code was in the cache when they were to be measured
     VEC(bench_output) first; // outputs of round 0
     bool is_looked;
     double begin_us;
@@ -322,6 +323,7 @@ static void body(pl_unit *u)
         return;
     if (t->round >= 0)
         take_times(t, &run);
+    t->ahead += run.was_cached;
     t->is_looked = true;
 }
 
@@ -547,6 +549,8 @@ static int measure_rounds(tuning *t)
         code = measure_round(t);
     }
     cmd_tune_pool_stop(&t->pool);
+    if (t->request->shared.verbose && !t->request->on_simulator)
+        printf("%d of %d rounds were compiled ahead\n", t->ahead, t->round);
     return code;
 }
 

@@ -128,7 +128,7 @@ bool pl_code_find(pl_unit *u, const pl_code_request *q, tool_result *out)
     cache_parts found = {0};
     if (!cache_get(u->options->cache, &u->memory, PL_CODE_KIND, q->inputs.at, q->inputs.len, &found, &u->ticket))
         return false;
-    u->is_in_cache = true;
+    u->is_in_cache = u->is_from_cache = true;
     *out = result_of(&found);
     return true;
 }

@@ -91,6 +91,7 @@ typedef struct pl_unit {
     const char *uncacheable;  // why the code cache was not used; NULL: it was, if there is one
     cache_ticket ticket; // while it is made
     bool is_in_cache;    // it was found there, or given to it
+    bool is_from_cache;  // it was found there
     str_buf dump;    // the texts of --dump
     str_buf usage;   // the table of --resource-usage
     pl_status status;
