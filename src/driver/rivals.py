@@ -406,7 +406,7 @@ def main(path):
         answer = {"onnxruntime": run_onnxruntime, "torch": run_torch}[request["rival"]](request)
     except Refusal as refusal:
         answer = {"why": str(refusal)}
-    except Exception as error:  # noqa: BLE001 (whatever goes wrong in another program is an answer)
+    except Exception as error:  # whatever goes wrong in another program is an answer
         answer = {"why": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"}
     with open(request["answer"], "w", encoding="utf-8") as file:
         json.dump(answer, file)

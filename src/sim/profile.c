@@ -247,6 +247,14 @@ void sim_profile_access(sim_warp *w, uint32_t site, uint32_t mask, const uint64_
     add(&c->local_bytes, (uint64_t)__builtin_popcount(mask & ~(global | shared)) * (uint64_t)bytes);
 }
 
+void sim_profile_prefetch(sim_warp *w, uint32_t site, int64_t bytes)
+{
+    bool counts = w->block->launch->device->profile && !w->block->launch->is_host;
+    sim_counts *c = counts ? counts_at(w, site) : NULL;
+    if (c)
+        add(&c->prefetched_bytes, (uint64_t)bytes);
+}
+
 // ---- instructions with a model ----------------------------------------------------------------------------------
 
 static const sim_operand *operand_named(const sim_use *use, const char *name)

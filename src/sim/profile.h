@@ -17,6 +17,7 @@ typedef struct sim_counts {
         uint64_t requests, wavefronts, ideal, bytes;
     } shared;
     uint64_t local_bytes;
+    uint64_t prefetched_bytes;  // of tiles and rows that instructions bring into L2: they are moved there, and nowhere else
 } sim_counts;
 
 // A kernel, with the shape of its first launch.
@@ -35,6 +36,8 @@ void sim_profile_free(sim_profile *p);
 void sim_profile_op(sim_warp *w, const sim_op *op);
 // One access of [bytes] bytes for each lane of [mask], to memory of any kind. memory_touch.c calls it.
 void sim_profile_access(sim_warp *w, uint32_t site, uint32_t mask, const uint64_t *address, int bytes);
+// Bytes that lanes bring into L2.
+void sim_profile_prefetch(sim_warp *w, uint32_t site, int64_t bytes);
 // A kernel begins; sim.c calls it.
 void sim_profile_launch(sim_profile *p, const sim_launch *l);
 

@@ -198,6 +198,8 @@ static void add_summary(report *r, str_buf *out)
                  ratio(r, t->shared.ideal * 100, t->shared.wavefronts, 0));
     if (t->local_bytes)
         str_addf(out, "local memory   %s bytes\n", count_text(r, t->local_bytes));
+    if (t->prefetched_bytes)
+        str_addf(out, "prefetches     %s bytes to L2\n", count_text(r, t->prefetched_bytes));
     if (t->flops)
         str_addf(out, "arithmetic     %s flops, %s a byte of global memory\n", count_text(r, t->flops),
                  t->global.sectors ? ratio(r, t->flops, t->global.sectors * 32, 2) : "all without a byte");
@@ -227,13 +229,14 @@ void sim_profile_table(const sim_profile *p, src_map *sources, str_buf *out)
 
 static json_t *counts_object(const sim_counts *c)
 {
-    return json_pack("{s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I}, s:I}", "warp_instructions",
+    return json_pack("{s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I}, s:I, s:I}", "warp_instructions",
                      (json_int_t)c->warp_instructions, "thread_instructions", (json_int_t)c->thread_instructions, "flops",
                      (json_int_t)c->flops, "global", "requests", (json_int_t)c->global.requests, "sectors",
                      (json_int_t)c->global.sectors, "ideal_sectors", (json_int_t)c->global.ideal, "bytes",
                      (json_int_t)c->global.bytes, "shared", "requests", (json_int_t)c->shared.requests, "wavefronts",
                      (json_int_t)c->shared.wavefronts, "ideal_wavefronts", (json_int_t)c->shared.ideal, "bytes",
-                     (json_int_t)c->shared.bytes, "local_bytes", (json_int_t)c->local_bytes);
+                     (json_int_t)c->shared.bytes, "local_bytes", (json_int_t)c->local_bytes,
+                     "prefetched_bytes", (json_int_t)c->prefetched_bytes);
 }
 
 static json_t *kernel_object(const sim_profiled_kernel *k)

@@ -8,6 +8,7 @@
 
 #include "sim/bulk.h"
 #include "sim/models/mbarrier.h"
+#include "sim/profile.h"
 
 enum { CHUNK = 16, TILE_ALIGN = 128 };
 
@@ -590,6 +591,33 @@ static sim_step run_prefetch(sim_warp *w, const sim_use *use)
     return SIM_NEXT;
 }
 
+// bound[0]: the map.
+static bool bind_prefetch(sim_use *use)
+{
+    const sim_operand *number = sim_operand_named(use, "map");
+    if (number)
+        use->bound[0] = number->immediate;
+    return number != NULL;
+}
+
+// Values are where they were: only the bytes count.
+static sim_step run_prefetch_box(sim_warp *w, const sim_use *use)
+{
+    const copy c = {.map = &w->block->launch->maps[use->bound[0]]};
+    sim_profile_prefetch(w, use->site, __builtin_popcount(w->active) * box_bytes(&c));
+    return SIM_NEXT;
+}
+
+static sim_step run_prefetch_bytes(sim_warp *w, const sim_use *use)
+{
+    const sim_operand *bytes = sim_operand_named(use, "bytes");
+    int64_t sum = 0;
+    SIM_EACH(lane, w->active)
+        sum += bytes ? sim_u32(w, bytes->cell)[lane] : 0;
+    sim_profile_prefetch(w, use->site, sum);
+    return SIM_NEXT;
+}
+
 // ---- the end of a block --------------------------------------------------------------------------------------------
 
 static void left_behind(const copy *c)
@@ -636,9 +664,12 @@ const sim_model sim_models_tma[] = {
     {"prefetch_map", run_prefetch, NULL, false},     {"reduce_1d", run_store, bind_copy, true},
     {"reduce_2d", run_store, bind_copy, true},       {"reduce_3d", run_store, bind_copy, true},
     {"reduce_4d", run_store, bind_copy, true},       {"reduce_5d", run_store, bind_copy, true},
-    {"prefetch_1d", run_prefetch, NULL, false},      {"prefetch_2d", run_prefetch, NULL, false},
-    {"prefetch_3d", run_prefetch, NULL, false},      {"prefetch_4d", run_prefetch, NULL, false},
-    {"prefetch_5d", run_prefetch, NULL, false},      {"prefetch_bytes", run_prefetch, NULL, false},
+    {"prefetch_1d", run_prefetch_box, bind_prefetch, false},
+    {"prefetch_2d", run_prefetch_box, bind_prefetch, false},
+    {"prefetch_3d", run_prefetch_box, bind_prefetch, false},
+    {"prefetch_4d", run_prefetch_box, bind_prefetch, false},
+    {"prefetch_5d", run_prefetch_box, bind_prefetch, false},
+    {"prefetch_bytes", run_prefetch_bytes, NULL, false},
     {"load_bytes", run_bytes, bind_bytes, false},    {"load_bytes_shared", run_bytes, bind_bytes, false},
     {"store_bytes", run_bytes, bind_bytes, false},   {"send_bytes", run_bytes, bind_bytes, false},
     {NULL, NULL, NULL, false},
