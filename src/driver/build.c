@@ -155,9 +155,10 @@ static void write_trace(pl_job *job, const char *path, cmd_result *result, str_b
     result->code = CMD_ERRORS;
 }
 
-// Where machine code came from, a line for each architecture.
+// Where machine code came from, a line for each architecture; how many of them were compiled twice.
 static void add_origins(const pl_job *job, str_buf *out)
 {
+    int compiled = 0, twice = 0;
     for (int i = 0; i < job->unit_count; i++) {
         const pl_unit *u = &job->units[i];
         if (u->origin == PL_FROM_CACHE)
@@ -165,7 +166,14 @@ static void add_origins(const pl_job *job, str_buf *out)
         else if (u->origin == PL_COMPILED)
             str_addf(out, "%s for %s: compiled%s%s\n", u->input_name, u->arch->name, u->uncacheable ? ", not kept: " : "",
                      u->uncacheable ? u->uncacheable : "");
+        if (u->not_joined)
+            str_addf(out, "%s for %s: compiled again as one text, since batches cannot be joined: %s\n", u->input_name,
+                     u->arch->name, u->not_joined);
+        compiled += u->origin == PL_COMPILED;
+        twice += u->not_joined != NULL;
     }
+    if (twice)
+        str_addf(out, "%d of %d compilations were done twice\n", twice, compiled);
 }
 
 static void add_messages(pl_job *job, const cmd_arguments *args, cmd_result *result, str_buf *out)

@@ -131,9 +131,12 @@ static bool compile(const pl_assembly *s, tool_result *out)
     size_t span = pl_span_begin(&u->times, s->options.cubin ? "NVRTC and ptxas" : "NVRTC", 0);
     pl_show_progress(u, PL_AT_CODE, 0, u->kernels.len);
     if (!pl_compile_batches(s, out)) {
+        size_t again = u->not_joined ? pl_span_begin(&u->times, "again, as one text", 1) : span;
         pl_run_nvrtc(s, &s->options, s->text.text, out, &crashed);
         pl_locate(s, &s->options, s->text.text, out);
         pl_show_progress(u, PL_AT_CODE, u->kernels.len, u->kernels.len);
+        if (u->not_joined)
+            pl_span_end(&u->times, again);
     }
     pl_span_end(&u->times, span);
     u->origin = PL_COMPILED;

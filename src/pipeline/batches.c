@@ -216,7 +216,7 @@ static bool has_failed(const work *w, tool_result *out)
 static bool join(const work *w, tool_result *out)
 {
     arena *a = &w->s->unit->memory;
-    const char *why;
+    const char *why = "PTX of different forms";
     str *cubins = ARENA_ARRAY(a, str, w->batches.len), *texts = ARENA_ARRAY(a, str, w->batches.len);
     *out = (tool_result){.status = TOOL_COMPILED};
     for (size_t i = 0; i < w->batches.len; i++) {
@@ -224,8 +224,10 @@ static bool join(const work *w, tool_result *out)
         texts[i] = w->batches.at[i].result.ptx;
         out->seconds += w->batches.at[i].result.seconds;
     }
-    return tool_cubin_join(a, cubins, w->batches.len, &out->cubin, &why) &&
-           tool_ptx_join(a, texts, w->batches.len, &out->ptx);
+    bool is_joined = tool_cubin_join(a, cubins, w->batches.len, &out->cubin, &why) &&
+                     tool_ptx_join(a, texts, w->batches.len, &out->ptx);
+    w->s->unit->not_joined = is_joined ? NULL : why;
+    return is_joined;
 }
 
 bool pl_compile_batches(const pl_assembly *s, tool_result *out)

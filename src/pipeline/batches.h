@@ -7,5 +7,6 @@
 
 // True: *out is what compiling the whole text would give, but for the order of kernels in the code. Also true after a
 // failure, which *out has, or which is reported (out->status is TOOL_FAILED then, and u->status is set).
-// False: the unit is too small, or of a kind that cannot be taken apart or put together; nothing was reported.
+// False: the unit is too small, or of a kind that cannot be taken apart or put together; nothing was reported. Where the batches
+// were compiled before that was known, u->not_joined says why.
 bool pl_compile_batches(const pl_assembly *s, tool_result *out);

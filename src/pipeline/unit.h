@@ -89,6 +89,7 @@ typedef struct pl_unit {
     tool_usage_list costs;   // of the kernels in [code.cubin]
     pl_origin origin;    // of [code]
     const char *uncacheable;  // why the code cache was not used; NULL: it was, if there is one
+    const char *not_joined;   // why batches were compiled in vain, and the text as a whole after them; NULL: they were not
     cache_ticket ticket; // while it is made
     bool is_in_cache;    // it was found there, or given to it
     bool is_from_cache;  // it was found there

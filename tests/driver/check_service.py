@@ -6,6 +6,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -242,12 +243,28 @@ def same_file_by_another_name(box):
     return problems
 
 
+def told_of_joins(box):
+    """Batches that cannot be joined, as those of the stand-in: -v and --time-report say that all was compiled twice, and why."""
+    box.write(names())
+    text = box.run("-v", "--time-report")[1]
+    problems = []
+    if not re.search(r"k\.hds for sm_90a: compiled again as one text, since batches cannot be joined: \w+", text):
+        problems.append(f"-v does not say why\n{text}")
+    if "\n1 of 1 compilations were done twice\n" not in text or "again, as one text" not in text:
+        problems.append(f"they are not counted\n{text}")
+    again = box.run("-v", "--time-report")[1]
+    if "again" in again or "twice" in again:
+        problems.append(f"from the cache nothing is compiled again\n{again}")
+    return problems
+
+
 def main():
     hdsc, nvrtc = sys.argv[1], sys.argv[2]
     checks = [worker_that_dies, worker_that_dies_once, lambda p: interrupted(p, signal.SIGINT),
-              lambda p: interrupted(p, signal.SIGKILL), no_room, on_terminal, same_bytes, same_file_by_another_name]
+              lambda p: interrupted(p, signal.SIGKILL), no_room, on_terminal, same_bytes, same_file_by_another_name,
+              told_of_joins]
     titles = ["a worker that dies", "a worker that dies once", "Ctrl-C", "killed", "no room", "on a terminal", "same bytes",
-              "another name"]
+              "another name", "joins"]
     problems = []
     for title, check in zip(titles, checks):
         with tempfile.TemporaryDirectory() as folder:
