@@ -542,6 +542,7 @@ static int measure_rounds(tuning *t)
     int code = CMD_OK;
     t->begin_us = pl_now_us();
     start_compiling(t);
+    cmd_tune_catch_interrupt(); // behind it: the processes end by the signal
     for (t->round = 0; t->round < t->rounds && code == CMD_OK; t->round++) {
         wait_for_round(t);
         if (is_over(t))
@@ -576,7 +577,6 @@ static int measure_all(tuning *t)
     if (t->known.len)
         printf("%zu times are in '%s' already\n", t->known.len, t->journal);
     fflush(stdout);
-    cmd_tune_catch_interrupt();
     int code = measure_rounds(t);
     bool is_stopped = cmd_tune_is_stopped(NULL), is_whole = code == CMD_OK && t->round == t->rounds;
     if (code == CMD_OK || is_stopped)
