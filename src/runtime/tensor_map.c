@@ -259,29 +259,29 @@ static hdsrt_status check_empty(encoding *x, hdsrt_tiling *stand_in)
     return HDSRT_OK;
 }
 
-static hdsrt_status make(encoding *x, hdsrt_tensor_map *map)
+static hdsrt_status make(encoding x, hdsrt_tensor_map *map)
 {
     const hdsrt_driver *cuda;
     hdsrt_tiling stand_in;
     hdsrt_im2col one_pixel;
-    hdsrt_status status = check_modes(x);
-    bool is_nothing = !status && is_empty(x->t);
-    if (is_nothing && x->walk) {
-        one_pixel = (hdsrt_im2col){.channels = x->walk->channels, .pixels = x->walk->pixels};
-        x->walk = &one_pixel;
+    hdsrt_status status = check_modes(&x);
+    bool is_nothing = !status && is_empty(x.t);
+    if (is_nothing && x.walk) {
+        one_pixel = (hdsrt_im2col){.channels = x.walk->channels, .pixels = x.walk->pixels};
+        x.walk = &one_pixel;
     }
     if (!status)
-        status = is_nothing ? check_empty(x, &stand_in) : check_extents(x);
+        status = is_nothing ? check_empty(&x, &stand_in) : check_extents(&x);
     if (!status)
-        status = x->walk ? check_walk(x) : check_box(x);
+        status = x.walk ? check_walk(&x) : check_box(&x);
     if (!status)
-        status = check_device(x, &cuda);
+        status = check_device(&x, &cuda);
     if (status)
         return status;
     hdsrt_tensor_map made;
-    int result = encode(x, cuda, &made);
+    int result = encode(&x, cuda, &made);
     if (result)
-        return hdsrt_driver_fail(result, "'%s': making a tensor map for '%s'", x->entry, x->name);
+        return hdsrt_driver_fail(result, "'%s': making a tensor map for '%s'", x.entry, x.name);
     *map = made;
     return HDSRT_OK;
 }
@@ -290,7 +290,7 @@ hdsrt_status hdsrt_tensor_map_tiled(hdsrt_tensor_map *map, const char *entry, co
                                     const hdsrt_tiling *tiling)
 {
     encoding x = {.entry = entry, .name = tensor, .data = data, .t = tiling, .element_bytes = tiling->dtype.bits / 8};
-    return make(&x, map);
+    return make(x, map);
 }
 
 hdsrt_status hdsrt_tensor_map_im2col(hdsrt_tensor_map *map, const char *entry, const char *tensor, const void *data,
@@ -298,5 +298,5 @@ hdsrt_status hdsrt_tensor_map_im2col(hdsrt_tensor_map *map, const char *entry, c
 {
     encoding x = {.entry = entry, .name = tensor, .data = data, .t = tiling, .walk = im2col};
     x.element_bytes = tiling->dtype.bits / 8;
-    return make(&x, map);
+    return make(x, map);
 }
