@@ -524,9 +524,27 @@ static void wait_for_round(tuning *t)
     } while (!is_over(t));
 }
 
+// Candidates of a round whose program does not compile or run are skipped. The first round has none: without what is taken
+// without measuring there is nothing to compare with.
+static void skip_round(tuning *t)
+{
+    for (size_t i = 0; i < t->choices.len; i++) {
+        choice *c = &t->choices.at[i];
+        if (!is_measured_in(c, t->round))
+            continue;
+        candidate *x = candidate_in(t, c);
+        x->failure = "the program with it, and what else its round tries, fails as said above";
+        diag_report(&t->request->diags, HDS0823, nowhere, x->label, c->text, x->failure);
+    }
+}
+
 static int measure_round(tuning *t)
 {
     int code = look_at(t);
+    if (code != CMD_OK && t->round > 0 && !cmd_tune_is_stopped(NULL)) {
+        skip_round(t);
+        code = CMD_OK;
+    }
     if (code == CMD_OK && !keep_times(t))
         code = CMD_ERRORS;
     for (size_t i = 0; i < t->choices.len && code == CMD_OK; i++) {
