@@ -107,7 +107,7 @@ def _listed(name, args, attributes):
     """Operands of operators that take lists of tensors, one by one."""
     if name in ("cat", "stack"):
         attributes.setdefault("dim", args[1] if len(args) > 1 else 0)
-        return [x for x in args[0] if name == "stack" or x.shape != (0,)]
+        return [x for x in args[0] if name == "stack" or x.shape != (0,)] or list(args[0])
     if name in ("index", "unsafe_index"):
         return [args[0], *args[1]]
     if name in ("index_put", "unsafe_index_put"):
