@@ -37,40 +37,72 @@ static int group_of(const fg_node *n, bool is_fused)
     return is_fused ? n->group : n->number;
 }
 
+static bool is_computed(const fg_graph *g, const fg_node *n)
+{
+    return !n->is_dropped && (n->kind != FG_VIEW || g->tensors.at[n->outputs.at[0]].is_output);
+}
+
+// The tensor that argument [k] of a node reads of another group or the caller; -1: none.
+static int read_by(const fg_graph *g, const fg_node *n, size_t k, bool is_fused)
+{
+    int t = n->arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
+    bool is_inside = maker >= 0 && group_of(&g->nodes.at[maker], is_fused) == group_of(n, is_fused);
+    return is_inside ? -1 : t;
+}
+
+static bool has(const fg_number_list *list, int number)
+{
+    for (size_t i = 0; i < list->len; i++)
+        if (list->at[i] == number)
+            return true;
+    return false;
+}
+
+// Of each group whether it is launched, since it writes elements, which views may be read for; the bytes that groups write for
+// other groups and the caller are added to *[bytes].
+static bool *find_launched(const fg_graph *g, bool is_fused, int64_t *bytes)
+{
+    bool *is_read = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
+    bool *is_viewed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
+    bool *is_launched = ARENA_ARRAY(g->memory, bool, g->nodes.len + 1);
+    for (size_t i = 0; i < g->nodes.len; i++)
+        for (size_t k = 0; k < g->nodes.at[i].arguments.len && !g->nodes.at[i].is_dropped; k++) {
+            int t = read_by(g, &g->nodes.at[i], k, is_fused);
+            if (t >= 0)
+                (is_computed(g, &g->nodes.at[i]) ? is_read : is_viewed)[t] = true;
+        }
+    for (size_t t = 0; t < g->tensors.len; t++) {
+        const fg_tensor *x = &g->tensors.at[t];
+        if (x->maker < 0 || !is_computed(g, &g->nodes.at[x->maker]))
+            continue;
+        bool is_written = is_read[t] || x->is_output;
+        *bytes += is_written ? x->bytes : 0;
+        is_launched[group_of(&g->nodes.at[x->maker], is_fused)] |= (is_written || is_viewed[t]) && !fg_is_empty(x);
+    }
+    return is_launched;
+}
+
 // Each tensor is read once by a group that needs it, and written if another group or the caller does.
 static totals total_of(const fg_graph *g, bool is_fused)
 {
     totals found = {0};
-    size_t count = g->nodes.len + 1;
-    bool *is_launched = ARENA_ARRAY(g->memory, bool, count),
-         *is_written = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
+    const bool *is_launched = find_launched(g, is_fused, &found.bytes);
+    bool *is_counted = ARENA_ARRAY(g->memory, bool, g->nodes.len + 1);
     fg_number_list *readers = ARENA_ARRAY(g->memory, fg_number_list, g->tensors.len + 1); // groups; each once
     for (size_t i = 0; i < g->nodes.len; i++) {
         const fg_node *n = &g->nodes.at[i];
-        if (n->is_dropped || (n->kind == FG_VIEW && !g->tensors.at[n->outputs.at[0]].is_output))
-            continue;
         int own = group_of(n, is_fused);
-        found.launches += !is_launched[own];
-        is_launched[own] = true;
+        if (!is_computed(g, n) || !is_launched[own])
+            continue;
+        found.launches += !is_counted[own];
+        is_counted[own] = true;
         for (size_t k = 0; k < n->arguments.len; k++) {
-            int t = n->arguments.at[k].tensor, maker = t < 0 ? -1 : g->tensors.at[t].maker;
-            if (t < 0 || (maker >= 0 && group_of(&g->nodes.at[maker], is_fused) == own))
+            int t = read_by(g, n, k, is_fused);
+            if (t < 0 || has(&readers[t], own))
                 continue;
-            bool is_known = false;
-            for (size_t j = 0; j < readers[t].len && !is_known; j++)
-                is_known = readers[t].at[j] == own;
-            if (!is_known) {
-                VEC_PUSH(g->memory, &readers[t], own);
-                found.bytes += g->tensors.at[t].bytes;
-            }
-            is_written[t] = true;
+            VEC_PUSH(g->memory, &readers[t], own);
+            found.bytes += g->tensors.at[t].bytes;
         }
-    }
-    for (size_t t = 0; t < g->tensors.len; t++) {
-        const fg_tensor *x = &g->tensors.at[t];
-        bool is_view = x->maker >= 0 && g->nodes.at[x->maker].kind == FG_VIEW && !x->is_output;
-        if (x->maker >= 0 && !is_view && !g->nodes.at[x->maker].is_dropped && (is_written[t] || x->is_output))
-            found.bytes += x->bytes;
     }
     return found;
 }
