@@ -443,6 +443,7 @@ __attribute__((noinline)) static hds_status record(arena *a, hds_compiler *compi
     hds_status status = api_read_options(options, sizeof o.size + sizeof o.arch, "HDS_COMPILE_OPTIONS_INIT", &o, sizeof o);
     o.size = sizeof o;
     o.no_code = true;
+    o.progress = NULL; // it takes no time
     if (!o.arch && !o.gpu)
         o.arch = "sm_80";
     if (!status)
