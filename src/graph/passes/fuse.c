@@ -95,6 +95,15 @@ static bool keeps_rows(const fg_layout *view, const fg_tensor *y)
     return true;
 }
 
+// Whether an element takes one number in memory and its conversion, which is no more than reading the result would take.
+static bool is_conversion(fusion *f, const fg_tensor *x)
+{
+    const fg_node *cast = node_at(f, x->maker);
+    bool is_cast = strcmp(cast->op, "cast") == 0 && strcmp(cast->module, "arithmetic") == 0 && cast->arguments.at[0].tensor >= 0;
+    const fg_tensor *of = is_cast ? &f->g->tensors.at[cast->arguments.at[0].tensor] : NULL;
+    return of && (of->maker < 0 || node_at(f, of->maker)->kind == FG_VIEW);
+}
+
 // Why a reader with other extents does not evaluate what it reads; NULL: nothing is against it.
 static const char *obstacle_of_movement(fusion *f, const fg_tensor *x, int reader)
 {
@@ -102,7 +111,7 @@ static const char *obstacle_of_movement(fusion *f, const fg_tensor *x, int reade
     const fg_tensor *y = &f->g->tensors.at[n->outputs.at[0]];
     if (anchor || (own && own->kind != FG_REDUCTION))
         return "the result has other extents";
-    if (element_count(y) > MOST_EVALUATIONS * element_count(x))
+    if (!is_conversion(f, x) && element_count(y) > MOST_EVALUATIONS * element_count(x))
         return "elements would be computed many times";
     return n->view && !keeps_rows(n->view, y) ? "it would be read across its rows" : NULL;
 }

@@ -1,10 +1,10 @@
 // identities: nodes that change nothing are dropped, views and casts of each other are merged, products take transposes.
 //
 // Does      x + 0, x - 0, x * 1, x / 1, casts to the own type, reshapes to the own extents, orders of axes that are none: readers
-//           read x. A reshape of a reshape and an order of an order are one; so is a cast of a cast to a wider float. An order
-//           that only moves axes of one element is a reshape; one between reshapes that join the first axes and part them again
-//           is an order of all axes. A product reads an operand whose two last axes were exchanged as it was, by the option that
-//           its operator names for that.
+//           read x. A reshape of a reshape and an order of an order are one; so is a cast of a cast to a wider float. A cast of an
+//           input comes behind a reshape of it, where readers can do it. An order that only moves axes of one element is a
+//           reshape; one between reshapes that join the first axes and part them again is an order of all axes. A product reads
+//           an operand whose two last axes were exchanged as it was, by the option that its operator names for that.
 //           All but the last also before rewrites, which look for what is left.
 // Needs     nothing; runs on what was rewritten again.
 // Gives     what nobody reads any more is dropped.
@@ -20,6 +20,7 @@
 typedef struct walk {
     fg_graph *g;
     int *same; // of each tensor: what is read instead of it
+    const fg_number_list *readers; // of each tensor, before the walk
     bool keeps_products;
 } walk;
 
@@ -301,6 +302,50 @@ static void merge_reshapes(fg_graph *g, fg_node *n)
         n->arguments.at[0].tensor = inner->arguments.at[0].tensor;
 }
 
+static void exchange_calls(fg_node *a, fg_node *b)
+{
+    fg_node was = *a;
+    *a = *b;
+    *b = was;
+    b->number = a->number;
+    a->number = was.number;
+    b->outputs = a->outputs;
+    a->outputs = was.outputs;
+}
+
+// An input, maybe with other extents.
+static bool is_given(const fg_graph *g, const fg_tensor *x)
+{
+    const fg_node *maker = maker_of(g, x->number);
+    const fg_tensor *of = maker && is_op(maker, "layout", "reshape") ? operand_of(g, maker) : maker ? NULL : x;
+    return of && !maker_of(g, of->number);
+}
+
+// reshape(cast(x)) of an input is cast(reshape(x)): what reads the result elementwise can do the cast, and a view takes no kernel.
+// A cast of what is computed stays with that.
+static void cast_behind_reshape(const walk *w, fg_node *n)
+{
+    fg_graph *g = w->g;
+    int t = n->arguments.at[0].tensor;
+    fg_node *cast = (fg_node *)maker_of(g, t);
+    if (!cast || !is_op(cast, "arithmetic", "cast") || !operand_of(g, cast) || g->tensors.at[t].is_output)
+        return;
+    const fg_tensor *x = operand_of(g, cast), *y = &g->tensors.at[n->outputs.at[0]];
+    bool is_alone = w->readers[t].len == 1 && w->readers[t].at[0] == n->number;
+    if (!is_given(g, x) || !is_alone || y->is_output || n->view)
+        return;
+    exchange_calls(cast, n);
+    n->arguments.at[0].tensor = t;
+    cast->arguments.at[0].tensor = x->number;
+    merge_reshapes(g, cast);
+    fg_tensor *between = &g->tensors.at[t];
+    const fg_tensor of = {.number = t, .name = between->name, .maker = cast->number, .dtype = x->dtype, .bytes = x->bytes,
+                          .rank = y->rank};
+    *between = of;
+    memcpy(between->shape, y->shape, sizeof of.shape);
+    memcpy(between->extent, y->extent, sizeof of.extent);
+}
+
 // ---- products ----------------------------------------------------------------------------------------------------------
 
 static void toggle(fg_graph *g, fg_node *n, const char *name)
@@ -394,6 +439,7 @@ static void visit(walk *w, fg_node *n)
         become_reshape(g, n);
     if (is_op(n, "layout", "reshape") && operand_of(g, n)) {
         merge_reshapes(g, n);
+        cast_behind_reshape(w, n);
     } else if (is_op(n, "arithmetic", "cast")) {
         merge_casts(g, n);
     } else if (order_of(g, n, &o)) {
@@ -412,6 +458,7 @@ static void visit(walk *w, fg_node *n)
 static void run(fg_graph *g, bool keeps_products)
 {
     walk w = {.g = g, .same = ARENA_ARRAY(g->memory, int, g->tensors.len + 1), .keeps_products = keeps_products};
+    w.readers = fg_all_readers(g->memory, g);
     for (size_t i = 0; i < g->tensors.len; i++)
         w.same[i] = (int)i;
     for (size_t i = 0; i < g->nodes.len; i++)
