@@ -4,10 +4,10 @@
 Usage: compile_models.py [--build build/release] [--against HDSC] [--runs 9] [--instructions] [MODEL ...]
 
 CPU time is that of the process, user and system, the least of --runs runs: other processes can only add to it. With --against,
-both programs run by turns, and the last column is the ratio of the new one to the other one. --instructions counts those of one run
-by callgrind, which does not depend on what else the machine does. MODEL are models to compile, as --precision=f16 for sm_90a and as
-they are for sm_80; by default those of examples/models. A generated ONNX model of 5,000 nodes is read, rewritten and lowered.
-The passes over graphs alone are measured by graph_passes of the same folder.
+both programs run by turns, and the last column is the ratio of the new one to the other one. --instructions counts those of one
+run by callgrind, which does not depend on what else the machine does. MODEL are models to compile, with --precision=f16 for
+sm_90a and as they are for sm_80; by default those of examples/models. A generated ONNX model of 5,000 nodes is read, rewritten
+and lowered. The passes over graphs alone are measured by graph_passes of the same folder.
 """
 
 import argparse

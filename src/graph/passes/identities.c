@@ -1,8 +1,8 @@
 // identities: nodes that change nothing are dropped, views and casts of each other are merged, products take transposes.
 //
 // Does      x + 0, x - 0, x * 1, x / 1, casts to the own type, reshapes to the own extents, orders of axes that are none: readers
-//           read x. A reshape of a reshape and an order of an order are one; so is a cast of a cast to a wider float. A cast of an
-//           input comes behind a reshape of it, where readers can do it. An order that only moves axes of one element is a
+//           read x. A reshape of a reshape and an order of an order are one; so is a cast of a cast to a wider float. A cast of
+//           an input comes behind a reshape of it, where readers can do it. An order that only moves axes of one element is a
 //           reshape; one between reshapes that join the first axes and part them again is an order of all axes. A product reads
 //           an operand whose two last axes were exchanged as it was, by the option that its operator names for that.
 //           All but the last also before rewrites, which look for what is left.
@@ -321,8 +321,8 @@ static bool is_given(const fg_graph *g, const fg_tensor *x)
     return of && !maker_of(g, of->number);
 }
 
-// reshape(cast(x)) of an input is cast(reshape(x)): what reads the result elementwise can do the cast, and a view takes no kernel.
-// A cast of what is computed stays with that.
+// reshape(cast(x)) of an input is cast(reshape(x)): what reads the result elementwise can do the cast, and a view takes no
+// kernel. A cast of what is computed stays with that.
 static void cast_behind_reshape(const walk *w, fg_node *n)
 {
     fg_graph *g = w->g;
