@@ -479,6 +479,11 @@ ir_func *ir_join_kernels(ir_module *m, ir_stmt *const *launches, int count, cons
 typedef VEC(ir_expr *) ir_expr_list;
 ir_expr_list ir_joined_arguments(ir_module *m, ir_stmt *const *launches, int count, str_buf *key);
 
+// Of kernels that were made for launches and are equal but for their names, the first one remains, and is launched for all.
+// After the passes; functions have numbers by their places. Nothing is done where there are constant tensors. [scratch] is
+// as it was afterwards.
+void ir_unite_equal_kernels(ir_module *m, arena *scratch);
+
 // ---- text ---------------------------------------------------------------------------------------------------------------
 
 // The textual form: read(print(m)) equals m. docs/ir.md describes it.

@@ -139,5 +139,7 @@ bool pl_lower_rest(pl_unit *u)
     }
     drop_unused_instructions(u);
     m->is_low = true;
+    if (!l->failed && !l->only_checks)
+        ir_unite_equal_kernels(m, &u->scratch);
     return !l->failed;
 }
