@@ -65,6 +65,13 @@ static void look_for_registers(void *user, ir_expr *e)
     *found |= e->op == IR_OP_INTRIN && strstr(e->u.intrin->text, "setmaxnreg");
 }
 
+// These count threads that have ended as ones that said no; the models of the simulator take that for a mistake.
+static void look_for_votes(void *user, ir_expr *e)
+{
+    bool *found = user;
+    *found |= e->op == IR_OP_INTRIN && strstr(e->u.intrin->text, "__syncthreads_");
+}
+
 typedef struct search {
     ir_module *module;
     ir_expr_each *look;
@@ -100,12 +107,15 @@ static bool same_block(const ir_func *a, const ir_func *b)
     return same;
 }
 
+static bool takes_more_threads(ir_module *m, const ir_func *k)
+{
+    return threads_of_line(k) && !has(m, k, look_for_registers) && !has(m, k, look_for_votes);
+}
+
 // Whether the blocks of both fit: warps that a kernel has no work for end at once, and no barrier waits for them.
 static bool are_blocks_alike(ir_module *m, const ir_func *a, const ir_func *b)
 {
-    if (same_block(a, b))
-        return true;
-    return threads_of_line(a) && threads_of_line(b) && !has(m, a, look_for_registers) && !has(m, b, look_for_registers);
+    return same_block(a, b) || (takes_more_threads(m, a) && takes_more_threads(m, b));
 }
 
 bool ir_can_join(ir_module *m, const ir_func *a, const ir_func *b)
@@ -191,9 +201,39 @@ static ir_expr *named(joiner *j, ir_block *to, const char *name, ir_expr *value)
 }
 
 typedef struct place {
+    ir_module *module;
     ir_expr *index[3], *extent[3]; // of the block in the kernel's own grid
     ir_expr *threads;              // of its own blocks, where those of the grid have more; else NULL
 } place;
+
+// barrier_sync of hidet.lang.cuda.
+static const ir_intrin *barrier_of_threads(ir_module *m, src_span span)
+{
+    static const char instance[] = "barrier_sync_of_part";
+    for (size_t i = 0; i < m->intrins.len; i++)
+        if (strcmp(m->intrins.at[i]->instance, instance) == 0)
+            return m->intrins.at[i];
+    arena *a = m->lasting;
+    ir_intrin *in = ARENA_NEW(a, ir_intrin);
+    ir_operand *operands = ARENA_ARRAY(a, ir_operand, 2);
+    operands[0] = (ir_operand){.name = "id", .type = ir_scalar(m, DT_I32)};
+    operands[1] = (ir_operand){.name = "threads", .type = ir_scalar(m, DT_I32)};
+    *in = (ir_intrin){.name = "barrier_sync", .module = "hidet.lang.cuda", .instance = instance,
+                      .form = IR_INTRIN_PTX, .text = "bar.sync {id}, {threads};", .scope = IR_SCOPE_WARP,
+                      .effects = IR_EFFECT_BARRIER, .result = ir_void(m), .operand_count = 2, .operands = operands, .span = span};
+    VEC_PUSH(a, &m->intrins, in);
+    return in;
+}
+
+// syncthreads() of blocks that have more threads.
+static ir_expr *barrier_of_part(const place *p, const ir_expr *e)
+{
+    ir_expr *call = ir_new_expr(p->module, IR_OP_INTRIN, e->type, e->span, 2);
+    call->u.intrin = barrier_of_threads(p->module, e->u.intrin->span);
+    call->args[0] = ir_int(p->module, DT_I32, 0);
+    call->args[1] = p->threads;
+    return call;
+}
 
 static ir_expr *own_place(void *user, ir_expr *e)
 {
@@ -202,6 +242,8 @@ static ir_expr *own_place(void *user, ir_expr *e)
         return p->index[e->u.i - IR_BID_X];
     if (e->op == IR_OP_SREG && e->u.i >= IR_GDIM_X && e->u.i <= IR_GDIM_Z)
         return p->extent[e->u.i - IR_GDIM_X];
+    if (p->threads && e->op == IR_OP_INTRIN && strcmp(e->u.intrin->text, "__syncthreads()") == 0)
+        return barrier_of_part(p, e);
     return p->threads && e->op == IR_OP_SREG && e->u.i == IR_BDIM_X ? p->threads : e;
 }
 
@@ -253,7 +295,7 @@ static ir_block *for_threads(joiner *j, ir_block *to, ir_expr *count)
 static void add_part(joiner *j, const ir_func *k, ir_block *to, ir_expr **end, map *substitution)
 {
     ir_module *m = j->module;
-    place p = {.threads = fewer_threads(j, k)};
+    place p = {.module = m, .threads = fewer_threads(j, k)};
     ir_expr *count = NULL;
     for (int d = 0; d < 3; d++) {
         p.extent[d] = ir_cast(m, ir_substitute(m, k->grid[d], substitution), ir_scalar(m, DT_I32), j->span);

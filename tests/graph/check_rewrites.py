@@ -26,7 +26,7 @@ INPUTS = {
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
     "exported_heads": (["x=randn", "mask=randn", "hidden=randint(0,2)"], 1), "flat_rows": (["x=randn"], 1),
-    "no_heads": (["x=randn", "y=randn"], 3),
+    "grouped_heads": (["q=randn", "x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
 }  # fmt: skip
 WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
@@ -49,7 +49,7 @@ OPEN_RULES = {
     "heads": {"is_attention"}, "masked": {"is_masked_attention"},
 }  # fmt: skip
 
-HALF = ("moves", "heads", "exported_heads", "biased_products", "no_heads")  # in f16
+HALF = ("moves", "heads", "exported_heads", "grouped_heads", "biased_products", "no_heads")  # in f16
 
 
 def call(*words):
