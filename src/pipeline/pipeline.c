@@ -185,6 +185,8 @@ static bool run_passes(pl_unit *u)
     double start_us = u->times.spans.at[span].start_us;
     for (size_t i = 0; i < px.times.len; i++)
         pl_span_add(&u->times, px.times.at[i].name, 1, start_us + px.times.at[i].start_us, px.times.at[i].duration_us);
+    if (ok && !ends_here)
+        ir_unite_equal_kernels(u->module, &u->scratch);
     return ok && !ends_here && !u->diags.shown_errors;
 }
 
