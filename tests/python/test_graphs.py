@@ -63,6 +63,18 @@ class Tracing(Case):
         self.assertLess(len(optimized.kernels), 5)
         self.assertIn("fused_graph=FlowGraph(", str(optimized))
 
+    def test_kernels_of_one_launch(self):
+        """Products that one launch computes side by side are a kernel each, before and after others."""
+        x, w, v = hidet.symbol([8, 32]), hidet.randn([32, 32]), hidet.randn([32, 32])
+        y = hidet.ops.softmax(x)
+        outputs = [hidet.ops.matmul(y, w), hidet.ops.softmax(hidet.ops.matmul(y, v))]
+        optimized = hidet.graph.optimize(hidet.trace_from(outputs))
+        self.assertIn("launch_together(", optimized.lowered)
+        names = [k.name for k in optimized.kernels]
+        self.assertEqual([n for n in names if "matmul" in n], ["fused_matmul", "fused_matmul"])
+        self.assertEqual([k.joined for k in optimized.kernels], [None, 1, 1, None])
+        self.assertEqual(str(optimized).count("FusedMatmul("), 2)
+
     def test_precision(self):
         with hidet.graph.PassContext() as context:
             context.set_precision("float16")

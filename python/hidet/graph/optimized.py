@@ -10,7 +10,7 @@ from hidet.tensor import symbol
 
 _DEFINITION = re.compile(r"^def (\w+)\(.*\n((?:    .*\n)+)", re.MULTILINE)
 _CALL = re.compile(r"^    [\w, ]+ = (\w+)\(", re.MULTILINE)
-_LAUNCH = re.compile(r"^\s+(\w+)\.launch\((.*), into=(\w+|\([\w, ]+\))\)(?:  # lines? ([\d, ]+))?")
+_LAUNCH = re.compile(r"^\s+(?:lambda: )?(\w+)\.launch\((.*), into=(\w+|\([\w, ]+\))\),?(?:  # lines? ([\d, ]+))?")
 _TENSOR = re.compile(r"^\s+(\w+) = (?:tensor|as_tensor_pointer)\((?:\w+(?: \+ \d+)?, )?(\w+), \[([\d, ]*)\]")
 
 
@@ -19,20 +19,22 @@ def _title(name):
 
 
 class Kernel:
-    """A launch of an optimized graph: its name, the operators that it consists of, the operands and the results by name, and the
-    lines of `graph.program` that it computes."""
+    """A kernel of an optimized graph: its name, the operators that it consists of, the operands and the results by name, and the
+    lines of `graph.program` that it computes. Kernels that one launch computes side by side have the first one's number among
+    the graph's kernels as `joined`; None: it has a launch of its own."""
 
-    __slots__ = ("lines", "name", "operands", "operators", "results")
+    __slots__ = ("joined", "lines", "name", "operands", "operators", "results")
 
-    def __init__(self, name, operators, operands, results, lines):
+    def __init__(self, name, operators, operands, results, lines, joined=None):
         self.name, self.operators, self.operands, self.results, self.lines = name, operators, operands, results, lines
+        self.joined = joined
 
     def __repr__(self):
         return f"{', '.join(self.results)} = {self.name}({', '.join(self.operands)})"
 
 
 class OptimizedGraph(FlowGraph):
-    """A graph as it is compiled: `kernels` are its launches, `loaded` those that run once, `lowered` is the program."""
+    """A graph as it is compiled: `kernels` are those of a run, `loaded` those that run once, `lowered` is the program."""
 
     def __init__(self, graph):
         self._context = PassContext.current()
@@ -53,13 +55,15 @@ class OptimizedGraph(FlowGraph):
         return found[1].splitlines() if found else []
 
     def _launches(self, name, operators):
-        kernels = []
+        kernels, joined = [], None
         for line in self._body(name):
             found = _LAUNCH.match(line)
             if found:
                 name, operands, results = found[1], found[2].split(", "), found[3].strip("()").split(", ")
                 lines = [int(n) for n in (found[4] or "").split(",") if n.strip()]
-                kernels.append(Kernel(name, operators.get(name, [name]), operands, results, lines))
+                kernels.append(Kernel(name, operators.get(name, [name]), operands, results, lines, joined))
+            elif line.strip() in ("launch_together(", ")"):
+                joined = len(kernels) if joined is None else None
         return kernels
 
     def build(self, space=0):
