@@ -493,14 +493,9 @@ class OpenSizes(Case):
     def test_rules_in_python(self):
         """They see extents as numbers, so sizes do not stay open."""
         from hidet.graph import SubgraphRewriteRule, register_rewrite_rule, unregister_rewrite_rule
-        from hidet.torch import aten
 
-        def apply(name, *operands):
-            from hidet import _eager
-
-            return _eager.apply(aten.known[name], list(operands), {})
-
-        rule = SubgraphRewriteRule(lambda x: apply("relu", x), lambda x: apply("mul", x, 1.0 * x.shape[0]))
+        relu, mul = map(hidet.torch.operation, ("relu", "mul"))
+        rule = SubgraphRewriteRule(lambda x: relu(x), lambda x: mul(x, 1.0 * x.shape[0]))
         compiled = self.torch.compile(lambda x: x.relu(), backend="hidet", dynamic=True)
         self.addCleanup(unregister_rewrite_rule, register_rewrite_rule(rule))
         for extent in (3, 5):
@@ -539,6 +534,19 @@ class Contexts(Case):
             torch.testing.assert_close(inside(x), bounded(), rtol=1e-4, atol=1e-5)
             torch._dynamo.reset()
             torch.testing.assert_close(outside(x), model(x), rtol=1e-4, atol=1e-5)
+
+    def test_rules_of_aten(self):
+        """Attributes that a pattern leaves out are left out in the model."""
+        torch, gelu = self.torch, hidet.torch.operation("gelu")
+        rule = SubgraphRewriteRule(lambda x: gelu(x), lambda x: hidet.ops.relu(x))
+        model = lambda x: torch.nn.functional.gelu(torch.nn.functional.gelu(x), approximate="tanh")  # noqa: E731
+        x = torch.randn(8)
+        with PassContext() as context, torch.no_grad():
+            context.add_rewrite_rules(rule)
+            found = torch.compile(model, backend="hidet")(x)
+        torch.testing.assert_close(found, torch.nn.functional.gelu(x.relu(), approximate="tanh"), rtol=1e-4, atol=1e-5)
+        with self.assertRaisesRegex(AttributeError, "no operator 'gello'"):
+            hidet.torch.operation("gello")
 
     def test_settings(self):
         torch = self.torch

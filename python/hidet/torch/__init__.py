@@ -21,6 +21,16 @@ def explain(model, inputs, mode=None, options=None, dynamic=None):
     return _explain.explain(model, inputs, mode, options, dynamic)
 
 
+def operation(name):
+    """ATen's operator of that name, as `hidet.ops.operation` has those of the library: for rewrite rules of models that PyTorch
+    compiles, whose graphs have nodes such as `hidet.torch.operation("gelu")(x)`."""
+    from hidet.torch import aten
+
+    if name not in aten.known:
+        raise AttributeError(f"ops/aten has no operator {name!r}")
+    return aten.known[name]
+
+
 def register():
     """Makes the backend known to PyTorch in this process."""
     from torch._dynamo.backends.registry import _BACKENDS, register_backend
@@ -31,4 +41,4 @@ def register():
 
 register()
 
-__all__ = ["DynamoConfig", "dynamo_config", "explain", "hidet_backend", "register"]
+__all__ = ["DynamoConfig", "dynamo_config", "explain", "hidet_backend", "operation", "register"]

@@ -43,6 +43,9 @@ class Aten:
     def __init__(self, name, module):
         self.name, self.module, self.alias, self.runners = name, module, f"aten_{name}", {}
 
+    def __call__(self, *operands, **attributes):
+        return _eager.apply(self, list(operands), attributes)
+
 
 def _read():
     with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "aten.json"), encoding="utf-8") as file:
