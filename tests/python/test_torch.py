@@ -602,6 +602,26 @@ class Explanations(Case):
             explanation.save(path)
             self.assertRegex(path.read_text(encoding="utf-8"), "<td>fused_matmul_relu</td><td>mm, relu</td>")
 
+    def test_can_handle(self):
+        """What the user's function leaves stays with PyTorch, as results of an operator do that it leaves."""
+        torch, aten = self.torch, self.torch.ops.aten
+        model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 2)).eval()
+        x, taken, asked = torch.randn(2, 8), {aten.t.default, aten.addmm.default}, set()
+
+        def can_handle(node):
+            asked.add(node.target)
+            return node.target in taken
+
+        with self.assertNoLogs("hidet", "WARNING"):
+            explanation = hidet.torch.explain(model, x, options={"can_handle": can_handle})
+        torch.testing.assert_close(explanation.result, model(x), rtol=1e-4, atol=1e-5)
+        self.assertEqual([part.origin(k) for part in explanation.parts for k in part.kernels], [["addmm"], ["addmm"]])
+        left = [(target, why) for target, why in explanation.left if "layer_norm" in target]
+        self.assertEqual(left, [("aten.native_layer_norm.default", "can_handle leaves it")])
+        self.assertEqual(asked, {*taken, aten.native_layer_norm.default})
+        with self.assertRaisesRegex(Exception, "can_handle is a function of a node of torch.fx, not 3"):
+            hidet.torch.explain(model, x, options={"can_handle": 3})
+
     def test_dumps(self):
         torch = self.torch
         with tempfile.TemporaryDirectory() as folder:

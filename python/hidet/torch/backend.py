@@ -32,7 +32,8 @@ _MODES = {
     "max-autotune": (2, True),
     "max-autotune-no-cudagraphs": (2, False),
 }
-_OPTIONS = {"search_space", "use_cuda_graph", "use_fp16"}
+_OPTIONS = {"can_handle", "search_space", "use_cuda_graph", "use_fp16"}
+_LEFT = "can_handle leaves it"
 
 
 def _settings(mode, options):
@@ -45,6 +46,9 @@ def _settings(mode, options):
     options = options or {}
     if options.get("search_space", 0) not in (0, 1, 2):
         raise ValueError("search_space is 0, 1 or 2")
+    can_handle = options.get("can_handle")
+    if can_handle is not None and not callable(can_handle):
+        raise ValueError(f"can_handle is a function of a node of torch.fx, not {can_handle!r}")
     graphs = options.get("use_cuda_graph", dynamo_config._cuda_graph if _MODES[mode][1] is None else _MODES[mode][1])
     return bool(graphs), bool(options.get("use_fp16", dynamo_config._fp16))
 
@@ -77,13 +81,14 @@ def compile_graph(gm, example_inputs, mode=None, options=None, **ignored):
 
 def _compile(gm, inputs, frozen, mode, options, context):
     graphs, fp16 = _settings(mode, options)
+    can_handle = (options or {}).get("can_handle")
     if fp16:
         context = context.copy().set_precision("float16")
     if dynamo_config._print_graph:
         print(report.graph_table(gm))
     if dynamo_config._report:
-        return report.checked(gm, lambda more: compile_traced(more, inputs, frozen, graphs, context))
-    return compile_traced(gm, inputs, frozen, graphs, context)
+        return report.checked(gm, lambda more: compile_traced(more, inputs, frozen, graphs, context, can_handle))
+    return compile_traced(gm, inputs, frozen, graphs, context, can_handle)
 
 
 def _is_weight(node, value):
@@ -100,15 +105,16 @@ def _refuse_training(inputs, frozen):
             )
 
 
-def compile_traced(gm, example_inputs, frozen, graphs, context):
-    """A function of the graph's inputs, which returns a tuple. [context]: the PassContext that it is compiled with."""
+def compile_traced(gm, example_inputs, frozen, graphs, context, can_handle=None):
+    """A function of the graph's inputs, which returns a tuple. [context]: the PassContext that it is compiled with; [can_handle]:
+    the user's function that says of a node whether it is compiled."""
     made = []
 
     def compiler(traced, inputs):
         mutated = _mutated()
         names = [n.name for n in traced.graph.nodes if n.op == "placeholder"]
         weights = {name for i, name in enumerate(names) if i < len(frozen) and frozen[i] and i not in mutated}
-        fused = _partitioned(traced, weights, graphs, context)
+        fused = _partitioned(traced, weights, graphs, context, can_handle)
         made.append(_whole(fused) if len(inputs) == len(example_inputs) and _is_plain() else None)
         return make_boxed_func(fused.forward)
 
@@ -173,16 +179,21 @@ def _mutated():
 
 
 class _Support(OperatorSupportBase):
+    def __init__(self, can_handle):
+        super().__init__()
+        self.can_handle = can_handle
+
     def is_node_supported(self, submodules, node):
-        return node.op == "call_function" and unsupported(node) is None
+        return node.op == "call_function" and unsupported(node, self.can_handle) is None
 
 
-def unsupported(node):
-    """Why a node stays with PyTorch; None: it does not."""
+def unsupported(node, can_handle=None):
+    """Why a node stays with PyTorch; None: it does not. [can_handle]: what a user says of nodes that need not stay; None: all."""
     if node.target is operator.getitem:
         source = node.args[0]
-        if unsupported(source) is not None:
-            return "its operand does"
+        why = unsupported(source, can_handle)
+        if why:
+            return why if why is _LEFT else "its operand does"
         is_missing = node.args[1] and aten.operation_of(source.target).name in aten.FIRST_ONLY
         return "only the first result is there" if is_missing else None
     why = aten.refusal(node.target, *torch.fx.node.map_arg((node.args, node.kwargs), lambda a: a.meta.get("val")))
@@ -196,7 +207,7 @@ def unsupported(node):
             return f"there are no tensors of {value.dtype}"
         if isinstance(value, torch.Tensor) and value.is_sparse:
             return "a tensor is sparse"
-    return None
+    return None if can_handle is None or can_handle(node) else _LEFT
 
 
 def _has_type(dtype):
@@ -229,16 +240,16 @@ def _drop_idle(traced):
     traced.graph.eliminate_dead_code()
 
 
-def _partitioned(traced, weights, graphs, context):
+def _partitioned(traced, weights, graphs, context, can_handle):
     _drop_idle(traced)
     left = {}
     for n in traced.graph.nodes:
-        why = unsupported(n) if n.op == "call_function" and not sizes.is_size(n) else None
+        why = unsupported(n, can_handle) if n.op == "call_function" and not sizes.is_size(n) else None
         if why:
             left.setdefault((str(n.target), why), n)
     for (target, why), _ in left.items():
-        log.warning("%s stays with PyTorch: %s", target, why)
-    partitioner = CapabilityBasedPartitioner(traced, _Support(), allows_single_node_partition=True)
+        log.log(logging.INFO if why is _LEFT else logging.WARNING, "%s stays with PyTorch: %s", target, why)
+    partitioner = CapabilityBasedPartitioner(traced, _Support(can_handle), allows_single_node_partition=True)
     fused = partitioner.fuse_partitions(partitioner.propose_partitions())
     for n in fused.graph.nodes:
         if n.op == "call_module":
