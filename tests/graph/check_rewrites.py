@@ -25,6 +25,7 @@ INPUTS = {
     "channels": (["x=randn"], 1), "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
+    "joined_heads": (["x=randn", "mask=randn"], 1),
     "exported_heads": (["x=randn", "mask=randn", "hidden=randint(0,2)"], 1), "flat_rows": (["x=randn"], 1),
     "grouped_heads": (["q=randn", "x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
 }  # fmt: skip
@@ -49,7 +50,7 @@ OPEN_RULES = {
     "heads": {"is_attention"}, "masked": {"is_masked_attention"},
 }  # fmt: skip
 
-HALF = ("moves", "heads", "exported_heads", "grouped_heads", "biased_products", "no_heads")  # in f16
+HALF = ("moves", "heads", "exported_heads", "joined_heads", "grouped_heads", "biased_products", "no_heads")  # in f16
 
 
 def call(*words):
