@@ -3,7 +3,7 @@
 
 #include "graph/graph.h"
 
-static double elements_of(const fg_tensor *t)
+double fg_elements(const fg_tensor *t)
 {
     double count = 1;
     for (int d = 0; d < t->rank; d++)
@@ -40,11 +40,11 @@ static double operations_of_product(const fg_graph *g, const fg_node *n, const f
 {
     const fg_tensor *x = operand(g, n, 0), *w = operand(g, n, 1);
     if (!x || !w || !w->rank)
-        return elements_of(result);
+        return fg_elements(result);
     if (n->exchanges.len)
-        return 2 * elements_of(result) * terms_of_matrices(n, x);
+        return 2 * fg_elements(result) * terms_of_matrices(n, x);
     bool is_transposed = strstr(n->op, "transpose") != NULL;
-    return 2 * elements_of(is_transposed ? x : result) * elements_of(w) / (double)w->shape[0];
+    return 2 * fg_elements(is_transposed ? x : result) * fg_elements(w) / (double)w->shape[0];
 }
 
 double fg_operations(const fg_graph *g, const fg_node *n)
@@ -54,9 +54,9 @@ double fg_operations(const fg_graph *g, const fg_node *n)
         return 0;
     if (n->kind == FG_EPILOGUE)
         return operations_of_product(g, n, result);
-    double most = elements_of(result);
+    double most = fg_elements(result);
     for (size_t k = 0; operand(g, n, k); k++) {
-        double count = elements_of(operand(g, n, k));
+        double count = fg_elements(operand(g, n, k));
         most = count > most ? count : most;
     }
     return most;

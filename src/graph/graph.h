@@ -155,6 +155,8 @@ bool fg_read_json_list(arena *a, fg_graph_list *out, const char **error, const c
 // The graphs are of one file, whose program has a function for each: operators of such a name are imported under another one.
 // After fg_read_json of each; fg_read_json_list does it.
 void fg_join(const fg_graph_list *graphs);
+// Elements of a tensor, by the estimates of extents that are open.
+double fg_elements(const fg_tensor *t);
 // Operations of a node: two for each product and sum of products of matrices and convolutions, one for each element that another
 // node reads or writes, whichever are more, none of views. By the extents that tensors have, estimates of open ones included.
 double fg_operations(const fg_graph *g, const fg_node *n);
@@ -281,6 +283,8 @@ const char *fg_extent_text(arena *a, const fg_tensor *t, int axis);
 bool fg_mentions(const char *text, const char *name);
 // "[B: int, S: int]" of those sizes that [text] has; "" for none.
 const char *fg_size_parameters(const fg_graph *g, const char *text);
+// Whether a node calls this operator.
+bool fg_is_op(const fg_node *n, const char *module, const char *op);
 // Whether all extents are known to be equal.
 bool fg_is_same_shape(const fg_tensor *a, const fg_tensor *b);
 // "f16[2, 3]"

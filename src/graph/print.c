@@ -12,6 +12,11 @@ bool fg_same_extent(const fg_tensor *a, int axis_a, const fg_tensor *b, int axis
     return x && y ? strcmp(x, y) == 0 : !x && !y && a->shape[axis_a] == b->shape[axis_b];
 }
 
+bool fg_is_op(const fg_node *n, const char *module, const char *op)
+{
+    return strcmp(n->module, module) == 0 && strcmp(n->op, op) == 0;
+}
+
 bool fg_is_open(const fg_tensor *t)
 {
     for (int d = 0; d < t->rank; d++)

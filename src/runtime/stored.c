@@ -463,8 +463,7 @@ static bool skip_value(reader *r, int depth)
     return is_word(first, (size_t)(r->at - first)) || is_no_json(r);
 }
 
-// A name that stays in the index's folder and the folders below it. Links there are the user's own.
-static bool stays_inside(const char *name)
+bool hdsrt_stays_inside(const char *name)
 {
     if (!*name || *name == '/')
         return false;
@@ -489,7 +488,7 @@ static bool read_weight_map(reader *r, hdsrt_stored_place *places)
             return is_no_json(r);
         r->name = p->name;
         skip_space(r);
-        if (r->at == r->end || *r->at != '"' || !(p->file = read_text(r)) || !stays_inside(p->file))
+        if (r->at == r->end || *r->at != '"' || !(p->file = read_text(r)) || !hdsrt_stays_inside(p->file))
             return fail(r, "its file's name does not stay in the folder of the index");
         r->name = NULL;
         r->count++;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "runtime/internal.h"
 
 enum { LENGTH_BYTES = 8, MOST_HEADER_BYTES = 100 * 1000 * 1000 }; // the limit of the format's own library
 
@@ -87,20 +88,6 @@ static const char *add_part(wt_file *f, const char *path)
 
 // ---- shards --------------------------------------------------------------------------------------------------------------
 
-// A name that stays in the index's folder and the folders below it. Links there are the user's own.
-static bool stays_inside(const char *name)
-{
-    if (!*name || *name == '/')
-        return false;
-    for (const char *at = name; *at;) {
-        size_t len = strcspn(at, "/");
-        if (len == 2 && at[0] == '.' && at[1] == '.')
-            return false;
-        at += len + (at[len] == '/');
-    }
-    return true;
-}
-
 // Each shard is opened once, in the order of the index.
 static const char *open_shards(wt_file *f, const json_t *weight_map)
 {
@@ -110,7 +97,7 @@ static const char *open_shards(wt_file *f, const json_t *weight_map)
     json_t *value;
     json_object_foreach((json_t *)weight_map, name, value) {
         const char *shard = json_string_value(value);
-        if (!shard || !stays_inside(shard))
+        if (!shard || !hdsrt_stays_inside(shard))
             return arena_printf(f->memory, "tensor '%s': its file's name does not stay in the folder of the index", name);
         if (map_get(&seen, shard, strlen(shard)))
             continue;

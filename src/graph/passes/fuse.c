@@ -28,10 +28,10 @@
 #include <string.h>
 
 enum {
-    LAUNCH = 3000000, // bytes that memory moves in the time between two launches, about a microsecond
+    LAUNCH = 3000000,     // bytes that memory moves in the time between two launches, about a microsecond
     MOST_EVALUATIONS = 2, // of an element, where a reader with other extents computes it
     ROUNDS = 8,           // in which joins are tried
-    LARGEST = 64,     // nodes of a group: longer chains take compile time and registers, and save no more
+    LARGEST = 64,         // nodes of a group: longer chains take compile time and registers, and save no more
 };
 
 typedef struct fusion {
@@ -78,14 +78,6 @@ static bool is_read_elsewhere(fusion *f, const fg_tensor *x, int reader)
     return elsewhere;
 }
 
-static double element_count(const fg_tensor *t)
-{
-    double count = 1;
-    for (int d = 0; d < t->rank; d++)
-        count *= (double)t->shape[d];
-    return count;
-}
-
 // Whether neighbours along the last axis of a view are neighbours in what it views.
 static bool keeps_rows(const fg_layout *view, const fg_tensor *y)
 {
@@ -99,7 +91,7 @@ static bool keeps_rows(const fg_layout *view, const fg_tensor *y)
 static bool is_conversion(fusion *f, const fg_tensor *x)
 {
     const fg_node *cast = node_at(f, x->maker);
-    bool is_cast = strcmp(cast->op, "cast") == 0 && strcmp(cast->module, "arithmetic") == 0 && cast->arguments.at[0].tensor >= 0;
+    bool is_cast = fg_is_op(cast, "arithmetic", "cast") && cast->arguments.at[0].tensor >= 0;
     const fg_tensor *of = is_cast ? &f->g->tensors.at[cast->arguments.at[0].tensor] : NULL;
     return of && (of->maker < 0 || node_at(f, of->maker)->kind == FG_VIEW);
 }
@@ -111,7 +103,7 @@ static const char *obstacle_of_movement(fusion *f, const fg_tensor *x, int reade
     const fg_tensor *y = &f->g->tensors.at[n->outputs.at[0]];
     if (anchor || (own && own->kind != FG_REDUCTION))
         return "the result has other extents";
-    if (!is_conversion(f, x) && element_count(y) > MOST_EVALUATIONS * element_count(x))
+    if (!is_conversion(f, x) && fg_elements(y) > MOST_EVALUATIONS * fg_elements(x))
         return "elements would be computed many times";
     return n->view && !keeps_rows(n->view, y) ? "it would be read across its rows" : NULL;
 }

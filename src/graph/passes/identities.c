@@ -24,11 +24,6 @@ typedef struct walk {
     bool keeps_products;
 } walk;
 
-static bool is_op(const fg_node *n, const char *module, const char *op)
-{
-    return strcmp(n->module, module) == 0 && strcmp(n->op, op) == 0;
-}
-
 static const fg_tensor *operand_of(const fg_graph *g, const fg_node *n)
 {
     int t = n->arguments.len ? n->arguments.at[0].tensor : -1;
@@ -70,7 +65,7 @@ static int neutral_operand(const fg_graph *g, const fg_node *n)
     };
     // clang-format on
     for (size_t i = 0; i < sizeof neutrals / sizeof *neutrals; i++) {
-        if (n->arguments.len != 2 || !is_op(n, "arithmetic", neutrals[i].op))
+        if (n->arguments.len != 2 || !fg_is_op(n, "arithmetic", neutrals[i].op))
             continue;
         const fg_argument *x = &n->arguments.at[0], *y = &n->arguments.at[1];
         if (is_neutral(g, x, y, neutrals[i].neutral))
@@ -94,7 +89,7 @@ static void merge_casts(const fg_graph *g, fg_node *n)
 {
     const fg_tensor *middle = operand_of(g, n);
     const fg_node *inner = middle ? maker_of(g, middle->number) : NULL;
-    const fg_tensor *x = inner && is_op(inner, "arithmetic", "cast") ? operand_of(g, inner) : NULL;
+    const fg_tensor *x = inner && fg_is_op(inner, "arithmetic", "cast") ? operand_of(g, inner) : NULL;
     if (x && is_wider(middle->dtype, x->dtype))
         n->arguments.at[0].tensor = x->number;
 }
@@ -103,9 +98,9 @@ static void merge_casts(const fg_graph *g, fg_node *n)
 static bool keeps_elements(const fg_node *n)
 {
     static const char *const ops[] = {"reshape", "narrow", "expand"};
-    bool found = is_op(n, "arithmetic", "cast");
+    bool found = fg_is_op(n, "arithmetic", "cast");
     for (size_t i = 0; i < sizeof ops / sizeof *ops && !found; i++)
-        found = is_op(n, "layout", ops[i]);
+        found = fg_is_op(n, "layout", ops[i]);
     return found;
 }
 
@@ -150,10 +145,10 @@ static bool order_of(const fg_graph *g, const fg_node *n, order *o)
     o->rank = x ? x->rank : 0;
     if (!x)
         return false;
-    if (is_op(n, "layout", "permute"))
+    if (fg_is_op(n, "layout", "permute"))
         return read_axes(value_of(n, "dims", 1), o->rank, o->axes, o->rank);
     int a = 0, b = 0;
-    bool is_swap = is_op(n, "layout", "transpose") && read_axes(value_of(n, "dim0", 1), o->rank, &a, 1) &&
+    bool is_swap = fg_is_op(n, "layout", "transpose") && read_axes(value_of(n, "dim0", 1), o->rank, &a, 1) &&
                    read_axes(value_of(n, "dim1", 2), o->rank, &b, 1);
     for (int k = 0; is_swap && k < o->rank; k++)
         o->axes[k] = k == a ? b : k == b ? a : k;
@@ -273,7 +268,7 @@ static void merge_order_of_joined(fg_graph *g, fg_node *n)
     if (!turn || !order_of(g, turn, &o) || o.axes[0] != 0)
         return;
     const fg_node *join = maker_of(g, turn->arguments.at[0].tensor);
-    if (!join || !is_op(join, "layout", "reshape") || join->arguments.at[0].tensor < 0)
+    if (!join || !fg_is_op(join, "layout", "reshape") || join->arguments.at[0].tensor < 0)
         return;
     int from = join->arguments.at[0].tensor;
     const fg_tensor *x = &g->tensors.at[from], *y = &g->tensors.at[n->outputs.at[0]];
@@ -298,7 +293,7 @@ static void merge_order_of_joined(fg_graph *g, fg_node *n)
 static void merge_reshapes(fg_graph *g, fg_node *n)
 {
     const fg_node *inner = maker_of(g, n->arguments.at[0].tensor);
-    if (inner && is_op(inner, "layout", "reshape") && inner->arguments.at[0].tensor >= 0)
+    if (inner && fg_is_op(inner, "layout", "reshape") && inner->arguments.at[0].tensor >= 0)
         n->arguments.at[0].tensor = inner->arguments.at[0].tensor;
 }
 
@@ -317,7 +312,7 @@ static void exchange_calls(fg_node *a, fg_node *b)
 static bool is_given(const fg_graph *g, const fg_tensor *x)
 {
     const fg_node *maker = maker_of(g, x->number);
-    const fg_tensor *of = maker && is_op(maker, "layout", "reshape") ? operand_of(g, maker) : maker ? NULL : x;
+    const fg_tensor *of = maker && fg_is_op(maker, "layout", "reshape") ? operand_of(g, maker) : maker ? NULL : x;
     return of && !maker_of(g, of->number);
 }
 
@@ -328,7 +323,7 @@ static void cast_behind_reshape(const walk *w, fg_node *n)
     fg_graph *g = w->g;
     int t = n->arguments.at[0].tensor;
     fg_node *cast = (fg_node *)maker_of(g, t);
-    if (!cast || !is_op(cast, "arithmetic", "cast") || !operand_of(g, cast) || g->tensors.at[t].is_output)
+    if (!cast || !fg_is_op(cast, "arithmetic", "cast") || !operand_of(g, cast) || g->tensors.at[t].is_output)
         return;
     const fg_tensor *x = operand_of(g, cast), *y = &g->tensors.at[n->outputs.at[0]];
     bool is_alone = w->readers[t].len == 1 && w->readers[t].at[0] == n->number;
@@ -396,7 +391,7 @@ static void exchange_operands(fg_graph *g, fg_node *n)
 // linear(x, transpose(w)): x · w
 static void multiply_transposed(fg_graph *g, fg_node *n)
 {
-    if (!is_op(n, "matmul", "linear") || !has_names(n, 2) || g->tensors.at[n->arguments.at[0].tensor].rank < 2)
+    if (!fg_is_op(n, "matmul", "linear") || !has_names(n, 2) || g->tensors.at[n->arguments.at[0].tensor].rank < 2)
         return;
     int w = transposed(g, n, 1);
     for (size_t k = 2; k < n->arguments.len && w >= 0; k++)
@@ -433,14 +428,14 @@ static void visit(walk *w, fg_node *n)
         if (n->arguments.at[k].tensor >= 0)
             n->arguments.at[k].tensor = w->same[n->arguments.at[k].tensor];
     order o;
-    if (is_op(n, "layout", "reshape") && operand_of(g, n))
+    if (fg_is_op(n, "layout", "reshape") && operand_of(g, n))
         merge_order_of_joined(g, n);
     if (order_of(g, n, &o) && keeps_memory(operand_of(g, n), &o) && !is_in_order(&o))
         become_reshape(g, n);
-    if (is_op(n, "layout", "reshape") && operand_of(g, n)) {
+    if (fg_is_op(n, "layout", "reshape") && operand_of(g, n)) {
         merge_reshapes(g, n);
         cast_behind_reshape(w, n);
-    } else if (is_op(n, "arithmetic", "cast")) {
+    } else if (fg_is_op(n, "arithmetic", "cast")) {
         merge_casts(g, n);
     } else if (order_of(g, n, &o)) {
         merge_orders(g, n, &o);

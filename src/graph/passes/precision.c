@@ -51,11 +51,6 @@ static bool is_low(const walk *w, int number)
     return w->was_f32[number] && !is_type(tensor_now(w, number), FG_F32);
 }
 
-static bool is_cast(const fg_node *n)
-{
-    return strcmp(n->module, "arithmetic") == 0 && strcmp(n->op, "cast") == 0;
-}
-
 // ---- what is wanted ------------------------------------------------------------------------------------------------------
 
 static bool reads_named(const walk *w, const fg_node *n, size_t rule)
@@ -150,7 +145,7 @@ static bool is_stated(const walk *w, const fg_node *n, const operand_facts *f)
     int t = n->arguments.len ? n->arguments.at[0].tensor : -1;
     static const char *const floats[] = {"f32", "f16", "bf16"};
     bool states = false;
-    for (size_t i = 0; t >= 0 && is_cast(n) && i < sizeof floats / sizeof *floats; i++)
+    for (size_t i = 0; t >= 0 && fg_is_op(n, "arithmetic", "cast") && i < sizeof floats / sizeof *floats; i++)
         states |= strcmp(w->g->tensors.at[t].dtype, floats[i]) == 0;
     return (states || (f->reads_stated && n->numerics != FG_PRODUCT)) && w->was_f32[n->outputs.at[0]];
 }
