@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 """Operators of com.microsoft on the simulator, against NumPy (contrib.py). Usage: check_contrib.py HDSC [--match=TEXT]"""
 
-import argparse
 import json
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnx
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import contrib  # noqa: E402
+import each_case  # noqa: E402
 
 # The most launches of a run: weights of few bits are dequantised in the kernel, or for many rows at load, and quantised numbers
 # inside of the kernel. A bias is an epilogue.
@@ -84,25 +83,9 @@ def check_traffic(hdsc, rows, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("hdsc")
-    parser.add_argument("--match", default="")
-    args = parser.parse_args()
-    passed, failed = 0, 0
-    for case in contrib.cases():
-        if args.match not in case[0]:
-            continue
-        with tempfile.TemporaryDirectory() as temporary:
-            problems = check(args.hdsc, case, pathlib.Path(temporary))
-        print("\n".join(problems)) if problems else None
-        passed, failed = passed + (not problems), failed + bool(problems)
-    for rows in (1, 3, 8):
-        with tempfile.TemporaryDirectory() as temporary:
-            problems = check_traffic(args.hdsc, rows, pathlib.Path(temporary))
-        print("\n".join(problems)) if problems else None
-        passed, failed = passed + (not problems), failed + bool(problems)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    args = each_case.arguments()
+    cases = [case for case in contrib.cases() if args.match in case[0]]
+    return each_case.finish(each_case.run(check, args.hdsc, cases), each_case.run(check_traffic, args.hdsc, (1, 3, 8)))
 
 
 if __name__ == "__main__":

@@ -5,12 +5,10 @@ Usage: check_reference.py HDSC [--match=TEXT]
 
 Outputs whose extent depends on elements have a count beside them, NAME_count: that many are compared."""
 
-import argparse
-import pathlib
 import subprocess
 import sys
-import tempfile
 
+import each_case
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
@@ -232,20 +230,9 @@ def check(hdsc, case, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("hdsc")
-    parser.add_argument("--match", default="")
-    args = parser.parse_args()
-    passed, failed = 0, 0
-    for case in [*cases_of_boxes(), *cases_of_unique(), *cases_of_counted(), *cases_of_images()]:
-        if args.match not in case.name:
-            continue
-        with tempfile.TemporaryDirectory() as temporary:
-            problems = check(args.hdsc, case, pathlib.Path(temporary))
-        print("\n".join(problems)) if problems else None
-        passed, failed = passed + (not problems), failed + bool(problems)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    args = each_case.arguments()
+    cases = [*cases_of_boxes(), *cases_of_unique(), *cases_of_counted(), *cases_of_images()]
+    return each_case.finish(each_case.run(check, args.hdsc, [case for case in cases if args.match in case.name]))
 
 
 if __name__ == "__main__":
