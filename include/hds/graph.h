@@ -30,8 +30,8 @@ typedef struct hds_graph hds_graph;
 HDSRT_API hds_status hds_graph_new(const char *name, hds_graph **graph);
 HDSRT_API void hds_graph_release(hds_graph *graph);
 
-// An extent: a number from 0 on, or a size that stays open until the model runs, by its name. Attributes of nodes also take expressions of
-// open sizes, "2 * B".
+// An extent: a number from 0 on, or a size that stays open until the model runs, by its name. Attributes of nodes also
+// take expressions of open sizes, "2 * B".
 typedef struct hds_extent {
     int64_t value;
     const char *size;  // NULL: [value]

@@ -130,7 +130,7 @@ typedef struct hds_compile_options {
     // "-NAME": not this one; "none": none at all. The later one of two with the same name counts.
     const char *const *rewrites;
     size_t rewrite_count;
-    hds_progress_function *progress;  // says how far compiling is, and may end it; NULL: nobody watches
+    hds_progress_function *progress;  // says how far compiling is, and may end it; NULL: no callback
     void *progress_user;              // its first argument
 } hds_compile_options;
 #define HDS_COMPILE_OPTIONS_INIT \

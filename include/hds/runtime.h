@@ -135,7 +135,8 @@ HDSRT_API hdsrt_status hdsrt_graph_launch(const hdsrt_graph *graph, hdsrt_stream
 HDSRT_API void hdsrt_graph_free(hdsrt_graph *graph);
 
 // ---- models --------------------------------------------------------------------------------------------------------------
-// Of each graph function NAME of a file, generated headers have NAME_open, NAME_prepare, NAME_run, NAME_run_dlpack and NAME_close.
+// Of each graph function NAME of a file, generated headers have NAME_open, NAME_prepare, NAME_run, NAME_run_dlpack and
+// NAME_close.
 
 typedef struct hdsrt_model_options {
     size_t size;     // sizeof(hdsrt_model_options)
@@ -410,8 +411,8 @@ typedef struct hdsrt_model_code {
 
 typedef struct hdsrt_model hdsrt_model;
 
-// Opens a model for the GPU of the thread's current context: copies its weights there from [path], a safetensors file or the index
-// of shards beside it ("….json"), and computes what depends on them alone. NULL: it has no weights. All weights that are missing,
+// Opens a model for the GPU of the thread's current context: copies its weights there from [path], a safetensors file or the
+// index of shards beside it ("….json"), and computes what depends on them alone. NULL: it has no weights. All weights that are missing,
 // or of another type or shape, are listed: HDSRT_INVALID_ARGUMENT. Others in the file are ignored. [options] may be NULL. Returns
 // when the weights are there.
 HDSRT_API hdsrt_status hdsrt_model_open(const hdsrt_model_code *code, const char *path, const hdsrt_model_options *options,

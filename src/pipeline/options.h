@@ -74,7 +74,7 @@ typedef struct pl_options {
     const char *stdlib_folder;  // NULL: the library built into the program
     const char *tuned;          // a table of hdsc tune; NULL: the library's only
     const char *tuned_text;     // the text of one; NULL: none
-    tc_choice_list *choices;    // gets what host functions choose from, for hdsc tune; NULL: nobody asks
+    tc_choice_list *choices;    // gets what host functions choose from, for hdsc tune; NULL: it is not kept
     arena *choice_memory;       // where it lies
     kept_modules *kept;         // what units parse once; NULL: each parses all that it imports
     bool embeds_weights;        // objects have the weights of their models inside

@@ -93,11 +93,11 @@ typedef struct tc_options {
     // numbers from 0 on, are in [ir_scratch], and have to leave it (ir_settle) or be emptied. NULL: all IR stays.
     void (*settle)(void *user, ir_module *m, const ir_extent *before);
     void *settle_user;
-    // Called when the launch of an operator stands that is not a part of another one's. It may not come back. NULL: nobody asks.
+    // Called when the launch of an operator stands that is not a part of another one's. It may not come back. NULL: no call.
     void (*launched)(void *user);
     void *launched_user;
     int64_t step_budget; // compile-time steps; 0: the default of 10 million
-    tc_choice_list *choices; // gets what is chosen from, in [choice_memory]; NULL: nobody asks
+    tc_choice_list *choices; // gets what is chosen from, in [choice_memory]; NULL: it is not kept
     arena *choice_memory;
     tc_find_module *find_module;
     tc_find_weights *find_weights; // NULL: there are no files of weights
