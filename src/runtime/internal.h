@@ -95,5 +95,3 @@ hdsrt_status hdsrt_index_read(const char *json, size_t len, hdsrt_stored_index *
 // NULL: there is none of this name.
 const hdsrt_stored_place *hdsrt_index_find(const hdsrt_stored_index *index, const char *name);
 void hdsrt_index_free(hdsrt_stored_index *index);
-// Whether a shard's name stays in the index's folder and the folders below it. Links there are the user's own.
-bool hdsrt_stays_inside(const char *name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/internal.h"
+#include "runtime/shard_name.h"
 
 // clang-format off
 static const struct { const char *name; int bits; } types[] = {
@@ -463,19 +464,6 @@ static bool skip_value(reader *r, int depth)
     return is_word(first, (size_t)(r->at - first)) || is_no_json(r);
 }
 
-bool hdsrt_stays_inside(const char *name)
-{
-    if (!*name || *name == '/')
-        return false;
-    for (const char *at = name; *at;) {
-        size_t len = strcspn(at, "/");
-        if (len == 2 && at[0] == '.' && at[1] == '.')
-            return false;
-        at += len + (at[len] == '/');
-    }
-    return true;
-}
-
 static bool read_weight_map(reader *r, hdsrt_stored_place *places)
 {
     bool is_end = false;
@@ -488,7 +476,7 @@ static bool read_weight_map(reader *r, hdsrt_stored_place *places)
             return is_no_json(r);
         r->name = p->name;
         skip_space(r);
-        if (r->at == r->end || *r->at != '"' || !(p->file = read_text(r)) || !hdsrt_stays_inside(p->file))
+        if (r->at == r->end || *r->at != '"' || !(p->file = read_text(r)) || !shard_stays_inside(p->file))
             return fail(r, "its file's name does not stay in the folder of the index");
         r->name = NULL;
         r->count++;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "runtime/internal.h"
+#include "runtime/shard_name.h"
 
 enum { LENGTH_BYTES = 8, MOST_HEADER_BYTES = 100 * 1000 * 1000 }; // the limit of the format's own library
 
@@ -97,7 +97,7 @@ static const char *open_shards(wt_file *f, const json_t *weight_map)
     json_t *value;
     json_object_foreach((json_t *)weight_map, name, value) {
         const char *shard = json_string_value(value);
-        if (!shard || !hdsrt_stays_inside(shard))
+        if (!shard || !shard_stays_inside(shard))
             return arena_printf(f->memory, "tensor '%s': its file's name does not stay in the folder of the index", name);
         if (map_get(&seen, shard, strlen(shard)))
             continue;
