@@ -10,7 +10,7 @@
 #include "toolchain/nvrtc.h"
 
 // Grows when entries of another form would be misread.
-#define ENTRY_FORMAT "2"
+#define ENTRY_FORMAT "3"
 
 typedef struct maker {
     pl_unit unit;           // first: the body of the unit finds the maker by it
@@ -88,7 +88,7 @@ static void to_disk(maker *m)
 {
     api_core *core = m->core;
     cache_part outputs[HDS_INTERFACE + 2] = {{"files", pl_read_files_write(&core->memory, &core->files)}};
-    if (core->status || core->diagnostic_count || m->unit.uncacheable || m->unit.finder.weight_files.len) {
+    if (core->status || core->diagnostic_count || m->unit.uncacheable) {
         cache_abandon(&m->ticket);
         return;
     }
@@ -133,7 +133,7 @@ static void take_results(maker *m)
     api_core *core = m->core;
     u->memory.oom = &core->oom;
     api_core_add_diagnostics(core, &u->diags);
-    pl_read_files_add(&core->memory, &u->finder, &core->files);
+    pl_read_files_add(&core->memory, u, &core->files);
     if (!u->text.at)
         return;
     api_core_set_text(core, HDS_CUDA, u->cuda);

@@ -7,7 +7,9 @@
 #include "api/api_priv.h"
 #include "base/file.h"
 #include "graph/precision.h"
+#include "pipeline/onnx_input.h"
 #include "pipeline/weights.h"
+#include "weights/weights.h"
 
 // ---- options that may be older or newer than this library ------------------------------------------------------
 
@@ -268,6 +270,21 @@ static void add_folder(arena *a, str_buf *out)
     add_text(out, str_of(getcwd(folder, PATH_MAX) ? folder : "?"));
 }
 
+// Of an ONNX file what is compiled: the text that it is read as, and what there is to know of its tensors but their bytes.
+static void add_source(arena *a, str_buf *out, const api_request *r)
+{
+    const char *error = NULL;
+    wt_file *weights = NULL;
+    bool is_onnx = onnx_is_path(r->name);
+    str text = r->text;
+    if (is_onnx)
+        text = pl_onnx_text(a, r->name, pl_onnx_weights_name(&r->options, r->name), r->text, &weights, &error);
+    add_text(out, error ? r->text : text);
+    if (is_onnx && !error)
+        add_text(out, str_of(pl_weights_hash(a, weights, false)));
+    wt_close(weights);
+}
+
 // All that the result follows from, but for the files that are imported, the compiler and NVRTC.
 static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
 {
@@ -288,7 +305,7 @@ static str key_of(arena *a, const api_request *r, const hds_compile_options *o)
     add_list(&out, o->rewrites, (int)o->rewrite_count);
     if (o->line_info)
         add_folder(a, &out);
-    add_text(&out, r->text);
+    add_source(a, &out, r);
     return (str){str_text(&out), out.len};
 }
 

@@ -62,6 +62,8 @@ bool cache_get(cache *c, arena *a, const char *kind, const cache_part *inputs, s
 void cache_claim(cache *c, const char *kind, const cache_part *inputs, size_t input_count, cache_ticket *ticket);
 void cache_put(cache_ticket *ticket, const cache_part *outputs, size_t output_count);
 void cache_abandon(cache_ticket *ticket);
+// What one range of groups may hold, in bytes: an entry that is larger is not stored. Not NULL.
+uint64_t cache_range_limit(const cache *c);
 
 // The part of that name; empty, with a NULL address, if there is none.
 str cache_part_of(const cache_parts *parts, const char *name);

@@ -79,8 +79,6 @@ bool cache_lock_wait(const cache *c, int lock, cache_key key, bool (*is_done)(vo
 
 // ---- shrink.c -----------------------------------------------------------------------------------------------------------
 
-// What one range of groups may hold: an entry that is larger is not stored.
-uint64_t cache_range_limit(const cache *c);
 // Removes what was not used for longest from the range of [key], if there is too much, and temporary files of the dead.
 void cache_shrink_around(const cache *c, arena *a, cache_key key);
 

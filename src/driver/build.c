@@ -193,25 +193,11 @@ static str copy(arena *a, str text)
     return (str){text.len ? arena_dup(a, text.at, text.len) : "", text.len};
 }
 
-// A library of its own for each input is made right here.
-static bool link_alone(build *b, pl_job *job, size_t index)
-{
-    pl_kind kind = job->options->emit;
-    if (b->is_joined || (kind != PL_ARCHIVE && kind != PL_SHARED))
-        return true;
-    const tool_member member = {arena_printf(&job->memory, "%s.o", stem_of(b, index)), job->product.output};
-    const char *name = base_name(nominal_output(b, job->options->input, b->paths[index].output));
-    return tool_cc_link(&job->memory, &job->diags, job->cc, kind == PL_ARCHIVE ? TOOL_LINK_ARCHIVE : TOOL_LINK_SHARED, name,
-                        &member, 1, &job->product.output);
-}
-
-static void run_job(build *b, arena *a, pl_job *job, size_t index, cmd_result *out)
+static void run_job(build *b, arena *a, pl_job *job, cmd_result *out)
 {
     str_buf complained;
     str_buf_init(&complained, a);
     pl_status status = pl_job_run(job);
-    if (status == PL_OK && !link_alone(b, job, index))
-        status = PL_TOOLCHAIN;
     out->code = code_of(status);
     if (status == PL_NO_MEMORY) {
         str_addf(&complained, "hdsc: out of memory while compiling '%s'\n", job->options->input);
@@ -246,6 +232,8 @@ static void compile(void *user, arena *a, size_t index, cmd_result *out)
     options.weights_name = b->paths[index].weights ? base_name(b->paths[index].weights) : NULL;
     if (!b->writes || b->args->depfile.only)
         options.emit = PL_NOTHING;
+    if (!b->is_joined && (options.emit == PL_ARCHIVE || options.emit == PL_SHARED))
+        options.library_name = base_name(nominal_output(b, options.input, b->paths[index].output));
     options.service = make_service(b);
     options.looks_at_units = b->args->manifest != NULL;
     options.only_checks = options.emit == PL_NOTHING && !options.header_name && !options.looks_at_units;
@@ -253,7 +241,7 @@ static void compile(void *user, arena *a, size_t index, cmd_result *out)
     options.progress = b->shows_progress && b->inputs_at_once == 1 ? &progress.as_option : NULL;
     pl_job job;
     pl_job_init(&job, &options, &cmd_oom);
-    run_job(b, a, &job, index, out);
+    run_job(b, a, &job, out);
     cmd_progress_end(&progress);
     pl_job_free(&job);
     svc_pool_free(options.service);
@@ -341,7 +329,7 @@ static int join(build *b, str *output, str *header)
                           : o->emit == PL_ARCHIVE ? TOOL_LINK_ARCHIVE
                                                   : TOOL_LINK_SHARED;
     const tool_cc *cc = tool_cc_find(b->arena, &b->diags, o->cc);
-    bool ok = cc && tool_cc_link(b->arena, &b->diags, cc, kind, base_name(b->args->output), members, count, output);
+    bool ok = cc && tool_cc_link(b->arena, &b->diags, cc, kind, base_name(b->args->output), members, count, NULL, output);
     return ok ? CMD_OK : CMD_INTERNAL;
 }
 

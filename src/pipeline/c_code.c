@@ -187,7 +187,20 @@ static pl_status make_object(pl_job *job, const cu_c_options *c, str text, const
         .blob_count = (int)blobs->len,
     };
     size_t span = pl_span_begin(&job->times, "C compiler", 1);
-    bool ok = tool_cc_object(&job->memory, &first->diags, job->cc, &source, &job->product.output);
+    bool ok = tool_cc_object(&job->memory, &first->diags, job->cc, &source, &job->reads, &job->product.output);
+    pl_span_end(&job->times, span);
+    return ok ? PL_OK : PL_TOOLCHAIN;
+}
+
+// A library of this input alone. Others are made of the objects of several jobs.
+static pl_status make_library(pl_job *job)
+{
+    const pl_options *o = job->options;
+    const tool_member member = {arena_printf(&job->memory, "%s.o", pl_stem(&job->memory, o->input)), job->product.output};
+    tool_link_kind kind = o->emit == PL_ARCHIVE ? TOOL_LINK_ARCHIVE : TOOL_LINK_SHARED;
+    size_t span = pl_span_begin(&job->times, "link", 1);
+    bool ok = tool_cc_link(&job->memory, &job->units[0].diags, job->cc, kind, o->library_name, &member, 1, &job->reads,
+                           &job->product.output);
     pl_span_end(&job->times, span);
     return ok ? PL_OK : PL_TOOLCHAIN;
 }
@@ -224,5 +237,6 @@ pl_status pl_make_c(pl_job *job)
     if (!emit(cu_emit_c_source, &options, &text))
         return PL_ERRORS;
     job->product.output = text;
-    return kind == PL_C ? PL_OK : make_object(job, &options, text, &blobs);
+    pl_status status = kind == PL_C ? PL_OK : make_object(job, &options, text, &blobs);
+    return status == PL_OK && kind != PL_C && kind != PL_OBJECT && job->options->library_name ? make_library(job) : status;
 }

@@ -15,7 +15,7 @@
 
 // The outputs, in the job's memory. All empty unless the status is PL_OK.
 typedef struct pl_product {
-    str output;    // of the requested kind; the object where that is an archive or a shared library
+    str output;    // of the requested kind; the object of a library without options.library_name
     str header;    // of C, where options.header_name asks for one
     str depends;   // the files that were read, each name with its 0: the input (unless standard input), then imported ones
 } pl_product;
@@ -32,6 +32,7 @@ typedef struct pl_job {
     str input;
     str mapped;          // of it, if it is mapped
     const tool_cc *cc;   // for kinds that need it
+    tool_cc_reads reads; // by it
     pl_nvrtc_preload preload;
     pl_product product;
     str_buf dump;        // the texts of --dump

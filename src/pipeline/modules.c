@@ -94,14 +94,19 @@ static src_file *read_module(pl_finder *f, const char *path, bool is_stdlib, con
     return file;
 }
 
+void pl_finder_note(pl_finder *f, const char *path, const src_file *file)
+{
+    for (size_t i = 0; i < f->tried.len; i++) {
+        if (strcmp(f->tried.at[i].path, path) == 0)
+            return;
+    }
+    VEC_PUSH(f->arena, &f->tried, ((pl_tried){path, file}));
+}
+
 static src_file *from_disk(pl_finder *f, const char *path, bool is_stdlib, const char *folder)
 {
     src_file *file = read_module(f, path, is_stdlib, folder);
-    for (size_t i = 0; i < f->tried.len; i++) {
-        if (strcmp(f->tried.at[i].path, path) == 0)
-            return file;
-    }
-    VEC_PUSH(f->arena, &f->tried, ((pl_tried){path, file}));
+    pl_finder_note(f, path, file);
     return file;
 }
 

@@ -32,7 +32,7 @@ typedef struct pl_finder {
     const char *operators;      // pl_operator_folder, once it was needed; "": there is none
     map by_path;  // resolved path -> src_file, so that all importers share one module
     map origins;  // src_file -> its folder, for relative imports
-    VEC(pl_tried) tried;  // on disk, each path once, in the order of looking
+    VEC(pl_tried) tried;  // on disk, each path once, in the order of looking; of weights those that are not there
     const char *weights;  // --weights: a file, "random" or "random:SEED"; NULL: what the model names
     VEC(pl_weights) weight_files;
 } pl_finder;
@@ -43,6 +43,8 @@ const char *pl_operator_folder(arena *a);
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources);
 // Registers the file that is compiled, so that an import of it is seen as a cycle.
 void pl_finder_add_main(pl_finder *f, src_file *file);
+// Notes a path that was looked at, once. [file]: NULL: nothing that can be read is there.
+void pl_finder_note(pl_finder *f, const char *path, const src_file *file);
 // Notes the modules that were found and not kept, for the next ones to find them parsed.
 void pl_finder_keep(const pl_finder *f, kept_modules *kept, const src_file *main);
 // Whether it is a file on disk, as opposed to one of the library that is built in.

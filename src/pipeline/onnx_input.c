@@ -4,11 +4,10 @@
 
 #include "base/file.h"
 
-// What the text calls the file of its weights.
-static const char *weights_name(const pl_unit *u)
+const char *pl_onnx_weights_name(const pl_options *o, const char *path)
 {
-    const char *slash = strrchr(u->input_name, '/');
-    return u->options->weights_name ? u->options->weights_name : slash ? slash + 1 : u->input_name;
+    const char *slash = strrchr(path, '/');
+    return o->weights_name ? o->weights_name : slash ? slash + 1 : path;
 }
 
 bool pl_read_input(arena *a, const char *path, str *out, str *mapped, const char **error)
@@ -20,19 +19,27 @@ bool pl_read_input(arena *a, const char *path, str *out, str *mapped, const char
     return ok;
 }
 
+str pl_onnx_text(arena *a, const char *path, const char *name, str bytes, wt_file **weights, const char **error)
+{
+    *error = NULL;
+    onnx_model *m = onnx_read(a, path, bytes, error);
+    *weights = m ? onnx_weights(m) : NULL;
+    return m ? onnx_print(m, name, error) : (str){0};
+}
+
 bool pl_read_onnx(pl_unit *u)
 {
-    const char *error = NULL, *name = weights_name(u);
-    onnx_model *m = onnx_read(&u->memory, u->input_name, u->input, &error);
-    str text = m ? onnx_print(m, name, &error) : (str){0};
-    if (m)
-        VEC_PUSH(&u->memory, &u->finder.weight_files, ((pl_weights){name, onnx_weights(m)}));
+    const char *error, *name = pl_onnx_weights_name(u->options, u->input_name);
+    wt_file *weights;
+    str text = pl_onnx_text(&u->memory, u->input_name, name, u->input, &weights, &error);
+    if (weights)
+        VEC_PUSH(&u->memory, &u->finder.weight_files, ((pl_weights){name, weights}));
     if (error) {
         diag_report(&u->diags, HDS0860, (src_span){0, 0}, u->input_name, error);
         return false;
     }
     u->input = text;
-    u->onnx_weights = onnx_weights(m);
+    u->onnx_weights = weights;
     return true;
 }
 

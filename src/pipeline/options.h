@@ -105,6 +105,7 @@ typedef struct pl_options {
     const char *weights_name; // PL_GRAPH: what the safetensors file beside it is called; NULL: there is none
     const char *prefix;       // before the names of entries; NULL: none
     const char *cc;           // the C compiler's command; NULL: $CC or the usual ones
+    const char *library_name; // PL_ARCHIVE, PL_SHARED: what the library of this input is called; NULL: its object is the output
 
     // Diagnostics
     const char *const *warnings;  // "shadow", "no-shadow", …: groups that exist

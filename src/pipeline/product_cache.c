@@ -1,20 +1,23 @@
 // Products on disk, found before the front end runs: by the input's text, the options and this build of the compiler. An entry
 // has the files that were read or looked for on the way, by their hash, so that it holds as long as these are as they were.
 //
-// Only products that nothing was said about are kept: warnings are made again each time, with all that they show. Nor are those of
-// models that a file of weights was read for: whether its header is the same is known when it was read.
+// Of files of weights, what can be known while compiling is hashed, the names, types and extents of tensors; the bytes only where
+// the product has them. So it is with ONNX files: their key is the text that they are read as, and such a hash.
+//
+// Only products that nothing was said about are kept: warnings are made again each time, with all that they show.
 
 #include <string.h>
 
-#include "onnx/onnx.h"
 #include "pipeline/code_cache.h"
 #include "pipeline/job.h"
+#include "pipeline/onnx_input.h"
 #include "pipeline/read_files.h"
 #include "toolchain/build_id.h"
+#include "weights/weights.h"
 
 #define PRODUCT_KIND "product"
 // Grows when entries of another form would be misread.
-#define ENTRY_FORMAT "1"
+#define ENTRY_FORMAT "2"
 
 // ---- the key ----------------------------------------------------------------------------------------------------
 
@@ -68,17 +71,19 @@ static str options_text(arena *a, const pl_options *o)
     add_text(&out, "layout", o->layout);
     add_text(&out, "header", o->header_name);
     add_text(&out, "prefix", o->prefix);
+    add_text(&out, "library", o->library_name);
+    str_addf(&out, "embeds weights %d\n", o->embeds_weights);
     if (o->line_info || o->device_debug || o->nvrtc_option_count) // NVRTC writes it into line tables
         add_text(&out, "folder", pl_working_folder(a));
     return (str){str_text(&out), out.len};
 }
 
-// Machine code, with no wish to see what is on the way to it. Objects depend on the C compiler, too.
+// Machine code, or what has it inside, with no wish to see what is on the way to it.
 static bool is_kept(const pl_options *o)
 {
-    bool is_code = o->emit == PL_PTX || o->emit == PL_CUBIN || o->emit == PL_FATBIN || o->emit == PL_C;
-    return o->cache && is_code && !onnx_is_path(o->input) && !o->dump && !o->passes && !o->verify_ir && !o->resource_usage &&
-           !o->looks_at_units && !o->memory_limit_bytes && !o->operand_count;
+    bool is_code = o->emit == PL_PTX || o->emit == PL_CUBIN || o->emit == PL_FATBIN || pl_kind_is_c(o->emit);
+    return o->cache && is_code && !o->dump && !o->passes && !o->verify_ir && !o->resource_usage && !o->looks_at_units &&
+           !o->memory_limit_bytes && !o->operand_count;
 }
 
 static void add(pl_job *job, cache_parts *out, const char *name, str bytes)
@@ -86,7 +91,34 @@ static void add(pl_job *job, cache_parts *out, const char *name, str bytes)
     VEC_PUSH(&job->memory, out, ((cache_part){name, bytes}));
 }
 
-// False where this build, or the NVRTC that would be used, is not known.
+// Of an ONNX file what is compiled, and no bytes of its tensors, which need not be in memory. False: it cannot be read.
+static bool add_source(pl_job *job, cache_parts *out)
+{
+    const pl_options *o = job->options;
+    const char *error, *hash = "";
+    wt_file *weights;
+    if (!onnx_is_path(o->input)) {
+        add(job, out, "source", job->input);
+        return true;
+    }
+    str text = pl_onnx_text(&job->memory, o->input, pl_onnx_weights_name(o, o->input), job->input, &weights, &error);
+    if (!error)
+        hash = pl_weights_hash(&job->memory, weights, o->embeds_weights);
+    wt_close(weights);
+    add(job, out, "source", text);
+    add(job, out, "weights", str_of(hash ? hash : ""));
+    return !error && hash;
+}
+
+// Of kinds that need it. False: it is not known.
+static bool add_c_compiler(pl_job *job, cache_parts *out)
+{
+    const char *identity = job->cc ? tool_cc_identity(&job->memory, job->cc) : "";
+    add(job, out, "cc", str_of(identity ? identity : ""));
+    return identity != NULL;
+}
+
+// False where this build, or a compiler that would be used, is not known.
 static bool inputs_of(pl_job *job, cache_parts *out)
 {
     arena *a = &job->memory;
@@ -98,8 +130,7 @@ static bool inputs_of(pl_job *job, cache_parts *out)
     add(job, out, "build", str_of(build));
     add(job, out, "nvrtc", str_of(nvrtc.text));
     add(job, out, "options", options_text(a, job->options));
-    add(job, out, "source", job->input);
-    return true;
+    return add_c_compiler(job, out) && add_source(job, out);
 }
 
 // ---- finding and keeping ----------------------------------------------------------------------------------------
@@ -134,26 +165,41 @@ bool pl_product_find(pl_job *job)
     return is_taken;
 }
 
+// What would not be stored need not be copied for it: weights inside are as large as they like.
+static bool is_small(const pl_job *job)
+{
+    return job->product.output.len <= cache_range_limit(job->options->cache);
+}
+
 static bool is_silent(const pl_job *job, pl_status status)
 {
     bool is_silent = status == PL_OK && !job->diags.all.len;
     for (int i = 0; i < job->unit_count; i++)
-        is_silent = is_silent && !job->units[i].uncacheable && !job->units[i].finder.weight_files.len;
+        is_silent = is_silent && !job->units[i].uncacheable;
     return is_silent;
+}
+
+// False: one of them is not known.
+static bool files_of(pl_job *job, pl_read_files *out)
+{
+    for (int i = 0; i < job->unit_count; i++)
+        pl_read_files_add(&job->memory, &job->units[i], out);
+    for (size_t i = 0; i < job->reads.at.len; i++)
+        if (!pl_read_files_add_path(&job->memory, job->reads.at.at[i], out))
+            return false;
+    return !job->reads.is_unknown;
 }
 
 void pl_product_keep(pl_job *job, pl_status status)
 {
     if (!job->ticket.cache)
         return;
-    if (!is_silent(job, status)) {
+    pl_read_files files = {0};
+    cache_parts outputs = {0};
+    if (!is_silent(job, status) || !is_small(job) || !files_of(job, &files)) {
         cache_abandon(&job->ticket);
         return;
     }
-    pl_read_files files = {0};
-    cache_parts outputs = {0};
-    for (int i = 0; i < job->unit_count; i++)
-        pl_read_files_add(&job->memory, &job->units[i].finder, &files);
     pl_code_about(&job->units[0], &outputs);
     add(job, &outputs, "files", pl_read_files_write(&job->memory, &files));
     add(job, &outputs, "output", job->product.output);

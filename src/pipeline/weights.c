@@ -24,7 +24,10 @@ static const char *look(pl_finder *f, const char *folder, const char *name, str_
 {
     const char *path = file_join(f->arena, folder, name);
     str_addf(looked, "%s'%s'", looked->len ? ", " : "", path);
-    return file_exists(path) ? path : NULL;
+    if (file_exists(path))
+        return path;
+    pl_finder_note(f, path, NULL);
+    return NULL;
 }
 
 // Beside the file that names it, or in the folders of -I. NULL: it is in none of them.

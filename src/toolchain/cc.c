@@ -159,11 +159,22 @@ static bool put_source(work *w, const tool_c_source *s, const char *file_name)
     return ok;
 }
 
-bool tool_cc_object(arena *a, diag_context *dx, const tool_cc *cc, const tool_c_source *source, str *out)
+// Compilers that write no rule are good ones, too.
+static void take_rule(work *w, tool_cc_reads *reads)
+{
+    const char *error = NULL;
+    str rule;
+    if (file_read(w->arena, in_folder(w, "hds/rule"), &rule, &error))
+        tool_cc_add_rule(w->arena, rule, reads);
+    else
+        reads->is_unknown = true;
+}
+
+bool tool_cc_object(arena *a, diag_context *dx, const tool_cc *cc, const tool_c_source *source, tool_cc_reads *reads, str *out)
 {
     // Blobs are assembled: link-time optimization of the C text, which CC may ask for, would not find it.
-    static const char *const flags[] = {"-std=c11", "-O2", "-g0", "-fPIC", "-fno-ident", "-fno-lto", "-w", "-I.", "-c", "-o",
-                                        "hds/object"};
+    static const char *const flags[] = {"-std=c11", "-O2", "-g0", "-fPIC", "-fno-ident", "-fno-lto", "-w", "-I.", "-MD", "-MF",
+                                        "hds/rule", "-c", "-o", "hds/object"};
     work w = {a, dx, cc, NULL, -1};
     const char *file_name = arena_printf(a, "hds/%s.c", source->stem);
     if (!begin(&w))
@@ -173,30 +184,23 @@ bool tool_cc_object(arena *a, diag_context *dx, const tool_cc *cc, const tool_c_
         add(&w, &command, flags[i]);
     add(&w, &command, file_name);
     bool ok = put_source(&w, source, file_name) && run(&w, &command) && take(&w, "hds/object", out);
+    if (ok && reads)
+        take_rule(&w, reads);
     file_folder_remove(w.folder, w.fd);
     return ok;
 }
 
 // ---- libraries --------------------------------------------------------------------------------------------------
 
-// The archiver that goes with the compiler: $AR, else the one that the compiler names.
-static tool_words archiver(work *w)
+tool_words tool_cc_archiver(arena *a, const tool_cc *cc)
 {
-    const char *given = getenv("AR"), *name = "ar";
-    tool_words words = {0}, question = compiler(w);
-    tool_run_result answer;
+    const char *given = getenv("AR");
+    tool_words words = {0};
     if (given)
-        tool_words_add(w->arena, &words, given);
-    add(w, &question, "-print-prog-name=ar");
-    if (!words.at.len && tool_run(w->arena, &question, w->folder, &answer)) {
-        size_t len = 0;
-        while (len < answer.printed.len && answer.printed.at[len] != '\n')
-            len++;
-        name = len ? arena_strndup(w->arena, answer.printed.at, len) : name;
-    }
+        tool_words_add(a, &words, given);
     if (!words.at.len)
-        add(w, &words, name);
-    const char *path = tool_program_find(w->arena, words.at.at[0]);
+        VEC_PUSH(a, &words.at, tool_cc_program(a, cc, "ar"));
+    const char *path = tool_program_find(a, words.at.at[0]);
     words.at.at[0] = path ? path : words.at.at[0];
     return words;
 }
@@ -225,7 +229,7 @@ static bool link_command(work *w, tool_link_kind kind, const char *name, tool_wo
     static const char *const relocatable[] = {"-r", "-nostdlib", "-o", "linked"};
     static const char *const archive[] = {"rcsD", "linked"};
     static const char *const shared[] = {"-shared", "-Wl,--build-id=none", "-Wl,--no-as-needed", "libhdsrt.so", "-o", "linked"};
-    *out = kind == TOOL_LINK_ARCHIVE ? archiver(w) : compiler(w);
+    *out = kind == TOOL_LINK_ARCHIVE ? tool_cc_archiver(w->arena, w->cc) : compiler(w);
     switch (kind) {
     case TOOL_LINK_OBJECT:
         ADD_EACH(w, out, relocatable);
@@ -244,8 +248,24 @@ static bool link_command(work *w, tool_link_kind kind, const char *name, tool_wo
     return put_runtime(w);
 }
 
+// With what the linker read, where it says so. What it says else is for a run without this.
+static bool run_traced(work *w, const tool_words *command, tool_cc_reads *reads)
+{
+    tool_words traced = {0};
+    tool_run_result result;
+    for (size_t i = 0; i < command->at.len; i++)
+        add(w, &traced, command->at.at[i]);
+    add(w, &traced, "-Wl,--trace");
+    if (tool_run(w->arena, &traced, w->folder, &result)) {
+        tool_cc_add_trace(w->arena, result.printed, reads);
+        return true;
+    }
+    reads->is_unknown = true;
+    return run(w, command);
+}
+
 bool tool_cc_link(arena *a, diag_context *dx, const tool_cc *cc, tool_link_kind kind, const char *name,
-                  const tool_member *members, size_t count, str *out)
+                  const tool_member *members, size_t count, tool_cc_reads *reads, str *out)
 {
     work w = {a, dx, cc, NULL, -1};
     tool_words command = {0};
@@ -256,7 +276,8 @@ bool tool_cc_link(arena *a, diag_context *dx, const tool_cc *cc, tool_link_kind 
         add(&w, &command, members[i].name);
         ok = put(&w, members[i].name, members[i].bytes);
     }
-    ok = ok && run(&w, &command) && take(&w, "linked", out);
+    bool is_traced = reads && kind == TOOL_LINK_SHARED;
+    ok = ok && (is_traced ? run_traced(&w, &command, reads) : run(&w, &command)) && take(&w, "linked", out);
     file_folder_remove(w.folder, w.fd);
     return ok;
 }

@@ -249,6 +249,50 @@ static void a_program_is_compiled_for_a_file(void **state)
     assert_non_null(strstr(hds_last_error(), "options->weights is 'random:x'"));
 }
 
+// Where the program is from, if it can be compiled for the file.
+static hds_origin origin_with(const rig *r, hds_compiler *compiler, const char *weights)
+{
+    hds_program *p = NULL;
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
+    const hds_source source = {.name = "from_file.hds", .text = from_file};
+    (void)r;
+    o.arch = "sm_80";
+    o.weights = weights;
+    if (hds_compile(compiler, &source, &o, &p) != HDS_OK)
+        fail_msg("%s", hds_last_error());
+    hds_origin origin = hds_program_origin(p);
+    hds_program_release(p);
+    return origin;
+}
+
+// In memory and on the disk it is found as long as the file has the same tensors, whatever is in them.
+static void a_program_for_a_file_is_kept(void **state)
+{
+    const rig *r = *state;
+    float x[ROWS * K];
+    char path[160];
+    hds_program *p = NULL;
+    hds_compiler *first = rig_compiler(r, FAKE_NVRTC, r->cache, 0), *second = rig_compiler(r, FAKE_NVRTC, r->cache, 0);
+    write_weights(r, "w.safetensors", "w", K, path, sizeof path);
+    assert_int_equal(origin_with(r, first, path), HDS_COMPILED);
+    assert_int_equal(origin_with(r, first, path), HDS_FROM_MEMORY);
+    assert_int_equal(origin_with(r, second, path), HDS_FROM_DISK);
+    fill(x);
+    write_weights(r, "w.safetensors", "w", K, path, sizeof path);
+    assert_int_equal(origin_with(r, first, path), HDS_FROM_MEMORY);
+    write_weights(r, "w.safetensors", "w", K - 1, path, sizeof path);
+    hds_compile_options o = HDS_COMPILE_OPTIONS_INIT;
+    const hds_source source = {.name = "from_file.hds", .text = from_file};
+    o.arch = "sm_80";
+    o.weights = path;
+    assert_int_equal(hds_compile(first, &source, &o, &p), HDS_ERRORS); // not what was compiled before
+    hds_program_release(p);
+    assert_int_equal(hds_compile(second, &source, &o, &p), HDS_ERRORS);
+    hds_program_release(p);
+    hds_compiler_release(first);
+    hds_compiler_release(second);
+}
+
 // The program of a model for the double of the driver; skips the test where there is no NVRTC.
 static hds_program *compile_for_gpu(const rig *r, const char *name, const char *text, hds_compiler **compiler)
 {
@@ -491,6 +535,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_precision_is_an_option, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(rewrites_are_options, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(faults_of_weights_are_listed, rig_set_up, rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_program_for_a_file_is_kept, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(a_program_is_compiled_for_a_file, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(graphs_are_kept, rig_set_up, rig_tear_down),
         cmocka_unit_test_setup_teardown(each_context_has_a_model, rig_set_up, rig_tear_down),
