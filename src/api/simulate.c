@@ -8,6 +8,7 @@
 #include "api/api_priv.h"
 #include "base/checked.h"
 #include "base/strided_span.h"
+#include "pipeline/graphs.h"
 #include "pipeline/unit.h"
 #include "planned/planned.h"
 #include "sim/sim.h"
@@ -213,7 +214,7 @@ static bool is_interrupted(const void *user)
 static void body(pl_unit *u)
 {
     simulation *s = (simulation *)u;
-    const sim_options options = {.is_interrupted = is_interrupted, .interrupted_user = s};
+    const sim_options options = {.is_interrupted = is_interrupted, .interrupted_user = s, .origins = pl_model_lines, .origins_user = u};
     const sim_translate_options how = {.index_overflow = true};
     if (!pl_unit_add_source(u) || !pl_module_for_simulation(u, PL_SIMULATED_LEVEL, NULL))
         return;

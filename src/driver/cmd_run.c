@@ -8,6 +8,7 @@
 
 #include "driver/options.h"
 #include "driver/run.h"
+#include "pipeline/graphs.h"
 #include "planned/planned.h"
 #include "tensor/npy.h"
 #include "sim/profile.h"
@@ -335,6 +336,8 @@ sim_options cmd_run_options(run_state *r)
         .memory_limit = memory_limit(),
         .device = r->backend,
         .host = q->by_plan ? planned_host(&r->unit.memory, r->unit.module) : NULL,
+        .origins = pl_model_lines,
+        .origins_user = &r->unit,
         .watch = q->traces || q->breaks.len ? cmd_run_watch(r) : NULL,
         .print = prints(r->unit.module) ? print_line : NULL,
     };

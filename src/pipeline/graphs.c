@@ -221,6 +221,61 @@ static void count_launches(pl_unit *u)
     pl_show_progress(u, PL_AT_KERNELS, 0, u->launch_count);
 }
 
+// ---- from the program back to the model -----------------------------------------------------------------------------
+
+typedef struct span_list {
+    VEC(src_span) at;
+} span_list;
+
+static const fg_launch *launch_at(const pl_unit *u, int line)
+{
+    for (size_t i = 0; i < u->graphs.len; i++) {
+        const fg_graph *both[] = {u->graphs.at[i], u->graphs.at[i]->load};
+        for (int k = 0; k < 2; k++) {
+            int found = both[k] ? fg_launch_at(both[k], line) : -1;
+            if (found >= 0)
+                return &both[k]->launches.at[found];
+        }
+    }
+    return NULL;
+}
+
+static span_list *lines_of(pl_unit *u, const fg_launch *l)
+{
+    span_list *list = map_get_ptr(&u->model_lines, l);
+    if (list)
+        return list;
+    list = ARENA_NEW(&u->memory, span_list);
+    map_put_ptr(&u->model_lines, l, list);
+    for (size_t i = 0; i < l->nodes.len; i++) {
+        int line = l->nodes.at[i]->line;
+        src_span span = line > 0 ? span_of_line(u, u->model_file, line) : (src_span){0, 0};
+        bool is_new = span.begin != 0;
+        for (size_t k = 0; k < list->at.len; k++)
+            is_new = is_new && list->at.at[k].begin != span.begin;
+        if (is_new)
+            VEC_PUSH(&u->memory, &list->at, span);
+    }
+    return list;
+}
+
+size_t pl_model_lines(void *unit, src_span span, const char *file, uint32_t line, const src_span **out)
+{
+    pl_unit *u = unit;
+    bool is_program = u->is_lowered && (span.begin || strcmp(file, u->input_name) == 0);
+    if (is_program && span.begin) {
+        src_location location = src_location_of(&u->sources, span.begin);
+        is_program = location.file == u->file;
+        line = location.line;
+    }
+    const fg_launch *l = is_program ? launch_at(u, (int)line) : NULL;
+    const span_list *list = l ? lines_of(u, l) : NULL;
+    *out = list ? list->at.at : NULL;
+    return list ? list->at.len : 0;
+}
+
+// ---- passes ---------------------------------------------------------------------------------------------------------
+
 // --dump=graph:PASS, of one graph.
 static void run_passes(pl_unit *u, fg_graph *g)
 {
@@ -267,6 +322,8 @@ bool pl_lower_graphs(pl_unit *u)
     if (u->dump.len && u->options->emit == PL_NOTHING)
         return false; // nothing behind the dump is of interest
     u->graphs = graphs;
+    u->model_file = u->file;
+    map_init(&u->model_lines, &u->memory);
     u->input_name = arena_printf(&u->memory, "%s.lowered", u->input_name);
     u->input = fg_lower(&u->memory, graphs.at, graphs.len);
     u->is_lowered = true;

@@ -76,6 +76,8 @@ typedef struct pl_unit {
     src_file *file;
     struct wt_file *onnx_weights; // of an input that is an ONNX file
     bool is_lowered;  // the file is the program that graphs.c made of the input, where -D has been applied
+    src_file *model_file; // of such: the input
+    map model_lines;      // of such: fg_launch -> span_list, for pl_model_lines
     VEC(fg_model) models; // of such: how its functions are called
     fg_graph_list graphs; // of such, of each model
     VEC(const char *) lowered_entries; // of such: those of the options, and what their models do at load

@@ -23,6 +23,8 @@ typedef struct kept {
     sim_site site, other;
     src_span statement;      // of the launch plan that ran, as of sim
     const char *statement_place;  // of one without a span; NULL: not known
+    const src_span *origins; // of the statement, where the author did not write it
+    size_t origin_count;
     const char *coordinates; // "block 0, thread 5"
     const char *kernel;
     uint64_t launch;
@@ -117,6 +119,8 @@ static void set(struct sim_findings *fs, kept *k, const sim *s, const sim_launch
     k->other = site_of(k->program, f->other.site);
     k->statement = s->statement;
     k->statement_place = s->statement_file ? arena_printf(a, "%s:%" PRIu32, s->statement_file, s->statement_line) : NULL;
+    k->origins = s->origins;
+    k->origin_count = s->origin_count;
     k->launch = l ? l->number : 0;
     bool has_thread = l && !l->is_host && f->actor.block >= 0;
     k->kernel = has_thread && l->kernel ? copy(a, l->kernel->title ? l->kernel->title : l->kernel->name) : NULL;
@@ -309,6 +313,10 @@ static void note_where(diag *d, const kept *k)
 // The launch of a plan through which the kernel ran, or the statement that is at fault itself.
 static void note_statement(diag *d, const kept *k)
 {
+    for (size_t i = 0; i < k->origin_count; i++)
+        diag_note(d, k->origins[i], i ? "and for what is computed here" : "launched for what is computed here");
+    if (k->origin_count)
+        return;
     if (k->program && k->statement.begin)
         diag_note(d, k->statement, "launched here");
     else if (k->statement_place)
@@ -319,7 +327,7 @@ static void report(const kept *k, diag_context *dx)
 {
     const sim_finding *f = &k->f;
     const ir_site *call = NULL, *unused = NULL;
-    src_span span = k->program ? span_of(dx, k->program, &k->site, &call) : k->statement;
+    src_span span = k->program ? span_of(dx, k->program, &k->site, &call) : k->origin_count ? k->origins[0] : k->statement;
     const char *args[4];
     for (int i = 0; i < 4; i++)
         args[i] = f->args[i] ? f->args[i] : "";

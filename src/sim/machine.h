@@ -161,6 +161,8 @@ struct sim {
     src_span statement;            // of the launch plan that runs (sim_at_statement); 0: none
     const char *statement_file;    // of one without a span; NULL: not known
     uint32_t statement_line;
+    const src_span *origins;       // of it, by sim_options.origins
+    size_t origin_count;
     struct sim_loose *loose;       // arenas of what runs now, to free when memory runs out
 };
 

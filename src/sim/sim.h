@@ -79,6 +79,10 @@ typedef struct sim_options {
     void (*launched)(void *user, sim *s, const sim_program *p, const ir_func *kernel, const sim_launch_shape *shape,
                      uint32_t site);
     void *launched_user;
+    // What of the author's text a statement of a launch plan, as of sim_at_statement, is for, where the plan is of a text that was
+    // made from that: how many lines, and in *out, which stay as long as the device. 0: it is the author's own. NULL: all are.
+    size_t (*origins)(void *user, src_span span, const char *file, uint32_t line, const src_span **out);
+    void *origins_user;
     // Lines that kernels and host functions print, in order. NULL: dropped.
     void (*print)(void *user, str text);
     void *print_user;

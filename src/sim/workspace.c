@@ -38,6 +38,9 @@ void sim_at_statement(sim *s, src_span span, const char *file, uint32_t line)
     s->statement = span;
     s->statement_file = file;
     s->statement_line = line;
+    s->origin_count = 0;
+    if (s->options.origins && (span.begin || file))
+        s->origin_count = s->options.origins(s->options.origins_user, span, file, line, &s->origins);
 }
 
 void sim_report_plan(sim *s, const char *name, const char *why)
