@@ -302,8 +302,9 @@ const char *fg_output_name(const fg_graph *g, size_t number)
 {
     const char *given = g->tensors.at[g->outputs.at[number]].output_name;
     const char *plain = g->outputs.len == 1 ? "out" : arena_printf(g->memory, "out%zu", number);
-    map types;
-    take_types(g, &types);
+    map types; // of all tensors: for names that the model gives, of which there are few
+    if (given)
+        take_types(g, &types);
     const char *name = fg_free_name(g, given ? identifier_of(g, &types, given) : plain);
     for (size_t i = 0; i < number; i++)
         if (same_text(g->tensors.at[g->outputs.at[i]].name, name)) {
