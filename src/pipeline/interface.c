@@ -1,5 +1,6 @@
 #include "pipeline/interface.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "pipeline/json.h"
@@ -400,6 +401,13 @@ static void models(describer *d)
         pl_json_close(&d->json, ']');
 }
 
+// How good the layout of its temporaries is.
+static void add_peak(const plan *p, str_buf *out)
+{
+    if (p->planned >= 0)
+        str_addf(out, "# workspace of %s: %" PRId64 " bytes, and no layout has less than %" PRId64 "\n", p->name, p->planned, p->bound);
+}
+
 str pl_plan_text(pl_unit *u)
 {
     const plan_kernels kernels = cu_plan_kernels(&u->kernels);
@@ -413,10 +421,12 @@ str pl_plan_text(pl_unit *u)
         if (f->kind != IR_HOST_FUNC || !f->is_public)
             continue;
         str_adds(&out, out.len ? "\n" : "");
-        if (plan_lower(&u->memory, u->module, f, &kernels, &p, writes, &why))
-            plan_print(&p, &out);
-        else
+        if (!plan_lower(&u->memory, u->module, f, &kernels, &p, writes, &why)) {
             str_addf(&out, "# %s has no plan: %s\n", f->name, refusal_text(u, &why));
+            continue;
+        }
+        plan_print(&p, &out);
+        add_peak(&p, &out);
     }
     return (str){str_text(&out), out.len};
 }
