@@ -178,7 +178,10 @@ static void add_origins(const pl_job *job, str_buf *out)
 
 static void add_messages(pl_job *job, const cmd_arguments *args, cmd_result *result, str_buf *out)
 {
-    cmd_add_diags(&job->diags, &args->diagnostics, out);
+    if (job->product.messages.len)
+        str_add(out, job->product.messages);
+    else
+        cmd_add_diags(&job->diags, &args->diagnostics, out);
     str_add(out, (str){job->usage.at, job->usage.len});
     if (args->verbose)
         add_origins(job, out);
@@ -222,6 +225,12 @@ static svc_pool *make_service(const build *b)
     return jobs > 1 ? svc_pool_new(&(svc_pool_options){.command = command, .workers = jobs}) : NULL;
 }
 
+static void show_diags(void *user, diag_context *dx, str_buf *out)
+{
+    const build *b = user;
+    cmd_add_diags(dx, &b->args->diagnostics, out);
+}
+
 static void compile(void *user, arena *a, size_t index, cmd_result *out)
 {
     build *b = user;
@@ -235,6 +244,9 @@ static void compile(void *user, arena *a, size_t index, cmd_result *out)
     if (!b->is_joined && (options.emit == PL_ARCHIVE || options.emit == PL_SHARED))
         options.library_name = base_name(nominal_output(b, options.input, b->paths[index].output));
     options.service = make_service(b);
+    options.show = show_diags;
+    options.show_user = b;
+    options.shown_as = cmd_shown_as(a, &b->args->diagnostics);
     options.looks_at_units = b->args->manifest != NULL;
     options.only_checks = options.emit == PL_NOTHING && !options.header_name && !options.looks_at_units;
     cmd_progress_begin(&progress);

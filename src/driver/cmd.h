@@ -50,6 +50,8 @@ int cmd_choose_kind(cmd_arguments *args);
 void cmd_print_diags(diag_context *dx, const cmd_output *how);
 // The same, appended to [out].
 void cmd_add_diags(diag_context *dx, const cmd_output *how, str_buf *out);
+// What of [how], and of the terminal, the text of messages depends on, in [a].
+const char *cmd_shown_as(arena *a, const cmd_output *how);
 // CMD_USAGE where all errors in [dx] are about the command line: its files, names and values; else CMD_ERRORS.
 int cmd_code_of_errors(const diag_context *dx);
 // Whether standard output (fd 1) or error (2) takes colours, by default.

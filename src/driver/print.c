@@ -76,14 +76,25 @@ int cmd_code_of_errors(const diag_context *dx)
     return dx->shown_errors ? CMD_USAGE : CMD_ERRORS;
 }
 
+static diag_style style_of(const cmd_output *how)
+{
+    bool color = how->color == CMD_COLOR_ALWAYS || (how->color == CMD_COLOR_AUTO && cmd_is_colorful(STDERR_FILENO));
+    return (diag_style){color, cmd_terminal_width(STDERR_FILENO)};
+}
+
+const char *cmd_shown_as(arena *a, const cmd_output *how)
+{
+    const diag_style style = style_of(how);
+    return how->json ? "json" : arena_printf(a, "text, %d columns%s", style.width, style.color ? ", color" : "");
+}
+
 void cmd_add_diags(diag_context *dx, const cmd_output *how, str_buf *out)
 {
     if (how->json) {
         diag_render_json(dx, out);
         return;
     }
-    bool color = how->color == CMD_COLOR_ALWAYS || (how->color == CMD_COLOR_AUTO && cmd_is_colorful(STDERR_FILENO));
-    diag_render_text(dx, out, (diag_style){color, cmd_terminal_width(STDERR_FILENO)});
+    diag_render_text(dx, out, style_of(how));
     const char *summary = diag_summary(dx);
     if (*summary)
         str_addf(out, "%s\n", summary);

@@ -17,6 +17,7 @@
 typedef struct pl_product {
     str output;    // of the requested kind; the object of a library without options.library_name
     str header;    // of C, where options.header_name asks for one
+    str messages;  // of a product that was found: what options.show wrote when it was made, and [diags] has none
     str depends;   // the files that were read, each name with its 0: the input (unless standard input), then imported ones
 } pl_product;
 
@@ -52,7 +53,7 @@ void pl_job_free(pl_job *job);
 
 // product_cache.c: the product, if it was made of the same before; then the units have not run. False: it is to be made.
 bool pl_product_find(pl_job *job);
-// Keeps it, unless something was said about it or it depends on more than is known.
+// Keeps it, unless it depends on more than is known.
 void pl_product_keep(pl_job *job, pl_status status);
 // merge.c: adds the messages of [from] that [to] does not have. Files are known by name and text.
 void pl_diags_merge(diag_context *to, const diag_context *from);

@@ -112,6 +112,11 @@ typedef struct pl_options {
     int warning_count;
     bool warnings_are_errors;
     int error_limit;  // 0: the default; -1: none
+    // Adds messages as they are shown: products with warnings are kept with this text. [shown_as]: what it depends on beside the
+    // messages, such as the terminal's width. NULL: such products are not kept.
+    void (*show)(void *user, diag_context *dx, str_buf *out);
+    void *show_user;
+    const char *shown_as;
 
     // NVRTC
     cache *cache;            // of what it made; NULL: none

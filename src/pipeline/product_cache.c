@@ -4,7 +4,7 @@
 // Of files of weights, what can be known while compiling is hashed, the names, types and extents of tensors; the bytes only where
 // the product has them. So it is with ONNX files: their key is the text that they are read as, and such a hash.
 //
-// Only products that nothing was said about are kept: warnings are made again each time, with all that they show.
+// Warnings are kept as they were shown, and found only where they would be shown in the same way.
 
 #include <string.h>
 
@@ -135,9 +135,17 @@ static bool inputs_of(pl_job *job, cache_parts *out)
 
 // ---- finding and keeping ----------------------------------------------------------------------------------------
 
+static bool is_shown_alike(const pl_job *job, const cache_parts *found)
+{
+    const char *as = job->options->shown_as;
+    return !cache_part_of(found, "messages").len || (as && str_equal(cache_part_of(found, "shown as"), str_of(as)));
+}
+
 static bool take(pl_job *job, const cache_parts *found)
 {
     pl_read_files files;
+    if (!is_shown_alike(job, found))
+        return false;
     if (!pl_read_files_parse(&job->memory, cache_part_of(found, "files"), &files) ||
         !pl_read_files_hold(&job->memory, &files))
         return false;
@@ -145,6 +153,7 @@ static bool take(pl_job *job, const cache_parts *found)
         .output = cache_part_of(found, "output"),
         .header = cache_part_of(found, "header"),
         .depends = cache_part_of(found, "depends"),
+        .messages = cache_part_of(found, "messages"),
     };
     for (int i = 0; i < job->unit_count; i++)
         job->units[i].origin = PL_FROM_CACHE;
@@ -171,12 +180,23 @@ static bool is_small(const pl_job *job)
     return job->product.output.len <= cache_range_limit(job->options->cache);
 }
 
-static bool is_silent(const pl_job *job, pl_status status)
+static bool is_sound(const pl_job *job, pl_status status)
 {
-    bool is_silent = status == PL_OK && !job->diags.all.len;
+    bool is_sound = status == PL_OK && (!job->diags.all.len || job->options->show);
     for (int i = 0; i < job->unit_count; i++)
-        is_silent = is_silent && !job->units[i].uncacheable;
-    return is_silent;
+        is_sound = is_sound && !job->units[i].uncacheable;
+    return is_sound;
+}
+
+static void add_messages(pl_job *job, cache_parts *out)
+{
+    str_buf text;
+    str_buf_init(&text, &job->memory);
+    if (!job->diags.all.len)
+        return;
+    job->options->show(job->options->show_user, &job->diags, &text);
+    add(job, out, "shown as", str_of(job->options->shown_as));
+    add(job, out, "messages", (str){str_text(&text), text.len});
 }
 
 // False: one of them is not known.
@@ -196,7 +216,7 @@ void pl_product_keep(pl_job *job, pl_status status)
         return;
     pl_read_files files = {0};
     cache_parts outputs = {0};
-    if (!is_silent(job, status) || !is_small(job) || !files_of(job, &files)) {
+    if (!is_sound(job, status) || !is_small(job) || !files_of(job, &files)) {
         cache_abandon(&job->ticket);
         return;
     }
@@ -205,5 +225,6 @@ void pl_product_keep(pl_job *job, pl_status status)
     add(job, &outputs, "output", job->product.output);
     add(job, &outputs, "header", job->product.header);
     add(job, &outputs, "depends", job->product.depends);
+    add_messages(job, &outputs);
     cache_put(&job->ticket, outputs.at, outputs.len);
 }

@@ -201,13 +201,19 @@ def check_products(box):
     expect((made.returncode, again.returncode, depends), (0, 0, "k.cubin: k.hds library/scale.hds\n"), "the depfile of a hit")
 
 
-def check_no_product(box):
-    """What something is said about goes through the front end each time."""
-    box.write("k")
-    text = (box.folder / "k.hds").read_text()
-    (box.folder / "k.hds").write_text(text.replace("    x[threadIdx.x] =", "    unused = x[0]\n    x[threadIdx.x] ="))
-    said = [box.run("k.hds", "--arch=sm_90", "-o", "k.cubin", "-Wunused").stderr for _ in range(2)]
-    expect((said[0] == said[1], "warning" in said[0], box.entries("product")), (True, True, []), "warnings")
+def check_messages(box):
+    """Warnings of a product that is found are those of a compilation, in whatever way they are shown."""
+    box.write("warned")
+    args = ("warned.hds", "--arch=sm_90", "-o", "out.cubin")
+    for how in ([], ["--diagnostics=json"], ["--color=always"]):
+        first, second, fresh = [box.run(*args, *how, *more) for more in ([], [], ["--no-cache"])]
+        expect([p.returncode for p in (first, second, fresh)], [0, 0, 0], f"exit codes {how}")
+        expect((first.stderr == second.stderr == fresh.stderr, "HDS0075" in first.stderr), (True, True), f"warnings {how}")
+        stages = box.run(*args, *how, "--time-report").stderr
+        expect(("elaborate" in stages, "look up" in stages), (False, True), f"stages of a hit {how}")
+    expect(len(box.entries("product")), 1, "products")
+    expect(box.run(*args, "-Werror").returncode, 1, "exit code with -Werror")
+    expect([box.run(*args, "-Wno-cuda").stderr for _ in range(2)], ["", ""], "without the group")
 
 
 def check_exchanged(box):
