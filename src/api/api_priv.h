@@ -89,6 +89,9 @@ void api_core_retain(api_core *core);
 void api_core_release(api_core *core);
 // The functions below take memory of the core: control goes to core->oom when there is none.
 void api_core_add_diagnostics(api_core *core, diag_context *dx);
+// All of them as bytes, for an entry on disk, and back; false for bytes that are none.
+str api_core_write_diagnostics(api_core *core);
+bool api_core_read_diagnostics(api_core *core, str bytes);
 void api_core_set_text(api_core *core, hds_text which, str text);
 // Reads the interface, and makes the kernels. False: it cannot be read.
 bool api_core_finish(api_core *core);

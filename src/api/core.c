@@ -1,5 +1,7 @@
 // A core's life, and how its parts get into its memory.
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +91,66 @@ void api_core_add_diagnostics(api_core *core, diag_context *dx)
     for (size_t i = 0; i < dx->all.len; i++)
         core->diagnostics[i] = copy_of(core, dx, all[i]);
     core->diagnostic_count = dx->all.len;
+}
+
+enum { KEPT_TEXTS = 4 };  // code, message, file and the whole, each with its 0
+
+// Of each: the numbers, 0, the texts. What is NULL is "".
+str api_core_write_diagnostics(api_core *core)
+{
+    str_buf out;
+    str_buf_init(&out, &core->memory);
+    for (size_t i = 0; i < core->diagnostic_count; i++) {
+        const hds_diagnostic *d = &core->diagnostics[i];
+        const char *texts[KEPT_TEXTS] = {d->code, d->message, d->file ? d->file : "", d->rendered};
+        str_addf(&out, "%d %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32, (int)d->severity, d->line, d->column, d->end_line,
+                 d->end_column);
+        str_addc(&out, 0);
+        for (int k = 0; k < KEPT_TEXTS; k++)
+            str_add(&out, (str){texts[k], strlen(texts[k]) + 1});
+    }
+    return (str){str_text(&out), out.len};
+}
+
+// The text at *[at], behind which that is then; NULL: no 0 ends it.
+static const char *next_text(api_core *core, const char **at, const char *end)
+{
+    const char *begin = *at, *stop = begin < end ? memchr(begin, 0, (size_t)(end - begin)) : NULL;
+    *at = stop ? stop + 1 : end;
+    return stop ? arena_strdup(&core->memory, begin) : NULL;
+}
+
+static bool read_diagnostic(api_core *core, const char **at, const char *end, hds_diagnostic *d)
+{
+    int severity = 0;
+    const char *numbers = next_text(core, at, end), *texts[KEPT_TEXTS] = {0};
+    if (!numbers || sscanf(numbers, "%d %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32, &severity, &d->line, &d->column, &d->end_line,
+                           &d->end_column) != 5)
+        return false;
+    for (int k = 0; k < KEPT_TEXTS; k++)
+        if (!(texts[k] = next_text(core, at, end)))
+            return false;
+    d->severity = (hds_severity)severity;
+    d->code = texts[0];
+    d->message = texts[1];
+    d->file = *texts[2] ? texts[2] : NULL;
+    d->rendered = texts[3];
+    return true;
+}
+
+bool api_core_read_diagnostics(api_core *core, str bytes)
+{
+    VEC(hds_diagnostic) all = {0};
+    const char *at = bytes.at, *end = bytes.at + bytes.len;
+    while (at < end) {
+        hds_diagnostic d = {0};
+        if (!read_diagnostic(core, &at, end, &d))
+            return false;
+        VEC_PUSH(&core->memory, &all, d);
+    }
+    core->diagnostics = all.at;
+    core->diagnostic_count = all.len;
+    return true;
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------

@@ -53,7 +53,8 @@ static const char *const part_names[] = {
 static bool take_entry(api_core *core, const cache_parts *parts)
 {
     if (!pl_read_files_parse(&core->memory, cache_part_of(parts, "files"), &core->files) ||
-        !pl_read_files_hold(&core->memory, &core->files))
+        !pl_read_files_hold(&core->memory, &core->files) ||
+        !api_core_read_diagnostics(core, cache_part_of(parts, "messages")))
         return false;
     for (int which = HDS_CUDA; which <= HDS_INTERFACE; which++) {
         str text = cache_part_of(parts, part_names[which]);
@@ -78,22 +79,26 @@ static bool from_disk(maker *m)
         return true;
     memset(m->core->texts, 0, sizeof m->core->texts);
     m->core->files = (pl_read_files){0};
+    m->core->diagnostic_count = 0;
     m->core->failure = NULL;
     cache_claim(disk, "program", m->inputs, m->input_count, &m->ticket);
     return false;
 }
 
-// Programs that something was said about are made again each time, so that it is said again.
+// With what was said about it.
 static void to_disk(maker *m)
 {
     api_core *core = m->core;
-    cache_part outputs[HDS_INTERFACE + 2] = {{"files", pl_read_files_write(&core->memory, &core->files)}};
-    if (core->status || core->diagnostic_count || m->unit.uncacheable) {
+    cache_part outputs[HDS_INTERFACE + 3] = {
+        {"files", pl_read_files_write(&core->memory, &core->files)},
+        {"messages", api_core_write_diagnostics(core)},
+    };
+    if (core->status || m->unit.uncacheable) {
         cache_abandon(&m->ticket);
         return;
     }
     for (int which = HDS_CUDA; which <= HDS_INTERFACE; which++)
-        outputs[which + 1] = (cache_part){part_names[which], core->texts[which].at ? core->texts[which] : STR("")};
+        outputs[which + 2] = (cache_part){part_names[which], core->texts[which].at ? core->texts[which] : STR("")};
     cache_put(&m->ticket, outputs, sizeof outputs / sizeof *outputs);
 }
 
