@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/format.h"
 
@@ -23,7 +24,9 @@ struct arena_chunk {
     char data[] __attribute__((aligned(16)));
 };
 
-enum { FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = 1024 * 1024 };
+// The largest ones are a huge page with their header, so that filling one takes one page fault and not 512: these took a fifth of
+// the time of compiling a model.
+enum { HUGE_PAGE = 2 * 1024 * 1024, FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = HUGE_PAGE - sizeof(arena_chunk) };
 
 void arena_init(arena *a, arena_oom *oom)
 {
@@ -57,10 +60,20 @@ static _Noreturn void out_of_memory(arena *a)
     abort();
 }
 
+static arena_chunk *chunk_memory(size_t size)
+{
+    if (size != LARGEST_CHUNK)
+        return malloc(sizeof(arena_chunk) + size);
+    void *page = aligned_alloc(HUGE_PAGE, HUGE_PAGE);
+    if (page)
+        (void)madvise(page, HUGE_PAGE, MADV_HUGEPAGE); // where there are none, small pages do
+    return page;
+}
+
 static arena_chunk *chunk_new(arena *a, size_t size)
 {
     bool over_limit = a->limit_bytes && a->total_bytes + size > a->limit_bytes;
-    arena_chunk *chunk = over_limit ? NULL : malloc(sizeof *chunk + size);
+    arena_chunk *chunk = over_limit ? NULL : chunk_memory(size);
     if (!chunk)
         out_of_memory(a);
     chunk->size = size;

@@ -65,6 +65,21 @@ static void large_blocks_come_back(void **state)
     arena_free(&a);
 }
 
+// A chunk of the largest size is one huge page: nothing in it crosses a border of these.
+static void large_arenas_have_huge_pages(void **state)
+{
+    (void)state;
+    enum { HUGE_PAGE = 2 * 1024 * 1024 };
+    arena a;
+    arena_init(&a, NULL);
+    fill(&a);
+    for (int i = 0; i < MANY; i++) {
+        uintptr_t at = (uintptr_t)arena_alloc(&a, EACH);
+        assert_int_equal(at / HUGE_PAGE, (at + EACH - 1) / HUGE_PAGE);
+    }
+    arena_free(&a);
+}
+
 static void the_meter_knows_the_most(void **state)
 {
     (void)state;
@@ -90,6 +105,7 @@ int main(void)
         cmocka_unit_test(resets_need_no_new_memory),
         cmocka_unit_test(memory_is_zero_after_a_reset),
         cmocka_unit_test(large_blocks_come_back),
+        cmocka_unit_test(large_arenas_have_huge_pages),
         cmocka_unit_test(the_meter_knows_the_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
