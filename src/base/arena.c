@@ -115,14 +115,12 @@ static void chunk_add(arena *a, size_t need)
     a->end = chunk->data + chunk->size;
 }
 
-static void *take(arena *a, size_t size)
+static inline void *take(arena *a, size_t size)
 {
     if (size > SIZE_MAX - 64)
         out_of_memory(a);
-    size = (size + 15) & ~(size_t)15;
-    if (size == 0)
-        size = 16;
-    if (!a->head || size > (size_t)(a->end - a->next))
+    size = size ? (size + 15) & ~(size_t)15 : 16;
+    if (size > (size_t)(a->end - a->next))
         chunk_add(a, size);
     void *result = a->next;
     ARENA_REVEAL(result, size);

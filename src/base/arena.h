@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 // Where control goes when memory runs out. The API sets one up per compilation.
 typedef struct arena_oom {
@@ -53,9 +54,23 @@ char *arena_strndup(arena *a, const char *text, size_t len);
 char *arena_printf(arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(arena *a, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
+// As arena_alloc, for sizes that are known where it is called: nodes of trees are small and many, and are no call.
+static inline void *arena_new(arena *a, size_t size)
+{
+#ifndef __SANITIZE_ADDRESS__ // which has to be told what is in use
+    size_t room = (size + 15) & ~(size_t)15;
+    if (size && room <= (size_t)(a->end - a->next)) {
+        char *at = a->next;
+        a->next += room;
+        return memset(at, 0, room);
+    }
+#endif
+    return arena_alloc(a, size);
+}
+
 // Everything allocated after the mark is given back; memory taken before it stays valid.
 arena_mark arena_mark_get(const arena *a);
 void arena_reset(arena *a, arena_mark mark);
 
-#define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define ARENA_NEW(a, type) ((type *)arena_new((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, count) ((type *)arena_alloc((a), sizeof(type) * (size_t)(count)))

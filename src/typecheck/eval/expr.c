@@ -637,8 +637,6 @@ static tc_value eval_subscript(tc *tx, const ast_subscript *e)
 static tc_value eval_node(tc *tx, const ast_expr *e)
 {
     switch (e->kind) {
-    case AST_NAME:
-        return tc_lookup(tx, AST_AS(NAME, name, e)->name, e->span);
     case AST_INT:
         return eval_int(tx, AST_AS(INT, int, e));
     case AST_FLOAT:
@@ -696,23 +694,31 @@ static tc_value eval_node(tc *tx, const ast_expr *e)
     }
 }
 
+// Nothing that is too large, or too deep to be walked recursively, is gone on with.
+static tc_value measured(tc *tx, tc_value v, src_span span)
+{
+    if (tc_depth(v) > TC_MAX_DEPTH)
+        return tc_too_deep(tx, span);
+    if (tc_weight(v) > MAX_ITEMS || (v.kind == TC_STR && v.s.len > MAX_TEXT))
+        return TC_ERR(tx, HDS0123, span);
+    return v;
+}
+
 tc_value tc_eval(tc *tx, const ast_expr *e)
 {
-    if (tx->aborted || tx->needs_run_time || !tc_step(tx, e->span))
+    if (tx->needs_run_time || !tc_step(tx, e->span))
         return tc_poison();
     if (++tx->eval_depth > DEEPEST) {
         tc_error(tx, HDS0102, e->span);
         tx->aborted = true;
     }
     tx->last_span = e->span;
-    tc_value v = tx->aborted ? tc_poison() : eval_node(tx, e);
+    // Names are most of what is evaluated, and need nothing of what other nodes keep.
+    tc_value v = tx->aborted            ? tc_poison()
+                 : e->kind == AST_NAME ? tc_lookup(tx, ((const ast_name *)e)->name, e->span)
+                                       : eval_node(tx, e);
     tx->last_span = e->span;
     tx->eval_depth--;
-    if (v.kind < TC_STR || v.kind == TC_RT)
-        return v;
-    if (tc_depth(v) > TC_MAX_DEPTH)
-        return tc_too_deep(tx, e->span);
-    if (tc_weight(v) > MAX_ITEMS || (v.kind == TC_STR && v.s.len > MAX_TEXT))
-        return TC_ERR(tx, HDS0123, e->span);
-    return v;
+    bool has_size = (v.kind >= TC_STR && v.kind <= TC_DICT) || v.kind == TC_RECORD;
+    return has_size ? measured(tx, v, e->span) : v;
 }

@@ -314,9 +314,18 @@ static tc_value serial_reduce(tc *tx, const ast_comprehension *e, tc_reduction k
 
 // ---- calls -------------------------------------------------------------------------------------------------------
 
+// Few calls have one: it is asked before names are compared.
+static bool has_generator(const ast_call *e)
+{
+    for (size_t i = 0; i < e->args.len; i++)
+        if (e->args.at[i].value->kind == AST_GENERATOR)
+            return true;
+    return false;
+}
+
 static bool reduction_of(tc_value callee, tc_reduction *kind)
 {
-    for (size_t i = 0; callee.kind == TC_NATIVE && i < sizeof REDUCTIONS / sizeof *REDUCTIONS; i++)
+    for (size_t i = 0; i < sizeof REDUCTIONS / sizeof *REDUCTIONS; i++)
         if (strcmp(callee.native->name, REDUCTIONS[i].name) == 0) {
             *kind = (tc_reduction)i;
             return true;
@@ -425,7 +434,7 @@ static bool reduce_nothing(tc *tx, const ast_comprehension *e, tc_reduction kind
 bool tc_reduce_call(tc *tx, tc_value callee, const ast_call *call, tc_value *out)
 {
     tc_reduction kind;
-    if (!tx->block || !reduction_of(callee, &kind))
+    if (!tx->block || callee.kind != TC_NATIVE || !has_generator(call) || !reduction_of(callee, &kind))
         return false;
     const ast_comprehension *e = generator_of(call, kind);
     if (!e)

@@ -222,12 +222,10 @@ bool tc_spend(tc *tx, int64_t steps, src_span span)
     return tc_step(tx, span);
 }
 
-bool tc_step(tc *tx, src_span span)
+bool tc_out_of_steps(tc *tx, src_span span)
 {
     if (tx->aborted)
         return false;
-    if (tx->steps++ < tx->step_budget)
-        return true;
     tx->aborted = true;
     diag *d = tc_error(tx, HDS0101, span, tx->step_budget);
     diag_help(d, "look for a loop or recursion that does not end while compiling; --step-budget raises the limit");

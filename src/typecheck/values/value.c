@@ -281,7 +281,7 @@ static bool list_is_compile_time(tc_list *list)
     return true;
 }
 
-bool tc_is_compile_time(tc_value v)
+bool tc_parts_are_compile_time(tc_value v)
 {
     switch (v.kind) {
     case TC_TUPLE:

@@ -80,7 +80,12 @@ tc_value tc_too_deep(tc *tx, src_span span);              // reports it and ends
 enum { TC_MAX_DEPTH = 1000 };                             // of data in each other: they are walked recursively
 tc_value *tc_dict_find(tc *tx, tc_dict *d, tc_value key); // NULL also after an error
 void tc_dict_put(tc *tx, tc_dict *d, tc_value key, tc_value value);
-bool tc_is_compile_time(tc_value v);        // no run-time part anywhere
+bool tc_parts_are_compile_time(tc_value v); // of what may have parts
+// No run-time part anywhere.
+static inline bool tc_is_compile_time(tc_value v)
+{
+    return v.kind < TC_TUPLE || tc_parts_are_compile_time(v);
+}
 bool tc_is_number(tc_value v);              // INT, FLOAT, BOOL
 tc_int tc_range_len(const tc_range *r);     // of a range over known bounds
 bool tc_equal(tc_value a, tc_value b);      // the same known value; records only if they are one record
@@ -110,7 +115,15 @@ diag *tc_error(tc *tx, diag_code code, src_span span, ...);
 // false.
 bool tc_wants_run_time(tc *tx);
 bool tc_spend(tc *tx, int64_t steps, src_span span); // the same for many
-bool tc_step(tc *tx, src_span span);                 // false: the budget is gone
+bool tc_out_of_steps(tc *tx, src_span span);         // false, after reporting it once
+// False: the budget is gone.
+static inline bool tc_step(tc *tx, src_span span)
+{
+    if (tx->aborted || tx->steps >= tx->step_budget)
+        return tc_out_of_steps(tx, span);
+    tx->steps++;
+    return true;
+}
 const char *tc_suggest(tc *tx, const char *const *names, str name);
 
 // emit.c
