@@ -2,17 +2,27 @@
 
 #include <string.h>
 
-
 bool pl_has_graphs(const pl_unit *u)
 {
     return memmem(u->input.at, u->input.len, "@hidet.graph", strlen("@hidet.graph")) != NULL;
 }
 
-bool pl_read_graphs(pl_unit *u, pl_graph_list *out)
+// The one that is open, if it is of this file. NULL after reporting.
+static tc_elaboration *elaboration_of(pl_unit *u, src_file *file)
 {
     tc_options options = pl_unit_elaboration(u);
+    if (u->elaboration.file != file) {
+        u->elaboration.file = file;
+        u->elaboration.of = tc_elaborate(&u->memory, &u->syms, &u->diags, file, &options);
+    }
+    return u->elaboration.of;
+}
+
+bool pl_read_graphs(pl_unit *u, pl_graph_list *out)
+{
+    tc_elaboration *e = elaboration_of(u, u->file);
     tc_text_list texts = {0};
-    if (!tc_record_graphs(&u->memory, &u->syms, &u->diags, u->file, &options, &texts))
+    if (!e || !tc_record_graphs(e, &texts))
         return false;
     for (size_t i = 0; i < texts.len; i++) {
         const char *error = NULL;
@@ -74,14 +84,14 @@ bool pl_open_rewrites(pl_unit *u, pl_rewriting *w)
     VEC(const char *) modules = {0};
     tc_rule_list texts = {0};
     fg_rule_list all = {0};
-    tc_options options = pl_unit_elaboration(u);
     if (pl_find_module(&u->finder, "rewrites", 0, NULL, NULL))
         VEC_PUSH(&u->memory, &modules, "rewrites");
     for (int i = 0; i < o->rewrite_file_count; i++)
         VEC_PUSH(&u->memory, &modules, o->rewrite_files[i]);
     if (!w->file)
         w->file = u->file;
-    w->language = tc_open_rewrites(&u->memory, &u->syms, &u->diags, w->file, &options, modules.at, modules.len, &texts);
+    tc_elaboration *e = elaboration_of(u, w->file);
+    w->language = e ? tc_open_rewrites(e, modules.at, modules.len, &texts) : NULL;
     for (size_t i = 0; w->language && i < texts.len; i++) {
         const char *error = NULL;
         fg_rule *rule = fg_read_rule(&u->memory, &error, texts.at[i].text);
@@ -146,11 +156,10 @@ typedef struct recorder {
 static const char *record_text(void *user, const char *text)
 {
     recorder *r = user;
-    pl_unit *u = r->unit;
-    tc_options options = pl_unit_elaboration(u);
     tc_rule_list none = {0};
-    if (!r->session)
-        r->session = tc_open_rewrites(&u->memory, &u->syms, &u->diags, r->file, &options, NULL, 0, &none);
+    tc_elaboration *e = r->session ? NULL : elaboration_of(r->unit, r->file);
+    if (e)
+        r->session = tc_open_rewrites(e, NULL, 0, &none);
     return r->session ? tc_record_again(r->session, text) : NULL;
 }
 

@@ -75,6 +75,10 @@ typedef struct pl_unit {
 
     src_file *file;
     struct wt_file *onnx_weights; // of an input that is an ONNX file
+    struct {
+        src_file *file;       // NULL: none is open
+        tc_elaboration *of;   // NULL: it has errors
+    } elaboration;            // that records graphs and rewrites of a file
     bool is_lowered;  // the file is the program that graphs.c made of the input, where -D has been applied
     src_file *model_file; // of such: the input
     map model_lines;      // of such: fg_launch -> span_list, for pl_model_lines

@@ -27,7 +27,8 @@ typedef struct proof {
 static bool open_rewrites(pl_unit *u, proof *p, tc_rule_list *out)
 {
     tc_options options = test_tc_options(u);
-    p->language = tc_open_rewrites(&u->memory, &u->syms, &u->diags, u->file, &options, NULL, 0, out);
+    tc_elaboration *e = tc_elaborate(&u->memory, &u->syms, &u->diags, u->file, &options);
+    p->language = e ? tc_open_rewrites(e, NULL, 0, out) : NULL;
     return p->language != NULL;
 }
 

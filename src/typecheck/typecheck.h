@@ -173,10 +173,16 @@ bool tc_list_operators(arena *a, sym_table *syms, diag_context *diags, src_file 
 
 typedef VEC(const char *) tc_text_list;
 
-// The graphs of [file]'s graph functions, in order, each as the JSON that src/graph reads. Type parameters have the values of
+// A file whose top level has run. Its graphs and rewrites are recorded by one elaboration: modules are evaluated once, and so is
+// what equal calls of operators give.
+typedef struct tc tc_elaboration;
+
+// NULL after errors. It lives as long as [a].
+tc_elaboration *tc_elaborate(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options);
+
+// The graphs of the file's graph functions, in order, each as the JSON that src/graph reads. Type parameters have the values of
 // -D, or their defaults. False after errors.
-bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
-                      tc_text_list *out);
+bool tc_record_graphs(tc_elaboration *e, tc_text_list *out);
 
 // ---- rewrites of graphs: what @rewrite makes ---------------------------------------------------------------------------
 
@@ -194,9 +200,8 @@ typedef VEC(tc_rule) tc_rule_list;
 // by itself, as fg_read_json reads it.
 typedef enum tc_side { TC_REPLACEMENT, TC_LEFT, TC_RIGHT } tc_side;
 
-// The rewrites of [file], and of modules by name, in order. NULL after errors. They live as long as [a].
-tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
-                              const char *const *modules, size_t count, tc_rule_list *out);
+// The rewrites of the file, and of modules by name, in order. NULL after errors. They live as long as the elaboration.
+tc_rewrites *tc_open_rewrites(tc_elaboration *e, const char *const *modules, size_t count, tc_rule_list *out);
 // What a side is recorded for: [text] as fg_engine.right of src/graph says, with sizes that are open.
 typedef struct tc_operands {
     const char *text;

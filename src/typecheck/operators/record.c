@@ -195,13 +195,18 @@ const char *tc_record_module(tc *tx, const char *text)
     return failed ? NULL : recorded.text;
 }
 
-bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
-                      tc_text_list *out)
+tc_elaboration *tc_elaborate(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options)
 {
     int before = diags->error_count;
-    tc *tx = tc_open(a, syms, diags, file, options);
-    if (!tx || tx->aborted || diags->error_count != before)
-        return false;
+    tc_options *kept = ARENA_NEW(a, tc_options); // the elaboration outlives this call
+    *kept = *options;
+    tc *tx = tc_open(a, syms, diags, file, kept);
+    return tx && !tx->aborted && diags->error_count == before ? tx : NULL;
+}
+
+bool tc_record_graphs(tc_elaboration *tx, tc_text_list *out)
+{
+    int before = tx->diags->error_count;
     tc_frame frame = {.scope = tx->main->scope};
     tx->frame = &frame;
     for (size_t i = 0; i < tx->main->scope->list.len; i++) {
@@ -210,11 +215,11 @@ bool tc_record_graphs(arena *a, sym_table *syms, diag_context *diags, src_file *
             continue;
         tc_recorded recorded;
         if (tc_record_graph(tx, b->value, NULL, &recorded))
-            VEC_PUSH(a, out, recorded.text);
+            VEC_PUSH(tx->lasting, out, recorded.text);
     }
     bool ok = !out->len || tc_check_defines(tx); // a file without graphs is compiled afterwards, and has defines of its own
-    if (ok && out->len && (diags->error_count == before || tx->lacks_weights))
+    if (ok && out->len && (tx->diags->error_count == before || tx->lacks_weights))
         tc_weights_check_unused(tx);
     tx->frame = NULL;
-    return ok && diags->error_count == before;
+    return ok && tx->diags->error_count == before;
 }

@@ -266,15 +266,10 @@ static const char *record_left(tc_rewrites *r, const rewrite *w)
 
 // ---- all of them ----------------------------------------------------------------------------------------------------------
 
-tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, src_file *file, const tc_options *options,
-                              const char *const *modules, size_t count, tc_rule_list *out)
+tc_rewrites *tc_open_rewrites(tc_elaboration *tx, const char *const *modules, size_t count, tc_rule_list *out)
 {
-    int before = diags->error_count;
-    tc_options *kept = ARENA_NEW(a, tc_options); // the elaboration outlives this call
-    *kept = *options;
-    tc *tx = tc_open(a, syms, diags, file, kept);
-    if (!tx || tx->aborted || diags->error_count != before)
-        return NULL;
+    int before = tx->diags->error_count;
+    tx->steps = 0; // modules have the budget of an entry
     tc_frame frame = {.scope = tx->main->scope};
     tx->frame = &frame;
     tc_rewrites *r = ARENA_NEW(tx->lasting, tc_rewrites);
@@ -287,13 +282,13 @@ tc_rewrites *tc_open_rewrites(arena *a, sym_table *syms, diag_context *diags, sr
         if (m)
             add_rewrites(r, m->scope, true);
     }
-    for (size_t i = 0; i < r->list.len && diags->error_count == before; i++) {
+    for (size_t i = 0; i < r->list.len && tx->diags->error_count == before; i++) {
         const char *text = record_left(r, &r->list.at[i]);
         if (text)
-            VEC_PUSH(a, out, ((tc_rule){text, r->list.at[i].is_library, r->list.at[i].function->decl->name_span}));
+            VEC_PUSH(tx->lasting, out, ((tc_rule){text, r->list.at[i].is_library, r->list.at[i].function->decl->name_span}));
     }
     tx->frame = NULL;
-    return diags->error_count == before ? r : NULL;
+    return tx->diags->error_count == before ? r : NULL;
 }
 
 const char *tc_record_again(tc_rewrites *r, const char *text)
