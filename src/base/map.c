@@ -3,10 +3,21 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 // uthash takes its memory from the map in scope and never gives any back: the arena does.
 #define uthash_malloc(size) arena_alloc(m->arena, (size))
 #define uthash_free(ptr, size) ((void)(ptr))
+#define HASH_FUNCTION(key, len, hash) ((hash) = hash_bytes((key), (len)))
 #include <uthash.h>
+
+// Most maps have a few entries: with 32 buckets at first, one of a single entry is half a kilobyte. Chains are short in return.
+#undef HASH_BKT_CAPACITY_THRESH
+#undef HASH_INITIAL_NUM_BUCKETS
+#undef HASH_INITIAL_NUM_BUCKETS_LOG2
+#define HASH_BKT_CAPACITY_THRESH 2U
+#define HASH_INITIAL_NUM_BUCKETS 4U
+#define HASH_INITIAL_NUM_BUCKETS_LOG2 2U
 
 struct map_entry {
     UT_hash_handle hh;
@@ -33,7 +44,8 @@ static unsigned hash_of_address(const void *key)
     return (unsigned)((uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-static void *get(const map *m, const void *key, size_t key_len, unsigned hash)
+// Inlined, so that addresses are compared as such.
+static inline void *get(const map *m, const void *key, size_t key_len, unsigned hash)
 {
     map_entry *found = NULL;
     HASH_FIND_BYHASHVALUE(hh, m->entries, key, (unsigned)key_len, hash, found);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 typedef struct sym_slot {
     sym_entry *entry; // NULL: free
     uint32_t hash;
@@ -20,35 +22,6 @@ void sym_copy(sym_table *table, const sym_table *from, arena *a)
     *table = *from;
     table->arena = a;
     table->slots = arena_dup(a, from->slots, ((size_t)from->slot_mask + 1) * sizeof *from->slots);
-}
-
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 32);
-}
-
-// Eight bytes at a time. Names come from the user's own files, so there is no attacker who would make them collide.
-static uint32_t hash_of(str text)
-{
-    uint64_t h = text.len, word;
-    const char *at = text.at;
-    size_t left = text.len;
-    for (; left >= 8; left -= 8, at += 8) {
-        memcpy(&word, at, 8);
-        h = mix(h, word);
-    }
-    if (left >= 4) {
-        uint32_t head, tail;
-        memcpy(&head, at, 4);
-        memcpy(&tail, at + left - 4, 4);
-        h = mix(h, (uint64_t)head << 32 | tail);
-    } else if (left) {
-        word = (uint64_t)(unsigned char)at[0] << 16 | (uint64_t)(unsigned char)at[left / 2] << 8 |
-               (unsigned char)at[left - 1];
-        h = mix(h, word);
-    }
-    return (uint32_t)h;
 }
 
 static void grow(sym_table *table)
@@ -79,7 +52,7 @@ static sym_slot *slot_of(const sym_table *table, str text, uint32_t hash)
 
 sym sym_intern(sym_table *table, str text)
 {
-    uint32_t hash = hash_of(text);
+    uint32_t hash = hash_bytes(text.at, text.len);
     const sym_slot *known = table->shared ? slot_of(table->shared, text, hash) : NULL;
     if (known && known->entry)
         return known->entry;
