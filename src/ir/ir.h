@@ -222,6 +222,7 @@ ir_expr *ir_addr(ir_module *m, ir_var *tensor, ir_expr **indices, int rank, src_
 ir_expr *ir_tile(ir_module *m, ir_var *tensor, ir_expr **indices, int rank, int count, src_span span);
 ir_expr *ir_with_args(ir_module *m, const ir_expr *e, ir_expr **args);  // a copy with other operands
 bool ir_const_int(const ir_expr *e, int64_t *out);  // INT?
+bool ir_same_node(const ir_expr *a, const ir_expr *b);   // the same but for operands; effects and mutable reads make it false
 bool ir_expr_equal(const ir_expr *a, const ir_expr *b);  // the same tree; effects and mutable reads make it false
 
 // ---- instructions ----------------------------------------------------------------------------------------------------

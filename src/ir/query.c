@@ -150,7 +150,7 @@ static bool same_payload(const ir_expr *a, const ir_expr *b)
     }
 }
 
-static bool same_node(const ir_expr *a, const ir_expr *b)
+bool ir_same_node(const ir_expr *a, const ir_expr *b)
 {
     return a->op == b->op && a->type == b->type && a->arg_count == b->arg_count && a->flags == b->flags &&
            a->count == b->count && same_payload(a, b) && node_is_pure(a);
@@ -158,7 +158,7 @@ static bool same_node(const ir_expr *a, const ir_expr *b)
 
 static bool equal_small(const ir_expr *a, const ir_expr *b, int *budget)
 {
-    if (--*budget < 0 || !same_node(a, b))
+    if (--*budget < 0 || !ir_same_node(a, b))
         return false;
     for (int i = 0; i < a->arg_count; i++)
         if (!equal_small(a->args[i], b->args[i], budget))
@@ -168,7 +168,7 @@ static bool equal_small(const ir_expr *a, const ir_expr *b, int *budget)
 
 static bool equal_cached(const ir_expr *a, const ir_expr *b, cache *done)
 {
-    if (!same_node(a, b))
+    if (!ir_same_node(a, b))
         return false;
     if (!a->arg_count || cache_has(done, a, b))
         return true;

@@ -93,6 +93,7 @@ tc_value tc_native_note_passed_over(tc *tx, const tc_native *self, tc_args *args
 // Launches that do not depend on each other: kernels/launch_together.c.
 tc_value tc_native_launch_together(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_share(tc *tx, const tc_native *self, tc_args *args);
+tc_value tc_native_is_shared(tc *tx, const tc_native *self, tc_args *args); // whether share() of the same would find a value
 tc_value tc_native_compute(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_operator(tc *tx, const tc_native *self, tc_args *args);
 

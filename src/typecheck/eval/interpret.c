@@ -359,15 +359,32 @@ static tc_value in_variables(tc *tx, tc_value v, src_span span)
     return kept;
 }
 
-tc_value tc_native_share(tc *tx, const tc_native *self, tc_args *args)
+// The function of a call of share(), with the indices in [index]; an error, or poison.
+static tc_value shared_function(tc *tx, tc_args *args, tc_list *index)
 {
-    (void)self;
     tc_value f = args->list.at[0].value;
     if (f.kind != TC_FUNCTION)
         return TC_ERR(tx, HDS0184, args->list.at[0].span, "what is shared", "function", tc_describe(tx, f));
-    tc_list index = {0};
     for (size_t i = 1; i < args->list.len; i++)
-        VEC_PUSH(tx->arena, &index, args->list.at[i].value);
+        VEC_PUSH(tx->arena, index, args->list.at[i].value);
+    return f;
+}
+
+tc_value tc_native_is_shared(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_list index = {0};
+    tc_value f = shared_function(tx, args, &index);
+    return tc_is_poison(f) ? f : tc_bool(tc_shared_find(tx, f.function, &index) != NULL);
+}
+
+tc_value tc_native_share(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_list index = {0};
+    tc_value f = shared_function(tx, args, &index);
+    if (tc_is_poison(f))
+        return f;
     const tc_value *known = tc_shared_find(tx, f.function, &index);
     if (known)
         return *known;

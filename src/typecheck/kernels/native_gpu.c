@@ -674,6 +674,7 @@ const tc_native tc_native_gpu[] = {
     {"vectorize", run_vectorize, 2, 2, "dtype lanes", 0},
     {"compute", tc_native_compute, 2, 2, "shape element", 0},
     {"share", tc_native_share, 1, -1, NULL, 0},
+    {"is_shared", tc_native_is_shared, 1, -1, NULL, 0},
     {"launch_once", tc_native_launch_once, 5, 5, "schedule definition operands results how", 0},
     {"note_choice", tc_native_note_choice, 1, 1, "facts", 0},
     {"note_passed_over", tc_native_note_passed_over, 3, 3, "row, candidates, why", 0},

@@ -70,7 +70,7 @@ void tc_shared_after(tc *tx, const ir_stmt *s)
     }
 }
 
-// What a copy was made of: arguments of functions are copied.
+// What a variable that is not assigned was made of: arguments and values of functions are copied.
 static const ir_expr *original(const ir_expr *e)
 {
     while (e->op == IR_OP_VAR && !e->u.var->is_mutable) {
@@ -82,13 +82,28 @@ static const ir_expr *original(const ir_expr *e)
     return e;
 }
 
-static bool same_number(const ir_expr *a, const ir_expr *b)
+enum { MOST_NODES = 256 }; // that a comparison looks at: what copies were made of may be a graph with many paths
+
+// Whether numbers are computed in the same way from the same variables. Reads of a variable that is assigned are the same as long
+// as the value stands, since an assignment drops it.
+static bool same_within(const ir_expr *a, const ir_expr *b, int *budget)
 {
-    if (a == b || ir_expr_equal(a, b))
-        return true;
     a = original(a);
     b = original(b);
-    return a == b || ir_expr_equal(a, b);
+    if (a->op == IR_OP_VAR && b->op == IR_OP_VAR && a->u.var == b->u.var)
+        return true;
+    if (--*budget < 0 || !ir_same_node(a, b))
+        return false;
+    for (int i = 0; i < a->arg_count; i++)
+        if (!same_within(a->args[i], b->args[i], budget))
+            return false;
+    return true;
+}
+
+static bool same_number(const ir_expr *a, const ir_expr *b)
+{
+    int budget = MOST_NODES;
+    return a == b || same_within(a, b, &budget);
 }
 
 static bool same_value(tc_value a, tc_value b)
