@@ -45,12 +45,28 @@ typedef struct fg_channels {
     int images;            // so many operands, the first ones, have their axes in the other order; 0: all
 } fg_channels;
 
+typedef VEC(int) fg_number_list;
+typedef VEC(const char *) fg_name_list;
+
+// A number of elements: a factor times open extents, by their texts, in order (graph/amount.h).
+typedef struct fg_amount {
+    int64_t factor;
+    fg_name_list names;
+} fg_amount;
+
 // Where the elements of a tensor are in the memory of another one, in elements.
 typedef struct fg_layout {
     int base; // the tensor that has memory of its own
-    int64_t offset;
-    int64_t strides[FG_MAX_RANK];
+    fg_amount offset;
+    fg_amount strides[FG_MAX_RANK];
 } fg_layout;
+
+// Which elements of its first operand a node's result has: one step along an axis is some steps along one axis of the operand.
+typedef struct fg_view {
+    int64_t starts[FG_MAX_RANK]; // of each axis of the operand: where the first element is
+    int axes[FG_MAX_RANK];       // of each axis of the result: that of the operand; -1: it has one element
+    int64_t steps[FG_MAX_RANK];  // along that
+} fg_view;
 
 typedef struct fg_tensor {
     int number;
@@ -78,8 +94,6 @@ typedef struct fg_argument {
 } fg_argument;
 
 typedef VEC(fg_argument) fg_argument_list;
-typedef VEC(int) fg_number_list;
-typedef VEC(const char *) fg_name_list;
 
 typedef struct fg_node {
     int number;
@@ -88,7 +102,7 @@ typedef struct fg_node {
     fg_numerics numerics;
     fg_channels channels;
     int line;              // of the model, where it is called
-    const fg_layout *view; // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
+    const fg_view *view;   // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
     const fg_layout
         *written; // after "views": the product that computes its operand writes it, in this layout; NULL: it does not
     // For each argument by position, of a node whose kernels take matrices (Operator.takes_matrices of

@@ -1,7 +1,6 @@
 // Graphs as programs: an operator for each group, and the host function that launches them.
-#include "graph/graph.h"
+#include "graph/amount.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -271,34 +270,38 @@ static void add_tensor(lowering *l, const fg_tensor *t)
     str_adds(&l->body, "])\n");
 }
 
-static bool is_row_major(const fg_tensor *t, const fg_layout *layout)
+static bool has_open_strides(const fg_tensor *t, const fg_layout *layout)
 {
-    int64_t behind = 1;
-    bool same = true;
-    for (int d = t->rank; d-- > 0; behind *= t->shape[d])
-        same &= t->shape[d] == 1 || layout->strides[d] == behind;
-    return same;
+    bool open = fg_is_open(t);
+    for (int d = 0; d < t->rank; d++)
+        open |= layout->strides[d].names.len > 0;
+    return open;
 }
 
-// "t = as_tensor_pointer(~base + 64, f16, [4, 16], layout=strided_layout([4, 16], strides=[1, 4]))"
+// "t = as_tensor_pointer(~base + 64, f16, [4, 16], layout=strided_layout([4, 16], strides=[1, 4]))"; with open sizes
+// "t = view(~base + 64, strided(f16[n, 16], [1, i64(n)]))"
 static void add_view(lowering *l, const fg_tensor *t, const fg_layout *layout, const fg_node *n)
 {
+    arena *a = l->g->memory;
     const fg_tensor *of = &l->g->tensors.at[layout->base];
-    str_addf(&l->body, "    %s = as_tensor_pointer(~%s", t->name, of->name);
-    if (layout->offset)
-        str_addf(&l->body, " + %" PRId64, layout->offset);
-    str_addf(&l->body, ", %s, [", t->dtype);
-    add_extents(l->g->memory, &l->body, t);
-    str_adds(&l->body, "]");
-    if (!is_row_major(t, layout)) {
-        str_adds(&l->body, ", layout=strided_layout([");
-        add_extents(l->g->memory, &l->body, t);
+    bool is_strided = !fg_has_rows_in_order(a, t, layout), open = is_strided && has_open_strides(t, layout);
+    str_addf(&l->body, "    %s = %s(~%s", t->name, open ? fg_name_in_text(l->g, "view") : "as_tensor_pointer", of->name);
+    if (layout->offset.factor)
+        str_addf(&l->body, " + %s", fg_amount_text(a, &layout->offset));
+    if (open)
+        str_addf(&l->body, ", strided(%s, strides=[", fg_type_text(a, t));
+    else
+        str_addf(&l->body, ", %s, [", t->dtype);
+    if (!open)
+        add_extents(a, &l->body, t);
+    if (is_strided && !open) {
+        str_adds(&l->body, "], layout=strided_layout([");
+        add_extents(a, &l->body, t);
         str_adds(&l->body, "], strides=[");
-        for (int d = 0; d < t->rank; d++)
-            str_addf(&l->body, "%s%" PRId64, d ? ", " : "", layout->strides[d]);
-        str_adds(&l->body, "])");
     }
-    str_addf(&l->body, ")  # line %d\n", n->line);
+    for (int d = 0; d < t->rank && is_strided; d++)
+        str_addf(&l->body, "%s%s", d ? ", " : "", fg_amount_text(a, &layout->strides[d]));
+    str_addf(&l->body, "]%s)  # line %d\n", is_strided ? ")" : "", n->line);
 }
 
 // Temporaries for what a group computes.
@@ -543,6 +546,21 @@ static void take_names(const fg_graph *g, map *by_name)
         take_names(g->load, by_name);
 }
 
+static bool has_type(const fg_graph *g, const char *dtype)
+{
+    bool found = false;
+    for (const fg_graph *part = g; part; part = part->load)
+        for (size_t i = 0; i < part->tensors.len; i++)
+            found |= strcmp(part->tensors.at[i].dtype, dtype) == 0;
+    return found;
+}
+
+static void add_import(str_buf *out, const fg_graph *g, const char *name)
+{
+    const char *own = fg_name_in_text(g, name);
+    str_addf(out, strcmp(own, name) == 0 ? "%s, " : "%s as %s, ", name, own);
+}
+
 // The graph and what it computes at load share operators.
 static void lower_both(fg_graph *g, program *p)
 {
@@ -553,13 +571,22 @@ static void lower_both(fg_graph *g, program *p)
     if (g->load)
         lower(g->load, p, &operators, &functions);
     lower(g, p, &operators, &functions);
-    bool has_strides = strstr(str_text(&functions), "strided_layout(") != NULL;
-    const char *name = fg_name_in_text(g, "tensor");
-    bool has_other_name = strcmp(name, "tensor") != 0;
-    fg_print_imports(&p->out, g,
-                     arena_printf(g->memory, "as_tensor_pointer, attrs, %soperator, %stensor%s%s",
-                                  p->launches_together ? "launch_together, " : "", has_strides ? "strided_layout, " : "",
-                                  has_other_name ? " as " : "", has_other_name ? name : ""));
+    const char *text = str_text(&functions);
+    str_buf names;
+    str_buf_init(&names, g->memory);
+    str_adds(&names, "as_tensor_pointer, attrs, ");
+    if (strstr(text, "i64(") && !has_type(g, "i64"))
+        str_adds(&names, "i64, ");
+    str_addf(&names, "%soperator, ", p->launches_together ? "launch_together, " : "");
+    if (strstr(text, "strided("))
+        str_adds(&names, "strided, ");
+    if (strstr(text, "strided_layout("))
+        str_adds(&names, "strided_layout, ");
+    add_import(&names, g, "tensor");
+    if (strstr(text, "strided("))
+        add_import(&names, g, "view");
+    names.len -= strlen(", ");
+    fg_print_imports(&p->out, g, str_text(&names));
     str_add(&p->out, (str){operators.at, operators.len});
     p->lines += new_lines(&p->out, &p->counted);
     move_launches(g, p->lines + 1);

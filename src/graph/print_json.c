@@ -169,12 +169,18 @@ static void add_results(str_buf *out, const fg_graph *g, const int *numbers)
     str_addc(out, ']');
 }
 
-static void add_view(str_buf *out, const fg_layout *view, int rank)
+static void add_view(str_buf *out, const fg_view *view, const fg_tensor *x, const fg_tensor *y)
 {
-    str_addf(out, "\"offset\": %" PRId64 ", \"strides\": [", view->offset);
-    for (int d = 0; d < rank; d++)
-        str_addf(out, "%s%" PRId64, d ? ", " : "", view->strides[d]);
-    str_adds(out, "], ");
+    str_adds(out, "\"view\": {\"starts\": [");
+    for (int d = 0; d < x->rank; d++)
+        str_addf(out, "%s%" PRId64, d ? ", " : "", view->starts[d]);
+    str_adds(out, "], \"axes\": [");
+    for (int d = 0; d < y->rank; d++)
+        str_addf(out, "%s%d", d ? ", " : "", view->axes[d]);
+    str_adds(out, "], \"steps\": [");
+    for (int d = 0; d < y->rank; d++)
+        str_addf(out, "%s%" PRId64, d ? ", " : "", view->steps[d]);
+    str_adds(out, "]}, ");
 }
 
 static void add_exchanges(str_buf *out, const fg_node *n)
@@ -208,7 +214,7 @@ static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const in
     if (n->channels.attribute)
         add_channels(out, &n->channels);
     if (n->view)
-        add_view(out, n->view, g->tensors.at[n->outputs.at[0]].rank);
+        add_view(out, n->view, &g->tensors.at[n->arguments.at[0].tensor], &g->tensors.at[n->outputs.at[0]]);
     if (n->exchanges.len)
         add_exchanges(out, n);
     str_adds(out, "\"inputs\": [");

@@ -131,22 +131,34 @@ static fg_channels read_channels(reader *r, const json_t *from)
                          (int)json_integer_value(json_object_get(from, "images"))};
 }
 
-// "offset" and "strides" of the result, in elements of the first operand.
+static bool is_inside(const fg_tensor *x, int axis, json_int_t n)
+{
+    return n >= 0 && (x->extent[axis] || n < x->shape[axis]);
+}
+
+// "view": of which elements of the first operand the result consists.
 static void read_view(reader *r, const json_t *from, fg_node *n)
 {
-    const json_t *strides = json_object_get(from, "strides");
-    size_t rank = json_array_size(strides);
-    if (!strides)
+    const json_t *given = json_object_get(from, "view");
+    const json_t *starts = json_object_get(given, "starts"), *axes = json_object_get(given, "axes");
+    if (!given)
         return;
-    int operand = n->arguments.len ? n->arguments.at[0].tensor : -1;
-    if (operand < 0 || n->outputs.len != 1 || rank != (size_t)r->g->tensors.at[n->outputs.at[0]].rank) {
-        failed(r, "a view has one operand and one result, with a stride for each axis");
-        return;
+    int operand = n->arguments.len && n->outputs.len == 1 ? n->arguments.at[0].tensor : -1;
+    const fg_tensor *x = operand < 0 ? NULL : &r->g->tensors.at[operand], *y = x ? &r->g->tensors.at[n->outputs.at[0]] : NULL;
+    bool fits = x && json_array_size(starts) == (size_t)x->rank && json_array_size(axes) == (size_t)y->rank;
+    fg_view *view = ARENA_NEW(r->a, fg_view);
+    for (int d = 0; fits && d < x->rank; d++) {
+        view->starts[d] = json_integer_value(json_array_get(starts, (size_t)d));
+        fits = is_inside(x, d, view->starts[d]) || fg_is_empty(x);
     }
-    fg_layout *view = ARENA_NEW(r->a, fg_layout);
-    *view = (fg_layout){.base = operand, .offset = json_integer_value(json_object_get(from, "offset"))};
-    for (size_t d = 0; d < rank; d++)
-        view->strides[d] = json_integer_value(json_array_get(strides, d));
+    for (int d = 0; fits && d < y->rank; d++) {
+        json_int_t axis = json_integer_value(json_array_get(axes, (size_t)d));
+        view->axes[d] = (int)axis;
+        view->steps[d] = json_integer_value(json_array_get(json_object_get(given, "steps"), (size_t)d));
+        fits = axis >= -1 && axis < x->rank;
+    }
+    if (!fits)
+        failed(r, "a view has one operand and one result, a start for each axis of the one, and an axis for each of the other");
     n->view = view;
 }
 

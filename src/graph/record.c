@@ -79,16 +79,10 @@ void fg_take_facts(const fg_graph *g, fg_node *n, const fg_graph *made)
     n->kind = from->kind;
     n->numerics = from->numerics;
     n->channels = from->channels;
-    n->view = NULL;
+    n->view = from->view;
     memset(&n->exchanges, 0, sizeof n->exchanges);
     for (size_t k = 0; k < from->exchanges.len; k++)
         VEC_PUSH(g->memory, &n->exchanges, from->exchanges.at[k]);
-    if (!from->view)
-        return;
-    fg_layout *view = ARENA_NEW(g->memory, fg_layout);
-    *view = *from->view;
-    view->base = n->arguments.at[0].tensor;
-    n->view = view;
 }
 
 void fg_push_node(fg_rebuild *r, fg_node n)

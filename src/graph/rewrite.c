@@ -326,12 +326,6 @@ static void add_node(rewriting *w, const fg_graph *side, const fg_node *from, in
         g->tensors.at[t].maker = n.number;
         VEC_PUSH(g->memory, &n.outputs, t);
     }
-    if (n.view) {
-        fg_layout *view = ARENA_NEW(g->memory, fg_layout);
-        *view = *n.view;
-        view->base = n.arguments.at[0].tensor;
-        n.view = view;
-    }
     VEC_PUSH(g->memory, &g->nodes, n);
     note_node(w, n.number);
     w->places.at[n.number] = place;

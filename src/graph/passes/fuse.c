@@ -22,6 +22,7 @@
 //
 // Views are groups by themselves, which launch nothing. A node joins a group only if no path leads from the group out
 // and back.
+#include "graph/amount.h"
 #include "graph/passes/passes.h"
 
 #include <stdlib.h>
@@ -78,13 +79,15 @@ static bool is_read_elsewhere(fusion *f, const fg_tensor *x, int reader)
     return elsewhere;
 }
 
-// Whether neighbours along the last axis of a view are neighbours in what it views.
-static bool keeps_rows(const fg_layout *view, const fg_tensor *y)
+// Whether neighbours along the last axis of a view are neighbours in [x], which it views.
+static bool keeps_rows(const fg_view *view, const fg_tensor *x, const fg_tensor *y)
 {
-    for (int d = y->rank; d-- > 0;)
-        if (y->shape[d] != 1)
-            return view->strides[d] == 1;
-    return true;
+    int from = x->rank - 1, to = y->rank - 1;
+    while (to > 0 && fg_is_single(y, to))
+        to--;
+    while (from > 0 && fg_is_single(x, from))
+        from--;
+    return to < 0 || view->axes[to] < 0 || (view->axes[to] == from && view->steps[to] == 1);
 }
 
 // Whether an element takes one number in memory and its conversion, which is no more than reading the result would take.
@@ -105,7 +108,7 @@ static const char *obstacle_of_movement(fusion *f, const fg_tensor *x, int reade
         return "the result has other extents";
     if (!is_conversion(f, x) && fg_elements(y) > MOST_EVALUATIONS * fg_elements(x))
         return "elements would be computed many times";
-    return n->view && !keeps_rows(n->view, y) ? "it would be read across its rows" : NULL;
+    return n->view && !keeps_rows(n->view, x, y) ? "it would be read across its rows" : NULL;
 }
 
 // Why an elementwise reader does not join what it reads; NULL: nothing is against it.

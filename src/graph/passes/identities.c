@@ -189,17 +189,13 @@ static const char *order_text(const fg_graph *g, const order *o)
     return str_text(&out);
 }
 
-// Where the elements of a row-major tensor are, its axes in another order.
-static const fg_layout *view_in_order(const fg_graph *g, int tensor, const order *o)
+static const fg_view *view_in_order(const fg_graph *g, const order *o)
 {
-    const fg_tensor *x = &g->tensors.at[tensor];
-    fg_layout *view = ARENA_NEW(g->memory, fg_layout);
-    int64_t strides[FG_MAX_RANK], step = 1;
-    for (int d = x->rank; d-- > 0; step *= x->shape[d])
-        strides[d] = step;
-    *view = (fg_layout){.base = tensor};
-    for (int k = 0; k < o->rank; k++)
-        view->strides[k] = strides[o->axes[k]];
+    fg_view *view = ARENA_NEW(g->memory, fg_view);
+    for (int k = 0; k < o->rank; k++) {
+        view->axes[k] = o->axes[k];
+        view->steps[k] = 1;
+    }
     return view;
 }
 
@@ -213,7 +209,7 @@ static void merge_orders(fg_graph *g, fg_node *n, order *o)
     for (int k = 0; k < o->rank; k++)
         o->axes[k] = before.axes[o->axes[k]];
     if (n->view)
-        n->view = view_in_order(g, inner->arguments.at[0].tensor, o);
+        n->view = view_in_order(g, o);
     n->op = "permute";
     set_arguments(g, n, inner->arguments.at[0].tensor, "dims", order_text(g, o));
 }
@@ -286,7 +282,7 @@ static void merge_order_of_joined(fg_graph *g, fg_node *n)
     n->kind = turn->kind;
     n->numerics = turn->numerics;
     n->channels = turn->channels;
-    n->view = turn->view ? view_in_order(g, from, &whole) : NULL;
+    n->view = turn->view ? view_in_order(g, &whole) : NULL;
     set_arguments(g, n, from, "dims", order_text(g, &whole));
 }
 

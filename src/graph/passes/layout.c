@@ -560,12 +560,6 @@ static void push_node(walk *w, const fg_node *from)
         x.tensor = x.tensor < 0 ? -1 : second_of(w, x.tensor, n.line);
         VEC_PUSH(w->g->memory, &n.arguments, x);
     }
-    if (n.view) {
-        fg_layout *view = ARENA_NEW(w->g->memory, fg_layout);
-        *view = *n.view;
-        view->base = n.arguments.at[0].tensor;
-        n.view = view;
-    }
     fg_push_node(&w->out, n);
 }
 

@@ -11,6 +11,7 @@
 //
 // Layouts are found from the inputs on as if all such nodes were free, and what readers accept from the outputs back. A
 // node that has to be computed changes the layouts behind it, so this is done again until nothing changes.
+#include "graph/amount.h"
 #include "graph/passes/passes.h"
 
 #include <string.h>
@@ -32,78 +33,57 @@ static int64_t element_bytes(const fg_tensor *t)
     return t->bytes / count;
 }
 
-static void set_dense(const fg_tensor *t, fg_layout *out)
+static bool is_dense(const fg_graph *g, const fg_tensor *t, const fg_layout *l)
 {
-    int64_t step = 1;
-    *out = (fg_layout){.base = t->number};
-    for (int d = t->rank; d-- > 0; step *= t->shape[d])
-        out->strides[d] = t->shape[d] > 1 ? step : 0;
-}
-
-static bool is_dense(const fg_tensor *t, const fg_layout *l)
-{
-    fg_layout dense;
-    set_dense(t, &dense);
-    bool same = l->offset == 0;
-    for (int d = 0; d < t->rank && same; d++)
-        same = t->shape[d] == 1 || l->strides[d] == dense.strides[d];
-    return same;
+    return !l->offset.factor && fg_has_rows_in_order(g->memory, t, l);
 }
 
 // ---- layouts of views of views
 // -----------------------------------------------------------------------------------------
 
-// The step along one axis of [x], which lies row by row, that is a step of [n] elements; its axis is *[axis]. 0: it is
-// not along one axis, or leaves it after [count] steps.
-static int64_t step_of(const fg_tensor *x, int64_t n, int64_t count, int *axis)
+// The layout of a view of [x], which has a layout itself. False: its offset is a sum of different products of open sizes.
+static bool compose(arena *a, const fg_tensor *x, const fg_layout *of, const fg_tensor *y, const fg_view *view, fg_layout *out)
 {
-    int64_t behind = 1;
-    for (int d = x->rank; d-- > 0; behind *= x->shape[d]) {
-        int64_t size = n < 0 ? -n : n;
-        if (x->shape[d] == 1 || size % behind || size / behind * (count - 1) >= x->shape[d])
-            continue;
-        *axis = d;
-        return n / behind;
-    }
-    return 0;
-}
-
-// The layout of a view of [x], which has a layout itself.
-static bool compose(const fg_tensor *x, const fg_layout *of, const fg_tensor *y, const fg_layout *view, fg_layout *out)
-{
-    int64_t rest = view->offset;
     *out = (fg_layout){.base = of->base, .offset = of->offset};
-    for (int d = x->rank; d-- > 0; rest /= x->shape[d])
-        out->offset += rest % x->shape[d] * of->strides[d];
-    for (int d = 0; d < y->rank; d++) {
-        int axis = 0;
-        if (y->shape[d] == 1)
-            continue;
-        int64_t step = step_of(x, view->strides[d], y->shape[d], &axis);
-        if (!step)
+    for (int d = 0; d < x->rank; d++) {
+        const fg_amount start = fg_amount_of(view->starts[d]), distance = fg_times(a, &start, &of->strides[d]);
+        if (!fg_plus(&out->offset, &distance, &out->offset))
             return false;
-        out->strides[d] = step * of->strides[axis];
+    }
+    for (int d = 0; d < y->rank; d++) {
+        const fg_amount steps = fg_amount_of(view->steps[d]);
+        if (view->axes[d] >= 0 && !fg_is_single(y, d))
+            out->strides[d] = fg_times(a, &steps, &of->strides[view->axes[d]]);
     }
     return true;
 }
 
 // Other extents for the elements of [x] in their order: runs of axes that are one become runs of axes with as many
 // elements.
-static bool reshape(const fg_tensor *x, const fg_layout *of, const fg_tensor *y, fg_layout *out)
+static bool reshape(arena *a, const fg_tensor *x, const fg_layout *of, const fg_tensor *y, fg_layout *out)
 {
     int from = x->rank - 1, to = y->rank - 1;
     *out = (fg_layout){.base = of->base, .offset = of->offset};
     while (from >= 0) {
-        if (x->shape[from] == 1) {
+        if (fg_is_single(x, from)) {
             from--;
             continue;
         }
-        int64_t step = of->strides[from], count = x->shape[from--], left = 1;
-        for (; from >= 0 && (x->shape[from] == 1 || of->strides[from] == step * count); from--)
-            count *= x->shape[from];
-        for (; to >= 0 && (left < count || y->shape[to] == 1); left *= y->shape[to--])
-            out->strides[to] = y->shape[to] > 1 ? step * left : 0;
-        if (left != count)
+        const fg_amount step = of->strides[from];
+        fg_amount count = fg_extent_amount(a, x, from--), left = fg_amount_of(1);
+        for (; from >= 0; from--) {
+            const fg_amount behind = fg_times(a, &step, &count), extent = fg_extent_amount(a, x, from);
+            if (!fg_is_single(x, from) && !fg_same_amount(&of->strides[from], &behind))
+                break;
+            count = fg_times(a, &count, &extent);
+        }
+        for (; to >= 0 && (fg_is_proper_part(&left, &count) || fg_is_single(y, to)); to--) {
+            const fg_amount extent = fg_extent_amount(a, y, to);
+            if (!fg_is_single(y, to))
+                out->strides[to] = fg_times(a, &step, &left);
+            left = fg_times(a, &left, &extent);
+        }
+        if (!fg_same_amount(&left, &count))
             return false;
     }
     return true;
@@ -114,21 +94,16 @@ static void find_layout(search *s, const fg_node *n)
     const fg_graph *g = s->g;
     for (size_t k = 0; k < n->outputs.len; k++) {
         s->is_known[n->outputs.at[k]] = true;
-        set_dense(&g->tensors.at[n->outputs.at[k]], &s->layouts[n->outputs.at[k]]);
+        s->layouts[n->outputs.at[k]] = fg_row_major(g->memory, &g->tensors.at[n->outputs.at[k]]);
     }
-    if (n->kind != FG_VIEW && !n->view)
+    if ((n->kind != FG_VIEW && !n->view) || s->is_computed[n->number])
         return;
     int from = n->arguments.at[0].tensor, to = n->outputs.at[0];
     const fg_tensor *x = &g->tensors.at[from], *y = &g->tensors.at[to];
+    const fg_layout *of = &s->layouts[from];
     fg_layout *out = &s->layouts[to];
-    if (fg_is_open(x) || fg_is_open(y)) { // strides are not known, but memory row by row stays so
-        s->is_known[to] = !s->is_computed[n->number] && s->is_known[from] && !n->view && is_dense(x, &s->layouts[from]);
-        out->base = s->layouts[from].base;
-    } else if (!s->is_computed[n->number] && s->is_known[from])
-        s->is_known[to] =
-            n->view ? compose(x, &s->layouts[from], y, n->view, out) : reshape(x, &s->layouts[from], y, out);
-    else if (!s->is_computed[n->number])
-        s->is_known[to] = false;
+    s->is_known[to] = s->is_known[from] && (n->view ? compose(g->memory, x, of, y, n->view, out)
+                                                    : reshape(g->memory, x, of, y, out));
 }
 
 // Tensors without elements are in no memory, and what computes them launches nothing.
@@ -147,15 +122,16 @@ static bool is_candidate(const search *s, const fg_node *n)
 // -------------------------------------------------------------------------------------------------
 
 // Whether axes with these strides are one, row by row.
-static bool are_one(const fg_tensor *t, const fg_layout *l, int count)
+static bool are_one(arena *a, const fg_tensor *t, const fg_layout *l, int count)
 {
-    int64_t wanted = -1;
+    fg_amount wanted = fg_amount_of(0);
     for (int d = count; d-- > 0;) {
-        if (t->shape[d] == 1)
+        if (fg_is_single(t, d))
             continue;
-        if (wanted >= 0 && l->strides[d] != wanted)
+        if (wanted.factor && !fg_same_amount(&l->strides[d], &wanted))
             return false;
-        wanted = l->strides[d] * t->shape[d];
+        const fg_amount extent = fg_extent_amount(a, t, d);
+        wanted = fg_times(a, &l->strides[d], &extent);
     }
     return true;
 }
@@ -164,10 +140,12 @@ static bool are_one(const fg_tensor *t, const fg_layout *l, int count)
 static bool have_rows(const fg_tensor *t, const fg_layout *l)
 {
     int64_t bytes = element_bytes(t);
-    bool ok =
-        t->rank >= 2 && (l->strides[t->rank - 1] == 1 || t->shape[t->rank - 1] == 1) && l->offset * bytes % 16 == 0;
-    for (int d = 0; d < t->rank - 1 && ok; d++)
-        ok = l->strides[d] >= 0 && l->strides[d] * bytes % 16 == 0 && (l->strides[d] > 0 || t->shape[d] == 1);
+    bool ok = t->rank >= 2 && (fg_is_amount(&l->strides[t->rank - 1], 1) || fg_is_single(t, t->rank - 1)) &&
+              l->offset.factor % 16 * bytes % 16 == 0;
+    for (int d = 0; d < t->rank - 1 && ok; d++) {
+        int64_t factor = l->strides[d].factor;
+        ok = factor >= 0 && factor % 16 * bytes % 16 == 0 && (factor > 0 || fg_is_single(t, d));
+    }
     return ok;
 }
 
@@ -187,7 +165,7 @@ static bool takes(const fg_graph *g, const fg_node *n, size_t operand, const fg_
         return false;
     if (strcmp(n->exchanges.at[operand], FG_ANY_STRIDES) == 0)
         return true;
-    return are_one(t, l, is_folded(g, n) ? t->rank - 1 : t->rank - 2);
+    return are_one(g->memory, t, l, is_folded(g, n) ? t->rank - 1 : t->rank - 2);
 }
 
 static bool accepts(const search *s, const fg_node *n, int tensor)
@@ -195,7 +173,7 @@ static bool accepts(const search *s, const fg_node *n, int tensor)
     const fg_graph *g = s->g;
     const fg_tensor *t = &g->tensors.at[tensor];
     const fg_layout *l = &s->layouts[tensor];
-    if (is_dense(t, l))
+    if (is_dense(g, t, l))
         return true;
     if (is_candidate(s, n))
         return s->is_accepted[n->number];
@@ -240,23 +218,22 @@ static bool give_up(search *s)
 // ---- results
 // ---------------------------------------------------------------------------------------------------------
 
-// The layout of the operand of a permutation in the memory of its result.
-static bool invert(const fg_tensor *x, const fg_tensor *y, const fg_layout *view, fg_layout *out)
+// The layout of the operand of a permutation in the memory of its result. False: [view] is none.
+static bool invert(arena *a, const fg_tensor *x, const fg_tensor *y, const fg_view *view, fg_layout *out)
 {
-    fg_layout from, to;
-    set_dense(x, &from);
-    set_dense(y, &to);
+    const fg_layout to = fg_row_major(a, y);
     *out = (fg_layout){.base = y->number};
     for (int d = 0; d < x->rank; d++) {
         int found = -1;
-        for (int k = 0; k < y->rank && x->shape[d] > 1; k++)
-            if (y->shape[k] == x->shape[d] && view->strides[k] == from.strides[d])
+        for (int k = 0; k < y->rank && !fg_is_single(x, d); k++)
+            if (view->axes[k] == d && view->steps[k] == 1 && fg_same_extent(x, d, y, k))
                 found = k;
-        if (found < 0 && x->shape[d] > 1)
+        if (view->starts[d] || (found < 0 && !fg_is_single(x, d)))
             return false;
-        out->strides[d] = found < 0 ? 0 : to.strides[found];
+        if (found >= 0)
+            out->strides[d] = to.strides[found];
     }
-    return x->bytes == y->bytes && !view->offset;
+    return x->rank == y->rank;
 }
 
 // The node whose kernels write tensor [t], with what is done elementwise with its result; NULL: there is none.
@@ -291,7 +268,7 @@ static void find_written(search *s, fg_node *n)
     const fg_tensor *x = &g->tensors.at[from], *y = &g->tensors.at[n->outputs.at[0]];
     fg_layout *layout = ARENA_NEW(g->memory, fg_layout);
     const fg_node *product = product_of(s, from);
-    if (product && x->rank >= 3 && invert(x, y, n->view, layout) && takes(g, product, 0, x, layout)) {
+    if (product && x->rank >= 3 && invert(g->memory, x, y, n->view, layout) && takes(g, product, 0, x, layout)) {
         n->written = layout;
         n->kind = FG_VIEW;
     }
@@ -332,7 +309,7 @@ void fg_views(fg_graph *g)
         for (size_t i = 0; i < g->inputs.len; i++) {
             int t = g->inputs.at[i];
             s.is_known[t] = true;
-            set_dense(&g->tensors.at[t], &s.layouts[t]);
+            s.layouts[t] = fg_row_major(g->memory, &g->tensors.at[t]);
         }
         for (size_t i = 0; i < g->nodes.len; i++)
             if (!g->nodes.at[i].is_dropped)

@@ -219,7 +219,8 @@ tc_value tc_tensor_declare(tc *tx, const char *name, const tc_tensor_type *type,
     if (tc_wants_run_time(tx))
         return tc_poison();
     bool needs_storage = kind == IR_VAR_LOCAL;
-    if (type->is_strided && kind != IR_VAR_PARAM)
+    bool is_host_view = kind == IR_VAR_GLOBAL && tc_on_host(tx);
+    if (type->is_strided && kind != IR_VAR_PARAM && !is_host_view)
         return strided_local(tx, type, span);
     tc_tensor_type local = *type;
     if (needs_storage && local.space == IR_GLOBAL && tx->func && !tc_on_host(tx))
