@@ -299,6 +299,8 @@ bool fg_mentions(const char *text, const char *name);
 const char *fg_size_parameters(const fg_graph *g, const char *text);
 // Whether a node calls this operator.
 bool fg_is_op(const fg_node *n, const char *module, const char *op);
+// Whether the node reads a tensor. One that reads none is a constant.
+bool fg_has_operands(const fg_node *n);
 // Whether all extents are known to be equal.
 bool fg_is_same_shape(const fg_tensor *a, const fg_tensor *b);
 // "f16[2, 3]"

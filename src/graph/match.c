@@ -336,13 +336,14 @@ static bool is_side_output(const fg_rule *r, int tensor)
     return false;
 }
 
-// What is inside has no readers outside: else it would have to be computed all the same.
+// What is inside has no readers outside: else it would have to be computed all the same. Constants are an exception: equal ones
+// are one node, and all places of a rule have it.
 static bool is_closed(const fg_match *m)
 {
     const fg_rule *r = m->rule;
     for (size_t i = 0; i < r->nodes.len; i++) {
         int tensor = (int)(r->wildcards.len + i);
-        if (!r->nodes.at[i].op || is_side_output(r, tensor))
+        if (!r->nodes.at[i].op || is_side_output(r, tensor) || !fg_has_operands(&m->g->nodes.at[m->nodes[i]]))
             continue;
         const fg_number_list *readers = &m->readers[m->tensors[tensor]];
         if (m->g->tensors.at[m->tensors[tensor]].is_output)

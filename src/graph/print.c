@@ -17,6 +17,14 @@ bool fg_is_op(const fg_node *n, const char *module, const char *op)
     return strcmp(n->module, module) == 0 && strcmp(n->op, op) == 0;
 }
 
+bool fg_has_operands(const fg_node *n)
+{
+    bool any = false;
+    for (size_t k = 0; k < n->arguments.len; k++)
+        any |= n->arguments.at[k].tensor >= 0;
+    return any;
+}
+
 bool fg_is_open(const fg_tensor *t)
 {
     for (int d = 0; d < t->rank; d++)

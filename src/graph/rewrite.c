@@ -332,11 +332,23 @@ static void add_node(rewriting *w, const fg_graph *side, const fg_node *from, in
     enqueue(w, n.number);
 }
 
+static bool is_read(const rewriting *w, const fg_node *n)
+{
+    int t = n->outputs.at[0];
+    bool any = w->g->tensors.at[t].is_output;
+    for (size_t i = 0; i < w->readers.at[t].len; i++)
+        any |= !w->g->nodes.at[w->readers.at[t].at[i]].is_dropped;
+    return any;
+}
+
+// Operands stand before what reads them: the last ones are dropped first.
 static void drop_left(rewriting *w, const fg_match *m)
 {
-    for (size_t i = 0; i < m->rule->nodes.len; i++)
-        if (m->rule->nodes.at[i].op)
-            w->g->nodes.at[m->nodes[i]].is_dropped = true;
+    for (size_t i = m->rule->nodes.len; i-- > 0;) {
+        fg_node *n = m->rule->nodes.at[i].op ? &w->g->nodes.at[m->nodes[i]] : NULL;
+        if (n && (fg_has_operands(n) || !is_read(w, n)))
+            n->is_dropped = true;
+    }
 }
 
 static void replace(rewriting *w, const fg_match *m, const fg_graph *side, const fg_number_list *inputs)

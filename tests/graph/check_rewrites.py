@@ -27,6 +27,7 @@ INPUTS = {
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
     "joined_heads": (["x=randn", "mask=randn"], 1),
     "exported_heads": (["x=randn", "mask=randn", "hidden=randint(0,2)"], 1), "flat_rows": (["x=randn"], 1),
+    "hidden_heads": (["q=randn", "k=randn", "v=randn", "keys=randint(0,2)"], 1),
     "grouped_heads": (["q=randn", "x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
 }  # fmt: skip
 WEIGHTS = {
@@ -50,7 +51,7 @@ OPEN_RULES = {
     "heads": {"is_attention"}, "masked": {"is_masked_attention"},
 }  # fmt: skip
 
-HALF = ("moves", "heads", "exported_heads", "joined_heads", "grouped_heads", "biased_products", "no_heads")  # in f16
+HALF = ("moves", "heads", "exported_heads", "hidden_heads", "joined_heads", "grouped_heads", "biased_products", "no_heads")  # in f16
 
 
 def call(*words):

@@ -14,7 +14,7 @@
 // - elementwise nodes that are the only reader of a product, a reduction or another elementwise node, and have its
 //   extents, join it: they are an epilogue, or evaluated where the element is. Readers of one group count as one
 // - elementwise nodes without a product or reduction join what moves their elements (slices, permutations, joins of tensors)
-//   likewise, where no more than twice as many elements come of it, and rows are still read along memory
+//   likewise, where no more than twice as many elements come of it, or these are constants, and rows are still read along memory
 // - elementwise groups join the reduction that reads them; other readers get the values from memory
 // - equal reductions but for the operator (max and sum of x along one axis) read their operand once
 //
@@ -99,6 +99,13 @@ static bool is_conversion(fusion *f, const fg_tensor *x)
     return of && (of->maker < 0 || node_at(f, of->maker)->kind == FG_VIEW);
 }
 
+// Whether an element is a number, or one of its index: full, arange.
+static bool is_constant(fusion *f, const fg_tensor *x)
+{
+    const fg_node *n = node_at(f, x->maker);
+    return !fg_has_operands(n) && strcmp(n->module, "creation") == 0;
+}
+
 // Why a reader with other extents does not evaluate what it reads; NULL: nothing is against it.
 static const char *obstacle_of_movement(fusion *f, const fg_tensor *x, int reader)
 {
@@ -106,7 +113,7 @@ static const char *obstacle_of_movement(fusion *f, const fg_tensor *x, int reade
     const fg_tensor *y = &f->g->tensors.at[n->outputs.at[0]];
     if (anchor || (own && own->kind != FG_REDUCTION))
         return "the result has other extents";
-    if (!is_conversion(f, x) && fg_elements(y) > MOST_EVALUATIONS * fg_elements(x))
+    if (!is_conversion(f, x) && !is_constant(f, x) && fg_elements(y) > MOST_EVALUATIONS * fg_elements(x))
         return "elements would be computed many times";
     return n->view && !keeps_rows(n->view, x, y) ? "it would be read across its rows" : NULL;
 }
