@@ -15,14 +15,14 @@ from hidet import _core
 MODEL = _core.Model
 ADD = """
 from hidet.lang import attrs, f32
-from hidet.lang.cuda import threadIdx
+from hidet.lang.cuda import blockIdx, threadIdx
 
 
 @hidet.script
 def add[n: int](x: f32[n], y: f32[n], z: f32[n]):
-    attrs.cuda.grid_dim = 1
+    attrs.cuda.grid_dim = (n + 1023) // 1024
     attrs.cuda.block_dim = 32
-    for i in range(threadIdx.x, n, 32):
+    for i in range(threadIdx.x + 1024 * blockIdx.x, min(n, 1024 * blockIdx.x + 1024), 32):
         z[i] = x[i] + y[i]
 """
 
@@ -49,6 +49,8 @@ def on_gpu():
     x, y, z = (torch.ones(1024, device="cuda") for _ in range(3))
     kernel = hidet.hds.loads(ADD).add
     show("kernel with three tensors of PyTorch", lambda: kernel(x, y, z))
+    empty = [torch.ones(0, device="cuda") for _ in range(3)]
+    show("the same without elements, for which the driver launches nothing", lambda: kernel(*empty))
     a, b = hidet.from_torch(x), hidet.from_torch(y)
     show("hidet.ops.add(a, b)", lambda: hidet.ops.add(a, b))
     show("a + b", lambda: a + b)
@@ -104,7 +106,7 @@ def own_shares():
 
 
 def on_host():
-    """A wrong extent is refused after the arguments were read."""
+    """A wrong extent is refused after the arguments were read; most of the time goes into the exception."""
     x, y, z = (torch.ones(1024) for _ in range(3))
     kernel = hidet.hds.loads(ADD).add
 

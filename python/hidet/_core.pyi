@@ -54,6 +54,7 @@ class Function:
     doc: str | None
     plan: str | None
     parameters: list[Any]
+    def __init__(self, function: Function) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
 
 class Model:

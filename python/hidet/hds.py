@@ -6,7 +6,7 @@ module.saxpy(2.0, x, y)
 
 import os
 
-from hidet import _runtime
+from hidet import _core, _runtime
 
 
 def _folders(folders):
@@ -19,24 +19,20 @@ def _define_texts(defines):
     return tuple(f"{name}={source_of(value).text}" for name, value in (defines or {}).items())
 
 
-class Function:
+class Function(_core.Function):
     """A kernel, a host function or an operator of a compiled file. Calling it runs it: on the GPU where its tensors are there,
     on the simulator where they are in host memory. Arguments are given by position or name; sizes, which come last, may be left
     out where tensors tell them."""
 
     def __init__(self, function):
-        self._function = function
         self.__name__ = function.title
         self.__doc__ = function.doc
-        self.parameters = [Parameter(*fields) for fields in function.parameters]
+        self._parameters = [Parameter(*fields) for fields in function.parameters]
 
     @property
-    def plan(self):
-        """What a host function does, as text."""
-        return self._function.plan
-
-    def __call__(self, *args, **kwargs):
-        self._function(*args, **kwargs)
+    def parameters(self):
+        """Its parameters, each a Parameter."""
+        return self._parameters
 
     def __repr__(self):
         return f"<{self.__name__}({', '.join(map(str, self.parameters))})>"

@@ -54,7 +54,7 @@ static int read_tensor(const core_signature *s, size_t index, PyObject *value, c
         return check_written(s, index, t->is_read_only) < 0 ? -1 : 1;
     }
     core_borrowed *b = &a->borrowed[a->borrowed_count];
-    int found = core_borrow(value, b, a->stream ? NULL : &a->stream);
+    int found = core_borrow(value, b, &a->stream);
     if (found <= 0)
         return found;
     a->borrowed_count++;
@@ -157,7 +157,7 @@ int core_read_arguments(const core_signature *s, PyObject *args, PyObject *kwarg
 {
     size_t given = (size_t)PyTuple_Size(args);
     a->borrowed_count = 0;
-    a->stream = NULL;
+    a->stream = (core_stream){0};
     a->is_on_gpu = a->is_on_host = false;
     if (make_room(a, s->count > given ? s->count : given) < 0)
         return -1;

@@ -59,9 +59,15 @@ typedef struct core_borrowed {
     bool is_read_only;
 } core_borrowed;
 
+// The current stream of the library that tensors on a GPU come from, which is asked once for all of its tensors.
+typedef struct core_stream {
+    hdsrt_stream stream; // NULL: the default stream, or no library was asked
+    const void *asked;   // the library's C table
+} core_stream;
+
 // What [object] describes by DLPack, as long as it lives and the result is not released. 1: done, 0: it is no tensor.
-// [stream], where it is not NULL, is set to the current stream of the library that the tensor comes from, if it says so.
-int core_borrow(PyObject *object, core_borrowed *out, hdsrt_stream *stream);
+// [stream] may be NULL. The first library that has a stream of its own decides.
+int core_borrow(PyObject *object, core_borrowed *out, core_stream *stream);
 void core_release_borrowed(core_borrowed *b);
 PyObject *core_from_dlpack(PyObject *self, PyObject *args);
 // Methods of Tensor.
@@ -78,7 +84,7 @@ typedef struct core_arguments {
     hds_argument *at, few[CORE_FEW];
     core_borrowed *borrowed, few_borrowed[CORE_FEW];
     size_t borrowed_count;
-    hdsrt_stream stream;   // of the library that the tensors come from
+    core_stream stream;
     bool is_on_gpu, is_on_host;
 } core_arguments;
 

@@ -59,16 +59,16 @@ static const exchange_api *api_of(PyTypeObject *type)
     return api;
 }
 
-static int borrow_by_api(const exchange_api *api, PyObject *object, core_borrowed *out, hdsrt_stream *stream)
+static int borrow_by_api(const exchange_api *api, PyObject *object, core_borrowed *out, core_stream *stream)
 {
     if (api->borrow(object, &out->dl) != 0)
         return -1;
+    if (!stream || stream->stream || stream->asked == api || out->dl.device.device_type != CORE_CUDA || !api->current_stream)
+        return 1;
     void *current = NULL;
-    if (stream && out->dl.device.device_type == CORE_CUDA && api->current_stream) {
-        if (api->current_stream(CORE_CUDA, out->dl.device.device_id, &current) != 0)
-            return -1;
-        *stream = current;
-    }
+    if (api->current_stream(CORE_CUDA, out->dl.device.device_id, &current) != 0)
+        return -1;
+    *stream = (core_stream){current, api};
     return 1;
 }
 
@@ -109,7 +109,7 @@ static int read_capsule(PyObject *capsule, core_borrowed *out)
     return 1;
 }
 
-int core_borrow(PyObject *object, core_borrowed *out, hdsrt_stream *stream)
+int core_borrow(PyObject *object, core_borrowed *out, core_stream *stream)
 {
     const exchange_api *api = api_of(Py_TYPE(object));
     *out = (core_borrowed){0};

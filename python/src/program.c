@@ -111,14 +111,29 @@ typedef struct function_object {
     PyObject *program;
 } function_object;
 
-static PyObject *wrap_function(PyObject *program, const hds_kernel *kernel)
+static PyObject *new_function(PyTypeObject *type, PyObject *program, const hds_kernel *kernel)
 {
-    function_object *f = (function_object *)PyType_GenericAlloc(function_type, 0);
+    function_object *f = (function_object *)PyType_GenericAlloc(type, 0);
     if (!f)
         return NULL;
     f->kernel = kernel;
     f->program = Py_NewRef(program);
     return (PyObject *)f;
+}
+
+// Function(function): the same one, as an object of a class that derives from it.
+static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *of;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O", &of))
+        return NULL;
+    if (!PyObject_TypeCheck(of, function_type)) {
+        PyErr_SetString(PyExc_TypeError, "a Function is expected");
+        return NULL;
+    }
+    const function_object *f = (function_object *)of;
+    return new_function(type, f->program, f->kernel);
 }
 
 static void function_free(PyObject *self)
@@ -134,7 +149,8 @@ static PyObject *program_functions(PyObject *self, PyObject *ignored)
     size_t kernels = hds_program_kernel_count(p), all = kernels + hds_program_function_count(p);
     (void)ignored;
     for (size_t i = 0; list && i < all; i++) {
-        PyObject *f = wrap_function(self, i < kernels ? hds_program_kernel_at(p, i) : hds_program_function_at(p, i - kernels));
+        const hds_kernel *kernel = i < kernels ? hds_program_kernel_at(p, i) : hds_program_function_at(p, i - kernels);
+        PyObject *f = new_function(function_type, self, kernel);
         if (!f || PyList_Append(list, f) < 0)
             Py_CLEAR(list);
         Py_XDECREF(f);
@@ -325,7 +341,7 @@ static PyObject *run_function(const function_object *f, const core_signature *s,
     if (on_gpu < 0)
         return NULL;
     if (on_gpu)
-        return finish(hds_launch(f->kernel, a->at, a->count, a->stream), NULL);
+        return finish(hds_launch(f->kernel, a->at, a->count, a->stream.stream), NULL);
     bool is_watched = watch_interrupts();
     Py_BEGIN_ALLOW_THREADS
     status = hds_simulate(f->kernel, a->at, a->count, &findings);
@@ -354,13 +370,15 @@ static PyGetSetDef function_getters[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot function_slots[] = {
+    {Py_tp_new, function_new},
     {Py_tp_dealloc, function_free},
     {Py_tp_call, function_call},
     {Py_tp_getset, function_getters},
     {Py_tp_doc, "A kernel, a host function or an operator."},
     {0, NULL},
 };
-static PyType_Spec function_spec = {"hidet._core.Function", sizeof(function_object), 0, Py_TPFLAGS_DEFAULT, function_slots};
+static PyType_Spec function_spec = {"hidet._core.Function", sizeof(function_object), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, function_slots};
 
 static PyGetSetDef program_getters[] = {
     {"status", program_status, NULL, "0: there are no errors.", NULL},
@@ -451,7 +469,7 @@ static PyObject *model_call(PyObject *self, PyObject *args, PyObject *kwargs)
     hds_status status = HDS_OK;
     int ok = core_read_arguments(&s, args, kwargs, &a) == 0 && is_for_gpu(&s, &a, !m->simulates) >= 0;
     if (ok && !m->simulates) {
-        status = hds_model_run(m->model, a.at, a.count, a.stream);
+        status = hds_model_run(m->model, a.at, a.count, a.stream.stream);
     } else if (ok) {
         bool is_watched = watch_interrupts();
         Py_BEGIN_ALLOW_THREADS

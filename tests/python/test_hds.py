@@ -1,5 +1,6 @@
 """Files of Hidet Script from Python: loading, calling, errors."""
 
+import ctypes
 import os
 import pathlib
 import signal
@@ -59,6 +60,31 @@ def sums[N: int, K: int](x: f32[N, K], w: f32[5, K]):
 """
 
 
+class ExchangeTable(ctypes.Structure):
+    """DLPackExchangeAPI of dlpack.h 1.3."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        *((name, ctypes.c_void_p) for name in ("previous", "allocate", "from_object", "to_object")),
+        ("borrow", ctypes.c_void_p),
+        ("current_stream", ctypes.c_void_p),
+    ]
+
+
+def type_with_table(borrow, current_stream):
+    """A type whose objects say by a C table what they are. The functions are kept by the type."""
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    functions = [
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_int32))(borrow),
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))(current_stream),
+    ]
+    table = ExchangeTable(1, 3, None, None, None, None, *(ctypes.cast(f, ctypes.c_void_p) for f in functions))
+    capsule = make(ctypes.addressof(table), b"dlpack_exchange_api", None)
+    return type("Far", (), {"__dlpack_c_exchange_api__": capsule, "kept": (functions, table)})
+
+
 class Loading(Case):
     def test_file(self):
         module = hidet.hds.load(TOP / "examples" / "saxpy.hds")
@@ -66,6 +92,9 @@ class Loading(Case):
         module.saxpy(2.0, x, y)
         np.testing.assert_array_equal(y, 2 * np.arange(5) + 1)
         self.assertEqual([p.name for p in module.saxpy.parameters][:3], ["s", "x", "y"])
+        self.assertEqual((module.saxpy.name, module.saxpy.__name__, module.saxpy.plan), ("saxpy", "saxpy", None))
+        with self.assertRaisesRegex(TypeError, "a Function is expected"):
+            hidet._core.Function(module)
         self.assertIn("__global__", module.source("cuda"))
         self.assertIsNone(module.source("cubin"))
 
@@ -124,6 +153,22 @@ class Arguments(Case):
             self.y[:] = 1
             self.module.saxpy(s, self.x, self.y)
             np.testing.assert_array_equal(self.y, float(s) * self.x + 1)
+
+    def test_the_stream_of_a_library(self):
+        """It is asked for once for all tensors of the library, and not for tensors in host memory."""
+        asked = []
+
+        def borrow(tensor, out):
+            out[2] = tensor.device_type  # DLTensor: an address, the device's type, its number, …
+            return 0
+
+        Far = type_with_table(borrow, lambda kind, number, stream: asked.append((kind, number)) or 0)
+        for device_type, expected in ((2, [(2, 0)]), (1, [])):
+            asked.clear()
+            x, y = Far(), Far()
+            x.device_type = y.device_type = device_type
+            self.check_error(hidet.Error, "saxpy", 1.0, x, y)
+            self.assertEqual(asked, expected)
 
     def test_names(self):
         self.module.saxpy(1.0, y=self.y, x=self.x)
