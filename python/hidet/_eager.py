@@ -112,7 +112,7 @@ def _compile(operator, tensors, names):
         f"    return {operator.call(lambda x: names[id(x)])}",
     ]
     try:
-        program = _runtime.compile(f"<hidet.ops.{operator.name}>", "\n".join(lines) + "\n")
+        program = _runtime.compile(_runtime.own_name(f"{operator.name}_program"), "\n".join(lines) + "\n")
     except _core.CompilationError as error:
         raise refusal(operator, error) from None
     function = next(f for f in program.functions() if f.title == f"{operator.name}_program")
@@ -233,7 +233,7 @@ def gathered(x):
     dtype = x.dtype
     function = _gatherers.get(dtype)
     if function is None:
-        program = _runtime.compile("<hidet.gathered>", _GATHER, defines=(f"T={dtype.short_name}",))
+        program = _runtime.compile(_runtime.own_name("gathered"), _GATHER, defines=(f"T={dtype.short_name}",))
         function = _gatherers[dtype] = next(f for f in program.functions() if f.title == "gathered")
     out = _at(_allocate(x.shape, dtype, x.device), getattr(x, "_place", None))
     function(x, out)

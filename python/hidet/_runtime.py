@@ -90,6 +90,12 @@ def show_warnings(program):
             warnings.warn_explicit(f"[{d.code}] {d.message}", CompilationWarning, d.file or "<hidet>", d.line or 1)
 
 
+def own_name(name):
+    """What a text of the package is called, which is no module's name. It is in a folder that there is not: the user's files are
+    none of its imports."""
+    return f"<hidet>/{name}.hds"
+
+
 def compile(name, text, *, title=None, simulate=None, arch=None, gpu=None, **options):
     """The program of a source, a text or, where it is None, the file [name]. Errors are a CompilationError.
     [title]: what the line of progress begins with; None: the name of the file."""

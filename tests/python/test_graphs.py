@@ -1,6 +1,9 @@
 """Symbolic tensors and graphs, compared with the operators one by one."""
 
+import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -116,6 +119,28 @@ class Tracing(Case):
                 hidet.load_graph(path)
         self.assertEqual(str(again), str(graph))
         np.testing.assert_array_equal(again(self.a).numpy(), graph(self.a).numpy())
+
+    def test_programs_of_other_processes(self):
+        """A graph is one program with whatever constants, which another process finds on disk, with warnings about it, too."""
+        ask = "import hidet\nw, x = hidet.randn([4, 3]), hidet.symbol([2, 4])\n"
+        ask += "made = hidet.trace_from(hidet.ops.relu(x @ w)).build()\na = hidet.randn([2, 4])\n"
+        ask += "assert abs(made(a).numpy() - hidet.ops.relu(a @ w).numpy()).max() < 1e-5\nprint(made.program.origin)"
+        package = str(pathlib.Path(hidet.__file__).resolve().parent.parent)
+        with tempfile.TemporaryDirectory() as folder:
+            # Files of the user's are not what the package imports.
+            for name in ("activation", "matmul"):
+                pathlib.Path(folder, f"{name}.hds").write_text("A = 1\n", encoding="utf-8")
+            clean = {k: v for k, v in os.environ.items() if k != "HDS_CACHE"}
+            for expected in ("compiled", "disk"):
+                done = subprocess.run(
+                    [sys.executable, "-c", ask],
+                    env={**clean, "HDS_CACHE_DIR": os.path.join(folder, "cache"), "PYTHONPATH": package},
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""))
 
     def test_several_inputs_and_outputs(self):
         x, y = hidet.symbol([3, 2]), hidet.symbol([3, 2])

@@ -283,20 +283,20 @@ class CompiledGraph:
         self.graph = graph = rewriting.rewritten(graph, context.python_rules())
         self.device = graph_device(graph)
         simulated = _runtime.simulates() or self.device.kind == "cpu"
-        self._files = files = Files(graph)  # the simulator reads them again
         try:
-            # Equal texts with other constants are other programs: the file's name tells them apart.
+            # The constants' types are in the text, and their elements are not looked at: equal graphs are one program, which is
+            # found on disk by another process.
             self.program = _runtime.compile(
-                files.source,
-                None,
+                _runtime.own_name("graph"),
+                text.program(graph),
                 title=f"a graph of {len(graph.nodes)} operators",
                 simulate=simulated,
-                weights=files.weights,
                 **context.compile_options(),
             )
         except _core.CompilationError as error:
             raise _graph_refusal(graph, error) from None
-        self._model = _core.Model(self.program, "graph", files.weights, simulated, no_graphs)
+        with Files(graph) as files:
+            self._model = _core.Model(self.program, "graph", files.weights, simulated, no_graphs)
         self.results = results_of(self._model.parameters, len(graph.inputs))
 
     def run(self, inputs):
