@@ -181,5 +181,64 @@ class Tracing(Case):
         self.assertGreater(hidet.trace_from(self.y).latency(warmup=1, repeat=2), 0)
 
 
+ATEN = """from hidet.lang import f32, i64, u8, u64
+from aten.core import add, addmm, addmv, addr, baddbmm, sub
+from aten.indices import gather
+from aten.reductions import kthvalue
+
+
+@hidet.graph
+def sums(c: f32[3, 3], a: f32[3, 3], x: f32[3], y: f32[3]):
+    products = addmm(c, a, a, beta=0), baddbmm(c, a, a, beta=0.0), addr(c, x, y, beta=0), addr(x, x, y, beta=2, alpha=3)
+    return *products, addmv(c[0], a, x, beta=0, alpha=2)
+
+
+@hidet.graph
+def differences(x: u64[4], y: u64[4]):
+    return add(x, y, alpha=-3), sub(x, y, alpha=-3)
+
+
+@hidet.graph
+def places(x: f32[5]):
+    return kthvalue(x, 2)
+
+
+@hidet.graph
+def nothing(x: f32[5], at: u8[0]):
+    return gather(x, 0, at)
+"""
+
+
+class Aten(Case):
+    """Functions of ops/aten, compared with NumPy; tests/python/test_torch.py compares them with PyTorch."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.module = hidet.hds.loads(ATEN, name="aten.hds")
+
+    def test_summands_that_are_not_read(self):
+        rng = np.random.default_rng(1)
+        c, (a, (x, y)) = np.full((3, 3), np.nan, "f"), (rng.random((3, 3), "f"), rng.random((2, 3), "f"))
+        results = [np.empty((3, 3), "f") for _ in range(4)] + [np.empty(3, "f")]
+        self.module.sums(c, a, x, y, *results)
+        for got, expected in zip(results, (a @ a, a @ a, np.outer(x, y), 2 * x + 3 * np.outer(x, y), 2 * (a @ x))):
+            np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+    def test_negative_factors_of_unsigned_numbers(self):
+        x, y = np.arange(4, dtype="Q") + 20, np.arange(4, dtype="Q")
+        results = [np.empty(4, "Q") for _ in range(2)]
+        self.module.differences(x, y, *results)
+        np.testing.assert_array_equal(results[0], x - 3 * y)
+        np.testing.assert_array_equal(results[1], x + 3 * y)
+
+    def test_one_place(self):
+        x, value, place = np.array([3, 1, 2, 5, 4], "f"), np.empty((), "f"), np.empty((), "q")
+        self.module.places(x, value, place)
+        self.assertEqual((value, place), (2, 2))
+
+    def test_indices_without_elements(self):
+        self.module.nothing(np.ones(5, "f"), np.empty(0, "B"), np.empty(0, "f"))
+
+
 if __name__ == "__main__":
     unittest.main()
