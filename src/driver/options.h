@@ -48,7 +48,8 @@
      "operators take that (last)", group},                                                                             \
     {"rewrites", CMD_KEY_REWRITES, "FILE", 0, "also apply the rewrites of FILE to graphs; none: apply none", group},   \
     {                                                                                                                  \
-        "rewrite", CMD_KEY_REWRITE, "NAME", 0, "apply this rewrite, even if it is approximate; -NAME: do not", group   \
+        "rewrite", CMD_KEY_REWRITE, "NAME", 0,                                                                         \
+            "apply this rewrite, even if it is approximate or by name only; -NAME: do not", group                      \
     }
 #define CMD_STEP_BUDGET_OPTION(group)                                                                                  \
     {                                                                                                                  \

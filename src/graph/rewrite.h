@@ -47,6 +47,7 @@ typedef struct fg_rule {
     int number;
     const char *name;
     bool is_approximate;
+    bool is_by_name; // applied only if it is asked for
     fg_symbol_list sizes, types, attributes;
     VEC(fg_wildcard) wildcards;
     VEC(fg_pattern_node) nodes;

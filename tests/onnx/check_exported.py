@@ -20,6 +20,7 @@ MOST_LAUNCHES = {"resnet50": 15, "mobilenet_v2": 12, "unet": 17, "bert": 29, "gp
 # The same in f16, with known sizes and as the file has them: seven for each of two layers, and what stands around them. Masks of
 # sizes that are open, or were, are made of ranges, which takes the rest of them.
 MOST_LAUNCHES_IN_HALF = {"bert": (21, 25), "gpt2": (18, 20), "vit": (18, 18), "llama": (22, 24)}
+MOST_LAUNCHES_WITH_BOTTLENECKS = 9  # of MobileNetV2, of whose blocks two are bottlenecks
 SIZES = {"bert": {"batch": 1, "length": 6}, "gpt2": {"length": 6}, "vit": {}, "llama": {"length": 6}}
 
 
@@ -44,6 +45,8 @@ def check(hdsc, path, folder):
         problems.append(f"{path.name}: differs by {np.abs(got - want).max() if got.shape == want.shape else got.shape}")
     name = path.name.split(".")[0]
     problems += check_launches(hdsc, path, [], MOST_LAUNCHES[name])
+    if name == "mobilenet_v2":
+        problems += check_bottlenecks(hdsc, path, words, want, folder)
     for sizes, most in zip((SIZES.get(name), {}), MOST_LAUNCHES_IN_HALF.get(name, ())):
         half = ["--precision=f16", *(f"-D{size}={n}" for size, n in sizes.items())]
         problems += check_launches(hdsc, path, half, most)
@@ -51,6 +54,17 @@ def check(hdsc, path, folder):
         got = np.load(folder / "got.npy")
         if done.returncode != 0 or not np.allclose(got, want, rtol=2e-2, atol=2e-2):
             problems.append(f"{path.name} in f16, {sizes}: differs by {np.abs(got - want).max()} {done.stderr[:1000]}")
+    return problems
+
+
+def check_bottlenecks(hdsc, path, words, want, folder):
+    """With each inverted bottleneck as one kernel, in f16 on Hopper."""
+    options = ["--precision=f16", "--rewrite=bottleneck_of_convolutions", "-Dbatch=1"]
+    problems = check_launches(hdsc, path, options, MOST_LAUNCHES_WITH_BOTTLENECKS)
+    done = subprocess.run([hdsc, "run", path, *words, *options, "--arch=sm_90a"], capture_output=True, text=True, check=False)
+    got = np.load(folder / "got.npy")
+    if done.returncode != 0 or not np.allclose(got, want, rtol=2e-2, atol=2e-2):
+        problems.append(f"{path.name} with bottlenecks: differs by {np.abs(got - want).max()} {done.stderr[:1000]}")
     return problems
 
 

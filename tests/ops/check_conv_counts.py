@@ -6,6 +6,8 @@ For each layer of tests/ops/conv/counts.hds: the sectors of global memory, compa
 through shared memory, compared with those without bank conflicts; and the operations of threads for a result, which are more than
 machine instructions (a product and its sum are four).
 
+Inverted bottlenecks, which are one kernel: what it does, relative to the three that it replaces.
+
 Those by implicit GEMM, with all numbers known while compiling, and in libhdsops at run time: the operations for a product. Of
 patches with channels first, sectors as well.
 
@@ -50,13 +52,15 @@ PRODUCTS = [
 ]
 # images, channels, extent, taps, channels of the result; then at most: sectors by those that are needed, operations for a product
 PATCHES = [((1, 3, 96, 16, 64), 2.15, 1.6)]
+# images, channels, hidden ones, those of the result, extent, stride; then at most sectors and operations, relative to three kernels
+BOTTLENECKS = [((1, 32, 96, 32, 14, 1), 1.35, 1.35), ((1, 16, 64, 24, 14, 2), 0.7, 1.2)]
 
 
 def counted(hdsc, file, entry, *arguments):
     """The totals of the simulator, and the launches."""
     with tempfile.TemporaryDirectory() as folder:
         command = [hdsc, "run", "-I", TOP / "ops", file, "--entry", entry, f"--sms={SMS}", "--no-races", "--profile=json"]
-        command += ["x=ones", "w=ones", f"y=out:{folder}/y.npy", *arguments]
+        command += ["x=ones", *([] if "w1=ones" in arguments else ["w=ones"]), f"y=out:{folder}/y.npy", *arguments]
         found = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if found.returncode != 0:
         raise RuntimeError(found.stderr)
@@ -117,12 +121,29 @@ def check_patches(hdsc, layer):
     return "\n".join(f"patches {sizes}: {n:.3f} {what}, at most {most}" for what, (n, most) in have.items() if n > most)
 
 
+def check_bottleneck(hdsc, layer):
+    sizes, most_sectors, most_operations = layer
+    file, found = FILE.parent / "bottlenecks.hds", {}
+    given = [f"{name}=ones" for name in ("w1", "w2", "w3", "b1", "b2", "b3", "r")]
+    for entry in ("one", "three"):
+        names = dict(zip(("N", "C", "E", "K", "H", "s"), sizes))
+        found[entry] = counted(hdsc, file, entry, "--arch=sm_90a", *given, *defined(**names))
+    (one, launches), (three, _) = found["one"], found["three"]
+    have = {
+        "sectors": (one["global"]["sectors"] / three["global"]["sectors"], most_sectors),
+        "operations": (one["thread_instructions"] / three["thread_instructions"], most_operations),
+        "launches": (launches, 1),
+    }
+    return "\n".join(f"bottleneck {sizes}: {n:.3f} {what}, at most {most}" for what, (n, most) in have.items() if n > most)
+
+
 def main():
     hdsc = sys.argv[1]
     problems = [found for found in each(lambda layer: check_narrow(hdsc, layer), DEPTHWISE) if found]
     problems += [found for found in each(lambda layer: check_product(hdsc, layer), PRODUCTS) if found]
     problems += [found for found in each(lambda layer: check_patches(hdsc, layer), PATCHES) if found]
-    return finish(problems, len(DEPTHWISE) + len(PRODUCTS) + len(PATCHES) - len(problems))
+    problems += [found for found in each(lambda layer: check_bottleneck(hdsc, layer), BOTTLENECKS) if found]
+    return finish(problems, len(DEPTHWISE) + len(PRODUCTS) + len(PATCHES) + len(BOTTLENECKS) - len(problems))
 
 
 if __name__ == "__main__":
