@@ -123,7 +123,7 @@ def check_patches(hdsc, layer):
 
 def check_bottleneck(hdsc, layer):
     sizes, most_sectors, most_operations = layer
-    file, found = FILE.parent / "bottlenecks.hds", {}
+    file, found = TOP / "bench" / "bottlenecks.hds", {}
     given = [f"{name}=ones" for name in ("w1", "w2", "w3", "b1", "b2", "b3", "r")]
     for entry in ("one", "three"):
         names = dict(zip(("N", "C", "E", "K", "H", "s"), sizes))

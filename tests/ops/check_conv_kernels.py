@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from compiler import TOP, finish  # noqa: E402
 
 FILE = TOP / "tests" / "ops" / "conv" / "kernels.hds"
-INCLUDE = ["-I", TOP / "ops", "-I", FILE.parent]
+INCLUDE = ["-I", TOP / "ops", "-I", TOP / "bench", "-I", FILE.parent]
 SHORT = re.compile(r"matmul\[.* K=(\d+), epilogue")  # of products
 MOST_SHORT = 64 << 10  # bytes of shared memory of those whose sums have a step or two
 ROW = re.compile(r" *(\d+) +(\d+) +(\d+) .*%.*?  (\w+\[.*)")
