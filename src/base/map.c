@@ -11,11 +11,9 @@
 #define HASH_FUNCTION(key, len, hash) ((hash) = hash_bytes((key), (len)))
 #include <uthash.h>
 
-// Most maps have a few entries: with 32 buckets at first, one of a single entry is half a kilobyte. Chains are short in return.
-#undef HASH_BKT_CAPACITY_THRESH
+// Most maps have a few entries: with 32 buckets at first, one of a single entry is half a kilobyte.
 #undef HASH_INITIAL_NUM_BUCKETS
 #undef HASH_INITIAL_NUM_BUCKETS_LOG2
-#define HASH_BKT_CAPACITY_THRESH 2U
 #define HASH_INITIAL_NUM_BUCKETS 4U
 #define HASH_INITIAL_NUM_BUCKETS_LOG2 2U
 

@@ -103,6 +103,29 @@ static void order_is_that_of_insertion(void **state)
     arena_free(&a);
 }
 
+// Tables grow with what they hold: those of one entry are small, and large ones have no more buckets than entries.
+static void memory_follows_entries(void **state)
+{
+    (void)state;
+    enum { SMALL_BYTES = 512, EACH_BYTES = 240 };
+    arena a, few;
+    map m;
+    char key[64];
+    arena_init(&few, NULL);
+    arena_alloc(&few, 1);
+    const char *begin = few.next;
+    map_init(&m, &few);
+    map_put_ptr(&m, &few, &few);
+    assert_true(few.next - begin < SMALL_BYTES);
+    arena_free(&few);
+    arena_init(&a, NULL);
+    map_init(&m, &a);
+    for (int i = 0; i < MANY; i++)
+        map_put(&m, key, write_key(key, sizeof key, i), key);
+    assert_true(a.total_bytes < (size_t)MANY * EACH_BYTES);
+    arena_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +133,7 @@ int main(void)
         cmocka_unit_test(values_are_replaced),
         cmocka_unit_test(keys_are_bytes),
         cmocka_unit_test(order_is_that_of_insertion),
+        cmocka_unit_test(memory_follows_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
