@@ -319,6 +319,7 @@ static void tc_init(tc *tx, arena *a, sym_table *syms, diag_context *diags, cons
     map_init(&tx->run_time_lambdas, a);
     map_init(&tx->names_used, a);
     map_init(&tx->entry_names, a);
+    map_init(&tx->right_tiles, a);
     map_init(&tx->graph_programs, a);
     for (int i = 0; i < options->define_count; i++) {
         VEC_PUSH(a, &tx->define_used, false);

@@ -441,6 +441,40 @@ static const char *check_positions(tc *tx, tile_walk *x, int dim, const char **h
     return why;
 }
 
+// All that check_positions asks of a tile, as bytes: where it says nothing, it does not for another such tile.
+static void add_walk(str_buf *key, const tile_walk *x)
+{
+    const tc_tensor *t = x->t;
+    int64_t shape[TM_MAX_RANK] = {0};
+    bool is_chosen[TM_MAX_RANK] = {0};
+    for (int i = 0; i < t->rank; i++)
+        tc_as_int64(t->shape[i], &shape[i]);
+    for (int d = 0; d < x->have->rank; d++)
+        is_chosen[d] = t->offset[d] && t->offset[d]->op != IR_OP_INT;
+    tm_layout_print(x->have, key);
+    tm_layout_print(x->want, key);
+    str_add(key, (str){(const char *)shape, sizeof shape});
+    str_add(key, (str){(const char *)is_chosen, sizeof is_chosen});
+    str_add(key, (str){(const char *)t->dim_of, sizeof t->dim_of});
+    str_add(key, (str){(const char *)x->fixed, sizeof x->fixed});
+    str_add(key, (str){(const char *)&x->bytes, sizeof x->bytes});
+    str_add(key, (str){(const char *)&x->align, sizeof x->align});
+}
+
+// Kernels of a model share their kinds of tiles, each of which has thousands of elements to look at.
+static const char *check_all(tc *tx, tile_walk *x, const char **help)
+{
+    str_buf key;
+    str_buf_init(&key, tx->arena);
+    add_walk(&key, x);
+    if (map_get(&tx->right_tiles, str_text(&key), key.len))
+        return NULL;
+    const char *why = check_positions(tx, x, 0, help);
+    if (!why)
+        map_put(&tx->right_tiles, str_text(&key), key.len, tx);
+    return why;
+}
+
 static const char *check_layout(tc *tx, const tc_tensor *t, const ir_tensor_map *of, const char **help)
 {
     enum { LOOKS = 1 << 14 };
@@ -455,7 +489,7 @@ static const char *check_layout(tc *tx, const tc_tensor *t, const ir_tensor_map 
             return NULL; // a part that slides: the run will tell
         x.fixed[d] = at;
     }
-    return have && x.want ? check_positions(tx, &x, 0, help) : NULL;
+    return have && x.want ? check_all(tx, &x, help) : NULL;
 }
 
 static tc_value bad_tile(tc *tx, tc_value tile, const char *map_name, const char *why, const char *help, src_span span)

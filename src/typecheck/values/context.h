@@ -191,6 +191,7 @@ struct tc {
     const ast_comprehension *references; // under way: its items are references, and stay as they are
     const tc_env *env;                   // the interpretation in force; NULL: none so far
     bool in_test;                        // host code is a test's: elements can be read and written there
+    map right_tiles;                     // what check_layout has asked of tiles that were found right
     map graph_programs;                  // JSON of a graph -> the tc_module of its program or reference, in tests
     tc_test_weight_list *test_weights;   // what the test takes of weights; NULL: it is no test
     bool analyzes;                       // code is looked at as a kernel's, and not kept
