@@ -8,7 +8,8 @@ are compared with reference.py. With --prove, `hdsc prove` compares them too.
 The tolerance is found by experiment: how far results move if all values are rounded to the type of the elements. A program whose
 results move far is not used.
 
-    check_compositions.py HDSC [--seed N] [--count PROGRAMS] [--prove EVERY] [--report] [--most RATIO] [--keep FOLDER]
+    check_compositions.py HDSC [--seed N] [--count PROGRAMS] [--more SEED…] [--prove EVERY] [--report] [--most RATIO]
+                          [--keep FOLDER]
 
 --report prints kernels and thread instructions of both, and marks programs with more than 1.2 × those of `separate`; with --most
 a program fails that has more than this many times the instructions. --keep writes the programs that fail, or with --report all, to
@@ -639,12 +640,14 @@ def main():
     parser.add_argument("hdsc", type=os.path.abspath)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=50)
+    parser.add_argument("--more", type=int, nargs="*", default=[])
     parser.add_argument("--prove", type=int, default=0)
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--most", type=float)
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
-    found = each(lambda seed: check(options, seed), range(options.seed, options.seed + options.count))
+    seeds = [*range(options.seed, options.seed + options.count), *options.more]
+    found = each(lambda seed: check(options, seed), seeds)
     if options.report:
         print("\n".join(report for _, report in found))
     problems = [wrong for wrong, _ in found if wrong]
