@@ -227,6 +227,46 @@ def cases_of_images():
         yield Case(f"dft_{n}", [("DFT", ["x", "" if n is None else "n", "axis"], ["y"], how)], {"x": spectrum}, ["y"], constants)
 
 
+# ---- sequences ---------------------------------------------------------------------------------------------------------------
+
+
+def cases_of_sequences():
+    x, y = floats(5, 4), floats(2, 4)
+    k = {f"n{n}": np.array(n, np.int64) for n in (0, 1, 2)} | {"last": np.array(-1, np.int64), "sizes": np.array([3, 2])}
+    listed, whole = ("SequenceConstruct", ["x", "y"], ["s"], {}), lambda s: ("ConcatFromSequence", [s], ["z"], {"axis": 0})
+    steps = [listed, ("SequenceInsert", ["s", "y", "n1"], ["t"], {}), ("SequenceErase", ["t", "n0"], ["u"], {}),
+             ("SequenceInsert", ["u", "x"], ["v"], {}), whole("v"), ("SequenceLength", ["v"], ["n"], {}),
+             ("SequenceAt", ["v", "last"], ["w"], {})]  # fmt: skip
+    yield Case("sequence_changed", steps, {"x": x, "y": y}, ["z", "n", "w"], k)
+    empty = [("SequenceEmpty", [], ["s"], {}), ("SequenceInsert", ["s", "x"], ["t"], {}), whole("t")]
+    yield Case("sequence_empty", empty, {"x": x}, ["z"], k)
+    for name, split, how in (("ones", "", {}), ("rows", "", {"keepdims": 0}), ("twos", "n2", {}), ("sizes", "sizes", {}),
+                             ("columns", "n2", {"axis": -1})):  # fmt: skip
+        steps = [("SplitToSequence", ["x", split], ["s"], how), ("SequenceAt", ["s", "n1"], ["y"], {}),
+                 ("SequenceLength", ["s"], ["n"], {})]  # fmt: skip
+        yield Case(f"sequence_split_{name}", steps, {"x": x}, ["y", "n"], k)
+    rows = [("SplitToSequence", ["x"], ["s"], {"keepdims": 0}), ("ConcatFromSequence", ["s"], ["z"], {"axis": 1, "new_axis": 1})]
+    yield Case("sequence_stacked", rows, {"x": x}, ["z"], k)
+    outside = [listed, ("SequenceAt", ["s", "n2"], ["z"], {})]
+    yield Case("sequence_outside", outside, {"x": x, "y": y}, ["z"], k, error="position 2 is outside of a sequence of 2", wanted=[y])
+    f32_of = lambda name: helper.make_tensor_value_info(name, 1, None)
+    body = helper.make_graph([helper.make_node("Add", ["e", "f"], ["g"])], "body", [f32_of("e"), f32_of("f")], [f32_of("g")])
+    row = floats(4)
+    mapped = [listed, ("SequenceMap", ["s", "row"], ["t"], {"body": body}), whole("t")]
+    yield Case("sequence_mapped", mapped, {"x": x, "y": y}, ["z"], {"row": row}, wanted=[np.concatenate([x, y]) + row])
+    of_sequence = lambda name: helper.make_tensor_sequence_value_info(name, 1, None)
+    flag, step = [helper.make_tensor_value_info(name, code, ()) for name, code in (("goes", 9), ("i", 7))]
+    inner = [helper.make_node("Identity", ["goes"], ["on"]), helper.make_node("Gather", ["x", "i"], ["row"], axis=0),
+             helper.make_node("SequenceInsert", ["have", "row"], ["more"])]  # fmt: skip
+    body = helper.make_graph(inner, "body", [step, flag, of_sequence("have")],
+                             [helper.make_tensor_value_info("on", 9, ()), of_sequence("more")])  # fmt: skip
+    loop = [("SequenceEmpty", [], ["s"], {}), ("Loop", ["n2", "", "s"], ["t"], {"body": body}),
+            ("ConcatFromSequence", ["t"], ["z"], {"axis": 0, "new_axis": 1})]  # fmt: skip
+    yield Case("sequence_of_loop", loop, {"x": x}, ["z"], k, wanted=[x[:2]])
+    has = [("Optional", ["x"], ["o"], {}), ("OptionalHasElement", ["o"], ["has"], {}), ("OptionalGetElement", ["o"], ["z"], {})]
+    yield Case("optional", has, {"x": x}, ["has", "z"], wanted=[np.array(True), x])
+
+
 # ---- running -----------------------------------------------------------------------------------------------------------------
 
 
@@ -261,7 +301,7 @@ def check(hdsc, case, folder):
 
 def main():
     args = each_case.arguments()
-    cases = [*cases_of_boxes(), *cases_of_unique(), *cases_of_counted(), *cases_of_images()]
+    cases = [*cases_of_boxes(), *cases_of_unique(), *cases_of_counted(), *cases_of_images(), *cases_of_sequences()]
     return each_case.finish(each_case.run(check, args.hdsc, [case for case in cases if args.match in case.name]))
 
 
