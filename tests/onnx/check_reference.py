@@ -267,6 +267,20 @@ def cases_of_sequences():
     yield Case("optional", has, {"x": x}, ["has", "z"], wanted=[np.array(True), x])
 
 
+# ---- attributes that are none --------------------------------------------------------------------------------------------------
+
+
+def cases_of_texts():
+    x, bits = floats(1, 4, 4, 4), RANDOM.integers(0, 9, 5, np.uint8)
+    for kind, inputs, how in (
+        ("Conv", {"x": x, "w": floats(4, 4, 3, 3)}, {"auto_pad": "SAME"}), ("MaxPool", {"x": x}, {"auto_pad": "", "kernel_shape": [2, 2]}),
+        ("BitShift", {"x": bits, "y": bits}, {"direction": "left"}), ("DepthToSpace", {"x": x}, {"blocksize": 2, "mode": "CDR"}),
+    ):  # fmt: skip
+        key, value = next((key, value) for key, value in how.items() if isinstance(value, str))
+        node = (kind, list(inputs), ["y_"], how)
+        yield Case(f"text_{kind}", [node], inputs, ["y_"], error=f"'{kind}' with {key} '{value}'", wanted=[next(iter(inputs.values()))])
+
+
 # ---- running -----------------------------------------------------------------------------------------------------------------
 
 
@@ -301,7 +315,7 @@ def check(hdsc, case, folder):
 
 def main():
     args = each_case.arguments()
-    cases = [*cases_of_boxes(), *cases_of_unique(), *cases_of_counted(), *cases_of_images(), *cases_of_sequences()]
+    cases = [*cases_of_boxes(), *cases_of_unique(), *cases_of_counted(), *cases_of_images(), *cases_of_sequences(), *cases_of_texts()]
     return each_case.finish(each_case.run(check, args.hdsc, [case for case in cases if args.match in case.name]))
 
 
