@@ -53,6 +53,7 @@ class OptimizeBert(Case):
         self.assertIn("2 parts with", parts)
         self.assertIn("\n  optimize_bert.gelu.default: there is no such operator\n", parts)
         self.assertIn("\n  aten._softmax.default: can_handle leaves it\n", parts)
+        self.assertNotIn("getitem", parts)
         self.assertRegex(profile, r"\nfused_matmul_add_gelu +\S+ [kM] ")
 
     def check_gelu(self, text):

@@ -34,6 +34,7 @@ _MODES = {
 }
 _OPTIONS = {"can_handle", "search_space", "use_cuda_graph", "use_fp16"}
 _LEFT = "can_handle leaves it"
+_OPERAND = "its operand does"
 
 
 def _settings(mode, options):
@@ -193,7 +194,7 @@ def unsupported(node, can_handle=None):
         source = node.args[0]
         why = unsupported(source, can_handle)
         if why:
-            return why if why is _LEFT else "its operand does"
+            return why if why is _LEFT else _OPERAND
         is_missing = node.args[1] and aten.operation_of(source.target).name in aten.FIRST_ONLY
         return "only the first result is there" if is_missing else None
     why = aten.refusal(node.target, *torch.fx.node.map_arg((node.args, node.kwargs), lambda a: a.meta.get("val")))
@@ -245,7 +246,7 @@ def _partitioned(traced, weights, graphs, context, can_handle):
     left = {}
     for n in traced.graph.nodes:
         why = unsupported(n, can_handle) if n.op == "call_function" and not sizes.is_size(n) else None
-        if why:
+        if why and not (n.target is operator.getitem and why in (_LEFT, _OPERAND)):  # the operator is listed
             left.setdefault((str(n.target), why), n)
     for (target, why), _ in left.items():
         log.log(logging.INFO if why is _LEFT else logging.WARNING, "%s stays with PyTorch: %s", target, why)
