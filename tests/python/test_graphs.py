@@ -204,8 +204,8 @@ def places(x: f32[5]):
 
 
 @hidet.graph
-def nothing(x: f32[5], at: u8[0]):
-    return gather(x, 0, at)
+def nothing(x: f32[2, 5], at: u8[0], places: i64[2, 0]):
+    return gather(x, 0, at), gather(x, 1, places)
 """
 
 
@@ -237,7 +237,8 @@ class Aten(Case):
         self.assertEqual((value, place), (2, 2))
 
     def test_indices_without_elements(self):
-        self.module.nothing(np.ones(5, "f"), np.empty(0, "B"), np.empty(0, "f"))
+        x, at, places = np.ones((2, 5), "f"), np.empty(0, "B"), np.empty((2, 0), "q")
+        self.module.nothing(x, at, places, np.empty(0, "f"), np.empty((2, 0), "f"))
 
 
 if __name__ == "__main__":
