@@ -13,7 +13,7 @@ def hidet_backend(gm, example_inputs, **kwargs):
     return backend.compile_graph(gm, example_inputs, **kwargs)
 
 
-def explain(model, inputs, mode=None, options=None, dynamic=None):
+def explain(model, inputs, *, mode=None, options=None, dynamic=None):
     """What becomes of a model: which operators are in which kernel, the program, and what stays with PyTorch. Printed it is a
     text, in a notebook a page, and `save("page.html")` writes one."""
     from hidet.torch import _explain
