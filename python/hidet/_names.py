@@ -31,5 +31,9 @@ ABSENT = {
     "distributed": "a program runs on one GPU",
     "onnx": "hidet.graph.from_onnx reads ONNX files",
     "frontend": "hidet.graph.from_onnx reads ONNX files, and torch.compile(model, backend='hidet') compiles PyTorch's models",
+    "save_task": "operators are files in the language, which need no saving: docs/ops.md",
+    "load_task": "hidet.hds.load compiles a file of operators",
+    "save_compiled_graph": "graph.save writes a graph, and what was compiled is found in the cache: docs/cache.md",
+    "load_compiled_graph": "hidet.load_graph(path).build() finds what was compiled in the cache: docs/cache.md",
     "ir": "the compiler is hdsc: module.source('cuda') shows what it makes",
 }

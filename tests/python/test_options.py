@@ -51,7 +51,7 @@ class Options(Case):
                 wrong()
 
     def test_absent_names(self):
-        for name in ("nn", "hip", "distributed", "Task", "frontend"):
+        for name in ("nn", "hip", "distributed", "Task", "frontend", "save_task", "load_compiled_graph"):
             with self.assertRaisesRegex(AttributeError, f"there is no hidet.{name}: "):
                 getattr(hidet, name)
         with self.assertRaisesRegex(AttributeError, "no attribute 'randm'"):
