@@ -7,7 +7,7 @@ import sys
 
 PREFIXES = {
     "runtime": ("hdsrt_",),
-    "base": ("arena_", "str_", "vec_", "map_", "sym_", "file_", "checked_"),
+    "base": ("arena_", "str_", "vec_", "map_", "sym_", "file_", "checked_", "hash_"),
     "cache": ("cache_",),
     "diag": ("diag_", "src_"),
     "target": ("dt_", "arch_", "gpu_"),

@@ -19,7 +19,7 @@ struct cache {
     int64_t wait_ms;     // for another maker, at most
 };
 
-// ---- hash.c: the one file that knows xxHash -----------------------------------------------------------------------------
+// ---- hash.c: xxHash of entries ---------------------------------------------------------------------------------------------
 
 typedef struct cache_key {
     uint64_t at[2];  // the more significant half first

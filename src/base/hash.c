@@ -1,0 +1,9 @@
+#include "base/hash.h"
+
+#define XXH_INLINE_ALL // keys are short: of what is for others, nothing is left
+#include <xxhash.h>
+
+uint32_t hash_bytes(const void *key, size_t len)
+{
+    return (uint32_t)XXH3_64bits(key, len);
+}
