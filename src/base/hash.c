@@ -1,6 +1,6 @@
 #include "base/hash.h"
 
-#define XXH_INLINE_ALL // keys are short: of what is for others, nothing is left
+#define XXH_INLINE_ALL // keys are short: the code for long ones is left out where it is not called
 #include <xxhash.h>
 
 uint32_t hash_bytes(const void *key, size_t len)

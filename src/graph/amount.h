@@ -1,5 +1,5 @@
 // Numbers of elements that may depend on open sizes: products of a number and of extents, by their texts. Strides and offsets of
-// views are such; what is a sum of two different ones is none.
+// views are such; a sum of two different products is not representable.
 #pragma once
 
 #include "graph/graph.h"

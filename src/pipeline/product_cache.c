@@ -78,7 +78,7 @@ static str options_text(arena *a, const pl_options *o)
     return (str){str_text(&out), out.len};
 }
 
-// Machine code, or what has it inside, with no wish to see what is on the way to it.
+// Machine code, or what contains it, with no option that shows intermediate results.
 static bool is_kept(const pl_options *o)
 {
     bool is_code = o->emit == PL_PTX || o->emit == PL_CUBIN || o->emit == PL_FATBIN || pl_kind_is_c(o->emit);
@@ -174,7 +174,7 @@ bool pl_product_find(pl_job *job)
     return is_taken;
 }
 
-// What would not be stored need not be copied for it: weights inside are as large as they like.
+// What would not be stored need not be copied for it: with embedded weights it may be of any size.
 static bool is_small(const pl_job *job)
 {
     return job->product.output.len <= cache_range_limit(job->options->cache);
