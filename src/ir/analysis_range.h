@@ -25,6 +25,7 @@ typedef struct ir_fact {
     ir_expr *cond;           // NULL: no expression says it in this form
     bool holds;              // false: the negation of [cond] holds
     const ir_linear *nonneg; // NULL: not linear
+    bool is_branch;          // the condition of a branch that is under way: it need not ever hold
 } ir_fact;
 
 // Facts about one expression.

@@ -67,12 +67,37 @@ ir_expr *ir_inside(ir_env *env, const ir_tensor *t, ir_expr **index, src_span sp
     return all;
 }
 
+static bool has_argument(const ir_expr *e)
+{
+    bool found = e->op == IR_OP_VAR && e->u.var->kind == IR_VAR_PARAM;
+    for (int i = 0; !found && i < e->arg_count; i++)
+        found = has_argument(e->args[i]);
+    return found;
+}
+
+// Whether the code at this point may be for no launch at all: conditions around it contradict each other, or a branch depends on
+// arguments, such as open sizes, and an extent that is known may rule out those that it is for.
+static bool may_be_dead(ir_env *env)
+{
+    for (size_t i = 0; i < env->facts.len; i++) {
+        const ir_fact *f = &env->facts.at[i];
+        if (!f->nonneg)
+            continue;
+        bool is_open = false;
+        for (int t = 0; f->is_branch && t < f->nonneg->count; t++)
+            is_open = is_open || has_argument(f->nonneg->terms[t].atom);
+        if (is_open || ir_linear_range(env, f->nonneg).max < 0)
+            return true;
+    }
+    return false;
+}
+
 int ir_outside_dim(ir_env *env, const ir_tensor *t, ir_expr **index)
 {
     for (int d = 0; d < t->rank; d++) {
         ir_range r = ir_range_of(env, index[d]), extent = ir_range_of(env, t->shape[d]);
         if (r.max < 0 || (r.min >= extent.max && extent.max != INT64_MAX))
-            return d;
+            return may_be_dead(env) ? -1 : d;
     }
     return -1;
 }

@@ -242,7 +242,7 @@ static void assume_nonneg(ir_env *env, ir_expr *cond, bool holds, const ir_linea
 {
     if (l && !is_news(ir_linear_range(env, l)))
         return;
-    ir_fact fact = {cond, holds, l};
+    ir_fact fact = {cond, holds, l, false};
     VEC_PUSH(env->arena, &env->facts, fact);
     enter_state(env);
     if (!l)
@@ -427,6 +427,14 @@ static void assume_tasks(ir_env *env, const ir_stmt *s)
             ir_env_bound(env, s->vars[d], (ir_range){0, s->map->shape[d] - 1}, 1);
 }
 
+static void enter_branch(ir_env *env, ir_expr *cond, bool holds)
+{
+    size_t known = env->facts.len;
+    ir_env_assume(env, cond, holds);
+    for (size_t i = known; i < env->facts.len; i++)
+        env->facts.at[i].is_branch = true;
+}
+
 void ir_rewrite_nested(ir_rewriter *r, ir_stmt *s)
 {
     ir_env_mark mark = ir_env_enter(r->env);
@@ -435,12 +443,12 @@ void ir_rewrite_nested(ir_rewriter *r, ir_stmt *s)
     else if (s->kind == IR_TASKS)
         assume_tasks(r->env, s);
     else if (s->kind == IR_IF || s->kind == IR_WHILE)
-        ir_env_assume(r->env, s->value, true);
+        enter_branch(r->env, s->value, true);
     ir_rewrite_block(r, &s->body);
     ir_env_leave(r->env, mark);
     if (s->kind != IR_IF || !s->or_else.stmts.len)
         return;
-    ir_env_assume(r->env, s->value, false);
+    enter_branch(r->env, s->value, false);
     ir_rewrite_block(r, &s->or_else);
     ir_env_leave(r->env, mark);
 }
@@ -458,7 +466,7 @@ static ir_expr *rewrite(rewriting *w, ir_expr *e);
 static ir_expr *rewrite_under(rewriting *w, ir_expr *e, ir_expr *cond, bool holds)
 {
     ir_env_mark mark = ir_env_enter(w->env);
-    ir_env_assume(w->env, cond, holds);
+    enter_branch(w->env, cond, holds);
     ir_expr *result = rewrite(w, e);
     ir_env_leave(w->env, mark);
     return result;
