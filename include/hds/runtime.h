@@ -412,9 +412,9 @@ typedef struct hdsrt_model_code {
 typedef struct hdsrt_model hdsrt_model;
 
 // Opens a model for the GPU of the thread's current context: copies its weights there from [path], a safetensors file or the
-// index of shards beside it ("….json"), and computes what depends on them alone. NULL: it has no weights. All weights that are missing,
-// or of another type or shape, are listed: HDSRT_INVALID_ARGUMENT. Others in the file are ignored. [options] may be NULL. Returns
-// when the weights are there.
+// index of shards beside it ("….json"), and computes what depends on them alone. NULL: it has no weights. All weights that are
+// missing, or of another type or shape, are listed: HDSRT_INVALID_ARGUMENT. Others in the file are ignored. [options] may be
+// NULL. Returns when the weights are there.
 HDSRT_API hdsrt_status hdsrt_model_open(const hdsrt_model_code *code, const char *path, const hdsrt_model_options *options,
                                         hdsrt_model **model);
 // The same with the bytes of a file, which are not used after the call.

@@ -504,10 +504,8 @@ def check_why(box):
                 raise AssertionError(f"with {args} nothing says '{line}': {done.stdout}")
 
 
-def main():
-    hdsc, nvrtc = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    checks = [value for name, value in globals().items() if name.startswith("check_")]
-    chosen = sys.argv[3:]
+def run_checks(checks, chosen, hdsc, nvrtc):
+    """Runs those of `checks` that are `chosen` by name, all if none is, each in a sandbox of its own, and exits."""
     problems, passed = [], 0
     for check in checks:
         if chosen and check.__name__ not in chosen:
@@ -520,6 +518,11 @@ def main():
             except AssertionError as problem:
                 problems.append(f"{check.__name__}: {problem}")
     sys.exit(finish(problems, passed))
+
+
+def main():
+    checks = [value for name, value in globals().items() if name.startswith("check_")]
+    run_checks(checks, sys.argv[3:], os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -8,14 +8,12 @@ import os
 import pathlib
 import struct
 import sys
-import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS / "graph"), str(TESTS / "onnx")]
 import safetensors
 import writer
-from check_cache import Sandbox, expect
-from compiler import finish
+from check_cache import expect, run_checks
 
 
 def build(box, *args, **settings):
@@ -180,18 +178,8 @@ def check_onnx(box):
 
 
 def main():
-    hdsc = os.path.abspath(sys.argv[1])
-    problems, passed = [], 0
-    for check in [value for name, value in globals().items() if name.startswith("check_")]:
-        if sys.argv[2:] and check.__name__ not in sys.argv[2:]:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(Sandbox(folder, hdsc, os.environ.get("HDS_NVRTC")))
-                passed += 1
-            except AssertionError as problem:
-                problems.append(f"{check.__name__}: {problem}")
-    sys.exit(finish(problems, passed))
+    checks = [value for name, value in globals().items() if name.startswith("check_")]
+    run_checks(checks, sys.argv[2:], os.path.abspath(sys.argv[1]), os.environ.get("HDS_NVRTC"))
 
 
 if __name__ == "__main__":
