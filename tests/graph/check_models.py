@@ -164,11 +164,22 @@ def prepared(x, scale, a, bias, b):
     return each(lambda p, q: p + q, y, linear(x, b))
 
 
+def known_mask(x, bias):
+    def attention(q, k):
+        """Row i of an image sees the rows from i - 3 on."""
+        scores = each(lambda v: v / math.sqrt(len(k[0])), matmul(q, list(zip(*k))))
+        seen = [[v if i <= j + 3 else -math.inf for j, v in enumerate(row)] for i, row in enumerate(scores)]
+        return matmul(softmax(seen), k)
+
+    return [attention([[a + b for a, b in zip(row, bias)] for row in attention(image, image)], image) for image in x]
+
+
 # Models whose operands, but for the first, are weights: their names and types in the file.
 WEIGHTS = {
     "mlp": {"w1": ("layers.0.weight", "F16"), "b1": ("layers.0.bias", "F16"), "w2": ("layers.1.weight", "F16"),
             "b2": ("layers.1.bias", "F16"), "w3": ("head.weight", "F16"), "b3": ("head.bias", "F16")},
     "transformer_block": {key: (key, "F16") for key in ("norm1", "wq", "wk", "wv", "wo", "norm2", "gate", "up", "down")},
+    "known_mask": {"bias": ("bias", "F16")},
     "prepared": {"scale": ("norm.scale", "F32"), "a": ("a.weight", "F32"), "bias": ("a.bias", "F32"), "b": ("b.weight", "F16")},
 }  # fmt: skip
 
@@ -211,6 +222,7 @@ def main():
     cases = [("mlp", mlp, dict(x=(B, 784), w1=(512, 784), b1=(512,), w2=(512, 512), b2=(512,), w3=(16, 512), b3=(16,)), [f"B={B}"])
              for B in (1, 5)]
     cases += [("prepared", prepared, dict(x=(B, 48), scale=(32,), a=(32, 48), bias=(32,), b=(32, 48)), [f"B={B}"]) for B in (1, 6)]
+    cases.append(("known_mask", known_mask, dict(x=(2, 32, 16), bias=(16,)), []))
     for S, N, F in ((16, 64, 128), (9, 32, 48)):
         shapes = dict(x=(1, S, N), norm1=(N,), wq=(N, N), wk=(N, N), wv=(N, N), wo=(N, N), norm2=(N,))
         shapes.update(gate=(F, N), up=(F, N), down=(N, F))

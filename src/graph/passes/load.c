@@ -1,18 +1,19 @@
-// load: what depends on weights alone becomes a graph of its own, which runs once, when the program loads.
+// load: what depends on weights alone, or on nothing, becomes a graph of its own, which runs once, when the program loads.
 //
 // Needs     no groups yet.
 // Gives     [g->load], whose outputs are prepared tensors: inputs of [g]. What is only needed there is dropped from [g]; weights
-//           that nothing in [g] reads are no inputs of it any more. NULL: nothing but views depends on weights alone.
+//           that nothing in [g] reads are no inputs of it any more. NULL: there is nothing to prepare.
 // Why here  after simplification and rewrites, which find what else depends on weights alone; before "fuse", so that no group has
 //           nodes of both graphs.
 //
-// Views of weights and tensors without elements cost nothing, and nodes that read no tensors, such as 'arange', are known
-// in both graphs: where they are needed, there they stand, and they are never prepared. Outputs of the model, and what
-// depends on open sizes, are written by each run.
+// Views of weights and tensors without elements cost nothing. What depends on nothing, as 'arange' and masks made of it, is known
+// in both graphs: where it is needed, there it stands, as a part of what reads it. It is prepared for operators that have kernels of
+// their own, as attention, which read it from memory, if the model has weights: without, it stays one function. Outputs of the model,
+// and what depends on open sizes, are written by each run.
 #include "graph/passes/passes.h"
 
 typedef enum binding {
-    FREE,     // reads no tensors
+    FREE,     // depends on nothing
     CONSTANT, // reads weights, and nothing that a run is given
     RUNTIME,
 } binding;
@@ -20,6 +21,7 @@ typedef enum binding {
 typedef struct split {
     fg_graph *g, *load;
     binding *bound;      // of each tensor
+    bool *stored;        // tensors that depend on nothing, and are read from memory
     bool *needed, *used; // tensors that [g] reads, and [load]
     int *copies;         // numbers of tensors in [load]
 } split;
@@ -50,7 +52,30 @@ static binding bind(const split *s, const fg_node *n)
             b = RUNTIME;
     if (has_open_sizes(s->g, n))
         b = RUNTIME;
-    return b;
+    return b == FREE && s->stored[n->outputs.at[0]] ? CONSTANT : b;
+}
+
+static bool has_weights(const fg_graph *g)
+{
+    for (size_t i = 0; i < g->inputs.len; i++)
+        if (g->tensors.at[g->inputs.at[i]].weight)
+            return true;
+    return false;
+}
+
+// What kernels of an operator's own read in memory, behind views.
+static void find_stored(split *s)
+{
+    const fg_graph *g = s->g;
+    for (size_t i = g->nodes.len; i-- > 0;) {
+        const fg_node *n = &g->nodes.at[i];
+        bool reads = n->kind == FG_KERNELS || n->kind == FG_EPILOGUE;
+        if (n->is_dropped || !(reads || (n->kind == FG_VIEW && s->stored[n->outputs.at[0]])))
+            continue;
+        for (size_t k = 0; k < n->arguments.len; k++)
+            if (n->arguments.at[k].tensor >= 0)
+                s->stored[n->arguments.at[k].tensor] = true;
+    }
 }
 
 static void bind_all(split *s)
@@ -192,11 +217,14 @@ void fg_load(fg_graph *g)
     split s = {.g = g, .load = ARENA_NEW(g->memory, fg_graph)};
     *s.load = (fg_graph){.memory = g->memory, .name = arena_printf(g->memory, "%s_load", g->name), .whole = g};
     s.bound = ARENA_ARRAY(g->memory, binding, g->tensors.len + 1);
+    s.stored = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     s.needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     s.used = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     s.copies = ARENA_ARRAY(g->memory, int, g->tensors.len + 1);
     for (size_t i = 0; i < g->tensors.len; i++)
         s.copies[i] = -1;
+    if (has_weights(g))
+        find_stored(&s);
     bind_all(&s);
     find_needed(&s);
     copy_inputs(&s);
