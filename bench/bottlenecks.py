@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--runtime")
     parser.add_argument("--out")
     parser.add_argument("blocks", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     import products
     import torch
     from memory import library

@@ -74,7 +74,7 @@ def main():
     parser.add_argument("--cold", action="store_true")
     parser.add_argument("--ahead", default="")
     parser.add_argument("layers", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     import conv
     import torch
     from memory import library

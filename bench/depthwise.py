@@ -88,7 +88,7 @@ def main():
     parser.add_argument("--runtime")
     parser.add_argument("--out")
     parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False  # of the comparison in f32
     lib = library.Libraries([options.library], options.runtime)

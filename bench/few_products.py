@@ -129,7 +129,7 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--simulate", action="store_true")
     parser.add_argument("shapes", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     names = [name for name in NAMES if options.only in name]
     if options.simulate:
         return simulate_all(options, options.shapes or SMALL, names)

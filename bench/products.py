@@ -142,7 +142,7 @@ def main():
     parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--out")
     parser.add_argument("names", nargs="*", default=list(CASES))
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     lib = library.Libraries([options.library], options.runtime)
     rows, problems = [], []
