@@ -47,8 +47,8 @@ typedef struct fg_rule {
     int number;
     const char *name;
     bool is_approximate;
-    bool is_by_name; // applied only if it is asked for
     fg_symbol_list sizes, types, attributes;
+    VEC(fg_symbol_list) trials; // what trials take for some of these, in turn: [text] of each; none: all are random
     VEC(fg_wildcard) wildcards;
     VEC(fg_pattern_node) nodes;
     fg_number_list outputs; // tensors

@@ -123,12 +123,13 @@ fg_rule *fg_read_rule(arena *a, const char **error, const char *text)
     if (!*error) {
         r->name = copy(a, left, "name");
         r->is_approximate = json_is_true(json_object_get(left, "approximate"));
-        r->is_by_name = json_is_true(json_object_get(left, "by_name"));
         r->sizes = read_symbols(a, json_object_get(top, "sizes"));
         r->types = read_symbols(a, json_object_get(top, "types"));
         r->attributes = read_symbols(a, json_object_get(top, "attributes"));
         read_wildcards(a, r, json_object_get(top, "tensors"));
         read_nodes(a, r, json_object_get(left, "nodes"));
+        json_array_foreach(json_object_get(left, "trials"), i, x)
+            VEC_PUSH(a, &r->trials, read_symbols(a, x));
         json_array_foreach(json_object_get(left, "outputs"), i, x)
             VEC_PUSH(a, &r->outputs, (int)json_integer_value(x));
         drop_right(r);

@@ -45,10 +45,10 @@ static const char *find_right(void *user, const fg_rule *rule, const fg_graph *g
     return tc_record_side(w->language, w->sources.at[rule->number], TC_REPLACEMENT, &given);
 }
 
-// Whether the options want the rewrite: all that are exact and not by name, but for those that are switched off.
+// Whether the options want the rewrite: all that are exact, but for those that are switched off.
 static bool is_wanted(const pl_options *o, const fg_rule *rule)
 {
-    bool wanted = !rule->is_approximate && !rule->is_by_name;
+    bool wanted = !rule->is_approximate;
     for (int i = 0; i < o->rewrite_count; i++) {
         bool off = o->rewrites[i][0] == '-';
         if (strcmp(o->rewrites[i] + off, rule->name) == 0)

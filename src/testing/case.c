@@ -161,7 +161,7 @@ static const char *reason_to_skip(const test_options *o, const test_case *c)
     if (c->rewrite && o->backend)
         return "rewrites are proved on the simulator";
     if (c->rewrite)
-        return c->rewrite->is_approximate ? "it is approximate" : c->rewrite->is_by_name ? "it is applied by name only" : NULL;
+        return c->rewrite->is_approximate ? "it is approximate" : NULL;
     if (test->skip)
         return test->skip;
     if (o->backend && test->finds)

@@ -56,7 +56,7 @@ void test_list_rewrites(pl_unit *u, test_rewrite_list *out)
     for (size_t i = 0; i < texts.len; i++) {
         const fg_rule *rule = is_of_file(u, texts.at[i].span) ? read_rule(u, &texts.at[i]) : NULL;
         if (rule)
-            VEC_PUSH(&u->memory, out, ((test_rewrite){rule->name, i, texts.at[i].span, rule->is_approximate, rule->is_by_name}));
+            VEC_PUSH(&u->memory, out, ((test_rewrite){rule->name, i, texts.at[i].span, rule->is_approximate}));
     }
 }
 

@@ -52,7 +52,6 @@ typedef struct test_rewrite {
     size_t number;        // among those that tc_open_rewrites gives for the file
     src_span span;        // of its name
     bool is_approximate;  // it is not tested
-    bool is_by_name;      // likewise
 } test_rewrite;
 
 typedef VEC(test_rewrite) test_rewrite_list;

@@ -3,7 +3,7 @@
 // The first trials have distinct primes for extents, so that no two axes are mistaken for each other; later ones have extents of 1,
 // equal extents and powers of two, too. Attributes are mostly their defaults; tuples of integers are orders of axes, extents of an
 // operand or other ways to cut its elements. Extents that stand for any number of axes may stay open, in every second trial others,
-// too.
+// too. What the rewrite gives for trials is as it says; then its other attributes have their defaults.
 #include "testing/trial.h"
 
 #include <ctype.h>
@@ -30,6 +30,7 @@ typedef struct draw {
     bool is_known[FG_MAX_RULE];
     const char *types[FG_MAX_RULE];
     shape shapes[FG_MAX_RULE];  // of each tensor
+    const fg_symbol_list *given; // by the rewrite; NULL: nothing
     test_trial *out;
 } draw;
 
@@ -38,6 +39,15 @@ typedef struct draw {
 static int64_t pick(draw *d, int64_t count)
 {
     return sim_random_integer(d->seed, d->next++, 0, count);
+}
+
+// What the rewrite gives for a size, a type or an attribute, or NULL.
+static const char *given_for(const draw *d, const char *name)
+{
+    for (size_t i = 0; d->given && i < d->given->len; i++)
+        if (strcmp(d->given->at[i].name, name) == 0)
+            return d->given->at[i].text;
+    return NULL;
 }
 
 // ---- extents ---------------------------------------------------------------------------------------------------------------
@@ -59,11 +69,11 @@ static int64_t draw_extent(draw *d)
 
 static void draw_size(draw *d, int symbol, bool is_many)
 {
+    const char *name = d->rule->sizes.at[symbol].name, *given = given_for(d, name);
     shape s = {.rank = is_many ? (int)pick(d, MOST_AXES + 1) : 1};
     for (int k = 0; k < s.rank; k++)
-        s.at[k] = draw_extent(d);
-    const char *name = d->rule->sizes.at[symbol].name;
-    for (int k = 0; k < s.rank && (is_many || d->number % 2); k++) {
+        s.at[k] = given ? strtoll(given, NULL, 10) : draw_extent(d);
+    for (int k = 0; k < s.rank && !given && (is_many || d->number % 2); k++) {
         s.open[k] = is_many ? arena_printf(d->a, "%s_%d", name, k) : name;
         VEC_PUSH(d->a, &d->out->sizes, s.open[k]);
         VEC_PUSH(d->a, &d->out->values, arena_printf(d->a, "%s=%" PRId64, s.open[k], s.at[k]));
@@ -149,12 +159,14 @@ static const char *draw_tuple(draw *d)
     return tuple_text(d, &other);
 }
 
-static const char *draw_attribute(draw *d, const char *initial)
+static const char *draw_attribute(draw *d, const char *name, const char *initial)
 {
     static const char *const floats[] = {"0.5", "-0.75", "2.0", "1.0", "0.0", "0.001", "3.25"};
     static const char *const integers[] = {"0", "1", "2", "3", "-1", "-2", "4"};
     static const char *const types[] = {"f32", "f16", "bf16", "f64", "i32"};
     char first = *initial == '-' ? initial[1] : *initial;
+    if (d->given)
+        return given_for(d, name) ? given_for(d, name) : initial;
     if (strcmp(initial, "True") == 0 || strcmp(initial, "False") == 0)
         return pick(d, 2) ? "True" : "False";
     if (first == '(')
@@ -190,14 +202,18 @@ bool test_draw(arena *a, const fg_rule *rule, uint64_t seed, int number, test_tr
 {
     static const char *const types[] = {"f32", "f32", "f64", "f16", "f32", "bf16", "i32", "f32", "i8"};
     draw d = {.a = a, .rule = rule, .seed = seed * 65537 + (uint64_t)number, .number = number, .out = out};
+    if (rule->trials.len)
+        d.given = &rule->trials.at[(size_t)number % rule->trials.len];
     str_buf operands, open, text;
     *out = (test_trial){0};
     str_buf_init(&operands, a);
     str_buf_init(&open, a);
     str_buf_init(&text, a);
     // In every eighth trial all are bytes: what multiplies bytes takes no floats beside them.
-    for (size_t i = 0; i < rule->types.len; i++)
-        d.types[i] = number % 8 == 7 ? "i8" : types[(number + (int64_t)i) % COUNT(types)];
+    for (size_t i = 0; i < rule->types.len; i++) {
+        const char *given = given_for(&d, rule->types.at[i].name);
+        d.types[i] = given ? given : number % 8 == 7 ? "i8" : types[(number + (int64_t)i) % COUNT(types)];
+    }
     str_addc(&operands, '[');
     str_addc(&open, '[');
     for (size_t i = 0; i < rule->wildcards.len; i++) {
@@ -210,7 +226,7 @@ bool test_draw(arena *a, const fg_rule *rule, uint64_t seed, int number, test_tr
     str_adds(&open, "], [");
     for (size_t i = 0; i < rule->attributes.len; i++) {
         const fg_symbol *s = &rule->attributes.at[i];
-        const char *value = draw_attribute(&d, s->initial);
+        const char *value = draw_attribute(&d, s->name, s->initial);
         str_addf(&operands, "('%s', %s), ", s->name, value);
         str_addf(&open, "('%s', %s), ", s->name, value);
         str_addf(&text, "%s%s = %s", text.len ? ", " : "", s->name, value);
