@@ -101,6 +101,7 @@ typedef struct fg_node {
     fg_kind kind;
     fg_numerics numerics;
     fg_channels channels;
+    int constant;          // the position of an operand of which the option "constant" may be said (Operator.constant); 0: there is none
     int line;              // of the model, where it is called
     const fg_view *view;   // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
     const fg_layout

@@ -171,6 +171,23 @@ static const char *operator_head(lowering *l, int number, const char *body)
     return str_text(&out);
 }
 
+// Whether nothing writes the tensor while the graph runs: it is a weight, is prepared at load, or is a view of such a tensor.
+static bool is_constant(const fg_graph *g, int tensor)
+{
+    const fg_layout *layout = tensor < 0 ? NULL : g->tensors.at[tensor].layout;
+    const fg_tensor *base = tensor < 0 ? NULL : &g->tensors.at[layout ? layout->base : tensor];
+    return base && base->maker < 0 && (base->weight || base->is_prepared);
+}
+
+// Whether kernels may read an operand before those in front of them have ended (Operator.constant of hidet.lang.compute). Not the
+// first ones: in front of them may be the program [load], or what the caller writes weights with.
+static bool has_constant(const lowering *l, const fg_node *n)
+{
+    const fg_graph *g = l->g;
+    bool is_there = n->constant > 0 && (size_t)n->constant < n->arguments.len && !n->arguments.at[n->constant].name;
+    return is_there && g->launches.len && !g->whole && is_constant(g, n->arguments.at[n->constant].tensor);
+}
+
 // The operator from its parameters on: equal groups have equal texts.
 static const char *operator_text(lowering *l, int number)
 {
@@ -191,7 +208,8 @@ static const char *operator_text(lowering *l, int number)
         }
         str_adds(&out, " = ");
         fg_print_call(&out, g, n, names);
-        str_addc(&out, '\n');
+        out.len -= has_constant(l, n) ? strlen(")") : 0;
+        str_adds(&out, has_constant(l, n) ? ", constant=True)\n" : "\n");
     }
     str_adds(&out, "    return ");
     for (size_t i = 0; i < group->outputs.len; i++)

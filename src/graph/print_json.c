@@ -213,6 +213,8 @@ static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const in
         str_addf(out, "\"precision\": \"%s\", ", fg_numerics_name(n->numerics));
     if (n->channels.attribute)
         add_channels(out, &n->channels);
+    if (n->constant)
+        str_addf(out, "\"constant\": %d, ", n->constant);
     if (n->view)
         add_view(out, n->view, &g->tensors.at[n->arguments.at[0].tensor], &g->tensors.at[n->outputs.at[0]]);
     if (n->exchanges.len)

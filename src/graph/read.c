@@ -180,6 +180,7 @@ static bool read_node(reader *r, const json_t *from)
     n.kind = read_kind(r, text_of(r, from, "kind"));
     n.numerics = read_numerics(r, from);
     n.channels = read_channels(r, json_object_get(from, "channels_last"));
+    n.constant = (int)json_integer_value(json_object_get(from, "constant"));
     const json_t *inputs = list_of(r, from, "inputs"), *options = list_of(r, from, "options");
     const json_t *outputs = list_of(r, from, "outputs"), *x;
     size_t i;
