@@ -163,6 +163,28 @@ static void options(void **state)
     tool_nvrtc_close(nvrtc);
 }
 
+// From 12.8 on texts are tried without what they rarely need, and those that are rejected once more with it.
+static void minimal(void **state)
+{
+    fixture *f = *state;
+    static const char *const given[] = {"--minimal"};
+    tool_compile_options o = {.target = arch_named("sm_80")};
+    tool_result r;
+    setenv("FAKE_NVRTC_MINOR", "8", 1);
+    tool_nvrtc *nvrtc = open_whole(f);
+    unsetenv("FAKE_NVRTC_MINOR");
+    assert_true(tool_nvrtc_compile(nvrtc, &f->arena, &o, "text", &r));
+    assert_string_equal(r.ptx.at, "--gpu-architecture=compute_80\n--minimal\ntext\n");
+    assert_true(tool_nvrtc_compile(nvrtc, &f->arena, &o, "texture", &r));
+    assert_string_equal(r.ptx.at, "--gpu-architecture=compute_80\ntexture\n");
+    assert_false(tool_nvrtc_compile(nvrtc, &f->arena, &o, "reject", &r));
+    assert_int_equal(r.status, TOOL_REJECTED);
+    o.extra = given;
+    o.extra_len = 1;
+    assert_false(tool_nvrtc_compile(nvrtc, &f->arena, &o, "texture", &r));
+    tool_nvrtc_close(nvrtc);
+}
+
 static bool reported(fixture *f, const tool_result *r)
 {
     tool_log log;
@@ -296,8 +318,8 @@ int main(void)
         TEST(missing),        TEST(empty_folder),          TEST(too_old),
         TEST(unusable),       TEST(no_library_at_all),     TEST(by_environment),
         TEST(search_goes_on), TEST(newest_in_folder),      TEST(architectures),
-        TEST(options),        TEST(rejection_and_failure), TEST(many_at_once),
-        REAL(real_compile),   REAL(real_rejections),
+        TEST(options),        TEST(minimal),               TEST(rejection_and_failure),
+        TEST(many_at_once),   REAL(real_compile),          REAL(real_rejections),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);
 }

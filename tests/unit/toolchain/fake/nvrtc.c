@@ -1,8 +1,9 @@
 // A stand-in for libnvrtc. FAKE_OLD is version 11.0, FAKE_PARTIAL lacks most entry points, FAKE_WHOLE is complete and
 // "compiles" by repeating its options: a text with 'reject' in it is rejected, one with 'fail' makes it fail, one with
 // 'warned' is warned of; one with 'crash' kills the process, one with 'crash_once' only if it can make the file
-// FAKE_NVRTC_CRASHED. In the environment, FAKE_NVRTC_LOG is a file that gets a line for each time the library is opened
-// ("open") and each compilation ("compile"), FAKE_NVRTC_MS how long that takes, FAKE_NVRTC_BYTES the size of cubins.
+// FAKE_NVRTC_CRASHED; one with 'texture' is rejected with --minimal. In the environment, FAKE_NVRTC_LOG is a file that gets
+// a line for each time the library is opened ("open") and each compilation ("compile"), FAKE_NVRTC_MS how long that takes,
+// FAKE_NVRTC_BYTES the size of cubins, FAKE_NVRTC_MINOR the minor version.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,9 +33,10 @@ static void record(const char *line)
 
 int nvrtcVersion(int *major, int *minor)
 {
+    const char *given = getenv("FAKE_NVRTC_MINOR");
     record("open\n");
     *major = MAJOR;
-    *minor = MINOR;
+    *minor = given ? atoi(given) : MINOR;
     return 0;
 }
 
@@ -112,6 +114,8 @@ int nvrtcCompileProgram(void *handle, int option_count, const char *const *optio
         return 6;
     }
     for (int i = 0; i < option_count; i++) {
+        if (strcmp(options[i], "--minimal") == 0 && strstr(p->text, "texture"))
+            return 6;
         size_t len = strlen(p->ptx);
         snprintf(p->ptx + len, sizeof p->ptx - len, "%s\n", options[i]);
         p->has_cubin |= strstr(options[i], "=sm_") != NULL;
