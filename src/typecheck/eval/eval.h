@@ -221,6 +221,9 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
 // Whether the operator takes what a call of one of its methods gives; else it has been reported at the call.
 tc_value tc_native_takes_attributes(tc *tx, const tc_native *self, tc_args *args);
 tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *args);
+// operators/schedule.c
+// Whether a function can be the schedule of an operator that takes an epilogue, or none; else it has been reported at the decorator.
+tc_value tc_native_is_schedule(tc *tx, const tc_native *self, tc_args *args);
 // operators/entry.c
 bool tc_compile_entries(tc *tx);
 bool tc_defined(tc *tx, sym name, tc_value *out); // -D NAME=VALUE
