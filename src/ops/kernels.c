@@ -99,7 +99,7 @@ static hdsrt_status not_supported(const ops_kernel *kernel, const ops_product *p
         HDSRT_UNSUPPORTED,
         "'hds_matmul': schedule %d ('%s') does not support this product: Hopper's are for GPUs of compute "
         "capability 9.0, k of 1 and more, and rows of 'a' and 'b' that begin at multiples of 16 bytes; "
-        "orders, rows of 'c' and what is done to it limit them further",
+        "where they are, there is no '128x128'; orders, rows of 'c' and what is done to it limit them further",
         p->schedule, schedule_name(kernel, p->schedule));
 }
 

@@ -101,10 +101,15 @@ static void schedules_have_names_and_can_be_asked_for(void **state)
         options.schedule = i;
         options.workspace = (void *)0x50000000;
         options.workspace_bytes = 1 << 26;
+        if (strcmp(name, "128x128") == 0) { // Hopper's tiles are there instead
+            assert_int_equal(launches(f16, 256, 256, 0, &options, &l), -1);
+            assert_non_null(strstr(hdsrt_last_error(), "schedule 0 ('128x128') does not support this product"));
+            continue;
+        }
         ran += launches(f16, 256, 256, 0, &options, &l) > 0;
         assert_int_equal(has_tensor_map(&l), strncmp(name, "hopper", 6) == 0);
     }
-    assert_int_equal(ran, count);
+    assert_int_equal(ran, count - 1);
     hds_matmul_options options = HDS_MATMUL_OPTIONS;
     options.schedule = count - 1;
     assert_int_equal(launches(f16, 250, 250, 0, &options, &l), -1);
