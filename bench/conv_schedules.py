@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Convolutions of ResNet's layers with one image, by several schedules of Hopper's kernel, in one run: f16, channels last.
 
-    bench/conv_schedules.py HDSC [--runtime=libhdsrt.so] [--only=TEXT] [--cold] [--ahead=STEPS] [LAYER…]
+    bench/conv_schedules.py HDSC [--runtime=libhdsrt.so] [--only=TEXT] [--cold] [--ahead=STEPS] [--ranked=N] [LAYER…]
 
 For each layer a line: schedules and their times in µs, the fastest first; "model" is what conv2d launches, "cudnn" PyTorch's call
 with cudnn.benchmark. A schedule is BM x BN, "s" before it for swapped operands, "k" and the number of blocks that share a tile's
@@ -9,11 +9,14 @@ sums; BM are pixels, or channels if operands are swapped. Operands stay in L2, a
 with f32 arithmetic.
 LAYER: batch, channels, extent, channels of the result, taps, stride, as in 1_64_56_64_3_1. --only: schedules whose name has TEXT.
 --cold: operands that are not in L2, as weights of a large network. --ahead=4,16: also each schedule without parts that brings so
-many steps of its weights into L2 while it waits for its predecessor ("a4"): whether that pays.
+many steps of its weights into L2 while it waits for its predecessor ("a4"): whether that pays. --ranked=6: instead of these, the
+six schedules that the model of cost has first, r0 to r5; r0 is its choice, and the line ends with its speed relative to the
+fastest.
 """
 
 import argparse
 import pathlib
+import statistics
 import sys
 import tempfile
 
@@ -25,6 +28,10 @@ LAYERS = [
     "1_64_56_64_3_1", "1_128_28_128_3_1", "1_256_14_256_3_1", "1_512_7_512_3_1",
     "1_64_56_128_3_2", "1_128_28_256_3_2", "1_256_14_512_3_2",
     "1_64_56_128_1_2", "1_128_28_256_1_2", "1_256_14_512_1_2",
+]  # fmt: skip
+SAMPLE = [
+    "1_64_56_64_3_1", "1_256_14_256_3_1", "1_512_7_512_3_1", "1_128_28_256_3_2", "32_64_56_64_3_1", "32_256_14_256_3_1",
+    "32_512_7_512_3_1", "128_128_28_128_3_1",
 ]  # fmt: skip
 TILES = [(64, 32, 9), (64, 64, 8), (128, 32, 8), (128, 64, 7), (64, 128, 7), (128, 128, 4)]  # BM, BN, slots of the ring
 SWAPPED = [(64, 24, 9), (64, 56, 9), (64, 104, 7), (128, 56, 7)]
@@ -55,15 +62,37 @@ def text_of(layers, names):
     return "\n".join(lines) + "\n"
 
 
+def ranked_text(layers, count):
+    """The module of the instances of --ranked."""
+    lines = ["from conv_layers import Layer", "from conv_schedules import ranked", ""]
+    lines += [f"by_r{n}_{layer} = ranked[Layer({layer.replace('_', ', ')}), {n}]" for layer in layers for n in range(count)]
+    return "\n".join(lines) + "\n"
+
+
 def measure(lib, text, names, torch, conv, total):
-    """The line of a layer, and what is wrong with it."""
+    """({schedule: µs} of a layer, and what is wrong with it)"""
     layer = conv.Layer(f"conv_{text}")
     sets = layer.sets(total)
-    shape = layer.batch, layer.result, layer.result, layer.outputs
-    results = [torch.empty(shape, dtype=torch.float16, device="cuda") for _ in sets]
-    symbols = {name: f"by_{name}_{text}" for name in ["model", *names]}
-    times, problems = schedules.race(lib, symbols, sets, results, {"cudnn": layer.call}, layer.expected(*sets[0]))
-    return f"{text:18} " + " ".join(f"{name}:{t:.2f}" for name, t in sorted(times.items(), key=lambda of: of[1])), problems
+    symbols = {name: f"by_{name}_{text}" for name in names}
+    expected = layer.expected(*sets[0])
+    return schedules.race(lib, symbols, sets, layer.results(sets), {"cudnn": layer.call}, expected)
+
+
+def shown(text, times):
+    return f"{text:18} " + " ".join(f"{name}:{t:.2f}" for name, t in sorted(times.items(), key=lambda of: of[1]))
+
+
+def run_ranked(lib, layers, count, torch, conv, total=None):
+    """The lines of --ranked, the summary as the last one, and what is wrong. Operands of one image stay in L2."""
+    shares, problems = [], []
+    for text in layers:
+        at = total or (conv.WARM if text.startswith("1_") else conv.COLD)
+        times, found = measure(lib, text, [f"r{n}" for n in range(count)], torch, conv, at)
+        problems += found
+        shares.append(min(t for name, t in times.items() if name != "cudnn") / times["r0"])
+        print(f"{shown(text, times)}  {shares[-1]:.3f}", flush=True)
+    mean = statistics.geometric_mean(shares)
+    return f"choice     geomean {mean:.3f} of the fastest of {count} (target 0.97), least {min(shares):.3f}", problems
 
 
 def main():
@@ -73,6 +102,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--cold", action="store_true")
     parser.add_argument("--ahead", default="")
+    parser.add_argument("--ranked", type=int)
     parser.add_argument("layers", nargs="*")
     options = parser.parse_intermixed_args()
     import conv
@@ -82,15 +112,20 @@ def main():
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False  # of the comparison in f32
     ahead = [int(steps) for steps in options.ahead.split(",") if steps]
-    layers, names = options.layers or LAYERS, {name: S for name, S in all_schedules(ahead).items() if options.only in name}
-    problems = []
+    layers = options.layers or (SAMPLE if options.ranked else LAYERS)
+    names = {name: S for name, S in all_schedules(ahead).items() if options.only in name}
+    text = ranked_text(layers, options.ranked) if options.ranked else text_of(layers, names)
     with tempfile.TemporaryDirectory() as folder:
-        lib = library.Libraries([str(schedules.compiled(options.hdsc, text_of(layers, names), pathlib.Path(folder)))], options.runtime)
-        print(f"{torch.cuda.get_device_name()}, cuDNN {torch.backends.cudnn.version()}; µs")
-        for text in layers:
-            line, found = measure(lib, text, names, torch, conv, conv.COLD if options.cold else conv.WARM)
-            print(line, flush=True)
-            problems += found
+        lib = library.Libraries([str(schedules.compiled(options.hdsc, text, pathlib.Path(folder)))], options.runtime)
+    print(f"{torch.cuda.get_device_name()}, cuDNN {torch.backends.cudnn.version()}; µs")
+    problems, total = [], conv.COLD if options.cold else conv.WARM
+    if options.ranked:
+        line, problems = run_ranked(lib, layers, options.ranked, torch, conv, conv.COLD if options.cold else None)
+        print(line)
+    for layer in layers if not options.ranked else []:
+        times, found = measure(lib, layer, ["model", *names], torch, conv, total)
+        print(shown(layer, times), flush=True)
+        problems += found
     if problems:
         print("\n".join(problems), file=sys.stderr)
     return 1 if problems else 0

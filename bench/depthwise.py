@@ -25,6 +25,8 @@ import products
 from memory import library
 
 TOTAL = 96 << 20  # bytes of all sets, beyond L2
+# Groups by the beginning of names: the least shares of the copy and of PyTorch that are wanted.
+TARGETS = {group: (0.85, 1.3) for group in ("nhwc_32", "nhwc_1_", "relu6_32", "nchw_32")}
 COLUMNS = ["case", "bytes", "ours", "torch", "copy", "of_copy", "of_torch"]
 
 
@@ -82,6 +84,37 @@ def measure(lib, name):
     return row, error
 
 
+def summary(rows):
+    """A line for each group of which there are rows: shares of the copy and of PyTorch."""
+    for group, targets in TARGETS.items():
+        found = [row for row in rows if row["case"].startswith(group)]
+        for column, target in zip(("of_copy", "of_torch"), targets):
+            values = {row["case"]: float(row[column]) for row in found}
+            if values:
+                slowest, mean = min(values, key=values.get), statistics.geometric_mean(values.values())
+                below = f"{sum(v < target for v in values.values())} of {len(values)} below"
+                least = f"least {values[slowest]:.3f} (target {target}) of {slowest}"
+                yield f"{group:10} {column} geomean {mean:.3f}, {least}, {below}"
+
+
+def run(lib, patterns, out=None):
+    """Measures what the library has of these names. Returns the lines of the summary, and what is wrong."""
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = False  # of the comparison in f32
+    rows, problems = [], []
+    print(f"{torch.cuda.get_device_name()}, cuDNN {torch.backends.cudnn.version()}; µs, and shares of the copy and PyTorch")
+    print(f"{'':28} {'ours':>9} {'torch':>9} {'copy':>9} {'of copy':>8} {'of torch':>9}")
+    for name in lib.matching(patterns):
+        row, error = measure(lib, name)
+        rows.append(row)
+        times = " ".join(f"{row[which]:>9}" for which in ("ours", "torch", "copy"))
+        print(f"{name:28} {times} {row['of_copy']:>8} {row['of_torch']:>9}", flush=True)
+        if not error < 0.01:
+            problems.append(f"{name}: off by {error:.3g}")
+    products.finish(rows, COLUMNS, out, [])
+    return list(summary(rows)), problems
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True)
@@ -89,22 +122,9 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
-    torch.backends.cudnn.benchmark = True
-    torch.backends.cudnn.allow_tf32 = False  # of the comparison in f32
-    lib = library.Libraries([options.library], options.runtime)
-    rows, problems = [], []
-    print(f"{torch.cuda.get_device_name()}, cuDNN {torch.backends.cudnn.version()}; µs, and shares of the copy and PyTorch")
-    print(f"{'':28} {'ours':>9} {'torch':>9} {'copy':>9} {'of copy':>8} {'of torch':>9}")
-    for name in options.names or lib.functions:
-        row, error = measure(lib, name)
-        rows.append(row)
-        times = " ".join(f"{row[which]:>9}" for which in ("ours", "torch", "copy"))
-        print(f"{name:28} {times} {row['of_copy']:>8} {row['of_torch']:>9}", flush=True)
-        if not error < 0.01:
-            problems.append(f"{name}: off by {error:.3g}")
-    for column in ("of_copy", "of_torch"):
-        print(f"geometric mean {column}: {statistics.geometric_mean(float(row[column]) for row in rows):.3f}")
-    return products.finish(rows, COLUMNS, options.out, problems)
+    lines, problems = run(library.Libraries([options.library], options.runtime), options.names or ["*"], options.out)
+    print("\n".join(lines))
+    return products.finish([], COLUMNS, None, problems)
 
 
 if __name__ == "__main__":

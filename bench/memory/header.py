@@ -9,13 +9,14 @@ import math
 import re
 from dataclasses import dataclass
 
-BITS = {"bool": 8, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "f16": 16, "bf16": 16, "i32": 32, "u32": 32, "f32": 32, "tf32": 32,
-        "i64": 64, "u64": 64, "f64": 64}
+BITS = {"bool": 8, "i8": 8, "u8": 8, "f8e4m3": 8, "i16": 16, "u16": 16, "f16": 16, "bf16": 16, "i32": 32, "u32": 32,
+        "f32": 32, "tf32": 32, "i64": 64, "u64": 64, "f64": 64}
 C_TYPES = {"int8_t": ctypes.c_int8, "uint8_t": ctypes.c_uint8, "int16_t": ctypes.c_int16, "uint16_t": ctypes.c_uint16,
            "int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64,
            "float": ctypes.c_float, "double": ctypes.c_double, "bool": ctypes.c_bool}
 PROTOTYPE = re.compile(r"^hdsrt_status (\w+)\(([^;{]*)\);", re.MULTILINE)
-TENSOR = re.compile(r"([a-z]+\d*)(?:x(\d+))?\[(.*?)\](?:, strides \[(.*?)\])?, (read|written)(?:, at a multiple of (\d+))?$")
+TYPE, WHERE = r"([a-z]+\d*(?:e\dm\d)?)(?:x(\d+))?", r"(?:, at a multiple of (\d+))?"
+TENSOR = re.compile(TYPE + r"\[(.*?)\](?:, strides \[(.*?)\])?, (read|written)" + WHERE + "$")
 NAME = re.compile(r"[A-Za-z_]\w*")
 AMOUNT = re.compile(r"[\w\s()+*/%-]+")
 
