@@ -33,6 +33,8 @@ DEPTHWISE = [
     ("channels_last", (4, 384, 14, 3, 1), 1.15, 1.3, 75),
     ("channels_last", (4, 192, 14, 5, 1), 1.15, 1.4, 190),
     ("channels_last", (4, 960, 7, 3, 1), 1.15, 1.6, 90),
+    ("with_bias", (4, 192, 14, 3, 1), 1.25, 1.3, 80),
+    ("with_bias", (4, 192, 14, 7, 1), 1.55, 1.45, 335),
     ("channels_first", (2, 32, 112, 3, 1), 1.15, 1.7, 65),
     ("channels_first", (2, 96, 56, 3, 2), 1.15, 2.3, 120),
     ("channels_first", (2, 144, 28, 3, 1), 1.15, 2.8, 90),
@@ -82,7 +84,8 @@ def check_narrow(hdsc, layer):
     out = result_extent(extent, taps, stride)
     results = images * channels * out * out
     needed = 2 * (images * channels * extent * extent + results + channels * taps * taps)
-    total, launches = counted(hdsc, FILE, entry, *defined(**dict(zip("NCHks", sizes))))
+    more = ["b=ones"] if entry == "with_bias" else []
+    total, launches = counted(hdsc, FILE, entry, *defined(**dict(zip("NCHks", sizes))), *more)
     have = {
         "bytes": (total["global"]["sectors"] * 32 / needed, most_bytes),
         "passes": (total["shared"]["wavefronts"] / max(total["shared"]["ideal_wavefronts"], 1), most_passes),
