@@ -8,6 +8,8 @@ machine instructions (a product and its sum are four).
 
 Inverted bottlenecks, which are one kernel: what it does, relative to the three that it replaces.
 
+Transposed ones that are ordinary ones: the operations for a product.
+
 Those by implicit GEMM, with all numbers known while compiling, and in libhdsops at run time: the operations for a product. Of
 patches with channels first, sectors as well.
 
@@ -39,7 +41,7 @@ DEPTHWISE = [
     ("channels_first", (2, 96, 56, 3, 2), 1.15, 2.3, 120),
     ("channels_first", (2, 144, 28, 3, 1), 1.15, 2.8, 90),
     ("channels_first", (4, 384, 14, 3, 1), 1.15, 3.0, 105),
-    ("channels_first", (4, 192, 14, 5, 1), 1.15, 1.7, 190),
+    ("channels_first", (4, 192, 14, 5, 1), 1.15, 1.7, 200),
     ("channels_first", (4, 960, 7, 3, 1), 1.15, 1.6, 125),
 ]
 # type, layout; images, channels, extent, taps, stride, channels of the result; then at most operations for a product: known, open
@@ -54,6 +56,8 @@ PRODUCTS = [
 ]
 # images, channels, extent, taps, channels of the result; then at most: sectors by those that are needed, operations for a product
 PATCHES = [((1, 3, 96, 16, 64), 2.15, 1.6)]
+# images, channels, extent, taps, stride, channels of the result; then at most operations for a product
+TRANSPOSED = [((1, 64, 16, 4, 2, 64), 1.4)]
 # images, channels, hidden ones, those of the result, extent, stride; then at most sectors and operations, relative to three kernels
 BOTTLENECKS = [((1, 32, 96, 32, 14, 1), 1.35, 1.35), ((1, 16, 64, 24, 14, 2), 0.7, 1.2)]
 
@@ -124,6 +128,16 @@ def check_patches(hdsc, layer):
     return "\n".join(f"patches {sizes}: {n:.3f} {what}, at most {most}" for what, (n, most) in have.items() if n > most)
 
 
+def check_transposed(hdsc, layer):
+    """By ordinary convolutions, with the kernels before and behind them."""
+    sizes, most = layer
+    images, channels, extent, taps, stride, outputs = sizes
+    products = images * (extent * taps) ** 2 * channels * outputs
+    total = counted(hdsc, FILE, "transposed", "--arch=sm_80", *defined(**dict(zip("NCHksK", sizes))))[0]
+    found = total["thread_instructions"] / products
+    return "" if found <= most else f"transposed {sizes}: {found:.3f} operations, at most {most}"
+
+
 def check_bottleneck(hdsc, layer):
     sizes, most_sectors, most_operations = layer
     file, found = TOP / "bench" / "bottlenecks.hds", {}
@@ -146,7 +160,8 @@ def main():
     problems += [found for found in each(lambda layer: check_product(hdsc, layer), PRODUCTS) if found]
     problems += [found for found in each(lambda layer: check_patches(hdsc, layer), PATCHES) if found]
     problems += [found for found in each(lambda layer: check_bottleneck(hdsc, layer), BOTTLENECKS) if found]
-    return finish(problems, len(DEPTHWISE) + len(PRODUCTS) + len(PATCHES) + len(BOTTLENECKS) - len(problems))
+    problems += [found for found in each(lambda layer: check_transposed(hdsc, layer), TRANSPOSED) if found]
+    return finish(problems, len(DEPTHWISE + PRODUCTS + PATCHES + BOTTLENECKS + TRANSPOSED) - len(problems))
 
 
 if __name__ == "__main__":
