@@ -38,7 +38,10 @@ typedef struct api_request {
     const gpu_model *gpu;          // what schedules are chosen for
     const char *name;
     str text;
+    str mapped;              // the file, where it is mapped
+    pl_onnx onnx;            // of an ONNX file, whose text is [text]; of a copy, its weights have no bytes
     const char *unreadable;  // why the file could not be read; NULL: it could
+    const char *no_onnx;     // why it is no ONNX file, as its name says
     str key;
     pl_progress progress;    // for options.progress, with the caller's function and argument
     struct api_watch {
@@ -50,7 +53,9 @@ typedef struct api_request {
 // Reads options and source into [a], which must last as long as the request; the strings of the caller are not copied.
 hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *source,
                             const hds_compile_options *options, api_request *out);
-// A copy with all that it points to in [a], but for the key.
+// Closes the files of a request that was read, or is {0}.
+void api_request_close(api_request *request);
+// A copy with all that it points to in [a], but for the key and open files.
 void api_request_copy(arena *a, const api_request *from, api_request *to);
 
 // ---- cores (core.c) --------------------------------------------------------------------------------------------

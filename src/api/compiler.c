@@ -86,21 +86,21 @@ void hds_compiler_release(hds_compiler *compiler)
 
 // Not inlined: the function below comes back twice.
 __attribute__((noinline)) static hds_status compile(arena *a, hds_compiler *compiler, const hds_source *source,
-                                                    const hds_compile_options *options, hds_program **program)
+                                                    const hds_compile_options *options, api_request *request,
+                                                    hds_program **program)
 {
-    api_request request;
     bool is_known = false;
-    hds_status status = api_request_read(a, compiler, source, options, &request);
+    hds_status status = api_request_read(a, compiler, source, options, request);
     if (status)
         return status;
-    api_core *core = api_table_get(&compiler->table, compiler, &request, &is_known);
+    api_core *core = api_table_get(&compiler->table, compiler, request, &is_known);
     if (!core)
         return HDS_NO_MEMORY;
     status = core->status;
     if (core->failure)
         api_fail(status, "%s", core->failure);
     else if (status)
-        api_fail(status, "%s: %s", request.name,
+        api_fail(status, "%s: %s", request->name,
                  core->diagnostic_count ? core->diagnostics[0].message : hds_status_text(status));
     if (status == HDS_INTERRUPTED) {
         api_core_release(core);
@@ -115,12 +115,14 @@ hds_status hds_compile(hds_compiler *compiler, const hds_source *source, const h
 {
     arena scratch;
     arena_oom oom;
+    api_request request = {0};
     if (program)
         *program = NULL;
     if (!compiler || !program)
         return api_fail(HDS_INVALID_ARGUMENT, "hds_compile: %s is a null pointer", compiler ? "program" : "compiler");
     arena_init(&scratch, &oom);
-    hds_status status = setjmp(oom.jump) != 0 ? api_no_memory() : compile(&scratch, compiler, source, options, program);
+    hds_status status = setjmp(oom.jump) != 0 ? api_no_memory() : compile(&scratch, compiler, source, options, &request, program);
+    api_request_close(&request);
     arena_free(&scratch);
     return status;
 }

@@ -112,6 +112,10 @@ static void compile(pl_unit *u)
         diag_report(&u->diags, HDS0490, (src_span){0, 0}, u->input_name, m->request->unreadable);
         return;
     }
+    if (m->request->no_onnx) {
+        diag_report(&u->diags, HDS0860, (src_span){0, 0}, u->input_name, m->request->no_onnx);
+        return;
+    }
     pl_compile(u);
     bool is_whole = u->status == PL_OK && !u->diags.shown_errors;
     if (is_whole || (u->status == PL_TOOLCHAIN && u->cuda.at))
@@ -157,6 +161,7 @@ static void compile_core(maker *m)
     m->has_unit = true;
     u->input_name = core->request.name;
     u->input = core->request.text;
+    u->onnx = core->request.onnx.weights ? &core->request.onnx : NULL;
     u->is_first = true;
     pl_nvrtc_preload_start(&m->preload, &core->memory, &core->request.options, core->request.text);
     pl_unit_run_deep(u, compile);

@@ -242,8 +242,17 @@ static hds_status read_source(arena *a, const hds_source *source, api_request *o
                         source->text_bytes);
     if (strcmp(source->name, "-") == 0)
         return api_fail(HDS_INVALID_ARGUMENT, "source->name: standard input is not read; pass its text");
-    file_read(a, source->name, &out->text, &out->unreadable);
+    pl_read_input(a, source->name, &out->text, &out->mapped, &out->unreadable);
     return HDS_OK;
+}
+
+// The text of an ONNX file takes the place of its bytes.
+static void read_onnx(arena *a, api_request *r)
+{
+    if (!onnx_is_path(r->name) || r->unreadable)
+        return;
+    pl_onnx_read(a, &r->options, r->name, r->text, &r->onnx, &r->no_onnx);
+    r->text = r->no_onnx ? r->text : r->onnx.text;
 }
 
 // ---- the key ---------------------------------------------------------------------------------------------------
@@ -273,16 +282,9 @@ static void add_folder(arena *a, str_buf *out)
 // Of an ONNX file what is compiled: the text that it is read as, and what there is to know of its tensors but their bytes.
 static void add_source(arena *a, str_buf *out, const api_request *r)
 {
-    const char *error = NULL;
-    wt_file *weights = NULL;
-    bool is_onnx = onnx_is_path(r->name);
-    str text = r->text;
-    if (is_onnx)
-        text = pl_onnx_text(a, r->name, pl_onnx_weights_name(&r->options, r->name), r->text, &weights, &error);
-    add_text(out, error ? r->text : text);
-    if (is_onnx && !error)
-        add_text(out, str_of(pl_weights_hash(a, weights, false)));
-    wt_close(weights);
+    add_text(out, r->text);
+    if (r->onnx.weights)
+        add_text(out, str_of(pl_weights_hash(a, r->onnx.weights, false)));
 }
 
 // All that the result follows from, but for the files that are imported, the compiler and NVRTC.
@@ -374,8 +376,15 @@ hds_status api_request_read(arena *a, hds_compiler *compiler, const hds_source *
     p->kept = compiler->kept;
     p->service = compiler->service;
     p->isolates_nvrtc = compiler->service != NULL;
+    read_onnx(a, out);
     out->key = key_of(a, out, &o);
     return HDS_OK;
+}
+
+void api_request_close(api_request *request)
+{
+    wt_close(request->onnx.weights);
+    file_unmap(&request->mapped);
 }
 
 // ---- copies ----------------------------------------------------------------------------------------------------
@@ -414,6 +423,11 @@ void api_request_copy(arena *a, const api_request *from, api_request *to)
     to->name = o->input = arena_strdup(a, from->name);
     to->text = (str){arena_strndup(a, from->text.at ? from->text.at : "", from->text.len), from->text.len};
     to->unreadable = from->unreadable ? arena_strdup(a, from->unreadable) : NULL;
+    to->no_onnx = from->no_onnx ? arena_strdup(a, from->no_onnx) : NULL;
+    to->mapped = (str){0};
+    to->onnx = (pl_onnx){0};
+    if (from->onnx.weights && !from->no_onnx)
+        to->onnx = (pl_onnx){arena_strdup(a, from->onnx.name), to->text, wt_copy(a, from->onnx.weights, false)};
     to->key = (str){0};
     o->defines = copy_defines(a, o->defines, o->define_count);
     o->entries = copy_list(a, o->entries, o->entry_count);

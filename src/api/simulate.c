@@ -295,6 +295,7 @@ static hds_status run(simulation *s, hds_program **findings)
     pl_unit_init(&s->unit, &core->request.options, core->request.arch, pl_now_us());
     s->unit.input_name = core->request.name;
     s->unit.input = core->request.text;
+    s->unit.onnx = core->request.onnx.weights ? &core->request.onnx : NULL;
     pl_unit_run_deep(&s->unit, body);
     hds_status status = report(s, status_of(s), findings);
     if (s->device)

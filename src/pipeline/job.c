@@ -41,6 +41,7 @@ void pl_job_free(pl_job *job)
     cache_abandon(&job->ticket);
     for (int i = 0; i < job->unit_count; i++)
         pl_unit_free(&job->units[i]);
+    wt_close(job->onnx.weights);
     file_unmap(&job->mapped);
     arena_free(&job->memory);
 }
@@ -73,10 +74,12 @@ static bool read_input(pl_job *job)
     const char *error = NULL, *path = job->options->input;
     size_t span = pl_span_begin(&job->times, "read", 0);
     bool ok = pl_read_input(&job->memory, path, &job->input, &job->mapped, &error);
-    pl_span_end(&job->times, span);
     if (!ok)
         diag_report(&job->diags, HDS0490, (src_span){0, 0}, path, error);
-    return ok;
+    else if (onnx_is_path(path) && !pl_onnx_read(&job->memory, job->options, path, job->input, &job->onnx, &error))
+        diag_report(&job->diags, HDS0860, (src_span){0, 0}, path, error);
+    pl_span_end(&job->times, span);
+    return ok && !error;
 }
 
 // ---- the units ---------------------------------------------------------------------------------------------------
@@ -98,6 +101,7 @@ static void run_units(pl_job *job)
     for (int i = 0; i < job->unit_count; i++) {
         pl_unit *u = &job->units[i];
         u->input = job->input;
+        u->onnx = job->onnx.weights ? &job->onnx : NULL;
         runs[i] = pthread_create(&threads[i], &attributes, unit_thread, u) == 0;
     }
     pthread_attr_destroy(&attributes);
@@ -159,7 +163,7 @@ static pl_status run(pl_job *job)
         return PL_OK;
     }
     size_t span = pl_span_begin(&job->times, "compile", 0);
-    pl_nvrtc_preload_start(&job->preload, &job->memory, job->options, job->mapped.len ? STR("") : job->input);
+    pl_nvrtc_preload_start(&job->preload, &job->memory, job->options, job->onnx.weights ? job->onnx.text : job->input);
     run_units(job);
     pl_nvrtc_preload_join(&job->preload);
     pl_span_end(&job->times, span);

@@ -32,6 +32,7 @@ typedef struct pl_job {
     int unit_count;
     str input;
     str mapped;          // of it, if it is mapped
+    pl_onnx onnx;        // of an input that is an ONNX file
     const tool_cc *cc;   // for kinds that need it
     tool_cc_reads reads; // by it
     pl_nvrtc_preload preload;

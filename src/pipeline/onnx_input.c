@@ -4,7 +4,8 @@
 
 #include "base/file.h"
 
-const char *pl_onnx_weights_name(const pl_options *o, const char *path)
+// What the text calls the file of its weights.
+static const char *name_of(const pl_options *o, const char *path)
 {
     const char *slash = strrchr(path, '/');
     return o->weights_name ? o->weights_name : slash ? slash + 1 : path;
@@ -19,27 +20,40 @@ bool pl_read_input(arena *a, const char *path, str *out, str *mapped, const char
     return ok;
 }
 
-str pl_onnx_text(arena *a, const char *path, const char *name, str bytes, wt_file **weights, const char **error)
+bool pl_onnx_read(arena *a, const pl_options *o, const char *path, str bytes, pl_onnx *out, const char **error)
 {
     *error = NULL;
+    *out = (pl_onnx){.name = name_of(o, path)};
     onnx_model *m = onnx_read(a, path, bytes, error);
-    *weights = m ? onnx_weights(m) : NULL;
-    return m ? onnx_print(m, name, error) : (str){0};
+    if (!m)
+        return false;
+    out->weights = onnx_weights(m);
+    out->text = onnx_print(m, out->name, error);
+    return !*error;
 }
 
-bool pl_read_onnx(pl_unit *u)
+// Of a unit whose caller has not read it.
+static bool read_own(pl_unit *u)
 {
-    const char *error, *name = pl_onnx_weights_name(u->options, u->input_name);
-    wt_file *weights;
-    str text = pl_onnx_text(&u->memory, u->input_name, name, u->input, &weights, &error);
-    if (weights)
-        VEC_PUSH(&u->memory, &u->finder.weight_files, ((pl_weights){name, weights}));
-    if (error) {
+    const char *error;
+    pl_onnx own;
+    bool ok = pl_onnx_read(&u->memory, u->options, u->input_name, u->input, &own, &error);
+    if (own.weights)
+        VEC_PUSH(&u->memory, &u->finder.weight_files, ((pl_weights){own.name, own.weights}));
+    if (!ok)
         diag_report(&u->diags, HDS0860, (src_span){0, 0}, u->input_name, error);
-        return false;
-    }
-    u->input = text;
-    u->onnx_weights = weights;
+    u->input = own.text;
+    u->onnx_weights = own.weights;
+    return ok;
+}
+
+bool pl_take_onnx(pl_unit *u)
+{
+    if (!u->onnx)
+        return read_own(u);
+    u->input = u->onnx->text;
+    u->onnx_weights = wt_copy(&u->memory, u->onnx->weights, true);
+    VEC_PUSH(&u->memory, &u->finder.weight_files, ((pl_weights){u->onnx->name, u->onnx_weights}));
     return true;
 }
 

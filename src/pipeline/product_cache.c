@@ -94,20 +94,12 @@ static void add(pl_job *job, cache_parts *out, const char *name, str bytes)
 // Of an ONNX file what is compiled, and no bytes of its tensors, which need not be in memory. False: it cannot be read.
 static bool add_source(pl_job *job, cache_parts *out)
 {
-    const pl_options *o = job->options;
-    const char *error, *hash = "";
-    wt_file *weights;
-    if (!onnx_is_path(o->input)) {
-        add(job, out, "source", job->input);
-        return true;
-    }
-    str text = pl_onnx_text(&job->memory, o->input, pl_onnx_weights_name(o, o->input), job->input, &weights, &error);
-    if (!error)
-        hash = pl_weights_hash(&job->memory, weights, o->embeds_weights);
-    wt_close(weights);
-    add(job, out, "source", text);
-    add(job, out, "weights", str_of(hash ? hash : ""));
-    return !error && hash;
+    wt_file *weights = job->onnx.weights;
+    const char *hash = weights ? pl_weights_hash(&job->memory, weights, job->options->embeds_weights) : NULL;
+    add(job, out, "source", weights ? job->onnx.text : job->input);
+    if (weights)
+        add(job, out, "weights", str_of(hash ? hash : ""));
+    return !weights || hash;
 }
 
 // Of kinds that need it. False: it is not known.

@@ -97,7 +97,7 @@ void pl_unit_free(pl_unit *u)
 
 bool pl_unit_add_source(pl_unit *u)
 {
-    if (onnx_is_path(u->input_name) && !u->onnx_weights && !pl_read_onnx(u))
+    if (onnx_is_path(u->input_name) && !u->onnx_weights && !pl_take_onnx(u))
         return false;
     u->file = src_add(&u->sources, u->input_name, u->input);
     if (!u->file) {

@@ -45,6 +45,13 @@ typedef struct pl_lowering {
     double total_us, emitted_us;
 } pl_lowering;
 
+// An ONNX file: all of it that matters to what is compiled.
+typedef struct pl_onnx {
+    const char *name;        // what the text calls the file of its weights
+    str text;                // the graph function
+    struct wt_file *weights;
+} pl_onnx;
+
 typedef struct pl_unit {
     const pl_options *options;
     const arch *arch;
@@ -52,6 +59,7 @@ typedef struct pl_unit {
     const char *input_name;  // as messages show it
     str input;
     str mapped;              // of it, if it is mapped and the unit's own: pl_unit_free unmaps it
+    const pl_onnx *onnx;     // of an input that is an ONNX file, where the caller has read it; it outlives the unit
     double origin_us;        // of the job's clock
     bool records_later;      // passes over its graphs run when it has run
     bool is_cancelled;       // control goes to the recovery point for this, and not for want of memory
@@ -74,7 +82,7 @@ typedef struct pl_unit {
     pl_times times;
 
     src_file *file;
-    struct wt_file *onnx_weights; // of an input that is an ONNX file
+    struct wt_file *onnx_weights; // of an input that is an ONNX file, and the unit's own
     struct {
         src_file *file;       // NULL: none is open
         tc_elaboration *of;   // NULL: it has errors

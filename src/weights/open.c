@@ -214,3 +214,28 @@ void wt_close(wt_file *f)
     if (f)
         file_unmap(&f->mapped);
 }
+
+static wt_entry copy_entry(arena *a, wt_entry e, bool with_bytes)
+{
+    int64_t *shape = ARENA_ARRAY(a, int64_t, e.rank + 1);
+    memcpy(shape, e.shape, (size_t)e.rank * sizeof *shape);
+    e.name = arena_strdup(a, e.name);
+    e.dtype = e.dtype ? arena_strdup(a, e.dtype) : NULL;
+    e.stored_dtype = e.stored_dtype ? arena_strdup(a, e.stored_dtype) : NULL;
+    e.shape = shape;
+    e.at = with_bytes ? e.at : NULL;
+    return e;
+}
+
+wt_file *wt_copy(arena *a, const wt_file *f, bool with_bytes)
+{
+    wt_file *copy = wt_new(a, arena_strdup(a, f->path));
+    for (size_t i = 0; i < f->parts.len; i++) {
+        const wt_part *p = &f->parts.at[i];
+        int number = wt_add_part(copy, arena_strdup(a, p->path), with_bytes ? fcntl(p->fd, F_DUPFD_CLOEXEC, 0) : -1, p->size);
+        copy->parts.at[number].data_begin = p->data_begin;
+    }
+    for (size_t i = 0; i < f->entries.len; i++)
+        wt_add(copy, copy_entry(a, f->entries.at[i], with_bytes));
+    return copy;
+}

@@ -61,6 +61,10 @@ const uint8_t *wt_bytes(wt_file *f, const wt_entry *e, const char **error);
 // NULL is allowed.
 void wt_close(wt_file *f);
 
+// A copy with all descriptions in [a], for another thread, or for when [f] is closed. [with_bytes]: it maps parts by itself, and sees
+// what [f] has mapped, as long as that is open; otherwise it has no bytes, and holds no file open.
+wt_file *wt_copy(arena *a, const wt_file *f, bool with_bytes);
+
 // Reads the header of a file that is [size] bytes long into [f]'s entries, as part [part]. [header]: the JSON. False, and
 // *[error]
 // says why. wt_open does this; it is here for tests.
