@@ -283,6 +283,34 @@ size_t pl_model_lines(void *unit, src_span span, const char *file, uint32_t line
     return list ? list->at.len : 0;
 }
 
+// What is launched at the line, or what the temporary is for that the line allocates. NULL: neither.
+static const fg_launch *launch_for(pl_unit *u, uint32_t line)
+{
+    const fg_launch *l = launch_at(u, (int)line);
+    str text = l ? (str){0} : src_line(&u->sources, u->file, line);
+    while (!l && memmem(text.at, text.len, " = ", 3)) {
+        l = launch_at(u, (int)++line);
+        text = src_line(&u->sources, u->file, line);
+    }
+    return l;
+}
+
+void pl_point_at_model(pl_unit *u)
+{
+    for (size_t i = 0; u->is_lowered && i < u->diags.all.len; i++) {
+        diag *d = u->diags.all.at[i];
+        src_location at = d->span.begin ? src_location_of(&u->sources, d->span.begin) : (src_location){0};
+        const fg_launch *l = at.file == u->file ? launch_for(u, at.line) : NULL;
+        const span_list *lines = l ? lines_of(u, l) : NULL;
+        if (!lines || !lines->at.len)
+            continue;
+        for (size_t k = 1; k < lines->at.len; k++)
+            diag_note(d, lines->at.at[k], "and what is computed here");
+        diag_note(d, d->span, "in the program of the model, here");
+        d->span = lines->at.at[0];
+    }
+}
+
 // ---- passes ---------------------------------------------------------------------------------------------------------
 
 // --dump=graph:PASS, of one graph.

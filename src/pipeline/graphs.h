@@ -28,6 +28,8 @@ bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w);
 // The lines of the model that a statement of its program launches a kernel for, at [span], or [line] of [file]: how many, and in
 // *out, in the unit's memory. 0: it is no such statement. [unit]: a pl_unit; a sim_options.origins.
 size_t pl_model_lines(void *unit, src_span span, const char *file, uint32_t line, const src_span **out);
+// What is reported at statements of the program is at the lines of the model instead that they are for.
+void pl_point_at_model(pl_unit *u);
 // Makes the program of the file's graphs the unit's file. False after reporting.
 bool pl_lower_graphs(pl_unit *u);
 

@@ -211,6 +211,7 @@ bool pl_unit_elaborate(pl_unit *u, const tc_test *test)
         u->module = ir_read_text(&u->memory, &u->syms, &u->diags, u->file);
     else
         u->module = tc_compile(&u->memory, &u->syms, &u->diags, u->file, &options);
+    pl_point_at_model(u);
     if (!u->module || u->diags.shown_errors)
         return false;
     return u->lowering.by_entry || !(is_ir || verifies(u)) || ir_verify(u->module);

@@ -382,6 +382,7 @@ bool sim_launch_statement(sim_warp *w, const sim_op *op)
     for (int i = 0; i < s->arg_count; i++)
         args[i] = sim_u64(w, op->b + 2 * (uint32_t)i)[lane];
     host->device->arg_fields = w->field ? sim_field_arguments(w, op->b, s->arg_count, lane) : NULL;
+    sim_at_launch(host->device, host->program, op->site);
     return sim_launch_kernel(host->device, host->program, s->func, args, s->arg_count, op->site) != SIM_STOPPED;
 }
 

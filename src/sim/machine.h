@@ -211,6 +211,8 @@ void sim_run_launch(sim_launch *l);
 // sim.c: a launch by a host function, from [site].
 sim_status sim_launch_kernel(sim *s, const sim_program *p, const ir_func *kernel, const uint64_t *args, int count, uint32_t site);
 void sim_keep_allocation(sim_launch *host, uint64_t address);
+// workspace.c: what the launch that comes next, of a host function, is for (sim_options.origins).
+void sim_at_launch(sim *s, const sim_program *p, uint32_t site);
 // An argument that is a tensor.
 typedef struct sim_extents {
     const int64_t *shape;    // NULL: it is none

@@ -49,6 +49,19 @@ void sim_report_plan(sim *s, const char *name, const char *why)
     sim_find(s, NULL, &f);
 }
 
+void sim_at_launch(sim *s, const sim_program *p, uint32_t site)
+{
+    const sim_site *at = &p->sites.at[site];
+    src_span span = at->statement;
+    const ir_site *call = ir_site_at(p->module, at->origin);
+    s->origin_count = 0;
+    while (s->options.origins && !s->origin_count && span.begin) {
+        s->origin_count = s->options.origins(s->options.origins_user, span, NULL, 0, &s->origins);
+        span = call ? call->span : (src_span){0};
+        call = call ? ir_site_at(p->module, call->parent) : NULL;
+    }
+}
+
 static void report(sim *s, const sim_placed *p, const char *text)
 {
     const sim_finding f = {
