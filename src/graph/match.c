@@ -336,8 +336,17 @@ static bool is_side_output(const fg_rule *r, int tensor)
     return false;
 }
 
-// What is inside has no readers outside: else it would have to be computed all the same. Constants are an exception: equal ones
-// are one node, and all places of a rule have it.
+// Whether what takes the place of the match may read the tensor.
+static bool is_operand(const fg_match *m, int tensor)
+{
+    for (size_t i = 0; i < m->rule->wildcards.len; i++)
+        if (m->tensors[i] == tensor)
+            return true;
+    return false;
+}
+
+// What is inside has no readers outside: else it would have to be computed all the same. So it is with what is an operand as well, as
+// scores that are added to scores. Constants are an exception: equal ones are one node, and all places of a rule have it.
 static bool is_closed(const fg_match *m)
 {
     const fg_rule *r = m->rule;
@@ -346,7 +355,7 @@ static bool is_closed(const fg_match *m)
         if (!r->nodes.at[i].op || is_side_output(r, tensor) || !fg_has_operands(&m->g->nodes.at[m->nodes[i]]))
             continue;
         const fg_number_list *readers = &m->readers[m->tensors[tensor]];
-        if (m->g->tensors.at[m->tensors[tensor]].is_output)
+        if (m->g->tensors.at[m->tensors[tensor]].is_output || is_operand(m, m->tensors[tensor]))
             return false;
         for (size_t k = 0; k < readers->len; k++) {
             bool is_inside = m->g->nodes.at[readers->at[k]].is_dropped;
