@@ -23,15 +23,17 @@ class Case:
     counted    {output: axis} of those with a count
     error      what is reported instead
     wanted     the outputs, where the evaluator cannot say them
+    opened     {input: extents} with names of those that are open
     """
 
-    def __init__(self, name, nodes, inputs, outputs, constants=None, counted=None, error="", wanted=None):
-        self.name, self.nodes, self.inputs, self.outputs = name, nodes, inputs, outputs
+    def __init__(self, name, nodes, inputs, outputs, constants=None, counted=None, error="", wanted=None, opened=None):
+        self.name, self.nodes, self.inputs, self.outputs, self.opened = name, nodes, inputs, outputs, opened or {}
         self.constants, self.counted, self.error, self.wanted = constants or {}, counted or {}, error, wanted
 
     def model(self):
         nodes = [helper.make_node(kind, takes, gives, **how) for kind, takes, gives, how in self.nodes]
-        value = lambda n, x: helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        extents = lambda n, x: self.opened.get(n, x.shape)
+        value = lambda n, x: helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), extents(n, x))
         results = [helper.make_empty_tensor_value_info(n) for n in self.outputs]
         graph = helper.make_graph(nodes, "main", [value(n, x) for n, x in self.inputs.items()], results,
                                   [numpy_helper.from_array(x, n) for n, x in self.constants.items()])  # fmt: skip
@@ -270,6 +272,25 @@ def cases_of_sequences():
     yield Case("optional", has, {"x": x}, ["has", "z"], wanted=[np.array(True), x])
 
 
+# ---- numbers, scalars, open sizes ----------------------------------------------------------------------------------------------
+
+
+def cases_of_numbers():
+    minus, scalar = {"c": np.array(-7, np.int64)}, np.array(2, np.float32)
+    x = np.arange(6)
+    yield Case("negative_factor", [("Mul", ["x", "c"], ["y"], {})], {"x": x}, ["y"], minus)
+    yield Case("negative_first", [("Sub", ["c", "x"], ["y"], {})], {"x": x}, ["y"], minus)
+    for kind in ("ThresholdedRelu", "Shrink"):
+        yield Case(f"scalar_{kind}", [(kind, ["x"], ["y"], {})], {"x": scalar}, ["y"], wanted=[scalar])
+    where = ("Where", ["c", "x", "y"], ["z"], {})
+    yield Case("scalar_Where", [where], {"c": np.array(True), "x": scalar}, ["z"], {"y": np.array(3, np.float32)})
+    image, opened = floats(1, 3, 4, 6), {"x": [1, 3, "H", "W"]}
+    for name, scales, how in (("twice", (2, 2), {"mode": "linear"}), ("parts", (0.5, 1.5), {"mode": "cubic"})):
+        scales = {"s": np.array((1, 1, *scales), np.float32)}
+        yield Case(f"open_resize_{name}", [("Resize", ["x", "", "s"], ["y"], how)], {"x": image}, ["y"], scales, opened=opened)
+    yield Case("open_hardmax", [("Hardmax", ["x"], ["y"], {"axis": 2})], {"x": image}, ["y"], opened=opened)
+
+
 # ---- attributes that are none --------------------------------------------------------------------------------------------------
 
 
@@ -319,7 +340,7 @@ def check(hdsc, case, folder):
 
 def main():
     args = each_case.arguments()
-    groups = (cases_of_boxes, cases_of_unique, cases_of_counted, cases_of_images, cases_of_sequences, cases_of_texts)
+    groups = (cases_of_boxes, cases_of_unique, cases_of_counted, cases_of_images, cases_of_sequences, cases_of_numbers, cases_of_texts)
     cases = [case for group in groups for case in group()]
     return each_case.finish(each_case.run(check, args.hdsc, [case for case in cases if args.match in case.name]))
 
