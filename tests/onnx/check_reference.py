@@ -166,8 +166,19 @@ def cases_of_counted():
     yield Case("nonzero_reshaped", nodes, {"x": x}, ["y"], shapes, {"y": 0})
     shapes = {**shapes, "shape": np.array([2, -1])}
     yield Case("nonzero_mixed", nodes, {"x": x}, ["y"], shapes, error="'Reshape' of a tensor whose extent depends on elements")
-    nodes = [at, ("ReduceSum", ["at"], ["y"], {})]
-    yield Case("nonzero_sum", nodes, {"x": x}, ["y"], error="'ReduceSum' of a tensor whose extent depends on elements")
+    nodes = [at, ("ReduceMean", ["at"], ["y"], {})]
+    yield Case("nonzero_mean", nodes, {"x": x}, ["y"], error="'ReduceMean' of a tensor whose extent depends on elements")
+    found = [at, rows, ("GatherND", ["x", "rows"], ["found"], {})]
+    for kind in ("ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"):
+        yield Case(f"nonzero_{kind}", [*found, (kind, ["found"], ["y"], {"keepdims": 0})], {"x": x}, ["y"])
+    axes = {"first": number(np.int64, 0), "last": number(np.int64, -1)}
+    yield Case("nonzero_max_of_rows", [at, rows, ("ReduceMax", ["rows", "last"], ["y"], {})], {"x": x}, ["y"], axes, {"y": 0})
+    nodes = [at, ("ReduceMax", ["at", "first"], ["y"], {"keepdims": 0}), ("ReduceMin", ["at", "last"], ["z"], {})]
+    yield Case("nonzero_extremes", nodes, {"x": x}, ["y", "z"], axes, {"y": 0})
+    shape = [at, ("Shape", ["at"], ["s"], {}), ("Size", ["at"], ["n"], {}), ("Shape", ["at"], ["few"], {"start": 1})]
+    nodes = [*shape, ("Add", ["few", "first"], ["t"], {}), ("Shape", ["at"], ["rank"], {"end": 1})]
+    yield Case("nonzero_shape", nodes, {"x": x}, ["s", "n", "t", "rank"], axes)
+    yield Case("nonzero_shape_of_none", nodes, {"x": zeros}, ["s", "n", "t", "rank"], axes)
     nodes = [at, ("Concat", ["at", "at"], ["y"], {"axis": 1})]
     yield Case("nonzero_concat", nodes, {"x": x}, ["y"], error="'Concat' of a tensor whose extent depends on elements")
     yield from cases_of_first_elements()
