@@ -299,6 +299,11 @@ def cases_of_numbers():
     for name, scales, how in (("twice", (2, 2), {"mode": "linear"}), ("parts", (0.5, 1.5), {"mode": "cubic"})):
         scales = {"s": np.array((1, 1, *scales), np.float32)}
         yield Case(f"open_resize_{name}", [("Resize", ["x", "", "s"], ["y"], how)], {"x": image}, ["y"], scales, opened=opened)
+    window = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
+    for kind in ("MaxPool", "AveragePool"):
+        yield Case(f"open_{kind}", [(kind, ["x"], ["y"], window)], {"x": image}, ["y"], opened=opened)
+    large = np.array([-2e4, -100, -1, 0, 1, 30, 89, 2e4], np.float32)
+    yield Case("large_softplus", [("Softplus", ["x"], ["y"], {})], {"x": large}, ["y"])
     yield Case("open_hardmax", [("Hardmax", ["x"], ["y"], {"axis": 2})], {"x": image}, ["y"], opened=opened)
 
 
