@@ -452,6 +452,22 @@ class OpenSizes(Case):
 
         return Block().eval()
 
+    def test_plain_sizes(self):
+        """What has a minimum or a remainder is told by the expression, not by the letters of its text."""
+        import types
+
+        import sympy
+        from torch.utils._sympy.functions import FloorDiv, PythonMod
+
+        from hidet.torch import sizes
+
+        m, n = sympy.symbols("m s0", integer=True, positive=True)
+        is_plain = lambda e: sizes._is_plain(types.SimpleNamespace(node=types.SimpleNamespace(expr=e)))
+        for expression in (m, m + 2 * n - 1, FloorDiv(m, 3), n**2):
+            self.assertTrue(is_plain(expression), expression)
+        for expression in (sympy.Min(m, n), sympy.Max(n, 3) + 1, PythonMod(n, 4), n * sympy.Mod(m, n)):
+            self.assertFalse(is_plain(expression), expression)
+
     def test_batch_and_length(self):
         shapes = [(2, 5, 16), (3, 7, 16), (2, 9, 16), (4, 5, 16)]
         self.assertEqual(self.programs(self.attention(), shapes, dynamic=True), 1)

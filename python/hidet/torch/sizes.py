@@ -5,7 +5,12 @@ import math
 import torch
 
 try:
+    import sympy
+    from torch.utils._sympy.functions import CleanDiv, FloorDiv
     from torch.utils._sympy.printers import PythonPrinter
+
+    # Of expressions that are what they say for all sizes: no minimum, no maximum, no remainder.
+    _PLAIN = (sympy.Symbol, sympy.Number, sympy.Add, sympy.Mul, sympy.Pow, FloorDiv, CleanDiv)
 except ImportError:  # older versions of PyTorch
     PythonPrinter = None
 
@@ -34,6 +39,10 @@ def text_of(size):
     if PythonPrinter is None:
         raise ValueError("this version of PyTorch does not say what its sizes are")
     return PythonPrinter().doprint(expression)
+
+
+def _is_plain(size):
+    return all(isinstance(part, _PLAIN) for part in sympy.preorder_traversal(size.node.expr))
 
 
 def _names(size):
@@ -100,7 +109,7 @@ def length_of(node, result):
     axis = node.args[1] if len(node.args) > 1 else 0
     size = node.meta["val"].shape[axis]
     text = text_of(size)
-    is_sure = text and "m" not in text and (len(node.args) < 5 or node.args[4] == 1)  # no min, no max, no mod
+    is_sure = text and _is_plain(size) and (len(node.args) < 5 or node.args[4] == 1)
     return {"length": OpenSize(result.shape[axis], text)} if is_sure else {}
 
 
