@@ -8,9 +8,9 @@ import sys as _sys
 if "t" in getattr(_sys, "abiflags", ""):
     raise ImportError("hidet is for Python with the GIL: this is a free-threaded build")
 
-from hidet._names import ABSENT as _ABSENT
 from hidet._names import FUNCTIONS as _FUNCTIONS
 from hidet._names import MODULES as _MODULES
+from hidet._names import absent as _absent
 
 __version__ = "0.1.0"
 
@@ -24,9 +24,7 @@ def __getattr__(name):
         value = getattr(importlib.import_module(f"hidet.{_FUNCTIONS[name]}"), name)
         globals()[name] = value
         return value
-    if name in _ABSENT:
-        raise AttributeError(f"there is no hidet.{name}: {_ABSENT[name]}")
-    raise AttributeError(f"module 'hidet' has no attribute {name!r}")
+    raise _absent("", name)
 
 
 def __dir__():

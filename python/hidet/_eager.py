@@ -2,6 +2,7 @@
 tensors as nodes of a graph."""
 
 from hidet import _core, _runtime, dtypes
+from hidet._names import Absent
 from hidet.lang.values import source_of
 from hidet.tensor import Tensor, _allocate, _at, symbol
 
@@ -10,6 +11,7 @@ class Operator:
     """A use of an operator: what it takes and what comes out. Results of symbolic tensors have one as their trace."""
 
     __slots__ = ("attributes", "inputs", "op", "outputs")
+    task = Absent()
 
     def __init__(self, op, inputs, attributes):
         self.op, self.inputs, self.attributes, self.outputs = op, inputs, attributes, []

@@ -49,7 +49,8 @@ def compiler():
     global _compiler
     with _lock:
         if _compiler is None:
-            _compiler = _core.Compiler(option.get_option("cache_dir"), None, option.get_option("num_local_workers"))
+            workers = option.get_option("num_local_workers") or int(os.environ.get("HIDET_NUM_WORKERS") or 0)
+            _compiler = _core.Compiler(option.get_option("cache_dir"), None, workers)
         return _compiler
 
 

@@ -14,7 +14,7 @@ _DEFAULTS = {
     "arch": None,  # "sm_90a"; None: that of the GPU, sm_80 on the simulator
     "gpu": None,  # "h200": schedules are chosen for it
     "cache_dir": None,
-    "num_local_workers": 0,  # processes that run NVRTC; 0: one for each core
+    "num_local_workers": 0,  # processes that run NVRTC; 0: HIDET_NUM_WORKERS, else one for each core
     "warnings": True,
     "progress": None,  # a line about long work; None: HIDET_PROGRESS, else where standard error is a terminal
 }

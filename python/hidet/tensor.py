@@ -5,6 +5,7 @@ import operator as _python
 import struct
 
 from hidet import _core, dtypes
+from hidet._names import Absent
 from hidet.device import CUDA, HOST, Device, device, is_simulated, of_code
 
 _FORMATS = {
@@ -65,6 +66,14 @@ class Tensor(_core.Tensor):
     def nbytes(self):
         """The bytes of its elements."""
         return self.size * self.dtype.nbytes
+
+    @property
+    def layout(self):
+        """Where its elements lie, as a layout of the language, which scripts may refer to."""
+        from hidet import lang
+
+        plain = self.is_symbolic() or self._is_contiguous
+        return lang.row_major(*self.shape) if plain else lang.strided_layout(list(self.shape), strides=list(self._strides))
 
     def is_symbolic(self):
         """Whether it has no elements."""
@@ -250,6 +259,14 @@ class Tensor(_core.Tensor):
 
         return ops.permute(self, tuple(reversed(range(self.ndim))))
 
+    def rearrange(self, plan):
+        """With axes in another order and put together: each entry of [plan] lists the axes that become one. [[1], [0]] is the
+        transposed matrix, [[0, 1]] its elements in one row; an entry without axes is an axis of extent 1."""
+        axes = [d + self.ndim if d < 0 else d for entry in plan for d in entry]
+        if sorted(axes) != list(range(self.ndim)):
+            raise ValueError(f"rearrange: {plan} does not name each of {self.ndim} axes once")
+        return self.permute(axes).reshape([math.prod(self.shape[d] for d in entry) for entry in plan])
+
     def expand(self, *shape):
         """Axes of extent 1 repeated; -1 leaves an axis as it is."""
         from hidet import ops
@@ -289,6 +306,10 @@ class Tensor(_core.Tensor):
         from hidet import _indexing
 
         _indexing.set(self, index, value)
+
+    # Names of Hidet's class, which say what takes their place.
+    hip, hip_async, vcuda_, cuda_ = Absent(), Absent(), Absent(), Absent()
+    cpu_async, cuda_async, copy_async = Absent(), Absent(), Absent()
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):

@@ -6,6 +6,7 @@ graph(hidet.randn([2, 3]))
 """
 
 from hidet._eager import Operator
+from hidet._names import absent as _absent
 from hidet.graph.flow_graph import CompiledGraph, CudaGraph, FlowGraph, load_graph, save_graph, trace_from
 from hidet.graph.onnx import from_onnx
 from hidet.graph.optimized import OptimizedGraph, optimize
@@ -28,3 +29,11 @@ __all__ = [
     "trace_from",
     "unregister_rewrite_rule",
 ]
+
+
+def __getattr__(name):
+    if name == "frontend":  # which has PyTorch's part: it is loaded by its full name
+        import importlib
+
+        return importlib.import_module("hidet.graph.frontend")
+    raise _absent("graph", name)

@@ -9,6 +9,7 @@ import weakref
 
 from hidet import _core, _eager, _runtime, dtypes
 from hidet._eager import _flat, results_of
+from hidet._names import Absent
 from hidet.device import device
 from hidet.graph import rewriting, safetensors, text
 from hidet.graph.pass_context import PassContext
@@ -45,6 +46,7 @@ class FlowGraph:
     the names of sizes that are open, `extents` has those of inputs that depend on them: {id: numbers and texts}."""
 
     sizes, extents = (), {}
+    hip_graph, vcuda_, cuda_ = Absent(), Absent(), Absent()
 
     def __init__(self, outputs, inputs=None):
         self.outputs = list(outputs)
@@ -118,6 +120,11 @@ class FlowGraph:
     def program(self):
         """The graph as a function in Hidet Script."""
         return text.program(self)
+
+    @property
+    def share_map(self):
+        """{index of an output: index of the input whose memory it has}: none, since each run makes new outputs."""
+        return {}
 
     @property
     def usage_count(self):
@@ -306,7 +313,9 @@ class CompiledGraph:
         self._model(*[x._plain() if isinstance(x, Tensor) else x for x in inputs], *outputs)
         return outputs
 
-    run_async = run
+    def run_async(self, inputs, stream=None, output_to_torch_tensor=False):
+        """As run, which does not wait for a GPU either. With output_to_torch_tensor the outputs are PyTorch's tensors."""
+        return _given(lambda: self.run(inputs), stream, output_to_torch_tensor)
 
     def __call__(self, *inputs):
         outputs = self.run(list(inputs))
@@ -338,6 +347,17 @@ def graph_device(graph):
     return places.pop() if places else device("cpu")
 
 
+def _given(run, stream, is_torch):
+    """What run_async returns."""
+    if stream is not None:
+        raise _core.ArgumentError(
+            "graphs run on the default stream: for another one give tensors of PyTorch, under 'with torch.cuda.stream(stream)', "
+            "to compiled_graph.run"
+        )
+    outputs = run()
+    return [y.torch() for y in outputs] if is_torch else outputs
+
+
 class CudaGraph:
     """A compiled graph with outputs of its own, which each run overwrites."""
 
@@ -354,7 +374,9 @@ class CudaGraph:
         self._compiled._model(*[x._plain() for x in self.inputs], *self.outputs)
         return self.outputs
 
-    run_async = run
+    def run_async(self, inputs=None, stream=None, output_to_torch_tensor=False):
+        """As run, which does not wait for a GPU either. With output_to_torch_tensor the outputs are PyTorch's tensors."""
+        return _given(lambda: self.run(inputs), stream, output_to_torch_tensor)
 
     def __call__(self, *inputs):
         outputs = self.run(list(inputs))
