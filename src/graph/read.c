@@ -149,7 +149,7 @@ static void read_view(reader *r, const json_t *from, fg_node *n)
     fg_view *view = ARENA_NEW(r->a, fg_view);
     for (int d = 0; fits && d < x->rank; d++) {
         view->starts[d] = json_integer_value(json_array_get(starts, (size_t)d));
-        fits = is_inside(x, d, view->starts[d]) || fg_is_empty(x);
+        fits = is_inside(x, d, view->starts[d]) || fg_is_empty(x) || fg_is_empty(y);
     }
     for (int d = 0; fits && d < y->rank; d++) {
         json_int_t axis = json_integer_value(json_array_get(axes, (size_t)d));

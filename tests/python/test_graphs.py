@@ -182,7 +182,7 @@ class Tracing(Case):
 
 
 ATEN = """from hidet.lang import f32, i64, u8, u64
-from aten.core import add, addmm, addmv, addr, baddbmm, sub
+from aten.core import add, addmm, addmv, addr, baddbmm, slice, sub
 from aten.indices import gather
 from aten.reductions import kthvalue
 
@@ -205,7 +205,7 @@ def places(x: f32[5]):
 
 @hidet.graph
 def nothing(x: f32[2, 5], at: u8[0], places: i64[2, 0]):
-    return gather(x, 0, at), gather(x, 1, places)
+    return gather(x, 0, at), gather(x, 1, places), slice(x, 1, 5, 9), slice(x, 0, 2, 9)
 """
 
 
@@ -238,7 +238,7 @@ class Aten(Case):
 
     def test_indices_without_elements(self):
         x, at, places = np.ones((2, 5), "f"), np.empty(0, "B"), np.empty((2, 0), "q")
-        self.module.nothing(x, at, places, np.empty(0, "f"), np.empty((2, 0), "f"))
+        self.module.nothing(x, at, places, np.empty(0, "f"), *(np.empty(n, "f") for n in ((2, 0), (2, 0), (0, 5))))
 
 
 if __name__ == "__main__":

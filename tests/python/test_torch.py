@@ -276,11 +276,14 @@ class Models(Case):
     def test_no_elements(self):
         torch = self.torch
         x, none = torch.randn(2, 0, 4), torch.empty(0, dtype=torch.long)
-        self.check(lambda x: (x.sum(1) + 1, x.prod(1), x.amax(2), x.relu() * 2, x.softmax(-1), torch.stack([x, x]).view(0, 8)), x)
-        self.check(lambda x: (torch.cat([x, x]) + 1, torch.cat([x, x[:0]]).sum()), torch.empty(0))
         linear = torch.nn.functional.linear
-        self.check(lambda a, b: (a @ b, a.T @ a, linear(a, b.T, torch.ones(3))), torch.randn(4, 0), torch.randn(0, 3))
-        self.check(lambda w, i: (w[i], w.index_select(0, i) * 2, w[5:], w[:, 2:2].sum(1)), torch.randn(5, 7), none)
+        with self.assertNoLogs("hidet", "WARNING"):
+            self.check(lambda x: (x.sum(1) + 1, x.prod(1), x.amax(2), x.relu() * 2, x.softmax(-1)), x)
+            self.check(lambda x: torch.stack([x, x]).view(0, 8), x)
+            self.check(lambda x: (torch.cat([x, x]) + 1, torch.cat([x, x[:0]]).sum()), torch.empty(0))
+            self.check(lambda a, b: (a @ b, a.T @ a, linear(a, b.T, torch.ones(3))), torch.randn(4, 0), torch.randn(0, 3))
+            self.check(lambda w, i: (w[i], w.index_select(0, i) * 2, w[5:], w[:, 2:2].sum(1)), torch.randn(5, 7), none)
+            self.check(lambda w: (w[5:], w[:, 7:] * 2, w[2:2].sum(0), w[5:, 1:3].T), torch.randn(5, 7))
 
     def test_modes(self):
         """The values that occur most, the smallest of several, and the last places of them."""
