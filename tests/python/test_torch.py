@@ -1,7 +1,9 @@
 """torch.compile(model, backend="hidet") on the simulator, compared with PyTorch."""
 
+import contextlib
 import copy
 import importlib
+import io
 import pathlib
 import re
 import tempfile
@@ -344,6 +346,37 @@ class Models(Case):
         self.assertEqual(len(logs.output), 1)
         self.assertIn("eigh", logs.output[0])
 
+    def test_mixed_devices(self):
+        """What has tensors of another device than the graph stays with PyTorch. (There is no GPU: tensors without elements.)"""
+        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+        from hidet.torch import backend
+
+        torch, mode = self.torch, FakeTensorMode()
+        graph = torch.fx.Graph()
+        host, gpu = graph.placeholder("host"), graph.placeholder("gpu")
+        aten = torch.ops.aten
+        nodes = [graph.call_function(aten.relu.default, (x,)) for x in (host, gpu)]
+        nodes.append(graph.call_function(aten.mul.Tensor, (nodes[1], host)))
+        for n, place in zip([host, gpu, *nodes], ("cpu", "cuda:0", "cpu", "cuda:0", "cuda:0")):
+            n.meta["val"] = FakeTensor(mode, torch.empty([], device="meta"), torch.device(place))
+        place = backend._device_of(graph)
+        self.assertEqual(str(place), "cuda:0")
+        why = "a tensor is on the device cpu, and the graph on cuda:0"
+        self.assertEqual([backend.unsupported(n, None, place) for n in nodes], [why, None, why])
+
+    def test_autocast(self):
+        torch = self.torch
+        model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 4)).eval()
+        compiled, x = self.compile(model), torch.randn(3, 8)
+        for dtype in (torch.bfloat16, torch.float16):
+            with torch.no_grad(), torch.autocast("cpu", dtype):
+                actual, expected = compiled(x), model(x)
+            self.assertEqual(actual.dtype, dtype)
+            torch.testing.assert_close(actual, expected, rtol=3e-2, atol=3e-2)
+        with torch.no_grad():
+            self.assertEqual(compiled(x).dtype, torch.float32)
+
     def test_types(self):
         torch = self.torch
         self.check(lambda x, y: (x + y, x > 1, x.to(torch.float16), (x * 2.5).sum()), torch.arange(5), torch.randn(5))
@@ -414,6 +447,89 @@ class Models(Case):
         before = copy.deepcopy(model.state_dict())
         self.check(model, torch.randn(1, 3, 8, 9))
         self.assertTrue(all(torch.equal(v, before[k]) for k, v in model.state_dict().items()))
+
+
+class Switches(Case):
+    """What each setting of dynamo_config changes."""
+
+    def setUp(self):
+        self.torch = torch_or_skip()
+        self.torch._dynamo.reset()
+        self.config = hidet.torch.dynamo_config.reset()
+        self.addCleanup(self.config.reset)
+        self.model = self.torch.nn.Sequential(self.torch.nn.Linear(16, 8), self.torch.nn.ReLU()).eval()
+        self.x = self.torch.randn(4, 16)
+
+    def program(self):
+        self.torch._dynamo.reset()
+        explained = hidet.torch.explain(self.model, self.x)
+        self.torch.testing.assert_close(explained.result, self.model(self.x).detach(), rtol=1e-2, atol=1e-2)
+        return explained.parts[0].program
+
+    def printed(self):
+        with contextlib.redirect_stdout(io.StringIO()) as out, self.torch.no_grad():
+            self.torch.compile(self.model, backend="hidet")(self.x)
+        return out.getvalue()
+
+    def test_precision(self):
+        exact = self.program()
+        self.assertNotIn("f16", exact)
+        self.config.use_fp16()
+        self.assertIn("f16[4, 16]", self.program())
+        self.config.use_fp16(False)
+        self.assertEqual(self.program(), exact)
+
+    def test_tensor_cores(self):
+        """They are used where PyTorch's setting allows it, unless ours forbids it."""
+        exact = self.program()
+        self.config.use_tensor_core(True)
+        self.assertEqual(self.program(), exact)
+        before = self.torch.get_float32_matmul_precision()
+        self.addCleanup(self.torch.set_float32_matmul_precision, before)
+        self.torch.set_float32_matmul_precision("high")
+        self.assertIn("tf32", self.program())
+        self.config.use_tensor_core(False)
+        self.assertEqual(self.program(), exact)
+
+    def test_those_that_change_nothing(self):
+        exact = self.program()
+        for setting in (
+            lambda: self.config.search_space(2),
+            lambda: self.config.set_search_space(1),
+            lambda: self.config.parallel_k("search"),
+            self.config.use_fp16_reduction,
+            lambda: self.config.use_attention(False),
+            self.config.steal_weights,
+        ):
+            setting()
+            self.assertEqual(self.program(), exact)
+
+    def test_graphs(self):
+        from hidet.torch.backend import _settings
+
+        for flag in (False, True):
+            self.config.use_cuda_graph(flag)
+            self.assertEqual(_settings(None, None), (flag, False))
+            self.assertEqual(_settings("max-autotune", None), (True, False))
+            self.assertEqual(_settings("max-autotune", {"use_cuda_graph": False}), (False, False))
+
+    def test_tables(self):
+        self.assertEqual(self.printed(), "")
+        self.config.print_input_graph()
+        self.assertRegex(self.printed(), r"(?m)^opcode +name +target +args +kwargs$")
+        self.config.print_input_graph(False)
+        self.config.correctness_report()
+        text = self.printed()
+        self.assertRegex(text, r"kind +operator +dtype +error +attention")
+        self.assertRegex(text, r"torch\.nn\.functional\.linear +float32 +\d\.\de-\d\d")
+        self.assertNotIn("<---", text)
+
+    def test_reset(self):
+        state = self.config.state()
+        self.config.use_fp16()
+        self.config.correctness_report()
+        self.assertNotEqual(self.config.state(), state)
+        self.assertEqual(self.config.reset().state(), state)
 
 
 class OpenSizes(Case):

@@ -86,11 +86,21 @@ def _compile(gm, inputs, frozen, mode, options, context):
     can_handle = (options or {}).get("can_handle")
     if fp16:
         context = context.copy().set_precision("float16")
+    elif context.precision is None and dynamo_config._tensor_core and _allows_tf32():
+        context = context.copy().set_precision("tf32")
     if dynamo_config._print_graph:
         print(report.graph_table(gm))
     if dynamo_config._report:
         return report.checked(gm, lambda more: compile_traced(more, inputs, frozen, graphs, context, can_handle))
     return compile_traced(gm, inputs, frozen, graphs, context, can_handle)
+
+
+def _allows_tf32():
+    """Whether PyTorch may compute products of float32 on tensor cores. Dynamo guards it."""
+    try:
+        return torch.get_float32_matmul_precision() != "highest"
+    except RuntimeError:  # set by PyTorch's newer names, each backend for itself
+        return torch.backends.cuda.matmul.fp32_precision == "tf32"
 
 
 def _is_weight(node, value):
@@ -181,19 +191,27 @@ def _mutated():
 
 
 class _Support(OperatorSupportBase):
-    def __init__(self, can_handle):
+    def __init__(self, can_handle, place):
         super().__init__()
-        self.can_handle = can_handle
+        self.can_handle, self.place = can_handle, place
 
     def is_node_supported(self, submodules, node):
-        return node.op == "call_function" and unsupported(node, self.can_handle) is None
+        return node.op == "call_function" and unsupported(node, self.can_handle, self.place) is None
 
 
-def unsupported(node, can_handle=None):
-    """Why a node stays with PyTorch; None: it does not. [can_handle]: what a user says of nodes that need not stay; None: all."""
+def _device_of(graph):
+    """The device of a graph's tensors: a GPU, where there are some on one."""
+    values = [n.meta.get("val") for n in graph.nodes]
+    devices = [v.device for v in values if isinstance(v, torch.Tensor)]
+    return next((d for d in devices if d.type == "cuda"), torch.device("cpu"))
+
+
+def unsupported(node, can_handle=None, place=None):
+    """Why a node stays with PyTorch; None: it does not. [can_handle]: what a user says of nodes that need not stay; None: all.
+    [place]: the device of the graph; None: that of the node."""
     if node.target is operator.getitem:
         source = node.args[0]
-        why = unsupported(source, can_handle)
+        why = unsupported(source, can_handle, place)
         if why:
             return why if why is _LEFT else _OPERAND
         is_missing = node.args[1] and aten.operation_of(source.target).name in aten.FIRST_ONLY
@@ -209,6 +227,8 @@ def unsupported(node, can_handle=None):
             return f"there are no tensors of {value.dtype}"
         if isinstance(value, torch.Tensor) and value.is_sparse:
             return "a tensor is sparse"
+        if isinstance(value, torch.Tensor) and place is not None and value.device != place:
+            return f"a tensor is on the device {value.device}, and the graph on {place}"
     return None if can_handle is None or can_handle(node) else _LEFT
 
 
@@ -244,14 +264,14 @@ def _drop_idle(traced):
 
 def _partitioned(traced, weights, graphs, context, can_handle):
     _drop_idle(traced)
-    left = {}
+    left, place = {}, _device_of(traced.graph)
     for n in traced.graph.nodes:
-        why = unsupported(n, can_handle) if n.op == "call_function" and not sizes.is_size(n) else None
+        why = unsupported(n, can_handle, place) if n.op == "call_function" and not sizes.is_size(n) else None
         if why and not (n.target is operator.getitem and why in (_LEFT, _OPERAND)):  # the operator is listed
             left.setdefault((str(n.target), why), n)
     for (target, why), _ in left.items():
         log.log(logging.INFO if why is _LEFT else logging.WARNING, "%s stays with PyTorch: %s", target, why)
-    partitioner = CapabilityBasedPartitioner(traced, _Support(can_handle), allows_single_node_partition=True)
+    partitioner = CapabilityBasedPartitioner(traced, _Support(can_handle, place), allows_single_node_partition=True)
     fused = partitioner.fuse_partitions(partitioner.propose_partitions())
     for n in fused.graph.nodes:
         if n.op == "call_module":

@@ -44,7 +44,8 @@ class DynamoConfig:
         self._fp16_reduction = bool(flag)
 
     def use_tensor_core(self, flag=True):
-        """Whether float32 products may use tensor cores, as TF32. True allows them where PyTorch's own setting does, too."""
+        """Whether float32 products may use tensor cores, as TF32, where PyTorch's own setting allows it:
+        torch.set_float32_matmul_precision("high")."""
         self._tensor_core = bool(flag)
 
     def use_attention(self, flag=True):
