@@ -6,17 +6,21 @@ Usage: check_opinfo.py FOLDER [--only=REGEX] [--samples=N] [--calls=N] [--write=
 FOLDER has the package, a build's folder python. Some N samples (default 4) of each operator that PyTorch tests, of f32, f16,
 i64 and bool, are traced into ATen's operators, as torch.compile does it; of what is handed over to us, the first N different
 calls (default 6) of each operator and type are run and compared. --only: of operators of ATen whose name matches. --write: the
-table of docs/aten.md. Exits with 77 where PyTorch is missing, with 1 if less than 98 % are right."""
+table of docs/aten.md, in which what did not run stays, and reasons of what is wrong still. Exits with 77 where PyTorch is
+missing, with 1 if less than 98 % are right."""
 
 import collections
+import datetime
 import operator
+import pathlib
 import re
 import sys
 import warnings
 
+import opinfo_page
 import torch_arguments
 
-TYPES = ("float32", "float16", "int64", "bool")
+TYPES = tuple(opinfo_page.TYPES)
 BOUNDS = {"float16": {"rtol": 1e-2, "atol": 2e-3}, "float32": {"rtol": 2e-4, "atol": 2e-5}}
 BATCH = 8
 
@@ -216,32 +220,10 @@ def outcome(calls):
         return [reason(error)] if len(calls) == 1 else [w for call in calls for w in outcome([call])]
 
 
-def table(counts, wrong):
-    """The page of docs."""
-    names = sorted({name for name, _ in counts})
-    right = sum(r for r, _ in counts.values())
-    total = sum(n for _, n in counts.values())
-    lines = [
-        f"{right} of {total} calls of {len(names)} operators are right ({100 * right / total:.1f} %).",
-        "",
-        "| operator | f32 | f16 | i64 | bool |",
-        "|---|---|---|---|---|",
-    ]
-    for name in names:
-        cells = [counts.get((name, t)) for t in TYPES]
-        lines.append(f"| `{name}` | " + " | ".join(f"{c[0]}/{c[1]}" if c else "" for c in cells) + " |")
-    lines += ["", "What is not right:", ""]
-    lines += [f"- `{target}`, {kind}, {n} of them: {why.rsplit(':: ', 1)[-1][:90]}" for (target, kind, why), n in sorted(wrong.items())]
-    return "\n".join(lines) + "\n"
-
-
-MARK = "<!-- by tests/python/check_opinfo.py -->\n"
-
-
 def main():
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
-    counts, wrong = {}, collections.Counter()
+    counts, wrong = {}, {}
     with torch.no_grad():
         for (name, kind), calls in sorted(collect().items(), key=str):
             found = [w for i in range(0, len(calls), BATCH) for w in outcome(calls[i : i + BATCH])]
@@ -249,17 +231,15 @@ def main():
                 counts[name, kind] = (found.count(None), len(found))
             for call, why in zip(calls, found):
                 if why:
-                    wrong[str(call.target).removeprefix("aten."), kind, why] += 1
+                    key = str(call.target).removeprefix("aten."), kind
+                    wrong[key] = (wrong.get(key, (0, ""))[0] + 1, why.rsplit(":: ", 1)[-1][:90])
                     print(f"{call.target} {kind}: {why}", flush=True)
-    page = table(counts, wrong)
-    print(page.splitlines()[0])
-    print("never called:", *sorted(set(aten.known) - {name for name, _ in counts}))
-    if ARGUMENTS.write:
-        with open(ARGUMENTS.write, encoding="utf-8") as file:
-            head = file.read().split(MARK)[0]
-        with open(ARGUMENTS.write, "w", encoding="utf-8") as file:
-            file.write(head + MARK + "\n" + page)
     right, total = (sum(c[i] for c in counts.values()) for i in (0, 1))
+    print(f"{right} of {total} calls are right; never called:", *sorted(set(aten.known) - {name for name, _ in counts}))
+    if ARGUMENTS.write:
+        path = pathlib.Path(ARGUMENTS.write)
+        when = f"on {datetime.date.today()} with PyTorch {torch.__version__.partition('+')[0]}"
+        path.write_text(opinfo_page.page(path.read_text(encoding="utf-8"), counts, wrong, when), encoding="utf-8")
     return 0 if right >= 0.98 * total else 1
 
 
