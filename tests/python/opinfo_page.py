@@ -46,8 +46,8 @@ def entries(wrong):
 
 
 def page(old, counts, wrong, when):
-    """The text for [old], after these calls ran: counts as of counts_of, and wrong ones as of reasons_of. [when]: "on 2026-11-28 with
-    PyTorch 2.15.0"."""
+    """The text for [old], after these calls ran: counts as of counts_of, and wrong ones as of reasons_of. [when]: "on 2026-11-28
+    with PyTorch 2.15.0"."""
     head, _, behind = old.partition(MARK)
     reasons, kept = reasons_of(behind), {k: v for k, v in counts_of(behind).items() if k not in counts}
     wrong = {key: (count, reasons[key][1] if key in reasons else why) for key, (count, why) in wrong.items()}
