@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Convolutions of images with more than 2^31 elements on a GPU: the first and the last image, and those around element 2^31, compared
-with PyTorch in f64.
+"""Convolutions of images with more than 2^31 elements on a GPU: the first and the last image, and those around element 2^31,
+compared with PyTorch in f64.
 
     check_large_convolutions.py HDSC [--runtime=libhdsrt.so] [--library=large_convolutions.so]
 
@@ -40,7 +40,8 @@ def numbers(shape, seed):
 def check(lib, name):
     """What is wrong."""
     shapes = [tuple(map(int, p.shape)) for p in lib.functions[name].tensors]
-    x, w, y = numbers(shapes[0], 1), numbers(shapes[1], 2), torch.full(shapes[2], float("nan"), dtype=torch.float16, device="cuda")
+    x, w = numbers(shapes[0], 1), numbers(shapes[1], 2)
+    y = torch.full(shapes[2], float("nan"), dtype=torch.float16, device="cuda")
     call = library.prepared(lib.images[name], lib.functions[name], [t.data_ptr() for t in (x, w, y)])
     call(torch.cuda.current_stream().cuda_stream)
     torch.cuda.synchronize()
