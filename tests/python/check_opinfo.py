@@ -36,7 +36,7 @@ except ImportError as error:
     sys.exit(77)
 
 from hidet.graph import PassContext  # noqa: E402
-from hidet.torch import aten, backend  # noqa: E402
+from hidet.torch import aten, backend, decompositions  # noqa: E402
 
 
 class Call:
@@ -118,7 +118,7 @@ class Collection:
 
 def collect():
     """The calls behind all samples."""
-    collection, table = Collection(), backend._decompositions()
+    collection, table = Collection(), decompositions.table()
     for info in op_db:
         if info.name.startswith(("linalg", "fft", "jiterator", "_refs")):
             continue

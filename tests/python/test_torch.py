@@ -377,6 +377,37 @@ class Models(Case):
         with torch.no_grad():
             self.assertEqual(compiled(x).dtype, torch.float32)
 
+    def test_what_is_taken_apart(self):
+        """Operators that PyTorch's rules leave whole: none stays with PyTorch."""
+        torch, F = self.torch, self.torch.nn.functional
+        m, n, i, x = torch.randn(4, 6), torch.randn(4, 5), torch.randint(0, 4, (4, 6)), torch.randn(2, 3, 5, 5)
+        bags = torch.tensor([0, 2, 2, 5])
+        with self.assertNoLogs("hidet", "WARNING"):
+            self.check(lambda i: (i << 1, i >> 1, i << i % 3), i)
+            self.check(torch.nn.Bilinear(6, 5, 3), m, n)
+            self.check(lambda m: torch.as_strided(m, (3, 2, 2), (6, 2, 1), 1) + 1, m)
+            self.check(lambda m: torch.histc(m, 5, -1, 1), m)
+            self.check(lambda i: F.one_hot(i[0], 6), i)
+            self.check(torch.nn.InstanceNorm2d(3, affine=True).eval(), x)
+            for mode in ("sum", "mean"):
+                self.check(torch.nn.EmbeddingBag(4, 3, mode=mode).eval(), i)
+                self.check(torch.nn.EmbeddingBag(4, 3, mode=mode, padding_idx=1).eval(), i.flatten()[:9], bags)
+            self.check(lambda i, w, s: F.embedding_bag(i, w, per_sample_weights=s, mode="sum"), i, n, m)
+
+    def test_encoder_layers(self):
+        """PyTorch's own operator for them."""
+        torch = self.torch
+        x, hidden = torch.randn(2, 5, 8), torch.zeros(2, 5, dtype=torch.bool)
+        hidden[1, 3:] = True
+        for norm_first, activation in ((False, "relu"), (True, "gelu")):
+            options = {"batch_first": True, "norm_first": norm_first, "activation": activation}
+            layer = torch.nn.TransformerEncoderLayer(8, 2, 12, **options).eval()
+            causal = torch.nn.Transformer.generate_square_subsequent_mask(5)
+            with self.assertNoLogs("hidet", "WARNING"):
+                self.check(layer, x)
+                self.check(lambda x, m, layer=layer: layer(x, src_key_padding_mask=m), x, hidden)
+                self.check(lambda x, m, layer=layer: layer(x, src_mask=m), x, causal)
+
     def test_types(self):
         torch = self.torch
         self.check(lambda x, y: (x + y, x > 1, x.to(torch.float16), (x * 2.5).sum()), torch.arange(5), torch.randn(5))

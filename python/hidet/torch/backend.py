@@ -9,7 +9,6 @@ import operator
 import os
 
 import torch
-from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch._aot_autograd.schemas import OutputType
 from torch._functorch.aot_autograd import make_boxed_func
@@ -20,7 +19,7 @@ from hidet import _core, _runtime, dtypes
 from hidet.graph.flow_graph import CompiledGraph, FlowGraph
 from hidet.graph.pass_context import PassContext
 from hidet.tensor import from_torch, symbol
-from hidet.torch import aten, operators, report, sizes
+from hidet.torch import aten, decompositions, operators, report, sizes
 from hidet.torch.config import dynamo_config
 
 log = logging.getLogger("hidet")
@@ -52,12 +51,6 @@ def _settings(mode, options):
         raise ValueError(f"can_handle is a function of a node of torch.fx, not {can_handle!r}")
     graphs = options.get("use_cuda_graph", dynamo_config._cuda_graph if _MODES[mode][1] is None else _MODES[mode][1])
     return bool(graphs), bool(options.get("use_fp16", dynamo_config._fp16))
-
-
-@functools.cache
-def _decompositions():
-    """What PyTorch takes apart for us: what there is no function in ops/aten for."""
-    return {k: v for k, v in core_aten_decompositions().items() if aten.operation_of(k) is None or aten.is_other(k)}
 
 
 def compile_graph(gm, example_inputs, mode=None, options=None, **ignored):
@@ -131,7 +124,7 @@ def compile_traced(gm, example_inputs, frozen, graphs, context, can_handle=None)
         return make_boxed_func(fused.forward)
 
     with torch.no_grad():
-        compiled = aot_autograd(fw_compiler=compiler, inference_compiler=compiler, decompositions=_decompositions())(
+        compiled = aot_autograd(fw_compiler=compiler, inference_compiler=compiler, decompositions=decompositions.table())(
             operators.kept_whole(gm), example_inputs
         )
     if len(made) == 1 and made[0]:

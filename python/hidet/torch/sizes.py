@@ -114,6 +114,6 @@ def length_of(node, result):
 
 
 def is_size(node):
-    """Whether a node computes a size, or asserts something of one, which PyTorch does between partitions."""
-    is_assertion = node.target is torch.ops.aten._assert_scalar.default
+    """Whether a node computes a size, or asserts something of one or of an element, which PyTorch does between partitions."""
+    is_assertion = node.target in (torch.ops.aten._assert_scalar.default, torch.ops.aten._assert_async.msg)
     return is_assertion or isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat))
