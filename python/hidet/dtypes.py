@@ -53,6 +53,24 @@ def _types():
     return rows + [DataType("tfloat32", "tf32", _FLOAT, 32)]
 
 
+# Made below; for type checkers.
+bfloat16: DataType
+boolean: DataType
+float16: DataType
+float32: DataType
+float64: DataType
+float8_e4m3: DataType
+float8_e5m2: DataType
+int8: DataType
+int16: DataType
+int32: DataType
+int64: DataType
+tfloat32: DataType
+uint8: DataType
+uint16: DataType
+uint32: DataType
+uint64: DataType
+
 _all = _types()
 _by_name = {**{t.name: t for t in _all}, **{t.short_name: t for t in _all}}
 _by_code = {t.code | t.bits << 8: t for t in reversed(_all) if t.name != "tfloat32"}

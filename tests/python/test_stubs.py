@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import pathlib
 import unittest
 
@@ -33,6 +34,21 @@ class Stubs(Case):
         for name in found - {"torch"}:
             getattr(hidet, name)
         self.assertTrue((PACKAGE / "py.typed").exists())
+
+    def test_language(self):
+        """`from hidet.lang.cuda import threadIdx`: each module has a stub with its names."""
+        names = json.loads((PACKAGE / "lang.json").read_text(encoding="utf-8"))
+        names.pop("hidet.lang")  # has a file of its own
+        stubs = {f"hidet.lang.{path.stem}": path for path in (PACKAGE / "lang").glob("*.pyi")}
+        self.assertEqual(set(stubs), set(names))
+        for module, path in stubs.items():
+            found = [part.target.id for part in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(part, ast.AnnAssign)]
+            self.assertEqual(found, names[module])
+
+    def test_types(self):
+        tree = ast.parse((PACKAGE / "dtypes.py").read_text(encoding="utf-8"))
+        found = {part.target.id for part in tree.body if isinstance(part, ast.AnnAssign)}
+        self.assertEqual(found, {t.name for t in hidet.dtypes._all})
 
     def test_core(self):
         tree = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
