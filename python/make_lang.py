@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Usage: make_lang.py SOURCES FILE. Writes the names of each module of hidet.lang, as JSON: {module: [names]}.
+"""Usage: make_lang.py SOURCES FILE. Writes the names of each module of hidet.lang, as JSON: {module: [names]}, and stubs
+of the modules into the folder lang beside it.
 
 They are the public definitions of the standard library's files, the names of Hidet (src/typecheck/eval/original.def), and
 NATIVE, which the compiler itself has."""
