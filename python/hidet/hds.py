@@ -103,8 +103,11 @@ def load(path, *, defines=None, entries=(), include_dirs=(), arch=None, gpu=None
     """Compiles the file [path]. [defines] has values of module constants and type parameters, [entries] picks kernels and
     instances, "relu[f16, 1024]"; as the options -D and --entry of hdsc."""
     path = os.fspath(path)
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except UnicodeDecodeError:
+        text = None  # the compiler reads the file, and says where it is no text
     return loads(
         text, name=path, defines=defines, entries=entries, include_dirs=include_dirs, arch=arch, gpu=gpu, weights=weights
     )

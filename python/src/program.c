@@ -49,14 +49,20 @@ static void program_free(PyObject *self)
     free_object(self);
 }
 
+// A message may have a line of a source that is no UTF-8.
+static PyObject *text_of(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace");
+}
+
 static PyObject *diagnostics_of(const hds_program *program)
 {
     static const char *const severities[] = {[HDS_NOTE] = "note", [HDS_WARNING] = "warning", [HDS_ERROR] = "error"};
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < hds_program_diagnostic_count(program); i++) {
         const hds_diagnostic *d = hds_program_diagnostic(program, i);
-        PyObject *one = Py_BuildValue("(sssziiiis)", d->code, severities[d->severity], d->message, d->file, (int)d->line,
-                                      (int)d->column, (int)d->end_line, (int)d->end_column, d->rendered);
+        PyObject *one = Py_BuildValue("(ssNziiiiN)", d->code, severities[d->severity], text_of(d->message), d->file, (int)d->line,
+                                      (int)d->column, (int)d->end_line, (int)d->end_column, text_of(d->rendered));
         if (!one || PyList_Append(list, one) < 0)
             Py_CLEAR(list);
         Py_XDECREF(one);

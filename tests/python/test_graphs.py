@@ -1,7 +1,10 @@
 """Symbolic tensors and graphs, compared with the operators one by one."""
 
+import json
 import os
 import pathlib
+import pickle
+import struct
 import subprocess
 import sys
 import tempfile
@@ -119,6 +122,45 @@ class Tracing(Case):
                 hidet.load_graph(path)
         self.assertEqual(str(again), str(graph))
         np.testing.assert_array_equal(again(self.a).numpy(), graph(self.a).numpy())
+
+    def test_damaged_files(self):
+        """Whatever a file has, it is read as data, and what does not fit is a ValueError with the file's name."""
+        graph = hidet.trace_from(self.y)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "graph.hidet")
+            graph.save(path)
+            data = path.read_bytes()
+            size = struct.unpack("<Q", data[:8])[0]
+            header, tail = json.loads(data[8 : 8 + size]), data[8 + size :]
+
+            def refused(change, message):
+                changed = json.loads(json.dumps(header))
+                inner = json.loads(changed["__metadata__"]["hidet.graph"])
+                change(changed, inner)
+                changed["__metadata__"]["hidet.graph"] = json.dumps(inner)
+                text = json.dumps(changed).encode()
+                path.write_bytes(struct.pack("<Q", len(text)) + text + tail)
+                with self.assertRaisesRegex(ValueError, f"graph.hidet: .*{message}"):
+                    hidet.load_graph(path)
+
+            name = next(n for n in header if n != "__metadata__")
+            refused(lambda h, g: h[name].update(data_offsets=[0, 1 << 60]), "damaged: the bytes of its elements")
+            refused(lambda h, g: h[name].update(data_offsets=[-4, 0]), "damaged: extents and offsets")
+            refused(lambda h, g: h[name].update(shape=[1 << 40]), "damaged: the bytes of its elements")
+            refused(lambda h, g: h[name].update(dtype="F7"), "damaged: 'F7'")
+            refused(lambda h, g: h[name].pop("shape"), "damaged: 'shape'")
+            refused(lambda h, g: g["nodes"][0].update(module="x import y\nfrom z"), "graph is damaged: .*no name")
+            refused(lambda h, g: g["nodes"][0]["attributes"].update({"a=1)\nimport b\nf(": 1}), "graph is damaged: .*no name")
+            refused(lambda h, g: g["nodes"][0].update(inputs=[{"tensor": "t9"}]), "graph is damaged: .*t9")
+            refused(lambda h, g: g.pop("outputs"), "graph is damaged: .*outputs")
+            path.write_bytes(struct.pack("<Q", 100_000) + b"{" + b"[" * 99_999)
+            with self.assertRaisesRegex(ValueError, "header is damaged"):
+                hidet.load_graph(path)
+            path.write_bytes(pickle.dumps(graph.output_names))
+            with self.assertRaisesRegex(ValueError, "no safetensors file"):
+                hidet.load_graph(path)
+            with self.assertRaisesRegex(hidet.CompilationError, "HDS0003"):
+                hidet.hds.load(path)
 
     def test_programs_of_other_processes(self):
         """A graph is one program with whatever constants, which another process finds on disk, with warnings about it, too."""

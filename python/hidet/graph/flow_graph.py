@@ -173,28 +173,44 @@ class FlowGraph:
 
     @staticmethod
     def load(path):
-        """The graph of a file that save wrote."""
-        from hidet.graph.onnx import operation_of
-
+        """The graph of a file that save wrote. Files are data: nothing of them is executed."""
         tensors, metadata = safetensors.read(path)
         if "hidet.graph" not in metadata:
             raise ValueError(f"{path}: no graph of hidet")
         graph = json.loads(metadata["hidet.graph"])
         if graph.get("version") != 1:
             raise ValueError(f"{path}: a graph of version {graph.get('version')}, and this package reads version 1")
-        found = {name: x.to(device=graph["devices"][name]) for name, x in tensors.items()}
-        inputs = [symbol_of(entry) for entry in graph["inputs"]]
-        found.update((entry["name"], x) for entry, x in zip(graph["inputs"], inputs))
-        for i, node in enumerate(graph["nodes"]):
-            op = operation_of(node["operator"], node["module"])
-            operands = [found[x["tensor"]] if "tensor" in x else _from_json(x["value"]) for x in node["inputs"]]
-            attributes = {k: _from_json(v) for k, v in node["attributes"].items()}
-            types = [(tuple(y["shape"]), dtypes.data_type(y["dtype"])) for y in node["results"]]
-            results = _eager.node(op, operands, attributes, types, device(node["results"][0]["device"]))
-            found.update({f"t{i}": results[0]} if len(results) == 1 else {f"t{i}[{k}]": y for k, y in enumerate(results)})
-        made = FlowGraph([found[name] for name in graph["outputs"]], inputs)
-        made.input_names, made.output_names = graph["names"]
-        return made
+        try:
+            return _read(graph, tensors)
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"{path}: the graph is damaged: {error!r}") from None
+
+
+def _read(graph, tensors):
+    """The graph of what save wrote."""
+    found = {name: x.to(device=graph["devices"][name]) for name, x in tensors.items()}
+    inputs = [symbol_of(entry) for entry in graph["inputs"]]
+    found.update((entry["name"], x) for entry, x in zip(graph["inputs"], inputs))
+    for i, node in enumerate(graph["nodes"]):
+        results = _read_node(node, found)
+        found.update({f"t{i}": results[0]} if len(results) == 1 else {f"t{i}[{k}]": y for k, y in enumerate(results)})
+    made = FlowGraph([found[name] for name in graph["outputs"]], inputs)
+    made.input_names, made.output_names = graph["names"]
+    return made
+
+
+def _read_node(node, found):
+    """The results of a node; [found]: tensors by name."""
+    from hidet.graph.onnx import operation_of
+
+    for name in (node["operator"], *node["module"].split("."), *node["attributes"]):
+        if not name.isidentifier():  # they are part of the program's text
+            raise ValueError(f"{name!r} is no name")
+    op = operation_of(node["operator"], node["module"])
+    operands = [found[x["tensor"]] if "tensor" in x else _from_json(x["value"]) for x in node["inputs"]]
+    attributes = {k: _from_json(v) for k, v in node["attributes"].items()}
+    types = [(tuple(y["shape"]), dtypes.data_type(y["dtype"])) for y in node["results"]]
+    return _eager.node(op, operands, attributes, types, device(node["results"][0]["device"]))
 
 
 def symbol_of(entry):

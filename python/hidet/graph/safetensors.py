@@ -1,6 +1,8 @@
 """Files of tensors in the safetensors format."""
 
 import json
+import math
+import os
 import struct
 
 from hidet import dtypes
@@ -49,19 +51,35 @@ def _header(file, path):
     text = file.read(size)
     if len(text) != size or text[:1] != b"{":
         raise ValueError(f"{path}: no safetensors file")
-    return json.loads(text), 8 + size
+    try:
+        return json.loads(text), 8 + size
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: the header is damaged: {error}") from None
+
+
+def _entry(entry, size):
+    """(type, extents, first byte, last byte) of a tensor. [size]: bytes of all of them."""
+    kind, shape = dtypes.data_type(_TYPES[entry["dtype"]]), tuple(entry["shape"])
+    first, last = entry["data_offsets"]
+    if not all(type(n) is int and n >= 0 for n in (*shape, first, last)):
+        raise ValueError("extents and offsets are numbers from 0")
+    if last > size or last - first != math.prod(shape) * kind.nbytes:
+        raise ValueError("the bytes of its elements are others than the file has")
+    return kind, shape, first, last
 
 
 def read(path, place="cpu"):
     """(tensors by name, texts by name) of a file."""
     with open(path, "rb") as file:
         header, begin = _header(file, path)
+        size = os.fstat(file.fileno()).st_size - begin
         metadata = header.pop("__metadata__", {})
         tensors = {}
         for name, entry in header.items():
-            first, last = entry["data_offsets"]
+            try:
+                kind, shape, first, last = _entry(entry, size)
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"{path}: tensor {name!r} is damaged: {error}") from None
             file.seek(begin + first)
-            data = file.read(last - first)
-            kind = dtypes.data_type(_TYPES[entry["dtype"]])
-            tensors[name] = _from_bytes(data, tuple(entry["shape"]), kind, device(place))
+            tensors[name] = _from_bytes(file.read(last - first), shape, kind, device(place))
     return tensors, metadata
