@@ -83,7 +83,7 @@ typedef struct fg_tensor {
     const char *weight_file; // as the model names it; "": it names none
     bool is_prepared;        // an output of the graph [load], and an input of the one that has it
     const fg_layout *layout; // after "views": a view of this other tensor; NULL: it has memory of its own
-    const struct fg_node *writer; // after fg_lower: the permutation in whose result its kernels write it; NULL: none
+    const struct fg_node *writer; // after fg_lower: the permutation or reshape in whose result kernels write it; NULL: none
 } fg_tensor;
 
 // An argument of a call: a tensor, or a value that is known while compiling, as the language writes it.
@@ -105,7 +105,7 @@ typedef struct fg_node {
     int line;              // of the model, where it is called
     const fg_view *view;   // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
     const fg_layout
-        *written; // after "views": the product that computes its operand writes it, in this layout; NULL: it does not
+        *written; // after "views": what computes its operand writes it, in this layout; NULL: it does not
     // For each argument by position, of a node whose kernels take matrices (Operator.takes_matrices of
     // hidet.lang.compute): the option that exchanges the operand's last two axes, "", or FG_ANY_STRIDES. Empty: operands
     // and results lie row by row. The result is taken as the first operand is.

@@ -471,7 +471,8 @@ static void add_group(lowering *l, int number)
     l->is_done[number] = true;
 }
 
-// A product writes the result of a permutation where nothing else comes out of its group.
+// A product writes the result of a permutation where nothing else comes out of its group; outputs that have other extents than what
+// they are of, any kernel writes.
 static void find_writers(lowering *l)
 {
     fg_graph *g = l->g;
@@ -484,7 +485,7 @@ static void find_writers(lowering *l)
         if (n->is_dropped || !n->written)
             continue;
         int t = n->arguments.at[0].tensor, group = g->nodes.at[g->tensors.at[t].maker].group;
-        if (has_product[group] && l->groups[group].outputs.len == 1)
+        if (!n->view || (has_product[group] && l->groups[group].outputs.len == 1))
             g->tensors.at[t].writer = n;
     }
 }

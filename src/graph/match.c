@@ -345,8 +345,8 @@ static bool is_operand(const fg_match *m, int tensor)
     return false;
 }
 
-// What is inside has no readers outside: else it would have to be computed all the same. So it is with what is an operand as well, as
-// scores that are added to scores. Constants are an exception: equal ones are one node, and all places of a rule have it.
+// What is inside has no readers outside: else it would have to be computed all the same. So it is with what is an operand as well,
+// as scores that are added to scores. Constants are an exception: equal ones are one node, and all places of a rule have it.
 static bool is_closed(const fg_match *m)
 {
     const fg_rule *r = m->rule;

@@ -5,7 +5,7 @@
 // Gives     the tensors of such nodes have a [layout] where all that read them take it: products take matrices with
 //           strides, other operators tensors that lie row by row. The nodes are of kind FG_VIEW then.
 //           A permutation of what a product computes is FG_VIEW with [written] set: the product writes it
-//           (graph/lower.c).
+//           (graph/lower.c). So is an output that has other extents than what it is of: that is written there.
 // Why here  behind "load", which computes permuted weights once, and in front of "fuse", which takes what is left
 //           into kernels.
 //
@@ -274,6 +274,23 @@ static void find_written(search *s, fg_node *n)
     }
 }
 
+// Other extents of what is computed for them alone are the memory of an output from the start.
+static bool find_reshaped(const search *s, fg_node *n)
+{
+    fg_graph *g = s->g;
+    int from = n->arguments.at[0].tensor;
+    const fg_tensor *x = &g->tensors.at[from], *y = &g->tensors.at[n->outputs.at[0]];
+    const fg_node *maker = x->maker < 0 ? NULL : &g->nodes.at[x->maker];
+    if (!maker || maker->kind == FG_VIEW || maker->view || s->readers[from].len != 1 || x->is_output || !y->is_output ||
+        y->is_prepared || is_of_nothing(g, n))
+        return false;
+    fg_layout *layout = ARENA_NEW(g->memory, fg_layout);
+    *layout = fg_row_major(g->memory, x);
+    layout->base = y->number;
+    n->written = layout;
+    return true;
+}
+
 // ---- the pass
 // --------------------------------------------------------------------------------------------------------
 
@@ -289,7 +306,7 @@ static void mark_free(search *s)
             t->layout = arena_dup(g->memory, &s->layouts[t->number], sizeof(fg_layout));
             n->kind = FG_VIEW;
         } else if (n->kind == FG_VIEW) {
-            n->kind = FG_ELEMENTWISE;
+            n->kind = find_reshaped(s, n) ? FG_VIEW : FG_ELEMENTWISE;
         } else if (!is_of_nothing(g, n)) {
             find_written(s, n);
         }
