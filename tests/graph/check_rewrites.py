@@ -26,6 +26,7 @@ INPUTS = {
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
     "joined_heads": (["x=randn", "mask=randn"], 1),
+    "older_heads": (["q=uniform(-1,1)", "k=uniform(-1,1)", "v=randn", "mask=randn"], 2),
     "exported_heads": (["x=randn", "mask=randn", "hidden=randint(0,2)"], 1), "flat_rows": (["x=randn"], 1),
     "hidden_heads": (["q=randn", "k=randn", "v=randn", "keys=randint(0,2)"], 1),
     "grouped_heads": (["q=randn", "x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
@@ -54,7 +55,8 @@ OPEN_RULES = {
 
 # In f16.
 HALF = (
-    "moves", "heads", "exported_heads", "hidden_heads", "joined_heads", "grouped_heads", "biased_products", "inverted", "no_heads",
+    "moves", "heads", "exported_heads", "hidden_heads", "joined_heads", "older_heads", "grouped_heads", "biased_products",
+    "inverted", "no_heads",
 )  # fmt: skip
 
 
