@@ -218,7 +218,8 @@ void wt_close(wt_file *f)
 static wt_entry copy_entry(arena *a, wt_entry e, bool with_bytes)
 {
     int64_t *shape = ARENA_ARRAY(a, int64_t, e.rank + 1);
-    memcpy(shape, e.shape, (size_t)e.rank * sizeof *shape);
+    if (e.rank) // of a number it may be NULL
+        memcpy(shape, e.shape, (size_t)e.rank * sizeof *shape);
     e.name = arena_strdup(a, e.name);
     e.dtype = e.dtype ? arena_strdup(a, e.dtype) : NULL;
     e.stored_dtype = e.stored_dtype ? arena_strdup(a, e.stored_dtype) : NULL;
