@@ -192,11 +192,16 @@ class Table:
 
     def __init__(self, path):
         self.path, self.rows, self.compiled = path, [], set()
+        self.open = threading.Lock()
         if path and os.path.exists(path):
             with open(path, newline="") as file:
                 self.rows = list(csv.DictReader(file))
 
     def add(self, row):
+        with self.open:
+            self._write(row)
+
+    def _write(self, row):
         if key(row)[:2] in self.compiled:  # by this process, so it was found in the cache
             del row["first"]
         self.compiled.add(key(row)[:2])
@@ -222,7 +227,8 @@ class Table:
 
 
 def end(table, wanted, wrong):
-    """Says what was measured, and ends the process with all of its threads."""
+    """Says what was measured, and ends the process with all of its threads: what these measure meanwhile is no row."""
+    table.open.acquire()
     missing = [" ".join(map(str, w)) for w in wanted if w not in map(key, table.rows)]
     print(table.summary())
     if missing:
