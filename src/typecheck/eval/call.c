@@ -20,21 +20,30 @@ tc_function *tc_function_new(tc *tx, const ast_function *decl, tc_scope *closure
     return f;
 }
 
+// "Class.method": most calls have one that was asked for before.
+static const char *plain_title(tc *tx, const tc_function *f)
+{
+    if (!f->owner)
+        return f->name->text;
+    if (!f->facts->title)
+        f->facts->title = arena_printf(tx->lasting, "%s.%s", f->owner->name->text, f->name->text);
+    return f->facts->title;
+}
+
 const char *tc_function_title(tc *tx, const tc_function *f)
 {
     if (!f->name)
         return "a lambda";
+    if (!f->bound_count)
+        return plain_title(tx, f);
     str_buf b;
     str_buf_init(&b, tx->arena);
-    if (f->owner)
-        str_addf(&b, "%s.", f->owner->name->text);
-    str_adds(&b, f->name->text);
+    str_adds(&b, plain_title(tx, f));
     for (int i = 0; i < f->bound_count; i++) {
         str_adds(&b, i ? ", " : "[");
         tc_repr(tx, f->bound_values[i], &b);
     }
-    if (f->bound_count)
-        str_addc(&b, ']');
+    str_addc(&b, ']');
     return str_text(&b);
 }
 
@@ -261,12 +270,14 @@ static void take_last(matching *m, size_t skip)
     size_t star = skip;
     while (star < params->len && params->at[star].kind != AST_PARAM_STAR)
         star++;
+    if (star == params->len)
+        return;
     int wanted = 0, spare = -(int)(star - skip);
     for (size_t i = star; i < params->len; i++)
         wanted += params->at[i].keyword_only && !params->at[i].default_value && m->arg_of[i] < 0;
     for (size_t a = 0; a < m->args->list.len; a++)
         spare += !m->args->list.at[a].name;
-    if (star >= params->len || spare < wanted)
+    if (spare < wanted)
         return;
     m->taken_last = wanted;
     size_t arg = m->args->list.len;
@@ -568,9 +579,10 @@ static bool prepare(tc *tx, matching *m, tc_function *f, tc_args *args)
 {
     *m = (matching){.tx = tx, .f = f, .args = args, .span = args->span};
     m->scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_FUNCTION);
-    m->taken = ARENA_ARRAY(tx->arena, bool, args->list.len + 1);
-    m->arg_of = ARENA_ARRAY(tx->arena, int, params_of(f)->len + 1);
-    m->type_bound = ARENA_ARRAY(tx->arena, bool, type_params_of(f)->len + 1);
+    size_t params = params_of(f)->len, types = type_params_of(f)->len;
+    m->arg_of = arena_alloc(tx->arena, params * sizeof(int) + (args->list.len + types) * sizeof(bool)); // one for all three
+    m->taken = (bool *)(m->arg_of + params);
+    m->type_bound = m->taken + args->list.len;
     size_t skip = 0;
     if (f->self) {
         if (!params_of(f)->len) {
@@ -688,16 +700,24 @@ static bool run_time_type(tc_value annotation)
     return annotation.kind == TC_TYPE;
 }
 
-static bool is_scalar_function(tc *tx, tc_function *f, tc_scope *scope)
+// Whether a function can be a CUDA function, as far as its text tells: most cannot, and their arguments are matched once only.
+static bool may_be_scalar_function(const tc_function *f)
 {
     if (!f->decl || !f->decl->returns || f->self || f->owner || f->closure->kind == TC_SCOPE_FUNCTION)
         return false;
     for (size_t i = 0; i < f->decl->params.len; i++) {
         const ast_param *p = &f->decl->params.at[i];
-        if (!p->annotation || p->kind != AST_PARAM_PLAIN || may_be_none(p) ||
-            !run_time_type(tc_eval_annotation(tx, p->annotation, scope)))
+        if (!p->annotation || p->kind != AST_PARAM_PLAIN || may_be_none(p))
             return false;
     }
+    return true;
+}
+
+static bool is_scalar_function(tc *tx, tc_function *f, tc_scope *scope)
+{
+    for (size_t i = 0; i < f->decl->params.len; i++)
+        if (!run_time_type(tc_eval_annotation(tx, f->decl->params.at[i].annotation, scope)))
+            return false;
     return run_time_type(tc_eval_annotation(tx, f->decl->returns, scope));
 }
 
@@ -753,7 +773,7 @@ static tc_value call_in_force(tc *tx, tc_function *f, tc_args *args)
         return result;
     if (!tx->block)
         return TC_ERR(tx, HDS0104, args->span, tc_function_title(tx, f));
-    if (f->decl && !f->facts->is_instruction && !is_small(tx, f) && tx->func && !tc_on_host(tx)) {
+    if (may_be_scalar_function(f) && !f->facts->is_instruction && !is_small(tx, f) && tx->func && !tc_on_host(tx)) {
         matching m;
         if (!prepare(tx, &m, f, args))
             return tc_poison();

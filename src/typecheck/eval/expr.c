@@ -98,6 +98,8 @@ tc_value tc_lookup(tc *tx, sym name, src_span span)
         }
         return tc_poison();
     }
+    if (!b->lazy_module && b->state == TC_BOUND && b->value.kind < TC_TUPLE)
+        return b->value; // it has no parts
     tc_value v = tc_binding_value(tx, b, span);
     bool is_strict = tx->frame && tx->frame->compile_time && tx->speculating;
     // Containers and records are looked through only where it matters.
@@ -388,6 +390,7 @@ static tc_value eval_sequence(tc *tx, const ast_sequence *e, tc_kind kind)
     tc_list items = {0};
     if (!tc_eval_items(tx, &e->items, &items))
         return tc_poison();
+    VEC_RESERVE(tx->arena, r.list, items.len);
     for (size_t i = 0; i < items.len; i++) {
         size_t at = r.list->len;
         if (kind == TC_SET && !tc_find_item(tx, r.list, items.at[i], &at))
@@ -547,39 +550,39 @@ static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
     return true;
 }
 
+// Arguments before number [end] that the statements after [mark] could change are stored before these. [references]: a bit for each
+// argument by reference.
+static void keep_args_before(tc *tx, tc_args *args, size_t end, uint64_t references, size_t mark)
+{
+    for (size_t i = 0; tx->block && tx->block->stmts.len > mark && i < end; i++) {
+        size_t before = tx->block->stmts.len;
+        if (i < 64 && references >> i & 1)
+            continue;
+        args->list.at[i].value = tc_keep_before(tx, args->list.at[i].value, mark, args->list.at[i].span);
+        mark += tx->block->stmts.len - before;
+    }
+}
+
 static bool eval_args(tc *tx, tc_value callee, const ast_call *e, tc_args *out)
 {
     bool ok = true;
-    uint64_t references = 0; // arguments by reference, by number
-    out->list.at = ARENA_ARRAY(tx->arena, tc_arg, e->args.len);
-    out->list.cap = e->args.len;
+    uint64_t references = 0;
+    VEC_RESERVE(tx->arena, &out->list, e->args.len);
     for (size_t i = 0; i < e->args.len; i++) {
         const ast_arg *a = &e->args.at[i];
-        size_t mark = tx->block ? tx->block->stmts.len : 0;
-        tc_args more = {0};
-        tc_arg one;
+        size_t mark = tx->block ? tx->block->stmts.len : 0, count = out->list.len;
         if (a->kind != AST_ARG_PLAIN) {
-            ok &= eval_star(tx, a, &more);
+            ok &= eval_star(tx, a, out);
         } else {
             bool by_reference = tc_takes_reference(tx, callee, e, i);
-            if (by_reference && out->list.len < 64)
-                references |= UINT64_C(1) << out->list.len;
-            one = (tc_arg){a->name, by_reference ? tc_eval_reference(tx, a->value) : tc_eval(tx, a->value), a->span};
-            more.list.at = &one;
-            more.list.len = 1;
+            if (by_reference && count < 64)
+                references |= UINT64_C(1) << count;
+            tc_value v = by_reference ? tc_eval_reference(tx, a->value) : tc_eval(tx, a->value);
+            VEC_PUSH(tx->arena, &out->list, ((tc_arg){a->name, v, a->span}));
         }
-        // An earlier argument that later statements could change is stored before them.
-        for (size_t j = 0; tx->block && tx->block->stmts.len > mark && j < out->list.len; j++) {
-            size_t before = tx->block->stmts.len;
-            if (j < 64 && references >> j & 1)
-                continue;
-            out->list.at[j].value = tc_keep_before(tx, out->list.at[j].value, mark, out->list.at[j].span);
-            mark += tx->block->stmts.len - before;
-        }
-        for (size_t j = 0; j < more.list.len; j++) {
-            ok &= !tc_is_poison(more.list.at[j].value);
-            VEC_PUSH(tx->arena, &out->list, more.list.at[j]);
-        }
+        keep_args_before(tx, out, count, references, mark);
+        for (size_t k = count; k < out->list.len; k++)
+            ok &= !tc_is_poison(out->list.at[k].value);
     }
     return ok;
 }
@@ -695,7 +698,7 @@ static tc_value eval_node(tc *tx, const ast_expr *e)
 }
 
 // Nothing that is too large, or too deep to be walked recursively, is gone on with.
-static tc_value measured(tc *tx, tc_value v, src_span span)
+static tc_value checked(tc *tx, tc_value v, src_span span)
 {
     if (tc_depth(v) > TC_MAX_DEPTH)
         return tc_too_deep(tx, span);
@@ -704,21 +707,38 @@ static tc_value measured(tc *tx, tc_value v, src_span span)
     return v;
 }
 
-tc_value tc_eval(tc *tx, const ast_expr *e)
+static bool is_of_any_size(const tc_value *v)
 {
-    if (tx->needs_run_time || !tc_step(tx, e->span))
-        return tc_poison();
+    return (v->kind >= TC_STR && v->kind <= TC_DICT) || v->kind == TC_RECORD;
+}
+
+static tc_value eval_nested(tc *tx, const ast_expr *e)
+{
     if (++tx->eval_depth > DEEPEST) {
         tc_error(tx, HDS0102, e->span);
         tx->aborted = true;
     }
-    tx->last_span = e->span;
-    // Names are most of what is evaluated, and need nothing of what other nodes keep.
-    tc_value v = tx->aborted            ? tc_poison()
-                 : e->kind == AST_NAME ? tc_lookup(tx, ((const ast_name *)e)->name, e->span)
-                                       : eval_node(tx, e);
+    tc_value v = tc_poison();
+    if (!tx->aborted)
+        v = eval_node(tx, e);
     tx->last_span = e->span;
     tx->eval_depth--;
-    bool has_size = (v.kind >= TC_STR && v.kind <= TC_DICT) || v.kind == TC_RECORD;
-    return has_size ? measured(tx, v, e->span) : v;
+    return v;
+}
+
+// One variable for all results: it is where the caller wants the value.
+tc_value tc_eval(tc *tx, const ast_expr *e)
+{
+    tc_value v = tc_poison();
+    if (tx->needs_run_time || !tc_step(tx, e->span))
+        return v;
+    tx->last_span = e->span;
+    // Names are most of what is evaluated, and need nothing of what other nodes keep.
+    if (e->kind == AST_NAME)
+        v = tc_lookup(tx, ((const ast_name *)e)->name, e->span);
+    else
+        v = eval_nested(tx, e);
+    if (is_of_any_size(&v))
+        v = checked(tx, v, e->span);
+    return v;
 }

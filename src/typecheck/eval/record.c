@@ -83,6 +83,7 @@ typedef struct construction {
     tc *tx;
     tc_class *class;
     tc_args *args;
+    tc_function *init; // its method __init__, or NULL
     bool *taken;
     tc_scope *scope; // type parameters, then the fields by name
 } construction;
@@ -116,7 +117,7 @@ static tc_value field_value(construction *k, const tc_field *f, tc_value given, 
     }
     if (!has_given && annotation.kind == TC_TENSOR_TYPE)
         return tc_tensor_declare(tx, f->name->text, annotation.tensor_type, IR_VAR_LOCAL, tc_none(), 0, NULL, span);
-    if (!has_given && annotation.kind == TC_TYPE && map_get_ptr(&k->class->methods, sym_of(tx->syms, "__init__")))
+    if (!has_given && annotation.kind == TC_TYPE && k->init)
         return field_variable(tx, f, annotation.type, tc_none(), span);
     if (!has_given) {
         diag *d = tc_error(tx, HDS0203, span, k->class->name->text, f->name->text);
@@ -232,7 +233,7 @@ static bool fill_fields(construction *k, tc_record *r)
         const tc_field *f = &k->class->fields[i];
         int at = keyword(k, f->name);
         if (at < 0)
-            at = map_get_ptr(&k->class->methods, sym_of(k->tx->syms, "__init__")) ? -1 : next_positional(k);
+            at = k->init ? -1 : next_positional(k);
         if (at >= 0)
             k->taken[at] = true;
         src_span span = at >= 0 ? k->args->list.at[at].span : k->args->span;
@@ -246,10 +247,10 @@ static bool fill_fields(construction *k, tc_record *r)
     return ok;
 }
 
-static tc_value run_init(construction *k, tc_value record, tc_function *init)
+static tc_value run_init(construction *k, tc_value record)
 {
     tc *tx = k->tx;
-    tc_function *bound = arena_dup(tx->arena, init, sizeof *init);
+    tc_function *bound = arena_dup(tx->arena, k->init, sizeof *k->init);
     bound->self = arena_dup(tx->arena, &record, sizeof record);
     bound->closure = record.record->class->closure;
     tc_args rest = {.span = k->args->span};
@@ -284,6 +285,7 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args)
     construction k = {.tx = tx, .class = c, .args = args};
     k.taken = ARENA_ARRAY(tx->arena, bool, args->list.len + 1);
     k.scope = tc_scope_new(tx, c->closure, c->module, TC_SCOPE_CLASS);
+    k.init = map_get_ptr(&c->methods, sym_of(tx->syms, "__init__"));
     infer_from_fields(&k);
     if (!bind_type_params(&k, NULL))
         return tc_poison();
@@ -295,9 +297,8 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args)
     if (!fill_fields(&k, r))
         return tc_poison();
     tc_value record = {.kind = TC_RECORD, .record = r};
-    tc_function *init = map_get_ptr(&c->methods, sym_of(tx->syms, "__init__"));
-    if (init)
-        return run_init(&k, record, init);
+    if (k.init)
+        return run_init(&k, record);
     for (size_t i = 0; i < args->list.len; i++)
         if (!k.taken[i])
             return TC_ERR(tx, HDS0205, args->list.at[i].span, c->name->text,

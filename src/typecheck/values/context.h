@@ -20,6 +20,8 @@ typedef struct tc_binding {
     bool is_reference; // a parameter by reference: assignments go to what [value] reads
 } tc_binding;
 
+enum { TC_SCOPE_FIRST = 6 }; // names that most activations have at most
+
 struct tc_scope {
     tc_scope *parent;
     tc_module *module;
@@ -27,8 +29,11 @@ struct tc_scope {
     bool is_comprehension; // has the targets of a comprehension; `:=` in there binds in the scope around it
     uint32_t id;            // of this scope alone
     uint32_t born;          // see Note [lifetimes]
-    map *names;             // of large scopes: sym -> tc_binding*; else NULL
+    uint64_t has;           // a bit of each name's hash: most scopes of a chain are passed by one look at it
+    tc_binding **slots;     // of large scopes: a hash table with open addresses; else NULL
+    size_t slot_mask;       // their number, a power of two, minus 1
     VEC(tc_binding *) list; // in order of binding
+    tc_binding *first[TC_SCOPE_FIRST]; // room of the list at first
 };
 
 // ---- calls -------------------------------------------------------------------------------------------------------

@@ -30,29 +30,6 @@ tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
     return (tc_value){.kind = kind, .list = list};
 }
 
-int tc_depth(tc_value v)
-{
-    int depth = 0;
-    if (v.kind == TC_TUPLE || v.kind == TC_LIST || v.kind == TC_SET)
-        depth = v.list->depth;
-    else if (v.kind == TC_DICT)
-        depth = v.dict->keys.depth > v.dict->values.depth ? v.dict->keys.depth : v.dict->values.depth;
-    else if (v.kind == TC_RECORD)
-        depth = v.record->depth;
-    return depth + 1;
-}
-
-int64_t tc_weight(tc_value v)
-{
-    enum { HEAVIEST = 1 << 30 }; // sums of a few million of them fit into 64 bits
-    int64_t weight = 1;
-    if (v.kind == TC_TUPLE || v.kind == TC_LIST || v.kind == TC_SET)
-        weight += v.list->weight;
-    if (v.kind == TC_DICT)
-        weight += v.dict->keys.weight + v.dict->values.weight;
-    return weight < HEAVIEST ? weight : HEAVIEST;
-}
-
 void tc_list_push(tc *tx, tc_list *list, tc_value v)
 {
     add_measures(list, v);

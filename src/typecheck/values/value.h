@@ -254,6 +254,7 @@ typedef struct tc_function_facts {
     const tc_list *updates; // names of the operands that it changes in place; NULL: none
     map instances;          // device functions and kernels: key text -> ir_func*
     map *results;           // of a function under @cached: arguments -> tc_value; else NULL
+    const char *title;      // "Class.method", of functions without brackets; NULL: nobody has asked
 } tc_function_facts;
 
 typedef struct tc_field {

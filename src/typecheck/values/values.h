@@ -74,8 +74,29 @@ bool tc_may_change(tc *tx, tc_value container, src_span span); // false, and an 
 bool tc_may_grow(tc *tx, tc_value container, src_span span);   // likewise, to add items at its end, or for tc_dict_put
 // False, and an error: the container would be a part of itself.
 bool tc_may_hold(tc *tx, tc_value container, tc_value item, src_span span);
-int64_t tc_weight(tc_value v);
-int tc_depth(tc_value v);
+static inline int tc_depth(tc_value v)
+{
+    int depth = 0;
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST || v.kind == TC_SET)
+        depth = v.list->depth;
+    else if (v.kind == TC_DICT)
+        depth = v.dict->keys.depth > v.dict->values.depth ? v.dict->keys.depth : v.dict->values.depth;
+    else if (v.kind == TC_RECORD)
+        depth = v.record->depth;
+    return depth + 1;
+}
+
+static inline int64_t tc_weight(tc_value v)
+{
+    enum { HEAVIEST = 1 << 30 }; // sums of a few million of them fit into 64 bits
+    int64_t weight = 1;
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST || v.kind == TC_SET)
+        weight += v.list->weight;
+    if (v.kind == TC_DICT)
+        weight += v.dict->keys.weight + v.dict->values.weight;
+    return weight < HEAVIEST ? weight : HEAVIEST;
+}
+
 tc_value tc_too_deep(tc *tx, src_span span);              // reports it and ends the compilation
 enum { TC_MAX_DEPTH = 1000 };                             // of data in each other: they are walked recursively
 tc_value *tc_dict_find(tc *tx, tc_dict *d, tc_value key); // NULL also after an error
