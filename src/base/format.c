@@ -35,7 +35,7 @@ static void put_signed(output *o, long long value)
     put_number(o, value < 0 ? -(unsigned long long)value : (unsigned long long)value, value < 0);
 }
 
-// %s %c %d %u %lld %llu %%: the length of the text. -1 where another directive stands, such as one with a width.
+// %s %c %d %u %ld %lu %lld %llu %%: the length of the text. -1 where another directive stands, such as one with a width.
 static int format_plain(char *out, size_t size, const char *format, va_list args)
 {
     output o = {out, size ? size - 1 : 0, 0};
@@ -46,11 +46,11 @@ static int format_plain(char *out, size_t size, const char *format, va_list args
         at += text;
         if (!directive)
             break;
-        bool is_long = at[1] == 'l' && at[2] == 'l';
-        at += is_long ? 3 : 1;
+        int longs = at[1] != 'l' ? 0 : at[2] != 'l' ? 1 : 2;
+        at += longs + 1;
         switch (*at++) {
         case 's': {
-            const char *s = is_long ? NULL : va_arg(args, const char *);
+            const char *s = longs ? NULL : va_arg(args, const char *);
             if (!s)
                 return -1;
             put(&o, s, strlen(s));
@@ -61,8 +61,16 @@ static int format_plain(char *out, size_t size, const char *format, va_list args
             put(&o, &c, 1);
             break;
         }
-        case 'd': put_signed(&o, is_long ? va_arg(args, long long) : va_arg(args, int)); break;
-        case 'u': put_number(&o, is_long ? va_arg(args, unsigned long long) : va_arg(args, unsigned), false); break;
+        case 'd':
+            put_signed(&o, longs > 1 ? va_arg(args, long long) : longs ? va_arg(args, long) : va_arg(args, int));
+            break;
+        case 'u':
+            put_number(&o,
+                       longs > 1 ? va_arg(args, unsigned long long)
+                       : longs   ? va_arg(args, unsigned long)
+                                 : va_arg(args, unsigned),
+                       false);
+            break;
         case '%': put(&o, "%", 1); break;
         default: return -1;
         }

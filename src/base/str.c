@@ -89,7 +89,9 @@ void str_add(str_buf *b, str text)
 
 void str_addc(str_buf *b, char c)
 {
-    str_add(b, (str){&c, 1});
+    reserve(b, 1);
+    b->at[b->len++] = c;
+    b->at[b->len] = '\0';
 }
 
 void str_adds(str_buf *b, const char *text)

@@ -25,20 +25,24 @@ static src_location location_of(const cu *cx, src_span span)
     return src_location_of(cx->options->sources, span.begin);
 }
 
-bool cu_line_differs(cu *cx, src_span span)
+static bool differs(cu *cx, src_location location)
 {
-    if (!cx->options->lines)
-        return false;
-    src_location location = location_of(cx, span);
     count_lines(cx);
     return location.file && (!cx->file_is_named || location.file != cx->file || location.line != cx->line);
 }
 
+bool cu_line_differs(cu *cx, src_span span)
+{
+    return cx->options->lines && differs(cx, location_of(cx, span));
+}
+
 void cu_line(cu *cx, src_span span)
 {
-    if (!cu_line_differs(cx, span))
+    if (!cx->options->lines)
         return;
     src_location location = location_of(cx, span);
+    if (!differs(cx, location))
+        return;
     bool is_named = cx->file_is_named && location.file == cx->file;
     if (is_named && location.line == cx->line + 1) {
         str_addc(cx->out, '\n');
@@ -76,9 +80,21 @@ void cu_location_text(cu *cx, src_span span, str_buf *out)
         str_addf(out, "%s:%u: ", location.file->name, location.line);
 }
 
+// Whether a character stands for itself in a literal, whatever is behind it.
+static bool is_plain(unsigned char c)
+{
+    return c >= ' ' && c != '"' && c != '\\' && c != '?';
+}
+
 void cu_add_literal(str_buf *out, const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        const unsigned char *plain = at;
+        while (is_plain(*at))
+            at++;
+        str_add(out, (str){(const char *)plain, (size_t)(at - plain)});
+        if (!*at)
+            break;
         if (*at == '\n')
             str_adds(out, "\\n");
         else if (*at == '\t')

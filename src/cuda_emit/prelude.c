@@ -65,6 +65,13 @@ static int read_snippets(const char *text, cu_snippet *out)
     return count;
 }
 
+static bool fits(const cu_snippet *snippet, const arch *have)
+{
+    if (snippet->from && !arch_has(have, snippet->from))
+        return false;
+    return !snippet->below || !arch_has(have, snippet->below);
+}
+
 void cu_prelude_init(cu_prelude *p, arena *a, const arch *target, bool is_c)
 {
     int total = 0;
@@ -79,31 +86,23 @@ void cu_prelude_init(cu_prelude *p, arena *a, const arch *target, bool is_c)
             p->snippets[p->count + i].is_host = strcmp(file->name, "host.cuh") == 0;
         p->count += count;
     }
-}
-
-static bool fits(const cu_snippet *snippet, const arch *have)
-{
-    if (snippet->from && !arch_has(have, snippet->from))
-        return false;
-    return !snippet->below || !arch_has(have, snippet->below);
+    map_init(&p->by_name, a);
+    for (int i = p->count; i-- > 0;) // of several that fit, the first one
+        if (fits(&p->snippets[i], target))
+            map_put(&p->by_name, p->snippets[i].name.at, p->snippets[i].name.len, &p->snippets[i]);
 }
 
 bool cu_prelude_use(cu_prelude *p, str name)
 {
-    for (int i = 0; i < p->count; i++) {
-        cu_snippet *snippet = &p->snippets[i];
-        if (!str_equal(snippet->name, name) || !fits(snippet, p->arch))
-            continue;
-        if (snippet->is_used && (p->for_host || !snippet->is_host_only))
-            return true;
-        snippet->is_used = true;
-        snippet->is_host_only = p->for_host;
-        str rest = snippet->needs;
-        for (str word = next_word(&rest); word.len; word = next_word(&rest))
-            cu_prelude_use(p, word);
-        return true;
-    }
-    return false;
+    cu_snippet *snippet = map_get(&p->by_name, name.at, name.len);
+    if (!snippet || (snippet->is_used && (p->for_host || !snippet->is_host_only)))
+        return snippet != NULL;
+    snippet->is_used = true;
+    snippet->is_host_only = p->for_host;
+    str rest = snippet->needs;
+    for (str word = next_word(&rest); word.len; word = next_word(&rest))
+        cu_prelude_use(p, word);
+    return true;
 }
 
 void cu_prelude_print(const cu_prelude *p, cu_snippet_kind which, str_buf *out)

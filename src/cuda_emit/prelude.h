@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "target/arch.h"
 
@@ -26,6 +27,7 @@ typedef struct cu_prelude {
     const arch *arch;
     cu_snippet *snippets;
     int count;
+    map by_name;    // the snippet of that name for this architecture
     bool for_host;  // what is used now is used by host functions
 } cu_prelude;
 
