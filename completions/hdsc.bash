@@ -79,7 +79,7 @@ _hdsc() {
         run)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--entry= -D -I --weights= --rewrites= --rewrite= --layout= --precision= --tuned= --arch= --gpu= --sms= --device= --expect= --rtol= --atol= --profile --profile=json -v
-                    --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --plan --no-races --no-checks --trace= --break= --print= --level=
+                    --seed= --schedule= -j --budget= --gpu-timeout= --trap-nan --contract --plan --no-races --no-checks --trace= --break= --print= --level=
                     --print-ir --print-bytecode --verify-ir --step-budget= --no-cache --cache-dir= --diagnostics= --color= -W --stdlib= --nvrtc=
                     --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
@@ -90,7 +90,7 @@ _hdsc() {
             fi ;;
         test)
             if [[ $word == -* ]]; then
-                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --level= --verify-ir --junit= -D --weights= -I -W --arch= --gpu= --sms= --stdlib=
+                COMPREPLY=($(compgen -W "-k -j -x -v --list --device= --seed= --budget= --gpu-timeout= --trap-nan --contract --level= --verify-ir --junit= -D --weights= -I -W --arch= --gpu= --sms= --stdlib=
                     --step-budget= --no-cache --cache-dir= --nvrtc= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return

@@ -91,13 +91,13 @@ case ${words[2]} in
         '*--expect=[compare a tensor]:NAME=@FILE:' '--rtol=[relative tolerance]:X:' '--atol=[absolute tolerance]:X:' \
         '--profile=-[count by source line]::format:(text json)' '-v[say what ran]' '--seed=[of random inputs]:N:' \
         '--schedule=[order of warps and blocks]:N:' '-j[threads]:N:' '--budget=[most warp instructions]:N:' '--gpu-timeout=[most seconds of a kernel]:N:' \
-        '--trap-nan[where NaN comes from]' '--plan[host functions by their launch plans]' '--no-races[no data races]' '--no-checks[no checks]' \
+        '--trap-nan[where NaN comes from]' '--contract[fuse products and sums]' '--plan[host functions by their launch plans]' '--no-races[no data races]' '--no-checks[no checks]' \
         '--trace=[print what a thread does]:block=B thread=T:' '*--break=[print variables at a line]:FILE\:LINE:' \
         '*--print=[these variables]:names:' '--level=[IR that is run]:level:_hdsc_list passes hir low' \
         '--print-ir[print the IR]' '--print-bytecode[print the bytecode]' '*-D[set a constant or size]:NAME=VALUE:' \
         '*-I[folder of modules]:folder:_files -/' '*:file or NAME=SPEC:_files' ;;
     test) _arguments $messages $gpus $compiler $device_compiler '*-k[tests whose name contains this]:text:' '-j[this many at a time]:N:' '-x[stop at a failure]' \
-        '--list[list the tests]' '--weights=[weights of models]:file:_files' '--device=[where kernels run]:device:(sim cuda)' '--seed=[order of warps and blocks]:N:' '--trap-nan[where NaN comes from]' '--budget=[most warp instructions]:N:' \
+        '--list[list the tests]' '--weights=[weights of models]:file:_files' '--device=[where kernels run]:device:(sim cuda)' '--seed=[order of warps and blocks]:N:' '--trap-nan[where NaN comes from]' '--contract[fuse products and sums]' '--budget=[most warp instructions]:N:' \
         '--gpu-timeout=[most seconds of a kernel]:N:' \
         '--level=[IR that is run]:level:_hdsc_list passes hir low' '--junit=[JUnit XML]:file:_files' '-v[a line for each]' \
         '*-D[set a constant]:NAME=VALUE:' '*-I[folder of modules]:folder:_files -/' '*:file:_files -g "*.hds"' ;;

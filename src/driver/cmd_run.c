@@ -59,6 +59,7 @@ static const struct argp_option table[] = {
     CMD_BUDGET_OPTION(3),
     CMD_GPU_TIMEOUT_OPTION("a kernel", 3),
     CMD_TRAP_NAN_OPTION(3),
+    CMD_CONTRACT_OPTION(3),
     {"plan", KEY_PLAN, NULL, 0, "run host functions by their launch plans: temporaries share a workspace", 3},
     {"no-races", KEY_NO_RACES, NULL, 0, "do not look for data races", 3},
     {"no-checks", KEY_NO_CHECKS, NULL, 0, "disable all checks: fastest", 3},
@@ -218,7 +219,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
 {
     static const char *const devices[] = {"sim", "cuda", NULL}, *const formats[] = {"text", "json", NULL};
     run_request *q = state->input;
-    const cmd_running to = {&q->seed, &q->budget, &q->gpu_seconds, &q->trap_nan, &q->level};
+    const cmd_running to = {&q->seed, &q->budget, &q->gpu_seconds, &q->trap_nan, &q->contract, &q->level};
     switch (key) {
     case 'j':
         q->workers = cmd_count(state, "-j", arg, 1);
@@ -331,6 +332,7 @@ sim_options cmd_run_options(run_state *r)
         .no_checks = q->no_checks,
         .no_races = q->no_races,
         .trap_nan = q->trap_nan,
+        .contract = q->contract,
         .profile = q->profile != RUN_NO_PROFILE,
         .budget = q->budget,
         .memory_limit = memory_limit(),

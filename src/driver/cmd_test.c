@@ -30,6 +30,7 @@ static const struct argp_option table[] = {
     CMD_BUDGET_OPTION(2),
     CMD_GPU_TIMEOUT_OPTION("a kernel", 2),
     CMD_TRAP_NAN_OPTION(2),
+    CMD_CONTRACT_OPTION(2),
     CMD_ARCH_OPTION("sm_80; a test may require a newer one", 2),
     CMD_LEVEL_OPTION(2),
     CMD_DEFINE_OPTION("a module constant", 2),
@@ -92,7 +93,7 @@ static error_t take_own(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     test_options *o = &r->options;
-    const cmd_running to = {&o->seed, &o->budget, &r->gpu_seconds, &o->trap_nan, &o->level};
+    const cmd_running to = {&o->seed, &o->budget, &r->gpu_seconds, &o->trap_nan, &o->contract, &o->level};
     switch (key) {
     case 'k': VEC_PUSH(&r->shared.memory, &r->filters, arg); break;
     case 'j': r->options.jobs = cmd_count(state, "-j", arg, 1); break;

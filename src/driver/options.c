@@ -24,6 +24,9 @@ error_t cmd_take_running(int key, char *arg, struct argp_state *state, const cmd
     case CMD_KEY_TRAP_NAN:
         *to->trap_nan = true;
         break;
+    case CMD_KEY_CONTRACT:
+        *to->contract = true;
+        break;
     case CMD_KEY_LEVEL:
         set_level(state, to->level, arg);
         break;

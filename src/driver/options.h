@@ -89,6 +89,10 @@
     {                                                                                                                  \
         "trap-nan", CMD_KEY_TRAP_NAN, NULL, 0, "report where the first NaN or infinity is computed", group             \
     }
+#define CMD_CONTRACT_OPTION(group)                                                                                     \
+    {                                                                                                                  \
+        "contract", CMD_KEY_CONTRACT, NULL, 0, "fuse products and sums in the simulator, as GPU code does", group      \
+    }
 #define CMD_LEVEL_OPTION(group)                                                                                        \
     {                                                                                                                  \
         "level", CMD_KEY_LEVEL, "PASS", 0, "run the IR after this pass; hir: before all passes, low: after all", group \
@@ -102,7 +106,7 @@
 typedef struct cmd_running {
     uint64_t *seed;
     int64_t *budget, *gpu_seconds;
-    bool *trap_nan;
+    bool *trap_nan, *contract;
     const char **level;
 } cmd_running;
 

@@ -47,7 +47,7 @@ typedef struct run_request {
     const char *level;          // NULL: not given
     const char *trace;          // where --trace and --break look: "block=(1, 0, 0) thread=5"; NULL: not given
     bool traces;
-    bool no_checks, no_races, trap_nan;
+    bool no_checks, no_races, trap_nan, contract;
     bool by_plan;               // --plan
     bool on_device;
     dev_cuda *gpu;              // with --device=cuda

@@ -80,6 +80,7 @@ static void start_warp(sim_block *b, int index)
     w->block = b;
     w->index = index;
     w->watches_nan = l->device->options.trap_nan;
+    w->contracts = l->device->options.contract;
     int64_t threads = b->thread_count - (int64_t)index * SIM_LANES;
     w->full = threads >= SIM_LANES ? UINT32_MAX : ((uint32_t)1 << threads) - 1;
     const int64_t *extent = l->shape.block;

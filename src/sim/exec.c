@@ -25,6 +25,8 @@ static void point_at(sim_warp *w, uint32_t base)
     w->poison = w->all_poison + base;
     w->why = w->all_why + base;
     w->field = w->all_field ? w->all_field + (size_t)base * SIM_LANES * SIM_FIELD_PARTS : NULL;
+    w->products = w->all_products ? w->all_products + (size_t)base * SIM_LANES : NULL;
+    w->has_product = w->all_products ? w->all_has_product + base : NULL;
 }
 
 static void *grown(arena *a, void *old, size_t old_bytes, size_t bytes)
@@ -50,6 +52,12 @@ static void reserve(sim_warp *w, uint32_t cells)
         size_t each = SIM_LANES * SIM_FIELD_PARTS * sizeof(sim_field);
         w->all_field = grown(a, w->all_field, old * each, limit * each);
         memset((uint8_t *)w->all_field + old * each, 0xff, (limit - old) * each);
+    }
+    if (w->contracts) {
+        size_t each = SIM_LANES * sizeof(sim_product);
+        w->all_products = grown(a, w->all_products, old * each, limit * each);
+        w->all_has_product = grown(a, w->all_has_product, old * sizeof(uint32_t), limit * sizeof(uint32_t));
+        memset(w->all_has_product + old, 0, (limit - old) * sizeof(uint32_t));
     }
     w->cell_limit = limit;
 }
@@ -101,6 +109,10 @@ static void copy_cells(sim_warp *w, size_t to, size_t from, size_t count)
     if (w->all_field) {
         size_t each = SIM_LANES * SIM_FIELD_PARTS;
         memcpy(w->all_field + to * each, w->all_field + from * each, count * each * sizeof(sim_field));
+    }
+    if (w->all_products) {
+        memcpy(w->all_products + to * SIM_LANES, w->all_products + from * SIM_LANES, count * SIM_LANES * sizeof(sim_product));
+        memcpy(w->all_has_product + to, w->all_has_product + from, count * sizeof(uint32_t));
     }
 }
 
@@ -285,6 +297,8 @@ static void move_lane(sim_warp *w, uint32_t to, uint32_t from, uint32_t part, ui
         w->why[to] = w->why[from];
     if (w->field)
         memcpy(sim_field_of(w, to, (int)lane), sim_field_of(w, from, (int)lane), SIM_FIELD_PARTS * sizeof(sim_field));
+    if (w->products)
+        sim_product_move(w, to, from, bit);
 }
 
 void sim_load_slot(sim_warp *w, const sim_op *op)

@@ -20,6 +20,10 @@ bool sim_leave(sim_warp *w);
 
 void sim_watch_statement(sim_warp *w, const sim_op *op);
 void sim_watch_nan(sim_warp *w, const sim_op *op);
+// contract.c. Before an operation of a warp that has products: true if it was a sum of a product and has been executed.
+bool sim_contract(sim_warp *w, const sim_op *op);
+// What a lane holds there goes along with its value.
+void sim_product_move(sim_warp *w, uint32_t to, uint32_t from, uint32_t lanes);
 void sim_complex_divide(float *out, const float *a, const float *b);
 void sim_pack(sim_warp *w, const sim_op *op);
 void sim_unpack(sim_warp *w, const sim_op *op);

@@ -39,6 +39,13 @@ typedef struct sim_control {
     uint32_t resumed; // loop: lanes that continue
 } sim_control;
 
+// A float of a cell that is a product not rounded yet: its factors (contract.c).
+typedef struct sim_product {
+    double a, b;
+} sim_product;
+
+static inline sim_product sim_negated(sim_product p) { return (sim_product){-p.a, p.b}; }
+
 struct sim_warp {
     sim_block *block;
     int index;            // in the block
@@ -50,6 +57,8 @@ struct sim_warp {
     uint32_t *poison;     // of the current frame, by cell
     uint32_t *why;        // of the current frame, by cell: site where a poisoned value comes from, and SIM_WHY_FLIGHT
     sim_field *field;     // of the current frame: SIM_FIELD_PARTS for each lane of each cell; NULL without field values
+    sim_product *products;  // of the current frame: of each lane of each cell; NULL without contraction
+    uint32_t *has_product;  // of the current frame, by cell: lanes that have one
     const sim_op *pc;     // the operation under way
     const sim_code *code;
     VEC(sim_frame) frames;
@@ -57,6 +66,8 @@ struct sim_warp {
     uint8_t *all_cells;   // the stack of frames
     uint32_t *all_poison, *all_why;
     sim_field *all_field;
+    sim_product *all_products;
+    uint32_t *all_has_product;
     uint32_t cell_limit;
     uint8_t *locals;      // private memory, 32 threads after each other
     uint32_t local_bytes; // of one thread
@@ -68,6 +79,7 @@ struct sim_warp {
     uint64_t steps;               // warp instructions, for the budget
     uint32_t line_site;           // of the statement under way (tracing)
     bool watches_nan;             // options.trap_nan
+    bool contracts;               // options.contract, of kernels
     uint32_t has_waited;          // lanes behind griddepcontrol_wait(), as far as that was asked
     bool told_flight;             // a write to an accumulator in flight has been reported
     struct sim_clock *clock;      // what its lanes know of others (race.c)

@@ -67,6 +67,7 @@ typedef struct sim_options {
     bool no_checks;       // neither races nor uninitialised values nor bounds (memory of the process is still safe)
     bool no_races;        // all checks but races
     bool trap_nan;        // report where the first NaN or infinity comes from
+    bool contract;        // kernels: fuse products with the sums that take them, as NVRTC does (contract.c)
     bool profile;         // count (profile.h)
     bool field;           // carry a field value beside each float (field.h)
     int64_t budget;       // most warp instructions of one launch, or of a host function; 0: a thousand million

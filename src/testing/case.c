@@ -53,6 +53,7 @@ static bool run_schedule(case_run *r, const sim_program *program, const sim_devi
         .seed = seed,
         .workers = r->workers,
         .trap_nan = r->o->trap_nan || test->finds == HDS0613,
+        .contract = r->o->contract,
         .budget = test->budget ? test->budget : r->o->budget,
         .device = device,
         .print = print,

@@ -37,6 +37,7 @@ typedef struct test_options {
     uint64_t seed;                 // of the first schedule
     int64_t budget;                // most warp instructions of a launch; 0: the simulator's own limit, or the test's
     bool trap_nan;                 // the first NaN or infinity of a test is a finding
+    bool contract;                 // kernels fuse products and sums, as on a GPU
     bool stop_at_failure;
     bool keep_units;               // until the suite is freed, for callers that use the messages themselves
     const char *level;             // of the IR that is run (pipeline/unit.h); NULL: PL_SIMULATED_LEVEL
