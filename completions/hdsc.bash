@@ -137,7 +137,7 @@ _hdsc() {
             [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
             return ;;
     esac
-    COMPREPLY=($(compgen -f -X '!*.@(hds|hir|onnx)' -- "$word") $(compgen -d -S / -- "$word"))
+    COMPREPLY=($(compgen -f -X '!*.@(hds|hir|onnx|onnxtxt)' -- "$word") $(compgen -d -S / -- "$word"))
     [[ $COMP_CWORD -eq 1 ]] && COMPREPLY+=($(compgen -W "check run test prove bench tune mapping ops graph report diff onnx cache explain version help" -- "$word"))
     [[ ${COMPREPLY[0]-} == */ ]] && compopt -o nospace
 }

@@ -138,7 +138,7 @@ case ${words[2]} in
         '--seed=[of random inputs]:N:' '-j[simulator threads]:N:' '--budget=[most warp instructions]:N:' \
         '2:file:_files -g "*.hds"' '*:NAME=SPEC:' ;;
     diff) _arguments $messages '--stdlib=[folder of the standard library]:folder:_files -/' '--json[JSON instead of text]' \
-        '*-I[folder of modules]:folder:_files -/' '*-D[set a constant or size]:NAME=VALUE:' '*:file:_files -g "*.(hds|onnx|json)"' ;;
+        '*-I[folder of modules]:folder:_files -/' '*-D[set a constant or size]:NAME=VALUE:' '*:file:_files -g "*.(hds|onnx|onnxtxt|json)"' ;;
     onnx) _arguments $messages '--stdlib=[folder of the standard library]:folder:_files -/' '--markdown[a table]' \
         '1:what:(ops)' '*:operator:' ;;
     help) _arguments '2:command:(check run test prove bench tune mapping ops graph report diff onnx cache explain version)' ;;

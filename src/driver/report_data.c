@@ -9,7 +9,7 @@ const char *report_data_find(arena *a, const char *model)
 {
     if (!onnx_is_path(model))
         return NULL;
-    const char *stem = arena_strndup(a, model, strlen(model) - strlen(".onnx"));
+    const char *stem = arena_strndup(a, model, (size_t)(strrchr(model, '.') - model));
     const char *folders[] = {file_join(a, file_folder(a, model), "test_data_set_0"), arena_printf(a, "%s/test_data_set_0", stem)};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (file_exists(folders[i]))

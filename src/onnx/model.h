@@ -28,6 +28,11 @@ struct onnx_model {
 bool onnx_failed(onnx_model *m, const char *error);
 const onnx_type *onnx_type_of(int code);  // NULL: there is no such type
 
+// ---- text.c -----------------------------------------------------------------------------------------------------------------
+
+// The bytes of the message of a model that is written as text. False, and *[error] (in [a]) says why, with line and column.
+bool onnx_text_read(arena *a, str text, str *out, const char **error);
+
 // ---- skeleton.c --------------------------------------------------------------------------------------------------------------
 
 // The message [bytes] of the kind [d] with views instead of the bytes of tensors. False: it is none, or is nested too deeply.

@@ -14,9 +14,14 @@ bool onnx_failed(onnx_model *m, const char *error)
     return false;
 }
 
+static bool is_text(const char *path)
+{
+    return str_ends(str_of(path), STR(".onnxtxt")) || str_ends(str_of(path), STR(".onnxtext"));
+}
+
 bool onnx_is_path(const char *path)
 {
-    return str_ends(str_of(path), STR(".onnx"));
+    return str_ends(str_of(path), STR(".onnx")) || is_text(path);
 }
 
 // ---- the messages ---------------------------------------------------------------------------------------------------
@@ -220,6 +225,8 @@ static onnx_model *new_model(arena *a, const char *path, str bytes)
 
 onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error)
 {
+    if (is_text(path) && !onnx_text_read(a, bytes, &bytes, error))
+        return NULL;
     onnx_model *m = new_model(a, path, bytes);
     m->proto = unpack(a, &onnx__model__descriptor, bytes);
     if (!m->proto)

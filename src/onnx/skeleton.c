@@ -1,10 +1,10 @@
 // A message without the bytes of its tensors: what protobuf-c then reads, and copies, is small. Instead of them stands where they
 // are. What the messages of onnx.proto do not have is left out as well.
 #include "onnx/model.h"
+#include "onnx/wire.h"
 
 // Three messages inside of one another are a graph in a node of a graph; 32 of these are allowed.
 enum { MOST_DEPTH = 128, LENGTH_BYTES = 5 };
-enum { VARINT, FIXED64, BYTES, FIXED32 = 5 }; // kinds of fields, by the lowest three bits of their tags
 
 typedef struct field {
     uint64_t number;
@@ -49,11 +49,11 @@ static bool read_field(const uint8_t **at, const uint8_t *end, field *out)
     out->kind = (int)(tag & 7);
     out->payload = *at;
     bool ok = false;
-    if (out->kind == VARINT)
+    if (out->kind == WIRE_VARINT)
         ok = read_varint(at, end, &length);
-    else if (out->kind == FIXED64 || out->kind == FIXED32)
-        ok = advance(at, end, out->kind == FIXED64 ? 8 : 4);
-    else if (out->kind == BYTES && read_varint(at, end, &length)) {
+    else if (out->kind == WIRE_FIXED64 || out->kind == WIRE_FIXED32)
+        ok = advance(at, end, out->kind == WIRE_FIXED64 ? 8 : 4);
+    else if (out->kind == WIRE_BYTES && read_varint(at, end, &length)) {
         out->payload = *at;
         ok = advance(at, end, length);
     }
@@ -87,29 +87,22 @@ static counts count_viewed(const uint8_t *at, const uint8_t *end)
 // The number of the view that takes the field's place; 0: it is copied. Typed elements in several fields are one list.
 static unsigned view_of(const field *f, const counts *n)
 {
-    for (size_t i = 0; f->kind == BYTES && i < VIEWED; i++)
+    for (size_t i = 0; f->kind == WIRE_BYTES && i < VIEWED; i++)
         if (f->number == viewed[i].number && (i == RAW_DATA || n->at[i] == 1))
             return viewed[i].view;
     return 0;
 }
 
-static void add_varint(str_buf *out, uint64_t n)
-{
-    for (; n > 127; n >>= 7)
-        str_addc(out, (char)(n | 128));
-    str_addc(out, (char)n);
-}
-
 static void add_fixed(str_buf *out, unsigned number, uint64_t n)
 {
-    add_varint(out, number << 3 | FIXED64);
+    wire_add_varint(out, number << 3 | WIRE_FIXED64);
     for (int i = 0; i < 8; i++)
         str_addc(out, (char)(n >> (8 * i)));
 }
 
 static void add_view(skeleton *s, unsigned view, const field *f)
 {
-    add_varint(&s->out, view << 3 | BYTES);
+    wire_add_varint(&s->out, view << 3 | WIRE_BYTES);
     str_addc(&s->out, 18);
     add_fixed(&s->out, 1, (uint64_t)(f->payload - s->file));
     add_fixed(&s->out, 2, (uint64_t)(f->end - f->payload));
@@ -122,7 +115,7 @@ static bool add_message(skeleton *s, const uint8_t *at, const uint8_t *end, cons
 // With a length that is as long as any: it is known when all is written.
 static bool add_inner(skeleton *s, const field *f, const ProtobufCMessageDescriptor *d)
 {
-    add_varint(&s->out, f->number << 3 | BYTES);
+    wire_add_varint(&s->out, f->number << 3 | WIRE_BYTES);
     size_t begin = s->out.len + LENGTH_BYTES;
     for (int i = 0; i < LENGTH_BYTES; i++)
         str_addc(&s->out, 0);
@@ -145,7 +138,7 @@ static bool add_message(skeleton *s, const uint8_t *at, const uint8_t *end, cons
         unsigned view = is_tensor ? view_of(&f, &n) : 0;
         if (view)
             add_view(s, view, &f);
-        else if (known && known->type == PROTOBUF_C_TYPE_MESSAGE && f.kind == BYTES)
+        else if (known && known->type == PROTOBUF_C_TYPE_MESSAGE && f.kind == WIRE_BYTES)
             ok = add_inner(s, &f, known->descriptor);
         else if (known)
             str_add(&s->out, (str){(const char *)f.begin, (size_t)(f.end - f.begin)});

@@ -119,10 +119,6 @@ def missing():
     return model(graph(nodes, [value("x", FLOAT, [4]), value("k", INT64, [1])], [value("y", FLOAT, [2])]), 9, domains=["com.example"])
 
 
-def cycle():
-    return model(graph([node("Relu", ["b"], ["a"], "one"), node("Relu", ["a"], ["b"], "two")], [], [value("a", FLOAT, [1])]))
-
-
 def outside(location):
     g = graph([node("Add", ["x", "w"], ["y"])], [value("x", FLOAT, [4])], [value("y", FLOAT, [4])],
               [external("w", [4], ("location", location))])  # fmt: skip
@@ -199,7 +195,7 @@ def typed():
 MODELS = {"sums": sums, "input": lambda: tensor("x", FLOAT, [3], [1.0, 2.0, 3.0]),
           "output": lambda: tensor("z", FLOAT, [3], [-1.5, -2.5, -3.5]),
           "wrong": lambda: tensor("y", FLOAT, [3], [1.5, 2.5, 4.5]),
-          "typed": typed, "changed": changed, "scalars": scalars, "net": net, "missing": missing, "cycle": cycle, "huge": huge,
+          "typed": typed, "changed": changed, "scalars": scalars, "net": net, "missing": missing, "huge": huge,
           "nested": nested, "forged": forged, "function": function,
           "above": lambda: outside("../w.bin"), "absolute": lambda: outside("/etc/hostname"), "link": lambda: outside("link.bin"),
           "beside": lambda: outside("w.bin"), "through": lambda: outside("folder/w.bin")}  # fmt: skip

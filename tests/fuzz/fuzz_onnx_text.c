@@ -1,0 +1,7 @@
+// Any bytes at all as an ONNX model in text form.
+#include "onnx_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return read_model("/nonexistent/model.onnxtxt", data, size);
+}
