@@ -1,6 +1,6 @@
-// Models as text, in the syntax of PyPI's onnx (docs/Syntax.md there: onnx.parser, onnx.printer): the text becomes the bytes of the
-// same messages, which read.c reads as it reads those of a file. What these messages say that src/onnx/onnx.proto does not have
-// (metadata, types of values inside) is checked and left out.
+// Models as text, in the syntax of PyPI's onnx (docs/Syntax.md there: onnx.parser, onnx.printer): the text becomes the bytes of
+// the same messages, which read.c reads as it reads those of a file. What these messages say that src/onnx/onnx.proto does not
+// have (metadata, types of values inside) is checked and left out.
 #include "onnx/text.h"
 
 #include <inttypes.h>
@@ -18,8 +18,8 @@ static bool enter(onnx_text *t)
 
 // By TensorProto.DataType.
 static const char *const element_types[] = {
-    NULL, "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32", "uint64",
-    "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4",
+    NULL, "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32",
+    "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4",
     "float4e2m1", "float8e8m0", "uint2", "int2", "float6e2m3", "float6e3m2",
 };
 enum { FLOAT = 1, INT64 = 7, STRING, BOOL, DOUBLE = 11, UINT32, UINT64, COMPLEX64, COMPLEX128 };
@@ -312,7 +312,7 @@ static bool names(onnx_text *t, str_buf *out, unsigned field)
     return true;
 }
 
-// ---- attributes -----------------------------------------------------------------------------------------------------------------
+// ---- attributes ---------------------------------------------------------------------------------------------------------------
 
 // By AttributeProto.AttributeType; those of lists are five further.
 static const char *const attribute_types[] = {
@@ -537,7 +537,8 @@ static bool read_graph(onnx_text *t, str_buf *graph)
     if (!onnx_text_name(t, &name))
         return false;
     wire_add_bytes(graph, 2, name);
-    bool ok = enter(t) && values(t, graph, 11, '(', ')', true) && onnx_text_want_arrow(t) && values(t, graph, 12, '(', ')', false) &&
+    bool ok = enter(t) && values(t, graph, 11, '(', ')', true) && onnx_text_want_arrow(t) &&
+              values(t, graph, 12, '(', ')', false) &&
               (onnx_text_next(t) != '<' || values(t, graph, 0, '<', '>', true)) && nodes(t, graph, 1);
     t->depth--;
     return ok;
@@ -671,7 +672,8 @@ static bool read_function(onnx_text *t, str_buf *function)
     if (!properties(t, of_functions, function) || !onnx_text_name(t, &name))
         return false;
     wire_add_bytes(function, 1, name);
-    return function_attributes(t, function) && parameters(t, function, 4) && onnx_text_want_arrow(t) && parameters(t, function, 5) &&
+    return function_attributes(t, function) && parameters(t, function, 4) && onnx_text_want_arrow(t) &&
+           parameters(t, function, 5) &&
            (onnx_text_next(t) != '<' || values(t, function, 0, '<', '>', false)) && nodes(t, function, 7);
 }
 

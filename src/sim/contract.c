@@ -1,7 +1,7 @@
 // Contraction (sim_options.contract): a sum takes a product before it is rounded, as NVRTC compiles `a * b + c` unless
-// -fmad=false forbids it. Each cell of f32, f64 or f16 that holds a product remembers its factors; they follow the value through
-// variables and register arrays, as unrolled loops and inlined functions let the compiler do, but not through memory. bf16 is left
-// alone: its operators are fma.rn in the CUDA text, which nothing contracts. Of two products the left one is fused.
+// -fmad=false forbids it. Each cell of f32, f64 or f16 that holds a product remembers its factors; they follow the value
+// through variables and register arrays, as unrolled loops and inlined functions let the compiler do, but not through memory.
+// bf16 is left alone: its operators are fma.rn in the CUDA text, which nothing contracts. Of two products the left one is fused.
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Models as text (.onnxtxt) against PyPI's onnx. Usage: check_text.py HDSC [--every=N]
 
-The models of the package's node tests, printed by onnx.printer, and the texts below: what onnx.parser makes of a text and what hdsc
-reads of it are the same graph function with the same weights, or are refused for the same reason. Of each text, one with a mistake
-is refused by both, here with line and column."""
+The models of the package's node tests, printed by onnx.printer, and the texts below: what onnx.parser makes of a text and
+what hdsc reads of it are the same graph function with the same weights, or are refused for the same reason. Of each text, one
+with a mistake is refused by both, here with line and column."""
 
 import argparse
 import pathlib
@@ -35,7 +35,8 @@ graph_of_all (float[N, 4] x, int64[2] "a name/with.all" = {-1, 92233720368547758
    m = com.example.deep.Bar ("", k, "a name/with.all")
    , last = Split (m) <axis = -1>
    o = Optional <type = seq(map(int64, optional(int8[2])))> ()
-   y = If (d) <then_branch = g () => (float[N] i2) { i2 = Identity(a) }, else_branch = h () => (j) <float[1] v = {2}> { j = Add(a, v) }>
+   y = If (d) <then_branch = g () => (float[N] i2) { i2 = Identity(a) }, 
+      else_branch = h () => (j) <float[1] v = {2}> { j = Add(a, v) }>
 }
 < domain: "local", opset_import: ["" : 18], doc_string: "a function" >
 two <alpha, beta: float = 1.5, gamma = [1, 2]> (p, float[N] w) => (q, r) <float[M] inside>
@@ -57,15 +58,19 @@ WRONG = [
     ("short", "float[N] x", "floaty[N] x", "line 1, column 51: expected ')', found '['"),
     ("short", "(x) }", "(x)", "line 1, column 86: expected '=', found the end"),
     ("short", "[\"\": 21]", "[21]", "line 1, column 33: expected a text in quotes, found '2'"),
-    ("short", "ir_version", "version", "line 1, column 2: expected a property of models, such as 'opset_import', found 'version'"),
+    ("short", "ir_version", "version",
+     "line 1, column 2: expected a property of models, such as 'opset_import', found 'version'"),
     ("short", "float[N] y", "float[N y", "line 1, column 69: expected ']', found 'y'"),
-    ("grammar", "{-1, 9223372036854775807}", "{-1, 9223372036854775808}", "line 5, column 64: the number does not fit into 64 bits"),
+    ("grammar", "{-1, 9223372036854775807}", "{-1, 9223372036854775808}",
+     "line 5, column 64: the number does not fit into 64 bits"),
     ("grammar", "e: ints = []", "e = []", "line 11, column 43: an empty list needs a type, as in 'axes: ints = []'"),
     ("grammar", "n: int = 3", "n: int = 3.5", "line 11, column 22: expected the type 'int', found 'float'"),
-    ("grammar", "n: int = 3", "n: many = 3", "line 11, column 16: expected a type of attributes, such as 'int' or 'floats', found 'many'"),
+    ("grammar", "n: int = 3", "n: many = 3",
+     "line 11, column 16: expected a type of attributes, such as 'int' or 'floats', found 'many'"),
     ("grammar", "float f = {nan}", "float f = {non}", "line 7, column 51: expected a number or a text in quotes, found 'non'"),
-    ("grammar", "float[2, 2] w =", "float[2, K] w =", "line 7, column 2: a tensor with elements needs a type of elements and known extents"),
-    ("grammar", "\"a function\"", "\"a function", "line 18, column 57: the quotes are not closed"),
+    ("grammar", "float[2, 2] w =", "float[2, K] w =",
+     "line 7, column 2: a tensor with elements needs a type of elements and known extents"),
+    ("grammar", "\"a function\"", "\"a function", "line 19, column 57: the quotes are not closed"),
 ]  # fmt: skip
 
 
