@@ -22,6 +22,7 @@ MOST_LAUNCHES = {"resnet50": 15, "mobilenet_v2": 12, "unet": 17, "bert": 29, "gp
 MOST_LAUNCHES_IN_HALF = {
     "bert": (21, 25), "gpt2": (18, 20), "vit": (18,), "llama": (22, 24), "unet": (18,), "resnet50": (17,), "mobilenet_v2": (13,),
 }  # fmt: skip
+ONE_KERNEL_EACH = ("unet",)  # models each of whose launches is one kernel, on sm_80 in f32 and on sm_90a in f16
 MOST_LAUNCHES_WITH_BOTTLENECKS = 9  # of MobileNetV2, of whose blocks two are bottlenecks
 SIZES = {"bert": {"batch": 1, "length": 6}, "gpt2": {"length": 6}, "llama": {"length": 6}}
 
@@ -49,6 +50,8 @@ def check(hdsc, path, folder):
     problems += check_launches(hdsc, path, [], MOST_LAUNCHES[name])
     if name == "mobilenet_v2":
         problems += check_bottlenecks(hdsc, path, words, want, folder)
+    if name in ONE_KERNEL_EACH:
+        problems += check_kernels(hdsc, path)
     for sizes, most in zip((SIZES.get(name, {}), {}), MOST_LAUNCHES_IN_HALF[name]):
         half = ["--precision=f16", *(f"-D{size}={n}" for size, n in sizes.items())]
         problems += check_launches(hdsc, path, half, most)
@@ -77,6 +80,19 @@ def check_launches(hdsc, path, options, most):
     if 0 < launches <= most:
         return []
     return [f"{path.name} {options}: {launches} launches; at most {most} are expected"]
+
+
+def check_kernels(hdsc, path):
+    """As many kernels as launches, with what runs at load."""
+    problems = []
+    for options in (["--arch=sm_80"], ["--arch=sm_90a", "--precision=f16"]):
+        program = subprocess.run([hdsc, "graph", path, "--print=program", *options[1:]], capture_output=True, text=True, check=True)
+        plan = subprocess.run([hdsc, path, "--dump=plan", *options], capture_output=True, text=True, check=True)
+        launches = len(re.findall(r"\.launch\(", program.stdout))
+        kernels = len(re.findall(r"^ *launch @", plan.stdout, re.MULTILINE))
+        if kernels != launches:
+            problems.append(f"{path.name} {options}: {kernels} kernels for {launches} launches")
+    return problems
 
 
 def main():
