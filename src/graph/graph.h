@@ -83,7 +83,8 @@ typedef struct fg_tensor {
     const char *weight_file; // as the model names it; "": it names none
     bool is_prepared;        // an output of the graph [load], and an input of the one that has it
     const fg_layout *layout; // after "views": a view of this other tensor; NULL: it has memory of its own
-    const struct fg_node *writer; // after fg_lower: the permutation or reshape in whose result kernels write it; NULL: none
+    const struct fg_node *writer; // after fg_lower: the permutation, reshape or concatenation in whose result kernels write it
+    const fg_layout *joined;      // after fg_lower: where that is, in the result of a concatenation; NULL: it is no part of one
 } fg_tensor;
 
 // An argument of a call: a tensor, or a value that is known while compiling, as the language writes it.
@@ -214,6 +215,8 @@ str fg_print(const fg_graph *g);
 str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
 // The same of one graph, for functions of the language that call it: it has no entries. In [a].
 str fg_lower_called(arena *a, fg_graph *g);
+// Gives parts of concatenations that are written in place their [writer] and [joined] (graph/join.c). fg_lower does it.
+void fg_find_joins(fg_graph *g);
 // Modules for tests, whose function _outputs takes the inputs of the graph and returns a tuple of its outputs; weights are those
 // that the test has (test_weight of hidet.lang). fg_lower_for_test: by the graph's program; needs the passes. fg_print_reference:
 // by the reference of each operator. In [a].

@@ -35,6 +35,7 @@ typedef struct lowering {
     const char **names; // of each tensor, in the operator that is written; where it reads none, of an earlier one
     group_text *groups;
     bool *is_done;      // of each group: its launch or view is in the body
+    bool *has_memory;   // of each tensor: it is in the body
     size_t counted;
     int lines;   // in [counted] characters of the body
 } lowering;
@@ -329,10 +330,13 @@ static void add_results(lowering *l, int number)
     const group_text *group = &l->groups[number];
     for (size_t i = 0; i < group->outputs.len; i++) {
         const fg_tensor *t = &g->tensors.at[group->outputs.at[i]];
-        const fg_node *writer = t->writer;
-        add_tensor(l, writer ? &g->tensors.at[writer->outputs.at[0]] : t);
-        if (writer)
-            add_view(l, t, writer->written, writer);
+        const fg_layout *place = t->joined ? t->joined : t->writer ? t->writer->written : NULL;
+        const fg_tensor *memory = place ? &g->tensors.at[place->base] : t;
+        if (!l->has_memory[memory->number])
+            add_tensor(l, memory);
+        l->has_memory[memory->number] = true;
+        if (place)
+            add_view(l, t, place, t->writer);
     }
 }
 
@@ -363,8 +367,15 @@ static void add_launch(lowering *l, int number, bool together, int beside)
 static const fg_node *view_of(const lowering *l, int number)
 {
     const fg_node *n = l->groups[number].nodes.len ? l->groups[number].nodes.at[0] : NULL;
-    bool is_written = n && n->written && l->g->tensors.at[n->arguments.at[0].tensor].writer;
+    int first = n && n->arguments.len ? n->arguments.at[0].tensor : -1;
+    bool is_written = first >= 0 && l->g->tensors.at[first].writer == n;
     return n && (is_written || l->g->tensors.at[n->outputs.at[0]].layout) ? n : NULL;
+}
+
+// Whether a view is of memory that is there when it is reached.
+static bool is_placed(const lowering *l, const fg_node *view)
+{
+    return l->g->tensors.at[view->outputs.at[0]].layout != NULL;
 }
 
 // Whether the group writes elements. Tensors without any are in the program, but nothing is launched for them alone.
@@ -399,7 +410,7 @@ static bool is_ready(const lowering *l, int number)
     for (size_t i = 0; i < group->inputs.len; i++) {
         int missing = missing_group(l, group->inputs.at[i]);
         const fg_node *view = missing < 0 ? NULL : view_of(l, missing);
-        if (missing >= 0 && (!view || view->written || !is_ready(l, missing)))
+        if (missing >= 0 && (!view || !is_placed(l, view) || !is_ready(l, missing)))
             return false;
     }
     return true;
@@ -463,7 +474,7 @@ static void add_group(lowering *l, int number)
     } else if (!view) {
         const fg_number_list groups = side_by_side(l, number);
         add_launches(l, &groups);
-    } else if (!view->written && l->is_needed[view->outputs.at[0]]) {
+    } else if (is_placed(l, view) && l->is_needed[view->outputs.at[0]]) {
         add_missing_views(l, number);
         const fg_tensor *t = &l->g->tensors.at[view->outputs.at[0]];
         add_view(l, t, t->layout, view);
@@ -536,9 +547,11 @@ static void lower(fg_graph *g, program *p, str_buf *operators, str_buf *function
     l.names = ARENA_ARRAY(g->memory, const char *, g->tensors.len + 1);
     l.is_needed = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     l.groups = ARENA_ARRAY(g->memory, group_text, (size_t)g->group_count + 1);
+    l.has_memory = ARENA_ARRAY(g->memory, bool, g->tensors.len + 1);
     l.is_done = ARENA_ARRAY(g->memory, bool, (size_t)g->group_count + 1);
     memset(&g->launches, 0, sizeof g->launches);
     name_outputs(g);
+    fg_find_joins(g);
     find_needed(&l);
     find_operands(&l);
     add_head(&l);
