@@ -103,6 +103,7 @@ typedef struct fg_node {
     fg_numerics numerics;
     fg_channels channels;
     int constant;          // the position of an operand of which the option "constant" may be said (Operator.constant); 0: there is none
+    uint32_t evaluates;    // bit k: kernels evaluate argument k, where elementwise nodes give it (Operator.prologue)
     int line;              // of the model, where it is called
     const fg_view *view;   // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
     const fg_layout
@@ -295,6 +296,9 @@ bool fg_is_empty(const fg_tensor *t);
 
 // Whether the node's kernels write a result with strides: products, and those that take any strides.
 bool fg_writes_views(const fg_node *n);
+
+// Whether the node's kernels evaluate each of its arguments that is tensor [t], if elementwise nodes give it.
+bool fg_evaluates(const fg_node *n, int t);
 // "784", "4 * B"
 const char *fg_extent_text(arena *a, const fg_tensor *t, int axis);
 // Whether a text of the language has the name as a word.

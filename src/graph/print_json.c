@@ -193,6 +193,18 @@ static void add_exchanges(str_buf *out, const fg_node *n)
     str_adds(out, "], ");
 }
 
+static void add_evaluates(str_buf *out, uint32_t bits)
+{
+    const char *before = "\"evaluates\": [";
+    for (int k = 0; k < 32; k++) {
+        if (!(bits >> k & 1))
+            continue;
+        str_addf(out, "%s%d", before, k);
+        before = ", ";
+    }
+    str_adds(out, "], ");
+}
+
 static void add_channels(str_buf *out, const fg_channels *c)
 {
     str_adds(out, "\"channels_last\": {\"attribute\": ");
@@ -215,6 +227,8 @@ static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const in
         add_channels(out, &n->channels);
     if (n->constant)
         str_addf(out, "\"constant\": %d, ", n->constant);
+    if (n->evaluates)
+        add_evaluates(out, n->evaluates);
     if (n->view)
         add_view(out, n->view, &g->tensors.at[n->arguments.at[0].tensor], &g->tensors.at[n->outputs.at[0]]);
     if (n->exchanges.len)

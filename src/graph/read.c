@@ -170,6 +170,19 @@ static void read_exchanges(reader *r, const json_t *from, fg_node *n)
         VEC_PUSH(r->a, &n->exchanges, json_is_string(x) ? arena_strdup(r->a, json_string_value(x)) : "");
 }
 
+static uint32_t read_evaluates(const json_t *from)
+{
+    uint32_t bits = 0;
+    size_t i;
+    json_t *x;
+    json_array_foreach(json_object_get(from, "evaluates"), i, x)
+    {
+        json_int_t k = json_integer_value(x);
+        bits |= k >= 0 && k < 32 ? 1u << k : 0;
+    }
+    return bits;
+}
+
 static bool read_node(reader *r, const json_t *from)
 {
     fg_graph *g = r->g;
@@ -198,6 +211,7 @@ static bool read_node(reader *r, const json_t *from)
     }
     read_view(r, from, &n);
     read_exchanges(r, from, &n);
+    n.evaluates = read_evaluates(from);
     VEC_PUSH(r->a, &g->nodes, n);
     return !r->error;
 }

@@ -24,6 +24,14 @@ fg_number_list *fg_all_readers(arena *a, const fg_graph *g)
     return readers;
 }
 
+bool fg_evaluates(const fg_node *n, int t)
+{
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].tensor == t && (n->arguments.at[k].name || k >= 32 || !(n->evaluates >> k & 1)))
+            return false;
+    return true;
+}
+
 bool fg_writes_views(const fg_node *n)
 {
     return n->exchanges.len && (n->kind == FG_EPILOGUE || strcmp(n->exchanges.at[0], FG_ANY_STRIDES) == 0);

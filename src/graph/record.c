@@ -80,6 +80,7 @@ void fg_take_facts(const fg_graph *g, fg_node *n, const fg_graph *made)
     n->numerics = from->numerics;
     n->channels = from->channels;
     n->constant = from->constant;
+    n->evaluates = from->evaluates;
     n->view = from->view;
     memset(&n->exchanges, 0, sizeof n->exchanges);
     for (size_t k = 0; k < from->exchanges.len; k++)

@@ -15,7 +15,8 @@
 //   extents, join it: they are an epilogue, or evaluated where the element is. Readers of one group count as one
 // - elementwise nodes without a product or reduction join what moves their elements (slices, permutations, joins of tensors)
 //   likewise, where no more than twice as many elements come of it, or these are constants, and rows are still read along memory
-// - elementwise groups join the reduction that reads them; other readers get the values from memory
+// - elementwise groups join the reduction that reads them, and the product whose kernels evaluate such an operand; other
+//   readers get the values from memory
 // - equal reductions but for the operator (max and sum of x along one axis) read their operand once
 //
 // Joins are tried again until nothing changes: what has two readers waits until these are one group.
@@ -133,13 +134,25 @@ static const char *obstacle_of_elementwise(fusion *f, const fg_tensor *x, int re
     return anchor && own ? "both have reductions or kernels of their own" : NULL;
 }
 
+// Why elementwise nodes do not join the operator whose kernels evaluate this operand; NULL: nothing is against it.
+static const char *obstacle_of_prologue(fusion *f, const fg_tensor *x, int reader)
+{
+    if (!fg_evaluates(node_at(f, reader), x->number))
+        return "the reader has kernels of its own, which read memory";
+    if (x->is_output)
+        return "it is an output of the graph";
+    if (is_read_elsewhere(f, x, reader))
+        return "others read it too";
+    return anchor_of(f, x->maker) ? "both have reductions or kernels of their own" : NULL;
+}
+
 static const char *obstacle_of(fusion *f, const fg_tensor *x, int reader)
 {
     const fg_node *from = node_at(f, x->maker), *to = node_at(f, reader);
     if (from->kind == FG_VIEW || to->kind == FG_VIEW)
         return "a view takes no kernel";
     if (to->kind == FG_KERNELS || to->kind == FG_EPILOGUE)
-        return "the reader has kernels of its own, which read memory";
+        return obstacle_of_prologue(f, x, reader);
     if (to->kind == FG_ELEMENTWISE)
         return obstacle_of_elementwise(f, x, reader);
     return anchor_of(f, x->maker) ? "both have reductions or kernels of their own" : NULL;

@@ -6,6 +6,9 @@
 // Why here  after simplification and rewrites, which find what else depends on weights alone; before "fuse", so that no group has
 //           nodes of both graphs.
 //
+// Elementwise nodes that operators evaluate where they read them stay in [g] if what they are of has fewer bytes: weights of
+// 4 or 8 bits, which a product with few rows reads as they are.
+//
 // Views of weights and tensors without elements cost nothing. What depends on nothing, as 'arange' and masks made of it, is known
 // in both graphs: where it is needed, there it stands, as a part of what reads it. It is prepared for operators that have kernels of
 // their own, as attention, which read it from memory, if the model has weights: without, it stays one function. Outputs of the model,
@@ -88,6 +91,65 @@ static void bind_all(split *s)
         binding b = n->is_dropped ? FREE : bind(s, n);
         for (size_t k = 0; k < n->outputs.len; k++)
             s->bound[n->outputs.at[k]] = b;
+    }
+}
+
+enum { LONGEST = 8 }; // chains of elementwise nodes that products evaluate
+
+// Whether all that reads a tensor is computed by each run, and evaluates it.
+static bool is_evaluated(const split *s, const fg_number_list *readers, int tensor)
+{
+    for (size_t k = 0; k < readers[tensor].len; k++) {
+        const fg_node *n = &s->g->nodes.at[readers[tensor].at[k]];
+        if (n->kind == FG_VIEW || s->bound[n->outputs.at[0]] != RUNTIME || !fg_evaluates(n, tensor))
+            return false;
+    }
+    return readers[tensor].len > 0;
+}
+
+// The node that alone makes this operand for the one that reads it, element by element; NULL: it is in memory.
+static const fg_node *chained(const split *s, const fg_number_list *readers, int tensor)
+{
+    const fg_tensor *t = &s->g->tensors.at[tensor];
+    const fg_node *n = t->maker >= 0 ? &s->g->nodes.at[t->maker] : NULL;
+    bool is_own = n && n->kind == FG_ELEMENTWISE && s->bound[tensor] != RUNTIME && readers[tensor].len == 1;
+    return is_own && !t->is_output ? n : NULL;
+}
+
+// The bytes that a chain which ends with [n] reads.
+static int64_t bytes_of_chain(const split *s, const fg_number_list *readers, const fg_node *n, int depth)
+{
+    int64_t total = 0;
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        const fg_node *before = t >= 0 && depth < LONGEST ? chained(s, readers, t) : NULL;
+        total += t < 0 ? 0 : before ? bytes_of_chain(s, readers, before, depth + 1) : s->g->tensors.at[t].bytes;
+    }
+    return total;
+}
+
+static void stay(split *s, const fg_number_list *readers, const fg_node *n, int depth)
+{
+    s->bound[n->outputs.at[0]] = RUNTIME;
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        int t = n->arguments.at[k].tensor;
+        const fg_node *before = t >= 0 && depth < LONGEST ? chained(s, readers, t) : NULL;
+        if (before)
+            stay(s, readers, before, depth + 1);
+    }
+}
+
+// What products evaluate is not prepared where that would be more to read.
+static void keep_evaluated(split *s)
+{
+    const fg_graph *g = s->g;
+    const fg_number_list *readers = fg_all_readers(g->memory, g);
+    for (size_t i = g->nodes.len; i-- > 0;) {
+        const fg_node *n = &g->nodes.at[i];
+        int y = n->outputs.at[0];
+        bool may_stay = !n->is_dropped && n->kind == FG_ELEMENTWISE && n->outputs.len == 1 && s->bound[y] == CONSTANT;
+        if (may_stay && is_evaluated(s, readers, y) && bytes_of_chain(s, readers, n, 0) < g->tensors.at[y].bytes)
+            stay(s, readers, n, 0);
     }
 }
 
@@ -226,6 +288,7 @@ void fg_load(fg_graph *g)
     if (has_weights(g))
         find_stored(&s);
     bind_all(&s);
+    keep_evaluated(&s);
     find_needed(&s);
     copy_inputs(&s);
     move_nodes(&s);
