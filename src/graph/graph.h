@@ -102,7 +102,7 @@ typedef struct fg_node {
     fg_kind kind;
     fg_numerics numerics;
     fg_channels channels;
-    int constant;          // the position of an operand of which the option "constant" may be said (Operator.constant); 0: there is none
+    uint32_t constants;    // bits of the positions of operands of which the option "constant" may be said (Operator.constant)
     uint32_t evaluates;    // bit k: kernels evaluate argument k, where elementwise nodes give it (Operator.prologue)
     int line;              // of the model, where it is called
     const fg_view *view;   // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW

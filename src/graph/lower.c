@@ -180,13 +180,17 @@ static bool is_constant(const fg_graph *g, int tensor)
     return base && base->maker < 0 && (base->weight || base->is_prepared);
 }
 
-// Whether kernels may read an operand before those in front of them have ended (Operator.constant of hidet.lang.compute). Not the
+// Whether kernels may read operands before those in front of them have ended (Operator.constant of hidet.lang.compute). Not the
 // first ones: in front of them may be the program [load], or what the caller writes weights with.
-static bool has_constant(const lowering *l, const fg_node *n)
+static bool has_constants(const lowering *l, const fg_node *n)
 {
     const fg_graph *g = l->g;
-    bool is_there = n->constant > 0 && (size_t)n->constant < n->arguments.len && !n->arguments.at[n->constant].name;
-    return is_there && g->launches.len && !g->whole && is_constant(g, n->arguments.at[n->constant].tensor);
+    bool all = n->constants && g->launches.len && !g->whole;
+    for (unsigned rest = n->constants; all && rest; rest &= rest - 1) {
+        size_t k = (size_t)__builtin_ctz(rest);
+        all = k < n->arguments.len && !n->arguments.at[k].name && is_constant(g, n->arguments.at[k].tensor);
+    }
+    return all;
 }
 
 // The operator from its parameters on: equal groups have equal texts.
@@ -209,8 +213,8 @@ static const char *operator_text(lowering *l, int number)
         }
         str_adds(&out, " = ");
         fg_print_call(&out, g, n, names);
-        out.len -= has_constant(l, n) ? strlen(")") : 0;
-        str_adds(&out, has_constant(l, n) ? ", constant=True)\n" : "\n");
+        out.len -= has_constants(l, n) ? strlen(")") : 0;
+        str_adds(&out, has_constants(l, n) ? ", constant=True)\n" : "\n");
     }
     str_adds(&out, "    return ");
     for (size_t i = 0; i < group->outputs.len; i++)

@@ -193,18 +193,6 @@ static void add_exchanges(str_buf *out, const fg_node *n)
     str_adds(out, "], ");
 }
 
-static void add_evaluates(str_buf *out, uint32_t bits)
-{
-    const char *before = "\"evaluates\": [";
-    for (int k = 0; k < 32; k++) {
-        if (!(bits >> k & 1))
-            continue;
-        str_addf(out, "%s%d", before, k);
-        before = ", ";
-    }
-    str_adds(out, "], ");
-}
-
 static void add_channels(str_buf *out, const fg_channels *c)
 {
     str_adds(out, "\"channels_last\": {\"attribute\": ");
@@ -212,6 +200,14 @@ static void add_channels(str_buf *out, const fg_channels *c)
     str_adds(out, ", \"default\": ");
     add_text(out, c->initial);
     str_addf(out, ", \"images\": %d}, ", c->images);
+}
+
+static void add_positions(str_buf *out, const char *name, uint32_t bits)
+{
+    str_addf(out, "\"%s\": [", name);
+    for (uint32_t rest = bits; rest; rest &= rest - 1)
+        str_addf(out, "%s%d", rest != bits ? ", " : "", __builtin_ctz(rest));
+    str_adds(out, "], ");
 }
 
 static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const int *numbers)
@@ -225,10 +221,10 @@ static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const in
         str_addf(out, "\"precision\": \"%s\", ", fg_numerics_name(n->numerics));
     if (n->channels.attribute)
         add_channels(out, &n->channels);
-    if (n->constant)
-        str_addf(out, "\"constant\": %d, ", n->constant);
+    if (n->constants)
+        add_positions(out, "constant", n->constants);
     if (n->evaluates)
-        add_evaluates(out, n->evaluates);
+        add_positions(out, "evaluates", n->evaluates);
     if (n->view)
         add_view(out, n->view, &g->tensors.at[n->arguments.at[0].tensor], &g->tensors.at[n->outputs.at[0]]);
     if (n->exchanges.len)

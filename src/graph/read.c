@@ -170,12 +170,13 @@ static void read_exchanges(reader *r, const json_t *from, fg_node *n)
         VEC_PUSH(r->a, &n->exchanges, json_is_string(x) ? arena_strdup(r->a, json_string_value(x)) : "");
 }
 
-static uint32_t read_evaluates(const json_t *from)
+// Of a list of positions of operands, their bits.
+static uint32_t read_positions(const json_t *from)
 {
     uint32_t bits = 0;
     size_t i;
     json_t *x;
-    json_array_foreach(json_object_get(from, "evaluates"), i, x)
+    json_array_foreach((json_t *)from, i, x)
     {
         json_int_t k = json_integer_value(x);
         bits |= k >= 0 && k < 32 ? 1u << k : 0;
@@ -193,7 +194,7 @@ static bool read_node(reader *r, const json_t *from)
     n.kind = read_kind(r, text_of(r, from, "kind"));
     n.numerics = read_numerics(r, from);
     n.channels = read_channels(r, json_object_get(from, "channels_last"));
-    n.constant = (int)json_integer_value(json_object_get(from, "constant"));
+    n.constants = read_positions(json_object_get(from, "constant"));
     const json_t *inputs = list_of(r, from, "inputs"), *options = list_of(r, from, "options");
     const json_t *outputs = list_of(r, from, "outputs"), *x;
     size_t i;
@@ -211,7 +212,7 @@ static bool read_node(reader *r, const json_t *from)
     }
     read_view(r, from, &n);
     read_exchanges(r, from, &n);
-    n.evaluates = read_evaluates(from);
+    n.evaluates = read_positions(json_object_get(from, "evaluates"));
     VEC_PUSH(r->a, &g->nodes, n);
     return !r->error;
 }

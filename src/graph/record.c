@@ -79,7 +79,7 @@ void fg_take_facts(const fg_graph *g, fg_node *n, const fg_graph *made)
     n->kind = from->kind;
     n->numerics = from->numerics;
     n->channels = from->channels;
-    n->constant = from->constant;
+    n->constants = from->constants;
     n->evaluates = from->evaluates;
     n->view = from->view;
     memset(&n->exchanges, 0, sizeof n->exchanges);
