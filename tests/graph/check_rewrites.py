@@ -24,7 +24,7 @@ INPUTS = {
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
     "inverted": (["x=randn"], 1), "channels": (["x=randn"], 1), "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
-    "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 2),
+    "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 3),
     "joined_heads": (["x=randn", "mask=randn"], 1),
     "older_heads": (["q=uniform(-1,1)", "k=uniform(-1,1)", "v=randn", "mask=randn"], 2),
     "exported_heads": (["x=randn", "mask=randn", "hidden=randint(0,2)"], 1), "flat_rows": (["x=randn"], 1),
