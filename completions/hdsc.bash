@@ -54,7 +54,7 @@ _hdsc() {
         graph)
             if [[ $word == -* ]]; then
                 COMPREPLY=($(compgen -W "--print=graph --print=rewritten --print=program --print=json --print=dot --print=svg --print=html --passes= --explain-fusion --bench= -o --trace-rewrites --list-rewrites
-                    --rewrites= --rewrite= --layout= --precision= -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
+                    --arch= --gpu= --sms= --rewrites= --rewrite= --layout= --precision= -D -I --weights= --stdlib= --diagnostics= --color= --help" -- "$word"))
                 [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
                 return
             fi ;;

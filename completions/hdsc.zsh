@@ -128,7 +128,7 @@ case ${words[2]} in
     ops) _arguments $messages '--stdlib=[folder of the standard library]:folder:_files -/' '--json[all that is known, for tools]' '*--given=[an operand or an attribute]:NAME=VALUE:' '--markdown[a reference page]' '--folder[of the operators that come with hdsc]' \
         '*-I[folder of modules]:folder:_files -/' '*:file, folder or name:_files' ;;
     version) _arguments '--nvrtc=[the NVRTC library]:file:_files' ;;
-    graph) _arguments $messages $rewriting '--stdlib=[folder of the standard library]:folder:_files -/' '--weights=[the weights]:file:_files' \
+    graph) _arguments $messages $gpus $rewriting '--stdlib=[folder of the standard library]:folder:_files -/' '--weights=[the weights]:file:_files' \
         '--passes=[run these passes only]:passes:' '--explain-fusion[why edges are fused or not]' '--bench=[a result of hdsc bench]:file:_files' '--trace-rewrites[what is applied]' \
         '--list-rewrites[what would be applied]' '*-I[folder of modules]:folder:_files -/' '--print=[the form]:form:(graph rewritten program json dot svg html)' '-o[write to]:file:_files' '*-D[set a constant or size]:NAME=VALUE:' \
         '2:file:_files -g "*.(hds|json)"' ;;

@@ -37,6 +37,7 @@ static const struct argp_option table[] = {
     {"bench", KEY_BENCH, "FILE", 0, "in drawings, what 'hdsc bench --json=FILE' measured: the time of each kernel", 1},
     {"trace-rewrites", KEY_TRACE, NULL, 0, "say which rewrites were applied where (to standard error)", 1},
     {"list-rewrites", KEY_LIST, NULL, 0, "list the rewrites that would be applied", 1},
+    CMD_ARCH_OPTION("sm_80", 2),
     CMD_REWRITE_OPTIONS(2),
     CMD_PRECISION_OPTION(2),
     {"include", 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 2},
@@ -286,7 +287,9 @@ int cmd_graph(int argc, char **argv)
     request r = {0};
     cmd_parse_with(&r.shared, argc, argv, "FILE", doc, table, take_own);
     int code = CMD_USAGE;
-    if (r.shared.inputs.len == 1)
+    if (r.shared.archs.len > 1)
+        fputs("hdsc graph: graphs are those for one architecture\n", stderr);
+    else if (r.shared.inputs.len == 1)
         code = print_graphs(&r);
     else
         fprintf(stderr, "hdsc graph: name one file; 'hdsc graph --help' tells more\n");
