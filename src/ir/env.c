@@ -46,7 +46,7 @@ static void assume_launch(ir_env *env)
     }
 }
 
-enum { FIRST_NOTES = 32 };
+enum { FIRST_NOTES = 256 };
 
 ir_env *ir_env_new(ir_module *m, const ir_func *f, arena *scratch)
 {

@@ -42,6 +42,7 @@ static void plain_directives(void **state)
     CHECK("%d %d %d", 0, INT_MAX, INT_MIN);
     CHECK("%u %u", 0u, UINT_MAX);
     CHECK("%lld %lld", LLONG_MAX, LLONG_MIN);
+    CHECK("%ld %ld %lu", LONG_MAX, LONG_MIN, ULONG_MAX);
     CHECK("a%llub", ULLONG_MAX);
 }
 
@@ -51,7 +52,7 @@ static void other_directives(void **state)
     CHECK("%s %5d %d", "width", 42, 7);
     CHECK("%d %.3s", 1, "precision");
     CHECK("%*d|%-4u|%04x", 6, 1, 2u, 255);
-    CHECK("%zu %ld %g %p", (size_t)9, -3L, 0.5, (void *)0);
+    CHECK("%zu %li %g %p", (size_t)9, -3L, 0.5, (void *)0);
 }
 
 static void texts_that_grow(void **state)
