@@ -17,10 +17,10 @@ const char *pl_unit_flags(pl_unit *u)
     return flags.len ? str_text(&flags) : NULL;
 }
 
-static bool emit(pl_unit *u, str_buf *text)
+static bool emit(pl_unit *u, bool lines, str_buf *text)
 {
     const cu_options options = {
-        .lines = !u->options->no_line,
+        .lines = lines,
         .sources = &u->sources,
         .host = u->options->emit == PL_CU,
         .header = true,
@@ -38,7 +38,7 @@ bool pl_emit(pl_unit *u)
     str_buf text;
     str_buf_init(&text, &u->memory);
     size_t span = pl_span_begin(&u->times, "emit", 0);
-    bool ok = emit(u, &text);
+    bool ok = emit(u, !u->options->no_line, &text);
     pl_span_end(&u->times, span);
     u->cuda = (str){str_text(&text), text.len};
     return ok;
@@ -53,7 +53,7 @@ bool pl_emit_and_drop(pl_unit *u)
     str_buf text;
     str_buf_init(&text, &u->ir_scratch);
     m->arena = &u->ir_scratch;
-    bool ok = emit(u, &text);
+    bool ok = emit(u, false, &text); // nobody reads the text
     if (ok) {
         const remark_unit unit = pl_remark_unit(u);
         remark_early(&unit);
