@@ -24,7 +24,7 @@ def __getattr__(name):
         value = getattr(importlib.import_module(f"hidet.{_FUNCTIONS[name]}"), name)
         globals()[name] = value
         return value
-    raise _absent("", name)
+    raise _absent("", name, [*_MODULES, *_FUNCTIONS])
 
 
 def __dir__():

@@ -59,11 +59,21 @@ ABSENT = {
 }
 
 
-def absent(where, name):
-    """The AttributeError about a name that a module of hidet has not."""
+def nearest(name, names):
+    """"; did you mean 'x'?", where one of the names is like it, or ""."""
+    import difflib
+
+    found = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def absent(where, name, names=()):
+    """The AttributeError about a name that a module of hidet has not; [names]: those that it has."""
     reason = ABSENT.get(f"{where}.{name}" if where else name)
     whole = f"hidet.{where}" if where else "hidet"
-    return AttributeError(f"there is no {whole}.{name}: {reason}" if reason else f"module {whole!r} has no attribute {name!r}")
+    if reason:
+        return AttributeError(f"there is no {whole}.{name}: {reason}")
+    return AttributeError(f"module {whole!r} has no attribute {name!r}{nearest(name, names)}")
 
 
 class Absent:

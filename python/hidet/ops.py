@@ -8,6 +8,7 @@ import math
 import os
 
 from hidet import _core, _eager
+from hidet._names import nearest
 from hidet.tensor import Tensor, _at, asarray
 
 
@@ -168,7 +169,7 @@ def operation(name):
 
 def __getattr__(name):
     if name.startswith("__") or name not in _rows:
-        raise AttributeError(f"module 'hidet.ops' has no operator {name!r}")
+        raise AttributeError(f"module 'hidet.ops' has no operator {name!r}{nearest(name, _rows)}")
     return operation(name)  # kept there: names such as all and sum are Python's in this file
 
 

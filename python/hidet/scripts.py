@@ -99,7 +99,8 @@ def _text_of(code, is_script):
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError) as error:
         raise _core.Error(
-            f"the source of {code.co_name!r} is not there: scripts are compiled from their source text"
+            f"the source of {code.co_name!r} is not there, and scripts are compiled from it: write the function to a file, or "
+            "compile a text by hidet.hds.loads"
         ) from error
     while lines and not lines[-1].strip():
         lines.pop()

@@ -259,13 +259,24 @@ static bool is_empty(const hdsrt_tensor *t)
     return false;
 }
 
+// As the language calls it, or "another type" that it does not have.
+static const char *type_name(const hdsrt_tensor *t)
+{
+    for (int i = 0; i < DT__COUNT && t->dtype.lanes == 1; i++) {
+        hdsrt_dtype known = jit_dlpack_type((dtype)i);
+        if (known.bits && known.code == t->dtype.code && known.bits == t->dtype.bits)
+            return dt_name((dtype)i);
+    }
+    return "another type";
+}
+
 // As hdsrt_check_dlpack, for tensors that the simulator is to use.
 static hdsrt_status check_host(const jit_frame *f, const jit_parameter *p, const hdsrt_tensor *t, const void **data)
 {
     enum { HOST = 1, PINNED_HOST = 3, MANAGED = 13 };
     const hdsrt_dtype want = f->kernel->rules[p->tensor].dtype;
     if (t->dtype.code != want.code || t->dtype.bits != want.bits || t->dtype.lanes != 1)
-        return FAIL(f, p, "has elements of another type than %s", p->shown.dtype);
+        return FAIL(f, p, "is of %s, and it has to be of %s", type_name(t), p->shown.dtype);
     if (t->device.device_type != HOST && t->device.device_type != PINNED_HOST && t->device.device_type != MANAGED)
         return FAIL(f, p, "is not in host memory, which the simulator works on (device type %d)",
                     (int)t->device.device_type);

@@ -124,6 +124,9 @@ class Names(Case):
         for module in (hidet, hidet.graph, hidet.testing):
             with self.assertRaisesRegex(AttributeError, f"module '{module.__name__}' has no attribute 'nonsense'"):
                 module.nonsense  # noqa: B018
+        for module, name, meant in ((hidet, "zeroes", "zeros"), (hidet, "op", "ops"), (hidet.ops, "softmx", "softmax")):
+            with self.assertRaisesRegex(AttributeError, f"'{name}'; did you mean '{meant}'?"):
+                getattr(module, name)
 
     def test_options(self):
         """Each is read; without a warning only those that work are set (test_options.py)."""

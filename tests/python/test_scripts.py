@@ -169,6 +169,13 @@ class Errors(Case):
 
         self.check(kernel.build, "HDS0130", "undefinedName")
 
+    def test_without_a_file(self):
+        """As of `python -c`: there is no text to compile."""
+        names = {}
+        exec("import hidet\n@hidet.script\ndef kernel():\n    pass\n", names)
+        with self.assertRaisesRegex(hidet.Error, "the source of 'kernel' is not there.*compile a text by hidet.hds.loads"):
+            names["kernel"]()
+
     def test_line_of_the_simulator(self):
         @hidet.script
         def kernel(y: f32[4]):

@@ -1,9 +1,14 @@
 """Stubs for type checkers: they name what is there, with the same parameters."""
 
 import ast
+import importlib.util
 import inspect
 import json
+import os
 import pathlib
+import subprocess
+import sys
+import tempfile
 import unittest
 
 from support import Case
@@ -58,6 +63,18 @@ class Stubs(Case):
                 methods = [f.name for f in part.body if isinstance(f, ast.FunctionDef)]
                 kind = hidet.Tensor if part.name == "Tensor" else kind
                 self.assertEqual([m for m in methods if not hasattr(kind, m)], [])
+
+    def test_core_by_mypy(self):
+        """Operators are on the class that derives from the module's Tensor."""
+        if not importlib.util.find_spec("mypy"):
+            self.skipTest("mypy is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            allowed = pathlib.Path(folder, "allowed")
+            allowed.write_text(r"hidet\._core\.Tensor\.__r?[a-z]+__" + "\n", encoding="utf-8")
+            command = [sys.executable, "-m", "mypy.stubtest", "hidet._core", "--concise", f"--allowlist={allowed}"]
+            there = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+            done = subprocess.run(command, cwd=folder, env=there, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ static void arguments_are_checked(void **state)
     tx.dl.device.device_type = 2;
     rig_expect_error(hds_simulate(k, a, 3, NULL), HDS_INVALID_ARGUMENT, "'x' is not in host memory");
     host_tensor(&tx, x, 8)->dtype.bits = 64;
-    rig_expect_error(hds_simulate(k, a, 3, NULL), HDS_INVALID_ARGUMENT, "'x' has elements of another type than f32");
+    rig_expect_error(hds_simulate(k, a, 3, NULL), HDS_INVALID_ARGUMENT, "'x' is of f64, and it has to be of f32");
     host_tensor(&tx, NULL, 8);
     rig_expect_error(hds_simulate(k, a, 3, NULL), HDS_INVALID_ARGUMENT, "'x' is null");
     host_tensor(&tx, y + 4, 8);
