@@ -61,7 +61,7 @@ HALF = (
     "inverted", "no_heads",
 )  # fmt: skip
 # In f16, which rounds several times on the way. The launches for sm_90a: no norm is one.
-NORMS = {"post_norms": 6, "pre_norms": 8, "rms_norms": 6}
+NORMS = {"post_norms": 8, "pre_norms": 8, "rms_norms": 6}
 
 
 def call(*words):
