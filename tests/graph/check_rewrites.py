@@ -31,6 +31,7 @@ INPUTS = {
     "hidden_heads": (["q=randn", "k=randn", "v=randn", "keys=randint(0,2)"], 1),
     "grouped_heads": (["q=randn", "x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
     "post_norms": (["x=randn"], 1), "pre_norms": (["x=randn"], 2), "rms_norms": (["x=randn"], 2),
+    "torch_norms": (["x=randn"], 1),
 }  # fmt: skip
 WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
@@ -43,7 +44,7 @@ WEIGHTS = {
 WEIGHTS_OF_BYTES = {"bytes": (16, 16), "more_bytes": (16, 16), "taps": (5, 3, 3, 3), "taps5": (5, 5, 3, 3)}
 WITH_WEIGHTS = (
     "products", "convolution", "framed", "bordered", "biased", "biased_products", "channels", "flat_rows", "inverted", "quantized",
-    "quantized_images", "post_norms", "pre_norms", "rms_norms",
+    "quantized_images", "post_norms", "pre_norms", "rms_norms", "torch_norms",
 )  # fmt: skip
 
 OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
@@ -61,7 +62,7 @@ HALF = (
     "inverted", "no_heads",
 )  # fmt: skip
 # In f16, which rounds several times on the way. The launches for sm_90a: no norm is one.
-NORMS = {"post_norms": 8, "pre_norms": 8, "rms_norms": 6}
+NORMS = {"post_norms": 8, "pre_norms": 8, "rms_norms": 6, "torch_norms": 5}
 
 
 def call(*words):
