@@ -293,7 +293,8 @@ def main():
             worst = difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder)
             if worst > 1e-5:
                 failed.append(f"random model {k}: off by {worst}\n{(folder / 'chain.hds').read_text()}")
-        failed += check_launches(hdsc) + check_open_models(hdsc) + check_open_chains(hdsc, rng, folder) + check_defaults(hdsc, folder / "defaults.hds")
+        failed += check_launches(hdsc) + check_open_models(hdsc) + check_open_chains(hdsc, rng, folder)
+        failed += check_defaults(hdsc, folder / "defaults.hds")
         (folder / "wrong.hds").write_text(WRONG)
         if difference(hdsc, folder / "chain.hds", "chain", ["x=randn"], 1, folder, [], [f"--rewrites={folder / 'wrong.hds'}"]) < 1e-4:
             failed.append("a wrong rewrite is not seen")
