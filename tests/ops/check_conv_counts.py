@@ -56,8 +56,11 @@ PRODUCTS = [
 ]
 # images, channels, extent, taps, channels of the result; then at most: sectors by those that are needed, operations for a product
 PATCHES = [((1, 3, 96, 16, 64), 2.15, 1.6)]
-# images, channels, extent, taps, stride, channels of the result; then at most operations for a product
-TRANSPOSED = [((1, 64, 16, 4, 2, 64), 1.4)]
+# architecture; images, channels, extent, taps, stride, channels of the result; then at most operations for a product, launches
+TRANSPOSED = [
+    ("sm_80", (1, 64, 16, 4, 2, 64), 1.3, 5), ("sm_80", (1, 64, 16, 2, 2, 64), 1.2, 1), ("sm_90a", (1, 64, 16, 4, 2, 64), 0.15, 1),
+    ("sm_90a", (1, 64, 16, 2, 2, 64), 0.52, 1),
+]  # fmt: skip
 # images, channels, hidden ones, those of the result, extent, stride; then at most sectors and operations, relative to three kernels
 BOTTLENECKS = [((1, 32, 96, 32, 14, 1), 1.35, 1.35), ((1, 16, 64, 24, 14, 2), 0.7, 1.2)]
 
@@ -129,13 +132,13 @@ def check_patches(hdsc, layer):
 
 
 def check_transposed(hdsc, layer):
-    """By ordinary convolutions, with the kernels before and behind them."""
-    sizes, most = layer
+    """All kernels."""
+    arch, sizes, *most = layer
     images, channels, extent, taps, stride, outputs = sizes
     products = images * (extent * taps) ** 2 * channels * outputs
-    total = counted(hdsc, FILE, "transposed", "--arch=sm_80", *defined(**dict(zip("NCHksK", sizes))))[0]
-    found = total["thread_instructions"] / products
-    return "" if found <= most else f"transposed {sizes}: {found:.3f} operations, at most {most}"
+    total, launches = counted(hdsc, FILE, "transposed", f"--arch={arch}", *defined(**dict(zip("NCHksK", sizes))))
+    found = zip(("operations", "launches"), (total["thread_instructions"] / products, launches), most)
+    return "\n".join(f"transposed {arch} {sizes}: {n:.3f} {what}, at most {limit}" for what, n, limit in found if n > limit)
 
 
 def check_bottleneck(hdsc, layer):
