@@ -37,9 +37,18 @@ static int group_of(const fg_node *n, bool is_fused)
     return is_fused ? n->group : n->number;
 }
 
+// A concatenation whose parts are written where they are in its result (graph/join.c).
+static bool is_joined(const fg_graph *g, const fg_node *n)
+{
+    int first = n->arguments.len ? n->arguments.at[0].tensor : -1;
+    if (n->is_dropped || n->kind == FG_VIEW || first < 0 || !g->tensors.at[first].joined)
+        return false;
+    return g->tensors.at[first].writer == n || g->tensors.at[n->outputs.at[0]].layout;
+}
+
 static bool is_computed(const fg_graph *g, const fg_node *n)
 {
-    return !n->is_dropped && (n->kind != FG_VIEW || g->tensors.at[n->outputs.at[0]].is_output);
+    return !n->is_dropped && !is_joined(g, n) && (n->kind != FG_VIEW || g->tensors.at[n->outputs.at[0]].is_output);
 }
 
 // The tensor that argument [k] of a node reads of another group or the caller; -1: none.
@@ -69,7 +78,7 @@ static bool *find_launched(const fg_graph *g, bool is_fused, int64_t *bytes)
         for (size_t k = 0; k < g->nodes.at[i].arguments.len && !g->nodes.at[i].is_dropped; k++) {
             int t = read_by(g, &g->nodes.at[i], k, is_fused);
             if (t >= 0)
-                (is_computed(g, &g->nodes.at[i]) ? is_read : is_viewed)[t] = true;
+                (is_computed(g, &g->nodes.at[i]) || is_joined(g, &g->nodes.at[i]) ? is_read : is_viewed)[t] = true;
         }
     for (size_t t = 0; t < g->tensors.len; t++) {
         const fg_tensor *x = &g->tensors.at[t];
