@@ -33,12 +33,13 @@ import reference as ref  # noqa: E402
 from compiler import TOP, each, finish  # noqa: E402
 
 LETTERS = "ijkl"
+WITH_CONVOLUTIONS = 10000  # from this seed on programs have convolutions and weights of few bits, too
 EPSILON = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 MOST = 2500  # elements of a value
 SMS = 4  # of the GPU that schedules are chosen for: values as small as these keep it busy, so that the work decides
 VARIANTS = 3  # the values in f64, and two rounded at random
-MODULES = ("activation", "arithmetic", "functions", "indexing", "layout", "loss", "matmul", "norm", "pooling", "reduction",
-           "scan", "softmax", "sort")  # fmt: skip
+MODULES = ("activation", "arithmetic", "conv", "functions", "indexing", "layout", "loss", "matmul", "norm", "pooling", "quantize",
+           "reduction", "scan", "softmax", "sort")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def as_stored(dtype, v):
     if dtype == "bf16":
         bits = struct.unpack("<I", struct.pack("<f", v))[0]
         return struct.unpack("<f", struct.pack("<I", (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000))[0]
-    code = {"f32": "<f", "f16": "<e", "i32": "<i"}[dtype]
+    code = {"f32": "<f", "f16": "<e", "i32": "<i", "i8": "b"}[dtype]
     return struct.unpack(code, struct.pack(code, v))[0]
 
 
@@ -93,7 +94,7 @@ class Program:
         wanted = self.random.choice([1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30])
         tries = 0
         while not self.nodes or (tries < 20 * wanted and len(self.nodes) < wanted):
-            self.random.choice(MAKERS)(self)
+            self.random.choice(MAKERS + LATER_MAKERS if seed >= WITH_CONVOLUTIONS else MAKERS)(self)
             tries += 1
         sinks = [v for v in self.nodes if v.readers == 0]
         self.results = sinks[-self.random.choice([1, 1, 2, 3, 4]):]
@@ -125,8 +126,8 @@ class Program:
 
     # ---- values
 
-    def new_operand(self, shape, below=None):
-        dtype = self.dtype if below is None else "i32"
+    def new_operand(self, shape, below=None, integers="i32"):
+        dtype = self.dtype if below is None else integers
         sizes = [e.size for e in shape]
         if below is None:
             exact = ref.filled(sizes, lambda i: as_stored(dtype, self.random.gauss(0.0, 1.0)))
@@ -371,6 +372,47 @@ class Program:
 
             self.call("matmul.linear", shape, operands, f)
 
+    def narrow(self):
+        """A product with weights of 8 bits that have a scale for each row or column, mostly of few rows."""
+        x = self.pick(lambda v: v.shape and (self.count(v.shape[:-1]) <= 8 or self.chance(0.3)))
+        if not x:
+            return
+        N, K, axis = self.random.choice(self.pool), x.shape[-1], self.random.randrange(2)
+        turned = self.chance(0.5)
+        shape = (K, N) if turned else (N, K)
+        if self.count(shape) > MOST:
+            return
+        q, scales = self.new_operand(shape, 16, "i8"), self.of_shape((shape[axis],))
+        before = len(self.nodes)
+        self.call("quantize.dequantize_per_channel", shape, [q, scales],
+                  lambda a, s: ref.filled(a.shape, lambda i: a[i] * s[i[axis],]), f", axis={axis}, dtype={self.dtype}")
+        if len(self.nodes) == before:
+            return
+        w = self.nodes[-1]
+        out = [*x.shape[:-1], N]
+        f = lambda a, b: ref.filled([e.size for e in out], lambda i: sum(  # noqa: E731
+            a[(*i[:-1], k)] * b[(k, i[-1]) if turned else (i[-1], k)] for k in range(K.size)))
+        self.call("matmul.matmul", out, [x, w], f, "" if turned else ", transpose_b=True")
+
+    def convolved(self):
+        """A convolution of one or two axes, with groups, a stride or padding; its image may be a node."""
+        rank = self.random.choice([1, 2])
+        x = self.pick(lambda v: len(v.shape) == rank + 2 and all(e.text.isdigit() for e in v.shape[1:]))
+        if not x or self.chance(0.3):
+            sizes = [self.random.randint(1, 6), *[self.random.randint(3, 6 if rank == 2 else 12) for _ in range(rank)]]
+            x = self.new_operand([self.random.choice(self.pool), *[Extent(str(n), n) for n in sizes]])
+        C, least = x.shape[1].size, min(e.size for e in x.shape[2:])
+        groups = self.random.choice([g for g in range(1, C + 1) if C % g == 0])
+        K, taps = groups * self.random.randint(1, 4), self.random.randint(1, min(3, least))
+        step, pad = self.random.randint(1, 2), self.random.randint(0, taps // 2)
+        if self.count(x.shape) > MOST:
+            return
+        w = self.of_shape([Extent(str(n), n) for n in (K, C // groups, *[taps] * rank)])
+        after = [(e.size + 2 * pad - taps) // step + 1 for e in x.shape[2:]]
+        shape = [x.shape[0], Extent(str(K), K), *[Extent(str(n), n) for n in after]]
+        self.call("conv.convolution", shape, [x, w], lambda a, b: ref.convolved(a, b, step, pad, groups),
+                  f', stride={step}, padding={pad}, groups={groups}, layout="NC{"HW"[2 - rank:]}"')
+
     def first_of_two(self, name, shape, x, f, how):
         """Adds a node of an operator that gives values and their indices."""
         at = f"tensor(i32, [{', '.join(e.text for e in shape)}])"
@@ -511,7 +553,7 @@ class Program:
     def text(self):
         names = sorted({e.text for v in [*self.operands, *self.nodes] for e in v.shape if not e.text.isdigit()})
         sizes = f"[{', '.join(f'{n}: int' for n in names)}]" if names else ""
-        lines = ["from hidet.lang import compute, f16, bf16, f32, i32, operator, tensor", ""]
+        lines = ["from hidet.lang import compute, f16, bf16, f32, i32, i8, operator, tensor", ""]
         lines += [f"import {m}" for m in MODULES]
         for name, operands, inside in self.own:
             used = sorted({e.text for _, v in operands for e in v.shape if not e.text.isdigit()})
@@ -544,6 +586,9 @@ MAKERS = (
 )  # fmt: skip
 
 
+LATER_MAKERS = [Program.narrow] * 4 + [Program.convolved] * 3
+
+
 def tolerance(dtype, value):
     """How far elements may be off: some times as far as they move if all values are rounded, and a unit of the last digit."""
     exact, *others = value.variants
@@ -556,11 +601,11 @@ def tolerance(dtype, value):
 
 def save(path, dtype, array):
     """Writes a .npy file; bf16 are two bytes each, as hdsc reads and writes them."""
-    code = {"f32": "<f4", "f16": "<f2", "i32": "<i4", "bf16": "<V2"}[dtype]
+    code = {"f32": "<f4", "f16": "<f2", "i32": "<i4", "i8": "|i1", "bf16": "<V2"}[dtype]
     if dtype == "bf16":
         data = b"".join(struct.pack("<f", v)[2:] for v in array.data)
     else:
-        data = struct.pack(f"<{len(array.data)}{ {'f32': 'f', 'f16': 'e', 'i32': 'i'}[dtype]}", *array.data)
+        data = struct.pack(f"<{len(array.data)}{ {'f32': 'f', 'f16': 'e', 'i32': 'i', 'i8': 'b'}[dtype]}", *array.data)
     shape = f"({', '.join(map(str, array.shape))}{',' if len(array.shape) == 1 else ''})"
     head = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {shape}, }}"
     head += " " * (63 - (len(head) + 10) % 64) + "\n"

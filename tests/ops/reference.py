@@ -176,6 +176,23 @@ def pooled(f, x, size, step):
     return filled([*x.shape[:2], *extents], element)
 
 
+def convolved(x, w, step, pad, groups):
+    """Sums of the windows of images [B, C, *L] times w, [K, C / groups, *taps], `step` apart, with `pad` zeros around images."""
+    taps, of_group = w.shape[2:], w.shape[0] // groups
+    extents = [(n + 2 * pad - t) // step + 1 for n, t in zip(x.shape[2:], taps)]
+
+    def element(i):
+        first, total = i[1] // of_group * w.shape[1], 0.0
+        for c in range(w.shape[1]):
+            for t in itertools.product(*[range(n) for n in taps]):
+                at = [p * step - pad + k for p, k in zip(i[2:], t)]
+                if all(0 <= a < n for a, n in zip(at, x.shape[2:])):
+                    total += x[(i[0], first + c, *at)] * w[(i[1], c, *t)]
+        return total
+
+    return filled([x.shape[0], w.shape[0], *extents], element)
+
+
 def group_norm(x, groups, w, b):
     count = x.shape[1] // groups
     inner = math.prod(x.shape[2:])
