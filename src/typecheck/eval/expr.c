@@ -98,9 +98,11 @@ tc_value tc_lookup(tc *tx, sym name, src_span span)
         }
         return tc_poison();
     }
-    if (!b->lazy_module && b->state == TC_BOUND && b->value.kind < TC_TUPLE)
-        return b->value; // it has no parts
-    tc_value v = tc_binding_value(tx, b, span);
+    tc_value v = b->value;
+    if (b->lazy_module || b->state == TC_MAYBE_UNDEFINED)
+        v = tc_binding_value(tx, b, span);
+    if (v.kind < TC_TUPLE)
+        return v; // it has no parts
     bool is_strict = tx->frame && tx->frame->compile_time && tx->speculating;
     // Containers and records are looked through only where it matters.
     if (v.kind != TC_RT && b->owner == tx->func && !is_strict)
