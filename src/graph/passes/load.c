@@ -94,14 +94,23 @@ static void bind_all(split *s)
     }
 }
 
-enum { LONGEST = 8 }; // chains of elementwise nodes that products evaluate
+enum {
+    LONGEST = 8,   // chains of elementwise nodes that products evaluate
+    MOST_ROWS = 8, // of a product that takes less time by weights of few bits: of more, fragments of tensor cores wait for them
+};
+
+static bool has_few_rows(const fg_tensor *y)
+{
+    return y->rank < 2 || fg_elements(y) <= MOST_ROWS * y->shape[y->rank - 1];
+}
 
 // Whether all that reads a tensor is computed by each run, and evaluates it.
 static bool is_evaluated(const split *s, const fg_number_list *readers, int tensor)
 {
     for (size_t k = 0; k < readers[tensor].len; k++) {
         const fg_node *n = &s->g->nodes.at[readers[tensor].at[k]];
-        if (n->kind == FG_VIEW || s->bound[n->outputs.at[0]] != RUNTIME || !fg_evaluates(n, tensor))
+        int y = n->outputs.at[0];
+        if (n->kind == FG_VIEW || s->bound[y] != RUNTIME || !fg_evaluates(n, tensor) || !has_few_rows(&s->g->tensors.at[y]))
             return false;
     }
     return readers[tensor].len > 0;
