@@ -137,13 +137,11 @@ static const char *obstacle_of_elementwise(fusion *f, const fg_tensor *x, int re
 // Why elementwise nodes do not join the operator whose kernels evaluate this operand; NULL: nothing is against it.
 static const char *obstacle_of_prologue(fusion *f, const fg_tensor *x, int reader)
 {
-    if (!fg_evaluates(node_at(f, reader), x->number))
+    if (!fg_evaluates(node_at(f, reader), x->number) || anchor_of(f, x->maker))
         return "the reader has kernels of its own, which read memory";
     if (x->is_output)
         return "it is an output of the graph";
-    if (is_read_elsewhere(f, x, reader))
-        return "others read it too";
-    return anchor_of(f, x->maker) ? "both have reductions or kernels of their own" : NULL;
+    return is_read_elsewhere(f, x, reader) ? "others read it too" : NULL;
 }
 
 static const char *obstacle_of(fusion *f, const fg_tensor *x, int reader)
