@@ -65,7 +65,9 @@ def bytes_read(hdsc, folder, inputs):
 
 
 def check_traffic(hdsc, rows, folder):
-    """Of a product with few rows each weight is read once, in 4 bits, and each group's scale and zero point once."""
+    """Of a product with few rows each weight is read once, in 4 bits, and each group's scale and zero point once, or by tensor
+    cores, from 5 rows on, by several threads.
+    """
     K, N, block = 1024, 64, 128
     random, blocks = np.random.default_rng(1), K // block
     q = random.integers(0, 16, (N, blocks, block)).astype(np.uint8)
@@ -77,9 +79,12 @@ def check_traffic(hdsc, rows, folder):
     onnx.save(model, folder / "model.onnx")
     np.save(folder / "x0.npy", a)
     found = bytes_read(hdsc, folder, given)
-    wanted = {"packed.hds": N * K // 2, "matmul.hds": N * blocks * 2 + N * blocks // 2}
-    return [f"traffic of {rows} rows: {name} reads {found.get(name, 0)} bytes, not {n}" for name, n in wanted.items()
-            if found.get(name, 0) != n]  # fmt: skip
+    weights, groups = N * K // 2, N * blocks * 2 + N * blocks // 2
+    wanted = {"packed.hds": (weights, weights), "matmul.hds": (groups, groups)}
+    if rows > 4:
+        wanted = {"matmul.hds": (weights + groups, weights + 5 * groups)}
+    return [f"traffic of {rows} rows: {name} reads {found.get(name, 0)} bytes, not {least} to {most}"
+            for name, (least, most) in wanted.items() if not least <= found.get(name, 0) <= most]  # fmt: skip
 
 
 def main():
