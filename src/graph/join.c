@@ -4,7 +4,7 @@
 // to be computed, for memory of its own, and to begin at a multiple of 16 bytes. A concatenation of the first parts of another one is
 // the beginning of that one's result (DenseNet).
 #include "graph/amount.h"
-#include "graph/passes/passes.h"
+#include "graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
