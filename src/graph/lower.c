@@ -213,8 +213,9 @@ static const char *operator_text(lowering *l, int number)
         }
         str_adds(&out, " = ");
         fg_print_call(&out, g, n, names);
-        out.len -= has_constants(l, n) ? strlen(")") : 0;
-        str_adds(&out, has_constants(l, n) ? ", constant=True)\n" : "\n");
+        bool constant = has_constants(l, n);
+        out.len -= constant ? strlen(")") : 0;
+        str_adds(&out, constant ? ", constant=True)\n" : "\n");
     }
     str_adds(&out, "    return ");
     for (size_t i = 0; i < group->outputs.len; i++)

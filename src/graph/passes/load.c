@@ -116,9 +116,12 @@ static bool is_evaluated(const split *s, const fg_number_list *readers, int tens
     return readers[tensor].len > 0;
 }
 
-// The node that alone makes this operand for the one that reads it, element by element; NULL: it is in memory.
-static const fg_node *chained(const split *s, const fg_number_list *readers, int tensor)
+// The node that alone makes this operand for the one that reads it, element by element, [depth] nodes from the chain's end;
+// NULL: there is none, or the operand is in memory.
+static const fg_node *chained(const split *s, const fg_number_list *readers, int tensor, int depth)
 {
+    if (tensor < 0 || depth >= LONGEST)
+        return NULL;
     const fg_tensor *t = &s->g->tensors.at[tensor];
     const fg_node *n = t->maker >= 0 ? &s->g->nodes.at[t->maker] : NULL;
     bool is_own = n && n->kind == FG_ELEMENTWISE && s->bound[tensor] != RUNTIME && readers[tensor].len == 1;
@@ -131,7 +134,7 @@ static int64_t bytes_of_chain(const split *s, const fg_number_list *readers, con
     int64_t total = 0;
     for (size_t k = 0; k < n->arguments.len; k++) {
         int t = n->arguments.at[k].tensor;
-        const fg_node *before = t >= 0 && depth < LONGEST ? chained(s, readers, t) : NULL;
+        const fg_node *before = chained(s, readers, t, depth);
         total += t < 0 ? 0 : before ? bytes_of_chain(s, readers, before, depth + 1) : s->g->tensors.at[t].bytes;
     }
     return total;
@@ -142,7 +145,7 @@ static void stay(split *s, const fg_number_list *readers, const fg_node *n, int 
     s->bound[n->outputs.at[0]] = RUNTIME;
     for (size_t k = 0; k < n->arguments.len; k++) {
         int t = n->arguments.at[k].tensor;
-        const fg_node *before = t >= 0 && depth < LONGEST ? chained(s, readers, t) : NULL;
+        const fg_node *before = chained(s, readers, t, depth);
         if (before)
             stay(s, readers, before, depth + 1);
     }
