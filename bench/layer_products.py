@@ -21,15 +21,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import schedules
 
 LAYERS = 12
-SIZES = [f"768_{rows}" for rows in (16, 32, 50, 128, 197, 256, 384, 512)] + [f"1024_{rows}" for rows in (16, 50, 128, 197, 256, 512)]
-# The products: their function in layer_products.hds, columns of the result and k by those of the layer, operand, residual, result.
+SIZES = [f"768_{rows}" for rows in (16, 32, 50, 128, 197, 256, 384, 512)]
+SIZES += [f"1024_{rows}" for rows in (16, 50, 128, 197, 256, 512)]
+# The products: function in layer_products.hds, columns of the result and k by those of the layer, operand, residual, result.
 PRODUCTS = {
     "qkv": ("finished", 3, 1, "h", None, "qkv"), "proj": ("added", 1, 1, "o", "x", "x2"),
     "up": ("activated", 4, 1, "h2", None, "f"), "down": ("added", 1, 4, "f", "x2", "x"),
 }  # fmt: skip
 NAMES = [
-    "128x256_3_4", "128x128t_6_1", "128x128_5_2", "128x96_7_3", "192x64_6_1", "128x64_8_1", "64x128_8_2", "64x64_12_1", "64x32_14_1",
-    "64x64_8_0_k2", "64x64_8_0_k4", "64x64_8_0_k8", "64x32_12_0_k2", "64x32_12_0_k4", "128x64_7_0_k4", "64x16_20_0_s",
+    "128x256_3_4", "128x128t_6_1", "128x128_5_2", "128x96_7_3", "192x64_6_1", "128x64_8_1", "64x128_8_2", "64x64_12_1",
+    "64x32_14_1", "64x64_8_0_k2", "64x64_8_0_k4", "64x64_8_0_k8", "64x32_12_0_k2", "64x32_12_0_k4", "128x64_7_0_k4", "64x16_20_0_s",
     "64x16_20_0_k2_s", "64x32_16_0_k2_s",
 ]  # fmt: skip
 WIDTHS = {"x": 1, "h": 1, "qkv": 3, "o": 1, "x2": 1, "h2": 1, "f": 4}  # of tensors between kernels

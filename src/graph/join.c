@@ -1,8 +1,8 @@
 // Parts of a concatenation are written where they are in its result, so that it takes no kernel.
 //
 // That is so where a part is one run of the result's elements: all axes before the joined one have one element. Each part has
-// to be computed, for memory of its own, and to begin at a multiple of 16 bytes. A concatenation of the first parts of another one is
-// the beginning of that one's result (DenseNet).
+// to be computed, for memory of its own, and to begin at a multiple of 16 bytes. A concatenation of the first parts of another
+// one is the beginning of that one's result (DenseNet).
 #include "graph/amount.h"
 #include "graph/graph.h"
 

@@ -17,7 +17,7 @@
 
 typedef struct onnx_model onnx_model;
 
-// Whether the path's ending is that of ONNX files, binary (.onnx) or text (.onnxtxt, .onnxtext: the syntax of PyPI's onnx.parser).
+// Whether the path's ending is that of ONNX files, binary (.onnx) or text (.onnxtxt, .onnxtext: the syntax of onnx.parser).
 bool onnx_is_path(const char *path);
 // NULL, and *[error] (in [a]) says why, if it cannot be read, or is no model that can be printed: the node or tensor at fault is
 // named. All results live in [a], and until onnx_weights(m) is closed.

@@ -19,8 +19,8 @@ static bool enter(onnx_text *t)
 // By TensorProto.DataType.
 static const char *const element_types[] = {
     NULL, "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32",
-    "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4",
-    "float4e2m1", "float8e8m0", "uint2", "int2", "float6e2m3", "float6e3m2",
+    "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",
+    "int4", "float4e2m1", "float8e8m0", "uint2", "int2", "float6e2m3", "float6e3m2",
 };
 enum { FLOAT = 1, INT64 = 7, STRING, BOOL, DOUBLE = 11, UINT32, UINT64, COMPLEX64, COMPLEX128 };
 

@@ -552,8 +552,8 @@ static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
     return true;
 }
 
-// Arguments before number [end] that the statements after [mark] could change are stored before these. [references]: a bit for each
-// argument by reference.
+// Arguments before number [end] that the statements after [mark] could change are stored before these. [references]: a bit for
+// each argument by reference.
 static void keep_args_before(tc *tx, tc_args *args, size_t end, uint64_t references, size_t mark)
 {
     for (size_t i = 0; tx->block && tx->block->stmts.len > mark && i < end; i++) {
