@@ -124,8 +124,8 @@ static cu_text wide_float(cu *cx, dtype t, double value)
         return text;
     }
     bool is_negative = signbit(value) != 0, is_float = t == DT_F32;
-    const char *size = value == 0 ? "0.0" : shortest(cx->a, fabs(value), is_float);
-    text.s = arena_printf(cx->a, "%s%s%s", is_negative ? "-" : "", size, is_float ? "f" : "");
+    const char *size = value == 0 || cx->is_dry ? "0.0" : shortest(cx->a, fabs(value), is_float);
+    text.s = cu_format(cx, "%s%s%s", is_negative ? "-" : "", size, is_float ? "f" : "");
     text.prec = is_negative ? CU_UNARY : CU_POSTFIX;
     return text;
 }

@@ -32,10 +32,12 @@ static cu_text struct_constant(cu *cx, dtype t, double value)
         cu_use(cx, "complex64");
         return cu_primary(cx, t, "complex64{%s, 0.0f}", cu_float_text(cx, DT_F32, value).s);
     }
+    cu_use(cx, dt_cuda_name(t));
+    if (cx->is_dry)
+        return cu_primary(cx, t, "0");
     str_buf decimal;
     str_buf_init(&decimal, cx->a);
     str_add_double(&decimal, value);
-    cu_use(cx, dt_cuda_name(t));
     uint64_t bits = dt_from_double(t, value);
     return cu_primary(cx, t, "%s{0x%0*llx%s /* %s */}", dt_cuda_name(t), dt_bits(t) / 4, (unsigned long long)bits,
                       t == DT_TF32 ? "u" : "", str_text(&decimal));
@@ -122,6 +124,8 @@ static cu_text scalar_bits(cu *cx, const ir_expr *e, dtype from, dtype to)
 
 static const char *wrapper_name(cu *cx, const ir_intrin *in)
 {
+    if (cx->is_dry)
+        return in->instance;
     if (!map_get_ptr(&cx->used_intrins, in)) {
         map_put_ptr(&cx->used_intrins, in, (void *)in);
         VEC_PUSH(cx->lasting, &cx->intrins, in);
@@ -146,7 +150,7 @@ static cu_text ptx_call(cu *cx, const ir_expr *e, const char *result)
         bool is_immediate = i < in->operand_count && in->operands[i].is_immediate;
         cu_add_item(is_immediate ? &immediates : &args, cu_intrin_argument(cx, e, i));
     }
-    const char *of = immediates.len ? arena_printf(cx->a, "<%s>", str_text(&immediates)) : "";
+    const char *of = immediates.len ? cu_format(cx, "<%s>", str_text(&immediates)) : "";
     return cu_primary(cx, cu_intrin_ctype(in), "%s%s(%s)", wrapper_name(cx, in), of, str_text(&args));
 }
 
@@ -169,6 +173,11 @@ static void use_prelude(cu *cx, const ir_intrin *in, str word)
 
 static void use_words(cu *cx, const ir_intrin *in)
 {
+    bool is_for_device = !cx->in_host && !cx->in_comment;
+    if (cx->is_dry || (is_for_device && map_get_ptr(&cx->used_intrins, in)))
+        return;
+    if (is_for_device)
+        map_put_ptr(&cx->used_intrins, in, (void *)in);
     for (const char *at = in->text; *at;) {
         size_t len = cu_word_length(at);
         if (len)

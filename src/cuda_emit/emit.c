@@ -17,7 +17,7 @@ static void name_functions(cu *cx, bool kernels, bool reserved)
 // the name of a kernel is its own whatever else the file has.
 static void name_globals(cu *cx)
 {
-    for (int kernels = 1; kernels >= 0; kernels--) {
+    for (int kernels = 1; kernels >= 0 && !cx->is_dry; kernels--) {
         name_functions(cx, kernels, false);
         name_functions(cx, kernels, true);
     }
@@ -40,7 +40,7 @@ static void reserve_text(cu *cx, const char *text)
 // Wrappers' names are taken before any local variable can take them.
 static void name_intrins(cu *cx)
 {
-    for (size_t i = 0; i < cx->m->intrins.len; i++) {
+    for (size_t i = 0; i < cx->m->intrins.len && !cx->is_dry; i++) {
         const ir_intrin *in = cx->m->intrins.at[i];
         if (in->form == IR_INTRIN_PTX)
             map_put_ptr(&cx->wrappers, in, (void *)cu_name_global(cx, in->instance));
@@ -147,12 +147,35 @@ static void assemble(cu *cx, str_buf *out, const str_buf *device, const str_buf 
         out->at[--out->len] = '\0';
 }
 
+// Of what nobody reads: only tables have expressions that no function has shown yet.
+static void check_globals(cu *cx)
+{
+    str_buf front;
+    begin_part(cx, &front);
+    cu_globals(cx);
+}
+
+static void begin_prelude(cu *cx)
+{
+    cu_dry_run *dry = cx->options->dry_run;
+    if (!dry) {
+        cu_prelude_init(&cx->prelude, cx->a, cx->m->arch, false);
+        return;
+    }
+    if (!dry->prelude) {
+        dry->prelude = ARENA_NEW(dry->memory, cu_prelude);
+        cu_prelude_init(dry->prelude, dry->memory, cx->m->arch, false);
+    }
+    cx->prelude = *dry->prelude;
+}
+
 bool cu_emit(ir_module *m, const cu_options *options, str_buf *out)
 {
     cu *cx = ARENA_NEW(m->arena, cu);
     *cx = (cu){.m = m, .options = options, .a = m->arena, .lasting = m->arena, .dialect = &cu_dialect_cuda};
     str_buf device, host;
-    cu_prelude_init(&cx->prelude, cx->a, m->arch, false);
+    cx->is_dry = options->dry_run != NULL;
+    begin_prelude(cx);
     cu_names_init(cx);
     cu_analyse(cx);
     name_globals(cx);
@@ -161,7 +184,9 @@ bool cu_emit(ir_module *m, const cu_options *options, str_buf *out)
     device_functions(cx);
     begin_part(cx, &host);
     host_functions(cx);
-    if (!cx->failed)
+    if (!cx->failed && cx->is_dry)
+        check_globals(cx);
+    else if (!cx->failed)
         assemble(cx, out, &device, &host);
     return !cx->failed;
 }

@@ -25,6 +25,12 @@ typedef struct cu_kernel_list {
     size_t len, cap;
 } cu_kernel_list;
 
+// What the modules of one unit have in common of which nobody reads the text. Zero at first, but for [memory].
+typedef struct cu_dry_run {
+    arena *memory; // of the unit
+    struct cu_prelude *prelude;
+} cu_dry_run;
+
 typedef struct cu_options {
     bool lines;              // #line directives that map statements to the source
     const src_map *sources;  // for [lines] and for the messages of assert; may be NULL
@@ -35,6 +41,7 @@ typedef struct cu_options {
     const char *flags;       // options given by the user, for the header; NULL: none
     arena *scratch;          // NULL, or what is needed while a function is written is made there and given back
     cu_kernel_list *kernels; // NULL, or filled in order of the module; memory of the module's arena
+    cu_dry_run *dry_run;     // NULL; else nothing is written: what is wrong is reported, and [kernels] filled, with the IR's names
 } cu_options;
 
 // Appends the module's text to [out]. False after reporting: IR that is not low level, or host code that would need

@@ -11,11 +11,26 @@ void cu_bad_ir(cu *cx, src_span span, const char *what)
     cx->failed = true;
 }
 
+// In a dry run, one text stands for all: not an empty one, since its ends are looked at.
+static const char *vformat(cu *cx, const char *format, va_list args)
+{
+    return cx->is_dry ? "x" : arena_vprintf(cx->a, format, args);
+}
+
+const char *cu_format(cu *cx, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *s = vformat(cx, format, args);
+    va_end(args);
+    return s;
+}
+
 cu_text cu_text_of(cu *cx, dtype ctype, cu_prec prec, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *s = arena_vprintf(cx->a, format, args);
+    const char *s = vformat(cx, format, args);
     va_end(args);
     return (cu_text){.s = s, .prec = prec, .ctype = ctype};
 }
@@ -24,14 +39,14 @@ cu_text cu_primary(cu *cx, dtype ctype, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *s = arena_vprintf(cx->a, format, args);
+    const char *s = vformat(cx, format, args);
     va_end(args);
     return (cu_text){.s = s, .prec = CU_POSTFIX, .ctype = ctype};
 }
 
 const char *cu_paren(cu *cx, cu_text t, cu_prec prec)
 {
-    return t.prec >= prec ? t.s : arena_printf(cx->a, "(%s)", t.s);
+    return t.prec >= prec ? t.s : cu_format(cx, "(%s)", t.s);
 }
 
 const char *cu_at(cu *cx, const ir_expr *e, cu_prec prec)
@@ -43,7 +58,7 @@ static cu_text variable(cu *cx, const ir_expr *e)
 {
     const ir_var *v = e->u.var;
     if (v->type->kind == IR_TENSOR_MAP)
-        return (cu_text){.s = arena_printf(cx->a, "&%s", cu_var_name(cx, v)), .prec = CU_UNARY};
+        return (cu_text){.s = cu_format(cx, "&%s", cu_var_name(cx, v)), .prec = CU_UNARY};
     dtype ctype = v->type->kind == IR_SCALAR ? cu_value_dtype(v->type->scalar) : DT_NONE;
     cu_text t = {.s = cu_var_name(cx, v), .prec = CU_POSTFIX, .ctype = ctype};
     t.nonneg = ctype != DT_U64 && ((v->has_range && v->min >= 0) || cx->vars[v->id].is_nonneg);

@@ -45,7 +45,7 @@ static const char *param(cu *cx, const ir_func *f, const ir_var *v)
     bool reads_only = is_kernel && !cx->vars[v->id].is_written;
     bool is_restricted = !f->dependent_launch && (reads_only || (is_kernel && !cu_orders_memory(cx, f)));
     const ir_type *type = reads_only ? ir_const_of(cx->m, v->type) : v->type;
-    return cu_declarator(cx, type, is_restricted ? arena_printf(cx->a, "__restrict__ %s", name) : name);
+    return cu_declarator(cx, type, is_restricted ? cu_format(cx, "__restrict__ %s", name) : name);
 }
 
 static bool has_tensor(const ir_func *f)

@@ -68,6 +68,15 @@ static bool is_primary(const char *text)
     return true;
 }
 
+// Of the text before the next brace that may begin a hole. One that it begins with is none.
+static size_t plain_length(const char *at)
+{
+    size_t len = at[0] == '{' || at[0] == '}';
+    while (!len || (at[len] && at[len] != '{' && at[len] != '}'))
+        len++;
+    return len;
+}
+
 cu_text cu_intrin_text(cu *cx, const ir_expr *e, const char *result)
 {
     const ir_intrin *in = e->u.intrin;
@@ -85,11 +94,11 @@ cu_text cu_intrin_text(cu *cx, const ir_expr *e, const char *result)
         } else if (result && name.len && str_equal(name, STR("result"))) {
             str_adds(&out, result);
             at += name.len + 2;
-        } else if ((at[0] == '{' || at[0] == '}') && at[1] == at[0]) {
-            str_addc(&out, *at);
-            at += 2;
         } else {
-            str_addc(&out, *at++);
+            size_t len = plain_length(at);
+            str_add(&out, (str){at, len});
+            at += len;
+            at += (at[0] == '{' || at[0] == '}') && at[0] == at[-1]; // {{ and }}
         }
     }
     const char *s = str_text(&out);

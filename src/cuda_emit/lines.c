@@ -63,6 +63,8 @@ void cu_line(cu *cx, src_span span)
 
 void cu_put(cu *cx, const char *format, ...)
 {
+    if (cx->is_dry)
+        return;
     va_list args;
     va_start(args, format);
     const char *text = arena_vprintf(cx->a, format, args);

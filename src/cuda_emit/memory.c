@@ -206,7 +206,7 @@ static const ir_expr *moved(cu *cx, const ir_expr *e, int64_t offset)
 static const char *wide_lvalue(cu *cx, const ir_expr *e, int64_t offset, const char *type, const char *qualifier)
 {
     cu_text at = cx->dialect->address(cx, cu_var_name(cx, e->u.var), e->u.var, moved(cx, e, offset));
-    return arena_printf(cx->a, "*(%s%s *)%s", qualifier, type, cu_paren(cx, at, CU_UNARY));
+    return cu_format(cx, "*(%s%s *)%s", qualifier, type, cu_paren(cx, at, CU_UNARY));
 }
 
 static void copy_elements(cu *cx, const ir_stmt *s)
@@ -277,7 +277,7 @@ static const char *shape_note(cu *cx, const ir_var *v)
 {
     const ir_tensor *t = v->tensor;
     bool is_plain = t->rank == 1 && t->layout && tm_layout_is_row_major(t->layout) && !cu_is_subbyte(t->elem);
-    return is_plain ? "" : arena_printf(cx->a, "  // %s", cu_shape_comment(cx, v));
+    return is_plain ? "" : cu_format(cx, "  // %s", cu_shape_comment(cx, v));
 }
 
 static void alloc_shared(cu *cx, const ir_var *v)

@@ -24,7 +24,7 @@ void cu_names_init(cu *cx)
     map_init(&cx->funcs, cx->a);
     map_init(&cx->wrappers, cx->a);
     map_init(&cx->used_intrins, cx->a);
-    for (const char *const *list = cx->dialect->words; *list; list++)
+    for (const char *const *list = cx->dialect->words; *list && !cx->is_dry; list++)
         reserve_words(cx, *list);
 }
 
@@ -89,6 +89,8 @@ bool cu_name_is_free(cu *cx, const char *name)
 
 static const char *unique(cu *cx, const char *wish, bool is_function)
 {
+    if (cx->is_dry)
+        return wish;
     arena *a = is_function ? cx->lasting : cx->a;
     const char *base = identifier(a, wish);
     if (cu_is_of_family(cx, base, is_function)) // where a number behind it would not help
@@ -120,6 +122,8 @@ static void free_number(cu *cx, const char *name)
 const char *cu_name_new(cu *cx, const char *wish)
 {
     const char *name = unique(cx, wish, false);
+    if (cx->is_dry)
+        return name;
     VEC_PUSH(cx->lasting, &cx->scope, name);
     return name;
 }
@@ -156,7 +160,7 @@ const char *cu_var_name(cu *cx, const ir_var *v)
 
 const char *cu_func_name(cu *cx, const ir_func *f)
 {
-    const char *name = map_get_ptr(&cx->funcs, f);
+    const char *name = cx->is_dry ? f->name : map_get_ptr(&cx->funcs, f);
     if (!name) {
         name = cu_name_global(cx, f->name);
         map_put_ptr(&cx->funcs, f, (void *)name);

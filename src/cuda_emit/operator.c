@@ -26,13 +26,13 @@ static const char *left_of(cu *cx, cu_text t, cu_prec prec)
 {
     bool chains = prec != CU_RELATION && prec != CU_EQUAL;
     bool needs = t.prec < prec || (t.prec == prec && !chains) || is_obscure(prec, t.prec);
-    return needs ? arena_printf(cx->a, "(%s)", t.s) : t.s;
+    return needs ? cu_format(cx, "(%s)", t.s) : t.s;
 }
 
 static const char *right_of(cu *cx, cu_text t, cu_prec prec)
 {
     bool needs = t.prec <= prec || is_obscure(prec, t.prec);
-    return needs ? arena_printf(cx->a, "(%s)", t.s) : t.s;
+    return needs ? cu_format(cx, "(%s)", t.s) : t.s;
 }
 
 static cu_text infix(cu *cx, ir_op op, cu_text a, cu_text b, dtype ctype)
@@ -268,7 +268,7 @@ static cu_text integer(cu *cx, const ir_expr *e, dtype t)
 // Overloaded functions want the very types.
 static const char *two_args(cu *cx, const ir_expr *e)
 {
-    return arena_printf(cx->a, "%s, %s", cu_at(cx, e->args[0], CU_ASSIGN), cu_at(cx, e->args[1], CU_ASSIGN));
+    return cu_format(cx, "%s, %s", cu_at(cx, e->args[0], CU_ASSIGN), cu_at(cx, e->args[1], CU_ASSIGN));
 }
 
 static cu_text wide_float(cu *cx, const ir_expr *e, dtype t)

@@ -102,6 +102,7 @@ struct cu {
     arena *lasting;        // of what the whole text needs
     str_buf *out;
     bool failed;
+    bool is_dry;           // texts are not made: one of them stands for all (cu_options.dry_run)
     cu_prelude prelude;
     cu_var *vars;          // by ir_var.id
     uint32_t var_room;
@@ -114,7 +115,7 @@ struct cu {
     map orders;            // ir_func -> what order.c knows of it
     VEC(const ir_intrin *) intrins;  // wrappers that are needed, in order of first use
     map wrappers;          // ir_intrin -> C name
-    map used_intrins;      // those in [intrins]
+    map used_intrins;      // those in [intrins], and CUDA text whose words device code has used
     // where we are
     const ir_func *func;
     bool in_host;
@@ -193,6 +194,8 @@ cu_text cu_float_text(cu *cx, dtype t, double value);
 cu_text cu_expr(cu *cx, const ir_expr *e);
 const char *cu_at(cu *cx, const ir_expr *e, cu_prec prec);  // cu_expr with the parentheses that the context needs
 const char *cu_paren(cu *cx, cu_text t, cu_prec prec);
+// As arena_printf, of the text: not of what is looked up by it.
+const char *cu_format(cu *cx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 cu_text cu_primary(cu *cx, dtype ctype, const char *format, ...) __attribute__((format(printf, 3, 4)));
 cu_text cu_text_of(cu *cx, dtype ctype, cu_prec prec, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void cu_bad_ir(cu *cx, src_span span, const char *what);

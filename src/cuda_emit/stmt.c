@@ -127,7 +127,7 @@ static void declare(cu *cx, const ir_stmt *s)
     // The value may read an outer variable of the same name.
     const char *value = !s->value ? NULL : is_view(cx, s) ? viewed(cx, s) : cu_as(cx, s->value, v->type);
     const char *name = cu_declare(cx, v);
-    const char *note = v->type->kind == IR_TENSOR ? arena_printf(cx->a, "  // %s", cu_shape_comment(cx, v)) : "";
+    const char *note = v->type->kind == IR_TENSOR ? cu_format(cx, "  // %s", cu_shape_comment(cx, v)) : "";
     const char *what = cu_declarator(cx, declared_type(cx, v), name);
     if (value)
         cu_put(cx, "%s = %s;%s", what, value, note);
@@ -222,10 +222,10 @@ static const char *increment(cu *cx, const char *name, ir_expr *step)
 {
     int64_t by;
     if (!ir_const_int(step, &by))
-        return arena_printf(cx->a, "%s += %s", name, cu_as(cx, step, step->type));
+        return cu_format(cx, "%s += %s", name, cu_as(cx, step, step->type));
     if (by == 1 || by == -1)
-        return arena_printf(cx->a, "%s%s", name, by > 0 ? "++" : "--");
-    return arena_printf(cx->a, "%s %s %lld", name, by > 0 ? "+=" : "-=", (long long)(by > 0 ? by : -by));
+        return cu_format(cx, "%s%s", name, by > 0 ? "++" : "--");
+    return cu_format(cx, "%s %s %lld", name, by > 0 ? "+=" : "-=", (long long)(by > 0 ? by : -by));
 }
 
 static void unroll_pragma(cu *cx, const ir_stmt *s)

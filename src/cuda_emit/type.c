@@ -51,7 +51,7 @@ static const char *vector_name(cu *cx, const ir_type *t)
     cu_use(cx, "vec");
     bool packs = dt_is_int(t->scalar) && dt_is_subbyte(t->scalar);
     int lanes = packs ? (t->lanes * dt_bits(t->scalar) + 7) / 8 : t->lanes;
-    return arena_printf(cx->a, "vec<%s, %d>", packs ? "unsigned char" : cu_scalar_name(cx, t->scalar), lanes);
+    return cu_format(cx, "vec<%s, %d>", packs ? "unsigned char" : cu_scalar_name(cx, t->scalar), lanes);
 }
 
 const char *cu_elem(cu *cx, const ir_type *t)
@@ -74,14 +74,14 @@ const char *cu_type(cu *cx, const ir_type *t)
     }
     const char *elem = cx->dialect->elem(cx, t->elem), *gap = elem[strlen(elem) - 1] == '*' ? "" : " ";
     if (t->is_const && *gap)
-        return arena_printf(cx->a, "const %s *", elem);
-    return arena_printf(cx->a, "%s%s*", elem, t->is_const ? " const " : gap);
+        return cu_format(cx, "const %s *", elem);
+    return cu_format(cx, "%s%s*", elem, t->is_const ? " const " : gap);
 }
 
 const char *cu_declarator(cu *cx, const ir_type *t, const char *name)
 {
     const char *type = cu_type(cx, t);
-    return arena_printf(cx->a, "%s%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ", name);
+    return cu_format(cx, "%s%s%s", type, type[strlen(type) - 1] == '*' ? "" : " ", name);
 }
 
 // What a comment names, the text does not use.
@@ -96,6 +96,8 @@ static void add_exprs(cu *cx, str_buf *out, ir_expr **exprs, int count)
 const char *cu_shape_comment(cu *cx, const ir_var *v)
 {
     const ir_tensor *t = v->tensor;
+    if (cx->is_dry)
+        return "";
     str_buf out;
     str_buf_init(&out, cx->a);
     ir_type_print(v->type->elem, &out);

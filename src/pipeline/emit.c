@@ -17,7 +17,7 @@ const char *pl_unit_flags(pl_unit *u)
     return flags.len ? str_text(&flags) : NULL;
 }
 
-static bool emit(pl_unit *u, bool lines, str_buf *text)
+static bool emit(pl_unit *u, bool lines, cu_dry_run *dry_run, str_buf *text)
 {
     const cu_options options = {
         .lines = lines,
@@ -29,6 +29,7 @@ static bool emit(pl_unit *u, bool lines, str_buf *text)
         .flags = pl_unit_flags(u),
         .scratch = &u->scratch,
         .kernels = &u->kernels,
+        .dry_run = dry_run,
     };
     return cu_emit(u->module, &options, text) && !u->diags.shown_errors;
 }
@@ -38,7 +39,7 @@ bool pl_emit(pl_unit *u)
     str_buf text;
     str_buf_init(&text, &u->memory);
     size_t span = pl_span_begin(&u->times, "emit", 0);
-    bool ok = emit(u, !u->options->no_line, &text);
+    bool ok = emit(u, !u->options->no_line, NULL, &text);
     pl_span_end(&u->times, span);
     u->cuda = (str){str_text(&text), text.len};
     return ok;
@@ -53,7 +54,8 @@ bool pl_emit_and_drop(pl_unit *u)
     str_buf text;
     str_buf_init(&text, &u->ir_scratch);
     m->arena = &u->ir_scratch;
-    bool ok = emit(u, false, &text); // nobody reads the text
+    u->lowering.dry_run.memory = &u->memory;
+    bool ok = emit(u, false, &u->lowering.dry_run, &text);
     if (ok) {
         const remark_unit unit = pl_remark_unit(u);
         remark_early(&unit);

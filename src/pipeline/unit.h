@@ -37,6 +37,7 @@ typedef struct pl_code {
 typedef struct pl_lowering {
     bool by_entry;         // entries go through the passes as soon as they are elaborated
     bool only_checks;      // and through emission, and nothing is left of them but messages
+    cu_dry_run dry_run;    // of that emission
     bool waits;            // but no more: the rest goes at the end
     bool failed;
     size_t done;           // functions that have

@@ -62,13 +62,23 @@ static void note_index(search *s, const ir_var *var, ir_expr **args, int count, 
 
 // ---- statements -------------------------------------------------------------------------------------------------
 
+bool remark_is_wgmma(const ir_intrin *in)
+{
+    return strstr(in->text, "wgmma.mma_async") != NULL;
+}
+
+bool remark_is_share(const ir_intrin *in)
+{
+    return strstr(in->text, "setmaxnreg.") != NULL;
+}
+
 static void note_intrin(search *s, const ir_intrin *in)
 {
     if (in->form != IR_INTRIN_PTX)
         return;
-    if (strstr(in->text, "wgmma.mma_async"))
+    if (remark_is_wgmma(in))
         note_spot(s, &s->facts->wgmma);
-    if (strstr(in->text, "setmaxnreg."))
+    if (remark_is_share(in))
         note_spot(s, &s->facts->register_share);
 }
 

@@ -47,6 +47,9 @@ typedef VEC(remark_facts) remark_facts_list;
 
 // Of the kernels in [u->kernels], in their order; what device functions have is their callers'. In [u->memory].
 void remark_facts_of(const remark_unit *u, remark_facts_list *out);
+// PTX instructions that early warnings are about.
+bool remark_is_wgmma(const ir_intrin *in);
+bool remark_is_share(const ir_intrin *in);
 // The author's word for a kernel: "gemm[f16, BM=128]".
 const char *remark_kernel_title(const remark_facts *facts);
 // The array that takes most registers; NULL if there is none.

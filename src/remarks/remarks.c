@@ -94,8 +94,21 @@ static void say_ignored_share(const remark_unit *u, const remark_facts_list *fac
     }
 }
 
+// Whether any kernel may have what remark_early warns of.
+static bool has_wgmma_or_share(const ir_module *m)
+{
+    for (size_t i = 0; i < m->intrins.len; i++) {
+        const ir_intrin *in = m->intrins.at[i];
+        if (in->form == IR_INTRIN_PTX && (remark_is_wgmma(in) || remark_is_share(in)))
+            return true;
+    }
+    return false;
+}
+
 void remark_early(const remark_unit *u)
 {
+    if (!has_wgmma_or_share(u->module))
+        return;
     remark_facts_list facts;
     remark_facts_of(u, &facts);
     if (!limits_registers(u))

@@ -77,18 +77,58 @@ static void test_kernel_list(void **state)
     golden_free(&g);
 }
 
+// ---- dry runs ---------------------------------------------------------------------------------------------------
+
+// What launchers learn is the same, and nothing is written.
+static void test_dry_runs(void **state)
+{
+    (void)state;
+    arena a;
+    arena_init(&a, NULL);
+    cu_dry_run dry_runs[2] = {{.memory = &a}, {.memory = &a}};
+    for (const char **name = golden_names(&a); *name; name++) {
+        golden g;
+        golden_emit(&g, *name, NULL);
+        cu_kernel_list of_text = g.kernels;
+        g.kernels = (cu_kernel_list){0};
+        g.text.len = 0;
+        cu_dry_run own = {.memory = &a};
+        bool is_sm_90 = strcmp(g.module->arch->name, "sm_90") == 0; // what they share belongs to one architecture
+        g.options.dry_run = is_sm_90 ? &dry_runs[g.options.host] : &own;
+        assert_true(cu_emit(g.module, &g.options, &g.text));
+        assert_int_equal(g.text.len, 0);
+        assert_int_equal(g.kernels.len, of_text.len);
+        for (size_t i = 0; i < of_text.len; i++) {
+            assert_ptr_equal(g.kernels.at[i].func, of_text.at[i].func);
+            assert_int_equal(g.kernels.at[i].max_threads, of_text.at[i].max_threads);
+            assert_int_equal(g.kernels.at[i].min_blocks, of_text.at[i].min_blocks);
+            assert_int_equal(g.kernels.at[i].static_smem_bytes, of_text.at[i].static_smem_bytes);
+        }
+        golden_free(&g);
+    }
+    arena_free(&a);
+}
+
 // ---- what is reported -------------------------------------------------------------------------------------------
 
-static void expect_report(const char *name, const char *text, bool host, diag_code code)
+static void expect_report_of(const char *name, const char *text, bool host, bool is_dry, diag_code code)
 {
     golden g;
     golden_read(&g, name, str_of(text), NULL);
     g.options.host = host;
+    cu_dry_run dry_run = {.memory = &g.arena};
+    g.options.dry_run = is_dry ? &dry_run : NULL;
     assert_false(cu_emit(g.module, &g.options, &g.text));
     assert_int_equal(g.text.len, 0);
     assert_int_equal(g.diags.all.len, 1);
     assert_int_equal(g.diags.all.at[0]->code, code);
     golden_free(&g);
+}
+
+static void expect_report(const char *name, const char *text, bool host, diag_code code)
+{
+    for (int is_dry = 0; is_dry < 2; is_dry++)
+        expect_report_of(name, text, host, is_dry, code);
 }
 
 static void test_high_level_ir_is_refused(void **state)
@@ -182,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens_cover_the_ir),
         cmocka_unit_test(test_kernel_list),
+        cmocka_unit_test(test_dry_runs),
         cmocka_unit_test(test_high_level_ir_is_refused),
         cmocka_unit_test(test_narrow_floats_stay_on_the_device),
         cmocka_unit_test(test_device_work_needs_an_error_to_return),
