@@ -68,6 +68,20 @@ static inline void *arena_new(arena *a, size_t size)
     return arena_alloc(a, size);
 }
 
+// The same, but what is there may be anything: for what is filled at once.
+static inline void *arena_raw(arena *a, size_t size)
+{
+#ifndef __SANITIZE_ADDRESS__
+    size_t room = (size + 15) & ~(size_t)15;
+    if (size && room <= (size_t)(a->end - a->next)) {
+        char *at = a->next;
+        a->next += room;
+        return at;
+    }
+#endif
+    return arena_grow(a, NULL, 0, size);
+}
+
 // Everything allocated after the mark is given back; memory taken before it stays valid.
 arena_mark arena_mark_get(const arena *a);
 void arena_reset(arena *a, arena_mark mark);

@@ -241,7 +241,8 @@ static ir_range refined(const ir_env *env, const ir_expr *e, ir_range r)
 {
     for (size_t i = 0; i < env->refinements.len; i++) {
         const ir_refinement *f = &env->refinements.at[i];
-        if (f->atom->op == e->op && (f->atom == e || ir_expr_equal(f->atom, e)))
+        bool may_be = f->atom->op == e->op && (e->op != IR_OP_VAR || f->atom->u.var == e->u.var);
+        if (may_be && (f->atom == e || ir_expr_equal(f->atom, e)))
             r = meet(r, f->range);
     }
     return r;
@@ -302,11 +303,16 @@ static bool constant_fits_signed(const ir_expr *e)
     return !(e->type->kind == IR_SCALAR && e->type->scalar == DT_U64 && e->u.i < 0);
 }
 
+static ir_range constant_range(const ir_expr *e)
+{
+    return constant_fits_signed(e) ? ir_range_constant(e->u.i) : (ir_range){0, INT64_MAX};
+}
+
 ir_range ir_range_unwrapped(ir_env *env, const ir_expr *e)
 {
     switch (e->op) {
     case IR_OP_INT:
-        return constant_fits_signed(e) ? ir_range_constant(e->u.i) : (ir_range){0, INT64_MAX};
+        return constant_range(e);
     case IR_OP_VAR:
         return var_range(env, e->u.var);
     case IR_OP_SREG:
@@ -334,7 +340,7 @@ static ir_range compute_range(ir_env *env, const ir_expr *e)
         r = meet(all, r);
     else if (!ir_range_fits(r, e->type))
         r = all;
-    return env->refinements.len ? refined(env, e, r) : r;
+    return env->refined & ir_atom_bit(e) ? refined(env, e, r) : r;
 }
 
 ir_range ir_range_of(ir_env *env, const ir_expr *e)
@@ -342,13 +348,12 @@ ir_range ir_range_of(ir_env *env, const ir_expr *e)
     if (!ir_is_integer(e->type))
         return ir_range_of_type(e->type);
     if (e->op == IR_OP_INT)
-        return ir_range_unwrapped(env, e);
+        return constant_range(e);
     ir_note *note = ir_note_of(env, e);
-    if (note->has_range)
+    if (note->range_state == env->range_state)
         return note->range;
     ir_range r = compute_range(env, e);
-    note = ir_note_of(env, e);
-    note->has_range = true;
+    note->range_state = env->range_state;
     return note->range = r;
 }
 

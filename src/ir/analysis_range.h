@@ -47,9 +47,10 @@ typedef struct ir_var_info {
 // that an index of another environment is detected.
 typedef struct ir_note {
     const ir_expr *of;
-    uint32_t state; // that all but [rewritten] holds in
+    uint32_t state; // that all but [rewritten] and [range] holds in
     uint32_t rewritten_state;
-    bool has_range, has_divisor;
+    uint32_t range_state; // 0: there is no range
+    bool has_divisor;
     bool is_under_way[2]; // the linear form is being made
     ir_range range;
     int64_t divisor;
@@ -57,16 +58,21 @@ typedef struct ir_note {
     ir_expr *rewritten;         // by ir_env_rewrite
 } ir_note;
 
+enum { IR_NOTES = 256 };
+
 typedef struct ir_env {
     ir_module *module;
     const ir_func *func;
     arena *arena;
     ir_range sregs[IR_SREG__COUNT];
     VEC(ir_var_info) vars;
-    VEC(ir_note) notes;
+    VEC(ir_note *) notes; // in chunks of IR_NOTES, which stay where they are
+    uint32_t note_count;
     VEC(ir_fact) facts;
     VEC(ir_refinement) refinements;
+    uint64_t refined; // ir_atom_bit of each of them: most expressions are none of them
     uint32_t state; // names the set of facts; results are memoised per state
+    uint32_t range_state; // names the set of refinements, on which alone ranges depend
     uint32_t next_state;
     bool no_expand;  // linear forms keep single-assignment variables as atoms
     uint32_t unexpanded; // counts how often that made a difference
@@ -75,7 +81,8 @@ typedef struct ir_env {
 
 typedef struct ir_env_mark {
     size_t facts, refinements;
-    uint32_t state;
+    uint64_t refined;
+    uint32_t state, range_state;
 } ir_env_mark;
 
 // Everything the environment and its results need comes from [scratch]; expressions come from the module's arena.
@@ -103,19 +110,27 @@ ir_expr *ir_env_value(const ir_env *env, const ir_var *v);
 // The facts about the variable; NULL: only those of its declaration.
 const ir_var_info *ir_env_info(const ir_env *env, const ir_var *v);
 ir_note *ir_note_new(ir_env *env, const ir_expr *e);
-// The note about [e] for the present state, empty at first. Another call may move it.
+// The note about [e] for the present state, empty at first.
 static inline ir_note *ir_note_of(ir_env *env, const ir_expr *e)
 {
-    if (e->note >= env->notes.len || env->notes.at[e->note].of != e)
+    if (e->note >= env->note_count)
         return ir_note_new(env, e);
-    ir_note *note = &env->notes.at[e->note];
+    ir_note *note = &env->notes.at[e->note / IR_NOTES][e->note % IR_NOTES];
+    if (note->of != e)
+        return ir_note_new(env, e);
     if (note->state != env->state) {
         note->state = env->state;
-        note->has_range = note->has_divisor = false;
+        note->has_divisor = false;
         note->linear[0] = note->linear[1] = NULL;
         note->is_under_way[0] = note->is_under_way[1] = false;
     }
     return note;
+}
+
+// Equal atoms have the same bit.
+static inline uint64_t ir_atom_bit(const ir_expr *e)
+{
+    return UINT64_C(1) << (e->op == IR_OP_VAR ? e->u.var->id % 32 : 32 + (unsigned)e->op % 32);
 }
 
 ir_range ir_range_of(ir_env *env, const ir_expr *e);

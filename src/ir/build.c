@@ -247,23 +247,42 @@ static int kind_of_room(size_t room)
     return kind;
 }
 
+static void double_room(ir_module *m, ir_block *b)
+{
+    size_t room = b->stmts.cap ? 2 * b->stmts.cap : FIRST_ROOM;
+    int kind = kind_of_room(room);
+    ir_spare_list *spare = kind < SPARE_KINDS ? m->spare_lists[kind] : NULL;
+    if (spare) {
+        m->spare_lists[kind] = spare->next;
+        if (b->stmts.len)
+            memcpy(spare, b->stmts.at, b->stmts.len * sizeof *b->stmts.at);
+        b->stmts.at = (ir_stmt **)spare;
+        b->stmts.cap = room;
+    } else {
+        VEC_RESERVE(m->arena, &b->stmts, room);
+    }
+}
+
 void ir_append(ir_module *m, ir_block *b, ir_stmt *s)
 {
-    if (b->stmts.len == b->stmts.cap) {
-        size_t room = b->stmts.cap ? 2 * b->stmts.cap : FIRST_ROOM;
-        int kind = kind_of_room(room);
-        ir_spare_list *spare = kind < SPARE_KINDS ? m->spare_lists[kind] : NULL;
-        if (spare) {
-            m->spare_lists[kind] = spare->next;
-            if (b->stmts.len)
-                memcpy(spare, b->stmts.at, b->stmts.len * sizeof *b->stmts.at);
-            b->stmts.at = (ir_stmt **)spare;
-            b->stmts.cap = room;
-        } else {
-            VEC_RESERVE(m->arena, &b->stmts, room);
-        }
-    }
+    if (b->stmts.len == b->stmts.cap)
+        double_room(m, b);
     b->stmts.at[b->stmts.len++] = s;
+}
+
+void ir_append_all(ir_module *m, ir_block *b, ir_block *from)
+{
+    if (!b->stmts.len) {
+        ir_block room = *b;
+        *b = *from;
+        *from = room;
+    } else if (from->stmts.len) {
+        while (b->stmts.cap - b->stmts.len < from->stmts.len)
+            double_room(m, b);
+        memcpy(&b->stmts.at[b->stmts.len], from->stmts.at, from->stmts.len * sizeof *from->stmts.at);
+        b->stmts.len += from->stmts.len;
+    }
+    ir_block_drop(m, from);
 }
 
 void ir_block_drop(ir_module *m, ir_block *b)

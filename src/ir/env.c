@@ -46,16 +46,13 @@ static void assume_launch(ir_env *env)
     }
 }
 
-enum { FIRST_NOTES = 256 };
-
 ir_env *ir_env_new(ir_module *m, const ir_func *f, arena *scratch)
 {
     ir_env *env = ARENA_NEW(scratch, ir_env);
     env->module = m;
     env->func = f;
     env->arena = scratch;
-    env->state = env->next_state = 1;
-    VEC_RESERVE(scratch, &env->notes, FIRST_NOTES);
+    env->state = env->range_state = env->next_state = 1;
     set_sregs(env);
     assume_launch(env);
     return env;
@@ -63,14 +60,16 @@ ir_env *ir_env_new(ir_module *m, const ir_func *f, arena *scratch)
 
 ir_env_mark ir_env_enter(const ir_env *env)
 {
-    return (ir_env_mark){env->facts.len, env->refinements.len, env->state};
+    return (ir_env_mark){env->facts.len, env->refinements.len, env->refined, env->state, env->range_state};
 }
 
 void ir_env_leave(ir_env *env, ir_env_mark mark)
 {
     env->facts.len = mark.facts;
     env->refinements.len = mark.refinements;
+    env->refined = mark.refined;
     env->state = mark.state;
+    env->range_state = mark.range_state;
 }
 
 // ---- variables -----------------------------------------------------------------------------------------------------
@@ -137,9 +136,13 @@ ir_expr *ir_env_value(const ir_env *env, const ir_var *v)
 ir_note *ir_note_new(ir_env *env, const ir_expr *e)
 {
     // Expressions are immutable but for this.
-    ((ir_expr *)e)->note = (uint32_t)env->notes.len;
-    VEC_PUSH(env->arena, &env->notes, ((ir_note){.of = e, .state = env->state}));
-    return &VEC_LAST(&env->notes);
+    uint32_t at = env->note_count++;
+    ((ir_expr *)e)->note = at;
+    if (at % IR_NOTES == 0)
+        VEC_PUSH(env->arena, &env->notes, arena_raw(env->arena, IR_NOTES * sizeof(ir_note)));
+    ir_note *note = &env->notes.at[at / IR_NOTES][at % IR_NOTES];
+    *note = (ir_note){.of = e, .state = env->state};
+    return note;
 }
 
 // ---- loops ---------------------------------------------------------------------------------------------------------
@@ -195,7 +198,9 @@ static void refine(ir_env *env, const ir_expr *atom, ir_range range, int64_t div
 {
     ir_refinement r = {atom, range, divisor};
     VEC_PUSH(env->arena, &env->refinements, r);
+    env->refined |= ir_atom_bit(atom);
     enter_state(env);
+    env->range_state = env->state;
 }
 
 // The upper bound of what is left of the form without one term.

@@ -344,6 +344,7 @@ struct ir_stmt {
 // [span] and [origin] belong together: a pass that derives a statement from another one passes on both.
 ir_stmt *ir_new_stmt(ir_module *m, ir_stmt_kind kind, src_span span, uint32_t origin);
 void ir_append(ir_module *m, ir_block *b, ir_stmt *s);
+void ir_append_all(ir_module *m, ir_block *b, ir_block *from); // which is dropped
 // Empties the block and recycles its list, which must not be referenced elsewhere.
 void ir_block_drop(ir_module *m, ir_block *b);
 // Before m->arena is reset or another: what blocks have dropped is not used again.

@@ -224,10 +224,12 @@ const ir_linear *ir_sum_finish(ir_env *env, const ir_sum *s)
     for (int i = 0; i < s->count; i++)
         if (s->terms[i].coef == INT64_MIN)
             return NULL;
-    ir_linear *l = arena_alloc(env->arena, sizeof *l + (size_t)s->count * sizeof l->terms[0]);
+    // Not cleared first, and copied without a call: forms are many, and of few terms.
+    ir_linear *l = arena_raw(env->arena, sizeof *l + (size_t)s->count * sizeof l->terms[0]);
     l->constant = s->constant;
     l->count = s->count;
-    memcpy(l->terms, s->terms, (size_t)s->count * sizeof l->terms[0]);
+    for (int i = 0; i < s->count; i++)
+        l->terms[i] = s->terms[i];
     return l;
 }
 
