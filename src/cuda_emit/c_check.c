@@ -80,7 +80,7 @@ void cu_c_fail_if(cu *cx, const char *condition, const char *message, const char
 
 static void check_bound(cu *cx, const ir_var *v, const char *sign, int64_t bound, const char *word)
 {
-    const char *name = cu_var_name(cx, v), *number = cu_int_text(v->type->scalar, bound, true, cx->a).s;
+    const char *name = cu_var_name(cx, v), *number = cu_int_text(cx, v->type->scalar, bound, true).s;
     cu_c_fail_if(cx, arena_printf(cx->a, "%s %s %s", name, sign, number),
                  arena_printf(cx->a, "'%s' is %%lld, and it has to be %s %lld", name, word, (long long)bound),
                  arena_printf(cx->a, ", (long long)%s", name));

@@ -57,7 +57,7 @@ const char *cu_as(cu *cx, const ir_expr *e, const ir_type *type)
     if (!to_scalar)
         return cu_at(cx, e, CU_ASSIGN);
     if (e->op == IR_OP_INT && dt_is_int(type->scalar))
-        return cu_int_text(type->scalar, e->u.i, true, cx->a).s;
+        return cu_int_text(cx, type->scalar, e->u.i, true).s;
     if (e->op == IR_OP_CAST && e->type == type && e->args[0]->type->kind == IR_SCALAR &&
         cu_converts_itself(e->args[0]->type->scalar, type->scalar))
         return cu_paren(cx, cu_exact(cx, e->args[0], true), CU_ASSIGN);

@@ -22,20 +22,20 @@ static const char *suffix_of(dtype t, bool bare)
     }
 }
 
-static const char *digits_of(dtype t, int64_t value, arena *a)
+static const char *digits_of(cu *cx, dtype t, int64_t value)
 {
     bool is_unsigned = t == DT_U32 || t == DT_U64;
     uint64_t bits = (uint64_t)value;
     bool is_mask = is_unsigned && (bits > INT32_MAX || (bits > UINT16_MAX / 2 && (bits & (bits + 1)) == 0));
     if (is_mask)
-        return arena_printf(a, "0x%llx", (unsigned long long)value);
+        return cu_format(cx, "0x%llx", (unsigned long long)value);
     if (t == DT_U64)
-        return arena_printf(a, "%llu", (unsigned long long)value);
-    return arena_printf(a, "%lld", (long long)value);
+        return cu_format(cx, "%llu", (unsigned long long)value);
+    return cu_format(cx, "%lld", (long long)value);
 }
 
 // [bare]: the other operand or the context gives the type, so that a plain number will do where it fits an int.
-cu_text cu_int_text(dtype t, int64_t value, bool bare, arena *a)
+cu_text cu_int_text(cu *cx, dtype t, int64_t value, bool bare)
 {
     cu_text text = {.ctype = t, .prec = CU_POSTFIX, .nonneg = value >= 0 && t != DT_U64, .literal = true};
     text.most = text.nonneg ? (uint64_t)value : 0;
@@ -51,10 +51,10 @@ cu_text cu_int_text(dtype t, int64_t value, bool bare, arena *a)
     } else if (value == INT32_MIN && t == DT_I32) {
         text.s = "(-2147483647 - 1)";
     } else if (bare && fits_int(value) && (dt_is_signed(t) || value >= 0)) {
-        text.s = digits_of(t, value, a);
+        text.s = digits_of(cx, t, value);
         text.prec = value < 0 ? CU_UNARY : CU_POSTFIX;
     } else {
-        text.s = arena_printf(a, "%s%s", digits_of(t, value, a), suffix_of(t, bare && fits_int(value)));
+        text.s = cu_format(cx, "%s%s", digits_of(cx, t, value), suffix_of(t, bare && fits_int(value)));
         text.prec = value < 0 && dt_is_signed(t) ? CU_UNARY : CU_POSTFIX;
     }
     return text;

@@ -64,7 +64,7 @@ static cu_text address(cu *cx, const char *base, const ir_var *v, const ir_expr 
     cu_text at = cu_index(cx, index);
     int per_byte = cu_is_subbyte(elem) ? 8 / dt_bits(elem->scalar) : 1;
     if (per_byte > 1 && index->op == IR_OP_INT)
-        at = cu_int_text(DT_I64, index->u.i / per_byte, true, cx->a);
+        at = cu_int_text(cx, DT_I64, index->u.i / per_byte, true);
     else if (per_byte > 1)
         at = cu_text_of(cx, DT_NONE, CU_MUL, "%s / %d", cu_paren(cx, at, CU_MUL), per_byte);
     return cu_text_of(cx, DT_NONE, CU_UNARY, "&%s[%s]", base, at.s);

@@ -145,7 +145,7 @@ cu_text cu_expr(cu *cx, const ir_expr *e)
         return cu_binary(cx, e);
     switch (e->op) {
     case IR_OP_INT:
-        return cu_int_text(e->type->scalar, e->u.i, cu_is_plain(cx), cx->a);
+        return cu_int_text(cx, e->type->scalar, e->u.i, cu_is_plain(cx));
     case IR_OP_FLOAT: return cu_float_text(cx, e->type->scalar, e->u.f);
     case IR_OP_TEXT: return string(cx, e);
     case IR_OP_VAR: return variable(cx, e);

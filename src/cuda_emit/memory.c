@@ -7,7 +7,7 @@
 cu_text cu_index(cu *cx, const ir_expr *e)
 {
     if (e->op == IR_OP_INT)
-        return cu_int_text(e->type->scalar, e->u.i, true, cx->a);
+        return cu_int_text(cx, e->type->scalar, e->u.i, true);
     bool widens = e->op == IR_OP_CAST && e->type->scalar == DT_I64 && e->args[0]->type->kind == IR_SCALAR &&
                   dt_is_int(e->args[0]->type->scalar) && e->args[0]->type->scalar != DT_U64;
     return cu_exact(cx, widens ? e->args[0] : e, true);

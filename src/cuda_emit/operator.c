@@ -75,7 +75,7 @@ static cu_text beside(cu *cx, const ir_expr *e, dtype t, cu_text other)
         return cu_exact(cx, e->args[0], true);
     bool small = dt_bits(t) <= 32 && dt_is_int(other.ctype);
     if (e->op == IR_OP_INT && !other.literal && (other_decides || small))
-        return cu_int_text(t, e->u.i, true, cx->a);
+        return cu_int_text(cx, t, e->u.i, true);
     return cu_expr(cx, e);
 }
 
@@ -169,7 +169,7 @@ static cu_text compare(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_text b)
         if (e->args[right ? 0 : 1]->op == IR_OP_SREG)
             return cu_primary(cx, DT_BOOL, "%s", always ? "true" : "false");
         // The operand stays, since it may be all that uses a variable; compilers do not warn about the largest value.
-        cu_text x = right ? a : b, most = cu_int_text(x.ctype, (int64_t)dt_max_bits(x.ctype), false, cx->a);
+        cu_text x = right ? a : b, most = cu_int_text(cx, x.ctype, (int64_t)dt_max_bits(x.ctype), false);
         return infix(cx, always ? IR_OP_LE : IR_OP_GT, x, most, DT_BOOL);
     }
     return infix(cx, e->op, a, b, DT_BOOL);
@@ -183,7 +183,7 @@ static cu_text floor_helper(cu *cx, const ir_expr *e, dtype t, cu_text a, cu_tex
     cu_text *texts[] = {&a, &b};
     for (int i = 0; i < 2; i++) {
         bool is_bare = e->args[i]->op == IR_OP_INT;
-        *texts[i] = is_bare ? cu_int_text(t, e->args[i]->u.i, false, cx->a) : cu_exact_text(cx, *texts[i], t, false);
+        *texts[i] = is_bare ? cu_int_text(cx, t, e->args[i]->u.i, false) : cu_exact_text(cx, *texts[i], t, false);
         if (is_long && texts[i]->ctype != DT_I64)
             *texts[i] = cu_written(cx, DT_I64, *texts[i]);
     }
@@ -240,7 +240,7 @@ static cu_text integer(cu *cx, const ir_expr *e, dtype t)
     cu_text a, b;
     if (op == IR_OP_SHL || op == IR_OP_SHR) {
         a = cu_expr(cx, e->args[0]);
-        b = right->op == IR_OP_INT ? cu_int_text(t, right->u.i, true, cx->a) : cu_exact(cx, right, true);
+        b = right->op == IR_OP_INT ? cu_int_text(cx, t, right->u.i, true) : cu_exact(cx, right, true);
     } else {
         operands(cx, e->args[0], right, t, &a, &b);
     }

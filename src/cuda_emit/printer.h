@@ -187,7 +187,7 @@ void cu_use_of(cu *cx, dtype t, const char *what, src_span span);  // snippet "<
 const char *cu_shape_comment(cu *cx, const ir_var *v);  // "f16[128, 64]"
 
 // constant.c
-cu_text cu_int_text(dtype t, int64_t value, bool bare, arena *a);
+cu_text cu_int_text(cu *cx, dtype t, int64_t value, bool bare);
 cu_text cu_float_text(cu *cx, dtype t, double value);
 
 // expr.c
