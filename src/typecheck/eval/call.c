@@ -169,6 +169,7 @@ typedef struct matching {
     bool *type_bound; // by type parameter
     int taken_last;   // positional arguments that went to parameters behind `*args`
     src_span span;
+    int room[24];     // for the three arrays, if they fit
 } matching;
 
 static bool take_keyword_types(matching *m)
@@ -496,7 +497,9 @@ static bool bind_plain(matching *m, size_t i, bool *bound)
 static bool bind_params(matching *m, size_t skip)
 {
     const ast_params *params = params_of(m->f);
-    bool ok = true, *bound = ARENA_ARRAY(m->tx->arena, bool, params->len);
+    enum { USUAL = 32 };
+    bool usual[USUAL] = {false};
+    bool ok = true, *bound = params->len <= USUAL ? usual : ARENA_ARRAY(m->tx->arena, bool, params->len);
     for (size_t i = skip; i < params->len; i++) {
         const ast_param *p = &params->at[i];
         if (p->kind == AST_PARAM_STAR)
@@ -524,9 +527,7 @@ static void splice(tc *tx, tc_frame *f, ir_block *body, size_t shared)
         tc_shared_drop(tx, shared); // their variables are those of the scope
         return;
     }
-    for (size_t i = 0; i < body->stmts.len; i++)
-        ir_append(tx->ir, tx->block, body->stmts.at[i]);
-    ir_block_drop(tx->ir, body);
+    ir_append_all(tx->ir, tx->block, body);
 }
 
 void tc_missing_return(tc *tx, const tc_function *f)
@@ -577,12 +578,19 @@ static tc_value run_body(tc *tx, tc_function *f, tc_scope *scope, uint32_t *site
 
 static bool prepare(tc *tx, matching *m, tc_function *f, tc_args *args)
 {
-    *m = (matching){.tx = tx, .f = f, .args = args, .span = args->span};
+    m->tx = tx;
+    m->f = f;
+    m->args = args;
+    m->span = args->span;
+    m->taken_last = 0;
     m->scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_FUNCTION);
     size_t params = params_of(f)->len, types = type_params_of(f)->len;
-    m->arg_of = arena_alloc(tx->arena, params * sizeof(int) + (args->list.len + types) * sizeof(bool)); // one for all three
+    size_t size = params * sizeof(int) + (args->list.len + types) * sizeof(bool);
+    m->arg_of = size <= sizeof m->room ? m->room : arena_raw(tx->arena, size); // match_args fills it
     m->taken = (bool *)(m->arg_of + params);
     m->type_bound = m->taken + args->list.len;
+    for (size_t i = 0; i < args->list.len + types; i++)
+        m->taken[i] = false;
     size_t skip = 0;
     if (f->self) {
         if (!params_of(f)->len) {
@@ -929,6 +937,6 @@ tc_value tc_call_values(tc *tx, tc_value callee, const tc_value *values, size_t 
     tc_args args = {.span = span};
     VEC_RESERVE(tx->arena, &args.list, len);
     for (size_t i = 0; i < len; i++)
-        VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, values[i], span}));
+        VEC_PUSH(tx->arena, &args.list, ((tc_arg){.name = NULL, .value = values[i], .span = span}));
     return tc_call(tx, callee, &args);
 }

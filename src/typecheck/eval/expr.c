@@ -7,6 +7,9 @@
 
 enum { DEEPEST = 3000 }; // nested expressions and statements over all active calls, a guard for the C stack
 
+// A function of a kind of node: what it needs of the stack, others do not.
+#define NODE __attribute__((noinline))
+
 // ---- names -------------------------------------------------------------------------------------------------------
 
 static tc_value maybe_undefined(tc *tx, const tc_binding *b, src_span span)
@@ -84,25 +87,30 @@ static bool suggest_import(tc *tx, diag *d, sym name)
     return path != NULL;
 }
 
+static NODE tc_value undefined(tc *tx, sym name, src_span span)
+{
+    diag *d = tc_error(tx, HDS0130, span, name->text);
+    const char *close = tc_scope_suggest(tx->frame ? tx->frame->scope : tx->natives, sym_str(name));
+    if (suggest_import(tx, d, name))
+        return tc_poison();
+    if (close) {
+        diag_help(d, "did you mean '%s'?", close);
+        diag_fix(d, span, close);
+    }
+    return tc_poison();
+}
+
 tc_value tc_lookup(tc *tx, sym name, src_span span)
 {
-    tc_binding *b = tx->frame ? tc_scope_find(tx->frame->scope, name, NULL) : tc_scope_find(tx->natives, name, NULL);
-    if (!b) {
-        diag *d = tc_error(tx, HDS0130, span, name->text);
-        const char *close = tc_scope_suggest(tx->frame ? tx->frame->scope : tx->natives, sym_str(name));
-        if (suggest_import(tx, d, name))
-            return tc_poison();
-        if (close) {
-            diag_help(d, "did you mean '%s'?", close);
-            diag_fix(d, span, close);
-        }
-        return tc_poison();
-    }
-    tc_value v = b->value;
-    if (b->lazy_module || b->state == TC_MAYBE_UNDEFINED)
-        v = tc_binding_value(tx, b, span);
+    tc_binding *b = tc_scope_find(tx->frame ? tx->frame->scope : tx->natives, name);
+    if (!b)
+        return undefined(tx, name, span);
+    bool is_settled = !b->lazy_module && b->state == TC_BOUND;
+    if (is_settled && b->value.kind < TC_TUPLE)
+        return b->value; // it has no parts
+    tc_value v = is_settled ? b->value : tc_binding_value(tx, b, span);
     if (v.kind < TC_TUPLE)
-        return v; // it has no parts
+        return v;
     bool is_strict = tx->frame && tx->frame->compile_time && tx->speculating;
     // Containers and records are looked through only where it matters.
     if (v.kind != TC_RT && b->owner == tx->func && !is_strict)
@@ -127,7 +135,7 @@ static tc_value eval_int(tc *tx, const ast_int *e)
     return tc_of_int((tc_int)e->value); // at most 127 bits
 }
 
-static tc_value eval_fstring(tc *tx, const ast_fstring *e)
+static NODE tc_value eval_fstring(tc *tx, const ast_fstring *e)
 {
     str_buf b;
     str_buf_init(&b, tx->arena);
@@ -203,7 +211,7 @@ static tc_value logical_rt(tc *tx, ast_op op, tc_value left, const ast_expr *rig
     return tc_rt(ir_read(tx->ir, result, span));
 }
 
-static tc_value eval_logical(tc *tx, const ast_logical *e)
+static NODE tc_value eval_logical(tc *tx, const ast_logical *e)
 {
     tc_value left = tc_eval(tx, e->operands.at[0]);
     for (size_t i = 1; i < e->operands.len && !tc_is_poison(left); i++) {
@@ -220,7 +228,7 @@ static tc_value eval_logical(tc *tx, const ast_logical *e)
     return left;
 }
 
-static tc_value eval_compare(tc *tx, const ast_compare *e)
+static NODE tc_value eval_compare(tc *tx, const ast_compare *e)
 {
     tc_value left = tc_eval(tx, e->operands.at[0]);
     tc_value all = tc_bool(true);
@@ -279,7 +287,7 @@ static bool same_type(tc *tx, tc_value a, tc_value b, const ir_type **out)
     return true;
 }
 
-static tc_value eval_if_expr(tc *tx, const ast_if_expr *e)
+static NODE tc_value eval_if_expr(tc *tx, const ast_if_expr *e)
 {
     tc_value c = tc_eval(tx, e->condition);
     if (tc_is_poison(c))
@@ -324,7 +332,7 @@ static tc_value eval_if_expr(tc *tx, const ast_if_expr *e)
     return tc_rt(ir_read(tx->ir, result, e->node.span));
 }
 
-static tc_value eval_binary(tc *tx, const ast_binary *e)
+static NODE tc_value eval_binary(tc *tx, const ast_binary *e)
 {
     tc_value a = tc_eval(tx, e->left);
     size_t mark = tx->block ? tx->block->stmts.len : 0;
@@ -333,7 +341,7 @@ static tc_value eval_binary(tc *tx, const ast_binary *e)
     return tc_binary(tx, e->op, a, b, e->node.span);
 }
 
-static tc_value eval_unary(tc *tx, const ast_unary *e)
+static NODE tc_value eval_unary(tc *tx, const ast_unary *e)
 {
     if (e->op == AST_OP_INVERT && e->operand->kind == AST_SUBSCRIPT) {
         const ast_subscript *s = AST_AS(SUBSCRIPT, subscript, e->operand);
@@ -386,24 +394,33 @@ bool tc_eval_items(tc *tx, const ast_list *items, tc_list *out)
     return true;
 }
 
-static tc_value eval_sequence(tc *tx, const ast_sequence *e, tc_kind kind)
+static NODE tc_value eval_sequence(tc *tx, const ast_sequence *e, tc_kind kind)
 {
     tc_value r = tc_list_new(tx, kind, NULL, 0);
     tc_list items = {0};
     if (!tc_eval_items(tx, &e->items, &items))
         return tc_poison();
-    VEC_RESERVE(tx->arena, r.list, items.len);
+    for (size_t i = 0; kind == TC_LIST && i < items.len; i++)
+        items.at[i] = tc_freeze(tx, items.at[i], e->node.span);
+    if (kind != TC_SET) {
+        r.list->at = items.at;
+        r.list->len = items.len;
+        r.list->cap = items.cap;
+        r.list->depth = items.depth;
+        r.list->weight = items.weight;
+        return r;
+    }
     for (size_t i = 0; i < items.len; i++) {
         size_t at = r.list->len;
-        if (kind == TC_SET && !tc_find_item(tx, r.list, items.at[i], &at))
+        if (!tc_find_item(tx, r.list, items.at[i], &at))
             return tc_poison();
         if (at == r.list->len)
-            tc_list_push(tx, r.list, kind == TC_LIST ? tc_freeze(tx, items.at[i], e->node.span) : items.at[i]);
+            tc_list_push(tx, r.list, items.at[i]);
     }
     return r;
 }
 
-static tc_value eval_dict(tc *tx, const ast_dict *e)
+static NODE tc_value eval_dict(tc *tx, const ast_dict *e)
 {
     tc_value r = tc_dict_new(tx);
     for (size_t i = 0; i < e->items.len; i++) {
@@ -508,7 +525,7 @@ tc_value tc_comprehension(tc *tx, const ast_comprehension *e)
     return ok ? into : tc_poison();
 }
 
-static tc_value eval_lambda(tc *tx, const ast_lambda *e)
+static NODE tc_value eval_lambda(tc *tx, const ast_lambda *e)
 {
     tc_function *f = ARENA_NEW(tx->arena, tc_function);
     f->id = tx->next_id++;
@@ -534,7 +551,7 @@ static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
         if (!tc_iterate(tx, v, a->span, &items))
             return false;
         for (size_t i = 0; i < items.len; i++)
-            VEC_PUSH(tx->arena, &out->list, ((tc_arg){NULL, items.at[i], a->span}));
+            VEC_PUSH(tx->arena, &out->list, ((tc_arg){.name = NULL, .value = items.at[i], .span = a->span}));
         return true;
     }
     if (v.kind != TC_DICT) {
@@ -547,7 +564,7 @@ static bool eval_star(tc *tx, const ast_arg *a, tc_args *out)
             return false;
         }
         VEC_PUSH(tx->arena, &out->list,
-                 ((tc_arg){sym_intern(tx->syms, v.dict->keys.at[i].s), v.dict->values.at[i], a->span}));
+                 ((tc_arg){.name = sym_intern(tx->syms, v.dict->keys.at[i].s), .value = v.dict->values.at[i], .span = a->span}));
     }
     return true;
 }
@@ -569,18 +586,22 @@ static bool eval_args(tc *tx, tc_value callee, const ast_call *e, tc_args *out)
 {
     bool ok = true;
     uint64_t references = 0;
-    VEC_RESERVE(tx->arena, &out->list, e->args.len);
+    bool may_refer = callee.kind == TC_FUNCTION || callee.kind == TC_NATIVE;
+    if (e->args.len) {
+        out->list.at = arena_raw(tx->arena, e->args.len * sizeof *out->list.at);
+        out->list.cap = e->args.len;
+    }
     for (size_t i = 0; i < e->args.len; i++) {
         const ast_arg *a = &e->args.at[i];
         size_t mark = tx->block ? tx->block->stmts.len : 0, count = out->list.len;
         if (a->kind != AST_ARG_PLAIN) {
             ok &= eval_star(tx, a, out);
         } else {
-            bool by_reference = tc_takes_reference(tx, callee, e, i);
+            bool by_reference = may_refer && tc_takes_reference(tx, callee, e, i);
             if (by_reference && count < 64)
                 references |= UINT64_C(1) << count;
             tc_value v = by_reference ? tc_eval_reference(tx, a->value) : tc_eval(tx, a->value);
-            VEC_PUSH(tx->arena, &out->list, ((tc_arg){a->name, v, a->span}));
+            VEC_PUSH(tx->arena, &out->list, ((tc_arg){.name = a->name, .value = v, .span = a->span}));
         }
         keep_args_before(tx, out, count, references, mark);
         for (size_t k = count; k < out->list.len; k++)
@@ -589,7 +610,7 @@ static bool eval_args(tc *tx, tc_value callee, const ast_call *e, tc_args *out)
     return ok;
 }
 
-static tc_value eval_call(tc *tx, const ast_call *e)
+static NODE tc_value eval_call(tc *tx, const ast_call *e)
 {
     tc_value callee = tc_eval(tx, e->callee);
     if (tc_is_poison(callee))
@@ -603,13 +624,13 @@ static tc_value eval_call(tc *tx, const ast_call *e)
     return tc_call(tx, callee, &args);
 }
 
-static tc_value eval_attribute(tc *tx, const ast_attribute *e)
+static NODE tc_value eval_attribute(tc *tx, const ast_attribute *e)
 {
     tc_value v = tc_eval(tx, e->value);
     return tc_is_poison(v) ? v : tc_attribute(tx, v, e->name, e->name_span, e->value->span);
 }
 
-static tc_value eval_walrus(tc *tx, const ast_walrus *e)
+static NODE tc_value eval_walrus(tc *tx, const ast_walrus *e)
 {
     tc_value v = tc_eval(tx, e->value);
     if (tc_is_poison(v))
@@ -634,7 +655,7 @@ static tc_value eval_string(tc *tx, const ast_string *e)
     return e->is_bytes ? TC_ERR(tx, HDS0324, e->node.span) : tc_str(e->value);
 }
 
-static tc_value eval_subscript(tc *tx, const ast_subscript *e)
+static NODE tc_value eval_subscript(tc *tx, const ast_subscript *e)
 {
     return tc_index(tx, tc_eval(tx, e->value), e);
 }
@@ -700,7 +721,7 @@ static tc_value eval_node(tc *tx, const ast_expr *e)
 }
 
 // Nothing that is too large, or too deep to be walked recursively, is gone on with.
-static tc_value checked(tc *tx, tc_value v, src_span span)
+static NODE tc_value checked(tc *tx, tc_value v, src_span span)
 {
     if (tc_depth(v) > TC_MAX_DEPTH)
         return tc_too_deep(tx, span);
@@ -709,38 +730,42 @@ static tc_value checked(tc *tx, tc_value v, src_span span)
     return v;
 }
 
-static bool is_of_any_size(const tc_value *v)
+// Whether it is neither for sure.
+static inline bool is_modest(tc_value v)
 {
-    return (v->kind >= TC_STR && v->kind <= TC_DICT) || v->kind == TC_RECORD;
+    if (v.kind == TC_TUPLE || v.kind == TC_LIST || v.kind == TC_SET)
+        return v.list->depth < TC_MAX_DEPTH && v.list->weight < MAX_ITEMS;
+    if (v.kind == TC_STR)
+        return v.s.len <= MAX_TEXT;
+    return v.kind == TC_RECORD ? v.record->depth < TC_MAX_DEPTH : v.kind != TC_DICT;
+}
+
+static tc_value eval_name(tc *tx, const ast_name *e)
+{
+    tc_value v = tc_lookup(tx, e->name, e->node.span);
+    return is_modest(v) ? v : checked(tx, v, e->node.span);
 }
 
 static tc_value eval_nested(tc *tx, const ast_expr *e)
 {
-    if (++tx->eval_depth > DEEPEST) {
+    if (tx->eval_depth >= DEEPEST) {
         tc_error(tx, HDS0102, e->span);
         tx->aborted = true;
+        return tc_poison();
     }
-    tc_value v = tc_poison();
-    if (!tx->aborted)
-        v = eval_node(tx, e);
+    tx->eval_depth++;
+    tc_value v = eval_node(tx, e);
     tx->last_span = e->span;
     tx->eval_depth--;
-    return v;
+    return is_modest(v) ? v : checked(tx, v, e->span);
 }
 
-// One variable for all results: it is where the caller wants the value.
+// The functions that it ends with make the value where the caller wants it.
 tc_value tc_eval(tc *tx, const ast_expr *e)
 {
-    tc_value v = tc_poison();
     if (tx->needs_run_time || !tc_step(tx, e->span))
-        return v;
+        return tc_poison();
     tx->last_span = e->span;
     // Names are most of what is evaluated, and need nothing of what other nodes keep.
-    if (e->kind == AST_NAME)
-        v = tc_lookup(tx, ((const ast_name *)e)->name, e->span);
-    else
-        v = eval_nested(tx, e);
-    if (is_of_any_size(&v))
-        v = checked(tx, v, e->span);
-    return v;
+    return e->kind == AST_NAME ? eval_name(tx, (const ast_name *)e) : eval_nested(tx, e);
 }

@@ -459,7 +459,7 @@ bool tc_has_index(tc *tx, tc_value v)
     return v.kind == TC_RECORD && map_get_ptr(&v.record->class->methods, sym_of(tx->syms, "__index__"));
 }
 
-tc_value tc_as_index(tc *tx, tc_value v, src_span span)
+tc_value tc_record_as_index(tc *tx, tc_value v, src_span span)
 {
     if (!tc_has_index(tx, v))
         return v;

@@ -36,6 +36,8 @@ tc_class *tc_class_new(tc *tx, const ast_class *decl, tc_scope *closure, tc_modu
             tc_function *f = tc_function_new(tx, (const ast_function *)s, closure, module);
             f->owner = c;
             map_put_ptr(&c->methods, f->name, f);
+            if (strcmp(f->name->text, "__init__") == 0)
+                c->init = f;
             check_method_name(tx, (const ast_function *)s);
         } else if (s->kind == AST_ANN_ASSIGN && ((const ast_ann_assign *)s)->target->kind == AST_NAME) {
             const ast_ann_assign *a = (const ast_ann_assign *)s;
@@ -85,6 +87,8 @@ typedef struct construction {
     tc_args *args;
     tc_function *init; // its method __init__, or NULL
     bool *taken;
+    size_t first_left; // all positional arguments before it are taken
+    bool has_keywords;
     tc_scope *scope; // type parameters, then the fields by name
 } construction;
 
@@ -134,15 +138,15 @@ static tc_value field_value(construction *k, const tc_field *f, tc_value given, 
 
 static int next_positional(construction *k)
 {
-    for (size_t i = 0; i < k->args->list.len; i++)
-        if (!k->args->list.at[i].name && !k->taken[i])
-            return (int)i;
+    for (; k->first_left < k->args->list.len; k->first_left++)
+        if (!k->args->list.at[k->first_left].name && !k->taken[k->first_left])
+            return (int)k->first_left;
     return -1;
 }
 
 static int keyword(construction *k, sym name)
 {
-    for (size_t i = 0; i < k->args->list.len; i++)
+    for (size_t i = 0; k->has_keywords && i < k->args->list.len; i++)
         if (k->args->list.at[i].name == name && !k->taken[i])
             return (int)i;
     return -1;
@@ -285,7 +289,9 @@ tc_value tc_construct(tc *tx, tc_class *c, tc_args *args)
     construction k = {.tx = tx, .class = c, .args = args};
     k.taken = ARENA_ARRAY(tx->arena, bool, args->list.len + 1);
     k.scope = tc_scope_new(tx, c->closure, c->module, TC_SCOPE_CLASS);
-    k.init = map_get_ptr(&c->methods, sym_of(tx->syms, "__init__"));
+    k.init = c->init;
+    for (size_t i = 0; i < args->list.len; i++)
+        k.has_keywords |= args->list.at[i].name != NULL;
     infer_from_fields(&k);
     if (!bind_type_params(&k, NULL))
         return tc_poison();

@@ -23,7 +23,7 @@ bool tc_is_reference(const tc_function *f, const ast_param *p)
 {
     if (!p || !p->annotation || p->annotation->kind != AST_NAME)
         return false;
-    const tc_binding *b = tc_scope_find(f->module->scope, ((const ast_name *)p->annotation)->name, NULL);
+    const tc_binding *b = tc_scope_find(f->module->scope, ((const ast_name *)p->annotation)->name);
     return b && b->value.kind == TC_REFERENCE;
 }
 

@@ -144,7 +144,9 @@ void tc_bind_local(tc *tx, sym name, tc_value v, src_span span)
 static bool unpack(tc *tx, const ast_list *targets, tc_value v, src_span span)
 {
     tc_list items = {0};
-    if (tc_is_poison(v) || !tc_iterate(tx, v, span, &items))
+    if (v.kind == TC_TUPLE)
+        items = (tc_list){.at = v.list->at, .len = v.list->len}; // they stay as they are
+    else if (tc_is_poison(v) || !tc_iterate(tx, v, span, &items))
         return false;
     size_t star = targets->len;
     for (size_t i = 0; i < targets->len; i++)

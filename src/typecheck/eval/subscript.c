@@ -341,13 +341,10 @@ bool tc_iterate(tc *tx, tc_value v, src_span span, tc_list *out)
     case TC_TUPLE:
     case TC_LIST:
     case TC_SET:
-        VEC_RESERVE(tx->arena, out, out->len + v.list->len);
-        for (size_t i = 0; i < v.list->len; i++)
-            tc_list_push(tx, out, v.list->at[i]);
+        tc_list_extend(tx, out, v.list);
         return true;
     case TC_DICT:
-        for (size_t i = 0; i < v.dict->keys.len; i++)
-            tc_list_push(tx, out, v.dict->keys.at[i]);
+        tc_list_extend(tx, out, &v.dict->keys);
         return true;
     case TC_STR: {
         tc_value all = characters(tx, v.s);

@@ -14,15 +14,25 @@ static bool is_sized(tc_value v)
     return v.kind == TC_DICT || v.kind == TC_SET;
 }
 
+static bool may_freeze(const tc_list *items)
+{
+    for (size_t i = 1; i < items->len; i++)
+        if (tc_may_be_unsettled(items->at[i].kind))
+            return true;
+    return false;
+}
+
 bool tc_walk_begin(tc *tx, tc_walk *w, tc_value of, src_span span)
 {
     *w = (tc_walk){.of = of, .span = span};
-    if (!tc_iterate(tx, of, span, &w->items))
+    if (of.kind == TC_TUPLE)
+        w->items = (tc_list){.at = of.list->at, .len = of.list->len}; // they stay as they are
+    else if (!tc_iterate(tx, of, span, &w->items))
         return false;
     w->size = is_sized(of) ? size_of(of) : 0;
     // The first iteration takes its item right away.
     w->frozen = w->items.at;
-    if (tx->block && w->items.len) {
+    if (tx->block && may_freeze(&w->items)) {
         w->frozen = arena_dup(tx->arena, w->items.at, w->items.len * sizeof *w->items.at);
         for (size_t i = 1; i < w->items.len; i++)
             w->frozen[i] = tc_freeze(tx, w->items.at[i], span);

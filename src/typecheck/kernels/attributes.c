@@ -257,6 +257,8 @@ bool tc_exec_attribute(tc *tx, const ast_attribute *target, tc_value v, src_span
             diag_help(d, "assign it at the top level of the kernel's body");
             return false;
         }
+        if (!tx->frame->attributes)
+            tx->frame->attributes = ARENA_ARRAY(tx->arena, src_span, sizeof attributes / sizeof *attributes);
         src_span *first = &tx->frame->attributes[attributes[k].id];
         if (first->begin) {
             diag *d = tc_error(tx, HDS0237, target->node.span, target->name->text);

@@ -28,7 +28,7 @@ bool tc_is_marker(tc *tx, const tc_scope *scope, const ast_expr *d)
     const ast_expr *head = head_of(d);
     const char *name = decorator_name(d);
     bool has_name = strcmp(name, "script") == 0 || strcmp(name, "instruction") == 0 || strcmp(name, "test") == 0;
-    const tc_binding *b = head->kind == AST_NAME ? tc_scope_find(scope, ((const ast_name *)head)->name, NULL) : NULL;
+    const tc_binding *b = head->kind == AST_NAME ? tc_scope_find(scope, ((const ast_name *)head)->name) : NULL;
     return has_name && (!b || b->lazy_module || b->value.kind == TC_NATIVE || b->value.kind == TC_POISON);
 }
 
@@ -63,7 +63,7 @@ static tc_value decorator_value(tc *tx, const ast_expr *d)
     const ast_expr *head = head_of(d);
     sym name = head->kind == AST_NAME ? ((const ast_name *)head)->name : NULL;
     bool is_hidet = head->kind == AST_ATTRIBUTE && is_name(((const ast_attribute *)head)->value, "hidet");
-    bool is_unknown = (name && !tc_scope_find(tx->frame->scope, name, NULL)) ||
+    bool is_unknown = (name && !tc_scope_find(tx->frame->scope, name)) ||
                       (is_hidet && strcmp(decorator_name(d), "graph") != 0);
     if (!is_unknown)
         return tc_eval(tx, d);
@@ -109,7 +109,7 @@ static tc_value named(tc *tx, const tc_function *f, const ast_expr *e)
     }
     if (f->self && f->decl->params.len && e->kind == AST_NAME && ((const ast_name *)e)->name == f->decl->params.at[0].name)
         return *f->self;
-    tc_binding *b = e->kind == AST_NAME ? tc_scope_find(f->closure, ((const ast_name *)e)->name, NULL) : NULL;
+    tc_binding *b = e->kind == AST_NAME ? tc_scope_find(f->closure, ((const ast_name *)e)->name) : NULL;
     if (!b)
         return tc_poison();
     return b->lazy_module ? tc_binding_value(tx, b, e->span) : b->value;

@@ -394,7 +394,7 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
         if (tc_is_poison(f))
             return f;
         tc_args with_self = {.span = args->span};
-        VEC_PUSH(tx->arena, &with_self.list, ((tc_arg){NULL, self, args->span}));
+        VEC_PUSH(tx->arena, &with_self.list, ((tc_arg){.name = NULL, .value = self, .span = args->span}));
         for (size_t i = 0; i < args->list.len; i++)
             VEC_PUSH(tx->arena, &with_self.list, args->list.at[i]);
         return tc_call(tx, f, &with_self);

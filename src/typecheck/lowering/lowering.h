@@ -114,7 +114,11 @@ tc_module *tc_module_of(tc *tx, src_file *file);
 tc_value tc_library(tc *tx, const char *module, const char *name, src_span span);
 // eval/interpret.c
 // The integer value of a record with '__index__'; other values as they are; poison after an error.
-tc_value tc_as_index(tc *tx, tc_value v, src_span span);
+tc_value tc_record_as_index(tc *tx, tc_value v, src_span span);
+static inline tc_value tc_as_index(tc *tx, tc_value v, src_span span)
+{
+    return v.kind == TC_RECORD ? tc_record_as_index(tx, v, span) : v;
+}
 bool tc_has_index(tc *tx, tc_value v);
 bool tc_handles(tc *tx, const char *name); // whether a handler in force has such a method
 bool tc_load_hook(tc *tx, tc_tensor *t, const tc_list *items, src_span span, tc_value *out);

@@ -262,7 +262,7 @@ static tc_value rt_offset_args(tc *tx, const tm_layout *l, tc_value *idx, src_sp
 {
     tc_args args = {.span = span};
     for (int i = 0; i < l->rank; i++)
-        VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, idx[i], span}));
+        VEC_PUSH(tx->arena, &args.list, ((tc_arg){.name = NULL, .value = idx[i], .span = span}));
     return rt_offset(tx, l, &args);
 }
 

@@ -247,7 +247,7 @@ static tc_value entry_by_text(tc *tx, const char *text)
         return tc_poison();
     sym name = e->kind == AST_NAME ? ((const ast_name *)e)->name : NULL;
     const tc_operator *o = name ? tc_operator_of_entry(tx, name->text) : NULL;
-    bool is_bound = name && tc_scope_find(tx->main->scope, name, NULL);
+    bool is_bound = name && tc_scope_find(tx->main->scope, name);
     if (o &&
         ((!is_bound && ends_in_type(name->text)) || (o->schema.no_entry && strcmp(o->schema.name, name->text) == 0)))
         return no_entry_of_operator(tx, o, name->text, e->span);

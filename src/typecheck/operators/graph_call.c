@@ -30,10 +30,10 @@ static bool read_call(tc *tx, const tc_args *args, src_span span, tc_args *out)
     if (positional.kind != TC_TUPLE || named.kind != TC_DICT)
         return false;
     for (size_t i = 0; i < positional.list->len; i++)
-        VEC_PUSH(tx->arena, &out->list, ((tc_arg){NULL, positional.list->at[i], span}));
+        VEC_PUSH(tx->arena, &out->list, ((tc_arg){.name = NULL, .value = positional.list->at[i], .span = span}));
     for (size_t i = 0; i < named.dict->keys.len; i++) {
         sym name = sym_intern(tx->syms, named.dict->keys.at[i].s);
-        VEC_PUSH(tx->arena, &out->list, ((tc_arg){name, named.dict->values.at[i], span}));
+        VEC_PUSH(tx->arena, &out->list, ((tc_arg){.name = name, .value = named.dict->values.at[i], .span = span}));
     }
     return true;
 }
@@ -59,7 +59,7 @@ static tc_value outputs(tc *tx, tc_module *m, const tc_recorded *r, tc_scope *gi
     tc_args call = {.span = span};
     for (size_t i = 0; i < r->names.len; i++) {
         tc_value v = tc_scope_find_here(given, sym_intern(tx->syms, r->names.at[i].s))->value;
-        VEC_PUSH(tx->arena, &call.list, ((tc_arg){NULL, v, span}));
+        VEC_PUSH(tx->arena, &call.list, ((tc_arg){.name = NULL, .value = v, .span = span}));
     }
     return b ? tc_call(tx, b->value, &call) : tc_poison();
 }

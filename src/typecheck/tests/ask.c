@@ -43,7 +43,7 @@ static bool check_subject(tc *tx, const tc_question *q)
     if (!e)
         return false;
     sym name = e->kind == AST_NAME ? ((const ast_name *)e)->name : NULL;
-    if (name && !tc_scope_find(tx->main->scope, name, NULL))
+    if (name && !tc_scope_find(tx->main->scope, name))
         return no_subject(tx, q, e->span, "unknown");
     tc_value v = tc_eval_annotation(tx, e, tx->main->scope);
     if (tc_is_poison(v))

@@ -39,8 +39,8 @@ struct tc_scope {
 // ---- calls -------------------------------------------------------------------------------------------------------
 
 typedef struct tc_arg {
-    sym name; // NULL: positional
     tc_value value;
+    sym name; // NULL: positional
     src_span span;
 } tc_arg;
 
@@ -91,7 +91,7 @@ struct tc_frame {
     tc_value return_annotation;
     bool in_instruction;
     int with_depth;              // `with` blocks open in this activation
-    src_span attributes[9];      // where this kernel's attributes were assigned
+    src_span *attributes;        // where this kernel's attributes were assigned, by number; NULL: none was
     VEC(ir_stmt *) result_decls; // declarations of result variables, put before the scope
 };
 

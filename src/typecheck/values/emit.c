@@ -10,8 +10,12 @@ static uint32_t site_of(tc *tx, const tc_frame *f)
         f = f->caller;
     if (!f || !f->site || tx->speculating)
         return 0;
-    if (!*f->site)
-        *f->site = ir_site_add(tx->ir, f->call_span, site_of(tx, f->caller), sym_of(tx->syms, tc_frame_title(tx, f))->text);
+    if (!*f->site) {
+        const tc_function *of = f->function;
+        const char *title = tc_frame_title(tx, f);
+        bool lasts = !f->title && of->name && !of->bound_count; // the name of the function, or of its class and it
+        *f->site = ir_site_add(tx->ir, f->call_span, site_of(tx, f->caller), lasts ? title : sym_of(tx->syms, title)->text);
+    }
     return *f->site;
 }
 
@@ -88,24 +92,24 @@ ir_expr *tc_keep(tc *tx, ir_expr *e, const char *name, src_span span)
     return ir_read(tx->ir, v, span);
 }
 
-static bool is_settled(tc_value v)
+static bool is_settled(const tc_value *v)
 {
-    if (v.kind == TC_RT)
-        return is_steady(v.rt, 4);
-    const tc_list *items = v.kind == TC_DICT                         ? &v.dict->values
-                           : v.kind == TC_TUPLE || v.kind == TC_LIST ? v.list
-                                                                     : NULL;
-    for (size_t i = 0; items && i < items->len; i++)
-        if (!is_settled(items->at[i]))
+    if (v->kind == TC_RT)
+        return is_steady(v->rt, 4);
+    if (!tc_may_be_unsettled(v->kind))
+        return true;
+    const tc_list *items = v->kind == TC_DICT ? &v->dict->values : v->list;
+    for (size_t i = 0; i < items->len; i++)
+        if (!is_settled(&items->at[i]))
             return false;
     return true;
 }
 
-tc_value tc_freeze(tc *tx, tc_value v, src_span span)
+tc_value tc_freeze_parts(tc *tx, tc_value v, src_span span)
 {
     if (v.kind == TC_RT)
         return tc_rt(tc_keep(tx, v.rt, NULL, span));
-    if (is_settled(v) || tc_wants_run_time(tx))
+    if (is_settled(&v) || tc_wants_run_time(tx))
         return v;
     // Lists and dicts keep their identity: others may hold them too.
     tc_value settled = v.kind == TC_TUPLE ? tc_list_new(tx, v.kind, v.list->at, v.list->len) : v;
@@ -116,9 +120,9 @@ tc_value tc_freeze(tc *tx, tc_value v, src_span span)
     return settled;
 }
 
-tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
+tc_value tc_store_before(tc *tx, tc_value v, size_t mark, src_span span)
 {
-    if (!tx->block || tx->block->stmts.len == mark || is_settled(v))
+    if (is_settled(&v))
         return v;
     if (v.kind == TC_TUPLE) {
         tc_value kept = tc_list_new(tx, TC_TUPLE, v.list->at, v.list->len);

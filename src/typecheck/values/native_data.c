@@ -132,7 +132,7 @@ static tc_value run_reverse(call *c)
 static tc_value run_sort(call *c)
 {
     tc_args args = {.span = c->args->span};
-    VEC_PUSH(c->tx->arena, &args.list, ((tc_arg){NULL, c->self, c->args->span}));
+    VEC_PUSH(c->tx->arena, &args.list, ((tc_arg){.name = NULL, .value = c->self, .span = c->args->span}));
     for (size_t i = 0; i < c->args->list.len; i++)
         VEC_PUSH(c->tx->arena, &args.list, c->args->list.at[i]);
     const tc_binding *sorted = tc_scope_find_here(c->tx->natives, sym_of(c->tx->syms, "sorted"));
@@ -393,7 +393,7 @@ static void call_method(tc *tx, tc_value self, const char *name, tc_value v, src
 {
     tc_args args = {.span = span};
     bool found;
-    VEC_PUSH(tx->arena, &args.list, ((tc_arg){NULL, v, span}));
+    VEC_PUSH(tx->arena, &args.list, ((tc_arg){.name = NULL, .value = v, .span = span}));
     tc_data_method(tx, self, sym_of(tx->syms, name), &args, &found);
 }
 

@@ -9,66 +9,21 @@ enum { HASH_FROM = 12 }; // scopes with more names than this use a hash table
 
 tc_scope *tc_scope_new(tc *tx, tc_scope *parent, tc_module *module, int kind)
 {
-    tc_scope *s = ARENA_NEW(tx->arena, tc_scope);
+    // Field by field: room of the list is not cleared.
+    tc_scope *s = arena_raw(tx->arena, sizeof *s);
     s->parent = parent;
     s->module = module;
     s->kind = kind;
+    s->is_comprehension = false;
     s->id = ++tx->last_scope;
     s->born = tx->born;
+    s->has = 0;
+    s->slots = NULL;
+    s->slot_mask = 0;
     s->list.at = s->first;
+    s->list.len = 0;
     s->list.cap = TC_SCOPE_FIRST;
     return s;
-}
-
-// Symbols are compared by address, and hashed by it: Fibonacci hashing, as in base/map.c.
-static inline uint64_t hash_of(sym name)
-{
-    return (uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-static inline uint64_t bit_of(uint64_t hash)
-{
-    return UINT64_C(1) << (hash >> 58);
-}
-
-// The slot of the name, or the one that is free for it.
-static inline tc_binding **slot_of(const tc_scope *s, sym name, uint64_t hash)
-{
-    size_t at = (size_t)(hash >> 32) & s->slot_mask;
-    while (s->slots[at] && s->slots[at]->name != name)
-        at = (at + 1) & s->slot_mask;
-    return &s->slots[at];
-}
-
-static inline tc_binding *find_here(const tc_scope *s, sym name, uint64_t hash)
-{
-    if (!(s->has & bit_of(hash)))
-        return NULL;
-    if (s->slots)
-        return *slot_of(s, name, hash);
-    for (size_t i = s->list.len; i-- > 0;)
-        if (s->list.at[i]->name == name)
-            return s->list.at[i];
-    return NULL;
-}
-
-tc_binding *tc_scope_find_here(const tc_scope *s, sym name)
-{
-    return find_here(s, name, hash_of(name));
-}
-
-tc_binding *tc_scope_find(const tc_scope *s, sym name, tc_scope **where)
-{
-    uint64_t hash = hash_of(name);
-    for (; s; s = s->parent) {
-        tc_binding *b = find_here(s, name, hash);
-        if (b) {
-            if (where)
-                *where = (tc_scope *)s;
-            return b;
-        }
-    }
-    return NULL;
 }
 
 // A table of four times as many slots as names, for all of them.
@@ -78,35 +33,30 @@ static void hash_again(tc *tx, tc_scope *s)
     s->slot_mask = s->slots ? (s->slot_mask + 1) * ROOM - 1 : FIRST_SLOTS - 1;
     s->slots = ARENA_ARRAY(tx->arena, tc_binding *, s->slot_mask + 1);
     for (size_t i = 0; i < s->list.len; i++)
-        *slot_of(s, s->list.at[i]->name, hash_of(s->list.at[i]->name)) = s->list.at[i];
+        *tc_scope_slot(s, s->list.at[i]->name, tc_scope_hash(s->list.at[i]->name)) = s->list.at[i];
 }
 
+// A binding of the name, which the caller fills.
 static tc_binding *add_name(tc *tx, tc_scope *s, sym name, uint64_t hash)
 {
-    tc_binding *b = ARENA_NEW(tx->arena, tc_binding);
+    tc_binding *b = arena_raw(tx->arena, sizeof *b);
     b->name = name;
     VEC_PUSH(tx->arena, &s->list, b);
-    s->has |= bit_of(hash);
+    s->has |= tc_scope_bit(hash);
     if (s->slots ? s->list.len * 2 > s->slot_mask : s->list.len > HASH_FROM)
         hash_again(tx, s);
     else if (s->slots)
-        *slot_of(s, name, hash) = b;
+        *tc_scope_slot(s, name, hash) = b;
     return b;
 }
 
 tc_binding *tc_scope_bind(tc *tx, tc_scope *s, sym name, tc_value v, src_span span)
 {
-    uint64_t hash = hash_of(name);
-    tc_binding *b = find_here(s, name, hash);
+    tc_binding *b = tc_scope_find_here(s, name);
     tc_changes(tx, s->born);
-    if (b)
-        *b = (tc_binding){.name = name};
-    else
-        b = add_name(tx, s, name, hash);
-    b->value = v;
-    b->span = span;
-    b->owner = tx->func;
-    b->region = tx->region;
+    if (!b)
+        b = add_name(tx, s, name, tc_scope_hash(name));
+    *b = (tc_binding){.value = v, .name = name, .owner = tx->func, .span = span, .region = tx->region};
     return b;
 }
 

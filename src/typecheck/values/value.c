@@ -30,10 +30,17 @@ tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len)
     return (tc_value){.kind = kind, .list = list};
 }
 
-void tc_list_push(tc *tx, tc_list *list, tc_value v)
+void tc_list_push_measured(tc *tx, tc_list *list, tc_value v)
 {
     add_measures(list, v);
     VEC_PUSH(tx->arena, list, v);
+}
+
+void tc_list_extend(tc *tx, tc_list *list, const tc_list *items)
+{
+    VEC_RESERVE(tx->arena, list, list->len + items->len);
+    for (size_t i = 0; i < items->len; i++)
+        tc_list_push(tx, list, items->at[i]);
 }
 
 tc_value tc_dict_new(tc *tx)

@@ -276,6 +276,7 @@ struct tc_class {
     tc_field *fields;
     int field_count;
     map methods;       // sym -> tc_function*
+    tc_function *init; // its method __init__, or NULL
     tc_class *generic; // the declaration this is an instance of
 };
 

@@ -65,7 +65,7 @@ static inline bool tc_is_poison(tc_value v)
 }
 tc_value tc_list_new(tc *tx, tc_kind kind, const tc_value *items, size_t len);
 tc_value tc_dict_new(tc *tx);
-void tc_list_push(tc *tx, tc_list *list, tc_value v);
+void tc_list_push_measured(tc *tx, tc_list *list, tc_value v);
 void tc_list_set(tc_list *list, size_t i, tc_value v); // an item that is there
 void tc_list_changed(tc_list *list); // after items were removed or moved
 void tc_remember(tc *tx, tc_value *slot);
@@ -97,6 +97,24 @@ static inline int64_t tc_weight(tc_value v)
     return weight < HEAVIEST ? weight : HEAVIEST;
 }
 
+// Of a value without parts, depth and weight are 1.
+static inline bool tc_has_measures(tc_kind kind)
+{
+    return (kind >= TC_TUPLE && kind <= TC_DICT) || kind == TC_RECORD;
+}
+
+static inline void tc_list_push(tc *tx, tc_list *list, tc_value v)
+{
+    if (list->len == list->cap || tc_has_measures(v.kind)) {
+        tc_list_push_measured(tx, list, v);
+        return;
+    }
+    list->at[list->len++] = v;
+    list->weight++;
+    list->depth = list->depth ? list->depth : 1;
+}
+void tc_list_extend(tc *tx, tc_list *list, const tc_list *items); // with items of another list
+
 tc_value tc_too_deep(tc *tx, src_span span);              // reports it and ends the compilation
 enum { TC_MAX_DEPTH = 1000 };                             // of data in each other: they are walked recursively
 tc_value *tc_dict_find(tc *tx, tc_dict *d, tc_value key); // NULL also after an error
@@ -105,7 +123,9 @@ bool tc_parts_are_compile_time(tc_value v); // of what may have parts
 // No run-time part anywhere.
 static inline bool tc_is_compile_time(tc_value v)
 {
-    return v.kind < TC_TUPLE || tc_parts_are_compile_time(v);
+    bool has_parts = v.kind >= TC_TUPLE && (v.kind < TC_TYPE || v.kind >= TC_RT || v.kind == TC_TENSOR_TYPE ||
+                                            v.kind == TC_METHOD || (v.kind == TC_FUNCTION && v.function->self));
+    return !has_parts || tc_parts_are_compile_time(v);
 }
 bool tc_is_number(tc_value v);              // INT, FLOAT, BOOL
 tc_int tc_range_len(const tc_range *r);     // of a range over known bounds
@@ -124,8 +144,49 @@ void tc_int_text(tc_int i, str_buf *out);
 
 // scope.c
 tc_scope *tc_scope_new(tc *tx, tc_scope *parent, tc_module *module, int kind);
-tc_binding *tc_scope_find_here(const tc_scope *s, sym name);
-tc_binding *tc_scope_find(const tc_scope *s, sym name, tc_scope **where);
+// Symbols are compared by address, and hashed by it: Fibonacci hashing, as in base/map.c.
+static inline uint64_t tc_scope_hash(sym name)
+{
+    return (uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15);
+}
+static inline uint64_t tc_scope_bit(uint64_t hash)
+{
+    return UINT64_C(1) << (hash >> 58);
+}
+// The slot of the name, or the one that is free for it.
+static inline tc_binding **tc_scope_slot(const tc_scope *s, sym name, uint64_t hash)
+{
+    size_t at = (size_t)(hash >> 32) & s->slot_mask;
+    while (s->slots[at] && s->slots[at]->name != name)
+        at = (at + 1) & s->slot_mask;
+    return &s->slots[at];
+}
+static inline tc_binding *tc_scope_find_hashed(const tc_scope *s, sym name, uint64_t hash)
+{
+    if (!(s->has & tc_scope_bit(hash)))
+        return NULL;
+    if (s->slots)
+        return *tc_scope_slot(s, name, hash);
+    for (size_t i = s->list.len; i-- > 0;)
+        if (s->list.at[i]->name == name)
+            return s->list.at[i];
+    return NULL;
+}
+static inline tc_binding *tc_scope_find_here(const tc_scope *s, sym name)
+{
+    return tc_scope_find_hashed(s, name, tc_scope_hash(name));
+}
+// In there, or in the scopes around it; NULL: nowhere.
+static inline tc_binding *tc_scope_find(const tc_scope *s, sym name)
+{
+    uint64_t hash = tc_scope_hash(name);
+    for (; s; s = s->parent) {
+        tc_binding *b = tc_scope_find_hashed(s, name, hash);
+        if (b)
+            return b;
+    }
+    return NULL;
+}
 tc_binding *tc_scope_bind(tc *tx, tc_scope *s, sym name, tc_value v, src_span span);
 const char *tc_scope_suggest(const tc_scope *s, str name); // a visible name close to [name], or NULL
 
@@ -157,9 +218,21 @@ ir_var *tc_declare_result(tc *tx, ir_expr *call, src_span span);
 ir_expr *tc_keep(tc *tx, ir_expr *e, const char *name, src_span span); // in a variable, unless it is stable already
 bool tc_is_stable(
     const ir_expr *e); // its value cannot change: constants, special registers, single-assignment variables
-tc_value tc_freeze(tc *tx, tc_value v, src_span span);
+tc_value tc_freeze_parts(tc *tx, tc_value v, src_span span);
+static inline bool tc_may_be_unsettled(tc_kind kind)
+{
+    return kind == TC_RT || kind == TC_TUPLE || kind == TC_LIST || kind == TC_DICT;
+}
+static inline tc_value tc_freeze(tc *tx, tc_value v, src_span span)
+{
+    return tc_may_be_unsettled(v.kind) ? tc_freeze_parts(tx, v, span) : v;
+}
 // If statements were appended after [mark], an unstable value made before them is stored before them.
-tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span);
+tc_value tc_store_before(tc *tx, tc_value v, size_t mark, src_span span);
+static inline tc_value tc_keep_before(tc *tx, tc_value v, size_t mark, src_span span)
+{
+    return tx->block && tx->block->stmts.len != mark && tc_may_be_unsettled(v.kind) ? tc_store_before(tx, v, mark, span) : v;
+}
 void tc_assign_var(tc *tx, ir_var *v, ir_expr *value, src_span span);
 int tc_region_enter(tc *tx);
 int tc_region_enter_loop(tc *tx); // the body of a loop
