@@ -113,6 +113,7 @@ typedef struct fg_node {
     // and results lie row by row. The result is taken as the first operand is.
     VEC(const char *) exchanges;
     fg_argument_list arguments;
+    fg_argument_list types; // attributes that are types and that the call leaves out, with the operator's defaults
     fg_number_list outputs;
     bool is_dropped; // nobody needs it
     int group;       // the kernel, or few kernels, that it is a part of (pass "fuse"); -1: none yet
@@ -203,7 +204,7 @@ void fg_group_each(fg_graph *g);
 
 // Variants that are compared with what the graph computes (`hdsc report`), instead of the passes. fg_split: each node is
 // a group of its own, and all that nodes compute are outputs, of the names of the tensors. fg_widen, before it: floats of
-// 16 bits and more are f64, also where arguments name a type.
+// 16 bits and more are f64, also where arguments, or the defaults of attributes, name a type.
 void fg_split(fg_graph *g);
 void fg_widen(fg_graph *g);
 

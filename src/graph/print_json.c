@@ -131,14 +131,14 @@ static void add_argument(str_buf *out, const fg_argument *x, const int *numbers)
 }
 
 // Those by position, or those by name.
-static void add_arguments(str_buf *out, const fg_node *n, const int *numbers, bool by_name)
+static void add_arguments(str_buf *out, const fg_argument_list *list, const int *numbers, bool by_name)
 {
     const char *separator = "";
-    for (size_t k = 0; k < n->arguments.len; k++) {
-        if ((n->arguments.at[k].name != NULL) != by_name)
+    for (size_t k = 0; k < list->len; k++) {
+        if ((list->at[k].name != NULL) != by_name)
             continue;
         str_adds(out, separator);
-        add_argument(out, &n->arguments.at[k], numbers);
+        add_argument(out, &list->at[k], numbers);
         separator = ", ";
     }
 }
@@ -229,10 +229,15 @@ static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const in
         add_view(out, n->view, &g->tensors.at[n->arguments.at[0].tensor], &g->tensors.at[n->outputs.at[0]]);
     if (n->exchanges.len)
         add_exchanges(out, n);
+    if (n->types.len) {
+        str_adds(out, "\"types\": [");
+        add_arguments(out, &n->types, numbers, true);
+        str_adds(out, "], ");
+    }
     str_adds(out, "\"inputs\": [");
-    add_arguments(out, n, numbers, false);
+    add_arguments(out, &n->arguments, numbers, false);
     str_adds(out, "], \"options\": [");
-    add_arguments(out, n, numbers, true);
+    add_arguments(out, &n->arguments, numbers, true);
     str_adds(out, "], ");
     add_numbers(out, &n->outputs, numbers);
     str_addc(out, '}');

@@ -200,6 +200,7 @@ static bool read_node(reader *r, const json_t *from)
     size_t i;
     json_array_foreach((json_t *)inputs, i, x) VEC_PUSH(r->a, &n.arguments, read_argument(r, x, false));
     json_array_foreach((json_t *)options, i, x) VEC_PUSH(r->a, &n.arguments, read_argument(r, x, true));
+    json_array_foreach(json_object_get(from, "types"), i, x) VEC_PUSH(r->a, &n.types, read_argument(r, x, true));
     json_array_foreach((json_t *)outputs, i, x)
     {
         int t = number_of(r, x);

@@ -82,6 +82,7 @@ void fg_take_facts(const fg_graph *g, fg_node *n, const fg_graph *made)
     n->constants = from->constants;
     n->evaluates = from->evaluates;
     n->view = from->view;
+    n->types = from->types;
     memset(&n->exchanges, 0, sizeof n->exchanges);
     for (size_t k = 0; k < from->exchanges.len; k++)
         VEC_PUSH(g->memory, &n->exchanges, from->exchanges.at[k]);

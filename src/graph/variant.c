@@ -59,6 +59,28 @@ static const char *widened(arena *a, const char *text)
     return str_text(&out);
 }
 
+static bool names(const fg_node *n, const char *attribute)
+{
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].name && strcmp(n->arguments.at[k].name, attribute) == 0)
+            return true;
+    return false;
+}
+
+static void widen_types(fg_graph *g, fg_node *n)
+{
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].value)
+            n->arguments.at[k].value = widened(g->memory, n->arguments.at[k].value);
+    for (size_t k = 0; k < n->types.len; k++) {
+        fg_argument x = n->types.at[k];
+        bool was_float = is_float(x.value, strlen(x.value));
+        x.value = "f64";
+        if (was_float && !names(n, x.name))
+            VEC_PUSH(g->memory, &n->arguments, x);
+    }
+}
+
 void fg_widen(fg_graph *g)
 {
     for (size_t i = 0; i < g->tensors.len; i++) {
@@ -70,10 +92,6 @@ void fg_widen(fg_graph *g)
         for (int d = 0; d < t->rank; d++)
             t->bytes *= t->shape[d];
     }
-    for (size_t i = 0; i < g->nodes.len; i++) {
-        fg_node *n = &g->nodes.at[i];
-        for (size_t k = 0; k < n->arguments.len; k++)
-            if (n->arguments.at[k].value)
-                n->arguments.at[k].value = widened(g->memory, n->arguments.at[k].value);
-    }
+    for (size_t i = 0; i < g->nodes.len; i++)
+        widen_types(g, &g->nodes.at[i]);
 }

@@ -59,7 +59,7 @@ def counted_outputs(case):
     return COUNTED.get(nodes[0].op_type, ()) if len(nodes) == 1 else ()
 
 
-def _as_tensor(value):
+def as_tensor(value):
     return value if isinstance(value, TensorProto) else numpy_helper.from_array(np.asarray(value))
 
 
@@ -105,7 +105,7 @@ def write(case, cases, folder):
     folder.mkdir(parents=True)
     for k in sorted(known, reverse=True):
         if k < len(inputs) and inputs[k] is not None:
-            tensor = _as_tensor(inputs[k])
+            tensor = as_tensor(inputs[k])
             tensor.name = f"i{k}"
             model.graph.initializer.append(tensor)
             del model.graph.input[k]
@@ -113,10 +113,10 @@ def write(case, cases, folder):
     for stem, values, skipped in (("in", inputs, known), ("out", outputs, ())):
         for k, value in enumerate(values):
             if k not in skipped and value is not None:
-                tensor = _as_tensor(value)
+                tensor = as_tensor(value)
                 if tensor.data_type == TensorProto.STRING:
                     return "strings"
                 np.save(folder / f"{stem}_{k}.npy", _as_array(tensor))
-    types = " ".join(str(_as_tensor(v).data_type) for v in outputs)
+    types = " ".join(str(as_tensor(v).data_type) for v in outputs)
     (folder / "types.txt").write_text(types + "\n", encoding="utf-8")
     return None
