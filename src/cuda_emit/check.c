@@ -33,6 +33,7 @@ void cu_check(cu *cx, const ir_stmt *s)
         cx->dialect->host->check(cx, s, failed, str_text(&literal));
         return;
     }
+    cx->prints = true;
     cu_use(cx, "fail");
     cu_put(cx, "if (%s)", failed);
     cx->indent++;
@@ -115,6 +116,7 @@ void cu_print(cu *cx, const ir_stmt *s)
             letter = 'p';
         str_addf(&out, ", %s", print_argument(cx, s->args[i], letter, longs));
     }
+    cx->prints = true;
     cu_put(cx, "printf(\"%s);", str_text(&out));
     cx->dialect->use_header(cx, "stdio.h");
 }

@@ -17,6 +17,7 @@ typedef struct cu_kernel_info {
     int64_t min_blocks;         // of __launch_bounds__; 0: not given
     int64_t cluster[3];         // compiled in; 0: no cluster, or one that depends on arguments
     size_t text_begin, text_end; // of the function in the text: bytes
+    bool prints;                // by printf, also what an assertion says: its module has texts in memory
     const bool *writes;         // by parameter: a tensor or pointer through which the kernel may write
 } cu_kernel_info;
 

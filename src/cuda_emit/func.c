@@ -216,6 +216,7 @@ void cu_function(cu *cx, ir_func *f)
     str_buf head;
     cx->func = f;
     cx->in_host = false;
+    cx->prints = false;
     cx->label_count = 0;
     cx->tails = NULL;
     str_buf_init(&head, cx->a);
@@ -243,6 +244,7 @@ void cu_function(cu *cx, ir_func *f)
         cu_kernel_info *info = &VEC_LAST(cx->options->kernels);
         info->text_begin = begin;
         info->text_end = cx->out->len;
+        info->prints = cx->prints;
     }
 }
 

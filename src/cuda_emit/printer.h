@@ -119,6 +119,7 @@ struct cu {
     // where we are
     const ir_func *func;
     bool in_host;
+    bool prints;           // the function calls printf
     bool in_comment;
     bool needs_headers;
     int indent;

@@ -141,21 +141,27 @@ static bool compile(const pl_assembly *s, tool_result *out)
     pl_span_end(&u->times, span);
     u->origin = PL_COMPILED;
     if (crashed)
-        pl_report_crash(u, out->failure, 0, u->kernels.len);
+        pl_report_crash(u, out->failure, NULL, 0);
     return u->status == PL_OK;
 }
 
 // ---- reports ----------------------------------------------------------------------------------------------------
 
-void pl_report_crash(pl_unit *u, const char *how, size_t first, size_t end)
+void pl_report_crash(pl_unit *u, const char *how, const size_t *parts, size_t part)
 {
-    const ir_func *f = first < end ? u->kernels.at[first].func : NULL;
-    const char *title = f ? (f->title ? f->title : f->name) : u->input_name;
-    diag *d = diag_report(&u->diags, HDS0078, f ? f->span : (src_span){0, 0}, title, how);
-    for (size_t i = first + 1; i < end; i++) {
-        f = u->kernels.at[i].func;
-        diag_note(d, f->span, "it may as well be '%s', which was compiled along with it", f->title ? f->title : f->name);
+    diag *d = NULL;
+    for (size_t i = 0; i < u->kernels.len; i++) {
+        const ir_func *f = u->kernels.at[i].func;
+        const char *title = f->title ? f->title : f->name;
+        if (parts && parts[i] != part)
+            continue;
+        if (d)
+            diag_note(d, f->span, "it may as well be '%s', which was compiled along with it", title);
+        else
+            d = diag_report(&u->diags, HDS0078, f->span, title, how);
     }
+    if (!d)
+        diag_report(&u->diags, HDS0078, (src_span){0, 0}, u->input_name, how);
     u->status = PL_INTERNAL;
 }
 

@@ -19,5 +19,5 @@ typedef struct pl_assembly {
 void pl_run_nvrtc(const pl_assembly *s, const tool_compile_options *options, str text, tool_result *out, bool *crashed);
 // Names lines of the text in what ptxas says about lines of the PTX, as the cached log has it.
 void pl_locate(const pl_assembly *s, const tool_compile_options *options, str text, tool_result *result);
-// Reports that NVRTC crashed over the kernels from [first] to before [end].
-void pl_report_crash(pl_unit *u, const char *how, size_t first, size_t end);
+// Reports that NVRTC crashed over the kernels k whose [parts][k] is [part]; NULL: over all.
+void pl_report_crash(pl_unit *u, const char *how, const size_t *parts, size_t part);

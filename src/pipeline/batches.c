@@ -13,7 +13,7 @@
 enum { LEAST_BATCH_BYTES = 6 << 10, MOST_BATCHES = 32 };
 
 typedef struct batch {
-    int first, end;  // kernels
+    size_t number, kernel_count;
     size_t own_bytes;
     str text;
     pl_line_numbers from;
@@ -26,6 +26,7 @@ typedef struct work {
     const pl_assembly *s;
     tool_compile_options options;
     VEC(batch) batches;
+    size_t *batch_of; // of each kernel
     size_t *pending;  // indices, the largest first
     size_t pending_count;
     size_t kernels_done;
@@ -53,29 +54,50 @@ static bool can_be_split(const pl_assembly *s)
            !pl_has_author_texts(u->module) && !has_shared_symbols(u->module);
 }
 
-static void plan(work *w)
+// Of the text of each kernel.
+static size_t *bytes_of(const work *w, size_t *total)
 {
-    const pl_assembly *s = w->s;
-    arena *a = &s->unit->memory;
-    const pl_canonical *c = &s->text.canonical;
-    size_t *bytes = ARENA_ARRAY(a, size_t, s->unit->kernels.len), total = 0;
+    const pl_canonical *c = &w->s->text.canonical;
+    size_t *bytes = ARENA_ARRAY(&w->s->unit->memory, size_t, w->s->unit->kernels.len);
     for (size_t i = 0; i < c->lines.len; i++) {
         size_t length = c->lines.at[i].text.len + 1;
-        if (c->lines.at[i].kernel >= 0) {
-            bytes[c->lines.at[i].kernel] += length;
-            total += length;
-        }
-    }
-    size_t enough = total / MOST_BATCHES > LEAST_BATCH_BYTES ? total / MOST_BATCHES : LEAST_BATCH_BYTES;
-    batch next = {0};
-    for (size_t i = 0; i < s->unit->kernels.len; i++) {
-        next.own_bytes += bytes[i];
-        next.end = (int)i + 1;
-        if (next.own_bytes < enough && i + 1 < s->unit->kernels.len)
+        if (c->lines.at[i].kernel < 0)
             continue;
-        VEC_PUSH(a, &w->batches, next);
-        next = (batch){.first = next.end};
+        bytes[c->lines.at[i].kernel] += length;
+        *total += length;
     }
+    return bytes;
+}
+
+// In their order, batches of [enough] bytes of those kernels that print, or of those that do not.
+static void plan_those(work *w, const size_t *bytes, size_t enough, bool prints)
+{
+    const pl_unit *u = w->s->unit;
+    batch next = {.number = w->batches.len};
+    for (size_t i = 0; i < u->kernels.len; i++) {
+        if (u->kernels.at[i].prints != prints)
+            continue;
+        w->batch_of[i] = next.number;
+        next.kernel_count++;
+        next.own_bytes += bytes[i];
+        if (next.own_bytes < enough)
+            continue;
+        VEC_PUSH(&w->s->unit->memory, &w->batches, next);
+        next = (batch){.number = w->batches.len};
+    }
+    if (next.kernel_count)
+        VEC_PUSH(&w->s->unit->memory, &w->batches, next);
+}
+
+// Kernels that print have texts and an address of printf in tables by number, of which there is one in a file: they are one batch.
+static void plan(work *w)
+{
+    size_t total = 0;
+    const size_t *bytes = bytes_of(w, &total);
+    size_t enough = total / MOST_BATCHES > LEAST_BATCH_BYTES ? total / MOST_BATCHES : LEAST_BATCH_BYTES;
+    w->batch_of = ARENA_ARRAY(&w->s->unit->memory, size_t, w->s->unit->kernels.len);
+    plan_those(w, bytes, enough, false);
+    plan_those(w, bytes, SIZE_MAX, true);
 }
 
 // What one batch uses of the shared text, another may not: that is no reason for a warning.
@@ -96,7 +118,7 @@ static int larger_first(const void *x, const void *y)
     const batch *a = *(batch *const *)x, *b = *(batch *const *)y;
     if (a->own_bytes != b->own_bytes)
         return a->own_bytes < b->own_bytes ? 1 : -1;
-    return a->first - b->first;
+    return a->number < b->number ? -1 : 1;
 }
 
 static void find(work *w)
@@ -104,7 +126,7 @@ static void find(work *w)
     pl_unit *u = w->s->unit;
     for (size_t i = 0; i < w->batches.len; i++) {
         batch *b = &w->batches.at[i];
-        b->text = pl_canonical_text(&u->memory, &w->s->text.canonical, b->first, b->end, &b->from);
+        b->text = pl_canonical_text(&u->memory, &w->s->text.canonical, w->batch_of, i, &b->from);
         if (!w->s->is_kept)
             continue;
         const pl_nvrtc_text text = {.text = b->text, .is_canonical = true};
@@ -131,7 +153,7 @@ static bool take(work *w, batch *b, const tool_result *result, bool has_crashed)
         if (w->s->is_kept)
             pl_code_keep(w->s->unit, &b->request, &b->result);
     }
-    w->kernels_done += (size_t)(b->end - b->first);
+    w->kernels_done += b->kernel_count;
     return show(w);
 }
 
@@ -149,7 +171,7 @@ static void list_pending(work *w)
     for (size_t i = 0; i < w->batches.len; i++) {
         batch *b = &w->batches.at[i];
         if (b->is_done)
-            w->kernels_done += (size_t)(b->end - b->first);
+            w->kernels_done += b->kernel_count;
         else
             order[w->pending_count++] = b;
     }
@@ -204,7 +226,7 @@ static bool has_failed(const work *w, tool_result *out)
     for (size_t i = 0; i < w->batches.len; i++) {
         const batch *b = &w->batches.at[i];
         if (b->has_crashed)
-            pl_report_crash(w->s->unit, b->result.failure, (size_t)b->first, (size_t)b->end);
+            pl_report_crash(w->s->unit, b->result.failure, w->batch_of, i);
         if (b->result.status == TOOL_COMPILED || failed)
             continue;
         *out = (tool_result){.status = b->result.status, .failure = b->result.failure};

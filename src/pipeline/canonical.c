@@ -136,14 +136,14 @@ bool pl_canonical_make(arena *a, str cuda, const cu_kernel_list *kernels, pl_can
     return !r.is_bad;
 }
 
-str pl_canonical_text(arena *a, const pl_canonical *c, int first, int end, pl_line_numbers *from)
+str pl_canonical_text(arena *a, const pl_canonical *c, const size_t *parts, size_t part, pl_line_numbers *from)
 {
     str_buf text;
     str_buf_init(&text, a);
     *from = (pl_line_numbers){0};
     for (size_t i = 0; i < c->lines.len; i++) {
         const pl_line *line = &c->lines.at[i];
-        if (line->kernel >= 0 && (line->kernel < first || line->kernel >= end))
+        if (parts && line->kernel >= 0 && parts[line->kernel] != part)
             continue;
         str_add(&text, line->text);
         str_addc(&text, '\n');

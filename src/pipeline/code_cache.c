@@ -88,7 +88,7 @@ void pl_nvrtc_text_of(pl_unit *u, const tool_compile_options *options, pl_nvrtc_
         !pl_canonical_make(&u->memory, u->cuda, &u->kernels, &out->canonical))
         return;
     pl_line_numbers all;
-    out->text = pl_canonical_text(&u->memory, &out->canonical, 0, (int)u->kernels.len, &all);
+    out->text = pl_canonical_text(&u->memory, &out->canonical, NULL, 0, &all);
     out->is_canonical = true;
 }
 

@@ -15,6 +15,7 @@ typedef enum treatment {
     SAME,     // equal in all, taken once
     APPENDED, // one behind the other
     OWN,      // of one kernel
+    ALONE,    // of one file: the kernels of another one would be numbers in the same table
 } treatment;
 
 // How the bytes change.
@@ -41,9 +42,13 @@ static const form forms[] = {
     {".nv.rel.action", SAME, PLAIN},
     {".rela.text.", OWN, RELOCATIONS},
     {".rel.text.", OWN, RELOCATIONS},
+    {".rela.nv.constant4", ALONE, RELOCATIONS},
+    {".rel.nv.constant4", ALONE, RELOCATIONS},
     {".rela.debug_frame", APPENDED, RELOCATIONS},
     {".rel.debug_frame", APPENDED, RELOCATIONS},
+    {".nv.constant4", ALONE, PLAIN},
     {".text.", OWN, CODE},
+    {".nv.global.init", ALONE, PLAIN},
     {".nv.shared.reserved.0", SAME, PLAIN},
     {".nv.shared.", OWN, PLAIN},
     {".nv.constant2.", OWN, PLAIN},
@@ -51,8 +56,9 @@ static const form forms[] = {
 };
 enum { FORM_NAMES, FORM_STRINGS, FORM_SYMBOLS, FORM_COUNT = sizeof forms / sizeof *forms };
 
-// Before sm_90 constants come before the code, and both are one segment.
-typedef enum segment { NO_SEGMENT, CODE_SEGMENT, SHARED_SEGMENT, CONSTANT_SEGMENT } segment;
+// Before sm_90 constants come before the code, and both are one segment. Tables of addresses always come before it; texts of
+// printf are in memory that can be written, as shared memory is.
+typedef enum segment { NO_SEGMENT, TABLE_SEGMENT, CODE_SEGMENT, WRITTEN_SEGMENT, CONSTANT_SEGMENT } segment;
 
 typedef struct section {
     const form *form;
@@ -142,6 +148,17 @@ static const tool_elf_section *first_of(const joiner *j, const section *s)
     return NULL;
 }
 
+static segment segment_of(const section *s)
+{
+    if (!(s->header.sh_flags & SHF_ALLOC))
+        return NO_SEGMENT;
+    if (s->form->content == CODE)
+        return CODE_SEGMENT;
+    if (s->header.sh_flags & SHF_WRITE)
+        return WRITTEN_SEGMENT;
+    return s->form->treatment == ALONE ? TABLE_SEGMENT : CONSTANT_SEGMENT;
+}
+
 static bool place_section(joiner *j, input *in, size_t index)
 {
     enum { MOST_ALIGNMENT = 4096 };
@@ -154,6 +171,8 @@ static bool place_section(joiner *j, input *in, size_t index)
     section **shared = &j->shared[f - forms];
     if (f->treatment == OWN || !*shared)
         in->out[index] = new_section(j, f, from);
+    else if (f->treatment == ALONE)
+        return refuse(j, arena_printf(j->arena, "two sections '%s'", f->name));
     else if (f->treatment == SAME && !is_same(from, *shared, first_of(j, *shared)))
         return refuse(j, arena_printf(j->arena, "sections '%s' that differ", f->name));
     else
@@ -161,7 +180,7 @@ static bool place_section(joiner *j, input *in, size_t index)
     if (f->treatment != OWN)
         *shared = in->out[index];
     if (f->content == CODE && j->shared[0] && !j->is_code_last)
-        j->is_code_last = str_starts(in->in[index - 1].name, STR(".nv.constant"));
+        j->is_code_last = segment_of(in->out[index - 1]) == CONSTANT_SEGMENT;
     return true;
 }
 
@@ -202,15 +221,6 @@ static bool read_input(joiner *j, str cubin, input *in)
 }
 
 // ---- the order of sections --------------------------------------------------------------------------------------
-
-static segment segment_of(const section *s)
-{
-    if (!(s->header.sh_flags & SHF_ALLOC))
-        return NO_SEGMENT;
-    if (s->form->content == CODE)
-        return CODE_SEGMENT;
-    return s->header.sh_type == SHT_NOBITS ? SHARED_SEGMENT : CONSTANT_SEGMENT;
-}
 
 static size_t rank_of(const joiner *j, const section *s)
 {
@@ -288,7 +298,8 @@ static bool add_symbol(joiner *j, input *in, size_t index)
         return (s.st_value == other->st_value && s.st_size == other->st_size && s.st_info == other->st_info) ||
                refuse(j, "symbols that differ");
     }
-    if (is_global && (!where || where->form->content != CODE))
+    bool is_external = !where && ELF64_ST_TYPE(s.st_info) == STT_FUNC; // vprintf, which is the driver's
+    if (is_global && !is_external && (!where || where->form->content != CODE))
         return refuse(j, "a global variable");
     s.st_name = name.len ? add_string(j, unique_name(j, name)) : 0;
     s.st_shndx = where ? where->index : 0;
@@ -343,18 +354,27 @@ static bool has_symbol(int attribute)
     return memchr(with, attribute, sizeof with) != NULL;
 }
 
+// Functions that are in no file: all of it are indices of symbols.
+static bool map_external(joiner *j, const input *in, char *at, size_t len)
+{
+    bool ok = len % 4 == 0;
+    for (size_t i = 0; i < len && ok; i += 4)
+        ok = map_symbol(j, in, at + i);
+    return ok;
+}
+
 static bool is_plain(int attribute)
 {
     static const unsigned char plain[] = {
         0x04, 0x05, 0x10, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x25, 0x26, 0x28, 0x29, 0x2a, 0x2b, 0x30,
-        0x31, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x41, 0x4a, 0x4c, 0x50, 0x54, 0x55, 0x5f,
+        0x31, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x41, 0x46, 0x4a, 0x4c, 0x50, 0x54, 0x55, 0x5f,
     };
     return memchr(plain, attribute, sizeof plain) != NULL;
 }
 
 static bool map_info(joiner *j, const input *in, char *at, size_t len)
 {
-    enum { SIZED = 4 };
+    enum { SIZED = 4, EXTERNAL = 0x0f };
     for (size_t size; len >= 4; at += size, len -= size) {
         uint16_t value;
         memcpy(&value, at + 2, sizeof value);
@@ -364,7 +384,9 @@ static bool map_info(joiner *j, const input *in, char *at, size_t len)
             return refuse(j, "damaged attributes");
         if (has_symbol(attribute) && (size < 8 || !map_symbol(j, in, at + 4)))
             return refuse(j, "damaged attributes");
-        if (!has_symbol(attribute) && !is_plain(attribute))
+        if (attribute == EXTERNAL && !map_external(j, in, at + 4, size - 4))
+            return refuse(j, "damaged attributes");
+        if (!has_symbol(attribute) && !is_plain(attribute) && attribute != EXTERNAL)
             return refuse(j, arena_printf(j->arena, "attribute 0x%02x of kernels", (unsigned)attribute));
     }
     return true;
@@ -599,16 +621,18 @@ static bool has_segment(const joiner *j, segment which)
 }
 
 // The table of segments is one itself, and comes first where constants follow the code, else last.
-static size_t make_segments(const joiner *j, Elf64_Phdr out[5])
+static size_t make_segments(const joiner *j, Elf64_Phdr out[6])
 {
     size_t count = 1;
     uint32_t own_flags = j->is_code_last ? PF_R | PF_X : PF_R;
     if (!j->is_code_last)
         out[count++] = (Elf64_Phdr){.p_type = PT_LOAD};
-    unsigned code = 1U << CODE_SEGMENT | (j->is_code_last ? 1U << CONSTANT_SEGMENT : 0);
+    unsigned code = 1U << CODE_SEGMENT | (j->is_code_last ? 1U << TABLE_SEGMENT | 1U << CONSTANT_SEGMENT : 0);
+    if (!j->is_code_last && has_segment(j, TABLE_SEGMENT))
+        out[count++] = extent_of(j, 1U << TABLE_SEGMENT, PF_R);
     out[count++] = extent_of(j, code, PF_R | PF_X);
-    if (has_segment(j, SHARED_SEGMENT))
-        out[count++] = extent_of(j, 1U << SHARED_SEGMENT, PF_R | PF_W);
+    if (has_segment(j, WRITTEN_SEGMENT))
+        out[count++] = extent_of(j, 1U << WRITTEN_SEGMENT, PF_R | PF_W);
     if (!j->is_code_last)
         out[count++] = extent_of(j, 1U << CONSTANT_SEGMENT, PF_R);
     else
@@ -620,7 +644,7 @@ static size_t make_segments(const joiner *j, Elf64_Phdr out[5])
 static void write_file(joiner *j, str *result)
 {
     Elf64_Ehdr header = j->inputs[0].elf.header;
-    Elf64_Phdr segments[5];
+    Elf64_Phdr segments[6];
     Elf64_Shdr none = {0};
     str_buf out;
     str_buf_init(&out, j->arena);

@@ -39,6 +39,8 @@ static const char text[] = "// made of a.hds\n"
                            "#line 3 \"c.hds\"\n"
                            "void second() {}\n";
 
+static const size_t parts[] = {0, 1}; // of each kernel
+
 static cu_kernel_list kernels_of(cu_kernel_info info[2])
 {
     size_t first = (size_t)(strstr(text, "#line 20") - text), second = (size_t)(strstr(text, "#line 3") - text);
@@ -55,12 +57,12 @@ static void leaves_out_what_says_where(void **state)
     cu_kernel_info info[2];
     cu_kernel_list kernels = kernels_of(info);
     assert_true(pl_canonical_make(&memory, str_of(text), &kernels, &c));
-    assert_string_equal(pl_canonical_text(&memory, &c, 0, 2, &from).at, "static int shared();\n"
+    assert_string_equal(pl_canonical_text(&memory, &c, NULL, 0, &from).at, "static int shared();\n"
                                                                         "void first(int n) {\n"
                                                                         "n = \"//\" + '\\''   + 1;\n"
                                                                         "}\n"
                                                                         "void second() {}\n");
-    assert_string_equal(pl_canonical_text(&memory, &c, 1, 2, &from).at, "static int shared();\nvoid second() {}\n");
+    assert_string_equal(pl_canonical_text(&memory, &c, parts, 1, &from).at, "static int shared();\nvoid second() {}\n");
     assert_int_equal(from.len, 2);
     assert_int_equal(from.at[1], 4);
 }
@@ -73,7 +75,7 @@ static void gives_locations_back(void **state)
     cu_kernel_info info[2];
     cu_kernel_list kernels = kernels_of(info);
     assert_true(pl_canonical_make(&memory, str_of(text), &kernels, &c));
-    pl_canonical_text(&memory, &c, 1, 2, &from);
+    pl_canonical_text(&memory, &c, parts, 1, &from);
     str log = STR("kernel.cu(2): error: x\nptxas, line 9 of kernel.cu(1); kernel.cu(77): kernel.cu(x\n");
     str whole = pl_canonical_log_of_whole(&memory, &from, log);
     assert_string_equal(whole.at, "kernel.cu(5): error: x\nptxas, line 9 of kernel.cu(1); kernel.cu(77): kernel.cu(x\n");
