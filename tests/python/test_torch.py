@@ -758,6 +758,16 @@ class Explanations(Case):
         self.assertRegex(str(explanation), r"(?m)^fused_matmul_add_relu +addmm, relu +x0, c1, c0 +t3$")
         self.assertEqual(explanation.left, [])
 
+    def test_pooled_channels_last(self):
+        """PyTorch keeps strides of channels last by as_strided where the last extents are 1: nothing is gathered."""
+        torch = self.torch
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()).eval()
+        x = torch.randn(2, 3, 6, 6).to(memory_format=torch.channels_last)
+        explanation = hidet.torch.explain(model.to(memory_format=torch.channels_last), x)
+        torch.testing.assert_close(explanation.result, model(x), rtol=1e-4, atol=1e-5)
+        (part,) = explanation.parts
+        self.assertEqual([op for k in part.kernels for op in part.origin(k)], ["convolution", "mean"])
+
     def test_what_stays(self):
         torch = self.torch
         with self.assertLogs("hidet", "WARNING"):

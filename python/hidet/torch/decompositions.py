@@ -1,6 +1,7 @@
 """Operators of ATen in terms of others: what PyTorch's own rules leave whole, and there is no function in ops/aten for."""
 
 import functools
+from math import prod
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
@@ -43,12 +44,25 @@ def _trilinear(a, b, c, expand1, expand2, expand3, sumdim, unroll_dim=1):
     return product.sum(sumdim) if sumdim else product
 
 
+def _is_row_by_row(size, stride):
+    """Whether the elements lie without gaps, the last axis first. An axis with one element has any stride."""
+    expected = 1
+    for n, step in zip(reversed(size), reversed(stride), strict=True):
+        if n != 1 and step != expected:
+            return False
+        expected *= n
+    return True
+
+
 def _as_strided(x, size, stride, storage_offset=None):
-    """Elements by their places in memory, where that is the whole of a tensor's."""
+    """Elements by their places in memory, where that is the whole of a tensor's. PyTorch also keeps strides of channels last by it
+    where images have one element: that is a view."""
     offset = x.storage_offset() if storage_offset is None else storage_offset
     is_whole = x.is_contiguous() and x.storage_offset() == 0 and x.untyped_storage().nbytes() == x.numel() * x.element_size()
     if not is_whole or not all(isinstance(n, int) for n in (*x.shape, *size, *stride, offset)):
         return NotImplemented
+    if offset == 0 and prod(size) == x.numel() and _is_row_by_row(size, stride):
+        return x.view(size)
     places = torch.full([1] * len(size), offset, dtype=torch.long, device=x.device)
     for d, (n, step) in enumerate(zip(size, stride, strict=True)):
         places = places + (torch.arange(n, device=x.device) * step).view([n if i == d else 1 for i in range(len(size))])
