@@ -80,14 +80,14 @@ def imports_of(operators, tensors):
 
 
 class Runner:
-    """A program of one operator, for tensors of fixed extents."""
+    """A program of one operator, for tensors of fixed extents. [traced]: nothing of it runs; what counts is what its results are."""
 
     __slots__ = ("count", "function", "outputs", "returns_all")
 
-    def __init__(self, operator):
+    def __init__(self, operator, traced):
         tensors = operator.tensors()
         names = {id(x): f"x{i}" for i, x in enumerate(tensors)}
-        self.function, self.outputs = _compile(operator, tensors, names)
+        self.function, self.outputs = _compile(operator, tensors, names, traced)
         self.count = len(tensors)
         self.returns_all = operator.op.returns_list or len(self.outputs) > 1
 
@@ -104,7 +104,7 @@ class Runner:
         return results if self.returns_all else results[0]
 
 
-def _compile(operator, tensors, names):
+def _compile(operator, tensors, names, traced):
     unique = list({id(x): x for x in tensors}.values())
     parameters = ", ".join(f"{names[id(x)]}: {type_text(x)}" for x in unique)
     lines = [
@@ -114,7 +114,8 @@ def _compile(operator, tensors, names):
         f"    return {operator.call(lambda x: names[id(x)])}",
     ]
     try:
-        program = _runtime.compile(_runtime.own_name(f"{operator.name}_program"), "\n".join(lines) + "\n")
+        name = _runtime.own_name(f"{operator.name}_program")
+        program = _runtime.compile(name, "\n".join(lines) + "\n", simulate=True if traced else None)
     except _core.CompilationError as error:
         raise refusal(operator, error) from None
     function = next(f for f in program.functions() if f.title == f"{operator.name}_program")
@@ -190,10 +191,11 @@ def run(runner, tensors, results):
     runner.function(*unique, *results)
 
 
-def runner_of(operator):
-    """The program for an operator's types and extents, from the cache of the operator."""
+def runner_of(operator, traced=False):
+    """The program for an operator's types and extents, from the cache of the operator. [traced]: without machine code."""
+    traced = traced and not _runtime.simulates()
     seen = {}
-    key = []
+    key = [traced]
     for x in _flat(operator.inputs):
         if isinstance(x, Tensor):
             key += [x.shape, x._type, seen.setdefault(id(x), len(seen))]
@@ -202,7 +204,7 @@ def runner_of(operator):
     key = (tuple(map(_hashable, key)), tuple((k, _hashable(v), type(v)) for k, v in operator.attributes.items()))
     found = operator.op.runners.get(key)
     if found is None:
-        found = operator.op.runners[key] = Runner(operator)
+        found = operator.op.runners[key] = Runner(operator, traced)
     return found
 
 
@@ -211,11 +213,12 @@ def _hashable(value):
 
 
 def _record(operator, place):
-    results = runner_of(operator).symbols(place)
+    runner = runner_of(operator, traced=True)
+    results = runner.symbols(place)
     operator.outputs = results
     for i, result in enumerate(results):
         result._trace = (operator, i)
-    return runner_of(operator).given(results)
+    return runner.given(results)
 
 
 # ---- strided tensors of a GPU ---------------------------------------------------------------------------------------------

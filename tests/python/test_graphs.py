@@ -9,11 +9,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 from support import Case
 
 import hidet
+from hidet import _runtime
 
 
 def block(x, w, b, scale):
@@ -43,6 +45,16 @@ class Tracing(Case):
         for use in (self.y.numpy, self.y.tolist, lambda: float(self.y)):
             with self.assertRaises(ValueError):
                 use()
+
+    def test_symbols_need_no_code(self):
+        """Where kernels run on a GPU, recording compiles none."""
+        with (
+            mock.patch.object(_runtime, "simulates", return_value=False),
+            mock.patch.object(_runtime, "compile", wraps=_runtime.compile) as compile,
+        ):
+            y = hidet.ops.tanh(hidet.symbol([3, 77]))
+        self.assertEqual(y.shape, (3, 77))
+        self.assertEqual([call.kwargs["simulate"] for call in compile.call_args_list], [True])
 
     def test_running(self):
         graph = hidet.trace_from(self.y)

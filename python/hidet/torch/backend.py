@@ -15,7 +15,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from hidet import _core, _runtime, dtypes
+from hidet import _core, _eager, _runtime, dtypes, ops
 from hidet.graph.flow_graph import CompiledGraph, FlowGraph
 from hidet.graph.pass_context import PassContext
 from hidet.tensor import from_torch, symbol
@@ -523,7 +523,10 @@ class _Tracer(torch.fx.Interpreter):
         self.inputs.append(made)
         if self.sizes:
             self.extents[id(made)] = tuple(self.sizes.extents[i][d] for d in axes)
-        return made if order is None else made.permute(*map(order.index, range(x.dim())))
+        if order is None:
+            return made
+        dims = tuple(map(order.index, range(x.dim())))
+        return _eager.node(ops.permute, [made], {"dims": dims}, [(tuple(x.shape), made.dtype)], self.place)[0]
 
     def outputs(self):
         """Symbolic results."""
