@@ -4,7 +4,7 @@ import os
 import threading
 import warnings
 
-from hidet import _core, _progress, option
+from hidet import _core, _progress, _times, option
 
 _lock = threading.Lock()
 _compiler = None
@@ -105,8 +105,9 @@ def compile(name, text, *, title=None, simulate=None, arch=None, gpu=None, **opt
     gpu = gpu or option.get_option("gpu")
     lists = {k: tuple(v) for k, v in options.items() if k in _LISTS and v}
     rest = {k: v for k, v in options.items() if k not in _LISTS}
-    with _progress.line(title or os.path.basename(name)) as line:
-        program = compiler().compile(name, text, arch=arch, gpu=gpu, no_code=is_simulated, progress=line, **lists, **rest)
+    with _times.step("compiler: cache, interface"), _progress.line(title or os.path.basename(name)) as line:
+        with _times.stages(line) as progress:
+            program = compiler().compile(name, text, arch=arch, gpu=gpu, no_code=is_simulated, progress=progress, **lists, **rest)
     if program.status:
         raise_errors(program)
     return program

@@ -252,6 +252,30 @@ static bool join(const work *w, tool_result *out)
     return is_joined;
 }
 
+// Rows of the time report.
+static void add_times(const work *w)
+{
+    pl_unit *u = w->s->unit;
+    const batch *longest = NULL;
+    double seconds = 0;
+    for (size_t i = 0; i < w->pending_count; i++) {
+        const batch *b = &w->batches.at[w->pending[i]];
+        seconds += b->result.seconds;
+        longest = longest && longest->result.seconds >= b->result.seconds ? longest : b;
+    }
+    if (!longest)
+        return;
+    size_t kernel = 0;
+    while (w->batch_of[kernel] != longest->number)
+        kernel++;
+    const char *all = arena_printf(&u->memory, "%zu batches, one after the other", w->pending_count);
+    const char *one = arena_printf(&u->memory, "the longest batch: %zu kernel%s, %.1f KiB, '%s'", longest->kernel_count,
+                                   longest->kernel_count == 1 ? "" : "s", (double)longest->own_bytes / 1024,
+                                   u->kernels.at[kernel].symbol);
+    pl_span_add_sum(&u->times, all, 1, 1e6 * seconds);
+    pl_span_add_sum(&u->times, one, 1, 1e6 * longest->result.seconds);
+}
+
 bool pl_compile_batches(const pl_assembly *s, tool_result *out)
 {
     work w = {.s = s};
@@ -264,6 +288,7 @@ bool pl_compile_batches(const pl_assembly *s, tool_result *out)
     find(&w);
     list_pending(&w);
     compile_all(&w);
+    add_times(&w);
     if (!has_failed(&w, out) && !join(&w, out))
         return false;
     out->log = whole_log(&w);

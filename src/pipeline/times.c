@@ -29,7 +29,12 @@ void pl_span_end(pl_times *t, size_t index)
 
 void pl_span_add(pl_times *t, const char *name, int depth, double start_us, double duration_us)
 {
-    VEC_PUSH(t->arena, &t->spans, ((pl_span){name, depth, start_us, duration_us, 0}));
+    VEC_PUSH(t->arena, &t->spans, ((pl_span){name, depth, start_us, duration_us, 0, false}));
+}
+
+void pl_span_add_sum(pl_times *t, const char *name, int depth, double duration_us)
+{
+    VEC_PUSH(t->arena, &t->spans, ((pl_span){.name = name, .depth = depth, .duration_us = duration_us, .is_sum = true}));
 }
 
 void pl_times_row(str_buf *out, int depth, const char *name, double us, double total_us, size_t bytes)
@@ -64,6 +69,8 @@ void pl_times_trace(const pl_times *t, const char *title, int tid, bool *first, 
     str_addf(out, "\"args\": {\"name\": \"%s\"}}", title);
     for (size_t i = 0; i < t->spans.len; i++) {
         const pl_span *s = &t->spans.at[i];
+        if (s->is_sum)
+            continue;
         add_comma(first, out);
         str_addf(out, "{\"name\": \"%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, ", s->name, tid);
         str_addf(out, "\"ts\": %.3f, \"dur\": %.3f}", s->start_us, s->duration_us);

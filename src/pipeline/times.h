@@ -10,6 +10,7 @@ typedef struct pl_span {
     double start_us;   // since pl_clock_start
     double duration_us;
     size_t most_bytes; // the most memory that the arenas of a unit held until its end; 0: not counted
+    bool is_sum;       // of what is done at the same time: it has no place in a trace
 } pl_span;
 
 typedef struct pl_times {
@@ -26,6 +27,8 @@ void pl_times_init(pl_times *t, arena *a, double origin_us);
 size_t pl_span_begin(pl_times *t, const char *name, int depth);
 void pl_span_end(pl_times *t, size_t index);
 void pl_span_add(pl_times *t, const char *name, int depth, double start_us, double duration_us);
+// A row of the table alone.
+void pl_span_add_sum(pl_times *t, const char *name, int depth, double duration_us);
 
 // Rows of the --time-report table: microseconds, share of [total_us], mebibytes unless they are 0, name indented by [depth]
 // more than its own depth.

@@ -13,7 +13,7 @@ from unittest import mock
 from support import TOP, Case, torch_or_skip
 
 import hidet
-from hidet import _runtime
+from hidet import _runtime, _times
 from hidet.graph import PassContext, SubgraphRewriteRule
 
 
@@ -759,6 +759,20 @@ class Explanations(Case):
         self.assertIn("def fused_matmul_add_relu(", part.program)
         self.assertRegex(str(explanation), r"(?m)^fused_matmul_add_relu +addmm, relu +x0, c1, c0 +t3$")
         self.assertEqual(explanation.left, [])
+
+    def test_times(self):
+        """Steps to the first result, also where a program is made anew; nothing is measured where nobody asks."""
+        torch = self.torch
+        x = torch.randn(3, 5)
+        with mock.patch.dict("os.environ", HDS_CACHE="off"), mock.patch.object(_runtime, "_compiler", None):
+            explanation = hidet.torch.explain(lambda x: torch.sin(x) * 3.5, x)
+        steps = [step for step, seconds in explanation.times if seconds >= 0]
+        expected = ["PyTorch: Dynamo, its code", "PyTorch: AOTAutograd, partitions", "graph of our operators",
+                    "compiler: cache, interface", "front end: the graph", "front end: kernels", "weights to a file",
+                    "weights to the device, preparing them", "first run"]  # fmt: skip
+        self.assertEqual(steps, expected)
+        self.assertRegex(str(explanation), r"step to the first result +seconds\n(.+\n)+in all +\d")
+        self.assertEqual(_times._asked, [])
 
     def test_pooled_channels_last(self):
         """PyTorch keeps strides of channels last by as_strided where the last extents are 1: nothing is gathered."""

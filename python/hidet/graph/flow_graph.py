@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import weakref
 
-from hidet import _core, _eager, _runtime, dtypes
+from hidet import _core, _eager, _runtime, _times, dtypes
 from hidet._eager import _flat, results_of
 from hidet._names import Absent
 from hidet.device import device
@@ -318,7 +318,9 @@ class CompiledGraph:
             )
         except _core.CompilationError as error:
             raise _graph_refusal(graph, error) from None
-        with Files(graph) as files:
+        with _times.step("weights to a file"):
+            files = Files(graph)
+        with files, _times.step("weights to the device, preparing them"):
             self._model = _core.Model(self.program, "graph", files.weights, simulated, no_graphs)
         self.results = results_of(self._model.parameters, len(graph.inputs))
 

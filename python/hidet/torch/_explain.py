@@ -2,15 +2,17 @@
 
 import html
 
+from hidet import _times
 from hidet.graph import optimize
 from hidet.torch import backend, report
 
 
 class Explanation:
-    """What a model became. `str` of it is a text, notebooks show a page, and save writes one of them."""
+    """What a model became. `str` of it is a text, notebooks show a page, and save writes one of them. `times` are the steps to the
+    first result, [(step, seconds)]."""
 
-    def __init__(self, graphs, result):
-        self.graphs, self.result = graphs, result
+    def __init__(self, graphs, result, times):
+        self.graphs, self.result, self.times = graphs, result, times
 
     @property
     def parts(self):
@@ -27,11 +29,19 @@ class Explanation:
         """Why parts are compiled for each set of extents, where PyTorch leaves sizes open."""
         return [why for graph in self.graphs for why in graph.specialized]
 
+    def _steps(self):
+        """What a table has of `times`."""
+        rows = [*self.times, ("in all", sum(seconds for _, seconds in self.times))]
+        return [(step, f"{seconds:.2f}") for step, seconds in rows]
+
     def __str__(self):
-        return "\n\n".join(map(str, self.graphs)) or "no graph was handed over: PyTorch ran the model by itself"
+        graphs = list(map(str, self.graphs)) or ["no graph was handed over: PyTorch ran the model by itself"]
+        return "\n\n".join([*graphs, report.table(["step to the first result", "seconds"], self._steps())])
 
     def _repr_html_(self):
-        return "\n".join(graph.html(f"Graph {i}") for i, graph in enumerate(self.graphs))
+        rows = "".join(f"<tr><td>{html.escape(step)}</td><td>{seconds}</td></tr>" for step, seconds in self._steps())
+        graphs = [graph.html(f"Graph {i}") for i, graph in enumerate(self.graphs)]
+        return "\n".join([*graphs, f"<h2>First result</h2><table><tr><th>step</th><th>seconds</th></tr>{rows}</table>"])
 
     def save(self, path):
         """Writes the page, or for other extensions than .html the text."""
@@ -126,10 +136,12 @@ def explain(model, inputs, mode=None, options=None, dynamic=None):
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     backend.observers.append(seen)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), _times.measured() as times, _times.step("PyTorch: Dynamo, its code"):
             result = torch.compile(model, backend=compiler, dynamic=dynamic)(*inputs)
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
     finally:
         backend.observers.remove(seen)
     for graph in graphs:
         graph.read()
-    return Explanation(graphs, result)
+    return Explanation(graphs, result, times.steps)

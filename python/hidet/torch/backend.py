@@ -15,7 +15,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from hidet import _core, _eager, _runtime, dtypes, ops
+from hidet import _core, _eager, _runtime, _times, dtypes, ops
 from hidet.graph.flow_graph import CompiledGraph, FlowGraph
 from hidet.graph.pass_context import PassContext
 from hidet.tensor import from_torch, symbol
@@ -61,7 +61,8 @@ def compile_graph(gm, example_inputs, mode=None, options=None, **ignored):
     _refuse_training(example_inputs, frozen)
     version, made = dynamo_config.version, {}
     context = PassContext.current().copy()  # programs are made at the first run, and again for other extents or weights
-    function = made[dynamo_config.state()] = _compile(gm, example_inputs, frozen, mode, options, context)
+    with _times.step("PyTorch: AOTAutograd, partitions"):
+        function = made[dynamo_config.state()] = _compile(gm, example_inputs, frozen, mode, options, context)
 
     def run(*args):
         nonlocal version, function
@@ -307,8 +308,11 @@ class Partition(torch.nn.Module):
         """The results by a program of ours."""
         program = self.programs.get(self._key(args))
         if program is None or program.is_stale(args):
-            program = self._program(args)
+            with _times.step("graph of our operators"):
+                program = self._program(args)
             self.programs[self._key(args)] = program
+            with _times.step("first run"):
+                return program.run(args)
         return program.run(args)
 
     def _key(self, args):
