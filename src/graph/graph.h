@@ -33,6 +33,7 @@ typedef enum fg_numerics {
     FG_FOLLOWS, // it computes in the type of what it reads
     FG_PRODUCT, // sums of products: operands are rounded
     FG_WIDE,    // results may be far larger than 16 bits hold, or are wanted more exactly: f32 stays f32
+    FG_BITS,    // results follow from the bits of numbers, or from how many there are: no type may change
 } fg_numerics;
 
 // How images are stored: where channels last are faster, as the model has them, or with channels last wherever operators take that.
@@ -204,7 +205,8 @@ void fg_group_each(fg_graph *g);
 
 // Variants that are compared with what the graph computes (`hdsc report`), instead of the passes. fg_split: each node is
 // a group of its own, and all that nodes compute are outputs, of the names of the tensors. fg_widen, before it: floats of
-// 16 bits and more are f64, also where arguments, or the defaults of attributes, name a type.
+// 16 bits and more are f64, also where arguments, or the defaults of attributes, name a type. Nodes of FG_BITS keep their types,
+// between casts.
 void fg_split(fg_graph *g);
 void fg_widen(fg_graph *g);
 
@@ -231,7 +233,7 @@ str fg_print_json(const fg_graph *g);
 const char *fg_kind_name(fg_kind kind);
 // Of "auto", "keep" or "last". False: it is none of them.
 bool fg_find_image_order(const char *name, fg_image_order *out);
-// "product", "wide"; "" for FG_FOLLOWS
+// "product", "wide", "bits"; "" for FG_FOLLOWS
 const char *fg_numerics_name(fg_numerics n);
 // What became of each edge, launches and bytes before and after, and what is launched together: needs the pass "fuse", and
 // fg_lower for the last.

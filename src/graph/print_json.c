@@ -11,7 +11,7 @@ const char *fg_kind_name(fg_kind kind)
 
 const char *fg_numerics_name(fg_numerics n)
 {
-    static const char *const names[] = {"", "product", "wide"};
+    static const char *const names[] = {"", "product", "wide", "bits"};
     return names[n];
 }
 

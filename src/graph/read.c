@@ -115,7 +115,7 @@ static fg_kind read_kind(reader *r, const char *kind)
 static fg_numerics read_numerics(reader *r, const json_t *from)
 {
     const char *name = json_string_value(json_object_get(from, "precision"));
-    for (fg_numerics n = FG_FOLLOWS; name && n <= FG_WIDE; n++)
+    for (fg_numerics n = FG_FOLLOWS; name && n <= FG_BITS; n++)
         if (strcmp(fg_numerics_name(n), name) == 0)
             return n;
     if (name)

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "graph/record.h"
+
 // Those that become f64. What is quantized is so in both: f8e4m3 and f8e5m2 stay.
 static bool is_float(const char *name, size_t len)
 {
@@ -81,17 +83,88 @@ static void widen_types(fg_graph *g, fg_node *n)
     }
 }
 
+static void set_type(fg_tensor *t, const char *dtype, int64_t bytes)
+{
+    t->dtype = dtype;
+    t->bytes = bytes;
+}
+
+static int64_t bytes_in_f64(const fg_tensor *t)
+{
+    int64_t bytes = 8;
+    for (int d = 0; d < t->rank; d++)
+        bytes *= t->shape[d];
+    return bytes;
+}
+
+typedef struct widening {
+    fg_rebuild out;
+    const fg_tensor *was; // by number
+    int *now;             // of each tensor: what readers read instead of it
+} widening;
+
+// The tensor in another type.
+static int cast(widening *w, int tensor, const char *dtype, int64_t bytes)
+{
+    fg_graph *g = w->out.g;
+    fg_node n = fg_new_node(g, "arithmetic", "cast", tensor, "to", dtype);
+    int made = fg_add_tensor(g, tensor, dtype);
+    set_type(&g->tensors.at[made], dtype, bytes);
+    VEC_PUSH(g->memory, &n.outputs, made);
+    fg_push_node(&w->out, n);
+    return made;
+}
+
+static bool was_float(const widening *w, int tensor)
+{
+    return tensor >= 0 && is_float(w->was[tensor].dtype, strlen(w->was[tensor].dtype));
+}
+
+// Its operands and results have the types that they had.
+static void keep_types(widening *w, fg_node *n)
+{
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        fg_argument *x = &n->arguments.at[k];
+        if (was_float(w, x->tensor))
+            x->tensor = cast(w, w->now[x->tensor], w->was[x->tensor].dtype, w->was[x->tensor].bytes);
+    }
+    fg_push_node(&w->out, *n);
+    for (size_t k = 0; k < n->outputs.len; k++) {
+        int t = n->outputs.at[k];
+        if (!was_float(w, t))
+            continue;
+        set_type(&w->out.g->tensors.at[t], w->was[t].dtype, w->was[t].bytes);
+        w->now[t] = cast(w, t, "f64", bytes_in_f64(&w->was[t]));
+    }
+}
+
+static void widen(widening *w, fg_node *n)
+{
+    for (size_t k = 0; k < n->arguments.len; k++)
+        if (n->arguments.at[k].tensor >= 0)
+            n->arguments.at[k].tensor = w->now[n->arguments.at[k].tensor];
+    widen_types(w->out.g, n);
+    fg_push_node(&w->out, *n);
+}
+
 void fg_widen(fg_graph *g)
 {
-    for (size_t i = 0; i < g->tensors.len; i++) {
-        fg_tensor *t = &g->tensors.at[i];
-        if (!is_float(t->dtype, strlen(t->dtype)))
-            continue;
-        t->dtype = "f64";
-        t->bytes = 8;
-        for (int d = 0; d < t->rank; d++)
-            t->bytes *= t->shape[d];
+    size_t count = g->tensors.len;
+    widening w = {.out = {.g = g}, .now = ARENA_ARRAY(g->memory, int, count + 1)};
+    fg_tensor *was = ARENA_ARRAY(g->memory, fg_tensor, count + 1);
+    w.was = was;
+    for (size_t i = 0; i < count; i++) {
+        was[i] = g->tensors.at[i];
+        w.now[i] = (int)i;
+        if (was_float(&w, (int)i))
+            set_type(&g->tensors.at[i], "f64", bytes_in_f64(&was[i]));
     }
-    for (size_t i = 0; i < g->nodes.len; i++)
-        widen_types(g, &g->nodes.at[i]);
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        fg_node *n = &g->nodes.at[i];
+        if (n->numerics == FG_BITS && !n->is_dropped)
+            keep_types(&w, n);
+        else
+            widen(&w, n);
+    }
+    fg_take_nodes(&w.out);
 }
