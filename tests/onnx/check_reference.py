@@ -279,6 +279,12 @@ def cases_of_sequences():
     loop = [("SequenceEmpty", [], ["s"], {}), ("Loop", ["n2", "", "s"], ["t"], {"body": body}),
             ("ConcatFromSequence", ["t"], ["z"], {"axis": 0, "new_axis": 1})]  # fmt: skip
     yield Case("sequence_of_loop", loop, {"x": x}, ["z"], k, wanted=[x[:2]])
+    inner = [helper.make_node("Identity", ["goes"], ["on"]), helper.make_node("Add", ["e", "e"], ["f"]),
+             helper.make_node("Greater", ["f", "e"], ["g"])]  # fmt: skip
+    outputs = [helper.make_tensor_value_info("on", 9, ()), f32_of("f"), helper.make_tensor_value_info("g", 9, None)]
+    body = helper.make_graph(inner, "body", [step, flag, f32_of("e")], outputs)
+    loop = ("Loop", ["none", "", "x"], ["y", "z"], {"body": body})
+    yield Case("loop_of_no_step", [loop], {"x": x}, ["y", "z"], {"none": np.array(0)}, wanted=[x, np.zeros((0, *x.shape), bool)])
     has = [("Optional", ["x"], ["o"], {}), ("OptionalHasElement", ["o"], ["has"], {}), ("OptionalGetElement", ["o"], ["z"], {})]
     yield Case("optional", has, {"x": x}, ["has", "z"], wanted=[np.array(True), x])
 
