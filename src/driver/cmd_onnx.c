@@ -60,12 +60,27 @@ static row parse(arena *a, const char *line, size_t len)
     return r;
 }
 
-static bool is_wanted(const request *q, const row *r)
+// [found]: of each name whether there is such an operator.
+static bool is_wanted(const request *q, const row *r, bool *found)
 {
     bool is_named = q->shared.inputs.len == 1;
-    for (size_t i = 1; i < q->shared.inputs.len; i++)
-        is_named |= strcmp(q->shared.inputs.at[i], r->name) == 0;
+    for (size_t i = 1; i < q->shared.inputs.len; i++) {
+        bool is_this = strcmp(q->shared.inputs.at[i], r->name) == 0;
+        found[i] |= is_this;
+        is_named |= is_this;
+    }
     return is_named;
+}
+
+static bool are_there(const request *q, const bool *found)
+{
+    bool all = true;
+    for (size_t i = 1; i < q->shared.inputs.len; i++) {
+        if (!found[i])
+            fprintf(stderr, "hdsc onnx: there is no operator '%s'\n", q->shared.inputs.at[i]);
+        all &= found[i];
+    }
+    return all;
 }
 
 static void add_row(str_buf *out, const request *q, const row *r)
@@ -80,6 +95,7 @@ static void add_row(str_buf *out, const request *q, const row *r)
 static int list(const request *q, arena *a, const char *text)
 {
     str_buf out;
+    bool *found = ARENA_ARRAY(a, bool, q->shared.inputs.len);
     size_t count = 0;
     str_buf_init(&out, a);
     if (q->markdown)
@@ -87,15 +103,13 @@ static int list(const request *q, arena *a, const char *text)
     for (size_t len; *text; text += len + (text[len] == '\n')) {
         len = strcspn(text, "\n");
         row r = parse(a, text, len);
-        if (!is_wanted(q, &r))
+        if (!is_wanted(q, &r, found))
             continue;
         add_row(&out, q, &r);
         count++;
     }
-    if (count)
-        return cmd_print((str){str_text(&out), out.len}) ? CMD_OK : CMD_ERRORS;
-    fputs("hdsc onnx: there is no such operator\n", stderr);
-    return CMD_ERRORS;
+    bool is_printed = !count || cmd_print((str){str_text(&out), out.len});
+    return are_there(q, found) && is_printed ? CMD_OK : CMD_ERRORS;
 }
 
 static int ask(request *q)
