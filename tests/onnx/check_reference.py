@@ -284,6 +284,10 @@ def cases_of_sequences():
     outputs = [helper.make_tensor_value_info("on", 9, ()), f32_of("f"), helper.make_tensor_value_info("g", 9, None)]
     body = helper.make_graph(inner, "body", [step, flag, f32_of("e")], outputs)
     loop = ("Loop", ["none", "", "x"], ["y", "z"], {"body": body})
+    body = helper.make_graph(inner[1:], "body", [f32_of("e"), f32_of("v")], outputs[1:])
+    scan = ("Scan", ["start", "x"], ["y", "z"], {"body": body, "num_scan_inputs": 1})
+    nothing = [row, np.zeros((0, 4), bool)]
+    yield Case("scan_of_no_step", [scan], {"x": np.zeros((0, 4), np.float32)}, ["y", "z"], {"start": row}, wanted=nothing)
     yield Case("loop_of_no_step", [loop], {"x": x}, ["y", "z"], {"none": np.array(0)}, wanted=[x, np.zeros((0, *x.shape), bool)])
     has = [("Optional", ["x"], ["o"], {}), ("OptionalHasElement", ["o"], ["has"], {}), ("OptionalGetElement", ["o"], ["z"], {})]
     yield Case("optional", has, {"x": x}, ["has", "z"], wanted=[np.array(True), x])
