@@ -2,6 +2,7 @@
 """Convolutions of ResNet's layers with one image, by several schedules of Hopper's kernel, in one run: f16, channels last.
 
     bench/conv_schedules.py HDSC [--runtime=libhdsrt.so] [--only=TEXT] [--cold] [--ahead=STEPS] [--ranked=N] [LAYER…]
+    bench/conv_schedules.py HDSC --products [--runtime=libhdsrt.so] [--only=TEXT] [LAYER…]
 
 For each layer a line: schedules and their times in µs, the fastest first; "model" is what conv2d launches, "cudnn" PyTorch's call
 with cudnn.benchmark. A schedule is BM x BN, "s" before it for swapped operands, "k" and the number of blocks that share a tile's
@@ -11,7 +12,8 @@ LAYER: batch, channels, extent, channels of the result, taps, stride, as in 1_64
 --cold: operands that are not in L2, as weights of a large network. --ahead=4,16: also each schedule without parts that brings so
 many steps of its weights into L2 while it waits for its predecessor ("a4"): whether that pays. --ranked=6: instead of these, the
 six schedules that the model of cost has first, r0 to r5; r0 is its choice, and the line ends with its speed relative to the
-fastest.
+fastest. --products: 1 x 1 layers with many images by schedules of ops/matmul/hopper.hds, "b" and blocks of an SM, "t" in turns,
+"e" and epilogue tiles, "g" and warpgroups that are not one for 64 rows; operands are not in L2.
 """
 
 import argparse
@@ -48,6 +50,32 @@ def all_schedules(ahead=()):
                 found[name] = f"Schedule({how}, parts={parts}, swap={is_swapped})"
             for steps in ahead:
                 found[f"{'s' * is_swapped}{BM}x{BN}a{steps}"] = f"Schedule({how}, swap={is_swapped}, ahead={steps})"
+    return found
+
+
+# Of products: BM, BN, slots of the ring, epilogue tiles, and more.
+PRODUCTS = [
+    (64, 64, 12, 1, {}), (64, 64, 5, 1, dict(resident=2)), (128, 64, 8, 1, {}), (128, 64, 4, 1, dict(resident=2)),
+    (128, 64, 8, 1, dict(split="pingpong")), (192, 64, 6, 1, {}), (192, 64, 3, 1, dict(resident=2)), (256, 64, 4, 1, {}),
+    (64, 128, 8, 2, {}), (64, 128, 8, 1, {}), (64, 128, 7, 2, dict(cluster=2)), (128, 64, 8, 1, dict(cluster=2)),
+    (128, 128, 5, 2, {}), (128, 128, 6, 1, {}), (128, 128, 6, 1, dict(split="pingpong")), (192, 128, 3, 0, dict(parts=2)),
+    (128, 96, 8, 0, dict(swap=True)), (128, 48, 8, 0, dict(swap=True)), (64, 104, 8, 0, dict(swap=True)),
+    (256, 128, 4, 1, dict(warpgroups=2, registers=232)),
+]  # fmt: skip
+POINTWISE = ["32_64_56_64_1_1", "32_1024_14_256_1_1", "32_2048_7_512_1_1", "128_2048_7_512_1_1"]
+
+
+def product_schedules():
+    """As all_schedules, of products."""
+    found = {}
+    for BM, BN, stages, epilogue_stages, more in PRODUCTS:
+        how = dict(BM=BM, BN=BN, stages=stages, epilogue_stages=epilogue_stages, warpgroups=BM // 64, registers=0) | more
+        if more.get("split") == "pingpong":
+            how["registers"] = 232
+        marks = {"resident": "b", "cluster": "x", "parts": "k", "warpgroups": "g"}
+        name = f"{'s' * how.get('swap', False)}{BM}x{BN}{'t' * (how.get('split') == 'pingpong')}e{epilogue_stages}"
+        name += "".join(f"{mark}{more[key]}" for key, mark in marks.items() if key in more)
+        found[name] = f"Schedule({', '.join(f'{key}={value!r}' for key, value in how.items())})"
     return found
 
 
@@ -103,6 +131,7 @@ def main():
     parser.add_argument("--cold", action="store_true")
     parser.add_argument("--ahead", default="")
     parser.add_argument("--ranked", type=int)
+    parser.add_argument("--products", action="store_true")
     parser.add_argument("layers", nargs="*")
     options = parser.parse_intermixed_args()
     import conv
@@ -112,13 +141,14 @@ def main():
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False  # of the comparison in f32
     ahead = [int(steps) for steps in options.ahead.split(",") if steps]
-    layers = options.layers or (SAMPLE if options.ranked else LAYERS)
-    names = {name: S for name, S in all_schedules(ahead).items() if options.only in name}
+    layers = options.layers or (SAMPLE if options.ranked else POINTWISE if options.products else LAYERS)
+    of_all = product_schedules() if options.products else all_schedules(ahead)
+    names = {name: S for name, S in of_all.items() if options.only in name}
     text = ranked_text(layers, options.ranked) if options.ranked else text_of(layers, names)
     with tempfile.TemporaryDirectory() as folder:
         lib = library.Libraries([str(schedules.compiled(options.hdsc, text, pathlib.Path(folder)))], options.runtime)
     print(f"{torch.cuda.get_device_name()}, cuDNN {torch.backends.cudnn.version()}; µs")
-    problems, total = [], conv.COLD if options.cold else conv.WARM
+    problems, total = [], conv.COLD if options.cold or options.products else conv.WARM
     if options.ranked:
         line, problems = run_ranked(lib, layers, options.ranked, torch, conv, conv.COLD if options.cold else None)
         print(line)
