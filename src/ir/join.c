@@ -158,11 +158,37 @@ int64_t ir_blocks_of(ir_module *m, const ir_stmt *launch)
     return count;
 }
 
-// Extents of tensors read sizes, so that these are renewed first.
-static void add_parameters(joiner *j, const ir_stmt *launch, map *substitution)
+// A parameter of a launch before this one; launch -1: there is none.
+typedef struct parameter {
+    int launch;
+    size_t number;
+} parameter;
+
+static bool is_same_tensor(const ir_var *a, const ir_var *b)
+{
+    return a->tensor && b->tensor && a->type == b->type && a->tensor->layout && b->tensor->layout &&
+           a->tensor->align_bytes == b->tensor->align_bytes && tm_layout_equal(a->tensor->layout, b->tensor->layout);
+}
+
+// Tensors that are written in parts by several kernels, which must not be taken for different memory, and those that are read.
+static parameter same_parameter(ir_stmt *const *launches, int launch, size_t number)
+{
+    const ir_stmt *of = launches[launch];
+    for (int k = 0; k < launch; k++)
+        for (size_t i = 0; i < launches[k]->func->params.len; i++)
+            if (is_same_tensor(launches[k]->func->params.at[i], of->func->params.at[number]) &&
+                ir_expr_equal(launches[k]->args[i], of->args[number]))
+                return (parameter){k, i};
+    return (parameter){-1, 0};
+}
+
+// Extents of tensors read sizes, so that these are renewed first. [substitutions]: of each launch.
+static void add_parameters(joiner *j, ir_stmt *const *launches, int number, map *substitutions)
 {
     ir_module *m = j->module;
+    const ir_stmt *launch = launches[number];
     const ir_func *k = launch->func;
+    map *substitution = &substitutions[number];
     for (size_t i = 0; i < k->params.len; i++) {
         if (is_fixed(launch, i))
             map_put_ptr(substitution, k->params.at[i], launch->args[i]);
@@ -172,7 +198,11 @@ static void add_parameters(joiner *j, const ir_stmt *launch, map *substitution)
     for (size_t i = 0; i < k->params.len; i++) {
         ir_var *from = k->params.at[i];
         ir_expr *known = from->tensor ? NULL : map_get_ptr(substitution, from);
-        if (!is_fixed(launch, i))
+        parameter same = same_parameter(launches, number, i);
+        if (same.launch >= 0)
+            map_put_ptr(substitution, from,
+                        map_get_ptr(&substitutions[same.launch], launches[same.launch]->func->params.at[same.number]));
+        else if (!is_fixed(launch, i))
             VEC_PUSH(m->arena, &j->to->params, known ? known->u.var : ir_renew_var(m, from, substitution));
     }
     for (size_t i = 0; i < k->maps.len; i++) {
@@ -351,8 +381,11 @@ ir_expr_list ir_joined_arguments(ir_module *m, ir_stmt *const *launches, int cou
         const ir_stmt *launch = launches[k];
         str_addf(key, "%s(", launch->func->name);
         for (int i = 0; i < launch->arg_count; i++) {
+            parameter same = same_parameter(launches, k, (size_t)i);
             if (is_fixed(launch, (size_t)i))
                 str_addf(key, "%d=%" PRId64 ",", i, launch->args[i]->u.i);
+            else if (same.launch >= 0)
+                str_addf(key, "%d=%d.%zu,", i, same.launch, same.number);
             else
                 VEC_PUSH(m->arena, &list, launch->args[i]);
         }
@@ -372,12 +405,12 @@ ir_func *ir_join_kernels(ir_module *m, ir_stmt *const *launches, int count, cons
     j.to->min_blocks = first->min_blocks;
     j.to->dependent_launch = true;
     add_block_shape(&j, launches, count);
+    map *substitutions = ARENA_ARRAY(m->arena, map, count);
     for (int i = 0; i < count; i++) {
-        map substitution;
-        map_init(&substitution, m->arena);
-        add_parameters(&j, launches[i], &substitution);
+        map_init(&substitutions[i], m->arena);
+        add_parameters(&j, launches, i, substitutions);
         ir_stmt *branch = i + 1 < count ? ir_new_stmt(m, IR_IF, span, 0) : NULL;
-        add_part(&j, launches[i]->func, branch ? &branch->body : to, &end, &substitution);
+        add_part(&j, launches[i]->func, branch ? &branch->body : to, &end, &substitutions[i]);
         if (branch) {
             branch->value = condition(&j, first, end);
             ir_append(m, to, branch);
