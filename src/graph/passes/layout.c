@@ -8,8 +8,9 @@
 // Why here  behind "precision", since 16-bit convolutions have the most of it, and in front of "identities", which drops orders of
 //           axes that undo each other, those of the model as well.
 //
-// The choice is a minimum cut (cut.h). A convolution costs what it takes longer with channels second; a tensor that is read in the
-// other order costs what turning it moves. Both are in bytes, which memory moves in that time.
+// The choice is a minimum cut (cut.h). A convolution costs what it takes longer with channels second: by its operator's model
+// of cost, or by its operations; a tensor that is read in the other order costs what turning it moves. All are in bytes, which
+// memory moves in that time.
 #include "graph/passes/passes.h"
 
 #include <stdlib.h>
@@ -23,6 +24,7 @@ enum {
     OPERATIONS = 12,     // of a convolution: so many take a byte's time longer where images are gathered by single elements (ADR 0046)
     VECTOR = 16,         // bytes that are gathered at once
     NARROW = 8,          // channels of a group that take no tensor cores
+    ERROR = 10,          // of operators' models of cost: one part of so many (ADR 0076)
 };
 
 #define MUCH ((int64_t)1 << 50) // the gain where channels last are wanted anyway
@@ -34,6 +36,7 @@ typedef struct walk {
     const bool *is_constant; // of each tensor: weights alone make it
     bool *is_output;         // of each tensor
     bool *is_seen;           // of each node
+    bool *is_recorded;       // of each node: [turned] and [made] are found
     fg_number_list queue;    // nodes of the area around convolutions that would be faster
     fg_node **turned;        // of each node: the call with channels last, its tensors as they were; NULL: there is none
     const fg_graph **made;   // what was recorded for it
@@ -257,6 +260,7 @@ static bool gives_turned(const walk *w, const fg_node *n, const fg_graph *made, 
 static void find_call(walk *w, const fg_node *from)
 {
     arena *a = w->g->memory;
+    w->is_recorded[from->number] = true;
     int rank = from->channels.attribute ? rank_of(w, from) : 0;
     const fg_tensor **operands = ARENA_ARRAY(a, const fg_tensor *, from->arguments.len + 1);
     fg_node n = *from;
@@ -292,12 +296,24 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
     return b ? greatest_divisor(b, a % b) : a;
 }
 
-// Bytes that memory moves in the time that a convolution takes longer with channels second.
-static int64_t gain_of(const walk *w, const fg_node *n)
+// The same where the operator's model of cost knows both calls.
+static int64_t gain_by_cost(walk *w, const fg_node *n)
+{
+    if (!w->is_recorded[n->number])
+        find_call(w, n);
+    const fg_graph *made = w->made[n->number];
+    int64_t cost = made ? made->nodes.at[0].cost : 0;
+    return cost ? n->cost - cost : 0;
+}
+
+// Bytes that memory moves in the time that a convolution takes longer with channels second; less than 0 with channels last.
+static int64_t gain_of(walk *w, const fg_node *n)
 {
     bool is_layout = n->channels.attribute && strcmp(n->channels.attribute, "layout") == 0;
     if (w->g->order == FG_ORDER_LAST)
         return is_layout ? MUCH : 0;
+    if (n->cost && is_layout)
+        return gain_by_cost(w, n);
     if (n->numerics != FG_PRODUCT || !is_layout || n->arguments.len < 2 || strstr(n->op, "transpose"))
         return 0;
     int x = n->arguments.at[0].tensor, k = n->arguments.at[1].tensor;
@@ -355,7 +371,8 @@ static void add_to_area(walk *w, int node)
     w->is_seen[node] = true;
     if (w->is_constant[w->g->nodes.at[node].outputs.at[0]])
         return;
-    find_call(w, &w->g->nodes.at[node]);
+    if (!w->is_recorded[node])
+        find_call(w, &w->g->nodes.at[node]);
     if (w->turned[node])
         VEC_PUSH(w->g->memory, &w->queue, node);
 }
@@ -436,6 +453,21 @@ static fg_number_list tensors_of_area(const walk *w)
     return found;
 }
 
+// Whether nodes whose models of cost are known gain more than these may be wrong by; or there are others that gain.
+static bool is_certain(walk *w, const bool *second)
+{
+    int64_t all = 0, saved = 0;
+    for (size_t i = 0; i < w->queue.len; i++) {
+        const fg_node *n = &w->g->nodes.at[w->queue.at[i]];
+        int64_t gain = second[i] ? gain_of(w, n) : 0;
+        if (gain > 0 && !n->cost)
+            return true;
+        all += n->cost;
+        saved += gain;
+    }
+    return w->g->order == FG_ORDER_LAST || saved > all / ERROR;
+}
+
 // Sets [is_last]. False: no node has channels last.
 static bool choose(walk *w)
 {
@@ -447,11 +479,16 @@ static bool choose(walk *w)
     for (size_t i = 0; i < w->queue.len; i++)
         things[w->queue.at[i]] = (int)i;
     fg_cut_init(&c, w->g->memory, next + 2 * (int)tensors.len);
-    for (size_t i = 0; i < w->queue.len; i++)
-        fg_cut_cost(&c, (int)i, FG_CUT_SECOND, gain_of(w, &w->g->nodes.at[w->queue.at[i]]));
+    for (size_t i = 0; i < w->queue.len; i++) {
+        int64_t gain = gain_of(w, &w->g->nodes.at[w->queue.at[i]]);
+        fg_cut_cost(&c, (int)i, FG_CUT_SECOND, gain > 0 ? gain : 0);
+        fg_cut_cost(&c, FG_CUT_FIRST, (int)i, gain < 0 ? -gain : 0);
+    }
     for (size_t i = 0; i < tensors.len; i++)
         add_tensor(w, &c, things, tensors.at[i], &next);
     const bool *second = fg_cut_solve(&c);
+    if (!is_certain(w, second))
+        return false;
     for (size_t i = 0; i < w->queue.len; i++)
         any |= w->is_last[w->queue.at[i]] = second[i];
     return any;
@@ -569,6 +606,7 @@ static void init(walk *w, fg_graph *g)
     *w = (walk){.g = g, .out = {.g = g}, .readers = fg_all_readers(g->memory, g), .is_constant = fg_find_constants(g)};
     w->is_output = ARENA_ARRAY(g->memory, bool, tensors);
     w->is_seen = ARENA_ARRAY(g->memory, bool, nodes);
+    w->is_recorded = ARENA_ARRAY(g->memory, bool, nodes);
     w->turned = ARENA_ARRAY(g->memory, fg_node *, nodes);
     w->made = ARENA_ARRAY(g->memory, const fg_graph *, nodes);
     w->is_last = ARENA_ARRAY(g->memory, bool, nodes);
