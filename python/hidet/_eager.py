@@ -80,7 +80,7 @@ def imports_of(operators, tensors):
 
 
 class Runner:
-    """A program of one operator, for tensors of fixed extents. [traced]: nothing of it runs; what counts is what its results are."""
+    """A program of one operator, for tensors of fixed extents. [traced]: nothing runs; what counts is what its results are."""
 
     __slots__ = ("count", "function", "outputs", "returns_all")
 

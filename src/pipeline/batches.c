@@ -89,7 +89,7 @@ static void plan_those(work *w, const size_t *bytes, size_t enough, bool prints)
         VEC_PUSH(&w->s->unit->memory, &w->batches, next);
 }
 
-// Kernels that print have texts and an address of printf in tables by number, of which there is one in a file: they are one batch.
+// Kernels that print have texts and the address of vprintf in tables by number. There is one in a file: they are one batch.
 static void plan(work *w)
 {
     size_t total = 0;

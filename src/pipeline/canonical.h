@@ -26,8 +26,8 @@ typedef VEC(uint32_t) pl_line_numbers;
 // strings, __LINE__, comments over several lines): that is compiled as it is.
 bool pl_canonical_make(arena *a, str cuda, const cu_kernel_list *kernels, pl_canonical *out);
 
-// The text with the kernels k whose [parts][k] is [part], or all of them if [parts] is NULL, and all that is shared, 0-terminated;
-// *from: its lines.
+// The text with the kernels k whose [parts][k] is [part], or all of them if [parts] is NULL, and all that is shared,
+// 0-terminated; *from: its lines.
 str pl_canonical_text(arena *a, const pl_canonical *c, const size_t *parts, size_t part, pl_line_numbers *from);
 
 // The log of such a text, with lines of the whole text; and the log of the whole text, with files and lines of the

@@ -8,8 +8,8 @@ from hidet.torch import backend, report
 
 
 class Explanation:
-    """What a model became. `str` of it is a text, notebooks show a page, and save writes one of them. `times` are the steps to the
-    first result, [(step, seconds)]."""
+    """What a model became. `str` of it is a text, notebooks show a page, and save writes one of them. `times` are the steps to
+    the first result, [(step, seconds)]."""
 
     def __init__(self, graphs, result, times):
         self.graphs, self.result, self.times = graphs, result, times

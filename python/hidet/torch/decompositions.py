@@ -55,8 +55,8 @@ def _is_row_by_row(size, stride):
 
 
 def _as_strided(x, size, stride, storage_offset=None):
-    """Elements by their places in memory, where that is the whole of a tensor's. PyTorch also keeps strides of channels last by it
-    where images have one element: that is a view."""
+    """Elements by their places in memory, where that is the whole of a tensor's. PyTorch also keeps strides of channels last by
+    it where images have one element: that is a view."""
     offset = x.storage_offset() if storage_offset is None else storage_offset
     is_whole = x.is_contiguous() and x.storage_offset() == 0 and x.untyped_storage().nbytes() == x.numel() * x.element_size()
     if not is_whole or not all(isinstance(n, int) for n in (*x.shape, *size, *stride, offset)):

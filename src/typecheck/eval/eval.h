@@ -220,7 +220,7 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
 // operators/attributes.c
 // Whether the operator takes what a call of one of its methods gives; else it has been reported at the call.
 tc_value tc_native_takes_attributes(tc *tx, const tc_native *self, tc_args *args);
-// attribute_defaults(operator, given): a dict of the defaults of all parameters but the first [given], which a call has by position.
+// attribute_defaults(operator, given): a dict of the defaults of all parameters but the first [given] ones.
 tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *args);
 // operators/schedule.c
 // Whether a function can be the schedule of an operator that takes an epilogue, or none; else it has been reported at the decorator.
