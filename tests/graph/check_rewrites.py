@@ -22,7 +22,7 @@ INPUTS = {
     "moves": (["x=randn"], 1), "algebra": (["x=randn"], 1), "activations": (["x=randn"], 1),
     "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
-    "inverted": (["x=randn"], 1), "channels": (["x=randn"], 1), "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
+    "inverted": (["x=randn"], 1), "transposed": (["x=randn", "r=randn"], 3), "channels": (["x=randn"], 1), "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 3),
     "joined_heads": (["x=randn", "mask=randn"], 1),
@@ -39,12 +39,12 @@ WEIGHTS = {
     "bias_k": (24,), "bias_v": (8,), "bias_g": (12,), "bias_u": (12,), "var16": (16,), "conv5": (5, 5, 3, 3), "scales": (5, 1, 1),
     "shifts": (5, 1, 1), "vars": (5, 1, 1), "var5": (5,), "e": (32, 8, 1, 1), "d": (32, 1, 3, 3), "p": (8, 32, 1, 1),
     "be": (32,), "bd": (32,), "bp": (8,), "w64": (64, 64), "v64": (64, 64), "u64": (64, 64), "bias64": (64,), "gamma64": (64,),
-    "beta64": (64,),
+    "beta64": (64,), "taps4": (16, 16, 4, 4), "rows4": (32, 32, 4),
 }  # fmt: skip
 WEIGHTS_OF_BYTES = {"bytes": (16, 16), "more_bytes": (16, 16), "taps": (5, 3, 3, 3), "taps5": (5, 5, 3, 3)}
 WITH_WEIGHTS = (
     "products", "convolution", "framed", "bordered", "biased", "biased_products", "channels", "flat_rows", "inverted", "quantized",
-    "quantized_images", "post_norms", "pre_norms", "rms_norms", "torch_norms",
+    "quantized_images", "transposed", "post_norms", "pre_norms", "rms_norms", "torch_norms",
 )  # fmt: skip
 
 OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
