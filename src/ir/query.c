@@ -115,6 +115,8 @@ static bool __attribute__((noinline)) all_large(const ir_expr *e, node_test *tes
 
 static bool all_nodes(const ir_expr *e, node_test *test)
 {
+    if (!e->arg_count)
+        return test(e);
     int budget = SMALL_WALK;
     bool all = all_small(e, test, &budget);
     return budget >= 0 ? all : all_large(e, test);

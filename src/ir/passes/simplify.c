@@ -277,9 +277,11 @@ static ir_expr *simplify_node(void *user, ir_expr *e)
 {
     simplifier *s = user;
     ir_expr *now = e->arg_count ? finish_operands(s, e) : known_leaf(s, e);
-    ir_expr *folded = ir_fold(s->module, now);
-    if (folded == now && now->arg_count)
-        folded = ir_fold(s->module, by_operator(s, now));
+    ir_expr *folded = now->arg_count ? ir_fold(s->module, now) : now;
+    if (folded == now && now->arg_count) {
+        ir_expr *simple = by_operator(s, now);
+        folded = simple == now ? now : ir_fold(s->module, simple); // now itself does not fold
+    }
     s->changed |= folded != e;
     return folded;
 }
