@@ -42,7 +42,7 @@ typedef struct cu_options {
     const char *flags;       // options given by the user, for the header; NULL: none
     arena *scratch;          // NULL, or what is needed while a function is written is made there and given back
     cu_kernel_list *kernels; // NULL, or filled in order of the module; memory of the module's arena
-    cu_dry_run *dry_run;     // NULL; else nothing is written: what is wrong is reported, and [kernels] filled, with the IR's names
+    cu_dry_run *dry_run;     // NULL; else nothing is written: errors are reported, and [kernels] filled, with the IR's names
 } cu_options;
 
 // Appends the module's text to [out]. False after reporting: IR that is not low level, or host code that would need

@@ -148,7 +148,8 @@ bool dt_converts_exactly(dtype from, dtype to)
     if (from == to)
         return true;
     if (dt_is_int(from) && dt_is_int(to))
-        return dt_is_signed(from) == dt_is_signed(to) ? dt_bits(from) <= dt_bits(to) : dt_is_signed(to) && dt_bits(from) < dt_bits(to);
+        return dt_is_signed(from) == dt_is_signed(to) ? dt_bits(from) <= dt_bits(to)
+                                                      : dt_is_signed(to) && dt_bits(from) < dt_bits(to);
     if (to == DT_C64)
         return dt_converts_exactly(from, DT_F32);
     if (is_integral(from) && is_integral(to))
