@@ -1,9 +1,10 @@
 // Kernels that were made for launches and are equal become one.
 //
 // Entries are elaborated one by one, each with the kernels that it launches. Two operators may launch the same: the
-// smallest elements of a row and the k-th of them, a loss with weights and without. Equal is what has the same text but
-// for the name, and the text says all that there is (docs/ir.md). Texts are made of kernels with one title only, and
-// those of one title at a time.
+// smallest elements of a row and the k-th of them, a loss with weights and without. So may an operator by other parameters,
+// such as a width of vectors that a kernel does not use. Equal is what has the same text but for the name, and the text says all
+// that there is (docs/ir.md). Texts are made of those kernels only that are instances of functions of one name and have as many
+// parameters and statements, and of these at a time.
 #include <string.h>
 
 #include "ir/ir.h"
@@ -15,13 +16,27 @@ typedef struct equal {
     arena *scratch;
 } equal;
 
-static void add_to_group(const ir_func *f, map *groups, arena *a)
+static void count_statement(void *user, ir_stmt *s)
 {
-    func_list *group = map_get(groups, f->title, strlen(f->title));
+    (void)s;
+    ++*(size_t *)user;
+}
+
+// Equal for kernels that may be.
+static const char *key_of(const ir_func *f, arena *a)
+{
+    size_t statements = 0;
+    ir_walk((ir_block *)&f->body, count_statement, &statements);
+    return arena_printf(a, "%.*s %zu %zu", (int)strcspn(f->title, "["), f->title, f->params.len, statements);
+}
+
+static void add_to_group(const ir_func *f, const char *key, map *groups, arena *a)
+{
+    func_list *group = map_get(groups, key, strlen(key));
     if (!group) {
         group = ARENA_NEW(a, func_list);
         *group = (func_list){0};
-        map_put(groups, f->title, strlen(f->title), group);
+        map_put(groups, key, strlen(key), group);
     }
     VEC_PUSH(a, group, (ir_func *)f);
 }
@@ -31,7 +46,7 @@ static str text_without_name(const ir_func *f, arena *a)
     ir_func nameless = *f;
     str_buf out;
     str_buf_init(&out, a);
-    nameless.name = "k";
+    nameless.name = nameless.title = "k"; // the title has the values of all parameters, also of those that are not used
     ir_print_func(&nameless, &out);
     return (str){str_text(&out), out.len};
 }
@@ -54,16 +69,17 @@ static void compare(equal *e, const func_list *group)
 static void find(const ir_module *m, equal *e)
 {
     map groups;
+    const char **keys = ARENA_ARRAY(e->scratch, const char *, m->funcs.len + 1);
     map_init(&groups, e->scratch);
     for (size_t i = 0; i < m->funcs.len; i++) {
         const ir_func *f = m->funcs.at[i];
-        if (f->kind == IR_KERNEL && f->is_launched && f->title)
-            add_to_group(f, &groups, e->scratch);
+        keys[i] = f->kind == IR_KERNEL && f->is_launched && f->title ? key_of(f, e->scratch) : NULL;
+        if (keys[i])
+            add_to_group(f, keys[i], &groups, e->scratch);
     }
     for (size_t i = 0; i < m->funcs.len; i++) {
-        const ir_func *f = m->funcs.at[i];
-        const func_list *group = f->title ? map_get(&groups, f->title, strlen(f->title)) : NULL;
-        if (group && group->at[0] == f)
+        const func_list *group = keys[i] ? map_get(&groups, keys[i], strlen(keys[i])) : NULL;
+        if (group && group->at[0] == m->funcs.at[i])
             compare(e, group);
     }
 }
