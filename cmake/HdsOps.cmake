@@ -1,4 +1,4 @@
-# HDS_OPS: whether libhdsops is built. The hdsc that is built here compiles its kernels with NVRTC, which takes about nine minutes
+# HDS_OPS: whether libhdsops is built. The hdsc that is built here compiles its kernels with NVRTC, which takes about seven minutes
 # of two cores: the presets 'library' and 'check' ask for it.
 option(HDS_OPS "Build libhdsops, the library of operators (needs NVRTC)" OFF)
 set(HDS_OPS_ARCHS "sm_80,sm_90a" CACHE STRING "What libhdsops is compiled for, besides Hopper's own kernels; sm_80 runs on sm_86 and sm_89")
