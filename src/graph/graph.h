@@ -105,6 +105,7 @@ typedef struct fg_node {
     fg_channels channels;
     uint32_t constants;    // bits of the positions of operands of which the option "constant" may be said (Operator.constant)
     uint32_t evaluates;    // bit k: kernels evaluate argument k, where elementwise nodes give it (Operator.prologue)
+    uint32_t pitched;      // kernels use tensors whose rows are apart (Operator.pitched): bit 0 the result, k + 1 argument k
     int64_t cost;          // bytes that memory moves in the time of its kernels (Operator.cost); 0: that is not known
     int line;              // of the model, where it is called
     const fg_view *view;   // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW
@@ -222,6 +223,8 @@ str fg_lower(arena *a, fg_graph *const *graphs, size_t count);
 str fg_lower_called(arena *a, fg_graph *g);
 // Gives parts of concatenations that are written in place their [writer] and [joined] (graph/join.c). fg_lower does it.
 void fg_find_joins(fg_graph *g);
+// The tensors whose concatenation with rows that are apart takes no kernel if groups stay as they are: nothing is set. In [a].
+bool *fg_find_free_joins(arena *a, fg_graph *g);
 // Modules for tests, whose function _outputs takes the inputs of the graph and returns a tuple of its outputs; weights are those
 // that the test has (test_weight of hidet.lang). fg_lower_for_test: by the graph's program; needs the passes. fg_print_reference:
 // by the reference of each operator. In [a].
@@ -303,6 +306,10 @@ bool fg_writes_views(const fg_node *n);
 
 // Whether the node's kernels evaluate each of its arguments that is tensor [t], if elementwise nodes give it.
 bool fg_evaluates(const fg_node *n, int t);
+// Whether the node's kernels write a result, or read each of its arguments that is tensor [t], whose rows are apart: elements of
+// a row are neighbours, rows begin at multiples of 16 bytes, and at equal distances.
+bool fg_writes_rows_apart(const fg_node *n);
+bool fg_reads_rows_apart(const fg_node *n, int t);
 // "784", "4 * B"
 const char *fg_extent_text(arena *a, const fg_tensor *t, int axis);
 // Whether a text of the language has the name as a word.

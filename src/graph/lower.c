@@ -303,12 +303,13 @@ static bool has_open_strides(const fg_tensor *t, const fg_layout *layout)
 }
 
 // "t = as_tensor_pointer(~base + 64, f16, [4, 16], layout=strided_layout([4, 16], strides=[1, 4]))"; with open sizes
-// "t = view(~base + 64, strided(f16[n, 16], [1, i64(n)]))"
+// "t = view(~base + 64, strided(f16[n, 16], [1, i64(n)]))", as of parts of concatenations, with align=16
 static void add_view(lowering *l, const fg_tensor *t, const fg_layout *layout, const fg_node *n)
 {
     arena *a = l->g->memory;
     const fg_tensor *of = &l->g->tensors.at[layout->base];
-    bool is_strided = !fg_has_rows_in_order(a, t, layout), open = is_strided && has_open_strides(t, layout);
+    bool is_strided = !fg_has_rows_in_order(a, t, layout), is_part = fg_is_op(n, "layout", "concat");
+    bool open = is_strided && (is_part || has_open_strides(t, layout)); // parts may be operands where others are written
     str_addf(&l->body, "    %s = %s(~%s", t->name, open ? fg_name_in_text(l->g, "view") : "as_tensor_pointer", of->name);
     if (layout->offset.factor)
         str_addf(&l->body, " + %s", fg_amount_text(a, &layout->offset));
@@ -325,7 +326,7 @@ static void add_view(lowering *l, const fg_tensor *t, const fg_layout *layout, c
     }
     for (int d = 0; d < t->rank && is_strided; d++)
         str_addf(&l->body, "%s%s", d ? ", " : "", fg_amount_text(a, &layout->strides[d]));
-    str_addf(&l->body, "]%s)  # line %d\n", is_strided ? ")" : "", n->line);
+    str_addf(&l->body, "]%s%s)  # line %d\n", is_strided && is_part ? ", align=16" : "", is_strided ? ")" : "", n->line);
 }
 
 // Temporaries for what a group computes.

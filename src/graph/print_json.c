@@ -225,6 +225,8 @@ static void add_node(str_buf *out, const fg_graph *g, const fg_node *n, const in
         add_positions(out, "constant", n->constants);
     if (n->evaluates)
         add_positions(out, "evaluates", n->evaluates);
+    if (n->pitched)
+        add_positions(out, "pitched", n->pitched);
     if (n->cost)
         str_addf(out, "\"cost\": %lld, ", (long long)n->cost);
     if (n->view)

@@ -214,6 +214,7 @@ static bool read_node(reader *r, const json_t *from)
     read_view(r, from, &n);
     read_exchanges(r, from, &n);
     n.evaluates = read_positions(json_object_get(from, "evaluates"));
+    n.pitched = read_positions(json_object_get(from, "pitched"));
     n.cost = (int64_t)json_integer_value(json_object_get(from, "cost"));
     VEC_PUSH(r->a, &g->nodes, n);
     return !r->error;

@@ -32,6 +32,21 @@ bool fg_evaluates(const fg_node *n, int t)
     return true;
 }
 
+bool fg_writes_rows_apart(const fg_node *n)
+{
+    return n->pitched & 1 || fg_writes_views(n);
+}
+
+bool fg_reads_rows_apart(const fg_node *n, int t)
+{
+    for (size_t k = 0; k < n->arguments.len; k++) {
+        bool is_matrix = k < n->exchanges.len, is_pitched = k < 31 && n->pitched >> (k + 1) & 1;
+        if (n->arguments.at[k].tensor == t && (n->arguments.at[k].name || !(is_matrix || is_pitched)))
+            return false;
+    }
+    return true;
+}
+
 bool fg_writes_views(const fg_node *n)
 {
     return n->exchanges.len && (n->kind == FG_EPILOGUE || strcmp(n->exchanges.at[0], FG_ANY_STRIDES) == 0);

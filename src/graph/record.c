@@ -81,6 +81,7 @@ void fg_take_facts(const fg_graph *g, fg_node *n, const fg_graph *made)
     n->channels = from->channels;
     n->constants = from->constants;
     n->evaluates = from->evaluates;
+    n->pitched = from->pitched;
     n->cost = from->cost;
     n->view = from->view;
     n->types = from->types;

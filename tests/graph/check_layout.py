@@ -129,7 +129,7 @@ class Model:
         self.values[name] = value
 
     def convolution(self, x):
-        C, K = shape_of(self.values[x])[1], self.rng.choice([2, 4])
+        C, K = shape_of(self.values[x])[1], self.rng.choice([2, 4, 4, 8])
         groups = self.rng.choice([1, 1, 2]) if C % 2 == 0 else 1
         taps, stride = self.rng.choice([1, 3]), self.rng.choice([1, 1, 2])
         w = self.parameter(f"w{len(self.lines)}", K, C // groups, taps, taps)
@@ -164,6 +164,11 @@ class Model:
         if kind < 0.35:
             self.convolution(x)
         elif kind < 0.5:
+            if self.rng.random() < 0.4:
+                y = self.pick(lambda s: (s[0], s[2], s[3]) == (B, H, W) and s[1] <= 8)
+                joined = [a + b for a, b in zip(self.values[x], self.values[y])]
+                self.add(f"concat({x}, {y}, dim=1)", joined)
+                return
             y = self.pick(lambda s: s == (B, C, H, W))
             self.add(f"add({x}, {y})", each(lambda a, b: a + b, self.values[x], self.values[y]))
         elif kind < 0.65:

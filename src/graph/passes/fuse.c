@@ -17,6 +17,8 @@
 //   likewise, where no more than twice as many elements come of it, or these are constants, and rows are still read along memory
 // - elementwise groups join the reduction that reads them, and the product whose kernels evaluate such an operand; other
 //   readers get the values from memory
+// - concatenations whose parts are written in place (graph/join.c) are left alone where rows are apart: what reads them reads one
+//   tensor then. That is decided when all else has been joined
 // - equal reductions but for the operator (max and sum of x along one axis) read their operand once
 //
 // Joins are tried again until nothing changes: what has two readers waits until these are one group.
@@ -41,6 +43,7 @@ typedef struct fusion {
     fg_groups groups;
     int *anchor;             // of each group: its first node that is not elementwise; -1: it has none
     fg_number_list *readers; // of each tensor
+    const bool *is_joined;   // of each tensor: it is a concatenation without a kernel; NULL: that is not known yet
 } fusion;
 
 // An edge, or two reductions of one tensor: then [is_sibling], and [from] is the other one.
@@ -144,9 +147,17 @@ static const char *obstacle_of_prologue(fusion *f, const fg_tensor *x, int reade
     return is_read_elsewhere(f, x, reader) ? "others read it too" : NULL;
 }
 
+// Of concatenations that take no kernel only parts are computed. Which they are is known when all else has been joined.
+static bool is_in_place(const fusion *f, const fg_tensor *x)
+{
+    return fg_is_op(node_at(f, x->maker), "layout", "concat") && (!f->is_joined || f->is_joined[x->number]);
+}
+
 static const char *obstacle_of(fusion *f, const fg_tensor *x, int reader)
 {
     const fg_node *from = node_at(f, x->maker), *to = node_at(f, reader);
+    if (is_in_place(f, x))
+        return "its parts are written in place";
     if (from->kind == FG_VIEW || to->kind == FG_VIEW)
         return "a view takes no kernel";
     if (to->kind == FG_KERNELS || to->kind == FG_EPILOGUE)
@@ -241,6 +252,24 @@ static bool try(fusion *f, candidate *c)
     return !c->edge.why;
 }
 
+static bool has_concatenations(const fg_graph *g)
+{
+    bool any = false;
+    for (size_t i = 0; i < g->nodes.len; i++)
+        any |= !g->nodes.at[i].is_dropped && fg_is_op(&g->nodes.at[i], "layout", "concat");
+    return any;
+}
+
+static void join_all(fusion *f, candidate_list *list)
+{
+    bool again = true;
+    for (int round = 0; again && round < ROUNDS; round++) {
+        again = false;
+        for (size_t i = 0; i < list->len; i++)
+            again = try(f, &list->at[i]) || again;
+    }
+}
+
 void fg_fuse(fg_graph *g)
 {
     fusion f = {.g = g};
@@ -254,13 +283,13 @@ void fg_fuse(fg_graph *g)
     find_candidates(&f, &list);
     if (list.len)
         qsort(list.at, list.len, sizeof *list.at, compare);
-    bool again = true;
-    for (int round = 0; again && round < ROUNDS; round++) {
-        again = false;
-        for (size_t i = 0; i < list.len; i++)
-            again = try(&f, &list.at[i]) || again;
-    }
+    join_all(&f, &list);
     fg_number_groups(&f.groups);
+    if (has_concatenations(g)) {
+        f.is_joined = fg_find_free_joins(g->memory, g);
+        join_all(&f, &list);
+        fg_number_groups(&f.groups);
+    }
     g->edges.len = 0;
     for (size_t i = 0; i < list.len; i++) {
         fg_edge e = list.at[i].edge;

@@ -243,6 +243,7 @@ static void same_graphs(const fg_graph *g, const fg_graph *h)
         assert_int_equal(n->view != NULL, m->view != NULL);
         if (n->view)
             assert_memory_equal(n->view, m->view, sizeof *n->view);
+        assert_int_equal(n->pitched, m->pitched);
         assert_int_equal(n->exchanges.len, m->exchanges.len);
         for (size_t k = 0; k < n->exchanges.len; k++)
             assert_string_equal(n->exchanges.at[k], m->exchanges.at[k]);
