@@ -22,7 +22,8 @@ INPUTS = {
     "moves": (["x=randn"], 1), "algebra": (["x=randn"], 1), "activations": (["x=randn"], 1),
     "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
-    "inverted": (["x=randn"], 1), "transposed": (["x=randn", "r=randn"], 3), "channels": (["x=randn"], 1), "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
+    "inverted": (["x=randn"], 1), "transposed": (["x=randn", "r=randn"], 3), "channels": (["x=randn"], 1),
+    "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 3),
     "joined_heads": (["x=randn", "mask=randn"], 1),
@@ -31,7 +32,7 @@ INPUTS = {
     "hidden_heads": (["q=randn", "k=randn", "v=randn", "keys=randint(0,2)"], 1),
     "grouped_heads": (["q=randn", "x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
     "post_norms": (["x=randn"], 1), "pre_norms": (["x=randn"], 2), "rms_norms": (["x=randn"], 2),
-    "torch_norms": (["x=randn"], 1),
+    "torch_norms": (["x=randn"], 1), "image_means": (["x=randn"], 6),
 }  # fmt: skip
 WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
@@ -45,6 +46,7 @@ WEIGHTS_OF_BYTES = {"bytes": (16, 16), "more_bytes": (16, 16), "taps": (5, 3, 3,
 WITH_WEIGHTS = (
     "products", "convolution", "framed", "bordered", "biased", "biased_products", "channels", "flat_rows", "inverted", "quantized",
     "quantized_images", "transposed", "post_norms", "pre_norms", "rms_norms", "torch_norms",
+    "image_means",
 )  # fmt: skip
 
 OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
@@ -59,7 +61,7 @@ OPEN_RULES = {
 # In f16.
 HALF = (
     "moves", "heads", "exported_heads", "hidden_heads", "joined_heads", "older_heads", "grouped_heads", "biased_products",
-    "inverted", "no_heads",
+    "inverted", "no_heads", "image_means",
 )  # fmt: skip
 # In f16, which rounds several times on the way. The launches for sm_90a: no norm is one.
 NORMS = {"post_norms": 8, "pre_norms": 8, "rms_norms": 6, "torch_norms": 5}
@@ -284,7 +286,7 @@ def main():
         failed += [f"line {n} of rewrites.hds is no attention" for n in wrong]
         for model, (inputs, count) in INPUTS.items():
             more = given if model in WITH_WEIGHTS else []
-            for arch in ["sm_80"] * (model not in NORMS) + ["sm_90a"] * ("heads" in model or model in NORMS):
+            for arch in ["sm_80"] * (model not in NORMS) + ["sm_90a"] * ("heads" in model or model in (*NORMS, "image_means")):
                 worst = difference(hdsc, MODELS, model, inputs, count, folder, [*more, f"--arch={arch}"])
                 if worst > (2e-2 if model in NORMS else 2e-3 if model in HALF else 2e-5):
                     failed.append(f"{model} for {arch}: off by {worst}")
