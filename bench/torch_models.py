@@ -228,6 +228,18 @@ def child(task):
     os._exit(0)
 
 
+def descendants(pid):
+    """Processes that a process has started, those that these have started, and so on."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found += map(int, file.read().split())
+    except OSError:  # it has ended
+        pass
+    return [*found, *(p for child in found for p in descendants(child))]
+
+
 class Job:
     """A child that measures a model with one batch. [lock]: a path, where several compile side by side."""
 
@@ -240,7 +252,7 @@ class Job:
             environment.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
         command = [sys.executable, __file__, f"--child={json.dumps(task)}"]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True, start_new_session=True)
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True)
         self.is_compiled, self.given_up = False, False
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -257,11 +269,12 @@ class Job:
         return self.is_compiled
 
     def kill(self):
-        """Ends it, and the processes that compile for it."""
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        """Ends it, and the processes that compile for it, which have sessions of their own."""
+        for pid in [*descendants(self.process.pid), self.process.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
     def rows(self):
         """Lets it measure. None: it failed."""
