@@ -222,6 +222,8 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
 tc_value tc_native_takes_attributes(tc *tx, const tc_native *self, tc_args *args);
 // attribute_defaults(operator, given): a dict of the defaults of all parameters but the first [given] ones.
 tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *args);
+// parameter_names(operator): the names of the parameters in front of *rest, as a tuple.
+tc_value tc_native_parameter_names(tc *tx, const tc_native *self, tc_args *args);
 // operators/schedule.c
 // Whether a function can be the schedule of an operator that takes an epilogue, or none; else it has been reported at the decorator.
 tc_value tc_native_is_schedule(tc *tx, const tc_native *self, tc_args *args);

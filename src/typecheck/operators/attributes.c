@@ -133,3 +133,18 @@ tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *ar
     }
     return out;
 }
+
+tc_value tc_native_parameter_names(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value operator= args->list.at[0].value;
+    const tc_function *f = tc_is_operator(tx, operator) ? tc_operator_function(tx, operator) : NULL;
+    VEC(tc_value) names = {0};
+    for (size_t i = 0; f && f->decl && i < f->decl->params.len; i++) {
+        const ast_param *p = &f->decl->params.at[i];
+        if (p->kind != AST_PARAM_PLAIN)
+            break;
+        VEC_PUSH(tx->arena, &names, tc_str(str_of(p->name->text)));
+    }
+    return tc_list_new(tx, TC_TUPLE, names.at, names.len);
+}
