@@ -144,7 +144,9 @@ static void ignore_noted(search *s)
 static void look_at_pointer(walk *w, const ir_stmt *s)
 {
     note_addresses(w->search, s->value);
-    if (!w->search->harmless_count || w->depth >= MOST_DEEP)
+    if (w->depth >= MOST_DEEP)
+        w->search->harmless_count = 0;
+    if (!w->search->harmless_count)
         return;
     search inner = {.var = s->var};
     look_in(w->module, w->func, &inner, w->depth + 1);

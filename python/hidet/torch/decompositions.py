@@ -59,10 +59,12 @@ def _as_strided(x, size, stride, storage_offset=None):
     it where images have one element: that is a view."""
     offset = x.storage_offset() if storage_offset is None else storage_offset
     is_whole = x.is_contiguous() and x.storage_offset() == 0 and x.untyped_storage().nbytes() == x.numel() * x.element_size()
-    if not is_whole or not all(isinstance(n, int) for n in (*x.shape, *size, *stride, offset)):
+    if not is_whole:
         return NotImplemented
     if offset == 0 and prod(size) == x.numel() and _is_row_by_row(size, stride):
         return x.view(size)
+    if not all(isinstance(n, int) for n in (*x.shape, *size, *stride, offset)):
+        return NotImplemented
     places = torch.full([1] * len(size), offset, dtype=torch.long, device=x.device)
     for d, (n, step) in enumerate(zip(size, stride, strict=True)):
         places = places + (torch.arange(n, device=x.device) * step).view([n if i == d else 1 for i in range(len(size))])
