@@ -164,6 +164,7 @@ typedef struct fg_graph {
     struct fg_language *language;   // graph/record.h; NULL: passes change no operands
     struct fg_precisions *precisions; // graph/precision.h; NULL: f32 stays f32
     fg_image_order order;           // of images, for the pass "layout"
+    bool has_many_targets;          // programs for several architectures take the same parameters: no order is that of one of them
     size_t steps;                   // that passes have taken in searches and in their order: of tests
     VEC(fg_launch) launches;        // after fg_lower; views take none
 } fg_graph;

@@ -175,6 +175,7 @@ void pl_prepare_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
         graphs->at[i]->language = language;
         graphs->at[i]->precisions = precisions;
         fg_find_image_order(u->options->layout ? u->options->layout : "auto", &graphs->at[i]->order);
+        graphs->at[i]->has_many_targets = u->options->arch_count > 1;
     }
 }
 

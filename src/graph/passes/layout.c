@@ -296,6 +296,12 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
     return b ? greatest_divisor(b, a % b) : a;
 }
 
+// Whether the operator's model of cost, which is that of one architecture, says how long the node takes.
+static bool has_cost(const walk *w, const fg_node *n)
+{
+    return n->cost && !w->g->has_many_targets;
+}
+
 // The same where the operator's model of cost knows both calls.
 static int64_t gain_by_cost(walk *w, const fg_node *n)
 {
@@ -312,7 +318,7 @@ static int64_t gain_of(walk *w, const fg_node *n)
     bool is_layout = n->channels.attribute && strcmp(n->channels.attribute, "layout") == 0;
     if (w->g->order == FG_ORDER_LAST)
         return is_layout ? MUCH : 0;
-    if (n->cost && is_layout)
+    if (has_cost(w, n) && is_layout)
         return gain_by_cost(w, n);
     if (n->numerics != FG_PRODUCT || !is_layout || n->arguments.len < 2 || strstr(n->op, "transpose"))
         return 0;
@@ -460,9 +466,9 @@ static bool is_certain(walk *w, const bool *second)
     for (size_t i = 0; i < w->queue.len; i++) {
         const fg_node *n = &w->g->nodes.at[w->queue.at[i]];
         int64_t gain = second[i] ? gain_of(w, n) : 0;
-        if (gain > 0 && !n->cost)
+        if (gain > 0 && !has_cost(w, n))
             return true;
-        all += n->cost;
+        all += has_cost(w, n) ? n->cost : 0;
         saved += gain;
     }
     return w->g->order == FG_ORDER_LAST || saved > all / ERROR;
