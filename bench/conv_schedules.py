@@ -12,7 +12,7 @@ LAYER: batch, channels, extent, channels of the result, taps, stride, as in 1_64
 --cold: operands that are not in L2, as weights of a large network. --ahead=4,16: also each schedule without parts that brings so
 many steps of its weights into L2 while it waits for its predecessor ("a4"): whether that pays. --ranked=6: instead of these, the
 six schedules that the model of cost has first, r0 to r5; r0 is its choice, and the line ends with its speed relative to the
-fastest. --products: 1 x 1 layers with many images by schedules of ops/matmul/hopper.hds, "b" and blocks of an SM, "t" in turns,
+fastest. --products: 1 x 1 layers with many images by schedules of ops/matmul/hopper.hds, "b" and blocks of an SM, "t" ping-pong,
 "e" and epilogue tiles, "g" and warpgroups that are not one for 64 rows; operands are not in L2.
 """
 

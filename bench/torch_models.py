@@ -248,7 +248,7 @@ class Job:
         mine = tempfile.mkdtemp(dir=caches)
         task = {"model": name, "batch": batch, "modes": modes, "tiny": tiny, "caches": mine, "lock": lock}
         environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": os.path.join(mine, "inductor")}
-        if lock:  # the number of processes that compile for one model is that of all cores
+        if lock:  # by default each model would have as many compile processes as there are cores
             environment.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "4")
         command = [sys.executable, __file__, f"--child={json.dumps(task)}"]
         pipe = subprocess.PIPE

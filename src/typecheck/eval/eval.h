@@ -220,7 +220,7 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
 // operators/attributes.c
 // Whether the operator takes what a call of one of its methods gives; else it has been reported at the call.
 tc_value tc_native_takes_attributes(tc *tx, const tc_native *self, tc_args *args);
-// attribute_defaults(operator, given): a dict of the defaults of all parameters but the first [given] ones.
+// attribute_defaults(operator): a dict of the defaults of parameters that are known without operands.
 tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *args);
 // parameter_names(operator): the names of the parameters in front of *rest, as a tuple.
 tc_value tc_native_parameter_names(tc *tx, const tc_native *self, tc_args *args);

@@ -121,12 +121,8 @@ tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *ar
     (void)self;
     tc_value operator= args->list.at[0].value, out = tc_dict_new(tx);
     const tc_function *f = tc_is_operator(tx, operator) ? tc_operator_function(tx, operator) : NULL;
-    int64_t given = args->list.len > 1 && args->list.at[1].value.kind == TC_INT ? args->list.at[1].value.i : 0;
     for (size_t i = 0; f && f->decl && i < f->decl->params.len; i++) {
         const ast_param *p = &f->decl->params.at[i];
-        given = p->kind == AST_PARAM_PLAIN ? given : 0; // arguments by position end where *rest has them
-        if (given-- > 0)
-            continue;
         tc_value v = p->kind == AST_PARAM_PLAIN ? default_of(tx, f, p) : tc_poison();
         if (!tc_is_poison(v))
             tc_dict_put(tx, out.dict, tc_str(str_of(p->name->text)), v);
