@@ -3,6 +3,7 @@
 
     bench/conv_schedules.py HDSC [--runtime=libhdsrt.so] [--only=TEXT] [--cold] [--ahead=STEPS] [--ranked=N] [LAYER…]
     bench/conv_schedules.py HDSC --products [--runtime=libhdsrt.so] [--only=TEXT] [LAYER…]
+    bench/conv_schedules.py HDSC --halos [--runtime=libhdsrt.so] [--only=TEXT] [LAYER…]
 
 For each layer a line: schedules and their times in µs, the fastest first; "model" is what conv2d launches, "cudnn" PyTorch's call
 with cudnn.benchmark. A schedule is BM x BN, "s" before it for swapped operands, "k" and the number of blocks that share a tile's
@@ -13,7 +14,9 @@ LAYER: batch, channels, extent, channels of the result, taps, stride, as in 1_64
 many steps of its weights into L2 while it waits for its predecessor ("a4"): whether that pays. --ranked=6: instead of these, the
 six schedules that the model of cost has first, r0 to r5; r0 is its choice, and the line ends with its speed relative to the
 fastest. --products: 1 x 1 layers with many images by schedules of ops/matmul/hopper.hds, "b" and blocks of an SM, "t" ping-pong,
-"e" and epilogue tiles, "g" and warpgroups that are not one for 64 rows; operands are not in L2.
+"e" and epilogue tiles, "g" and warpgroups that are not one for 64 rows; operands are not in L2. --halos: schedules of
+ops/conv/conv_halo.hds, "halo" and the height of windows, "k" with weights that stay in shared memory, "t" ping-pong, and slots of
+the ring, beside the four that the model has first among those of conv_hopper.hds, r0 to r3; operands are not in L2.
 """
 
 import argparse
@@ -79,9 +82,40 @@ def product_schedules():
     return found
 
 
+# Of windows with halos: BM, BN, slots of the ring, height of windows, whether weights stay, and more.
+HALOS = [
+    (128, 64, 5, 8, True, dict(split="pingpong")), (128, 64, 5, 16, True, dict(split="pingpong")),
+    (192, 64, 3, 8, True, dict(split="pingpong")), (256, 64, 2, 16, True, dict(split="pingpong")),
+    (64, 64, 8, 8, True, dict(split="pingpong")), (128, 64, 6, 8, True, {}), (192, 64, 4, 8, True, {}),
+    (256, 64, 3, 16, True, {}), (64, 64, 3, 8, True, dict(resident=2)), (128, 64, 3, 8, True, {}),
+    (128, 128, 2, 8, True, dict(split="pingpong")), (64, 128, 4, 8, True, dict(split="pingpong")), (128, 128, 3, 8, True, {}),
+    (128, 64, 4, 8, False, dict(split="pingpong")), (128, 64, 4, 8, False, {}), (128, 128, 3, 8, False, {}),
+    (256, 64, 3, 16, False, {}), (256, 128, 2, 16, False, dict(warpgroups=2, registers=232)),
+]  # fmt: skip
+CHANNELS_64 = [
+    "32_64_56_64_3_1", "128_64_56_64_3_1", "1_64_256_64_3_1", "8_64_256_64_3_1", "32_64_56_128_3_1", "32_128_56_64_3_1",
+    "32_128_28_128_3_1", "1_64_56_64_3_1",
+]  # fmt: skip
+
+
+RIVALS = 4  # schedules of conv_hopper.hds beside them
+
+
+def halo_schedules():
+    """As all_schedules, of windows with halos."""
+    found = {}
+    for BM, BN, stages, height, keeps, more in HALOS:
+        how = dict(BM=BM, BN=BN, stages=stages, epilogue_stages=1, warpgroups=BM // 64, registers=0, group=8) | more
+        if "split" in more:
+            how |= dict(warpgroups=2, registers=232)
+        name = f"halo{height}{'k' * keeps}_{BM}x{BN}{'t' * ('split' in more)}_{stages}{'b2' * ('resident' in more)}"
+        found[name] = f"Halo(Schedule({', '.join(f'{key}={value!r}' for key, value in how.items())}), {height}, {keeps})"
+    return found
+
+
 def text_of(layers, names):
     """The module of all instances."""
-    lines = ["from conv_layers import Layer", "from conv_schedules import chosen, forced"]
+    lines = ["from conv.conv_halo import Halo", "from conv_layers import Layer", "from conv_schedules import chosen, forced"]
     lines += ["from matmul.schedules import Schedule", ""]
     for layer in layers:
         numbers = layer.replace("_", ", ")
@@ -132,6 +166,7 @@ def main():
     parser.add_argument("--ahead", default="")
     parser.add_argument("--ranked", type=int)
     parser.add_argument("--products", action="store_true")
+    parser.add_argument("--halos", action="store_true")
     parser.add_argument("layers", nargs="*")
     options = parser.parse_intermixed_args()
     import conv
@@ -141,19 +176,22 @@ def main():
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False  # of the comparison in f32
     ahead = [int(steps) for steps in options.ahead.split(",") if steps]
-    layers = options.layers or (SAMPLE if options.ranked else POINTWISE if options.products else LAYERS)
-    of_all = product_schedules() if options.products else all_schedules(ahead)
+    usual = SAMPLE if options.ranked else POINTWISE if options.products else CHANNELS_64 if options.halos else LAYERS
+    layers = options.layers or usual
+    of_all = product_schedules() if options.products else halo_schedules() if options.halos else all_schedules(ahead)
     names = {name: S for name, S in of_all.items() if options.only in name}
     text = ranked_text(layers, options.ranked) if options.ranked else text_of(layers, names)
+    text += ranked_text(layers, RIVALS) if options.halos else ""
     with tempfile.TemporaryDirectory() as folder:
         lib = library.Libraries([str(schedules.compiled(options.hdsc, text, pathlib.Path(folder)))], options.runtime)
     print(f"{torch.cuda.get_device_name()}, cuDNN {torch.backends.cudnn.version()}; µs")
-    problems, total = [], conv.COLD if options.cold or options.products else conv.WARM
+    problems, total = [], conv.COLD if options.cold or options.products or options.halos else conv.WARM
+    rivals = [f"r{n}" for n in range(RIVALS)] if options.halos else []
     if options.ranked:
         line, problems = run_ranked(lib, layers, options.ranked, torch, conv, conv.COLD if options.cold else None)
         print(line)
     for layer in layers if not options.ranked else []:
-        times, found = measure(lib, layer, ["model", *names], torch, conv, total)
+        times, found = measure(lib, layer, ["model", *names, *rivals], torch, conv, total)
         print(shown(layer, times), flush=True)
         problems += found
     if problems:
