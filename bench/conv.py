@@ -29,10 +29,13 @@ from memory import library
 
 WARM, COLD = 16 << 20, 96 << 20  # bytes of all sets: in L2, and beyond it
 COLUMNS = ["case", "gflop", "ours", "torch", "ratio", "ours_warm", "torch_warm", "ratio_warm"]
-TYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "tf32": torch.float32, "i8": torch.int8, "f8": torch.float8_e4m3fn}
-RATES = {"f32": 40e12, "tf32": 300e12, "i8": 1000e12, "f8": 1000e12}  # operations in a second, about: for the number of calls
+TYPES = {
+    **{"bf16": torch.bfloat16, "f32": torch.float32, "tf32": torch.float32, "winograd": torch.float32},
+    **{"i8": torch.int8, "f8": torch.float8_e4m3fn},
+}
+RATES = {"f32": 40e12, "winograd": 60e12, "tf32": 300e12, "i8": 1000e12, "f8": 1000e12}  # operations in a second, about
 RESULTS = {"i8": torch.int32, "f8": torch.bfloat16}
-ERRORS = {"f32": 1e-4, "f8": 0.03}  # 0.01 of others
+ERRORS = {"f32": 1e-4, "winograd": 1e-4, "f8": 0.03}  # 0.01 of others
 CHECKED = 4  # images that are compared
 GRAPH = 2e-3  # seconds of a graph, about
 
@@ -41,7 +44,7 @@ TARGETS = {
     "batch 1": (lambda n: n.batch == 1 and not n.type, 1.5, 1.2),
     "batch 32": (lambda n: n.batch == 32 and not n.type, 1.02, 0.95),
     "batch 128": (lambda n: n.batch == 128 and not n.type, 1.02, 0.95),
-    **{type: (lambda n, type=type: n.type == type, 0.95, 0.95) for type in ("bf16", "f32", "tf32", "i8", "f8")},
+    **{type: (lambda n, type=type: n.type == type, 0.95, 0.95) for type in ("bf16", "f32", "tf32", "winograd", "i8", "f8")},
 }
 
 
