@@ -131,14 +131,16 @@ static void set_peak(struct argp_state *state, const char *name)
         argp_error(state, "unknown type '%s'; expected f16, bf16, tf32, f32, f64, f8e4m3, i8 or i4", name);
 }
 
+// An empty list has one name, which is empty and refused as any other that is unknown.
 static void take_against(bench_request *q, const char *list)
 {
     arena *a = &q->run.shared.memory;
-    for (const char *at = list; *at;) {
+    const char *at = list;
+    do {
         size_t len = strcspn(at, ",");
         VEC_PUSH(a, &q->against, arena_strndup(a, at, len));
         at += len + (at[len] == ',');
-    }
+    } while (*at);
 }
 
 static error_t take_own(int key, char *arg, struct argp_state *state)
