@@ -439,7 +439,7 @@ static void memory_is_bounded(void **state)
 {
     const rig *r = *state;
     hds_compiler *c = rig_compiler(r, FAKE_NVRTC, "", 2);
-    char name[16];
+    char name[24];
     hds_program *held = rig_compile(c, "held.hds", rig_scale, NULL);
     for (int i = 0; i < 4; i++) {
         snprintf(name, sizeof name, "k%d.hds", i);

@@ -98,7 +98,7 @@ static void many_tensors(void **state)
     enum { MANY = 70 };
     hdsrt_tensor_rule r[MANY];
     hdsrt_tensor_value v[MANY];
-    char names[MANY][8];
+    char names[MANY][16];
     for (int i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i], "t%d", i);
         r[i] = (hdsrt_tensor_rule){names[i], {2, 32}, 1, true, 16};
