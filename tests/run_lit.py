@@ -11,6 +11,8 @@ def features(hdsc):
     found = []
     if "NVRTC: error" not in version and "NVRTC: " in version:
         found.append("nvrtc")
+    if "ptxas: '" in version:
+        found.append("ptxas")
     return found
 
 

@@ -29,6 +29,8 @@ typedef struct aspect {
 
 static const aspect aspects[] = {
     {"nvrtc", "NVRTC", false, 2},
+    {"ptxas", "ptxas", false, 1},
+    {"along", "compiled along with each other", false, 1},
     {"arch", "architecture", false, 4},
     {"option", "options of NVRTC", false, 2},
     {"folder", "working folder", false, 1},

@@ -6,6 +6,7 @@
 #include "driver/cmd.h"
 #include "pipeline/modules.h"
 #include "toolchain/nvrtc.h"
+#include "toolchain/ptxas.h"
 
 static int count(const embedded_text *table)
 {
@@ -13,6 +14,17 @@ static int count(const embedded_text *table)
     while (table[n].name)
         n++;
     return n;
+}
+
+// NVRTC's companion, which nothing needs.
+static void print_ptxas(FILE *out, arena *a, const tool_nvrtc *nvrtc)
+{
+    tool_nvrtc_identity file;
+    tool_ptxas ptxas;
+    if (tool_nvrtc_identity_of(a, nvrtc, &file) && tool_ptxas_find(a, file.path, &ptxas))
+        fprintf(out, "ptxas: '%s'\n", ptxas.path);
+    else
+        fputs("ptxas: none\n", out);
 }
 
 static void print_nvrtc(FILE *out, const char *path)
@@ -32,6 +44,7 @@ static void print_nvrtc(FILE *out, const char *path)
                 fprintf(out, " %s", arch_at(i)->name);
         }
         fputc('\n', out);
+        print_ptxas(out, &memory, nvrtc);
         tool_nvrtc_close(nvrtc);
     } else {
         str_buf text;

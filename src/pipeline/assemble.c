@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pipeline/batches.h"
+#include "pipeline/shared.h"
 #include "remarks/remarks.h"
 #include "pipeline/usage.h"
 #include "service/service.h"
@@ -90,7 +91,7 @@ void pl_run_nvrtc(const pl_assembly *s, const tool_compile_options *options, str
 {
     pl_unit *u = s->unit;
     const char *folder = options->line_info || !s->text.is_canonical ? pl_working_folder(&u->memory) : NULL;
-    const svc_job job = {.options = *options, .nvrtc = s->nvrtc->path, .folder = folder, .cuda_text = text};
+    const svc_job job = {.options = *options, .nvrtc = s->nvrtc->path, .folder = folder, .text = text};
     single one = {.unit = u};
     svc_status status = SVC_UNAVAILABLE;
     if (u->options->isolates_nvrtc)
@@ -209,6 +210,7 @@ static bool find(pl_assembly *s, tool_result *out)
     pl_code_request request;
     size_t span = pl_span_begin(&u->times, "cache", 0);
     pl_code_request_make(u, &s->options, &s->identity, &s->text, &request);
+    pl_shared_add_inputs(s, &request.inputs);
     bool is_found = pl_code_find(u, &request, out);
     pl_span_end(&u->times, span);
     return is_found;
@@ -235,11 +237,21 @@ static bool find_or_compile(pl_assembly *s, tool_result *out)
     return ok;
 }
 
+void pl_take_nvrtc_text(pl_unit *u)
+{
+    const tool_compile_options options = pl_nvrtc_options(u);
+    pl_nvrtc_text *text = ARENA_NEW(&u->memory, pl_nvrtc_text);
+    pl_nvrtc_text_of(u, &options, text);
+    u->nvrtc_text = text;
+}
+
 bool pl_assemble(pl_unit *u)
 {
     pl_assembly s = {.unit = u, .options = pl_nvrtc_options(u)};
     tool_result result = {0};
-    pl_nvrtc_text_of(u, &s.options, &s.text);
+    if (!u->nvrtc_text)
+        pl_take_nvrtc_text(u);
+    s.text = *u->nvrtc_text;
     if (!find_or_compile(&s, &result))
         return false;
     u->code = (pl_code){.ptx = result.ptx, .cubin = result.cubin};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/shared.h"
 #include "service/service.h"
 #include "toolchain/cubin_join.h"
 #include "toolchain/ptx_join.h"
@@ -25,6 +26,7 @@ typedef struct batch {
 typedef struct work {
     const pl_assembly *s;
     tool_compile_options options;
+    pl_shared_code shared; // of kernels that are in no batch
     VEC(batch) batches;
     size_t *batch_of; // of each kernel
     size_t *pending;  // indices, the largest first
@@ -46,12 +48,21 @@ static bool has_shared_symbols(const ir_module *m)
 }
 
 // Blackwell's cubins cannot be joined; texts of the author may define what kernels share.
-static bool can_be_split(const pl_assembly *s)
+bool pl_can_be_joined(const pl_unit *u)
 {
     enum { FIRST_MAJOR_NOT_JOINED = 10 };
-    const pl_unit *u = s->unit;
-    return s->text.is_canonical && s->options.cubin && u->kernels.len > 1 && u->arch->major < FIRST_MAJOR_NOT_JOINED &&
-           !pl_has_author_texts(u->module) && !has_shared_symbols(u->module);
+    return u->nvrtc_text && u->nvrtc_text->is_canonical && pl_wants_cubin(u->options) &&
+           u->arch->major < FIRST_MAJOR_NOT_JOINED && !pl_has_author_texts(u->module) && !has_shared_symbols(u->module);
+}
+
+size_t pl_bytes_of_batch(size_t total)
+{
+    return total / MOST_BATCHES > LEAST_BATCH_BYTES ? total / MOST_BATCHES : LEAST_BATCH_BYTES;
+}
+
+static bool is_shared(const work *w, size_t kernel)
+{
+    return w->shared.has && w->shared.has[kernel];
 }
 
 // Of the text of each kernel.
@@ -61,7 +72,7 @@ static size_t *bytes_of(const work *w, size_t *total)
     size_t *bytes = ARENA_ARRAY(&w->s->unit->memory, size_t, w->s->unit->kernels.len);
     for (size_t i = 0; i < c->lines.len; i++) {
         size_t length = c->lines.at[i].text.len + 1;
-        if (c->lines.at[i].kernel < 0)
+        if (c->lines.at[i].kernel < 0 || is_shared(w, (size_t)c->lines.at[i].kernel))
             continue;
         bytes[c->lines.at[i].kernel] += length;
         *total += length;
@@ -75,7 +86,7 @@ static void plan_those(work *w, const size_t *bytes, size_t enough, bool prints)
     const pl_unit *u = w->s->unit;
     batch next = {.number = w->batches.len};
     for (size_t i = 0; i < u->kernels.len; i++) {
-        if (u->kernels.at[i].prints != prints)
+        if (u->kernels.at[i].prints != prints || is_shared(w, i))
             continue;
         w->batch_of[i] = next.number;
         next.kernel_count++;
@@ -94,14 +105,15 @@ static void plan(work *w)
 {
     size_t total = 0;
     const size_t *bytes = bytes_of(w, &total);
-    size_t enough = total / MOST_BATCHES > LEAST_BATCH_BYTES ? total / MOST_BATCHES : LEAST_BATCH_BYTES;
+    size_t enough = pl_bytes_of_batch(total);
     w->batch_of = ARENA_ARRAY(&w->s->unit->memory, size_t, w->s->unit->kernels.len);
+    memset(w->batch_of, 0xff, w->s->unit->kernels.len * sizeof *w->batch_of); // those that are shared: of none
     plan_those(w, bytes, enough, false);
     plan_those(w, bytes, SIZE_MAX, true);
 }
 
 // What one batch uses of the shared text, another may not: that is no reason for a warning.
-static tool_compile_options options_of(const pl_assembly *s)
+tool_compile_options pl_batch_options(const pl_assembly *s)
 {
     tool_compile_options o = s->options;
     const char **extra = ARENA_ARRAY(&s->unit->memory, const char *, o.extra_len + 1);
@@ -186,7 +198,7 @@ static void compile_all(work *w)
     svc_job *jobs = ARENA_ARRAY(&u->memory, svc_job, w->pending_count);
     for (size_t i = 0; i < w->pending_count; i++) {
         const batch *b = &w->batches.at[w->pending[i]];
-        jobs[i] = (svc_job){.options = w->options, .nvrtc = w->s->nvrtc->path, .cuda_text = b->text};
+        jobs[i] = (svc_job){.options = w->options, .nvrtc = w->s->nvrtc->path, .text = b->text};
     }
     if (show(w) && u->options->service && w->pending_count)
         svc_compile(u->options->service, &u->memory, jobs, w->pending_count, deliver, w);
@@ -210,6 +222,8 @@ static str whole_log(const work *w)
     arena *a = &w->s->unit->memory;
     str_buf log;
     str_buf_init(&log, a);
+    for (size_t i = 0; i < w->shared.results.len; i++)
+        str_add(&log, w->shared.results.at[i].log);
     for (size_t i = 0; i < w->batches.len; i++) {
         const batch *b = &w->batches.at[i];
         str_add(&log, pl_canonical_log_of_whole(a, &b->from, b->result.log));
@@ -239,15 +253,16 @@ static bool join(const work *w, tool_result *out)
 {
     arena *a = &w->s->unit->memory;
     const char *why = "PTX of different forms";
-    str *cubins = ARENA_ARRAY(a, str, w->batches.len), *texts = ARENA_ARRAY(a, str, w->batches.len);
+    size_t shared = w->shared.results.len, count = shared + w->batches.len;
+    str *cubins = ARENA_ARRAY(a, str, count), *texts = ARENA_ARRAY(a, str, count);
     *out = (tool_result){.status = TOOL_COMPILED};
-    for (size_t i = 0; i < w->batches.len; i++) {
-        cubins[i] = w->batches.at[i].result.cubin;
-        texts[i] = w->batches.at[i].result.ptx;
-        out->seconds += w->batches.at[i].result.seconds;
+    for (size_t i = 0; i < count; i++) {
+        const tool_result *r = i < shared ? &w->shared.results.at[i] : &w->batches.at[i - shared].result;
+        cubins[i] = r->cubin;
+        texts[i] = r->ptx;
+        out->seconds += r->seconds;
     }
-    bool is_joined = tool_cubin_join(a, cubins, w->batches.len, &out->cubin, &why) &&
-                     tool_ptx_join(a, texts, w->batches.len, &out->ptx);
+    bool is_joined = tool_cubin_join(a, cubins, count, &out->cubin, &why) && tool_ptx_join(a, texts, count, &out->ptx);
     w->s->unit->not_joined = is_joined ? NULL : why;
     return is_joined;
 }
@@ -279,12 +294,14 @@ static void add_times(const work *w)
 bool pl_compile_batches(const pl_assembly *s, tool_result *out)
 {
     work w = {.s = s};
-    if (!can_be_split(s))
+    if (!pl_can_be_joined(s->unit))
         return false;
+    pl_shared_find(s, &w.shared);
+    w.kernels_done = w.shared.kernel_count;
     plan(&w);
-    if (w.batches.len < 2)
+    if (w.batches.len + w.shared.results.len < (w.shared.results.len ? 1 : 2))
         return false;
-    w.options = options_of(s);
+    w.options = pl_batch_options(s);
     find(&w);
     list_pending(&w);
     compile_all(&w);

@@ -10,3 +10,10 @@
 // False: the unit is too small, or of a kind that cannot be taken apart or put together; nothing was reported. Where the batches
 // were compiled before that was known, u->not_joined says why.
 bool pl_compile_batches(const pl_assembly *s, tool_result *out);
+
+// Of kernels of so many bytes, the text that makes a batch complete.
+size_t pl_bytes_of_batch(size_t total);
+// Whether machine code of the unit's kernels may be joined: it is in canonical form, and none of them refers to what is not its own.
+bool pl_can_be_joined(const pl_unit *u);
+// NVRTC's options for a batch.
+tool_compile_options pl_batch_options(const pl_assembly *s);

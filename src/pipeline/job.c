@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "pipeline/onnx_input.h"
+#include "pipeline/shared.h"
 
 // The elaborator recurses with the nesting of the source. This much is reserved, not used.
 enum { STACK_BYTES = 64 << 20 };
@@ -39,6 +40,7 @@ void pl_job_free(pl_job *job)
 {
     pl_nvrtc_preload_join(&job->preload);
     cache_abandon(&job->ticket);
+    pl_sharing_free(job->sharing);
     for (int i = 0; i < job->unit_count; i++)
         pl_unit_free(&job->units[i]);
     wt_close(job->onnx.weights);
@@ -84,33 +86,66 @@ static bool read_input(pl_job *job)
 
 // ---- the units ---------------------------------------------------------------------------------------------------
 
-static void *unit_thread(void *unit)
+static void finish(pl_unit *u)
 {
-    pl_unit_run(unit, pl_compile);
+    (void)pl_assemble(u);
+}
+
+static void to_text(pl_unit *u)
+{
+    pl_unit_run(u, pl_compile_to_text);
+}
+
+static void to_code(pl_unit *u)
+{
+    if (u->goes_on)
+        pl_unit_go_on(u, finish);
+}
+
+typedef struct unit_work {
+    pl_unit *unit;
+    void (*run)(pl_unit *u);
+} unit_work;
+
+static void *unit_thread(void *work)
+{
+    const unit_work *w = work;
+    w->run(w->unit);
     return NULL;
 }
 
 // Each on a thread with a stack of our own choosing; on the caller's where the system gives none.
-static void run_units(pl_job *job)
+static void run_units(pl_job *job, void (*run)(pl_unit *u))
 {
     pthread_t *threads = ARENA_ARRAY(&job->memory, pthread_t, job->unit_count);
+    unit_work *works = ARENA_ARRAY(&job->memory, unit_work, job->unit_count);
     bool *runs = ARENA_ARRAY(&job->memory, bool, job->unit_count);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     for (int i = 0; i < job->unit_count; i++) {
-        pl_unit *u = &job->units[i];
-        u->input = job->input;
-        u->onnx = job->onnx.weights ? &job->onnx : NULL;
-        runs[i] = pthread_create(&threads[i], &attributes, unit_thread, u) == 0;
+        works[i] = (unit_work){&job->units[i], run};
+        runs[i] = pthread_create(&threads[i], &attributes, unit_thread, &works[i]) == 0;
     }
     pthread_attr_destroy(&attributes);
     for (int i = 0; i < job->unit_count; i++) {
         if (runs[i])
             pthread_join(threads[i], NULL);
         else
-            pl_unit_run(&job->units[i], pl_compile);
+            run(&job->units[i]);
     }
+}
+
+// Texts of all of them are there before the first is compiled: what they have alike is compiled once.
+static void compile_units(pl_job *job)
+{
+    for (int i = 0; i < job->unit_count; i++) {
+        job->units[i].input = job->input;
+        job->units[i].onnx = job->onnx.weights ? &job->onnx : NULL;
+    }
+    run_units(job, to_text);
+    job->sharing = pl_sharing_new(job->units, job->unit_count, &job->memory);
+    run_units(job, to_code);
 }
 
 // ---- after: messages and results of all, in the order of the architectures ---------------------------------------
@@ -164,7 +199,7 @@ static pl_status run(pl_job *job)
     }
     size_t span = pl_span_begin(&job->times, "compile", 0);
     pl_nvrtc_preload_start(&job->preload, &job->memory, job->options, job->onnx.weights ? job->onnx.text : job->input);
-    run_units(job);
+    compile_units(job);
     pl_nvrtc_preload_join(&job->preload);
     pl_span_end(&job->times, span);
     pl_status made = is_compiled(job) ? pl_make_product(job) : PL_OK;

@@ -36,6 +36,7 @@ typedef struct pl_job {
     const tool_cc *cc;   // for kinds that need it
     tool_cc_reads reads; // by it
     pl_nvrtc_preload preload;
+    struct pl_sharing *sharing; // what units have alike; NULL: nothing
     pl_product product;
     str_buf dump;        // the texts of --dump
     str_buf usage;       // the tables of --resource-usage

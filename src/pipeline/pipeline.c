@@ -4,7 +4,7 @@
 //                  src/frontend            src/ir              src/cuda_emit      src/toolchain
 //                  src/typecheck
 //
-// pl_compile below is that line as a list of calls, each followed by its dump. Each call returns whether to go on: not
+// compile_to_text below is that line as a list of calls, each followed by its dump. Each call returns whether to go on: not
 // after errors, and not when what was asked for is made.
 
 #include "pipeline/interface.h"
@@ -226,9 +226,9 @@ static bool output_cuda(pl_unit *u)
 
 // ---- the list ---------------------------------------------------------------------------------------------------
 
-void pl_compile(pl_unit *u)
+static bool compile_to_text(pl_unit *u)
 {
-    (void)(pl_unit_add_source(u)
+    return pl_unit_add_source(u)
         && output_graph(u)
         && show_tokens(u)
         && show_tree(u)
@@ -241,6 +241,17 @@ void pl_compile(pl_unit *u)
         && dump_plans(u)
         && remark(u)
         && dump_cuda(u)
-        && output_cuda(u)
-        && pl_assemble(u));
+        && output_cuda(u);
+}
+
+void pl_compile(pl_unit *u)
+{
+    (void)(compile_to_text(u) && pl_assemble(u));
+}
+
+void pl_compile_to_text(pl_unit *u)
+{
+    u->goes_on = compile_to_text(u);
+    if (u->goes_on)
+        pl_take_nvrtc_text(u);
 }

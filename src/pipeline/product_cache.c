@@ -13,6 +13,7 @@
 #include "pipeline/onnx_input.h"
 #include "pipeline/read_files.h"
 #include "toolchain/build_id.h"
+#include "toolchain/ptxas.h"
 #include "weights/weights.h"
 
 #define PRODUCT_KIND "product"
@@ -115,12 +116,15 @@ static bool inputs_of(pl_job *job, cache_parts *out)
 {
     arena *a = &job->memory;
     tool_nvrtc_identity nvrtc;
+    tool_ptxas ptxas;
     char *build = arena_alloc(a, TOOL_BUILD_ID_LENGTH);
     if (!tool_own_build_id(build) || !tool_nvrtc_identify(a, job->options->nvrtc_path, &nvrtc))
         return false;
     add(job, out, "format", STR(ENTRY_FORMAT));
     add(job, out, "build", str_of(build));
     add(job, out, "nvrtc", str_of(nvrtc.text));
+    if (job->unit_count > 1 && tool_ptxas_find(a, nvrtc.path, &ptxas)) // see pipeline/shared.h
+        add(job, out, "ptxas", str_of(ptxas.identity));
     add(job, out, "options", options_text(a, job->options));
     return add_c_compiler(job, out) && add_source(job, out);
 }

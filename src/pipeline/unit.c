@@ -67,15 +67,20 @@ void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, dou
 }
 
 // The recovery point. What the arenas hold stays valid: the messages so far are still shown.
-void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
+static void run(pl_unit *u, void (*prepare)(pl_unit *u), void (*body)(pl_unit *u))
 {
+    u->goes_on = false;
     if (setjmp(u->oom.jump) != 0) {
         cache_abandon(&u->ticket);
+        u->goes_on = false;
         u->status = u->is_cancelled ? PL_CANCELLED : PL_NO_MEMORY;
         return;
     }
-    set_up(u);
+    if (prepare)
+        prepare(u);
     body(u);
+    if (u->goes_on)
+        return;
     pl_finder_keep(&u->finder, u->options->kept, u->file);
     if (u->diags.shown_errors && u->status == PL_OK)
         u->status = PL_ERRORS;
@@ -83,6 +88,16 @@ void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
         return;
     arena_free(&u->scratch);
     arena_free(&u->ir_scratch);
+}
+
+void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u))
+{
+    run(u, set_up, body);
+}
+
+void pl_unit_go_on(pl_unit *u, void (*body)(pl_unit *u))
+{
+    run(u, NULL, body);
 }
 
 void pl_unit_free(pl_unit *u)

@@ -62,6 +62,7 @@ typedef struct pl_unit {
     str mapped;              // of it, if it is mapped and the unit's own: pl_unit_free unmaps it
     const pl_onnx *onnx;     // of an input that is an ONNX file, where the caller has read it; it outlives the unit
     double origin_us;        // of the job's clock
+    bool goes_on;            // it has more to do: see pl_unit_go_on
     bool records_later;      // passes over its graphs run when it has run
     bool is_cancelled;       // control goes to the recovery point for this, and not for want of memory
     size_t launch_count, launches_done; // of its graphs, as they are lowered
@@ -100,6 +101,8 @@ typedef struct pl_unit {
     str text;        // the output, where it is text: tokens, ast, hir, json, cu
     str cuda;
     cu_kernel_list kernels;  // those of [cuda]
+    const struct pl_nvrtc_text *nvrtc_text; // what NVRTC gets of [cuda]; NULL: it is not asked for code, or not yet
+    struct pl_sharing *sharing;  // what is compiled along with other units; NULL: nothing
     pl_code code;
     tool_usage_list costs;   // of the kernels in [code.cubin]
     pl_origin origin;    // of [code]
@@ -116,6 +119,8 @@ typedef struct pl_unit {
 void pl_unit_init(pl_unit *u, const pl_options *options, const arch *target, double origin_us);
 // Sets the unit up and runs [body] (pl_compile) on it; out of memory is a status, not a crash.
 void pl_unit_run(pl_unit *u, void (*body)(pl_unit *u));
+// The same of a unit that has run, and whose body said that it goes on (pl_unit.goes_on).
+void pl_unit_go_on(pl_unit *u, void (*body)(pl_unit *u));
 // As pl_unit_run, on a thread with a stack that the elaborator's recursion fits in; joined before it comes back.
 void pl_unit_run_deep(pl_unit *u, void (*body)(pl_unit *u));
 void pl_unit_free(pl_unit *u);
@@ -144,12 +149,16 @@ bool pl_unit_is_ir_text(const pl_unit *u);  // .hir: IR instead of source
 // Options given by the user besides the architecture, for the head of a text; NULL: none.
 const char *pl_unit_flags(pl_unit *u);
 
-// pipeline.c: all stages in order. emit.c and assemble.c: the last two of them; false after errors.
+// pipeline.c: all stages in order; and all but the last, with what that one starts from: then u->goes_on says whether it is asked
+// for. emit.c and assemble.c: the last two of them; false after errors.
 void pl_compile(pl_unit *u);
+void pl_compile_to_text(pl_unit *u);
 bool pl_emit(pl_unit *u);
 // The same for code that is not output: its text and memory are freed afterwards. True where there are no errors.
 bool pl_emit_and_drop(pl_unit *u);
 bool pl_assemble(pl_unit *u);
+// u->nvrtc_text, of u->cuda.
+void pl_take_nvrtc_text(pl_unit *u);
 remark_unit pl_remark_unit(pl_unit *u);  // for remarks/remarks.h
 // Whether machine code is requested, so that ptxas runs.
 bool pl_wants_cubin(const pl_options *o);

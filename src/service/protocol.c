@@ -124,13 +124,14 @@ void svc_job_write(const svc_job *job, str_buf *out)
     const tool_compile_options *o = &job->options;
     const numbers n = {o->max_registers, o->cubin, o->line_info, o->fast_math, o->extra_len};
     put_text(out, job->nvrtc);
+    put_text(out, job->ptxas);
     put_text(out, job->folder);
     put_text(out, o->target->name);
     put_text(out, o->name);
     put(out, &n, sizeof n);
     for (size_t i = 0; i < o->extra_len; i++)
         put_text(out, o->extra[i]);
-    put(out, job->cuda_text.at, job->cuda_text.len);
+    put(out, job->text.at, job->text.len);
 }
 
 bool svc_job_read(arena *a, str message, svc_job *out)
@@ -138,8 +139,9 @@ bool svc_job_read(arena *a, str message, svc_job *out)
     numbers n;
     const char *target = NULL;
     *out = (svc_job){0};
-    if (!take_text(a, &message, &out->nvrtc) || !take_text(a, &message, &out->folder) ||
-        !take_text(a, &message, &target) || !take_text(a, &message, &out->options.name) ||
+    if (!take_text(a, &message, &out->nvrtc) || !take_text(a, &message, &out->ptxas) ||
+        !take_text(a, &message, &out->folder) || !take_text(a, &message, &target) ||
+        !take_text(a, &message, &out->options.name) ||
         !take_value(&message, &n, sizeof n) || n.extra_len > message.len || !target)
         return false;
     const char **extra = ARENA_ARRAY(a, const char *, n.extra_len + 1);
@@ -154,7 +156,7 @@ bool svc_job_read(arena *a, str message, svc_job *out)
     out->options.max_registers = n.max_registers;
     out->options.extra = extra;
     out->options.extra_len = n.extra_len;
-    return out->options.target && take_bytes(a, &message, &out->cuda_text);
+    return out->options.target && take_bytes(a, &message, &out->text);
 }
 
 // ---- results ----------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 #include "service/service.h"
 
 // The first message of a worker. Another text is a worker of another version, which is not used.
-#define SVC_GREETING "hdsc worker 1 " HDS_VERSION
+#define SVC_GREETING "hdsc worker 2 " HDS_VERSION
 
 // Whether all of it was sent or received; false: the other end is gone. A message is malloc'ed, its owner frees it.
 bool svc_send(int fd, str message);

@@ -1,4 +1,4 @@
-// A pool of worker processes that compile with NVRTC.
+// A pool of worker processes that compile with NVRTC, or run ptxas.
 //
 // Inside a process, NVRTC has its callers wait for each other, and a crash of it takes the process along. A worker is a
 // process that opens NVRTC once and then compiles one text after another, as they come through a socket. A pool starts
@@ -13,6 +13,7 @@
 #pragma once
 
 #include "toolchain/nvrtc.h"
+#include "toolchain/ptxas.h"
 
 typedef struct svc_pool svc_pool;
 
@@ -32,8 +33,9 @@ int svc_pool_workers(const svc_pool *pool);
 typedef struct svc_job {
     tool_compile_options options;
     const char *nvrtc;   // path of the library, as tool_nvrtc_open has it
+    const char *ptxas;   // path of the program that makes machine code of PTX; NULL: NVRTC compiles
     const char *folder;  // the working folder, where line tables name it; NULL: it does not matter
-    str cuda_text;
+    str text;            // CUDA text; PTX of options.target, for ptxas
 } svc_job;
 
 typedef enum svc_status {

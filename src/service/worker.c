@@ -1,4 +1,4 @@
-// A worker process: NVRTC, opened once, and one compilation after the other.
+// A worker process: NVRTC, opened once, and one compilation after the other, or one run of ptxas.
 
 #include <pthread.h>
 #include <signal.h>
@@ -32,10 +32,14 @@ static const tool_nvrtc *open_nvrtc(worker *w, const char *path)
 
 static void compile(worker *w, arena *a, const svc_job *job, tool_result *out)
 {
+    if (job->ptxas) {
+        tool_ptxas_run(a, job->ptxas, job->options.target, job->text, out);
+        return;
+    }
     const tool_nvrtc *nvrtc = job->nvrtc ? open_nvrtc(w, job->nvrtc) : NULL;
     bool is_there = !job->folder || chdir(job->folder) == 0;
     if (nvrtc && is_there)
-        tool_nvrtc_compile(nvrtc, a, &job->options, job->cuda_text.at, out);
+        tool_nvrtc_compile(nvrtc, a, &job->options, job->text.at, out);
     else
         *out = (tool_result){.status = TOOL_FAILED,
                              .failure = nvrtc ? "a worker process cannot enter the working folder"

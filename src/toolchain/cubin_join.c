@@ -13,6 +13,7 @@
 typedef enum treatment {
     MADE,     // anew: the tables of names
     SAME,     // equal in all, taken once
+    ANY,      // of the first file: says which build of the tool made it, of which NVRTC has one inside and ptxas is another
     APPENDED, // one behind the other
     OWN,      // of one kernel
     ALONE,    // of one file: the kernels of another one would be numbers in the same table
@@ -33,7 +34,7 @@ static const form forms[] = {
     {".strtab", MADE, PLAIN},
     {".symtab", MADE, PLAIN},
     {".debug_frame", APPENDED, FRAMES},
-    {".note.nv.tkinfo", SAME, PLAIN},
+    {".note.nv.tkinfo", ANY, PLAIN},
     {".note.nv.cuinfo", SAME, PLAIN},
     {".nv.info", APPENDED, INFO},
     {".nv.compat", APPENDED, COMPAT},
@@ -506,7 +507,8 @@ static bool join_contents(joiner *j)
         }
         for (size_t k = 1; k < in->elf.header.e_shnum; k++) {
             const section *to = in->out[k];
-            bool is_there = to->form->treatment == SAME && (to->bytes.len || to->header.sh_type == SHT_NOBITS);
+            bool is_once = to->form->treatment == SAME || to->form->treatment == ANY;
+            bool is_there = is_once && (to->bytes.len || to->header.sh_type == SHT_NOBITS);
             if (to->form->treatment != MADE && !is_there && !add_content(j, in, k))
                 return false;
         }

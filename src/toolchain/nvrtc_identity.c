@@ -53,7 +53,7 @@ static bool is_named_old(const char *name)
     return major > 0 && major < TOOL_NVRTC_LEAST_MAJOR;
 }
 
-static bool identify_file(arena *a, const char *path, tool_nvrtc_identity *out)
+bool tool_identify_file(arena *a, const char *path, tool_nvrtc_identity *out)
 {
     struct stat info;
     char *resolved = realpath(path, NULL);
@@ -109,7 +109,7 @@ static bool identify_in(arena *a, const char *folder, tool_nvrtc_identity *out)
     tool_paths files;
     tool_nvrtc_files(a, folder, &files);
     for (size_t i = 0; i < files.at.len; i++) {
-        if (identify_file(a, files.at.at[i], out))
+        if (tool_identify_file(a, files.at.at[i], out))
             return true;
     }
     return false;
@@ -120,7 +120,7 @@ static bool identify_at(arena *a, const char *path, tool_nvrtc_identity *out, bo
 {
     struct stat info;
     if (stat(path, &info) == 0)
-        return S_ISDIR(info.st_mode) ? identify_in(a, path, out) : identify_file(a, path, out);
+        return S_ISDIR(info.st_mode) ? identify_in(a, path, out) : tool_identify_file(a, path, out);
     *is_hidden = !strchr(path, '/') && loader_may_know(a, path);
     return false;
 }
@@ -147,5 +147,5 @@ bool tool_nvrtc_identity_of(arena *a, const tool_nvrtc *nvrtc, tool_nvrtc_identi
     struct link_map *file = NULL;
     *out = (tool_nvrtc_identity){0};
     return dlinfo(nvrtc->handle, RTLD_DI_LINKMAP, &file) == 0 && file->l_name && *file->l_name &&
-           identify_file(a, file->l_name, out);
+           tool_identify_file(a, file->l_name, out);
 }

@@ -20,3 +20,5 @@ void tool_nvrtc_paths(arena *a, const char *explicit_path, tool_paths *out, bool
 bool tool_nvrtc_more_paths(arena *a, const char *explicit_path, int stage, tool_paths *out, bool *is_explicit);
 // The libraries in [folder], those without a version in the name first, then the newest first.
 void tool_nvrtc_files(arena *a, const char *folder, tool_paths *out);
+// What the file [path] is: false if it is none, or one whose name says that it is too old.
+bool tool_identify_file(arena *a, const char *path, tool_nvrtc_identity *out);

@@ -9,9 +9,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "service/service.h"
 
 enum { MOST = 32 };
@@ -56,7 +58,7 @@ static svc_job job_of(const char *text)
 {
     return (svc_job){.options = {.target = arch_find(STR("sm_80")), .cubin = true},
                      .nvrtc = FAKES "/whole/libnvrtc.so",
-                     .cuda_text = str_of(text)};
+                     .text = str_of(text)};
 }
 
 static bool take(void *user, size_t index, const svc_result *result)
@@ -94,6 +96,23 @@ static void compiles_each_as_it_is(void **state)
     assert_int_equal(f->results[2].status, TOOL_REJECTED);
     assert_int_equal(f->results[3].status, TOOL_FAILED);
     assert_false(f->crashed[3]);
+}
+
+// A job for ptxas is another program's, which needs no NVRTC.
+static void runs_ptxas(void **state)
+{
+    fixture *f = *state;
+    const char *error, *path = arena_printf(&f->arena, "%s/ptxas", f->folder);
+    assert_true(file_write(&f->arena, path, STR("#!/bin/sh\necho \"$2\"; cat \"$3\" > \"$5\"\n"), &error));
+    assert_int_equal(chmod(path, 0700), 0);
+    svc_job jobs[] = {job_of("first"), job_of(".version 9.0")};
+    jobs[1].ptxas = path;
+    jobs[1].nvrtc = NULL;
+    assert_int_equal(svc_compile(f->pool, &f->arena, jobs, 2, take, f), SVC_OK);
+    assert_non_null(strstr(f->results[0].ptx.at, "first"));
+    assert_int_equal(f->results[1].status, TOOL_COMPILED);
+    assert_true(str_equal(f->results[1].cubin, STR(".version 9.0")));
+    assert_true(str_equal(f->results[1].log, STR("-arch=sm_80\n")));
 }
 
 static void does_many_jobs_with_few_workers(void **state)
@@ -259,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(compiles_each_as_it_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(runs_ptxas, setup, teardown),
         cmocka_unit_test_setup_teardown(does_many_jobs_with_few_workers, setup, teardown),
         cmocka_unit_test_setup_teardown(tries_again_after_a_crash, setup, teardown),
         cmocka_unit_test_setup_teardown(gives_up_after_two_crashes, setup, teardown),
