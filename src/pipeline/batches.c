@@ -10,7 +10,8 @@
 
 // A batch ends with the kernel that makes its own text this long. NVRTC takes 14 ms for an empty text and 9 ms more for a
 // kilobyte of small kernels: smaller batches waste more, larger ones leave some of 16 processes without work
-// (docs/performance.md). Of a library there are more batches than processes anyway, so that its batches are larger.
+// (docs/performance.md). Of a library there are more batches than processes anyway, so that its batches are larger. The units of
+// a job have as many together as one alone has.
 enum { LEAST_BATCH_BYTES = 6 << 10, MOST_BATCHES = 32 };
 
 typedef struct batch {
@@ -55,9 +56,10 @@ bool pl_can_be_joined(const pl_unit *u)
            u->arch->major < FIRST_MAJOR_NOT_JOINED && !pl_has_author_texts(u->module) && !has_shared_symbols(u->module);
 }
 
-size_t pl_bytes_of_batch(size_t total)
+size_t pl_bytes_of_batch(const pl_options *o, size_t total)
 {
-    return total / MOST_BATCHES > LEAST_BATCH_BYTES ? total / MOST_BATCHES : LEAST_BATCH_BYTES;
+    size_t enough = total * (size_t)o->arch_count / MOST_BATCHES;
+    return enough > LEAST_BATCH_BYTES ? enough : LEAST_BATCH_BYTES;
 }
 
 static bool is_shared(const work *w, size_t kernel)
@@ -105,7 +107,7 @@ static void plan(work *w)
 {
     size_t total = 0;
     const size_t *bytes = bytes_of(w, &total);
-    size_t enough = pl_bytes_of_batch(total);
+    size_t enough = pl_bytes_of_batch(w->s->unit->options, total);
     w->batch_of = ARENA_ARRAY(&w->s->unit->memory, size_t, w->s->unit->kernels.len);
     memset(w->batch_of, 0xff, w->s->unit->kernels.len * sizeof *w->batch_of); // those that are shared: of none
     plan_those(w, bytes, enough, false);

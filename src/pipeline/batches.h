@@ -11,8 +11,8 @@
 // were compiled before that was known, u->not_joined says why.
 bool pl_compile_batches(const pl_assembly *s, tool_result *out);
 
-// Of kernels of so many bytes, the text that makes a batch complete.
-size_t pl_bytes_of_batch(size_t total);
+// Of kernels of [total] bytes, the text that makes a batch complete.
+size_t pl_bytes_of_batch(const pl_options *o, size_t total);
 // Whether machine code of the unit's kernels may be joined: it is in canonical form, and none of them refers to what is not its own.
 bool pl_can_be_joined(const pl_unit *u);
 // NVRTC's options for a batch.

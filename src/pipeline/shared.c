@@ -189,7 +189,7 @@ static void plan(pl_sharing *sh, const unsigned *sharers)
     size_t *open = ARENA_ARRAY(sh->arena, size_t, (size_t)1 << sh->unit_count), total = 0; // by units: number of the batch, + 1
     for (size_t k = 0; k < newest->kernels.len; k++)
         total += sharers[k] ? bytes[k] : 0;
-    size_t enough = pl_bytes_of_batch(total);
+    size_t enough = pl_bytes_of_batch(newest->options, total);
     for (size_t k = 0; k < newest->kernels.len; k++) {
         if (!sharers[k])
             continue;
