@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "driver/cmd_cache.h"
 #include "pipeline/code_cache.h"
 #include "pipeline/onnx_input.h"
+#include "pipeline/shared.h"
 #include "pipeline/unit.h"
 #include "toolchain/nvrtc.h"
 
@@ -198,7 +200,7 @@ static bool explain(const wanted *w, str_buf *out)
     return false;
 }
 
-// ---- one file for one architecture --------------------------------------------------------------------------------------
+// ---- one file for all architectures ---------------------------------------------------------------------------------------
 
 typedef struct asking {
     pl_unit unit;  // first
@@ -215,13 +217,20 @@ static bool identify(pl_unit *u, tool_nvrtc_identity *out)
     return nvrtc && tool_nvrtc_identity_of(&u->memory, nvrtc, out);
 }
 
-static void ask(pl_unit *u)
+static void to_text(pl_unit *u)
 {
-    asking *q = (asking *)u;
+    const asking *q = (asking *)u;
     pl_compile(u);
     if (u->status != PL_OK || u->diags.shown_errors || !u->cuda.len)
         return;
     u->options = q->options;
+    pl_take_nvrtc_text(u);
+    u->goes_on = true;
+}
+
+static void ask(pl_unit *u)
+{
+    asking *q = (asking *)u;
     wanted w = {.unit = u, .arena = &u->memory};
     tool_compile_options options = pl_nvrtc_options(u);
     const char *uncacheable = pl_code_uncacheable(u, &options);
@@ -231,14 +240,34 @@ static void ask(pl_unit *u)
     q->code = uncacheable || identify(u, &identity) ? CMD_ERRORS : CMD_INTERNAL;
     if (uncacheable || q->code == CMD_INTERNAL)
         return;
-    pl_nvrtc_text text;
-    pl_nvrtc_text_of(u, &options, &text);
-    pl_code_request_make(u, &options, &identity, &text, &w.request);
+    pl_code_request_make(u, &options, &identity, u->nvrtc_text, &w.request);
+    pl_shared_add_inputs(u, &w.request.inputs);
     pl_code_about(u, &w.about);
     q->code = explain(&w, q->out) ? CMD_OK : CMD_ERRORS;
 }
 
-static int ask_for(cmd_arguments *args, const char *path, const arch *target)
+static void begin(cmd_arguments *args, asking *q, const pl_options *front, const arch *target, str input)
+{
+    pl_unit_init(&q->unit, front, target, 0);
+    q->unit.input_name = strcmp(front->input, "-") == 0 ? "<stdin>" : front->input;
+    q->unit.is_first = true;
+    q->unit.input = input;
+    q->code = CMD_ERRORS;
+    q->out = ARENA_NEW(&args->memory, str_buf);
+    str_buf_init(q->out, &args->memory);
+    pl_unit_run_deep(&q->unit, to_text);
+}
+
+static int end(cmd_arguments *args, asking *q)
+{
+    if (q->unit.goes_on)
+        pl_unit_go_on(&q->unit, ask);
+    if (q->unit.status != PL_NO_MEMORY)
+        cmd_print_diags(&q->unit.diags, &args->diagnostics);
+    return cmd_print((str){q->out->at, q->out->len}) ? q->code : CMD_ERRORS;
+}
+
+static int ask_for(cmd_arguments *args, const char *path)
 {
     pl_options wanted_options = args->options, front = args->options;
     wanted_options.input = front.input = path;
@@ -246,24 +275,30 @@ static int ask_for(cmd_arguments *args, const char *path, const arch *target)
     front.resource_usage = false;
     front.dump = NULL;
     front.cache = NULL;
-    str_buf out;
-    str_buf_init(&out, &args->memory);
-    asking q = {.options = &wanted_options, .out = &out, .code = CMD_ERRORS};
+    int count = args->options.arch_count, worst = CMD_OK;
+    asking *all = ARENA_ARRAY(&args->memory, asking, count);
+    pl_unit **units = ARENA_ARRAY(&args->memory, pl_unit *, count);
     const char *error = NULL;
-    pl_unit_init(&q.unit, &front, target, 0);
-    q.unit.input_name = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    q.unit.is_first = true;
-    int code = CMD_USAGE;
-    if (!pl_read_input(&args->memory, path, &q.unit.input, &q.unit.mapped, &error)) {
+    str input, mapped = {0};
+    if (!pl_read_input(&args->memory, path, &input, &mapped, &error)) {
         fprintf(stderr, "hdsc: cannot read '%s': %s\n", path, error);
-    } else {
-        pl_unit_run_deep(&q.unit, ask);
-        if (q.unit.status != PL_NO_MEMORY)
-            cmd_print_diags(&q.unit.diags, &args->diagnostics);
-        code = cmd_print((str){out.at, out.len}) ? q.code : CMD_ERRORS;
+        return CMD_USAGE;
     }
-    pl_unit_free(&q.unit);
-    return code;
+    for (int i = 0; i < count; i++) {
+        all[i].options = &wanted_options;
+        units[i] = &all[i].unit;
+        begin(args, &all[i], &front, args->options.archs[i], input);
+    }
+    pl_sharing *sharing = pl_sharing_new(units, count, &args->memory);
+    for (int i = 0; i < count; i++) {
+        int code = end(args, &all[i]);
+        worst = code > worst ? code : worst;
+    }
+    pl_sharing_free(sharing);
+    for (int i = 0; i < count; i++)
+        pl_unit_free(units[i]);
+    file_unmap(&mapped);
+    return worst;
 }
 
 static int ask_all(cmd_arguments *args)
@@ -280,10 +315,8 @@ static int ask_all(cmd_arguments *args)
         return CMD_USAGE;
     }
     for (size_t i = 0; i < args->inputs.len; i++) {
-        for (int k = 0; k < args->options.arch_count; k++) {
-            code = ask_for(args, args->inputs.at[i], args->options.archs[k]);
-            worst = code > worst ? code : worst;
-        }
+        code = ask_for(args, args->inputs.at[i]);
+        worst = code > worst ? code : worst;
     }
     return worst;
 }

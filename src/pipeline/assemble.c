@@ -210,7 +210,7 @@ static bool find(pl_assembly *s, tool_result *out)
     pl_code_request request;
     size_t span = pl_span_begin(&u->times, "cache", 0);
     pl_code_request_make(u, &s->options, &s->identity, &s->text, &request);
-    pl_shared_add_inputs(s, &request.inputs);
+    pl_shared_add_inputs(u, &request.inputs);
     bool is_found = pl_code_find(u, &request, out);
     pl_span_end(&u->times, span);
     return is_found;

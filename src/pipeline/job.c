@@ -139,12 +139,14 @@ static void run_units(pl_job *job, void (*run)(pl_unit *u))
 // Texts of all of them are there before the first is compiled: what they have alike is compiled once.
 static void compile_units(pl_job *job)
 {
+    pl_unit **units = ARENA_ARRAY(&job->memory, pl_unit *, job->unit_count);
     for (int i = 0; i < job->unit_count; i++) {
+        units[i] = &job->units[i];
         job->units[i].input = job->input;
         job->units[i].onnx = job->onnx.weights ? &job->onnx : NULL;
     }
     run_units(job, to_text);
-    job->sharing = pl_sharing_new(job->units, job->unit_count, &job->memory);
+    job->sharing = pl_sharing_new(units, job->unit_count, &job->memory);
     run_units(job, to_code);
 }
 

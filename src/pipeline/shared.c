@@ -24,7 +24,7 @@ typedef struct shared_batch {
 
 struct pl_sharing {
     arena *arena;
-    pl_unit *units;
+    pl_unit *const *units;
     int unit_count, newest;
     tool_ptxas ptxas;
     VEC(shared_batch) batches;
@@ -122,21 +122,21 @@ static bool is_newer(const arch *a, const arch *b)
     return a->minor != b->minor ? a->minor > b->minor : a->accelerated > b->accelerated;
 }
 
-static int newest_of(const pl_unit *units, int count)
+static int newest_of(pl_unit *const *units, int count)
 {
     int newest = 0;
     for (int i = 1; i < count; i++)
-        newest = is_newer(units[i].arch, units[newest].arch) ? i : newest;
+        newest = is_newer(units[i]->arch, units[newest]->arch) ? i : newest;
     return newest;
 }
 
 // The architecture that a batch is compiled for.
 static const arch *oldest_of(const pl_sharing *sh, unsigned units)
 {
-    const arch *oldest = sh->units[sh->newest].arch;
+    const arch *oldest = sh->units[sh->newest]->arch;
     for (int i = 0; i < sh->unit_count; i++) {
-        if (units >> i & 1 && is_newer(oldest, sh->units[i].arch))
-            oldest = sh->units[i].arch;
+        if (units >> i & 1 && is_newer(oldest, sh->units[i]->arch))
+            oldest = sh->units[i]->arch;
     }
     return oldest;
 }
@@ -145,11 +145,11 @@ static const arch *oldest_of(const pl_sharing *sh, unsigned units)
 static unsigned *sharers_of_each(pl_sharing *sh)
 {
     arena *a = sh->arena;
-    const pl_unit *newest = &sh->units[sh->newest];
+    const pl_unit *newest = sh->units[sh->newest];
     const str_buf *own = common_texts(a, newest);
     unsigned *sharers = ARENA_ARRAY(a, unsigned, newest->kernels.len);
     for (int i = 0; i < sh->unit_count; i++) {
-        const pl_unit *u = &sh->units[i];
+        const pl_unit *u = sh->units[i];
         if (i == sh->newest || !pl_can_be_joined(u) || u->arch->accelerated || !has_definitions_of(a, newest, u))
             continue;
         map known;
@@ -184,7 +184,7 @@ static size_t *bytes_of_kernels(arena *a, const pl_unit *u)
 // In the order of the newest unit's kernels, those of the same units together.
 static void plan(pl_sharing *sh, const unsigned *sharers)
 {
-    const pl_unit *newest = &sh->units[sh->newest];
+    const pl_unit *newest = sh->units[sh->newest];
     const size_t *bytes = bytes_of_kernels(sh->arena, newest);
     size_t *open = ARENA_ARRAY(sh->arena, size_t, (size_t)1 << sh->unit_count), total = 0; // by units: number of the batch, + 1
     for (size_t k = 0; k < newest->kernels.len; k++)
@@ -207,7 +207,7 @@ static void plan(pl_sharing *sh, const unsigned *sharers)
             *at = 0;
     }
     for (int i = 0; i < sh->unit_count; i++) {
-        for (size_t k = 0; i != sh->newest && k < sh->units[i].kernels.len; k++) {
+        for (size_t k = 0; i != sh->newest && k < sh->units[i]->kernels.len; k++) {
             size_t *at = &sh->batch_of[i][k];
             *at = *at == SIZE_MAX ? SIZE_MAX : sh->batch_of[sh->newest][*at];
         }
@@ -216,7 +216,7 @@ static void plan(pl_sharing *sh, const unsigned *sharers)
 
 static void make_texts(pl_sharing *sh)
 {
-    const pl_unit *newest = &sh->units[sh->newest];
+    const pl_unit *newest = sh->units[sh->newest];
     const pl_canonical *c = &newest->nvrtc_text->canonical;
     size_t *all = ARENA_ARRAY(sh->arena, size_t, newest->kernels.len);
     pl_line_numbers from;
@@ -230,24 +230,24 @@ static void make_texts(pl_sharing *sh)
 static bool find_ptxas(pl_sharing *sh)
 {
     tool_nvrtc_identity nvrtc;
-    return tool_nvrtc_identify(sh->arena, sh->units[0].options->nvrtc_path, &nvrtc) &&
+    return tool_nvrtc_identify(sh->arena, sh->units[0]->options->nvrtc_path, &nvrtc) &&
            tool_ptxas_find(sh->arena, nvrtc.path, &sh->ptxas);
 }
 
 static bool is_possible(const pl_sharing *sh)
 {
-    return sh->unit_count > 1 && sh->unit_count <= MOST_UNITS && pl_can_be_joined(&sh->units[sh->newest]);
+    return sh->unit_count > 1 && sh->unit_count <= MOST_UNITS && pl_can_be_joined(sh->units[sh->newest]);
 }
 
-pl_sharing *pl_sharing_new(pl_unit *units, int count, arena *a)
+pl_sharing *pl_sharing_new(pl_unit *const *units, int count, arena *a)
 {
     pl_sharing *sh = ARENA_NEW(a, pl_sharing);
     *sh = (pl_sharing){.arena = a, .units = units, .unit_count = count, .newest = newest_of(units, count)};
     if (!is_possible(sh) || !find_ptxas(sh))
         return NULL;
     for (int i = 0; i < count; i++) {
-        sh->batch_of[i] = ARENA_ARRAY(a, size_t, units[i].kernels.len + 1);
-        memset(sh->batch_of[i], 0xff, units[i].kernels.len * sizeof *sh->batch_of[i]);
+        sh->batch_of[i] = ARENA_ARRAY(a, size_t, units[i]->kernels.len + 1);
+        memset(sh->batch_of[i], 0xff, units[i]->kernels.len * sizeof *sh->batch_of[i]);
     }
     plan(sh, sharers_of_each(sh));
     if (!sh->batches.len)
@@ -255,7 +255,7 @@ pl_sharing *pl_sharing_new(pl_unit *units, int count, arena *a)
     make_texts(sh);
     pthread_mutex_init(&sh->lock, NULL);
     for (int i = 0; i < count; i++)
-        units[i].sharing = sh;
+        units[i]->sharing = sh;
     return sh;
 }
 
@@ -310,7 +310,7 @@ static void look_up(pl_sharing *sh, const pl_assembly *s, shared_batch *b)
     for (int i = 0; i < sh->unit_count && s->is_kept; i++) {
         if (!has(b, i))
             continue;
-        tool_compile_options options = options_for(s, sh->units[i].arch, true);
+        tool_compile_options options = options_for(s, sh->units[i]->arch, true);
         pl_code_request_make(s->unit, &options, &s->identity, &text, &b->requests[i]);
         add_inputs(sh, s->unit, b->units, &b->requests[i].inputs);
         b->is_found = b->is_found && pl_code_peek(s->unit, &b->requests[i], &b->results[i]);
@@ -330,7 +330,7 @@ static void take_result(round_of *r, size_t index, const tool_result *result, bo
     b->has_failed |= has_crashed || result->status != TOOL_COMPILED || has_remarks(result) || (r->is_ptx && result->log.len);
     *(r->is_ptx ? &b->ptx : &b->results[j->unit]) = *result;
     r->is_done[index] = true;
-    r->kernels_done += !r->is_ptx && &r->sharing->units[j->unit] == r->s->unit ? b->kernel_count : 0;
+    r->kernels_done += !r->is_ptx && r->sharing->units[j->unit] == r->s->unit ? b->kernel_count : 0;
 }
 
 static bool goes_on(const round_of *r)
@@ -408,7 +408,7 @@ static bool make_cubins(pl_sharing *sh, const pl_assembly *s)
     for (size_t i = 0; i < sh->batches.len; i++) {
         shared_batch *b = &sh->batches.at[i];
         for (int u = 0; u < sh->unit_count && !b->is_found && !b->has_failed; u++) {
-            const arch *target = sh->units[u].arch;
+            const arch *target = sh->units[u]->arch;
             if (!has(b, u))
                 continue;
             str ptx = tool_ptx_for(&s->unit->memory, b->ptx.ptx, target);
@@ -487,7 +487,10 @@ static void make_once(pl_sharing *sh, const pl_assembly *s)
 
 static int index_of(const pl_sharing *sh, const pl_unit *u)
 {
-    return (int)(u - sh->units);
+    int i = 0;
+    while (sh->units[i] != u)
+        i++;
+    return i;
 }
 
 void pl_shared_find(const pl_assembly *s, pl_shared_code *out)
@@ -517,9 +520,8 @@ void pl_shared_find(const pl_assembly *s, pl_shared_code *out)
     out->has = has_code;
 }
 
-void pl_shared_add_inputs(const pl_assembly *s, cache_parts *out)
+void pl_shared_add_inputs(pl_unit *u, cache_parts *out)
 {
-    pl_unit *u = s->unit;
     const pl_sharing *sh = u->sharing;
     unsigned along = 0;
     if (!sh)
@@ -531,7 +533,7 @@ void pl_shared_add_inputs(const pl_assembly *s, cache_parts *out)
     add_inputs(sh, u, along, out);
     for (int i = 0; i < sh->unit_count; i++) {
         if (along >> i & 1)
-            VEC_PUSH(&u->memory, out, ((cache_part){"along", str_of(sh->units[i].arch->name)}));
+            VEC_PUSH(&u->memory, out, ((cache_part){"along", str_of(sh->units[i]->arch->name)}));
     }
     VEC_PUSH(&u->memory, out, ((cache_part){"shared", sh->text}));
 }

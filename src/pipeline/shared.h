@@ -18,12 +18,12 @@
 typedef struct pl_sharing pl_sharing;
 
 // Decides what is compiled once, by the texts alone, and makes it known to the units (pl_unit.sharing). NULL: nothing is, or there
-// is no ptxas. In [a], which has to outlive the units' work, as do the units.
-pl_sharing *pl_sharing_new(pl_unit *units, int count, arena *a);
+// is no ptxas. In [a], which has to outlive the units' work, as [units] has.
+pl_sharing *pl_sharing_new(pl_unit *const *units, int count, arena *a);
 void pl_sharing_free(pl_sharing *sharing);
 
 // Adds to the inputs of the unit's code what it depends on besides the unit's own text.
-void pl_shared_add_inputs(const pl_assembly *s, cache_parts *out);
+void pl_shared_add_inputs(pl_unit *u, cache_parts *out);
 
 // What was compiled for a unit along with others.
 typedef struct pl_shared_code {
