@@ -2,9 +2,14 @@
 """What libhdsops costs to compile: kernels, bytes of CUDA text, and CPU seconds, part by part, as a Markdown table.
 
 Usage: library_cost.py [--build build/release] [--arch sm_80,sm_90a] [--parts NAME,…] [--sample N] [--csv FILE]
+       library_cost.py --whole [--build build/release] [--arch sm_80,sm_90a] [--parts NAME,…]
 
 Text is counted of all entries. CPU time of NVRTC and ptxas is measured for a sample: of each part and architecture every N-th
-kernel, as one text without the cache; the rest is taken to cost as much for each byte. --sample 0 compiles nothing.
+kernel, as one text without the cache; the rest is taken to cost as much for each byte. --sample 0 compiles nothing. What
+architectures share (docs/adr/0085) is counted for each.
+
+--whole compiles each part for all architectures as the library's build does, but without the cache: CPU seconds of hdsc, its
+worker processes and ptxas. That takes minutes. HDS_PTXAS=off tells what sharing saves.
 """
 
 import argparse
@@ -100,6 +105,29 @@ def measure(hdsc, row, every):
         yield arch, kernels, size, front, sampled(text, arch, every) if every and kernels else 0.0
 
 
+def compiled(hdsc, row):
+    """CPU seconds, user and system, of all processes that make the object of a part."""
+    _, file, options, archs = row
+    with tempfile.TemporaryDirectory() as folder:
+        command = [hdsc, TOP / f"ops/{file}.hds", "-I", TOP / "ops", *options, f"--arch={','.join(archs)}", "-o", f"{folder}/k.o"]
+        process = subprocess.Popen([*command, "-h", f"{folder}/k.h", "--no-cache", *QUIET], stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"hdsc refuses {file} ({process.returncode})")
+    return usage.ru_utime, usage.ru_stime
+
+
+def compile_whole(hdsc, rows):
+    print("| part | user, CPU s | system, CPU s |\n|---|---|---|")
+    total = [0.0, 0.0]
+    for row in rows:
+        seconds = compiled(hdsc, row)
+        total = [a + b for a, b in zip(total, seconds)]
+        print(f"| {row[0]} | {seconds[0]:.1f} | {seconds[1]:.1f} |", flush=True)
+    print(f"| all | {total[0]:.1f} | {total[1]:.1f} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/release")
@@ -107,9 +135,12 @@ def main():
     parser.add_argument("--parts", default="")
     parser.add_argument("--sample", type=int, default=10)
     parser.add_argument("--csv", help="also writes the rows to this file")
+    parser.add_argument("--whole", action="store_true", help="compiles all of it")
     options = parser.parse_args()
     hdsc = TOP / options.build / "bin/hdsc"
     asked, totals, lines = [p for p in options.parts.split(",") if p], {}, ["part,arch,kernels,bytes,front_s,nvrtc_s"]
+    if options.whole:
+        return compile_whole(hdsc, [row for row in parts(options.arch.split(",")) if not asked or row[0] in asked])
     print("| part | architecture | kernels | kB of text | front end, CPU s | NVRTC, CPU s |\n|---|---|---|---|---|---|")
     for row in parts(options.arch.split(",")):
         if asked and row[0] not in asked:
