@@ -117,8 +117,8 @@ typedef struct hds_compile_options {
     // hds_model_open takes unless it is given another one; "random" or "random:SEED": no file is read. NULL: the file that
     // the model names.
     const char *weights;
-    // Of models, as --precision: "f16", "bf16" or "tf32", and exceptions: "f16,softmax=f32,19=f32,layers.0.*=f32". Inputs and
-    // outputs keep their types. NULL: models compute in the types that they name.
+    // Of models, as --precision: "f16", "bf16", "tf32" or "winograd", and exceptions: "f16,softmax=f32,19=f32,layers.0.*=f32".
+    // Inputs and outputs keep their types. NULL: models compute in the types that they name.
     const char *precision;
     bool no_code;                 // no machine code: kernels can be simulated, and NVRTC is not needed
     // Of models, as --layout: "keep": images stay as they are; "last": channels last wherever operators take that; "auto" or NULL:

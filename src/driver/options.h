@@ -39,8 +39,9 @@
 #define CMD_PRECISION_OPTION(group)                                                                                    \
     {                                                                                                                  \
         "precision", CMD_KEY_PRECISION, "LIST", 0,                                                                     \
-            "f16, bf16 or tf32: models compute in it, and keep the types of inputs and outputs; 'softmax=f32', "       \
-            "'19=f32' and 'layers.0.*=f32' name operators, lines and weights", group                                   \
+            "f16, bf16 or tf32: models compute in it, and keep the types of inputs and outputs; winograd: f32, with "  \
+            "3 x 3 convolutions by Winograd's algorithm where that is faster; 'softmax=f32', '19=f32' and "            \
+            "'layers.0.*=f32' name operators, lines and weights", group                                                \
     }
 #define CMD_REWRITE_OPTIONS(group)                                                                                     \
     {"layout", CMD_KEY_LAYOUT, "ORDER", 0,                                                                             \

@@ -5,7 +5,7 @@
 
 const char *fg_precision_name(fg_precision p)
 {
-    static const char *const names[] = {"f32", "tf32", "bf16", "f16"};
+    static const char *const names[] = {"f32", "winograd", "tf32", "bf16", "f16"};
     return names[p];
 }
 
@@ -23,7 +23,7 @@ static bool read_rule(arena *a, fg_precision_rule *r, const char *item, size_t l
         if (strlen(fg_precision_name(r->precision)) == name_len &&
             memcmp(fg_precision_name(r->precision), name, name_len) == 0)
             return true;
-    *error = arena_printf(a, "'%.*s' is none of f16, bf16, tf32 and f32", (int)name_len, name);
+    *error = arena_printf(a, "'%.*s' is none of f16, bf16, tf32, winograd and f32", (int)name_len, name);
     return false;
 }
 

@@ -4,11 +4,12 @@
 //     f16,softmax=f32              but the operator softmax
 //     f16,19=f32,layers.0.*=bf16   but line 19 of the model; and what reads these weights in bf16
 //     matmul=tf32                  products of f32 by tensor cores
+//     winograd                     3 x 3 convolutions of f32 by Winograd's algorithm, where that is faster
 #pragma once
 
 #include "graph/graph.h"
 
-typedef enum fg_precision { FG_F32, FG_TF32, FG_BF16, FG_F16, FG_PRECISION_COUNT } fg_precision;
+typedef enum fg_precision { FG_F32, FG_WINOGRAD, FG_TF32, FG_BF16, FG_F16, FG_PRECISION_COUNT } fg_precision;
 
 typedef struct fg_precision_rule {
     const char *pattern; // NULL: the whole model. An operator's name, a line, or names of weights with '*' and '?'
@@ -19,7 +20,8 @@ typedef struct fg_precision_rule {
 // Later rules go before earlier ones.
 typedef struct fg_precisions {
     VEC(fg_precision_rule) rules;
-    bool was_run; // a graph has been looked at
+    bool was_run;     // a graph has been looked at
+    bool has_changed; // a node of one computes otherwise
 } fg_precisions;
 
 // NULL, and *[error] says why. In [a].

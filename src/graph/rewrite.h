@@ -44,9 +44,11 @@ typedef struct fg_pattern_node {
 } fg_pattern_node;
 
 typedef struct fg_rule {
-    int number;
+    int number;    // among those that are applied together
+    size_t source; // the caller's: where its right side is
     const char *name;
     bool is_approximate;
+    bool is_late; // applied behind the pass "precision"
     fg_symbol_list sizes, types, attributes;
     VEC(fg_symbol_list) trials; // what trials take for some of these, in turn: [text] of each; none: all are random
     VEC(fg_wildcard) wildcards;

@@ -123,6 +123,7 @@ fg_rule *fg_read_rule(arena *a, const char **error, const char *text)
     if (!*error) {
         r->name = copy(a, left, "name");
         r->is_approximate = json_is_true(json_object_get(left, "approximate"));
+        r->is_late = json_is_true(json_object_get(left, "late"));
         r->sizes = read_symbols(a, json_object_get(top, "sizes"));
         r->types = read_symbols(a, json_object_get(top, "types"));
         r->attributes = read_symbols(a, json_object_get(top, "attributes"));

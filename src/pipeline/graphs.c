@@ -42,7 +42,7 @@ static const char *find_right(void *user, const fg_rule *rule, const fg_graph *g
 {
     const pl_rewriting *w = user;
     const tc_operands given = {operands, g->sizes.at, g->sizes.len};
-    return tc_record_side(w->language, w->sources.at[rule->number], TC_REPLACEMENT, &given);
+    return tc_record_side(w->language, rule->source, TC_REPLACEMENT, &given);
 }
 
 // Whether the options want the rewrite: all that are exact, but for those that are switched off.
@@ -103,7 +103,7 @@ bool pl_open_rewrites(pl_unit *u, pl_rewriting *w)
         if (!is_wanted(o, rule))
             continue;
         VEC_PUSH(&u->memory, &w->rules, rule);
-        VEC_PUSH(&u->memory, &w->sources, i);
+        rule->source = i;
         VEC_PUSH(&u->memory, &w->spans, texts.at[i].span);
     }
     return w->language && check_names(u, &all);
@@ -129,6 +129,15 @@ static void report(pl_unit *u, const pl_rewriting *w)
             diag_label(d, w->spans.at[i], "the rewrite");
 }
 
+static fg_rule_list rules_of(pl_unit *u, const pl_rewriting *w, bool late)
+{
+    fg_rule_list rules = {0};
+    for (size_t i = 0; i < w->rules.len; i++)
+        if (w->rules.at[i]->is_late == late)
+            VEC_PUSH(&u->memory, &rules, w->rules.at[i]);
+    return rules;
+}
+
 bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
 {
     if (u->options->no_rewrites || !graphs->len)
@@ -136,8 +145,9 @@ bool pl_rewrite_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
     if (!pl_open_rewrites(u, w))
         return false;
     w->engine = (fg_engine){.right = find_right, .user = w};
+    const fg_rule_list rules = u->options->precision ? rules_of(u, w, false) : w->rules;
     for (size_t i = 0; i < graphs->len; i++) {
-        if (fg_rewrite(graphs->at[i], &w->rules, &w->engine))
+        if (fg_rewrite(graphs->at[i], &rules, &w->engine))
             continue;
         report(u, w);
         return false;
@@ -179,14 +189,17 @@ void pl_prepare_graphs(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
     }
 }
 
-// What computes in 16 bits may be what f32 has no kernels for, such as attention: rewrites look at it again. The pass changes nothing
-// when it runs once more.
+// What computes in 16 bits may be what f32 has no kernels for, such as attention: rewrites look at it again. What changes nothing is
+// looked at for late rewrites alone. The pass changes nothing when it runs once more.
 static bool rewrite_low(pl_unit *u, pl_graph_list *graphs, pl_rewriting *w)
 {
     bool ok = true;
     for (size_t i = 0; ok && u->options->precision && w->rules.len && i < graphs->len; i++) {
+        fg_precisions *wanted = graphs->at[i]->precisions;
+        wanted->has_changed = false;
         fg_run_pass(graphs->at[i], fg_pass_find("precision"));
-        ok = fg_rewrite(graphs->at[i], &w->rules, &w->engine);
+        const fg_rule_list rules = wanted->has_changed ? w->rules : rules_of(u, w, true);
+        ok = fg_rewrite(graphs->at[i], &rules, &w->engine);
     }
     if (!ok)
         report(u, w);

@@ -17,7 +17,6 @@ typedef struct pl_rewriting {
     src_file *file;       // whose own rewrites apply; NULL: the unit's
     tc_rewrites *language;
     fg_rule_list rules;   // those that the options want
-    VEC(size_t) sources;  // of each: its number in [language]
     VEC(src_span) spans;  // of each: its function's name
     fg_engine engine;     // after pl_rewrite_graphs: its trace says what was applied
 } pl_rewriting;

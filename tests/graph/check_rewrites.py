@@ -32,7 +32,7 @@ INPUTS = {
     "hidden_heads": (["q=randn", "k=randn", "v=randn", "keys=randint(0,2)"], 1),
     "grouped_heads": (["q=randn", "x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
     "post_norms": (["x=randn"], 1), "pre_norms": (["x=randn"], 2), "rms_norms": (["x=randn"], 2),
-    "torch_norms": (["x=randn"], 1), "image_means": (["x=randn"], 6),
+    "torch_norms": (["x=randn"], 1), "image_means": (["x=randn"], 6), "by_winograd": (["x=randn"], 2),
 }  # fmt: skip
 WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
@@ -40,14 +40,16 @@ WEIGHTS = {
     "bias_k": (24,), "bias_v": (8,), "bias_g": (12,), "bias_u": (12,), "var16": (16,), "conv5": (5, 5, 3, 3), "scales": (5, 1, 1),
     "shifts": (5, 1, 1), "vars": (5, 1, 1), "var5": (5,), "e": (32, 8, 1, 1), "d": (32, 1, 3, 3), "p": (8, 32, 1, 1),
     "be": (32,), "bd": (32,), "bp": (8,), "w64": (64, 64), "v64": (64, 64), "u64": (64, 64), "bias64": (64,), "gamma64": (64,),
-    "beta64": (64,), "taps4": (16, 16, 4, 4), "rows4": (32, 32, 4),
+    "beta64": (64,), "taps4": (16, 16, 4, 4), "rows4": (32, 32, 4), "taps3": (64, 16, 3, 3),
+    "more_taps3": (64, 64, 3, 3),
 }  # fmt: skip
 WEIGHTS_OF_BYTES = {"bytes": (16, 16), "more_bytes": (16, 16), "taps": (5, 3, 3, 3), "taps5": (5, 5, 3, 3)}
 WITH_WEIGHTS = (
     "products", "convolution", "framed", "bordered", "biased", "biased_products", "channels", "flat_rows", "inverted", "quantized",
     "quantized_images", "transposed", "post_norms", "pre_norms", "rms_norms", "torch_norms",
-    "image_means",
+    "image_means", "by_winograd",
 )  # fmt: skip
+FOR_ONE_SM = ["--sms=1"]  # where Winograd's algorithm is chosen for few tiles
 
 OPEN = TOP / "tests/graph/open_rewrites.hds"  # its tests compare with operators in f64
 OPEN_RULES = {
@@ -278,7 +280,8 @@ def main():
         given = [f"--weights={folder / 'w.safetensors'}"]
         listed = set(call(hdsc, "graph", MODELS, "-I", TOP / "ops", *given, "--list-rewrites").stdout.split())
         trace = call(hdsc, "graph", MODELS, "-I", TOP / "ops", *given, "--arch=sm_90a", "--trace-rewrites").stderr
-        applied = set(re.findall(r": (\w+) at line", trace))
+        trace_of_one = call(hdsc, "graph", MODELS, "-I", TOP / "ops", *given, *FOR_ONE_SM, "--trace-rewrites").stderr
+        applied = set(re.findall(r": (\w+) at line", trace + trace_of_one))
         failed = [f"'{rule}' is applied nowhere" for rule in sorted(listed - applied)]
         lines = MODELS.read_text().split("\n")
         others = lines.index(next(line for line in lines if line.startswith("def no_heads")))
@@ -287,7 +290,8 @@ def main():
         for model, (inputs, count) in INPUTS.items():
             more = given if model in WITH_WEIGHTS else []
             for arch in ["sm_80"] * (model not in NORMS) + ["sm_90a"] * ("heads" in model or model in (*NORMS, "image_means")):
-                worst = difference(hdsc, MODELS, model, inputs, count, folder, [*more, f"--arch={arch}"])
+                target = [f"--arch={arch}", *(FOR_ONE_SM if model == "by_winograd" else [])]
+                worst = difference(hdsc, MODELS, model, inputs, count, folder, [*more, *target])
                 if worst > (2e-2 if model in NORMS else 2e-3 if model in HALF else 2e-5):
                     failed.append(f"{model} for {arch}: off by {worst}")
         for k in range(4):

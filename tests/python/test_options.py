@@ -68,7 +68,7 @@ class Settings(Case):
             raise unittest.SkipTest("PyTorch is not installed") from error
         names = (
             "search_space use_fp16 use_fp16_reduction use_attention parallel_k use_tensor_core use_cuda_graph print_input_graph "
-            "dump_graph_ir correctness_report steal_weights reset"
+            "dump_graph_ir correctness_report steal_weights reset use_winograd"
         ).split()
         for name in names:
             self.assertTrue(inspect.getdoc(getattr(dynamo_config, name)), name)

@@ -530,6 +530,21 @@ class Switches(Case):
         self.config.use_tensor_core(False)
         self.assertEqual(self.program(), exact)
 
+    def test_winograd(self):
+        """Convolutions of float32 may use it, as PyTorch's may, unless the setting forbids it; what computes otherwise does not."""
+        self.assertNotIn("winograd", self.program())
+        self.model = self.torch.nn.Sequential(self.torch.nn.Conv2d(16, 64, 3, padding=1), self.torch.nn.ReLU()).eval()
+        self.x = self.torch.randn(1, 16, 16, 8)
+        self.assertIn("winograd", self.program())
+        with PassContext() as context:
+            context.set_precision("bfloat16")
+            self.assertNotIn("winograd", self.program())
+        self.config.use_winograd(False)
+        self.assertNotIn("winograd", self.program())
+        with PassContext() as context:
+            context.set_precision("winograd")
+            self.assertIn("winograd", self.program())
+
     def test_those_that_change_nothing(self):
         exact = self.program()
         for setting in (

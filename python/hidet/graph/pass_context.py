@@ -14,7 +14,7 @@ class PassContext:
     """
 
     def __init__(self):
-        self.precision = None  # "f16", "bf16", "tf32"; None: types as they are written
+        self.precision = None  # "f16", "bf16", "tf32", "winograd"; None: types as they are written
         self.layout = None  # "auto", "keep", "last"
         self.rules, self.switches = [], []
 
@@ -38,7 +38,8 @@ class PassContext:
         return _open[-1] if _open else PassContext()
 
     def set_precision(self, dtype=None):
-        """Products and what reads them compute in this type: "float16", "bfloat16" or "tfloat32"; None: as they are written."""
+        """Products and what reads them compute in this type: "float16", "bfloat16" or "tfloat32"; "winograd": 3 × 3 convolutions of
+        float32 by Winograd's algorithm where that is faster; None: as they are written."""
         names = {
             None: None,
             "float16": "f16",
@@ -47,11 +48,12 @@ class PassContext:
             "bf16": "bf16",
             "tf32": "tf32",
             "tfloat32": "tf32",
+            "winograd": "winograd",
             "float32": None,
             "f32": None,
         }
         if str(dtype) not in map(str, names):
-            raise ValueError(f"set_precision takes 'float16', 'bfloat16', 'tf32' or None, not {dtype!r}")
+            raise ValueError(f"set_precision takes 'float16', 'bfloat16', 'tf32', 'winograd' or None, not {dtype!r}")
         self.precision = names[None if dtype is None else str(dtype)]
         return self
 

@@ -271,11 +271,19 @@ def _partitioned(traced, weights, graphs, context, can_handle):
         if n.op == "call_module":
             inner = fused.get_submodule(n.target)
             fixed = [a.op == "placeholder" and a.name in weights for a in n.args]
-            setattr(fused, n.target, Partition(inner, fixed, graphs, context))
+            setattr(fused, n.target, Partition(inner, fixed, graphs, _with_winograd(context, inner)))
     fused.recompile()
     for observer in observers:
         observer(fused, list(left))
     return fused
+
+
+def _with_winograd(context, inner):
+    """The context of a part of a graph: where types stay as they are, convolutions may use Winograd's algorithm, as cuDNN's may."""
+    has_convolutions = any(n.target is torch.ops.aten.convolution.default for n in inner.graph.nodes)
+    if context.precision is None and dynamo_config._winograd and has_convolutions:
+        return context.copy().set_precision("winograd")
+    return context
 
 
 class Partition(torch.nn.Module):

@@ -18,6 +18,7 @@ class DynamoConfig:
     def reset(self):
         """All settings as they are at first."""
         self._space, self._fp16, self._fp16_reduction, self._tensor_core = 0, False, False, True
+        self._winograd = True
         self._cuda_graph, self._report, self._print_graph, self._parallel_k = True, False, False, "default"
         self._attention, self._steal_weights, self._dump = True, False, None
         return self
@@ -47,6 +48,11 @@ class DynamoConfig:
         """Whether float32 products may use tensor cores, as TF32, where PyTorch's own setting allows it:
         torch.set_float32_matmul_precision("high")."""
         self._tensor_core = bool(flag)
+
+    def use_winograd(self, flag=True):
+        """Whether 3 × 3 convolutions of float32 are computed by Winograd's algorithm where that is faster, as PyTorch's are by cuDNN:
+        about half the rounding error of direct sums, and an infinity or NaN in an image reaches neighbours of what reads it."""
+        self._winograd = bool(flag)
 
     def use_attention(self, flag=True):
         """Kept, and without effect: attention is recognized wherever a model has it."""

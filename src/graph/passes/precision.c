@@ -1,7 +1,8 @@
-// precision: products, convolutions and what reads their results compute in 16 bits, or products in tf32.
+// precision: products, convolutions and what reads their results compute in 16 bits, or products in tf32, or by Winograd's algorithm.
 //
 // Does      nodes that are wanted in f16 or bf16 read operands of that type, and their results have it: a cast stands between a f32
-//           tensor and its first reader, once for each type. Products that are wanted in tf32 have math="tf32".
+//           tensor and its first reader, once for each type. Products that are wanted in tf32 have math="tf32", convolutions of two
+//           axes that are wanted by Winograd's algorithm have math="winograd".
 // Needs     [g->precisions] and [g->language], else nothing is done. f32 alone changes: other types stay.
 // Gives     inputs and outputs keep their types. What depends on weights alone stays f32, and is cast last. Results are what the
 //           language records for the new operands; a node whose operator does not take them stays f32.
@@ -282,11 +283,20 @@ static bool push_low(walk *w, fg_node n, fg_precision p)
     read_operands(w, &n, &types);
     fg_take_facts(w->g, &n, made);
     push_with_results(w, n, made);
+    w->wanted->has_changed = true;
     return true;
 }
 
-static void add_math(const walk *w, fg_node *n, precision_list *types)
+// Whether [math] may concern the node, whose operands are f32: images have layouts.
+static bool takes_math(const fg_node *n, fg_precision math)
 {
+    bool is_convolution = n->channels.attribute && strcmp(n->channels.attribute, "layout") == 0;
+    return n->numerics == FG_PRODUCT && (math == FG_TF32 || (math == FG_WINOGRAD && is_convolution));
+}
+
+static void add_math(const walk *w, fg_node *n, precision_list *types, fg_precision math)
+{
+    const char *value = arena_printf(w->g->memory, "'%s'", fg_precision_name(math));
     fg_node changed = *n;
     changed.arguments = (fg_argument_list){0};
     for (size_t k = 0; k < n->arguments.len; k++) {
@@ -294,17 +304,19 @@ static void add_math(const walk *w, fg_node *n, precision_list *types)
         if (n->arguments.at[k].name && strcmp(n->arguments.at[k].name, "math") == 0)
             return; // the model says it
     }
-    VEC_PUSH(w->g->memory, &changed.arguments, ((fg_argument){.name = "math", .tensor = -1, .value = "'tf32'"}));
+    VEC_PUSH(w->g->memory, &changed.arguments, ((fg_argument){.name = "math", .tensor = -1, .value = value}));
     VEC_PUSH(w->g->memory, types, FG_PRECISION_COUNT);
-    if (record(w, &changed, types))
-        *n = changed;
+    if (!record(w, &changed, types))
+        return;
+    *n = changed;
+    w->wanted->has_changed = true;
 }
 
-static void push_f32(walk *w, fg_node n, bool is_tf32)
+static void push_f32(walk *w, fg_node n, fg_precision math)
 {
     precision_list types = operand_types(w, &n, FG_F32, false);
-    if (is_tf32)
-        add_math(w, &n, &types);
+    if (takes_math(&n, math))
+        add_math(w, &n, &types, math);
     read_operands(w, &n, &types);
     fg_push_node(&w->out, n);
 }
@@ -330,7 +342,7 @@ static void visit(walk *w, const fg_node *from)
     for (size_t k = 0; k < n.outputs.len; k++)
         w->is_stated[n.outputs.at[k]] = !is_named && is_stated(w, &n, &f);
     if (!is_wanted || !push_low(w, n, p))
-        push_f32(w, n, p == FG_TF32 && f.has_f32 && n.numerics == FG_PRODUCT);
+        push_f32(w, n, f.has_f32 ? p : FG_F32);
 }
 
 static void init(walk *w, fg_graph *g)

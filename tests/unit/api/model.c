@@ -132,7 +132,7 @@ static void a_precision_is_an_option(void **state)
     o.precision = "f17";
     p = NULL;
     rig_expect_error(hds_compile(r->compiler, &source, &o, &p), HDS_INVALID_ARGUMENT,
-                     "options->precision: 'f17' is none of f16, bf16, tf32 and f32");
+                     "options->precision: 'f17' is none of f16, bf16, tf32, winograd and f32");
     assert_null(p);
 }
 
