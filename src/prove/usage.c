@@ -29,6 +29,17 @@ static void note(finder *x, const ir_var *v, bool reads, bool writes)
     x->writes[i] |= writes;
 }
 
+// The tensors whose address [e] is made from, maybe with an offset, as another type of pointer, or by a select.
+static void note_address(finder *x, const ir_expr *e, bool reads, bool writes)
+{
+    if (!e || (e->type->kind != IR_POINTER && e->type->kind != IR_TENSOR))
+        return;
+    if (e->op == IR_OP_ADDR || e->op == IR_OP_VAR)
+        note(x, e->u.var, reads, writes);
+    for (int i = 0; i < e->arg_count; i++)
+        note_address(x, e->args[i], reads, writes);
+}
+
 static void find_in(ir_module *m, const ir_func *f, int depth, bool *reads, bool *writes);
 
 static void find_in_callee(finder *x, const ir_func *callee, ir_expr *const *args, int count)
@@ -36,11 +47,8 @@ static void find_in_callee(finder *x, const ir_func *callee, ir_expr *const *arg
     bool *reads = ARENA_ARRAY(x->module->arena, bool, callee->params.len);
     bool *writes = ARENA_ARRAY(x->module->arena, bool, callee->params.len);
     find_in(x->module, callee, x->depth + 1, reads, writes);
-    for (int i = 0; i < count && i < (int)callee->params.len; i++) {
-        const ir_expr *a = args[i];
-        if (a->op == IR_OP_VAR || a->op == IR_OP_ADDR)
-            note(x, a->u.var, reads[i], writes[i]);
-    }
+    for (int i = 0; i < count && i < (int)callee->params.len; i++)
+        note_address(x, args[i], reads[i], writes[i]);
 }
 
 // Addresses passed to an instruction: its effects say how they are used.
@@ -51,8 +59,8 @@ static void find_in_instruction(finder *x, const ir_expr *e)
         const ir_expr *a = e->args[i];
         if (a->op == IR_OP_VAR && a->u.var->map)
             note(x, a->u.var->map->tensor, effects & IR_EFFECT_READS_GLOBAL, effects & IR_EFFECT_WRITES_GLOBAL);
-        else if ((a->op == IR_OP_ADDR || a->op == IR_OP_VAR) && number_of(x->func, a->u.var) >= 0)
-            note(x, a->u.var, true, effects & (IR_EFFECT_WRITES_GLOBAL | IR_EFFECT_VOLATILE));
+        else
+            note_address(x, a, true, effects & (IR_EFFECT_WRITES_GLOBAL | IR_EFFECT_VOLATILE));
     }
 }
 
@@ -61,21 +69,11 @@ static void each_expr(void *user, ir_expr *e)
     finder *x = user;
     switch (e->op) {
     case IR_OP_LOAD: note(x, e->u.var, true, false); break;
+    case IR_OP_PLOAD: note_address(x, e->args[0], true, false); break;
     case IR_OP_INTRIN: find_in_instruction(x, e); break;
     case IR_OP_CALL: find_in_callee(x, e->u.func, e->args, e->arg_count); break;
     default: break;
     }
-}
-
-// An address that is stored: in a variable, a vector, a select.
-static void note_kept(finder *x, const ir_expr *e)
-{
-    if (!e || (e->type->kind != IR_POINTER && e->type->kind != IR_TENSOR))
-        return;
-    if (e->op == IR_OP_ADDR || e->op == IR_OP_VAR)
-        note(x, e->u.var, true, true);
-    for (int i = 0; i < e->arg_count; i++)
-        note_kept(x, e->args[i]);
 }
 
 static void each_stmt(void *user, ir_stmt *s)
@@ -89,9 +87,9 @@ static void each_stmt(void *user, ir_stmt *s)
         note(x, s->args[1]->op == IR_OP_ADDR ? s->args[1]->u.var : NULL, true, false);
         break;
     case IR_LAUNCH: find_in_callee(x, s->func, s->args, s->arg_count); break;
-    case IR_PSTORE: note_kept(x, s->args[0]); break;
+    case IR_PSTORE: note_address(x, s->args[0], false, true); break;
     case IR_DECL:
-    case IR_ASSIGN: note_kept(x, s->value); break;
+    case IR_ASSIGN: note_address(x, s->value, true, true); break;  // kept: in a variable, a vector, a select
     default: break;
     }
 }
