@@ -95,7 +95,8 @@ static output_paths output_paths_of(build *b, const char *input)
         p.header = args->header;
     else if (p.output && pl_kind_is_c(args->options.emit) && strcmp(p.output, "-") != 0)
         p.header = with_ending(b->arena, p.output, "h");
-    if (p.output && args->options.emit == PL_GRAPH && onnx_is_path(input) && strcmp(p.output, "-") != 0)
+    bool has_weights = onnx_is_path(input) || strcmp(input, "-") == 0;
+    if (p.output && args->options.emit == PL_GRAPH && has_weights && strcmp(p.output, "-") != 0)
         p.weights = with_ending(b->arena, p.output, "safetensors");
     p.target = p.output || !p.header ? nominal : p.header;
     if (d->is_wanted)
@@ -361,7 +362,7 @@ static int collect(build *b)
     for (size_t i = 0; i < b->args->inputs.len; i++) {
         add_file(b, b->paths[i].output, b->results[i].parts[CMD_OUTPUT], "the output", kind);
         add_file(b, b->paths[i].header, b->results[i].parts[CMD_HEADER], "the C header", "header");
-        if (!add_weights(b, b->args->inputs.at[i], b->paths[i].weights))
+        if (onnx_is_path(b->args->inputs.at[i]) && !add_weights(b, b->args->inputs.at[i], b->paths[i].weights))
             return CMD_ERRORS;
     }
     return CMD_OK;

@@ -249,7 +249,7 @@ static void ask(pl_unit *u)
 static void begin(cmd_arguments *args, asking *q, const pl_options *front, const arch *target, str input)
 {
     pl_unit_init(&q->unit, front, target, 0);
-    q->unit.input_name = strcmp(front->input, "-") == 0 ? "<stdin>" : front->input;
+    q->unit.input_name = pl_input_name(&args->memory, front->input, input);
     q->unit.is_first = true;
     q->unit.input = input;
     q->code = CMD_ERRORS;

@@ -19,6 +19,9 @@ typedef struct onnx_model onnx_model;
 
 // Whether the path's ending is that of ONNX files, binary (.onnx) or text (.onnxtxt, .onnxtext: the syntax of onnx.parser).
 bool onnx_is_path(const char *path);
+// That ending for bytes of a model whose path is not known, as those of standard input; "": they are none. ONNX's own writers begin
+// with the field ir_version, the text form begins with "<": nothing of the language begins with either.
+const char *onnx_ending_of(str bytes);
 // NULL, and *[error] (in [a]) says why, if it cannot be read, or is no model that can be printed: the node or tensor at fault is
 // named. All results live in [a], and until onnx_weights(m) is closed.
 onnx_model *onnx_open(arena *a, const char *path, const char **error);

@@ -1,4 +1,4 @@
-// Reading: protobuf-c's messages in the arena, and what has to hold of them before they are printed.
+// Reading: protobuf-c's messages in the arena, what has to hold of them before they are printed, and which nodes are not.
 #include "onnx/model.h"
 
 #include <string.h>
@@ -22,6 +22,28 @@ static bool is_text(const char *path)
 bool onnx_is_path(const char *path)
 {
     return str_ends(str_of(path), STR(".onnx")) || is_text(path);
+}
+
+// Where a text begins, behind spaces and comments.
+static size_t text_begin(str bytes)
+{
+    size_t at = 0;
+    for (bool is_comment = false; at < bytes.len; at++) {
+        char c = bytes.at[at];
+        is_comment = c == '#' || (is_comment && c != '\n');
+        if (!is_comment && c != ' ' && c != '\t' && c != '\r' && c != '\n')
+            break;
+    }
+    return at;
+}
+
+const char *onnx_ending_of(str bytes)
+{
+    enum { IR_VERSION = 1 << 3 }; // field 1, a varint
+    size_t begin = text_begin(bytes);
+    if (begin < bytes.len && bytes.at[begin] == '<')
+        return ".onnxtxt";
+    return bytes.len && bytes.at[0] == IR_VERSION ? ".onnx" : "";
 }
 
 // ---- the messages ---------------------------------------------------------------------------------------------------
@@ -214,6 +236,61 @@ static bool check(onnx_model *m)
     return check_graph(m, p->graph, text_of(p->graph->name), NULL);
 }
 
+// ---- nodes that nothing reads ---------------------------------------------------------------------------------------
+
+static void add_read(map *read, const char *name)
+{
+    map_put(read, name, strlen(name), read);
+}
+
+static bool is_read(const Onnx__Node *n, const map *read)
+{
+    bool found = false;
+    for (size_t i = 0; i < n->n_output && !found; i++)
+        found = *n->output[i] && map_get(read, n->output[i], strlen(n->output[i]));
+    return found;
+}
+
+// Keeps the nodes that [read] depends on, to which it adds what they read. Names of inner graphs are their own: those that they do
+// not have are of the graphs around them.
+static void drop_unread(Onnx__Node **nodes, size_t *count, map *read)
+{
+    size_t first = *count;
+    for (size_t i = *count; i-- > 0;) {
+        Onnx__Node *n = nodes[i];
+        if (!is_read(n, read))
+            continue;
+        nodes[--first] = n;
+        for (size_t k = 0; k < n->n_input; k++)
+            add_read(read, n->input[k]);
+        for (size_t k = 0; k < n->n_attribute; k++) {
+            Onnx__Graph *g = n->attribute[k]->g;
+            for (size_t o = 0; g && o < g->n_output; o++)
+                add_read(read, g->output[o]->name);
+            if (g)
+                drop_unread(g->node, &g->n_node, read);
+        }
+    }
+    *count -= first;
+    memmove(nodes, nodes + first, *count * sizeof *nodes);
+}
+
+static void drop_all_unread(onnx_model *m)
+{
+    Onnx__Model *p = m->proto;
+    map read;
+    for (size_t i = 0; i < p->n_functions; i++) {
+        map_init(&read, m->memory);
+        for (size_t k = 0; k < p->functions[i]->n_output; k++)
+            add_read(&read, p->functions[i]->output[k]);
+        drop_unread(p->functions[i]->node, &p->functions[i]->n_node, &read);
+    }
+    map_init(&read, m->memory);
+    for (size_t k = 0; k < p->graph->n_output; k++)
+        add_read(&read, p->graph->output[k]->name);
+    drop_unread(p->graph->node, &p->graph->n_node, &read);
+}
+
 static onnx_model *new_model(arena *a, const char *path, str bytes)
 {
     onnx_model *m = ARENA_NEW(a, onnx_model);
@@ -231,8 +308,10 @@ onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error)
     m->proto = unpack(a, &onnx__model__descriptor, bytes);
     if (!m->proto)
         onnx_failed(m, "its bytes are no message of a model, or one that is nested too deeply");
-    if (m->proto && check(m))
+    if (m->proto && check(m)) {
+        drop_all_unread(m);
         return m;
+    }
     *error = m->error;
     wt_close(m->weights);
     return NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pipeline/job.h"
+#include "pipeline/onnx_input.h"
 #include "weights/weights.h"
 
 static bool is_listed(const str_buf *names, const char *name)
@@ -17,7 +18,7 @@ static bool is_listed(const str_buf *names, const char *name)
 // What is built into the program, or came with the command line, is no file.
 static bool is_on_disk(pl_unit *u, const src_file *file)
 {
-    return strcmp(file->name, "<stdin>") != 0 && pl_finder_is_on_disk(&u->finder, file);
+    return !pl_is_stdin(file->name) && pl_finder_is_on_disk(&u->finder, file);
 }
 
 // Names and types of weights are in the product, their bytes are not.
@@ -25,7 +26,7 @@ static void add_weights(const pl_unit *u, str_buf *names)
 {
     for (size_t i = 0; i < u->finder.weight_files.len; i++) {
         const wt_file *f = u->finder.weight_files.at[i].file;
-        if (!is_listed(names, f->path))
+        if (!pl_is_stdin(f->path) && !is_listed(names, f->path))
             str_add(names, (str){f->path, strlen(f->path) + 1});
         for (size_t k = 0; k < f->parts.len; k++)
             if (!is_listed(names, f->parts.at[k].path))

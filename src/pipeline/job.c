@@ -24,7 +24,7 @@ static void set_up(pl_job *job)
         pl_unit_init(&job->units[i], o, o->archs[i], job->times.origin_us);
     job->unit_count = o->arch_count;
     for (int i = 0; i < job->unit_count; i++) {
-        job->units[i].input_name = strcmp(o->input, "-") == 0 ? "<stdin>" : o->input;
+        job->units[i].input_name = o->input;
         job->units[i].is_first = i == 0;
     }
 }
@@ -71,15 +71,28 @@ static bool find_cc(pl_job *job)
     return job->cc || !pl_kind_is_c(kind) || kind == PL_C;
 }
 
+static bool read_onnx(pl_job *job, const char *name, const char **error)
+{
+    const pl_options *o = job->options;
+    if (!pl_onnx_read(&job->memory, o, name, job->input, &job->onnx, error))
+        return false;
+    if (pl_is_stdin(name) && o->weights_name)
+        *error = "its weights cannot be written beside the graph function, because they are read again for that: name the file";
+    return !*error;
+}
+
 static bool read_input(pl_job *job)
 {
     const char *error = NULL, *path = job->options->input;
     size_t span = pl_span_begin(&job->times, "read", 0);
     bool ok = pl_read_input(&job->memory, path, &job->input, &job->mapped, &error);
+    const char *name = ok ? pl_input_name(&job->memory, path, job->input) : path;
+    for (int i = 0; i < job->unit_count; i++)
+        job->units[i].input_name = name;
     if (!ok)
         diag_report(&job->diags, HDS0490, (src_span){0, 0}, path, error);
-    else if (onnx_is_path(path) && !pl_onnx_read(&job->memory, job->options, path, job->input, &job->onnx, &error))
-        diag_report(&job->diags, HDS0860, (src_span){0, 0}, path, error);
+    else if (onnx_is_path(name) && !read_onnx(job, name, &error))
+        diag_report(&job->diags, HDS0860, (src_span){0, 0}, name, error);
     pl_span_end(&job->times, span);
     return ok && !error;
 }

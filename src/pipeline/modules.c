@@ -64,8 +64,7 @@ static const char *canonical(arena *a, const char *path)
 
 void pl_finder_add_main(pl_finder *f, src_file *file)
 {
-    const char *folder = strcmp(file->name, "<stdin>") == 0 ? "." : file_folder(f->arena, file->name);
-    remember(f, canonical(f->arena, file->name), file, false, folder);
+    remember(f, canonical(f->arena, file->name), file, false, file_folder(f->arena, file->name));
 }
 
 // "a.b" -> "a/b"

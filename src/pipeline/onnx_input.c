@@ -20,6 +20,16 @@ bool pl_read_input(arena *a, const char *path, str *out, str *mapped, const char
     return ok;
 }
 
+const char *pl_input_name(arena *a, const char *path, str bytes)
+{
+    return strcmp(path, "-") == 0 ? arena_printf(a, "<stdin>%s", onnx_ending_of(bytes)) : path;
+}
+
+bool pl_is_stdin(const char *input_name)
+{
+    return str_starts(str_of(input_name), STR("<stdin>"));
+}
+
 bool pl_onnx_read(arena *a, const pl_options *o, const char *path, str bytes, pl_onnx *out, const char **error)
 {
     *error = NULL;

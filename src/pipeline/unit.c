@@ -199,7 +199,7 @@ bool pl_open_source(pl_unit *u, const char *path)
         diag_report(&u->diags, HDS0490, (src_span){0, 0}, path, error);
         return false;
     }
-    u->input_name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    u->input_name = pl_input_name(&u->memory, path, u->input);
     return pl_unit_add_source(u);
 }
 

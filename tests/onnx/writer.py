@@ -187,9 +187,10 @@ def typed():
                message((1, 1), (2, 11), (8, "double"), (10, packed("d", 0.1))),
                message((1, 1), (2, 12), (8, "word"), (11, 1 << 31)), message((1, 0), (2, 7), (8, "none")),
                message((1, 3), (2, 1), (8, "parts"), (4, packed("f", 1.0)), (4, packed("f", 2.0)), (4, 3.0))]  # fmt: skip
-    names = ["float", "one", "half", "brain", "flags", "bytes", "long", "double", "word", "none", "parts"]
-    nodes = [node("Identity", [n], [f"{n}_of"]) for n in names]
-    return model(graph(nodes, [], [value("one_of", FLOAT, [1])], tensors))
+    types = {"float": (1, 2), "one": (1, 1), "half": (10, 2), "brain": (16, 1), "flags": (9, 3), "bytes": (3, 2), "long": (7, 2),
+             "double": (11, 1), "word": (12, 1), "none": (7, 0), "parts": (1, 3)}  # fmt: skip
+    nodes = [node("Identity", [n], [f"{n}_of"]) for n in types]
+    return model(graph(nodes, [], [value(f"{n}_of", dtype, [count]) for n, (dtype, count) in types.items()], tensors))
 
 
 MODELS = {"sums": sums, "input": lambda: tensor("x", FLOAT, [3], [1.0, 2.0, 3.0]),
