@@ -293,6 +293,18 @@ static const ten_tensor *expected_of(const programs *p, int number)
     return &argument_of(r, graph_of(r)->tensors.at[number].name)->tensor;
 }
 
+// Where the node has one operand that is a tensor of the graph.
+static void find_ties(const programs *p, const fg_graph *g, report_row *row, const ten_tensor *expected)
+{
+    int operand = -1, count = 0;
+    for (size_t k = 0; k < row->node->arguments.len; k++)
+        if (row->node->arguments.at[k].tensor >= 0 && ++count)
+            operand = row->node->arguments.at[k].tensor;
+    const fg_tensor *t = count == 1 ? &g->tensors.at[operand] : NULL;
+    if (t && row->is_wrong && t->maker >= 0)
+        report_find_ties(row, expected, &argument_of(&p->split.run, t->name)->tensor, expected_of(p, t->number));
+}
+
 static void add_nodes(const programs *p, report *out, const double *bounds, arena *a)
 {
     const fg_graph *g = graph_of(&p->split.run);
@@ -301,6 +313,7 @@ static void add_nodes(const programs *p, report *out, const double *bounds, aren
         report_row row = {.node = &g->nodes.at[t->maker], .name = t->name};
         row.actual = &argument_of(&p->split.run, t->name)->tensor;
         report_measure(&row, expected_of(p, t->number), bounds[t->number]);
+        find_ties(p, g, &row, expected_of(p, t->number));
         VEC_PUSH(a, &out->nodes, row);
     }
 }

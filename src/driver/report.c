@@ -29,6 +29,31 @@ static bool is_same_shape(const ten_tensor *a, const ten_tensor *b)
     return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
+// Whether two numbers have a tie between them: a half for what rounds to the nearest number, a whole number for what rounds up or
+// down.
+static bool has_tie_between(double a, double b)
+{
+    double low = 2 * fmin(a, b), high = 2 * fmax(a, b);
+    return low < high && high - low < 1 && ceil(low) <= high;
+}
+
+// Whether [whole] is [x] rounded in some direction.
+static bool is_rounded(double whole, double x)
+{
+    return whole == trunc(whole) && fabs(whole - x) < 1;
+}
+
+void report_find_ties(report_row *row, const ten_tensor *expected, const ten_tensor *operand, const ten_tensor *expected_operand)
+{
+    if (row->actual->type == DT_BOOL || !is_same_shape(row->actual, operand))
+        return;
+    for (int64_t i = 0; i < expected->count; i++) {
+        double y = ten_number(row->actual, i), z = ten_number(expected, i);
+        double x = ten_number(operand, i), w = ten_number(expected_operand, i);
+        row->ties += fabs(y - z) == 1 && is_rounded(y, x) && is_rounded(z, w) && has_tie_between(x, w);
+    }
+}
+
 void report_measure_data(report_row *row, const ten_tensor *expected, double bound)
 {
     const double least = 1e-3;
@@ -116,6 +141,10 @@ static void add_totals(const report *r, str_buf *out)
     if (first)
         str_addf(out, "first at node %d: '%s' in %s:%d\n", first->node->number, first->node->op, r->file,
                  first->node->line);
+    if (first && first->ties && first->ties == first->error.different)
+        str_addf(out, "there, %" PRId64 " of %" PRId64 " elements %s a tie between the operand and the same in f64, and %s rounded the "
+                      "other way\n",
+                 first->ties, first->actual->count, first->ties == 1 ? "has" : "have", first->ties == 1 ? "is" : "are");
     if (!r->data)
         return;
     size_t wrong_data = report_count(&r->data_outputs);
@@ -174,6 +203,8 @@ static json_t *row_json(const report_row *row)
     json_object_set_new(object, "max_rel", number(e->max_relative));
     json_object_set_new(object, "mean_rel", number(e->mean_relative));
     json_object_set_new(object, "different", json_integer(e->different));
+    if (row->node)
+        json_object_set_new(object, "ties", json_integer((json_int_t)row->ties));
     json_object_set_new(object, "bound", json_real(row->bound));
     json_object_set_new(object, "passes", json_boolean(!row->is_wrong));
     return object;

@@ -11,6 +11,7 @@ typedef struct report_row {
     ten_error error;
     double bound;             // of error.harmonic; 0: a type whose values are equal or wrong
     bool is_wrong;
+    int64_t ties;             // of error.different: elements one step off by a tie, see report_find_ties
 } report_row;
 
 typedef VEC(report_row) report_row_list;
@@ -26,6 +27,9 @@ typedef struct report {
 double report_bound(dtype type);
 // Compares, and sets the bound and whether it is passed. [bound]: of the coarsest type that the values come from.
 void report_measure(report_row *row, const ten_tensor *expected, double bound);
+// Counts elements that are the operand rounded to whole numbers, one step apart because its two values are on two sides of a tie,
+// as 127.49999 and 127.50001 are: what the operand's row says is all that is inexact. None of operands of another shape.
+void report_find_ties(report_row *row, const ten_tensor *expected, const ten_tensor *operand, const ten_tensor *expected_operand);
 // The same against test data, which others have computed in the model's types: the bound is at least that of ONNX's own tests.
 void report_measure_data(report_row *row, const ten_tensor *expected, double bound);
 // The first row with an error beyond its bound; NULL: there is none.
