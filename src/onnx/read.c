@@ -1,4 +1,5 @@
-// Reading: protobuf-c's messages in the arena, what has to hold of them before they are printed, and which nodes are not.
+// Reading: protobuf-c's messages in the arena without the nodes that nothing reads, and what has to hold of them before they are
+// printed.
 #include "onnx/model.h"
 
 #include <string.h>
@@ -69,12 +70,78 @@ static void *unpack(arena *a, const ProtobufCMessageDescriptor *d, str bytes)
     return protobuf_c_message_unpack(d, &allocator, skeleton.len, (const uint8_t *)skeleton.at);
 }
 
-// ---- checks ---------------------------------------------------------------------------------------------------------
-
 static const char *text_of(const char *text)
 {
     return text ? text : "";
 }
+
+// ---- what nothing reads ---------------------------------------------------------------------------------------------
+
+static void add_read(map *read, const char *name)
+{
+    map_put(read, text_of(name), strlen(text_of(name)), read);
+}
+
+static bool is_name_read(const map *read, const char *name)
+{
+    return *text_of(name) && map_get(read, name, strlen(name));
+}
+
+static bool is_read(const Onnx__Node *n, const map *read)
+{
+    bool found = false;
+    for (size_t i = 0; i < n->n_output && !found; i++)
+        found = is_name_read(read, n->output[i]);
+    return found;
+}
+
+static void drop_from_graph(Onnx__Graph *g, map *read);
+
+// Keeps the nodes that [read] depends on, to which it adds what they read. Names of inner graphs are among those of the graphs
+// around them: what has a name that is read elsewhere stays.
+static void drop_nodes(Onnx__Node **nodes, size_t *count, map *read)
+{
+    size_t first = *count;
+    for (size_t i = *count; i-- > 0;) {
+        Onnx__Node *n = nodes[i];
+        if (!is_read(n, read))
+            continue;
+        nodes[--first] = n;
+        for (size_t k = 0; k < n->n_input; k++)
+            add_read(read, n->input[k]);
+        for (size_t k = 0; k < n->n_attribute; k++)
+            if (n->attribute[k]->g)
+                drop_from_graph(n->attribute[k]->g, read);
+    }
+    *count -= first;
+    if (*count)
+        memmove(nodes, nodes + first, *count * sizeof *nodes);
+}
+
+static void drop_from_graph(Onnx__Graph *g, map *read)
+{
+    for (size_t i = 0; i < g->n_output; i++)
+        add_read(read, g->output[i]->name);
+    drop_nodes(g->node, &g->n_node, read);
+}
+
+static void drop_unread(onnx_model *m)
+{
+    Onnx__Model *p = m->proto;
+    map read;
+    for (size_t i = 0; i < p->n_functions; i++) {
+        Onnx__Function *f = p->functions[i];
+        map_init(&read, m->memory);
+        for (size_t k = 0; k < f->n_output; k++)
+            add_read(&read, f->output[k]);
+        drop_nodes(f->node, &f->n_node, &read);
+    }
+    map_init(&read, m->memory);
+    if (p->graph)
+        drop_from_graph(p->graph, &read);
+}
+
+// ---- checks ---------------------------------------------------------------------------------------------------------
 
 static bool node_failed(onnx_model *m, const Onnx__Node *n, const char *why)
 {
@@ -236,61 +303,6 @@ static bool check(onnx_model *m)
     return check_graph(m, p->graph, text_of(p->graph->name), NULL);
 }
 
-// ---- nodes that nothing reads ---------------------------------------------------------------------------------------
-
-static void add_read(map *read, const char *name)
-{
-    map_put(read, name, strlen(name), read);
-}
-
-static bool is_read(const Onnx__Node *n, const map *read)
-{
-    bool found = false;
-    for (size_t i = 0; i < n->n_output && !found; i++)
-        found = *n->output[i] && map_get(read, n->output[i], strlen(n->output[i]));
-    return found;
-}
-
-// Keeps the nodes that [read] depends on, to which it adds what they read. Names of inner graphs are their own: those that they do
-// not have are of the graphs around them.
-static void drop_unread(Onnx__Node **nodes, size_t *count, map *read)
-{
-    size_t first = *count;
-    for (size_t i = *count; i-- > 0;) {
-        Onnx__Node *n = nodes[i];
-        if (!is_read(n, read))
-            continue;
-        nodes[--first] = n;
-        for (size_t k = 0; k < n->n_input; k++)
-            add_read(read, n->input[k]);
-        for (size_t k = 0; k < n->n_attribute; k++) {
-            Onnx__Graph *g = n->attribute[k]->g;
-            for (size_t o = 0; g && o < g->n_output; o++)
-                add_read(read, g->output[o]->name);
-            if (g)
-                drop_unread(g->node, &g->n_node, read);
-        }
-    }
-    *count -= first;
-    memmove(nodes, nodes + first, *count * sizeof *nodes);
-}
-
-static void drop_all_unread(onnx_model *m)
-{
-    Onnx__Model *p = m->proto;
-    map read;
-    for (size_t i = 0; i < p->n_functions; i++) {
-        map_init(&read, m->memory);
-        for (size_t k = 0; k < p->functions[i]->n_output; k++)
-            add_read(&read, p->functions[i]->output[k]);
-        drop_unread(p->functions[i]->node, &p->functions[i]->n_node, &read);
-    }
-    map_init(&read, m->memory);
-    for (size_t k = 0; k < p->graph->n_output; k++)
-        add_read(&read, p->graph->output[k]->name);
-    drop_unread(p->graph->node, &p->graph->n_node, &read);
-}
-
 static onnx_model *new_model(arena *a, const char *path, str bytes)
 {
     onnx_model *m = ARENA_NEW(a, onnx_model);
@@ -308,10 +320,10 @@ onnx_model *onnx_read(arena *a, const char *path, str bytes, const char **error)
     m->proto = unpack(a, &onnx__model__descriptor, bytes);
     if (!m->proto)
         onnx_failed(m, "its bytes are no message of a model, or one that is nested too deeply");
-    if (m->proto && check(m)) {
-        drop_all_unread(m);
+    else
+        drop_unread(m);
+    if (m->proto && check(m))
         return m;
-    }
     *error = m->error;
     wt_close(m->weights);
     return NULL;

@@ -111,6 +111,25 @@ def base_operator(name, case):
     return names[0] if len(names) == 1 else "expanded" if "_expanded" in name else "several"
 
 
+# Of what fails: why.
+EXPLAINED = {
+    ("attention_4d_causal_fp16", "attention_4d_causal_fp16_expanded"):
+        "The expected values are those of NumPy in f16, rounded after each operation. By the formula in f64 the elements are "
+        "0.46918967 and 0.39829532: expected is 1.20 and 1.42 units in the last place from these, the result here 0.80 and 0.58. "
+        "Over all 192 elements the expected values are up to 1.42 and on average 0.29 units off, the results up to 0.94 and 0.24 "
+        "(0.80 and 0.22 expanded).",
+}  # fmt: skip
+
+
+def explanations(results):
+    """Lines on those of EXPLAINED that do not pass."""
+    lines = []
+    for names, text in EXPLAINED.items():
+        if any(f"test_{name}" in results and results[f"test_{name}"][0] == FAILED for name in names):
+            lines += ["", *textwrap.wrap(f"{' and '.join(names)}: {text}", 128)]
+    return lines
+
+
 def write_page(path, cases, results):
     """The page of docs/: counts, and what does not pass with its reason."""
     counts = collections.Counter(outcome for outcome, _ in results.values())
@@ -134,6 +153,7 @@ def write_page(path, cases, results):
     for (outcome, reason), names in sorted(reasons.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1])):
         text = reason.replace("|", "\\|").replace("<", "&lt;")
         lines += textwrap.wrap(f"- {outcome}, {len(names)}: {text}: {', '.join(names)}", 128, subsequent_indent="  ")
+    lines += explanations(results)
     pathlib.Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
