@@ -2,6 +2,7 @@
 // rules by which libhdsrt checks the tensors themselves.
 #include "cuda_emit/c_priv.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 // Bytes. The language promises it of every tensor parameter that has no strides (lang/reference.md, 10.1).
@@ -56,10 +57,16 @@ bool cu_c_is_stride(const ir_func *f, const ir_var *v, int index, int *tensor, i
     return false;
 }
 
+// Whether the extents alone do not say which memory it is.
+static bool has_strides(const ir_var *v)
+{
+    return v->tensor->is_strided || ir_layout_strides(v->tensor);
+}
+
 bool cu_c_has_strided(const ir_func *f)
 {
     for (size_t i = 0; i < f->params.len; i++)
-        if (cu_c_is_tensor(f->params.at[i]) && f->params.at[i]->tensor->is_strided)
+        if (cu_c_is_tensor(f->params.at[i]) && has_strides(f->params.at[i]))
             return true;
     return false;
 }
@@ -229,8 +236,13 @@ static void shape_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_const
 
 static void stride_items(cu *cx, const ir_tensor *t, str_buf *out, bool *is_constant)
 {
-    for (int d = 0; d < t->rank; d++)
-        add_extent(cx, t->strides[d], out, is_constant);
+    const int64_t *known = ir_layout_strides(t);
+    for (int d = 0; d < t->rank; d++) {
+        if (known)
+            cu_add_item(out, arena_printf(cx->a, "%" PRId64, known[d]));
+        else
+            add_extent(cx, t->strides[d], out, is_constant);
+    }
     if (!out->len)
         str_adds(out, "1");
 }
@@ -262,7 +274,7 @@ static cu_c_arrays *tensor_values(cu *cx, const ir_func *f, const char **name, s
         if (!cu_c_is_tensor(v))
             continue;
         names[i].shape = array_of(cx, v, "shape", shape_items);
-        names[i].strides = v->tensor->is_strided ? array_of(cx, v, "strides", stride_items) : NULL;
+        names[i].strides = has_strides(v) ? array_of(cx, v, "strides", stride_items) : NULL;
         const char *strides = names[i].strides ? names[i].strides : "NULL";
         cu_add_item(&list, has_strided ? arena_printf(cx->a, "{%s, %s, %s}", cu_var_name(cx, v), names[i].shape, strides)
                                        : arena_printf(cx->a, "{%s, %s}", cu_var_name(cx, v), names[i].shape));

@@ -200,6 +200,9 @@ int ir_op_properties(ir_op op);
 ir_op ir_op_negated(ir_op op);  // of a comparison: EQ of NE, GE of LT
 // Whether the parameter [v], but for conversions of integers, is an extent of a tensor among the function's parameters.
 bool ir_is_extent(const ir_func *f, const ir_var *v);
+// The strides of a static layout with gaps, or with elements at one place: its memory is not what its extents alone say. NULL: of
+// others, and of elements that are no scalars of whole bytes.
+const int64_t *ir_layout_strides(const ir_tensor *t);
 bool ir_is_pure(const ir_expr *e);  // no effects and no reads, in the whole tree (VARs that are mutable count as reads)
 // Whether evaluating [e] has side effects: calls, volatile accesses, instructions that write, order, synchronise or are
 // volatile. Expressions without side effects may be removed if the value is unused.

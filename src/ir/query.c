@@ -210,6 +210,16 @@ bool ir_is_extent(const ir_func *f, const ir_var *v)
     return false;
 }
 
+const int64_t *ir_layout_strides(const ir_tensor *t)
+{
+    int64_t count = 1;
+    if (!t->layout || t->layout->kind != TM_LAYOUT_STRIDED || t->elem->kind != IR_SCALAR || dt_is_subbyte(t->elem->scalar))
+        return NULL;
+    for (int d = 0; d < t->rank; d++)
+        count *= t->layout->shape[d];
+    return t->layout->size == count ? NULL : t->layout->strides;
+}
+
 // ---- values that blocks have in common ---------------------------------------------------------------------------
 
 static int64_t cluster_of(const ir_func *f, int axis)

@@ -111,9 +111,14 @@ static int alignment_of(const ir_var *v)
 
 static void describe_strides(describer *d, const ir_tensor *t)
 {
+    const int64_t *known = ir_layout_strides(t);
     pl_json_open_line(&d->json, "strides");
-    for (int i = 0; i < t->rank; i++)
-        expression(d, NULL, t->strides[i]);
+    for (int i = 0; i < t->rank; i++) {
+        if (known)
+            pl_json_integer(&d->json, NULL, known[i]);
+        else
+            expression(d, NULL, t->strides[i]);
+    }
     pl_json_close(&d->json, ']');
 }
 
@@ -123,7 +128,7 @@ static void describe_tensor(describer *d, const ir_var *v)
     for (int i = 0; i < v->tensor->rank; i++)
         expression(d, NULL, v->tensor->shape[i]);
     pl_json_close(&d->json, ']');
-    if (v->tensor->is_strided)
+    if (v->tensor->is_strided || ir_layout_strides(v->tensor))
         describe_strides(d, v->tensor);
     pl_json_integer(&d->json, "alignment", alignment_of(v));
 }

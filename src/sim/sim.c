@@ -242,8 +242,8 @@ static void take_extents(const sim_warp *w, const ir_func *kernel, uint32_t cell
         out[i] = (sim_extents){0};
         if (t)
             out[i].shape = take_values(w, t->rank, &cell, a);
-        if (t && t->is_strided)
-            out[i].strides = take_values(w, t->rank, &cell, a);
+        if (t)
+            out[i].strides = t->is_strided ? take_values(w, t->rank, &cell, a) : ir_layout_strides(t);
     }
 }
 
