@@ -407,7 +407,7 @@ src_file *pl_lower_for_test(void *user, const char *json, src_file *model, bool 
     const char *name = arena_printf(&u->memory, "%s.%s", model->name, as_reference ? "reference" : "lowered");
     src_file *file = src_add(&u->sources, name, text);
     if (file)
-        pl_finder_add_main(&u->finder, file);
+        pl_finder_add_program(&u->finder, file);
     else
         diag_report(&u->diags, HDS0492, (src_span){0, 0}, name);
     return file;

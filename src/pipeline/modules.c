@@ -11,6 +11,7 @@
 typedef struct origin {
     bool is_stdlib;
     const char *folder;
+    bool is_program;
 } origin;
 
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources)
@@ -18,14 +19,16 @@ void pl_finder_init(pl_finder *f, arena *a, src_map *sources)
     *f = (pl_finder){.arena = a, .sources = sources};
     map_init(&f->by_path, a);
     map_init(&f->origins, a);
+    map_init(&f->by_name, a);
 }
 
-static void remember(pl_finder *f, const char *key, src_file *file, bool is_stdlib, const char *folder)
+static origin *remember(pl_finder *f, const char *key, src_file *file, bool is_stdlib, const char *folder)
 {
     origin *p = ARENA_NEW(f->arena, origin);
-    *p = (origin){is_stdlib, folder};
+    *p = (origin){.is_stdlib = is_stdlib, .folder = folder};
     map_put(&f->by_path, key, strlen(key), file);
     map_put_ptr(&f->origins, file, p);
+    return p;
 }
 
 static src_file *add_source(pl_finder *f, const char *name, str text)
@@ -65,6 +68,11 @@ static const char *canonical(arena *a, const char *path)
 void pl_finder_add_main(pl_finder *f, src_file *file)
 {
     remember(f, canonical(f->arena, file->name), file, false, file_folder(f->arena, file->name));
+}
+
+void pl_finder_add_program(pl_finder *f, src_file *file)
+{
+    remember(f, canonical(f->arena, file->name), file, false, file_folder(f->arena, file->name))->is_program = true;
 }
 
 // "a.b" -> "a/b"
@@ -257,10 +265,16 @@ static src_file *absolute(pl_finder *f, const origin *p, const char *path, str_b
         add_looked(looked, path);
         return from_disk(f, path, false, file_folder(f->arena, path));
     }
-    src_file *file = p && !p->is_stdlib ? from_folder(f, p->folder, name, looked) : NULL;
+    bool is_program = p && p->is_program;
+    src_file *known = map_get(&f->by_name, name, strlen(name)), *file = is_program ? known : NULL;
+    if (!file && p && !p->is_stdlib)
+        file = from_folder(f, p->folder, name, looked);
     for (int i = 0; !file && i < f->include_count; i++)
         file = from_folder(f, f->include_folders[i], name, looked);
-    return file ? file : from_operators(f, name);
+    file = file ? file : from_operators(f, name);
+    if (file && !known && !is_program)
+        map_put(&f->by_name, name, strlen(name), file);
+    return file;
 }
 
 src_file *pl_find_module(void *user, const char *path, int level, const src_file *importer, const char **looked)

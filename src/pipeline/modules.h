@@ -32,6 +32,7 @@ typedef struct pl_finder {
     const char *operators;      // pl_operator_folder, once it was needed; "": there is none
     map by_path;  // resolved path -> src_file, so that all importers share one module
     map origins;  // src_file -> its folder, for relative imports
+    map by_name;  // absolute name, but of the standard library -> src_file: what the first import of it found
     VEC(pl_tried) tried;  // on disk, each path once, in the order of looking; of weights those that are not there
     const char *weights;  // --weights: a file, "random" or "random:SEED"; NULL: what the model names
     VEC(pl_weights) weight_files;
@@ -43,6 +44,9 @@ const char *pl_operator_folder(arena *a);
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources);
 // Registers the file that is compiled, so that an import of it is seen as a cycle.
 void pl_finder_add_main(pl_finder *f, src_file *file);
+// The same for the program of a model that was read before: names are those of modules that the model found, if it found them. A
+// file beside the model does not stand in the place of an operator's.
+void pl_finder_add_program(pl_finder *f, src_file *file);
 // Notes a path that was looked at, once. [file]: NULL: nothing that can be read is there.
 void pl_finder_note(pl_finder *f, const char *path, const src_file *file);
 // Notes the modules that were found and not kept, for the next ones to find them parsed.

@@ -119,7 +119,10 @@ bool pl_unit_add_source(pl_unit *u)
         diag_report(&u->diags, HDS0492, (src_span){0, 0}, u->input_name);
         return false;
     }
-    pl_finder_add_main(&u->finder, u->file);
+    if (u->is_lowered)
+        pl_finder_add_program(&u->finder, u->file);
+    else
+        pl_finder_add_main(&u->finder, u->file);
     return true;
 }
 
