@@ -20,10 +20,10 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = TOP / "tests/graph/rewrites.hds"
 INPUTS = {
     "moves": (["x=randn"], 1), "algebra": (["x=randn"], 1), "activations": (["x=randn"], 1),
-    "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 1),
+    "rows": (["x=randn", "w=randn", "b=randn"], 1), "products": (["x=randn"], 3), "convolution": (["x=randn"], 2),
     "quotients": (["x=randn"], 1), "exported": (["x=randn", "w=randn", "b=randn"], 1), "biased": (["x=randn"], 4),
     "inverted": (["x=randn"], 1), "transposed": (["x=randn", "r=randn"], 3), "channels": (["x=randn"], 1),
-    "framed": (["x=randn"], 3), "bordered": (["x=randn"], 4),
+    "framed": (["x=randn"], 4), "bordered": (["x=randn"], 4),
     "quantized": (["x=randn"], 1), "quantized_images": (["x=randn"], 1),
     "heads": (["x=randn", "mask=randn", "padding=randn"], 1), "biased_products": (["x=randn"], 3),
     "joined_heads": (["x=randn", "mask=randn"], 1),

@@ -222,6 +222,8 @@ tc_value tc_native_tensor_method(tc *tx, tc_value self, sym name, tc_args *args)
 tc_value tc_native_takes_attributes(tc *tx, const tc_native *self, tc_args *args);
 // attribute_defaults(operator): a dict of the defaults of parameters that are known without operands.
 tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *args);
+// fits_parameters(function, values): whether the dict's values are what the parameters of these names take.
+tc_value tc_native_fits_parameters(tc *tx, const tc_native *self, tc_args *args);
 // parameter_names(operator): the names of the parameters in front of *rest, as a tuple.
 tc_value tc_native_parameter_names(tc *tx, const tc_native *self, tc_args *args);
 // operators/schedule.c

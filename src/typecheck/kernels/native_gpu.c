@@ -699,6 +699,7 @@ const tc_native tc_native_gpu[] = {
     {"operator", tc_native_operator, 1, 1, "definition", 0},
     {"takes_attributes", tc_native_takes_attributes, 3, 3, "operator args named", 0},
     {"attribute_defaults", tc_native_attribute_defaults, 1, 1, "operator", 0},
+    {"fits_parameters", tc_native_fits_parameters, 2, 2, "function values", 0},
     {"parameter_names", tc_native_parameter_names, 1, 1, "operator", 0},
     {"is_schedule", tc_native_is_schedule, 3, 3, "schedule epilogue prologue", 0},
     {"grid", run_grid, 1, -1, NULL, 0},

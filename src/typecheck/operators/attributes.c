@@ -130,6 +130,23 @@ tc_value tc_native_attribute_defaults(tc *tx, const tc_native *self, tc_args *ar
     return out;
 }
 
+tc_value tc_native_fits_parameters(tc *tx, const tc_native *self, tc_args *args)
+{
+    (void)self;
+    tc_value function = args->list.at[0].value, values = args->list.at[1].value;
+    const tc_function *f = function.kind == TC_FUNCTION ? function.function : NULL;
+    bool fits = true;
+    for (size_t i = 0; f && f->decl && values.kind == TC_DICT && i < f->decl->params.len; i++) {
+        const ast_param *p = &f->decl->params.at[i];
+        const tc_value *v = p->name ? tc_dict_find(tx, values.dict, tc_str(str_of(p->name->text))) : NULL;
+        if (!v || !p->annotation || is_open(f, p->annotation))
+            continue;
+        tc_value annotation = tc_eval_annotation(tx, p->annotation, f->closure);
+        fits &= tc_is_poison(annotation) || tc_fits(*v, annotation);
+    }
+    return tc_bool(fits);
+}
+
 tc_value tc_native_parameter_names(tc *tx, const tc_native *self, tc_args *args)
 {
     (void)self;
