@@ -104,7 +104,7 @@ bool tc_check_bound(tc *tx, const ast_type_param *p, tc_value v, tc_scope *scope
     }
     if (ok)
         return true;
-    diag *d = tc_error(tx, HDS0186, span, p->name->text, tc_text(tx, bound), tc_describe(tx, v));
+    diag *d = tc_error(tx, HDS0186, span, arena_printf(tx->arena, "'%s'", p->name->text), tc_text(tx, bound), tc_describe(tx, v));
     diag_label(d, p->span, "the type parameter");
     return false;
 }

@@ -38,11 +38,10 @@ static void check_value(attribute_check *c, const ast_param *p, tc_value v)
     tc_value annotation = wanted_of(c, p);
     if (tc_is_poison(annotation) || tc_is_poison(v) || tc_fits(v, annotation))
         return;
-    const char *what = arena_printf(c->tx->arena, "%s' of operator '%s", p->name->text, c->name);
+    const char *what = arena_printf(c->tx->arena, "'%s' of operator '%s'", p->name->text, c->name);
     const char *wanted = tc_text(c->tx, annotation);
-    diag *d = annotation.kind == TC_TUPLE
-                  ? tc_error(c->tx, HDS0186, c->span, what, wanted, tc_describe(c->tx, v))
-                  : tc_error(c->tx, HDS0184, c->span, arena_printf(c->tx->arena, "'%s'", what), wanted, tc_describe(c->tx, v));
+    diag_code code = annotation.kind == TC_TUPLE ? HDS0186 : HDS0184;
+    diag *d = tc_error(c->tx, code, c->span, what, wanted, tc_describe(c->tx, v));
     diag_label(d, p->span, "the attribute");
     c->ok = false;
 }

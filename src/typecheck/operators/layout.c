@@ -44,8 +44,8 @@ static int given_rank(tc *tx, const tc_operator *o, sym name)
     if (v.kind == TC_INT && v.i >= 1 && v.i <= TM_MAX_RANK)
         return (int)v.i;
     if (!tc_is_poison(v))
-        tc_error(tx, HDS0186, (src_span){0}, name->text, arena_printf(tx->arena, "1 to %d axes", TM_MAX_RANK),
-                 tc_describe(tx, v));
+        tc_error(tx, HDS0186, (src_span){0}, arena_printf(tx->arena, "'%s'", name->text),
+                 arena_printf(tx->arena, "1 to %d axes", TM_MAX_RANK), tc_describe(tx, v));
     return 0;
 }
 
