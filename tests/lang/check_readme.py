@@ -1,7 +1,11 @@
 """What README.md shows is what hdsc prints: the CUDA text of its first kernel and the message for a mistake in it, what the
-simulator finds in its second, and what the prover says of a kernel of tests/sim/prove."""
+simulator finds in its second, what the prover says of a kernel of tests/sim/prove, the model's estimates for a product, a graph, and
+how many operators there are."""
 
+import json
 import pathlib
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,10 +26,18 @@ def output_of(command, **files):
     return done.stdout + done.stderr
 
 
+def output_at_top(hdsc, text):
+    """Of the command in the first line of a block, in the folder of README.md."""
+    command = [hdsc, *shlex.split(text.splitlines()[0])[2:]]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
 def main():
     hdsc = shutil.which(sys.argv[1]) or sys.argv[1]
     shown = {}
-    for block in blocks((TOP / "README.md").read_text(encoding="utf-8")):
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    for block in blocks(readme):
         shown.setdefault(block.info, []).append(block.text)
     kernel, rows = shown["python"][:2]
     mistake, race, proof = shown["text"][:3]
@@ -50,7 +62,17 @@ def main():
     compare("3 passed, 0 failed", said, said.splitlines()[-1] == "3 passed, 0 failed")
     said = output_of([hdsc, *command], **pair)
     compare(proof, said, all(line in said.splitlines() for line in proof.splitlines()[1:]))
-    sys.exit(finish(problems, 5 - len(problems)))
+    (estimates,) = [text for text in shown["text"] if text.startswith("$ hdsc tune")]
+    said = output_at_top(hdsc, estimates)
+    compare(estimates, said, said.startswith(estimates.split("\n", 1)[1].removesuffix("…\n")))
+    (drawn,) = [text for text in shown["text"] if text.startswith("$ hdsc graph")]
+    (model,) = [text for text in shown["python"] if "def mlp" in text]
+    said = output_of([hdsc, *drawn.splitlines()[0].split()[2:]], mlp=model)
+    compare(drawn, said, said.endswith(drawn.split("\n", 1)[1]))
+    count = len(json.loads(output_of([hdsc, "ops", "--json"])))
+    written = int(re.search(r"some (\d+) operators", readme)[1])
+    compare(f"some {written} operators", count, abs(written - count) < 10)
+    sys.exit(finish(problems, 8 - len(problems)))
 
 
 if __name__ == "__main__":
