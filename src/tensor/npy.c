@@ -75,7 +75,7 @@ static const struct {
 } types[] = {
     {'b', 1, DT_BOOL}, {'i', 1, DT_I8},  {'i', 2, DT_I16}, {'i', 4, DT_I32}, {'i', 8, DT_I64}, {'u', 1, DT_U8},
     {'u', 2, DT_U16},  {'u', 4, DT_U32}, {'u', 8, DT_U64}, {'f', 2, DT_F16}, {'f', 4, DT_F32}, {'f', 8, DT_F64},
-    {'c', 8, DT_C64},
+    {'c', 8, DT_C64},  {'f', 1, DT_F8E5M2}, // as ml_dtypes names it
 };
 
 static dtype natural_type(const ten_npy_header *h)
@@ -87,7 +87,7 @@ static dtype natural_type(const ten_npy_header *h)
     return DT_NONE;
 }
 
-// Types that NumPy knows only by their bits.
+// Types that NumPy itself knows only by their bits.
 static bool is_foreign(dtype t)
 {
     return t == DT_BF16 || t == DT_F8E4M3 || t == DT_F8E5M2;

@@ -89,6 +89,14 @@ static void takes_types_that_numpy_lacks(void **state)
     }
     assert_true(parse(&f, file_of(&f, 1, "{'descr': '<V2', 'fortran_order': False, 'shape': (2,), }", bits, 4), DT_NONE, &t));
     assert_int_equal(t.type, DT_BF16);
+    const uint8_t small[2] = {0x3c, 0xc0};
+    static const dtype wanted[] = {DT_NONE, DT_F8E5M2};
+    for (size_t i = 0; i < 2; i++) {
+        str file = file_of(&f, 1, "{'descr': '<f1', 'fortran_order': False, 'shape': (2,), }", small, 2);
+        assert_true(parse(&f, file, wanted[i], &t));
+        assert_int_equal(t.type, DT_F8E5M2);
+        check_floats(&t, (const float[]){1, -2}, 2);
+    }
     assert_true(parse(&f, file_of(&f, 1, "{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }", nibbles, 3), DT_I4, &t));
     assert_int_equal(t.bytes, 2);
     check_floats(&t, (const float[]){-8, 7, 1}, 3);
