@@ -658,6 +658,32 @@ class OpenSizes(Case):
 
         self.assertEqual(self.programs(f, [(4, 6), (5, 7), (7, 5)], dynamic=True), 1)
 
+    def test_views(self):
+        """Results that are views of inputs, of weights or of other results are views, with their strides."""
+        torch = self.torch
+        linear = torch.nn.Linear(5, 5).eval()
+
+        def of_results(x):
+            y = x.mul_(2) + 1
+            return y.t(), y[1:], y, y[:, : x.shape[0]], x.t()[1:].unsqueeze(0).expand(x.shape[0], -1, -1)
+
+        for of in (
+            lambda x: (x[:, : x.shape[0] - 1], x * 2),
+            lambda x: (x.t().unflatten(1, (x.shape[0], 1)), x.split(2, 1)[1], x * 2),
+            lambda x: (linear.weight[: x.shape[0]].t(), linear(x)),
+            of_results,
+        ):
+            torch._dynamo.reset()
+            compiled = torch.compile(of, backend="hidet", dynamic=True)
+            for extent in (3, 4):
+                x = torch.randn(extent, 5)
+                mine = x.clone()
+                with torch.no_grad():
+                    wanted, found = of(x), compiled(mine)
+                torch.testing.assert_close((mine, *found), (x, *wanted))
+                self.assertEqual([y.stride() for y in found], [y.stride() for y in wanted])
+                self.assertEqual(*[[y._is_view() for y in results] for results in (found, wanted)])
+
     def test_numbers_and_sizes(self):
         """A number that is no extent has a program of its own for each value."""
         torch = self.torch

@@ -34,6 +34,7 @@ _MODES = {
 _OPTIONS = {"can_handle", "search_space", "use_cuda_graph", "use_fp16"}
 _LEFT = "can_handle leaves it"
 _OPERAND = "its operand does"
+_VIEW = "it makes a result that is a view"  # of an input, or of another result
 
 
 def _settings(mode, options):
@@ -203,6 +204,8 @@ def _device_of(graph):
 def unsupported(node, can_handle=None, place=None):
     """Why a node stays with PyTorch; None: it does not. [can_handle]: what a user says of nodes that need not stay; None: all.
     [place]: the device of the graph; None: that of the node."""
+    if node.meta.get(_VIEW):
+        return _VIEW
     if node.target is operator.getitem:
         source = node.args[0]
         why = unsupported(source, can_handle, place)
@@ -256,12 +259,45 @@ def _drop_idle(traced):
     traced.graph.eliminate_dead_code()
 
 
+def _is_view(node):
+    if node.op != "call_function":
+        return False
+    maker = node.args[0] if node.target is operator.getitem else node
+    return maker.op == "call_function" and getattr(maker.target, "is_view", False)
+
+
+def _views_below(result, results):
+    """The nodes that make a result of an input or of another result, if all of them are views; else none."""
+    steps, count, node = [], 0, result
+    while _is_view(node):
+        steps.append(node)
+        node = node.args[0]
+        count = len(steps) if node.op == "placeholder" or node in results else count
+    return steps[:count][::-1]
+
+
+def _leave_views(graph):
+    """Results that are views of inputs or of other results are made by PyTorch, by nodes of their own: AOTAutograd makes them
+    again, from their strides where a size is open."""
+    output = next(n for n in reversed(graph.nodes) if n.op == "output")
+    results = [r for r in output.args[0] if isinstance(r, torch.fx.Node)]
+    copies = {}
+    for n in [n for result in results for n in _views_below(result, results)]:
+        if n not in copies:
+            with graph.inserting_before(output):
+                copies[n] = graph.node_copy(n, lambda a: copies.get(a, a))
+            copies[n].meta[_VIEW] = True
+    output.args = (type(output.args[0])([copies.get(r, r) for r in output.args[0]]),)
+
+
 def _partitioned(traced, weights, graphs, context, can_handle):
+    _leave_views(traced.graph)
     _drop_idle(traced)
     left, place = {}, _device_of(traced.graph)
     for n in traced.graph.nodes:
         why = unsupported(n, can_handle, place) if n.op == "call_function" and not sizes.is_size(n) else None
-        if why and not (n.target is operator.getitem and why in (_LEFT, _OPERAND)):  # the operator is listed
+        is_listed = n.target is operator.getitem and why in (_LEFT, _OPERAND)  # the operator is
+        if why and why is not _VIEW and not is_listed:
             left.setdefault((str(n.target), why), n)
     for (target, why), _ in left.items():
         log.log(logging.INFO if why is _LEFT else logging.WARNING, "%s stays with PyTorch: %s", target, why)
