@@ -1,5 +1,5 @@
 // Where a graph has the left side of a rule. A search by backtracking: operands of commutative operators in both orders, and the
-// second and later outputs of a left side among the readers of what is bound already.
+// second and later outputs of a left side among what is bound already and its readers.
 #include "graph/rewrite.h"
 
 #include <ctype.h>
@@ -432,6 +432,8 @@ static bool match_outputs(fg_match *m, size_t k)
     const fg_rule *r = m->rule;
     if (k == r->outputs.len)
         return is_whole(m);
+    if (m->nodes[r->outputs.at[k] - (int)r->wildcards.len] >= 0) // what an output before it reads
+        return match_outputs(m, k + 1);
     int depth, tensor = bound_operand(m, r->outputs.at[k] - (int)r->wildcards.len, &depth);
     return tensor >= 0 && match_among_readers(m, k, tensor, depth);
 }

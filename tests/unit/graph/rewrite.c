@@ -120,6 +120,34 @@ static void circular_pairs_are_left(void **state)
     arena_free(&a);
 }
 
+// q(p(x)) and p(x), which r reads as well: one node makes both, named q first. It stands before r, which stood before q.
+static void an_output_may_be_read_by_one_named_before(void **state)
+{
+    (void)state;
+    arena a;
+    arena_init(&a, NULL);
+    const char *nodes[] = {node_text(&a, "p", "{\"tensor\": 0}", 1), node_text(&a, "r", "{\"tensor\": 1}", 2),
+                           node_text(&a, "q", "{\"tensor\": 1}", 3), node_text(&a, "add", "{\"tensor\": 2}, {\"tensor\": 3}", 4)};
+    fg_graph *g = graph_of(&a, nodes, 4);
+    fg_rule_list rules = {0};
+    VEC_PUSH(&a, &rules, rule_of(&a, WILDCARD("x"), "\"nodes\": [" LEFT("p", "{\"tensor\": 0}", "1") ", "
+                                 LEFT("q", "{\"tensor\": 1}", "2") "], \"outputs\": [2, 1]"));
+    answers x = {.text = "{\"name\": \"s\", \"tensors\": [" TENSOR ", " TENSOR ", " TENSOR "],"
+                         " \"inputs\": [{\"name\": \"x\", \"tensor\": 0}],"
+                         " \"nodes\": [{\"operator\": \"both\", \"module\": \"m\", \"kind\": \"elementwise\", \"line\": 1, \"inputs\": [{\"tensor\": 0}], \"options\": [],"
+                         " \"outputs\": [1, 2]}], \"outputs\": [2, 1], \"wanted\": [" TENSOR ", " TENSOR "]}"};
+    fg_engine e = {.right = answer, .user = &x};
+    assert_true(fg_rewrite(g, &rules, &e));
+    assert_int_equal(x.asked, 1);
+    assert_int_equal(g->nodes.len, 3);
+    assert_string_equal(g->nodes.at[0].op, "both");
+    assert_int_equal(g->nodes.at[0].outputs.at[0], g->nodes.at[1].arguments.at[0].tensor);
+    assert_string_equal(g->nodes.at[1].op, "r");
+    assert_int_equal(g->nodes.at[0].outputs.at[1], g->nodes.at[2].arguments.at[1].tensor);
+    assert_null(fg_verify(g));
+    arena_free(&a);
+}
+
 #define OPEN(extent) "{\"dtype\": \"f16\", \"shape\": [{\"text\": \"" extent "\", \"about\": 64}, 8]}"
 
 // Rewrites exp(x), of f16[B, 8], to log(x) with that extent, which also asks for [checks]: whether it is applied.
@@ -220,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_of_sums_are_exchanged),
         cmocka_unit_test(circular_pairs_are_left),
+        cmocka_unit_test(an_output_may_be_read_by_one_named_before),
         cmocka_unit_test(open_extents_are_compared_as_texts),
         cmocka_unit_test(open_extents_are_matched_as_texts),
         cmocka_unit_test(looking_is_fast),
