@@ -105,7 +105,7 @@ typedef struct fg_node {
     fg_channels channels;
     uint32_t constants;    // bits of the positions of operands of which the option "constant" may be said (Operator.constant)
     uint32_t evaluates;    // bit k: kernels evaluate argument k, where elementwise nodes give it (Operator.prologue)
-    uint32_t pitched;      // kernels use tensors whose rows are apart (Operator.pitched): bit 0 the result, k + 1 argument k
+    uint32_t pitched;      // kernels use tensors whose rows are apart (Operator.pitched): bit 0 the first result, k + 1 argument k
     int64_t cost;          // bytes that memory moves in the time of its kernels (Operator.cost); 0: that is not known
     int line;              // of the model, where it is called
     const fg_view *view;   // its result is this view of its first operand; NULL: it is none, or only a FG_VIEW

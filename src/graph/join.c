@@ -88,10 +88,14 @@ static bool is_output_of_group(const joining *j, const fg_tensor *t)
     return is_read;
 }
 
-// Whether the group has no other results, nor nodes whose kernels write rows without gaps only.
+// Whether kernels of the group write this result where its rows are apart: the first one of an operator that says so, or that of
+// nodes none of which writes rows without gaps only, if it is the only one.
 static bool writes_rows_apart(const joining *j, const fg_tensor *t)
 {
-    const fg_node_list *group = &j->groups[j->g->nodes.at[t->maker].group];
+    const fg_node *maker = &j->g->nodes.at[t->maker];
+    const fg_node_list *group = &j->groups[maker->group];
+    if (group->len == 1 && maker->outputs.len > 1)
+        return maker->pitched & 1 && maker->outputs.at[0] == t->number;
     for (size_t i = 0; i < group->len; i++) {
         const fg_node *n = group->at[i];
         if (n->kind == FG_VIEW || !fg_writes_rows_apart(n))
