@@ -32,7 +32,8 @@ INPUTS = {
     "hidden_heads": (["q=randn", "k=randn", "v=randn", "keys=randint(0,2)"], 1),
     "grouped_heads": (["q=randn", "x=randn", "mask=randn"], 1), "no_heads": (["x=randn", "y=randn"], 3),
     "post_norms": (["x=randn"], 1), "pre_norms": (["x=randn"], 2), "rms_norms": (["x=randn"], 2),
-    "torch_norms": (["x=randn"], 1), "image_means": (["x=randn"], 6), "by_winograd": (["x=randn"], 2),
+    "torch_norms": (["x=randn"], 1), "image_means": (["x=randn"], 6), "image_max_pools": (["x=randn"], 6),
+    "by_winograd": (["x=randn"], 2),
 }  # fmt: skip
 WEIGHTS = {
     "q": (16, 16), "k": (24, 16), "v": (8, 16), "m": (16, 16), "s": (16, 16), "scale": (16,), "bias": (16,), "gate": (12, 16),
@@ -47,7 +48,7 @@ WEIGHTS_OF_BYTES = {"bytes": (16, 16), "more_bytes": (16, 16), "taps": (5, 3, 3,
 WITH_WEIGHTS = (
     "products", "convolution", "framed", "bordered", "biased", "biased_products", "channels", "flat_rows", "inverted", "quantized",
     "quantized_images", "transposed", "post_norms", "pre_norms", "rms_norms", "torch_norms",
-    "image_means", "by_winograd",
+    "image_means", "image_max_pools", "by_winograd",
 )  # fmt: skip
 FOR_ONE_SM = ["--sms=1"]  # where Winograd's algorithm is chosen for few tiles
 
@@ -63,8 +64,10 @@ OPEN_RULES = {
 # In f16.
 HALF = (
     "moves", "heads", "exported_heads", "hidden_heads", "joined_heads", "older_heads", "grouped_heads", "biased_products",
-    "inverted", "no_heads", "image_means",
+    "inverted", "no_heads", "image_means", "image_max_pools",
 )  # fmt: skip
+IMAGES = ("image_means", "image_max_pools")  # rewritten for sm_90a
+
 # In f16, which rounds several times on the way. The launches for sm_90a: no norm is one.
 NORMS = {"post_norms": 8, "pre_norms": 8, "rms_norms": 6, "torch_norms": 5}
 
@@ -289,7 +292,7 @@ def main():
         failed += [f"line {n} of rewrites.hds is no attention" for n in wrong]
         for model, (inputs, count) in INPUTS.items():
             more = given if model in WITH_WEIGHTS else []
-            for arch in ["sm_80"] * (model not in NORMS) + ["sm_90a"] * ("heads" in model or model in (*NORMS, "image_means")):
+            for arch in ["sm_80"] * (model not in NORMS) + ["sm_90a"] * ("heads" in model or model in (*NORMS, *IMAGES)):
                 target = [f"--arch={arch}", *(FOR_ONE_SM if model == "by_winograd" else [])]
                 worst = difference(hdsc, MODELS, model, inputs, count, folder, [*more, *target])
                 if worst > (2e-2 if model in NORMS else 2e-3 if model in HALF else 2e-5):

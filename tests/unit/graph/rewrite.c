@@ -135,7 +135,8 @@ static void an_output_may_be_read_by_one_named_before(void **state)
     answers x = {.text = "{\"name\": \"s\", \"tensors\": [" TENSOR ", " TENSOR ", " TENSOR "],"
                          " \"inputs\": [{\"name\": \"x\", \"tensor\": 0}],"
                          " \"nodes\": [{\"operator\": \"both\", \"module\": \"m\", \"kind\": \"elementwise\","
-                         " \"line\": 1, \"inputs\": [{\"tensor\": 0}], \"options\": [], \"outputs\": [1, 2]}], \"outputs\": [2, 1], \"wanted\": [" TENSOR ", " TENSOR "]}"};
+                         " \"line\": 1, \"inputs\": [{\"tensor\": 0}], \"options\": [], \"outputs\": [1, 2]}],"
+                         " \"outputs\": [2, 1], \"wanted\": [" TENSOR ", " TENSOR "]}"};
     fg_engine e = {.right = answer, .user = &x};
     assert_true(fg_rewrite(g, &rules, &e));
     assert_int_equal(x.asked, 1);
