@@ -245,6 +245,32 @@ def cases_of_images():
 # ---- sequences ---------------------------------------------------------------------------------------------------------------
 
 
+def cases_of_shapes():
+    """Padding as torch.onnx writes it: the numbers of PyTorch, the last axis first, are turned by slices and transpositions."""
+    x = floats(2, 3, 4, 5)
+    constants = {"given": np.array([1, 2, 0, 3]), "rest": number(np.int64, 4), "pairs": np.array([-1, 2]),
+                 "flat": number(np.int64, -1), "end": number(np.int64, -(2**63) + 1), "axis": number(np.int64, 0),
+                 "step": number(np.int64, -1)}  # fmt: skip
+    nodes = [("ConstantOfShape", ["rest"], ["none"], {"value": numpy_helper.from_array(number(np.int64, 0))}),
+             ("Concat", ["given", "none"], ["all"], {"axis": 0}), ("Reshape", ["all", "pairs"], ["by_axis"], {}),
+             ("Slice", ["by_axis", "step", "end", "axis", "step"], ["turned"], {}),
+             ("Transpose", ["turned"], ["sides"], {"perm": [1, 0]}), ("Reshape", ["sides", "flat"], ["listed"], {}),
+             ("Cast", ["listed"], ["pads"], {"to": 7})]  # fmt: skip
+    for mode in ("constant", "edge"):
+        yield Case(f"padded_{mode}", [*nodes, ("Pad", ["x", "pads"], ["y"], {"mode": mode})], {"x": x}, ["y"], constants)
+    extents = {"extents": np.arange(12).reshape(2, 3, 2) % 3 + 1, "from": np.array([0, 1]), "to": np.array([2, 9]),
+               "axes": np.array([0, -1]), "one": number(np.int64, 1), "flat": number(np.int64, -1)}  # fmt: skip
+    nodes = [("Slice", ["extents", "from", "to", "axes"], ["some"], {}),
+             ("Transpose", ["some"], ["other"], {"perm": [1, 2, 0]}), ("Transpose", ["extents"], ["back"], {}),
+             ("Slice", ["other", "one", "to_all", "one_axis"], ["none"], {}),
+             ("Slice", ["back", "one", "two", "axis"], ["rows"], {}), ("Reshape", ["other", "flat"], ["shape"], {}),
+             ("Expand", ["x", "shape"], ["y"], {}), ("Shape", ["none"], ["z"], {}),
+             ("Identity", ["rows"], ["u"], {})]  # fmt: skip
+    more = {"to_all": number(np.int64, 5), "one_axis": number(np.int64, 1), "two": number(np.int64, 2)}
+    more = {**extents, **more, "axis": number(np.int64, 0)}
+    yield Case("constants_moved", nodes, {"x": floats(1)}, ["y", "z", "u"], more)
+
+
 def cases_of_sequences():
     x, y = floats(5, 4), floats(2, 4)
     k = {f"n{n}": np.array(n, np.int64) for n in (0, 1, 2)} | {"last": np.array(-1, np.int64), "sizes": np.array([3, 2])}
@@ -366,7 +392,8 @@ def check(hdsc, case, folder):
 
 def main():
     args = each_case.arguments()
-    groups = (cases_of_boxes, cases_of_unique, cases_of_counted, cases_of_images, cases_of_sequences, cases_of_numbers, cases_of_texts)
+    groups = (cases_of_boxes, cases_of_unique, cases_of_counted, cases_of_images, cases_of_shapes, cases_of_sequences, cases_of_numbers,
+              cases_of_texts)  # fmt: skip
     cases = [case for group in groups for case in group()]
     return each_case.finish(each_case.run(check, args.hdsc, [case for case in cases if args.match in case.name]))
 
