@@ -151,7 +151,9 @@ static bool bind_open_types(tc_builder *k, const bool *bound, bool is_entry)
         if (given) {
             if (tc_is_poison(v) || !tc_check_bound(tx, p, v, k->scope, p->span))
                 return false;
-            tc_scope_bind(tx, k->scope, p->name, v, p->span);
+            tc_binding *b = tc_scope_bind(tx, k->scope, p->name, v, p->span);
+            if (v.kind == TC_TENSOR && tx->captures)
+                b->owner = tx->captures->from; // a tensor of the host function, which becomes a parameter where it is used
         } else if (t != DT_NONE && !is_entry) {
             diag *d = tc_error(tx, HDS0204, tx->frame->call_span, p->name->text, tc_function_title(tx, k->f));
             diag_label(d, p->span, "the type parameter");
