@@ -124,7 +124,7 @@ def main():
     return products.finish(rows, columns, options.out, problems)
 
 
-SCHEDULES = 11  # of ops/conv/conv_pooled.hds
+SCHEDULES = 6  # of ops/conv/conv_pooled.hds
 
 
 if __name__ == "__main__":
