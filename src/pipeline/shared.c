@@ -95,8 +95,16 @@ static str definitions(arena *a, const pl_canonical *c)
     return (str){str_text(&out), out.len};
 }
 
-// Whether the newer unit defines all that the older one does, in the same way.
-static bool has_definitions_of(arena *a, const pl_unit *newer, const pl_unit *older)
+// Whether [whole] defines the same as [one] does in its first line, but in another way.
+static bool is_at_odds(str whole, str one)
+{
+    const char *end = memchr(one.at, '\n', one.len);
+    size_t head = end ? (size_t)(end - one.at) + 1 : one.len;
+    return memmem(whole.at, whole.len, one.at, head) && !memmem(whole.at, whole.len, one.at, one.len);
+}
+
+// Whether what both units define is the same. What the newer one does not define its kernels do not use.
+static bool defines_as(arena *a, const pl_unit *newer, const pl_unit *older)
 {
     str whole = definitions(a, &newer->nvrtc_text->canonical), rest = definitions(a, &older->nvrtc_text->canonical), line;
     const char *begin = rest.at;
@@ -106,7 +114,7 @@ static bool has_definitions_of(arena *a, const pl_unit *newer, const pl_unit *ol
         goes_on = tool_take_line(&rest, &line);
         if (goes_on && !begins_definition(line))
             continue;
-        if (at > begin && !memmem(whole.at, whole.len, begin, (size_t)(at - begin)))
+        if (at > begin && is_at_odds(whole, (str){begin, (size_t)(at - begin)}))
             return false;
         begin = at;
     }
@@ -150,7 +158,7 @@ static unsigned *sharers_of_each(pl_sharing *sh)
     unsigned *sharers = ARENA_ARRAY(a, unsigned, newest->kernels.len);
     for (int i = 0; i < sh->unit_count; i++) {
         const pl_unit *u = sh->units[i];
-        if (i == sh->newest || !pl_can_be_joined(u) || u->arch->accelerated || !has_definitions_of(a, newest, u))
+        if (i == sh->newest || !pl_can_be_joined(u) || u->arch->accelerated || !defines_as(a, newest, u))
             continue;
         map known;
         map_init(&known, a);
