@@ -19,8 +19,8 @@ typedef enum treatment {
     ALONE,    // of one file: the kernels of another one would be numbers in the same table
 } treatment;
 
-// How the bytes change.
-typedef enum content { PLAIN, CODE, INFO, COMPAT, CALLS, FRAMES, RELOCATIONS } content;
+// How the bytes change. Targets of jumps, which stand in tables where a switch has many cases, count from the kernel's first byte.
+typedef enum content { PLAIN, CODE, TARGETS, INFO, COMPAT, CALLS, FRAMES, RELOCATIONS } content;
 
 typedef struct form {
     const char *name;  // of sections of kernels: what the kernel's name comes after
@@ -43,16 +43,18 @@ static const form forms[] = {
     {".nv.rel.action", SAME, PLAIN},
     {".rela.text.", OWN, RELOCATIONS},
     {".rel.text.", OWN, RELOCATIONS},
+    {".rela.nv.constant2.", OWN, RELOCATIONS},
+    {".rel.nv.constant2.", OWN, RELOCATIONS},
     {".rela.nv.constant4", ALONE, RELOCATIONS},
     {".rel.nv.constant4", ALONE, RELOCATIONS},
     {".rela.debug_frame", APPENDED, RELOCATIONS},
     {".rel.debug_frame", APPENDED, RELOCATIONS},
     {".nv.constant4", ALONE, PLAIN},
+    {".nv.constant2.", OWN, TARGETS},
     {".text.", OWN, CODE},
     {".nv.global.init", ALONE, PLAIN},
     {".nv.shared.reserved.0", SAME, PLAIN},
     {".nv.shared.", OWN, PLAIN},
-    {".nv.constant2.", OWN, PLAIN},
     {".nv.constant0.", OWN, PLAIN},
 };
 enum { FORM_NAMES, FORM_STRINGS, FORM_SYMBOLS, FORM_COUNT = sizeof forms / sizeof *forms };
@@ -157,7 +159,7 @@ static segment segment_of(const section *s)
         return CODE_SEGMENT;
     if (s->header.sh_flags & SHF_WRITE)
         return WRITTEN_SEGMENT;
-    return s->form->treatment == ALONE ? TABLE_SEGMENT : CONSTANT_SEGMENT;
+    return s->form->treatment == ALONE || s->form->content == TARGETS ? TABLE_SEGMENT : CONSTANT_SEGMENT;
 }
 
 static bool place_section(joiner *j, input *in, size_t index)
@@ -368,7 +370,7 @@ static bool is_plain(int attribute)
 {
     static const unsigned char plain[] = {
         0x04, 0x05, 0x10, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x25, 0x26, 0x28, 0x29, 0x2a, 0x2b, 0x30,
-        0x31, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x41, 0x46, 0x4a, 0x4c, 0x50, 0x54, 0x55, 0x5f,
+        0x31, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x41, 0x46, 0x4a, 0x4c, 0x50, 0x54, 0x55, 0x5f,
     };
     return memchr(plain, attribute, sizeof plain) != NULL;
 }
@@ -488,6 +490,7 @@ static bool add_content(joiner *j, const input *in, size_t index)
     case FRAMES: ok = map_frames(j, bytes, len, in->base[index]); break;
     case RELOCATIONS: ok = map_relocations(j, in, from, bytes, len); break;
     case PLAIN:
+    case TARGETS:
     case CODE: break;
     }
     if (ok)

@@ -40,6 +40,32 @@ static const char *const parts[] = {
     "#endif\n"
     "    x[threadIdx.x] *= 3.0f;\n"
     "}\n",
+    "extern \"C\" __global__ void switches(double *x, int n)\n"
+    "{\n"
+    "    switch (n) {\n"
+    "    case 0: for (int i = 0; i < 2; i++) x[i * 3] = x[i] + 1.5; break;\n"
+    "    case 1: for (int i = 0; i < 3; i++) x[i * 4] = x[i] - 2.5; break;\n"
+    "    case 2: for (int i = 0; i < 4; i++) x[i * 5] = x[i] * 3.5; break;\n"
+    "    case 3: for (int i = 0; i < 5; i++) x[i * 6] = x[i] / 4.5; break;\n"
+    "    case 4: for (int i = 0; i < 6; i++) x[i * 7] = x[i] + 5.5; break;\n"
+    "    case 5: for (int i = 0; i < 7; i++) x[i * 8] = x[i] - 6.5; break;\n"
+    "    case 6: for (int i = 0; i < 8; i++) x[i * 9] = x[i] * 7.5; break;\n"
+    "    case 7: for (int i = 0; i < 9; i++) x[i * 10] = x[i] / 8.5; break;\n"
+    "    }\n"
+    "}\n",
+    "extern \"C\" __global__ void switches_too(double *x, int n)\n"
+    "{\n"
+    "    switch (n) {\n"
+    "    case 0: for (int i = 0; i < 9; i++) x[i * 3] = x[i] / 1.5; break;\n"
+    "    case 1: for (int i = 0; i < 8; i++) x[i * 4] = x[i] - 2.5; break;\n"
+    "    case 2: for (int i = 0; i < 7; i++) x[i * 5] = x[i] + 3.5; break;\n"
+    "    case 3: for (int i = 0; i < 6; i++) x[i * 6] = x[i] / 4.5; break;\n"
+    "    case 4: for (int i = 0; i < 5; i++) x[i * 7] = x[i] + 5.5; break;\n"
+    "    case 5: for (int i = 0; i < 4; i++) x[i * 8] = x[i] - 6.5; break;\n"
+    "    case 6: for (int i = 0; i < 3; i++) x[i * 9] = x[i] * 7.5; break;\n"
+    "    case 7: for (int i = 0; i < 2; i++) x[i * 10] = x[i] / 8.5; break;\n"
+    "    }\n"
+    "}\n",
     "extern \"C\" __device__ int printf(const char *, ...);\n"
     "static __device__ __noinline__ void fail(const char *message) { printf(\"%s\\n\", message); __trap(); }\n"
     "extern \"C\" __global__ void asserts(float *x)\n"
@@ -121,6 +147,16 @@ static void expect_same_usage(fixture *f, str whole, str joined)
     }
 }
 
+// The parts that are meant to have tables of jumps have them.
+static void expect_tables(str cubin)
+{
+    tool_elf elf;
+    tool_elf_section table;
+    assert_true(tool_elf_open(cubin, &elf));
+    assert_true(tool_elf_section_named(&elf, STR(".nv.constant2.switches"), &table) && table.bytes.len);
+    assert_true(tool_elf_section_named(&elf, STR(".nv.constant2.switches_too"), &table) && table.bytes.len);
+}
+
 static void is_as_one_file(void **state)
 {
     fixture *f = *state;
@@ -129,6 +165,7 @@ static void is_as_one_file(void **state)
         str ptx;
         tool_result whole = compile(f, nvrtc, targets[t], all_parts(f));
         str joined = join(f, nvrtc, targets[t], &ptx);
+        expect_tables(joined);
         expect_same_sections(whole.cubin, joined);
         expect_same_usage(f, whole.cubin, joined);
         // Again, as an input; and equal inputs give equal bytes.
