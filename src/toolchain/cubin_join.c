@@ -16,11 +16,11 @@ typedef enum treatment {
     ANY,      // of the first file: says which build of the tool made it, of which NVRTC has one inside and ptxas is another
     APPENDED, // one behind the other
     OWN,      // of one kernel
-    ALONE,    // of one file: the kernels of another one would be numbers in the same table
+    ALONE,    // of one file, or equal in all: kernels have numbers of such a table in their code
 } treatment;
 
-// How the bytes change. Targets of jumps, which stand in tables where a switch has many cases, count from the kernel's first byte.
-typedef enum content { PLAIN, CODE, TARGETS, INFO, COMPAT, CALLS, FRAMES, RELOCATIONS } content;
+// How the bytes change. Literals of a kernel do not, nor do targets of its jumps beside them, which count from its first byte.
+typedef enum content { PLAIN, CODE, LITERALS, INFO, COMPAT, CALLS, FRAMES, RELOCATIONS } content;
 
 typedef struct form {
     const char *name;  // of sections of kernels: what the kernel's name comes after
@@ -50,7 +50,7 @@ static const form forms[] = {
     {".rela.debug_frame", APPENDED, RELOCATIONS},
     {".rel.debug_frame", APPENDED, RELOCATIONS},
     {".nv.constant4", ALONE, PLAIN},
-    {".nv.constant2.", OWN, TARGETS},
+    {".nv.constant2.", OWN, LITERALS},
     {".text.", OWN, CODE},
     {".nv.global.init", ALONE, PLAIN},
     {".nv.shared.reserved.0", SAME, PLAIN},
@@ -159,7 +159,7 @@ static segment segment_of(const section *s)
         return CODE_SEGMENT;
     if (s->header.sh_flags & SHF_WRITE)
         return WRITTEN_SEGMENT;
-    return s->form->treatment == ALONE || s->form->content == TARGETS ? TABLE_SEGMENT : CONSTANT_SEGMENT;
+    return s->form->treatment == ALONE || s->form->content == LITERALS ? TABLE_SEGMENT : CONSTANT_SEGMENT;
 }
 
 static bool place_section(joiner *j, input *in, size_t index)
@@ -174,7 +174,7 @@ static bool place_section(joiner *j, input *in, size_t index)
     section **shared = &j->shared[f - forms];
     if (f->treatment == OWN || !*shared)
         in->out[index] = new_section(j, f, from);
-    else if (f->treatment == ALONE)
+    else if (f->treatment == ALONE && from->header.sh_size != (*shared)->header.sh_size)
         return refuse(j, arena_printf(j->arena, "two sections '%s'", f->name));
     else if (f->treatment == SAME && !is_same(from, *shared, first_of(j, *shared)))
         return refuse(j, arena_printf(j->arena, "sections '%s' that differ", f->name));
@@ -490,9 +490,12 @@ static bool add_content(joiner *j, const input *in, size_t index)
     case FRAMES: ok = map_frames(j, bytes, len, in->base[index]); break;
     case RELOCATIONS: ok = map_relocations(j, in, from, bytes, len); break;
     case PLAIN:
-    case TARGETS:
+    case LITERALS:
     case CODE: break;
     }
+    if (ok && to->form->treatment == ALONE && to->bytes.len) // of another file, too
+        return str_equal((str){to->bytes.at, to->bytes.len}, (str){bytes, len}) ||
+               refuse(j, arena_printf(j->arena, "two sections '%s'", to->form->name));
     if (ok)
         str_add(&to->bytes, (str){bytes, len});
     return ok;

@@ -178,6 +178,37 @@ static void is_as_one_file(void **state)
     tool_nvrtc_close(nvrtc);
 }
 
+// Sines of large arguments need a table of digits, and the kernel its address: it is the same in all files that have one.
+static void shares_equal_tables(void **state)
+{
+    fixture *f = *state;
+    tool_nvrtc *nvrtc = open_or_skip(f);
+    static const char *const texts[] = {
+        "extern \"C\" __global__ void sines(float *x) { x[threadIdx.x] = sinf(x[threadIdx.x]); }\n",
+        "extern \"C\" __global__ void doubles(float *x) { x[threadIdx.x] *= 2.0f; }\n",
+        "extern \"C\" __global__ void tangents(float *x, float *y) { y[threadIdx.x] = tanf(x[threadIdx.x]) + tanf(y[0]); }\n",
+    };
+    for (int t = 0; t < TARGETS; t++) {
+        str cubins[3], joined;
+        const char *why = NULL;
+        for (int i = 0; i < 3; i++)
+            cubins[i] = compile(f, nvrtc, targets[t], texts[i]).cubin;
+        const char *all = arena_printf(&f->arena, "%s%s%s", texts[0], texts[1], texts[2]);
+        const str whole = compile(f, nvrtc, targets[t], all).cubin;
+        if (!tool_cubin_join(&f->arena, cubins, 3, &joined, &why))
+            fail_msg("%s: %s", targets[t], why);
+        tool_elf elf;
+        tool_elf_section table;
+        assert_true(tool_elf_open(joined, &elf) && tool_elf_section_named(&elf, STR(".nv.constant4"), &table));
+        expect_same_sections(whole, joined);
+        expect_same_usage(f, whole, joined);
+        // Another table: that of a kernel with texts.
+        const str two[] = {cubins[0], compile(f, nvrtc, targets[t], parts[PARTS - 1]).cubin};
+        assert_false(tool_cubin_join(&f->arena, two, 2, &joined, &why));
+    }
+    tool_nvrtc_close(nvrtc);
+}
+
 // ptxas makes the same code of the joined PTX.
 static void ptx_is_one_text(void **state)
 {
@@ -263,7 +294,8 @@ static void ptx_names_stand_for_one_thing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(is_as_one_file), TEST(ptx_is_one_text), TEST(refuses), TEST(survives_damage), TEST(ptx_names_stand_for_one_thing),
+        TEST(is_as_one_file),  TEST(shares_equal_tables), TEST(ptx_is_one_text),
+        TEST(refuses),         TEST(survives_damage),     TEST(ptx_names_stand_for_one_thing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
