@@ -137,6 +137,7 @@ def main():
     parser.add_argument("--csv", help="also writes the rows to this file")
     parser.add_argument("--whole", action="store_true", help="compiles all of it")
     options = parser.parse_args()
+    os.environ["CUDA_CACHE_DISABLE"] = "1"  # where there is a driver, NVRTC keeps what it made by itself
     hdsc = TOP / options.build / "bin/hdsc"
     asked, totals, lines = [p for p in options.parts.split(",") if p], {}, ["part,arch,kernels,bytes,front_s,nvrtc_s"]
     if options.whole:
