@@ -421,6 +421,19 @@ class Models(Case):
         self.check(lambda x, y: (x + y, x > 1, x.to(torch.float16), (x * 2.5).sum()), torch.arange(5), torch.randn(5))
         self.check(lambda x: (None, x * 2, x), torch.randn(3))
 
+    def test_numbers_in_16_bits(self):
+        """A number that is compared with elements, or divides them, is one of their type; in sums and products it is as it is."""
+        from torch import nn
+
+        torch = self.torch
+
+        def f(x):
+            rests = x % 0.7, torch.fmod(x, 0.7), torch.remainder(0.7, x)
+            return x == 0.7, x > 0.7, 0.7 >= x, *rests, nn.functional.hardshrink(x, 0.7), x * 0.7 + 0.1
+
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            self.check(f, torch.tensor([0.7, 1.4, -0.7, 0.35, 0.6], dtype=dtype), rtol=1e-2, atol=2e-3)
+
     def test_in_place(self):
         torch = self.torch
 

@@ -12,6 +12,8 @@ _IGNORED = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "
 # Their operands are cast to the type of the result, as those of elementwise functions.
 _CAST = {"cat", "stack", "sum", "prod", "cumsum", "cumprod", "nansum", "copy", "masked_fill", "fill", "lerp", "logsumexp"}
 _LOGICAL = {"logical_and", "logical_or", "logical_xor", "logical_not"}
+# Numbers beside their operands are rounded to the operands' type, where others compute with them as they are.
+_ROUNDED = {"eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod", "hardshrink"}
 _UNCAST = {"to_copy", "clone", "full_like", "ones_like", "zeros_like", "fill"}
 _MADE = {"arange", "full", "zeros", "ones", "empty", "eye", "scalar_tensor"}
 _PRODUCTS = {"addr", "mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "convolution"}
@@ -96,14 +98,16 @@ def _promote(name, inputs, fakes, result):
         result = _common(given[:2])
     keep = 1 if name == "masked_fill" else None
     return [
-        _cast(x, result) if isinstance(x, Tensor) and i >= first and i != keep else _cast_number(x, result)
+        _cast(x, result) if isinstance(x, Tensor) and i >= first and i != keep else _cast_number(x, result, name in _ROUNDED)
         for i, x in enumerate(inputs)
     ]
 
 
-def _cast_number(x, dtype):
-    """A number beside tensors of bool is one, too."""
-    return bool(x) if dtype == dtypes.boolean and isinstance(x, (int, float)) and not isinstance(x, bool) else x
+def _cast_number(x, dtype, is_rounded):
+    """A number beside tensors of bool is one, too. [is_rounded]: it is an element of the tensors' type."""
+    if dtype == dtypes.boolean and isinstance(x, (int, float)) and not isinstance(x, bool):
+        return bool(x)
+    return torch.tensor(x, dtype=getattr(torch, dtype.name)).item() if is_rounded and isinstance(x, float) else x
 
 
 def _listed(name, args, attributes):
