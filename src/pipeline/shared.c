@@ -455,7 +455,8 @@ static void add_times(const pl_sharing *sh, pl_unit *u)
     }
     if (!batches)
         return;
-    const char *once = arena_printf(&u->memory, "%zu batch%s to PTX for several architectures", batches, batches == 1 ? "" : "es");
+    const char *plural = batches == 1 ? "" : "es";
+    const char *once = arena_printf(&u->memory, "%zu batch%s to PTX for several architectures", batches, plural);
     pl_span_add_sum(&u->times, once, 1, 1e6 * nvrtc);
     pl_span_add_sum(&u->times, arena_printf(&u->memory, "%zu runs of ptxas for these", runs), 1, 1e6 * ptxas);
 }

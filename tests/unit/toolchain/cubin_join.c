@@ -231,6 +231,31 @@ static void ptx_is_one_text(void **state)
     tool_nvrtc_close(nvrtc);
 }
 
+// Loads of which not all bytes are used (0x44): offsets in the code, and bytes. NVRTC makes it of few kernels; here it stands in
+// place of the offsets of exits (0x1c).
+static void takes_unused_bytes_of_loads(void **state)
+{
+    fixture *f = *state;
+    tool_nvrtc *nvrtc = open_or_skip(f);
+    tool_elf elf;
+    tool_elf_section info, joined_info;
+    const str one = compile(f, nvrtc, "sm_90a", parts[0]).cubin;
+    char *bytes = arena_dup(&f->arena, one.at, one.len);
+    assert_true(tool_elf_open((str){bytes, one.len}, &elf) && tool_elf_section_named(&elf, STR(".nv.info.plain"), &info));
+    char *at = memmem(info.bytes.at, info.bytes.len, "\x04\x1c", 2);
+    assert_non_null(at);
+    at[1] = 0x44;
+    str joined, cubins[] = {{bytes, one.len}, compile(f, nvrtc, "sm_90a", parts[1]).cubin};
+    const char *why = NULL;
+    if (!tool_cubin_join(&f->arena, cubins, 2, &joined, &why))
+        fail_msg("%s", why);
+    assert_true(tool_elf_open(joined, &elf) && tool_elf_section_named(&elf, STR(".nv.info.plain"), &joined_info));
+    const char *kept = memmem(joined_info.bytes.at, joined_info.bytes.len, "\x04\x44", 2);
+    assert_non_null(kept);
+    assert_memory_equal(kept, at, 8);
+    tool_nvrtc_close(nvrtc);
+}
+
 static void refuses(void **state)
 {
     fixture *f = *state;
@@ -296,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(is_as_one_file),  TEST(shares_equal_tables), TEST(ptx_is_one_text),
         TEST(refuses),         TEST(survives_damage),     TEST(ptx_names_stand_for_one_thing),
+        TEST(takes_unused_bytes_of_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
