@@ -103,21 +103,60 @@ static bool is_at_odds(str whole, str one)
     return memmem(whole.at, whole.len, one.at, head) && !memmem(whole.at, whole.len, one.at, one.len);
 }
 
-// Whether what both units define is the same. What the newer one does not define its kernels do not use.
-static bool defines_as(arena *a, const pl_unit *newer, const pl_unit *older)
+typedef VEC(str) name_list;
+
+// "f(" of 'static __device__ __forceinline__ int f(int x)'; empty: no function.
+static str called_name(str definition)
 {
-    str whole = definitions(a, &newer->nvrtc_text->canonical), rest = definitions(a, &older->nvrtc_text->canonical), line;
+    const char *paren = memchr(definition.at, '(', definition.len), *at = paren;
+    while (at && at > definition.at && at[-1] != ' ' && at[-1] != '*')
+        at--;
+    bool is_function = str_starts(definition, STR("static ")) && at;
+    return is_function ? (str){at, (size_t)(paren - at) + 1} : (str){0};
+}
+
+static bool uses_any(const name_list *names, str text)
+{
+    for (size_t i = 0; i < names->len; i++) {
+        if (memmem(text.at, text.len, names->at[i].at, names->at[i].len))
+            return true;
+    }
+    return false;
+}
+
+// Adds the functions that the units define in different ways, or by such: kernels that call them are not alike. What the newer unit
+// does not define its kernels do not call. False: types differ.
+static bool add_at_odds(arena *a, str whole, str rest, name_list *out)
+{
     const char *begin = rest.at;
+    str line;
     bool goes_on = true;
     while (goes_on) {
         const char *at = rest.at;
         goes_on = tool_take_line(&rest, &line);
         if (goes_on && !begins_definition(line))
             continue;
-        if (at > begin && is_at_odds(whole, (str){begin, (size_t)(at - begin)}))
+        str one = {begin, (size_t)(at - begin)}, name = called_name(one);
+        bool is_new = one.len && !(name.len && uses_any(out, name)) && (is_at_odds(whole, one) || uses_any(out, one));
+        if (is_new && !name.len)
             return false;
+        if (is_new)
+            VEC_PUSH(a, out, name);
         begin = at;
     }
+    return true;
+}
+
+// With what is defined by those that are found; false: no kernels are alike.
+static bool find_at_odds(arena *a, const pl_unit *newer, const pl_unit *older, name_list *out)
+{
+    str whole = definitions(a, &newer->nvrtc_text->canonical), rest = definitions(a, &older->nvrtc_text->canonical);
+    size_t before;
+    do {
+        before = out->len;
+        if (!add_at_odds(a, whole, rest, out))
+            return false;
+    } while (out->len > before);
     return true;
 }
 
@@ -158,7 +197,8 @@ static unsigned *sharers_of_each(pl_sharing *sh)
     unsigned *sharers = ARENA_ARRAY(a, unsigned, newest->kernels.len);
     for (int i = 0; i < sh->unit_count; i++) {
         const pl_unit *u = sh->units[i];
-        if (i == sh->newest || !pl_can_be_joined(u) || u->arch->accelerated || !defines_as(a, newest, u))
+        name_list apart = {0};
+        if (i == sh->newest || !pl_can_be_joined(u) || u->arch->accelerated || !find_at_odds(a, newest, u, &apart))
             continue;
         map known;
         map_init(&known, a);
@@ -169,7 +209,7 @@ static unsigned *sharers_of_each(pl_sharing *sh)
         }
         for (size_t k = 0; k < newest->kernels.len; k++) {
             size_t *theirs = map_get(&known, own[k].at, own[k].len);
-            if (!theirs || newest->kernels.at[k].prints)
+            if (!theirs || newest->kernels.at[k].prints || uses_any(&apart, (str){own[k].at, own[k].len}))
                 continue;
             sharers[k] |= 1u << i;
             *theirs = k; // until its batch is known
