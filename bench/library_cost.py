@@ -35,8 +35,8 @@ def catalogue():
     """(part, file below ops/, options) of the operators in ops/library/catalogue.json."""
     printed = subprocess.run(["cmake", "-P", TOP / "src/ops/print_catalogue.cmake"], capture_output=True, check=True, text=True)
     for line in (printed.stdout + printed.stderr).splitlines():
-        part, file, _, options, entries = line.split("|")
-        yield part, file, [word for word in (options + "\t" + entries).split("\t") if word]
+        part, file, prefix, options, entries = line.split("|")
+        yield part, file, [f"--prefix={prefix}", *(word for word in (options + "\t" + entries).split("\t") if word)]
 
 
 def parts(archs):
