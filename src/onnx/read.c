@@ -95,13 +95,28 @@ static bool is_read(const Onnx__Node *n, const map *read)
     return found;
 }
 
-static void drop_from_graph(Onnx__Graph *g, map *read);
+static void drop_from_graph(Onnx__Graph *g, map *read, arena *a);
+
+// A tensor that two nodes make is an error, which must not be dropped: it counts as read.
+static void add_made_twice(map *read, Onnx__Node **nodes, size_t count, arena *a)
+{
+    map made;
+    map_init(&made, a);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < nodes[i]->n_output; k++) {
+            if (is_name_read(&made, nodes[i]->output[k]))
+                add_read(read, nodes[i]->output[k]);
+            add_read(&made, nodes[i]->output[k]);
+        }
+    }
+}
 
 // Keeps the nodes that [read] depends on, to which it adds what they read. Names of inner graphs are among those of the graphs
 // around them: what has a name that is read elsewhere stays.
-static void drop_nodes(Onnx__Node **nodes, size_t *count, map *read)
+static void drop_nodes(Onnx__Node **nodes, size_t *count, map *read, arena *a)
 {
     size_t first = *count;
+    add_made_twice(read, nodes, *count, a);
     for (size_t i = *count; i-- > 0;) {
         Onnx__Node *n = nodes[i];
         if (!is_read(n, read))
@@ -111,18 +126,18 @@ static void drop_nodes(Onnx__Node **nodes, size_t *count, map *read)
             add_read(read, n->input[k]);
         for (size_t k = 0; k < n->n_attribute; k++)
             if (n->attribute[k]->g)
-                drop_from_graph(n->attribute[k]->g, read);
+                drop_from_graph(n->attribute[k]->g, read, a);
     }
     *count -= first;
     if (*count)
         memmove(nodes, nodes + first, *count * sizeof *nodes);
 }
 
-static void drop_from_graph(Onnx__Graph *g, map *read)
+static void drop_from_graph(Onnx__Graph *g, map *read, arena *a)
 {
     for (size_t i = 0; i < g->n_output; i++)
         add_read(read, g->output[i]->name);
-    drop_nodes(g->node, &g->n_node, read);
+    drop_nodes(g->node, &g->n_node, read, a);
 }
 
 static void drop_unread(onnx_model *m)
@@ -134,11 +149,11 @@ static void drop_unread(onnx_model *m)
         map_init(&read, m->memory);
         for (size_t k = 0; k < f->n_output; k++)
             add_read(&read, f->output[k]);
-        drop_nodes(f->node, &f->n_node, &read);
+        drop_nodes(f->node, &f->n_node, &read, m->memory);
     }
     map_init(&read, m->memory);
     if (p->graph)
-        drop_from_graph(p->graph, &read);
+        drop_from_graph(p->graph, &read, m->memory);
 }
 
 // ---- checks ---------------------------------------------------------------------------------------------------------
