@@ -24,6 +24,7 @@ VGG = ["64_224_64", "128_112_128", "256_56_256", "512_28_512", "512_14_512"]
 UNET = ["64_256_64", "128_128_128", "256_64_256", "512_32_512"]
 LAYERS = [f"{images}_{layer}" for images in (1, 8, 32) for layer in (*VGG, *UNET)]
 KERNELS = ["apart", "conv", "one", "both"]
+SCHEDULES = 6  # of ops/conv/conv_pooled.hds
 WARM, COLD, MOST = 16 << 20, 96 << 20, 16  # bytes of all sets of operands: in L2, and beyond it; their number
 
 
@@ -122,9 +123,6 @@ def main():
             print(f"{layer:15} " + " ".join(f"{name}:{t:.2f}" for t, name in [*((times[n], n) for n in first), *rest]), flush=True)
     columns = ["layer", *KERNELS, "torch", *(f"{z}s{k}" for k in indices for z in ("", "z"))]
     return products.finish(rows, columns, options.out, problems)
-
-
-SCHEDULES = 6  # of ops/conv/conv_pooled.hds
 
 
 if __name__ == "__main__":

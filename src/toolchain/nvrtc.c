@@ -64,7 +64,7 @@ static bool is_given(const tool_option_list *options, const char *option)
 
 // ---- compiling --------------------------------------------------------------------------------------------------
 
-static double now_seconds(void)
+double tool_now_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -90,9 +90,9 @@ static void compile_with(work *w, size_t option_count)
         w->program = NULL;
         return;
     }
-    double start = now_seconds();
+    double start = tool_now_seconds();
     w->result = api->nvrtcCompileProgram(w->program, (int)option_count, w->options);
-    w->seconds += now_seconds() - start;
+    w->seconds += tool_now_seconds() - start;
 }
 
 // A text that is rejected may be an author's, and need all that NVRTC has.

@@ -22,3 +22,6 @@ bool tool_nvrtc_more_paths(arena *a, const char *explicit_path, int stage, tool_
 void tool_nvrtc_files(arena *a, const char *folder, tool_paths *out);
 // What the file [path] is: false if it is none, or one whose name says that it is too old.
 bool tool_identify_file(arena *a, const char *path, tool_nvrtc_identity *out);
+
+// Of a clock that only goes forward.
+double tool_now_seconds(void);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -56,32 +54,9 @@ static int new_file(const char *name, str bytes)
     return fd;
 }
 
-static bool read_file(arena *a, int fd, str *out)
-{
-    struct stat info;
-    if (fstat(fd, &info) != 0)
-        return false;
-    char *bytes = arena_alloc(a, (size_t)info.st_size + 1);
-    *out = (str){bytes, (size_t)info.st_size};
-    for (size_t done = 0; done < out->len;) {
-        ssize_t n = pread(fd, bytes + done, out->len - done, (off_t)done);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return out->len > 0;
-}
-
 static const char *path_of(arena *a, int fd)
 {
     return arena_printf(a, "/proc/self/fd/%d", fd);
-}
-
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static void run(arena *a, const char *path, const arch *target, int in, int made, tool_result *out)
@@ -91,11 +66,12 @@ static void run(arena *a, const char *path, const arch *target, int in, int made
     tool_run_result result;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         VEC_PUSH(a, &command.at, words[i]);
-    double start = now_seconds();
+    double start = tool_now_seconds();
     bool ok = tool_run(a, &command, "/", &result);
-    out->seconds = now_seconds() - start;
+    out->seconds = tool_now_seconds() - start;
     out->log = result.printed;
-    if (ok && read_file(a, made, &out->cubin))
+    const char *error = NULL;
+    if (ok && file_read(a, path_of(a, made), &out->cubin, &error) && out->cubin.len)
         return;
     out->status = TOOL_FAILED;
     out->failure = ok ? "ptxas made no code" : result.failure;

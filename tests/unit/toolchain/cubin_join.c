@@ -147,7 +147,7 @@ static void expect_same_usage(fixture *f, str whole, str joined)
     }
 }
 
-// The parts that are meant to have tables of jumps have them.
+// The parts that are meant to have jump tables have them.
 static void expect_tables(str cubin)
 {
     tool_elf elf;
