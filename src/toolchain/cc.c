@@ -173,7 +173,7 @@ static void take_rule(work *w, tool_cc_reads *reads)
 bool tool_cc_object(arena *a, diag_context *dx, const tool_cc *cc, const tool_c_source *source, tool_cc_reads *reads, str *out)
 {
     // Blobs are assembled: link-time optimization of the C text, which CC may ask for, would not find it.
-    static const char *const flags[] = {"-std=c11", "-O2", "-g0", "-fPIC", "-fno-ident", "-fno-lto", "-w", "-I.", "-MD", "-MF",
+    static const char *const flags[] = {"-std=c11", "-O1", "-g0", "-fPIC", "-fno-ident", "-fno-lto", "-w", "-I.", "-MD", "-MF",
                                         "hds/rule", "-c", "-o", "hds/object"};
     work w = {a, dx, cc, NULL, -1};
     const char *file_name = arena_printf(a, "hds/%s.c", source->stem);
