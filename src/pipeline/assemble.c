@@ -258,8 +258,10 @@ bool pl_assemble(pl_unit *u)
     const remark_unit unit = pl_remark_unit(u);
     remark_facts_list facts;
     remark_facts_of(&unit, &facts);
-    remark_on_ptx(&unit, &facts, result.ptx);
+    tool_ptx_locals locals;
+    tool_ptx_locals_of(&u->memory, result.ptx, &locals);
+    remark_on_ptx(&unit, &facts, &locals);
     if (s.options.cubin)
-        pl_usage(u, &facts, result.log);
+        pl_usage(u, &facts, &locals, result.log);
     return true;
 }

@@ -95,9 +95,9 @@ static void add_head(pl_unit *u)
 // ---- spills -----------------------------------------------------------------------------------------------------
 
 // The stack has arrays too, which the PTX asked for: those are no spills.
-static int64_t spilled_bytes(pl_unit *u, const tool_usage *usage)
+static int64_t spilled_bytes(const tool_ptx_locals *locals, const tool_usage *usage)
 {
-    int64_t arrays = tool_ptx_local_bytes(u->code.ptx, usage->kernel);
+    int64_t arrays = tool_ptx_local_bytes(locals, usage->kernel);
     return usage->stack_bytes > arrays ? usage->stack_bytes - arrays : usage->stack_bytes;
 }
 
@@ -108,13 +108,13 @@ static bool is_builtin(pl_unit *u, const remark_facts *k)
     return file && file->is_builtin;
 }
 
-static void warn_of_spills(pl_unit *u, const remark_facts *k, const tool_usage *usage)
+static void warn_of_spills(pl_unit *u, const remark_facts *k, const tool_ptx_locals *locals, const tool_usage *usage)
 {
     enum { MANY_BYTES = 64 };
     if (usage->spill_store_bytes <= 0 || is_builtin(u, k))
         return;
     diag *d = diag_report(&u->diags, HDS0076, k->info->func->span, remark_kernel_title(k),
-                          (long long)spilled_bytes(u, usage), u->arch->name);
+                          (long long)spilled_bytes(locals, usage), u->arch->name);
     const remark_array *largest = remark_largest_array(k);
     if (largest && largest->bytes >= MANY_BYTES)
         diag_label(d, largest->var->span, "'%s' takes %lld registers", largest->var->name,
@@ -123,7 +123,7 @@ static void warn_of_spills(pl_unit *u, const remark_facts *k, const tool_usage *
               usage->registers);
 }
 
-void pl_usage(pl_unit *u, const remark_facts_list *facts, str log)
+void pl_usage(pl_unit *u, const remark_facts_list *facts, const tool_ptx_locals *locals, str log)
 {
     tool_usage_list list = {0};
     if (!tool_cubin_usage(&u->memory, u->code.cubin.at, u->code.cubin.len, &list))
@@ -137,7 +137,7 @@ void pl_usage(pl_unit *u, const remark_facts_list *facts, str log)
         const tool_usage *usage = tool_usage_of(&list, kernel->symbol);
         if (!usage)
             continue;
-        warn_of_spills(u, &facts->at[i], usage);
+        warn_of_spills(u, &facts->at[i], locals, usage);
         if (u->options->resource_usage)
             add_row(u, kernel, usage);
     }

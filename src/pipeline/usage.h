@@ -6,7 +6,7 @@
 
 // From the cubin and ptxas' log: warns of kernels that spill registers, and with --resource-usage makes the table. The
 // numbers stay in [u->costs], for manifests.
-void pl_usage(pl_unit *u, const remark_facts_list *facts, str log);
+void pl_usage(pl_unit *u, const remark_facts_list *facts, const tool_ptx_locals *locals, str log);
 
 typedef struct pl_occupancy {
     int blocks;         // per SM; 0: a block does not fit

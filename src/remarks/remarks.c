@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "toolchain/cubin.h"
 
 // Note [what ptxas says of wgmma]
 // Accumulators belong to the tensor cores from wgmma.fence to wgmma.wait_group. Where ptxas cannot prove that no other
@@ -357,11 +356,11 @@ static void warn_of_array(const remark_unit *u, const remark_array *array)
     ir_note_sites(u->module, d, array->access.origin);
 }
 
-void remark_on_ptx(const remark_unit *u, const remark_facts_list *facts, str ptx)
+void remark_on_ptx(const remark_unit *u, const remark_facts_list *facts, const tool_ptx_locals *locals)
 {
     for (size_t i = 0; i < facts->len; i++) {
         const remark_facts *k = &facts->at[i];
-        int64_t bytes = tool_ptx_local_bytes(ptx, k->info->symbol) - k->output_bytes;
+        int64_t bytes = tool_ptx_local_bytes(locals, k->info->symbol) - k->output_bytes;
         bool *said = ARENA_ARRAY(u->memory, bool, k->arrays.len + 1);
         const remark_array *array;
         while (bytes > 0 && (array = next_array(k, bytes, said))) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "remarks/kernel_facts.h"
+#include "toolchain/cubin.h"
 #include "toolchain/log.h"
 
 // What follows from the IR alone, before NVRTC is asked.
@@ -12,4 +13,4 @@ void remark_early(const remark_unit *u);
 int remark_on_log(const remark_unit *u, const remark_facts_list *facts, tool_log *log);
 
 // Warns of arrays that did not become registers, as the PTX says.
-void remark_on_ptx(const remark_unit *u, const remark_facts_list *facts, str ptx);
+void remark_on_ptx(const remark_unit *u, const remark_facts_list *facts, const tool_ptx_locals *locals);

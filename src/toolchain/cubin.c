@@ -40,13 +40,18 @@ static bool symbol_at(const reader *r, size_t index, Elf64_Sym *symbol, str *nam
     return true;
 }
 
-static tool_usage *find(tool_usage_list *list, str kernel)
+static tool_usage *find(const tool_usage_list *list, str kernel)
 {
-    for (size_t i = 0; i < list->kernels.len; i++) {
-        if (str_equal(str_of(list->kernels.at[i].kernel), kernel))
-            return &list->kernels.at[i];
-    }
-    return NULL;
+    uintptr_t number = list->kernels.len ? (uintptr_t)map_get(&list->numbers, kernel.at, kernel.len) : 0;
+    return number ? &list->kernels.at[number - 1] : NULL;
+}
+
+void tool_usage_add(arena *a, tool_usage_list *list, tool_usage kernel)
+{
+    if (!list->kernels.len)
+        map_init(&list->numbers, a);
+    VEC_PUSH(a, &list->kernels, kernel);
+    map_put(&list->numbers, kernel.kernel, strlen(kernel.kernel), (void *)(uintptr_t)list->kernels.len);
 }
 
 static bool read_tables(reader *r)
@@ -91,7 +96,7 @@ static void add_kernels(reader *r)
         // The section header had the register count before .nv.info had it.
         usage.registers = text.header.sh_info >> 24;
         add_shared(r, &usage);
-        VEC_PUSH(r->arena, &r->out->kernels, usage);
+        tool_usage_add(r->arena, r->out, usage);
     }
 }
 
@@ -143,11 +148,7 @@ bool tool_cubin_usage(arena *a, const void *cubin, size_t size, tool_usage_list 
 
 const tool_usage *tool_usage_of(const tool_usage_list *usage, const char *kernel)
 {
-    for (size_t i = 0; i < usage->kernels.len; i++) {
-        if (strcmp(usage->kernels.at[i].kernel, kernel) == 0)
-            return &usage->kernels.at[i];
-    }
-    return NULL;
+    return find(usage, str_of(kernel));
 }
 
 // ---- ptxas' account of spills -----------------------------------------------------------------------------------
@@ -198,35 +199,39 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
 }
 
-// '.entry NAME(', and not a name that begins with NAME.
-static const char *entry_of(str ptx, const char *kernel)
-{
-    static const char word[] = ".entry ";
-    size_t len = strlen(kernel);
-    const char *end = ptx.at + ptx.len, *at = ptx.at;
-    while ((at = memmem(at, (size_t)(end - at), word, sizeof word - 1))) {
-        at += sizeof word - 1;
-        if ((size_t)(end - at) > len && memcmp(at, kernel, len) == 0 && !is_word(at[len]))
-            return at;
-    }
-    return NULL;
-}
-
-// The body begins with '.local .align 16 .b8 __local_depot0[144];' if it has one at all.
-int64_t tool_ptx_local_bytes(str ptx, const char *kernel)
+// The number in '.local .align 16 .b8 __local_depot0[144];', with which a body begins that has one at all.
+static int64_t depot_bytes(str body)
 {
     static const char depot[] = "__local_depot";
-    const char *end = ptx.at + ptx.len, *at = entry_of(ptx, kernel);
-    if (!at)
-        return 0;
-    const char *next = memmem(at, (size_t)(end - at), ".entry ", 7);
-    const char *func = memmem(at, (size_t)(end - at), "\n.func", 6);
-    end = next ? next : end;
-    end = func && func < end ? func : end;
-    at = memmem(at, (size_t)(end - at), depot, sizeof depot - 1);
+    const char *end = body.at + body.len, *at = memmem(body.at, body.len, depot, sizeof depot - 1);
     at = at ? memchr(at, '[', (size_t)(end - at)) : NULL;
     int64_t bytes = 0;
     for (at = at ? at + 1 : end; at < end && *at >= '0' && *at <= '9' && bytes < INT32_MAX; at++)
         bytes = bytes * 10 + (*at - '0');
     return bytes;
+}
+
+// A kernel is '.entry NAME(…)' up to the next kernel or function.
+void tool_ptx_locals_of(arena *a, str ptx, tool_ptx_locals *out)
+{
+    static const char entry[] = ".entry ", func[] = "\n.func";
+    const char *end = ptx.at + ptx.len, *at = ptx.len ? memmem(ptx.at, ptx.len, entry, sizeof entry - 1) : NULL;
+    map_init(&out->bytes, a);
+    while (at) {
+        str name = {at + sizeof entry - 1, 0};
+        while (name.at + name.len < end && is_word(name.at[name.len]))
+            name.len++;
+        const char *begin = name.at + name.len;
+        const char *next = memmem(begin, (size_t)(end - begin), entry, sizeof entry - 1), *until = next ? next : end;
+        const char *function = memmem(begin, (size_t)(until - begin), func, sizeof func - 1);
+        int64_t bytes = depot_bytes((str){begin, (size_t)((function ? function : until) - begin)});
+        if (bytes)
+            map_put(&out->bytes, name.at, name.len, (void *)(intptr_t)bytes);
+        at = next;
+    }
+}
+
+int64_t tool_ptx_local_bytes(const tool_ptx_locals *locals, const char *kernel)
+{
+    return (intptr_t)map_get(&locals->bytes, kernel, strlen(kernel));
 }

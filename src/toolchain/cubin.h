@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -26,7 +27,11 @@ typedef struct tool_usage {
 typedef struct tool_usage_list {
     int arch; // 90 for sm_90 and sm_90a
     VEC(tool_usage) kernels;
+    map numbers; // by name: of each in [kernels], from 1
 } tool_usage_list;
+
+// [list] begins as {0}; the kernel's name is not copied.
+void tool_usage_add(arena *a, tool_usage_list *list, tool_usage kernel);
 
 // In the order of the symbol table. False if the bytes are no well-formed cubin.
 bool tool_cubin_usage(arena *a, const void *cubin, size_t size, tool_usage_list *out);
@@ -35,9 +40,14 @@ bool tool_cubin_usage(arena *a, const void *cubin, size_t size, tool_usage_list 
 // part of [stack_bytes] are spilled registers only ptxas knows.
 void tool_usage_add_log(tool_usage_list *usage, str log);
 
-// Bytes of each thread's local memory that the kernel's PTX asks for: arrays that did not become registers, and
+// Bytes of each thread's local memory that the kernels of a PTX text ask for, by name: arrays that did not become registers, and
 // arguments of printf. Spills are not among them: they come into being later.
-int64_t tool_ptx_local_bytes(str ptx, const char *kernel);
+typedef struct tool_ptx_locals {
+    map bytes;
+} tool_ptx_locals;
+
+void tool_ptx_locals_of(arena *a, str ptx, tool_ptx_locals *out);
+int64_t tool_ptx_local_bytes(const tool_ptx_locals *locals, const char *kernel);
 
 // NULL if there is no such kernel.
 const tool_usage *tool_usage_of(const tool_usage_list *usage, const char *kernel);

@@ -141,8 +141,8 @@ static void log_of_ptxas(void **state)
 {
     fixture *f = *state;
     tool_usage_list usage = {0};
-    VEC_PUSH(&f->arena, &usage.kernels, ((tool_usage){.kernel = "a", .spill_store_bytes = -1, .spill_load_bytes = -1}));
-    VEC_PUSH(&f->arena, &usage.kernels, ((tool_usage){.kernel = "b", .spill_store_bytes = -1, .spill_load_bytes = -1}));
+    tool_usage_add(&f->arena, &usage, (tool_usage){.kernel = "a", .spill_store_bytes = -1, .spill_load_bytes = -1});
+    tool_usage_add(&f->arena, &usage, (tool_usage){.kernel = "b", .spill_store_bytes = -1, .spill_load_bytes = -1});
     tool_usage_add_log(&usage, STR("ptxas info    : Function properties for helper\n"
                                    "    8 bytes stack frame, 1 bytes spill stores, 1 bytes spill loads\n"
                                    "ptxas info    : Function properties for b\n"
@@ -156,15 +156,19 @@ static void log_of_ptxas(void **state)
 
 static void local_bytes_of_ptx(void **state)
 {
-    (void)state;
+    fixture *f = *state;
     str ptx = STR(".visible .entry first_one(\n)\n{\n\tret;\n}\n"
                   ".visible .entry first(\n)\n{\n\t.local .align 16 .b8 \t__local_depot1[144];\n\tret;\n}\n"
                   "\n.func helper(\n)\n{\n\t.local .align 16 .b8 \t__local_depot2[8];\n}\n"
                   ".visible .entry last()\n");
-    assert_int_equal(tool_ptx_local_bytes(ptx, "first"), 144);
-    assert_int_equal(tool_ptx_local_bytes(ptx, "first_one"), 0);
-    assert_int_equal(tool_ptx_local_bytes(ptx, "last"), 0);
-    assert_int_equal(tool_ptx_local_bytes(ptx, "none"), 0);
+    tool_ptx_locals locals;
+    tool_ptx_locals_of(&f->arena, ptx, &locals);
+    assert_int_equal(tool_ptx_local_bytes(&locals, "first"), 144);
+    assert_int_equal(tool_ptx_local_bytes(&locals, "first_one"), 0);
+    assert_int_equal(tool_ptx_local_bytes(&locals, "last"), 0);
+    assert_int_equal(tool_ptx_local_bytes(&locals, "none"), 0);
+    tool_ptx_locals_of(&f->arena, STR(""), &locals);
+    assert_int_equal(tool_ptx_local_bytes(&locals, "first"), 0);
 }
 
 int main(void)

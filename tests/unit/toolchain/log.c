@@ -266,7 +266,9 @@ static void hostile_text(void **state)
         tool_log_parse(&f->arena, (str){copy, len}, (str){copy, len}, &log);
         str located = tool_log_locate(&f->arena, &f->sources, (str){copy, len}, (str){copy, len}, (str){copy, len});
         tool_log_parse(&f->arena, located, STR(""), &log);
-        tool_ptx_local_bytes((str){copy, len}, "k");
+        tool_ptx_locals locals;
+        tool_ptx_locals_of(&f->arena, (str){copy, len}, &locals);
+        tool_ptx_local_bytes(&locals, "k");
         arena_reset(&f->arena, mark);
         free(copy);
     }
