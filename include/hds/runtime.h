@@ -271,6 +271,8 @@ HDSRT_API hdsrt_status hdsrt_check_stride(const char *entry, const char *name, c
 // "2 * n").
 HDSRT_API hdsrt_status hdsrt_check_extent(const char *entry, const char *tensor, int axis, int64_t is, int64_t expected,
                                           const char *rule);
+// Checks that none of [count] integers is negative; [names] has their names with a blank between them.
+HDSRT_API hdsrt_status hdsrt_check_not_negative(const char *entry, const char *names, const int64_t *values, int count);
 // Launches. [parameters]: the address of each of the kernel's parameters.
 HDSRT_API hdsrt_status hdsrt_launch(hdsrt_kernel *kernel, const hdsrt_extents *extents, void **parameters,
                                     hdsrt_stream stream);

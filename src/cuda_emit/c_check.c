@@ -93,9 +93,21 @@ static void check_bound(cu *cx, const ir_var *v, const char *sign, int64_t bound
                  arena_printf(cx->a, ", (long long)%s", name));
 }
 
+// One call for all integers that have to be at least 0: compilers of C take long for a call and a message of each.
+static void check_not_negative(cu *cx, str_buf *names, str_buf *values, int count)
+{
+    if (count)
+        cu_c_checked(cx, arena_printf(cx->a, "hdsrt_check_not_negative(\"%s\", \"%s\", (const int64_t[]){%s}, %d)",
+                                      cx->c->at->name, str_text(names), str_text(values), count));
+}
+
 // Facts about integers that the declaration states. hdsrt_check_tensors looks at extents by itself.
 void cu_c_check_facts(cu *cx, const ir_func *f)
 {
+    str_buf names, values;
+    str_buf_init(&names, cx->a);
+    str_buf_init(&values, cx->a);
+    int count = 0;
     for (size_t i = 0; i < f->params.len; i++) {
         const ir_var *v = f->params.at[i];
         int tensor, axis;
@@ -106,8 +118,12 @@ void cu_c_check_facts(cu *cx, const ir_func *f)
             continue;
         dtype t = v->type->scalar;
         bool is_extent = cu_c_is_deduced(f, v, &tensor, &axis);
-        if (v->has_range && v->min > dt_min(t) && !(is_extent && v->min == 0))
+        if (v->has_range && v->min == 0 && dt_min(t) < 0 && !is_extent) {
+            str_addf(&names, "%s%s", count++ ? " " : "", cu_var_name(cx, v));
+            cu_add_item(&values, cu_var_name(cx, v));
+        } else if (v->has_range && v->min > dt_min(t) && v->min != 0) {
             check_bound(cx, v, "<", v->min, "at least");
+        }
         if (v->has_range && v->max >= 0 && (uint64_t)v->max < dt_max_bits(t))
             check_bound(cx, v, ">", v->max, "at most");
         const char *name = cu_var_name(cx, v);
@@ -117,6 +133,7 @@ void cu_c_check_facts(cu *cx, const ir_func *f)
                                       (long long)v->divisor),
                          arena_printf(cx->a, ", (long long)%s", name));
     }
+    check_not_negative(cx, &names, &values, count);
 }
 
 typedef struct param_search {

@@ -251,6 +251,19 @@ hdsrt_status hdsrt_check_strided(const char *entry, const hdsrt_tensor_rule *rul
     return check_values(entry, rules, NULL, values, count);
 }
 
+hdsrt_status hdsrt_check_not_negative(const char *entry, const char *names, const int64_t *values, int count)
+{
+    int at = 0;
+    while (at < count && values[at] >= 0)
+        at++;
+    if (at == count)
+        return HDSRT_OK;
+    for (int i = 0; i < at; i++)
+        names += strcspn(names, " ") + 1;
+    return hdsrt_fail(HDSRT_INVALID_ARGUMENT, "'%s': '%.*s' is %" PRId64 ", and it has to be at least 0", entry,
+                      (int)strcspn(names, " "), names, values[at]);
+}
+
 hdsrt_status hdsrt_check_extent(const char *entry, const char *tensor, int axis, int64_t is, int64_t expected,
                                 const char *rule)
 {

@@ -119,6 +119,18 @@ static void extents(void **state)
             "'gemm': 'b' has extent -64 along axis 1, and it has to be 128");
 }
 
+static void integers(void **state)
+{
+    (void)state;
+    int64_t values[] = {0, 7, 9};
+    assert_int_equal(hdsrt_check_not_negative("gemm", "SA LDA SB", values, 3), HDSRT_OK);
+    values[1] = -3;
+    values[2] = -4;
+    REFUSED(hdsrt_check_not_negative("gemm", "SA LDA SB", values, 3), "'gemm': 'LDA' is -3, and it has to be at least 0");
+    values[1] = 0;
+    REFUSED(hdsrt_check_not_negative("gemm", "SA LDA SB", values, 3), "'gemm': 'SB' is -4, and it has to be at least 0");
+}
+
 // ---- what the GPU can reach ---------------------------------------------------------------------------------------
 
 RIG_TEST(reach)
@@ -330,6 +342,7 @@ int main(void)
         cmocka_unit_test(bytes_of_tensors),
         cmocka_unit_test(many_tensors),
         cmocka_unit_test(extents),
+        cmocka_unit_test(integers),
         cmocka_unit_test(strided_tensors),
         cmocka_unit_test(dlpack),
         cmocka_unit_test(dlpack_that_does_not_fit),
