@@ -22,7 +22,7 @@ typedef struct gpu {
     bool is_hopper; // compute capability 9.0
 } gpu;
 
-// [schedule] -1: the best one.
+// [schedule] is what choice() gave.
 typedef hdsrt_status launch(const ops_product *p, int schedule, int sm_count, hdsrt_stream stream);
 // The schedule with [room] elements of f32 for parts of tiles; -1: the requested one does not support the product.
 typedef int32_t choice(const ops_product *p, int schedule, const gpu *g, int32_t room);
@@ -118,7 +118,9 @@ static hdsrt_status run(const ops_kernel *kernel, const ops_product *p, hdsrt_st
     hdsrt_status status;
     if ((status = find_gpu(&g)) || (status = check_schedule(kernel, p, &g)))
         return status;
-    int64_t bytes = p->schedule < 0 ? 0 : workspace_of(kernel, p->schedule, g.sm_count);
+    if (p->schedule < 0)
+        return r->launch(p, r->choice(p, -1, &g, room_in(p->workspace_bytes)), g.sm_count, stream);
+    int64_t bytes = workspace_of(kernel, p->schedule, g.sm_count);
     if (p->workspace_bytes < bytes)
         return hdsrt_fail(HDSRT_UNSUPPORTED, "'hds_matmul': schedule %d ('%s') needs a workspace of %" PRId64 " bytes",
                           p->schedule, schedule_name(kernel, p->schedule), bytes);
