@@ -1,5 +1,6 @@
 // Where imported modules come from: the standard library built into the program, the folder of the importing file, the
-// folders of -I, and the operators that come with the program, in this order.
+// folders of -I, and the operators that come with the program, in this order. What the standard library and the operators
+// import is looked for in the operators before -I (ADR 0088).
 #pragma once
 
 #include "base/embedded.h"
@@ -29,10 +30,13 @@ typedef struct pl_finder {
     const char *tuned, *tuned_text; // what takes the place of hidet.lang.own_choices: a file, or a text; NULL: nothing does
     const char *const *include_folders;
     int include_count;
-    const char *operators;      // pl_operator_folder, once it was needed; "": there is none
+    const char *operators, *operators_path; // pl_operator_folder, once it was needed, and the resolved path; "": there is none
     map by_path;  // resolved path -> src_file, so that all importers share one module
     map origins;  // src_file -> its folder, for relative imports
-    map by_name;  // absolute name, but of the standard library -> src_file: what the first import of it found
+    const char *main_folder; // of the file that is compiled; NULL: none was added
+    map in_folders; // path without ".hds" or "/__init__.hds" -> whether there is a module
+    map names;    // src_file -> how programs name it
+    map aliases;  // names of pl_name_module, without the dot, that are no paths -> src_file
     VEC(pl_tried) tried;  // on disk, each path once, in the order of looking; of weights those that are not there
     const char *weights;  // --weights: a file, "random" or "random:SEED"; NULL: what the model names
     VEC(pl_weights) weight_files;
@@ -44,8 +48,9 @@ const char *pl_operator_folder(arena *a);
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources);
 // Registers the file that is compiled, so that an import of it is seen as a cycle.
 void pl_finder_add_main(pl_finder *f, src_file *file);
-// The same for the program of a model that was read before: names are those of modules that the model found, if it found them. A
-// file beside the model does not stand in the place of an operator's.
+// Registers a program that was made of it, or of a model in another format. The names that stand in programs, and in files that
+// were not registered, are those of pl_name_module: a file beside the main one, or in -I, does not stand in the place of an
+// operator's.
 void pl_finder_add_program(pl_finder *f, src_file *file);
 // Notes a path that was looked at, once. [file]: NULL: nothing that can be read is there.
 void pl_finder_note(pl_finder *f, const char *path, const src_file *file);
@@ -57,3 +62,6 @@ bool pl_finder_is_on_disk(const pl_finder *f, const src_file *file);
 const char *pl_finder_folder(const pl_finder *f, const src_file *file);
 // A tc_find_module with the finder as its [user].
 src_file *pl_find_module(void *user, const char *path, int level, const src_file *importer, const char **looked);
+// A tc_name_module with the finder as its [user]: "matmul.gemm" where the operators, -I or the folder of the main file have it by
+// that name, in this order; ".matmul" where one of them has another module of that name; "._my_model" where no name leads to it.
+const char *pl_name_module(void *user, const src_file *file);

@@ -119,7 +119,7 @@ bool pl_unit_add_source(pl_unit *u)
         diag_report(&u->diags, HDS0492, (src_span){0, 0}, u->input_name);
         return false;
     }
-    if (u->is_lowered)
+    if (u->is_lowered || u->onnx_weights)
         pl_finder_add_program(&u->finder, u->file);
     else
         pl_finder_add_main(&u->finder, u->file);
@@ -148,6 +148,7 @@ tc_options pl_unit_elaboration(pl_unit *u)
         .choices = o->choices,
         .choice_memory = o->choice_memory,
         .find_module = pl_find_module,
+        .name_module = pl_name_module,
         .find_weights = pl_find_weights,
         .find_user = &u->finder,
         .lower_graph = pl_lower_for_test,

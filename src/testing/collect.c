@@ -140,6 +140,7 @@ tc_options test_tc_options(pl_unit *u)
         .arch = u->arch,
         .step_budget = o->step_budget,
         .find_module = pl_find_module,
+        .name_module = pl_name_module,
         .find_weights = pl_find_weights,
         .find_user = &u->finder,
     };

@@ -35,6 +35,10 @@ typedef struct tc_operand_type {
 typedef src_file *tc_find_module(void *user, const char *path, int level, const src_file *importer,
                                  const char **looked);
 
+// The name by which programs of graphs import the module in [file], for operators are recorded by module and name. NULL: that by
+// which it was imported.
+typedef const char *tc_name_module(void *user, const src_file *file);
+
 // What a file of weights says of a tensor in it.
 typedef struct tc_weight_entry {
     const char *name;
@@ -100,6 +104,7 @@ typedef struct tc_options {
     tc_choice_list *choices; // gets what is chosen from, in [choice_memory]; NULL: it is not kept
     arena *choice_memory;
     tc_find_module *find_module;
+    tc_name_module *name_module; // NULL: modules are called what they were first imported by
     tc_find_weights *find_weights; // NULL: there are no files of weights
     void *find_user;
     tc_lower_graph *lower_graph; // NULL: tests cannot call graph functions

@@ -18,6 +18,12 @@ static bool is_native_module(const char *path)
     return false;
 }
 
+// What names of hidet.lang mean does not depend on where they stand.
+static bool is_of_library(const char *path, int level)
+{
+    return !level && (strcmp(path, "hidet.lang") == 0 || strncmp(path, "hidet.lang.", strlen("hidet.lang.")) == 0);
+}
+
 static void evaluate_module(tc *tx, tc_module *m)
 {
     tc_frame frame = {.scope = m->scope, .compile_time = true}, *saved = tx->frame;
@@ -87,42 +93,38 @@ static void not_found(tc *tx, const char *path, int level, const char *looked, s
 
 tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *importer, src_span span)
 {
-    if (!level) {
-        tc_module *known = map_get(&tx->modules, path, strlen(path));
-        if (known && known->loading && known->ast)
-            cycle_error(tx, known, span);
-        if (known)
-            return known->loading ? NULL : known;
-    }
+    bool is_library = is_of_library(path, level);
+    tc_module *m = is_library ? map_get(&tx->library_modules, path, strlen(path)) : NULL;
     const char *looked = NULL;
-    src_file *file = tx->options->find_module ? tx->options->find_module(tx->options->find_user, path, level,
-                                                                         importer ? importer->file : NULL, &looked)
-                                              : NULL;
-    if (!file && !is_native_module(path)) {
+    src_file *file = NULL;
+    if (!m && tx->options->find_module)
+        file = tx->options->find_module(tx->options->find_user, path, level, importer ? importer->file : NULL, &looked);
+    if (!m && !file && !is_native_module(path)) {
         not_found(tx, path, level, looked, span);
         return NULL;
     }
-    tc_module *m = file ? map_get_ptr(&tx->file_modules, file) : NULL;
+    if (file)
+        m = map_get_ptr(&tx->file_modules, file);
+    if (m && is_library)
+        map_put(&tx->library_modules, path, strlen(path), m);
     if (m && m->loading) {
         cycle_error(tx, m, span);
         return NULL;
     }
-    if (!m) {
-        tc_lifetime around;
-        tc_lasting_begin(tx, &around);
-        m = module_new(tx, arena_strdup(tx->arena, path), file);
-        m->importer = importer;
-        m->imported_at = span;
-        if (file)
-            map_put_ptr(&tx->file_modules, file, m);
-        if (!level)
-            map_put(&tx->modules, path, strlen(path), m);
-        if (m->ast)
-            evaluate_module(tx, m);
-        tc_lasting_end(tx, &around);
-    } else if (!level) {
-        map_put(&tx->modules, path, strlen(path), m);
-    }
+    if (m)
+        return m;
+    tc_lifetime around;
+    tc_lasting_begin(tx, &around);
+    m = module_new(tx, arena_strdup(tx->arena, path), file);
+    m->importer = importer;
+    m->imported_at = span;
+    if (file)
+        map_put_ptr(&tx->file_modules, file, m);
+    if (is_library)
+        map_put(&tx->library_modules, path, strlen(path), m);
+    if (m->ast)
+        evaluate_module(tx, m);
+    tc_lasting_end(tx, &around);
     return m;
 }
 
@@ -138,6 +140,13 @@ tc_module *tc_module_of(tc *tx, src_file *file)
 }
 
 // ---- names of modules --------------------------------------------------------------------------------------------
+
+const char *tc_module_name(tc *tx, const tc_module *m)
+{
+    const tc_options *o = tx->options;
+    const char *name = m->file && o->name_module ? o->name_module(o->find_user, m->file) : NULL;
+    return name ? name : m->path;
+}
 
 static tc_value sub_module(tc *tx, const tc_module *m, sym name)
 {
@@ -312,7 +321,7 @@ static void tc_init(tc *tx, arena *a, sym_table *syms, diag_context *diags, cons
     *tx = (tc){.arena = a, .lasting = a, .syms = syms, .diags = diags, .options = options};
     tx->ir = ir_module_new(a, syms, diags, options->arch ? options->arch : arch_find(STR("sm_80")), name);
     tx->step_budget = options->step_budget ? options->step_budget : DEFAULT_BUDGET;
-    map_init(&tx->modules, a);
+    map_init(&tx->library_modules, a);
     map_init(&tx->file_modules, a);
     map_init(&tx->intrins, a);
     map_init(&tx->shared_by_function, a);

@@ -7,7 +7,7 @@ tc_value tc_native_defined_in(tc *tx, const tc_native *self, tc_args *args)
     (void)self;
     if (f.kind != TC_FUNCTION || !f.function->name)
         return TC_ERR(tx, HDS0184, args->list.at[0].span, "what is defined", "function", tc_describe(tx, f));
-    const char *module = f.function->module ? f.function->module->path : NULL;
+    const char *module = f.function->module ? tc_module_name(tx, f.function->module) : NULL;
     tc_list_push(tx, pair.list, tc_str(str_of(f.function->name->text)));
     tc_list_push(tx, pair.list, tc_str(str_of(module ? module : "")));
     return pair;

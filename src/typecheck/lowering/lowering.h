@@ -111,6 +111,8 @@ void tc_close_region(tc *tx, int region, src_span span); // what was bound in th
 tc_module *tc_module_load(tc *tx, const char *path, int level, tc_module *importer, src_span span);
 // The text as a module that nothing imports. NULL: it does not parse.
 tc_module *tc_module_of(tc *tx, src_file *file);
+// How programs of graphs name it (tc_name_module).
+const char *tc_module_name(tc *tx, const tc_module *m);
 tc_value tc_library(tc *tx, const char *module, const char *name, src_span span);
 // eval/interpret.c
 // The integer value of a record with '__index__'; other values as they are; poison after an error.

@@ -505,7 +505,7 @@ static void add_templates(tc *tx, tc_operator *o)
     const tc_function *f = tc_own_schedule(tx, o->value);
     if (!f)
         return;
-    op_template t = {f->name ? f->name->text : "lambda", f->module->path};
+    op_template t = {f->name ? f->name->text : "lambda", tc_module_name(tx, f->module)};
     VEC_PUSH(tx->arena, &o->schema.templates, t);
     o->schema.family = OP_OWN_KERNELS;
 }
@@ -529,7 +529,7 @@ tc_operator *tc_describe_operator(tc *tx, const tc_binding *b)
         return NULL;
     tc_operator *o = ARENA_NEW(tx->arena, tc_operator);
     *o = (tc_operator){.value = b->value, .written = f, .span = f->decl->name_span};
-    o->schema = (op_schema){.name = b->name->text, .doc = f->decl->doc, .module = f->module->path};
+    o->schema = (op_schema){.name = b->name->text, .doc = f->decl->doc, .module = tc_module_name(tx, f->module)};
     o->schema.file = f->module->file->name;
     o->schema.line = src_location_of(tx->diags->sources, o->span.begin).line;
     o->scope = tc_scope_new(tx, f->closure, f->module, TC_SCOPE_MODULE);

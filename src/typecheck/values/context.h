@@ -179,8 +179,8 @@ struct tc {
     int last_attempt;
     bool needs_run_time; // the attempt met a run-time value
     tc_scope *natives;
-    map modules;      // path -> tc_module*
-    map file_modules; // src_file* -> tc_module*
+    map library_modules; // "hidet.lang.math" -> tc_module*
+    map file_modules;    // src_file* -> tc_module*
     VEC(tc_module *) loading;
     tc_module *main;
     tc_scope *main_scope;

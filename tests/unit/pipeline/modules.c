@@ -116,6 +116,68 @@ static void finds_the_library(void **state)
     assert_null(pl_find_module(&f->finder, "other", 0, lang, NULL));
 }
 
+static void finds_what_stands_beside_the_importer(void **state)
+{
+    fixture *f = *state;
+    write_file(f, "sub/other.hds", "another");
+    src_file *inner = pl_find_module(&f->finder, "sub.inner", 0, f->main_file, NULL);
+    src_file *other = pl_find_module(&f->finder, "other", 0, f->main_file, NULL);
+    src_file *another = pl_find_module(&f->finder, "other", 0, inner, NULL);
+    assert_found(other, "other");
+    assert_found(another, "another");
+    assert_ptr_equal(pl_find_module(&f->finder, "sub.other", 0, f->main_file, NULL), another);
+    assert_ptr_equal(pl_find_module(&f->finder, "other", 0, f->main_file, NULL), other);
+    remove(arena_printf(&f->memory, "%s/sub/other.hds", f->folder));
+}
+
+// The operators are those in the folder sub.
+static void library_means_the_library(void **state)
+{
+    fixture *f = *state;
+    write_file(f, "sub/other.hds", "of the library");
+    f->finder.include_folders = &(const char *){f->folder};
+    f->finder.include_count = 1;
+    f->finder.operators = arena_printf(&f->memory, "%s/sub", f->folder);
+    f->finder.operators_path = f->finder.operators;
+    src_file *lang = pl_find_module(&f->finder, "hidet.lang", 0, f->main_file, NULL);
+    src_file *inner = pl_find_module(&f->finder, "inner", 0, f->main_file, NULL);
+    assert_found(pl_find_module(&f->finder, "other", 0, f->main_file, NULL), "other");
+    assert_found(pl_find_module(&f->finder, "other", 0, lang, NULL), "of the library");
+    assert_found(pl_find_module(&f->finder, "other", 0, inner, NULL), "of the library");
+    assert_ptr_equal(pl_find_module(&f->finder, "main", 0, inner, NULL), f->main_file);
+    remove(arena_printf(&f->memory, "%s/sub/other.hds", f->folder));
+}
+
+static void assert_named(fixture *f, const src_file *program, src_file *file, const char *expected)
+{
+    const char *name = pl_name_module(&f->finder, file);
+    bool is_relative = expected[0] == '.';
+    assert_string_equal(name, expected);
+    assert_ptr_equal(pl_find_module(&f->finder, name + is_relative, is_relative, program, NULL), file);
+}
+
+static void names_lead_programs_back(void **state)
+{
+    fixture *f = *state;
+    src_file *program = src_add(&f->sources, "program", STR("")), *unknown = src_add(&f->sources, "<graph>", STR(""));
+    src_file *typed = src_add(&f->sources, "<stdin>", STR(""));
+    write_file(f, "sub/other.hds", "of the library");
+    f->finder.operators = arena_printf(&f->memory, "%s/sub", f->folder);
+    f->finder.operators_path = f->finder.operators;
+    pl_finder_add_program(&f->finder, program);
+    src_file *other = pl_find_module(&f->finder, "other", 0, f->main_file, NULL);
+    src_file *inner = pl_find_module(&f->finder, "sub.inner", 0, f->main_file, NULL);
+    assert_named(f, program, f->main_file, "main");
+    assert_named(f, program, other, ".other");
+    assert_named(f, unknown, other, ".other");
+    assert_named(f, program, inner, "inner");
+    assert_named(f, program, pl_find_module(&f->finder, "other", 0, inner, NULL), "other");
+    assert_null(pl_name_module(&f->finder, pl_find_module(&f->finder, "hidet.lang", 0, inner, NULL)));
+    pl_finder_add_main(&f->finder, typed);
+    assert_named(f, program, typed, ".__stdin_");
+    remove(arena_printf(&f->memory, "%s/sub/other.hds", f->folder));
+}
+
 static void says_where_it_looked(void **state)
 {
     fixture *f = *state;
@@ -135,6 +197,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(main_file_is_one_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_in_include_folders, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_the_library, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_what_stands_beside_the_importer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(library_means_the_library, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_lead_programs_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(says_where_it_looked, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
