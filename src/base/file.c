@@ -61,45 +61,71 @@ static bool fail(arena *a, const char **error, const char *what)
     return false;
 }
 
-static bool read_all(arena *a, int fd, str_buf *out)
+// At most [most] bytes. A block is no larger than what may come.
+static bool read_up_to(arena *a, int fd, size_t most, str_buf *out)
 {
-    char *block = arena_alloc(a, 1 << 16);
-    for (;;) {
-        ssize_t n = read(fd, block, 1 << 16);
-        if (n == 0)
-            return true;
+    size_t size = most < 1 << 16 ? most : 1 << 16;
+    char *block = arena_alloc(a, size + 1);
+    while (most) {
+        ssize_t n = read(fd, block, most < size ? most : size);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            return false;
+        if (n <= 0)
+            return n == 0;
         str_add(out, (str){block, (size_t)n});
+        most -= (size_t)n;
     }
+    return true;
+}
+
+bool file_stream_open(arena *a, const char *path, file_stream *out, const char **error)
+{
+    struct stat info;
+    *out = (file_stream){.fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), .size = -1};
+    if (out->fd < 0)
+        return fail(a, error, NULL);
+    if (fstat(out->fd, &info) != 0)
+        return true;
+    off_t at = S_ISREG(info.st_mode) ? lseek(out->fd, 0, SEEK_CUR) : -1;
+    if (at >= 0 && info.st_size > at) // files of /proc have no size, and are not empty
+        out->size = info.st_size - at;
+    if (!S_ISDIR(info.st_mode))
+        return true;
+    file_stream_close(out);
+    errno = EISDIR;
+    return fail(a, error, NULL);
+}
+
+bool file_stream_read(arena *a, file_stream *f, size_t most, str *out, const char **error)
+{
+    str_buf text;
+    str_buf_init(&text, a);
+    if (!read_up_to(a, f->fd, most, &text))
+        return fail(a, error, NULL);
+    *out = (str){str_text(&text), text.len};
+    return true;
+}
+
+void file_stream_close(file_stream *f)
+{
+    if (f->fd != STDIN_FILENO)
+        close(f->fd);
+    f->fd = -1;
 }
 
 bool file_read(arena *a, const char *path, str *out, const char **error)
 {
-    bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return fail(a, error, NULL);
-    struct stat info;
-    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-        if (!is_stdin)
-            close(fd);
-        errno = EISDIR;
-        return fail(a, error, NULL);
+    enum { MOST_BYTES = INT32_MAX };  // as ONNX has it
+    file_stream f;
+    if (!file_stream_open(a, path, &f, error))
+        return false;
+    bool is_bounded = f.size >= 0, ok = file_stream_read(a, &f, is_bounded ? SIZE_MAX : MOST_BYTES, out, error);
+    file_stream_close(&f);
+    if (ok && !is_bounded && out->len == MOST_BYTES) {
+        *error = "it is no regular file, and has 2 GiB or more";
+        ok = false;
     }
-    str_buf text;
-    str_buf_init(&text, a);
-    bool ok = read_all(a, fd, &text);
-    int saved = errno;
-    if (!is_stdin)
-        close(fd);
-    errno = saved;
-    if (!ok)
-        return fail(a, error, NULL);
-    *out = (str){str_text(&text), text.len};
-    return true;
+    return ok;
 }
 
 bool file_map(arena *a, const char *path, str *out, const char **error)

@@ -2,11 +2,25 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
-// Reads [path] ("-" is standard input). On failure returns false and sets *[error] to a text in [a].
+// Reads [path] ("-" is standard input). On failure returns false and sets *[error] to a text in [a]. What is no regular file may be
+// endless (/dev/zero): more than 2 GiB of it are a failure.
 bool file_read(arena *a, const char *path, str *out, const char **error);
+
+// A file that is read in pieces, because it says itself how long it is.
+typedef struct file_stream {
+    int fd;
+    int64_t size;  // of what is left of a regular file; -1: nobody knows
+} file_stream;
+
+// Opens [path] ("-" is standard input), which is no folder. On failure as file_read.
+bool file_stream_open(arena *a, const char *path, file_stream *out, const char **error);
+// The next [most] bytes, or as many as there are.
+bool file_stream_read(arena *a, file_stream *f, size_t most, str *out, const char **error);
+void file_stream_close(file_stream *f);
 
 // Maps a regular file for reading, until file_unmap. Nothing of it is in memory before somebody looks at it. As for any mapping,
 // the process ends where it reads what has been cut off meanwhile: files are replaced by renaming. On failure as file_read.

@@ -67,7 +67,7 @@ static bool has_word(const run_request *q, const char *name)
 static void add_word(bench_state *b, run_request *q, const char *name, const char *value)
 {
     arena *a = &b->run.unit.memory;
-    run_word w = {arena_printf(a, "%s=%s", name, value), name, value};
+    run_word w = {.text = arena_printf(a, "%s=%s", name, value), .name = name, .value = value};
     VEC_PUSH(a, &q->words, w);
 }
 

@@ -98,7 +98,7 @@ static void take_argument(struct argp_state *state, const char *text)
     arena *a = &q->run.shared.memory;
     size_t len = q->compares ? 0 : cmd_run_name_length(text);
     if (len) {
-        run_word word = {text, arena_strndup(a, text, len), text + len + 1};
+        run_word word = {.text = text, .name = arena_strndup(a, text, len), .value = text + len + 1};
         VEC_PUSH(a, &q->run.words, word);
         return;
     }

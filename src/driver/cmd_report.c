@@ -135,7 +135,7 @@ static run_word shape_word(arena *a, const char *name, const ten_tensor *t)
         str_addf(&text, "%s%lld", d ? ", " : "", (long long)t->shape[d]);
     str_adds(&text, t->rank ? "]" : "");
     const char *word = str_text(&text);
-    return (run_word){word, name, word + strlen(name) + 1};
+    return (run_word){.text = word, .name = name, .value = word + strlen(name) + 1};
 }
 
 // The data's shapes are those of the inputs.

@@ -206,7 +206,7 @@ void cmd_run_take_argument(struct argp_state *state, const char *text)
     run_request *q = state->input;
     size_t len = cmd_run_name_length(text);
     if (len) {
-        run_word word = {text, copy(q, text, len), text + len + 1};
+        run_word word = {.text = text, .name = copy(q, text, len), .value = text + len + 1};
         VEC_PUSH(&q->shared.memory, &q->words, word);
         return;
     }
@@ -486,10 +486,9 @@ int cmd_run_exit_code(const run_state *r)
 }
 
 // The type that a word says, or that the file it names has; DT_NONE: neither.
-static tc_operand_type type_of_word(arena *a, const run_word *w)
+static tc_operand_type type_of_word(arena *a, run_word *w)
 {
     ten_spec spec = {0};
-    ten_tensor file = {0};
     tc_operand_type none = {.name = w->name, .type = DT_NONE}, said = none;
     if (ten_spec_parse(a, w->value, &spec) || spec.source == TEN_NUMBER)
         return none;
@@ -500,15 +499,9 @@ static tc_operand_type type_of_word(arena *a, const run_word *w)
         said.shape = arena_dup(a, spec.shape, sizeof spec.shape);
         return said;
     }
-    src_map sources;
-    diag_context unheard;
-    src_map_init(&sources, a);
-    diag_init(&unheard, a, &sources);
-    unheard.muted = true;
-    if (!ten_npy_read(a, &unheard, spec.path, DT_NONE, DT_NONE, w->name, &file))
-        return none;
-    const int64_t *shape = arena_dup(a, file.shape, sizeof file.shape);
-    return (tc_operand_type){.name = w->name, .type = file.type, .has_shape = true, .rank = file.rank, .shape = shape};
+    w->file = ten_npy_open(a, spec.path);
+    const ten_tensor *t = ten_npy_type(a, w->file);
+    return t ? (tc_operand_type){.name = w->name, .type = t->type, .has_shape = true, .rank = t->rank, .shape = t->shape} : none;
 }
 
 void cmd_run_find_operand_types(run_request *q)

@@ -6,6 +6,7 @@
 #include "pipeline/unit.h"
 #include "sim/sim.h"
 #include "tensor/compare.h"
+#include "tensor/npy.h"
 #include "tensor/spec.h"
 
 // NAME=SPEC of the command line. A name may occur twice: once for the input, once for the output.
@@ -13,6 +14,7 @@ typedef struct run_word {
     const char *text;   // "c=out:c.npy"
     const char *name;
     const char *value;  // behind the '='
+    const ten_npy *file; // of @FILE, which is read once; NULL: not yet
 } run_word;
 
 // --expect c=@ref.npy:rtol=1e-3,atol=0
@@ -69,6 +71,7 @@ typedef struct run_argument {
     ten_tensor tensor;      // type, rank, shape; the data in simulated memory, or of a strided one a copy of it
     const int64_t *strides; // of a strided one, by axis; NULL: row by row without gaps
     bool has_shape;
+    const ten_npy *npy;     // of @FILE, if it was read before
     const ten_tensor *file; // of @FILE, or of an operand that is broadcast
     const ten_tensor *given; // the numbers, which become those of its type; NULL: the words say them
     const fg_tensor *bound; // of a model's weight, or what is prepared at load; NULL: the words say what it is

@@ -143,6 +143,7 @@ static bool take_word(run_state *r, const run_word *w)
     ten_spec *spec = ARENA_NEW(&r->unit.memory, ten_spec);
     const char *why = ten_spec_parse(&r->unit.memory, w->value, spec);
     a->spec = spec;
+    a->npy = w->file;
     return !why || not_understood(r, w, why);
 }
 
@@ -313,7 +314,8 @@ static bool take_own_shape(run_state *r, run_argument *a)
     if (s->source == TEN_FILE) {
         ten_tensor *file = ARENA_NEW(&r->unit.memory, ten_tensor);
         const char *what = arena_printf(&r->unit.memory, "'%s' of '%s'", a->name, title_of(r));
-        if (!ten_npy_read(&r->unit.memory, &r->unit.diags, s->path, a->tensor.type, a->tensor.type, what, file))
+        const ten_npy *npy = a->npy ? a->npy : ten_npy_open(&r->unit.memory, s->path);
+        if (!ten_npy_take(&r->unit.memory, &r->unit.diags, npy, a->tensor.type, a->tensor.type, what, file))
             return usage(r);
         a->file = file;
     }

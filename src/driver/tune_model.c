@@ -641,7 +641,8 @@ static void take_words(tuning *t)
     tune_request *q = t->request;
     const tune_words none = {0}, *words = q->groups.len ? &q->groups.at[0] : &none;
     for (size_t i = 0; i < words->len; i++)
-        VEC_PUSH(&q->shared.memory, &t->bench.run.words, ((run_word){words->at[i].text, words->at[i].name, words->at[i].value}));
+        VEC_PUSH(&q->shared.memory, &t->bench.run.words,
+                 ((run_word){.text = words->at[i].text, .name = words->at[i].name, .value = words->at[i].value}));
 }
 
 bool cmd_tune_has_model(const tune_request *q)

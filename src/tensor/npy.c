@@ -1,6 +1,7 @@
 #include "tensor/npy.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/file.h"
@@ -9,7 +10,18 @@
 static const char magic[] = "\x93NUMPY";
 enum { MAGIC_BYTES = 6, VERSION_BYTES = 8, ALIGNMENT = 64 };
 
-// A file under examination: where it came from, who wants it, what its header says.
+// A file that was read. What is wrong with it is reported to those who take the array.
+struct ten_npy {
+    const char *path;
+    const char *unreadable;       // NULL: it could be read
+    const char *malformed, *help; // NULL: its header is right
+    ten_npy_header header;
+    int64_t bytes, found; // of the data: by the header; in the file, bytes + 1 where there are more and nobody knows how many
+    bool has_more;      // so [found] is not the number
+    str data;             // if it has the right size
+};
+
+// An array that is taken: who wants it, and what its file says.
 typedef struct input {
     arena *arena;
     diag_context *dx;
@@ -23,12 +35,29 @@ static const src_span nowhere = {0, 0};
 
 // ---- the frame --------------------------------------------------------------------------------------------------
 
-static bool malformed(input *in, const char *why, const char *help)
+// Bytes that come from a file, or are in memory.
+typedef struct source {
+    arena *arena;
+    file_stream *file; // NULL: [left] is all there is
+    str left;
+    ten_npy *npy;
+} source;
+
+static bool malformed(source *s, const char *why, const char *help)
 {
-    diag *d = diag_report(in->dx, HDS0635, nowhere, in->path, why);
-    if (help)
-        diag_help(d, "%s", help);
+    s->npy->malformed = why;
+    s->npy->help = help;
     return false;
+}
+
+// At most [most] bytes; fewer where it ends.
+static bool take(source *s, size_t most, str *out)
+{
+    if (s->file)
+        return file_stream_read(s->arena, s->file, most, out, &s->npy->unreadable);
+    *out = (str){s->left.at, most < s->left.len ? most : s->left.len};
+    s->left = (str){s->left.at + out->len, s->left.len - out->len};
+    return true;
 }
 
 static const char *hint_of(str file)
@@ -48,22 +77,84 @@ static uint32_t little_endian(const char *at, int bytes)
     return value;
 }
 
-static bool open_frame(input *in, str file)
+// Ours have about a hundred bytes; NumPy itself reads no more than 10,000 unless it is told to.
+enum { MOST_HEADER_BYTES = 1 << 20 };
+
+static bool read_header(source *s)
 {
-    if (file.len < VERSION_BYTES || memcmp(file.at, magic, MAGIC_BYTES) != 0)
-        return malformed(in, file.len ? "it does not begin with the bytes '\\x93NUMPY'" : "it is empty", hint_of(file));
-    int major = (uint8_t)file.at[6], minor = (uint8_t)file.at[7];
+    str frame, length, header;
+    if (!take(s, VERSION_BYTES, &frame))
+        return false;
+    if (frame.len < VERSION_BYTES || memcmp(frame.at, magic, MAGIC_BYTES) != 0)
+        return malformed(s, frame.len ? "it does not begin with the bytes '\\x93NUMPY'" : "it is empty", hint_of(frame));
+    int major = (uint8_t)frame.at[6], minor = (uint8_t)frame.at[7];
     if (major < 1 || major > 3 || minor != 0)
-        return malformed(in, arena_printf(in->arena, "its version is %d.%d; 1.0, 2.0 and 3.0 are known", major, minor), NULL);
-    size_t length_bytes = major == 1 ? 2 : 4, start = VERSION_BYTES + length_bytes;
-    if (file.len < start)
-        return malformed(in, "it ends within the header", NULL);
-    size_t len = little_endian(file.at + VERSION_BYTES, (int)length_bytes);
-    if (file.len - start < len)
-        return malformed(in, "it ends within the header", NULL);
-    const char *why = ten_npy_header_parse(in->arena, (str){file.at + start, len}, &in->header);
-    in->data = (str){file.at + start + len, file.len - start - len};
-    return !why || malformed(in, why, NULL);
+        return malformed(s, arena_printf(s->arena, "its version is %d.%d; 1.0, 2.0 and 3.0 are known", major, minor), NULL);
+    size_t length_bytes = major == 1 ? 2 : 4;
+    if (!take(s, length_bytes, &length))
+        return false;
+    size_t len = length.len < length_bytes ? 0 : little_endian(length.at, (int)length_bytes);
+    if (len > MOST_HEADER_BYTES)
+        return malformed(s, arena_printf(s->arena, "its header has %zu bytes", len), NULL);
+    if (!take(s, len, &header))
+        return false;
+    if (length.len < length_bytes || header.len < len)
+        return malformed(s, "it ends within the header", NULL);
+    if (s->file && s->file->size >= 0)
+        s->npy->found = s->file->size - (int64_t)(VERSION_BYTES + length_bytes + len);
+    const char *why = ten_npy_header_parse(s->arena, header, &s->npy->header);
+    return !why || malformed(s, why, NULL);
+}
+
+// What the header promises has to fit in this machine.
+static bool measure(const ten_npy_header *h, int64_t *bytes)
+{
+    ten_tensor t = {.type = DT_U8, .rank = h->rank};
+    memcpy(t.shape, h->shape, sizeof t.shape);
+    int64_t most = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    return ten_measure(&t) && mul_checked(t.count, h->item_bytes, bytes) && *bytes < most;
+}
+
+// The data is read if there is as much of it as there should be. Where nobody knows, a byte more says that there is too much.
+static bool read_data(source *s)
+{
+    ten_npy *n = s->npy;
+    if (!measure(&n->header, &n->bytes))
+        return malformed(s, "its shape has more elements than fit in memory", NULL);
+    if (!s->file)
+        n->found = (int64_t)s->left.len;
+    if (n->found >= 0 && n->found != n->bytes)
+        return true;
+    bool is_known = n->found >= 0;
+    if (!take(s, (size_t)n->bytes + !is_known, &n->data))
+        return false;
+    n->has_more = (int64_t)n->data.len > n->bytes;
+    n->found = (int64_t)n->data.len; // less than a file had when it was opened, if somebody cut it
+    return true;
+}
+
+static const ten_npy *read_from(arena *a, const char *path, file_stream *file, str bytes)
+{
+    ten_npy *n = ARENA_NEW(a, ten_npy);
+    source s = {a, file, bytes, n};
+    *n = (ten_npy){.path = path, .found = -1};
+    if (read_header(&s))
+        read_data(&s);
+    return n;
+}
+
+const ten_npy *ten_npy_open(arena *a, const char *path)
+{
+    const char *error = NULL;
+    file_stream file;
+    if (file_stream_open(a, path, &file, &error)) {
+        const ten_npy *n = read_from(a, path, &file, (str){0});
+        file_stream_close(&file);
+        return n;
+    }
+    ten_npy *n = ARENA_NEW(a, ten_npy);
+    *n = (ten_npy){.path = path, .unreadable = error};
+    return n;
 }
 
 // ---- types ------------------------------------------------------------------------------------------------------
@@ -163,16 +254,16 @@ static bool choose_type(input *in, dtype wanted, dtype raw, dtype *out)
 
 // ---- data -------------------------------------------------------------------------------------------------------
 
-static bool check_size(input *in, const ten_tensor *t, int64_t *bytes)
+static bool check_size(input *in, const ten_npy *n, const ten_tensor *t)
 {
-    if (!mul_checked(t->count, in->header.item_bytes, bytes))
-        return malformed(in, "its shape has more elements than fit in memory", NULL);
-    if ((uint64_t)*bytes == in->data.len)
+    if (n->found == n->bytes)
         return true;
     str_buf type;
     str_buf_init(&type, in->arena);
     ten_type_print(t->type, t->rank, t->shape, &type);
-    diag_report(in->dx, HDS0636, nowhere, in->path, (long long)in->data.len, str_text(&type), (long long)*bytes);
+    diag_report(in->dx, HDS0636, nowhere, in->path,
+                arena_printf(in->arena, "%s%lld", n->has_more ? "more than " : "", (long long)(n->has_more ? n->bytes : n->found)),
+                str_text(&type), (long long)n->bytes);
     return false;
 }
 
@@ -230,47 +321,66 @@ static bool pack(input *in, ten_tensor *t, const char *data)
 static bool take_data(input *in, ten_tensor *t)
 {
     const ten_npy_header *h = &in->header;
-    int64_t bytes = 0;
-    if (!ten_measure(t))
-        return malformed(in, "its shape has more elements than fit in memory", NULL);
-    if (!check_size(in, t, &bytes))
-        return false;
+    size_t bytes = in->data.len;
     char *data = (char *)in->data.at;
     if (h->is_fortran && t->rank > 1)
         data = in_row_order(in, t, data);
     if (h->order == '>' && h->item_bytes > 1) {
-        data = data == in->data.at ? arena_dup(in->arena, data, (size_t)bytes) : data;
+        data = data == in->data.at ? arena_dup(in->arena, data, bytes) : data;
         bool is_complex = h->kind == 'c';
         swap_bytes(data, is_complex ? 2 * t->count : t->count, is_complex ? h->item_bytes / 2 : h->item_bytes);
     }
     if (dt_bits(t->type) < 8)
         return ten_allocate(in->arena, t, 0) && pack(in, t, data);
-    t->data = arena_dup(in->arena, data, (size_t)bytes);
+    t->data = arena_dup(in->arena, data, bytes);
     for (int64_t i = 0; t->type == DT_BOOL && i < t->count; i++)
         t->data[i] = t->data[i] != 0;
     return true;
 }
 
+// ---- what others call -------------------------------------------------------------------------------------------
+
+const ten_tensor *ten_npy_type(arena *a, const ten_npy *n)
+{
+    dtype natural = natural_type(&n->header);
+    if (n->unreadable || n->malformed || n->found != n->bytes || natural == DT_NONE)
+        return NULL;
+    ten_tensor *t = ARENA_NEW(a, ten_tensor);
+    *t = (ten_tensor){.type = natural, .rank = n->header.rank};
+    memcpy(t->shape, n->header.shape, sizeof t->shape);
+    return t;
+}
+
+bool ten_npy_take(arena *a, diag_context *dx, const ten_npy *n, dtype wanted, dtype raw, const char *what, ten_tensor *out)
+{
+    input in = {.arena = a, .dx = dx, .path = n->path, .what = what, .header = n->header, .data = n->data};
+    dtype type;
+    if (n->unreadable) {
+        diag_report(dx, HDS0634, nowhere, n->path, n->unreadable);
+        return false;
+    }
+    if (n->malformed) {
+        diag *d = diag_report(dx, HDS0635, nowhere, n->path, n->malformed);
+        if (n->help)
+            diag_help(d, "%s", n->help);
+        return false;
+    }
+    if (!choose_type(&in, wanted, raw, &type))
+        return false;
+    *out = (ten_tensor){.type = type, .rank = n->header.rank};
+    memcpy(out->shape, n->header.shape, sizeof out->shape);
+    return ten_measure(out) && check_size(&in, n, out) && take_data(&in, out);
+}
+
 bool ten_npy_parse(arena *a, diag_context *dx, const char *path, str file, dtype wanted, dtype raw, const char *what,
                    ten_tensor *out)
 {
-    input in = {.arena = a, .dx = dx, .path = path, .what = what};
-    dtype type;
-    if (!open_frame(&in, file) || !choose_type(&in, wanted, raw, &type))
-        return false;
-    *out = (ten_tensor){.type = type, .rank = in.header.rank};
-    memcpy(out->shape, in.header.shape, sizeof out->shape);
-    return take_data(&in, out);
+    return ten_npy_take(a, dx, read_from(a, path, NULL, file), wanted, raw, what, out);
 }
 
 bool ten_npy_read(arena *a, diag_context *dx, const char *path, dtype wanted, dtype raw, const char *what, ten_tensor *out)
 {
-    const char *error = NULL;
-    str file;
-    if (file_read(a, path, &file, &error))
-        return ten_npy_parse(a, dx, path, file, wanted, raw, what, out);
-    diag_report(dx, HDS0634, nowhere, path, error);
-    return false;
+    return ten_npy_take(a, dx, ten_npy_open(a, path), wanted, raw, what, out);
 }
 
 // ---- writing ----------------------------------------------------------------------------------------------------

@@ -8,11 +8,23 @@
 #include "diag/diag.h"
 #include "tensor/tensor.h"
 
-// Reads [path]: Fortran order and big-endian numbers are converted, so that the tensor is row by row. [wanted]: the type
+// A file as it was read.
+typedef struct ten_npy ten_npy;
+
+// Reads [path], once: it may be a pipe. No more of it than its header and what that promises. What is wrong with it is reported by
+// ten_npy_take.
+const ten_npy *ten_npy_open(arena *a, const char *path);
+// Type and shape, without data. NULL: something is wrong, or the type is one of those that NumPy has no name for.
+const ten_tensor *ten_npy_type(arena *a, const ten_npy *n);
+
+// The array: Fortran order and big-endian numbers are converted, so that the tensor is row by row. [wanted]: the type
 // that it must have, DT_NONE: whatever it is ([raw], a type of two bytes or one, says what '<V2' and '|V1' mean then).
 // False after reporting: HDS0634 (cannot be read), HDS0635 (no .npy file, or a damaged one), HDS0636 (more or less data
 // than the header says), HDS0637 (numbers that the language does not have), HDS0638 (another type than [wanted]).
 // [what]: for that message, who wants it: "parameter 'a' of 'matmul'".
+bool ten_npy_take(arena *a, diag_context *dx, const ten_npy *n, dtype wanted, dtype raw, const char *what, ten_tensor *out);
+
+// Both in one.
 bool ten_npy_read(arena *a, diag_context *dx, const char *path, dtype wanted, dtype raw, const char *what, ten_tensor *out);
 
 // The same from the bytes of a file. [path]: for messages.
