@@ -99,7 +99,7 @@ typedef bool hds_progress_function(void *user, const hds_progress *progress);
 typedef struct hds_compile_options {
     size_t size;                  // sizeof(hds_compile_options)
     const char *arch;             // "sm_90a"; NULL: that of the current GPU
-    const char *const *defines;   // "BM=64", "T=f16": module constants and type parameters, as -D
+    const char *const *defines;   // "BM=64", "T=f16", "FAST" for "FAST=True": module constants and type parameters, as -D
     size_t define_count;
     const char *const *entries;   // "relu", "relu[f16, 1024]": these kernels and instances only, as --entry
     size_t entry_count;

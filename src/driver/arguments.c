@@ -37,7 +37,7 @@ static const struct argp_option table[] = {
     {"prefix", CMD_KEY_PREFIX, "NAME", 0, "put NAME before the names of the functions in C", 1},
     {"entry", CMD_KEY_ENTRY, "NAME", 0,
      "compile this kernel or instantiation only: 'relu' or 'relu[f16, 1024]'; repeatable (default: the whole file)", 1},
-    {NULL, 'D', "NAME=VALUE", 0, "set a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1},
+    CMD_DEFINE_OPTION("a module constant or a type parameter of an entry, as in -D BM=64 -D T=f16", 1),
     CMD_IMPORT_OPTION(1),
     CMD_WEIGHTS_OPTION(1),
     {"embed-weights", CMD_KEY_EMBED_WEIGHTS, NULL, 0, "put the weights of models into the .o, .a or .so", 1},

@@ -41,7 +41,7 @@ static const struct argp_option table[] = {
     CMD_REWRITE_OPTIONS(2),
     CMD_PRECISION_OPTION(2),
     {"include", 'I', "DIR", 0, "also search DIR for imported modules; repeatable", 2},
-    {"define", 'D', "NAME=VALUE", 0, "set a type parameter of the graph function, or a module constant", 2},
+    {"define", 'D', "NAME[=VALUE]", 0, "set a type parameter of the graph function, or a module constant; NAME alone is NAME=True", 2},
     CMD_WEIGHTS_OPTION(2),
     {"stdlib", CMD_KEY_STDLIB, "DIR", 0, "use the standard library in DIR instead of the built-in one", 2},
     {"diagnostics", CMD_KEY_DIAGNOSTICS, "FORMAT", 0, "text, or json for tools (both to standard error)", 3},

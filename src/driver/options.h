@@ -14,7 +14,7 @@
 
 // ---- what is compiled -------------------------------------------------------------------------------------------------
 
-#define CMD_DEFINE_OPTION(what, group) {NULL, 'D', "NAME=VALUE", 0, "set " what, group}
+#define CMD_DEFINE_OPTION(what, group) {NULL, 'D', "NAME[=VALUE]", 0, "set " what "; NAME alone is NAME=True", group}
 #define CMD_IMPORT_OPTION(group)                                                                                       \
     {                                                                                                                  \
         NULL, 'I', "DIR", 0, "also search DIR for imported modules; repeatable", group                                 \
