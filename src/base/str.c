@@ -122,6 +122,22 @@ const char *str_text(str_buf *b)
     return b->at;
 }
 
+const char *str_identifier(arena *a, const char *text, size_t most)
+{
+    str_buf out;
+    str_buf_init(&out, a);
+    for (const char *c = text; *c && out.len < most; c++) {
+        bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'), is_digit = *c >= '0' && *c <= '9';
+        if (is_digit && !out.len)
+            str_addc(&out, 'v');
+        if (is_letter || is_digit)
+            str_addc(&out, *c);
+        else if (out.len && out.at[out.len - 1] != '_')
+            str_addc(&out, '_');
+    }
+    return out.len ? str_text(&out) : "v";
+}
+
 static locale_t c_locale(void)
 {
     return newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -35,27 +35,10 @@ static bool is_taken(const onnx_namer *n, const char *name)
     return false;
 }
 
-// "/conv1/Conv_output_0" -> "conv1_Conv_output_0"
-static const char *identifier(arena *a, const char *text)
-{
-    enum { LONGEST = 80 };
-    str_buf out;
-    str_buf_init(&out, a);
-    for (const char *c = text; *c && out.len < LONGEST; c++) {
-        bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'), is_digit = *c >= '0' && *c <= '9';
-        if (is_digit && !out.len)
-            str_addc(&out, 'v');
-        if (is_letter || is_digit)
-            str_addc(&out, *c);
-        else if (out.len && out.at[out.len - 1] != '_')
-            str_addc(&out, '_');
-    }
-    return out.len ? str_text(&out) : "v";
-}
-
 const char *onnx_new_name(onnx_namer *n, const char *text)
 {
-    const char *base = identifier(n->memory, text), *name = base;
+    enum { LONGEST = 80 };
+    const char *base = str_identifier(n->memory, text, LONGEST), *name = base;
     uintptr_t next = (uintptr_t)map_get(&n->next, base, strlen(base));
     while (is_taken(n, name))
         name = arena_printf(n->memory, "%s_%zu", base, (size_t)++next);

@@ -73,12 +73,27 @@ static void texts_that_grow(void **state)
     arena_free(&a);
 }
 
+static void names_what_is_no_identifier(void **state)
+{
+    static const char *const rows[][2] = {
+        {"x", "x"}, {"142", "v142"}, {"/conv1/Conv.0", "conv1_Conv_0"}, {"a b  c", "a_b_c"}, {"..", "v"}, {"", "v"}, {"\xc3\xa9t\xc3\xa9", "t_"},
+    };
+    (void)state;
+    arena a;
+    arena_init(&a, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(str_identifier(&a, rows[i][0], 100), rows[i][1]);
+    assert_string_equal(str_identifier(&a, "123456", 4), "v123");
+    arena_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_directives),
         cmocka_unit_test(other_directives),
         cmocka_unit_test(texts_that_grow),
+        cmocka_unit_test(names_what_is_no_identifier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
