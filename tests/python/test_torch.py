@@ -354,6 +354,14 @@ class Models(Case):
         self.assertEqual(len(logs.output), 1)
         self.assertIn("eigh", logs.output[0])
 
+    def test_overload_that_is_not_there(self):
+        """A view of another type stays with PyTorch, and nothing around it."""
+        torch = self.torch
+        with self.assertLogs("hidet", "WARNING") as logs:
+            self.check(lambda x: (x * 2).view(torch.int32) ^ 1, torch.randn(3, 4))
+        why = "aten.view.dtype stays with PyTorch: this overload is not there"
+        self.assertEqual([record.getMessage() for record in logs.records], [why])
+
     def test_mixed_devices(self):
         """What has tensors of another device than the graph stays with PyTorch. (There is no GPU: tensors without elements.)"""
         from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -433,6 +441,25 @@ class Models(Case):
 
         for dtype in (torch.float16, torch.bfloat16, torch.float32):
             self.check(f, torch.tensor([0.7, 1.4, -0.7, 0.35, 0.6], dtype=dtype), rtol=1e-2, atol=2e-3)
+
+    def test_whole_numbers_of_few_bits(self):
+        """A number beside integers is one of their type. Sums have the type that is asked for, conditions on u8 are u8."""
+        torch = self.torch
+
+        def numbers(x):
+            parts = x + 300, 300 - x, x * 257, x // -1, x % -3, torch.fmod(x, 300), 1000 // (x | 1)
+            return *parts, x == -1, x < 1000, 300 > x, x & 300, x ^ -1
+
+        def reductions(x):
+            y, small = x.reshape(2, -1), torch.int16
+            sums = y.sum((1,), dtype=torch.int32), y.prod(1, dtype=small), y.cumsum(0, dtype=small), y.cumprod(0, dtype=small)
+            return *sums, y.nansum(1, dtype=small), y.sum(1), y.any(), y.all(1), y.any(0, keepdim=True)
+
+        for dtype in (torch.uint8, torch.int8, torch.int16):
+            x = torch.tensor([0, 3, 100, 127] if dtype == torch.int8 else [0, 3, 200, 255], dtype=dtype)
+            self.check(numbers, x)
+            self.check(reductions, x)
+        self.check(lambda x: x.to(torch.uint8), torch.tensor([-3.7, -1.0, 0.0, 2.9, 255.5]))
 
     def test_in_place(self):
         torch = self.torch

@@ -10,10 +10,18 @@ from hidet.tensor import Tensor
 
 _IGNORED = {"layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit"}
 # Their operands are cast to the type of the result, as those of elementwise functions.
-_CAST = {"cat", "stack", "sum", "prod", "cumsum", "cumprod", "nansum", "copy", "masked_fill", "fill", "lerp", "logsumexp"}
+_CAST = {
+    *("cat", "stack", "sum", "prod", "cumsum", "cumprod", "nansum", "copy", "masked_fill", "fill", "lerp", "logsumexp"),
+    *("floor_divide", "rsub"),
+}
 _LOGICAL = {"logical_and", "logical_or", "logical_xor", "logical_not"}
 # Numbers beside their operands are rounded to the operands' type, where others compute with them as they are.
 _ROUNDED = {"eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod", "hardshrink"}
+# Whole numbers beside tensors of integers are of the tensors' type, modulo 2 to the power of its bits.
+_WRAPPED = {
+    *("add", "sub", "rsub", "mul", "div", "floor_divide", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor"),
+}
 _UNCAST = {"to_copy", "clone", "full_like", "ones_like", "zeros_like", "fill"}
 _MADE = {"arange", "full", "zeros", "ones", "empty", "eye", "scalar_tensor"}
 _PRODUCTS = {"addr", "mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "convolution"}
@@ -34,7 +42,10 @@ FIRST_ONLY = {
     "scaled_dot_product_fused_attention_overrideable",
 }
 # Overloads that do something else than the others.
-_OTHER = {"scatter.reduce", "scatter.value_reduce", "arange.default", "round.decimals"}
+_OTHER = {
+    *("scatter.reduce", "scatter.value_reduce", "arange.default", "round.decimals", "view.dtype"),
+    *("mm.dtype", "bmm.dtype", "addmm.dtype", "baddbmm.dtype"),
+}
 
 
 class Aten:
@@ -98,16 +109,21 @@ def _promote(name, inputs, fakes, result):
         result = _common(given[:2])
     keep = 1 if name == "masked_fill" else None
     return [
-        _cast(x, result) if isinstance(x, Tensor) and i >= first and i != keep else _cast_number(x, result, name in _ROUNDED)
+        _cast(x, result) if isinstance(x, Tensor) and i >= first and i != keep else _cast_number(x, result, name)
         for i, x in enumerate(inputs)
     ]
 
 
-def _cast_number(x, dtype, is_rounded):
-    """A number beside tensors of bool is one, too. [is_rounded]: it is an element of the tensors' type."""
-    if dtype == dtypes.boolean and isinstance(x, (int, float)) and not isinstance(x, bool):
+def _cast_number(x, dtype, name):
+    """A number beside tensors of [dtype], operands of the operator [name]."""
+    if isinstance(x, bool) or not isinstance(x, (int, float)):
+        return x
+    if dtype == dtypes.boolean:
         return bool(x)
-    return torch.tensor(x, dtype=getattr(torch, dtype.name)).item() if is_rounded and isinstance(x, float) else x
+    if name in _ROUNDED if isinstance(x, float) else name in _WRAPPED and not dtype.is_float:
+        wide = torch.tensor(x, dtype=torch.float64 if isinstance(x, float) else torch.int64)
+        return wide.to(getattr(torch, dtype.name)).item()
+    return x
 
 
 def _listed(name, args, attributes):
