@@ -453,13 +453,46 @@ class Models(Case):
         def reductions(x):
             y, small = x.reshape(2, -1), torch.int16
             sums = y.sum((1,), dtype=torch.int32), y.prod(1, dtype=small), y.cumsum(0, dtype=small), y.cumprod(0, dtype=small)
-            return *sums, y.nansum(1, dtype=small), y.sum(1), y.any(), y.all(1), y.any(0, keepdim=True)
+            return *sums, y.nansum(1, dtype=small), y.sum(1), y.any(), y.all(1), y.any(0, keepdim=True), x.dot(x)
 
         for dtype in (torch.uint8, torch.int8, torch.int16):
             x = torch.tensor([0, 3, 100, 127] if dtype == torch.int8 else [0, 3, 200, 255], dtype=dtype)
             self.check(numbers, x)
             self.check(reductions, x)
         self.check(lambda x: x.to(torch.uint8), torch.tensor([-3.7, -1.0, 0.0, 2.9, 255.5]))
+
+    def test_order_in_memory(self):
+        """Results lie in memory as PyTorch's do: views of them, which PyTorch makes, are valid for that order alone."""
+        torch = self.torch
+        images = torch.randn(2, 4, 3, 5).to(memory_format=torch.channels_last)
+
+        def rows(x):
+            y = x + 1
+            return y, y.permute(0, 2, 3, 1).view(-1, 4)
+
+        def in_place(x):
+            x.permute(0, 2, 3, 1).view(-1, 4).add_(1)
+            return x * 2
+
+        def with_gaps(x):
+            y = (x * 2)[:, :, 1:]
+            return y, y.permute(0, 2, 3, 1).view(2, -1, 4)
+
+        def strided(x):
+            y = x * 2
+            return y, torch.as_strided(y, (4, 2), (1, 4))
+
+        def columns(x):
+            y = x[0, 0].t() + 1
+            return y, y.t().view(-1)
+
+        for f in (rows, in_place, with_gaps, strided, columns):
+            for dynamic in (False, True):
+                torch._dynamo.reset()
+                x, y = images.clone(), images.clone()
+                actual, expected = self.compile(f, dynamic=dynamic)(x), f(y)
+                torch.testing.assert_close((actual, x), (expected, y), check_stride=f is not with_gaps)
+        self.check(lambda x: torch.linalg.svdvals(torch.as_strided(x[0].mT + 1, (5, 6), (6, 1))), images.contiguous())
 
     def test_in_place(self):
         torch = self.torch

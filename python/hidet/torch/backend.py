@@ -383,16 +383,21 @@ def _first_message(error):
 
 
 def _order(x):
-    """The axes as they lie in memory where they lie in another order, without gaps; else None."""
-    if x.is_contiguous():
-        return None
-    order = sorted(range(x.dim()), key=lambda i: (-x.stride(i), i))
-    return tuple(order) if x.permute(order).is_contiguous() else None
+    """The axes as they lie in memory, the last one side by side, where that is another order; else None."""
+    order = tuple(sorted(range(x.dim()), key=lambda i: (-x.stride(i), i)))
+    is_other = not x.is_contiguous() and order != tuple(range(x.dim())) and 0 not in x.stride()
+    return order if is_other else None
+
+
+def _dense_order(x):
+    """The same, where no element is missing between others; else None."""
+    order = _order(x)
+    return order if order and x.permute(order).is_contiguous() else None
 
 
 def _form(x):
     """What a program is compiled for: extents, their order in memory and type of a tensor; a number."""
-    return (*x.shape, x.dtype, _order(x)) if isinstance(x, torch.Tensor) else x
+    return (*x.shape, x.dtype, _dense_order(x)) if isinstance(x, torch.Tensor) else x
 
 
 def _picker(places):
@@ -477,7 +482,7 @@ class Program:
 
     def __init__(self, partition, args):
         self.given = [i for i in partition.given if isinstance(args[i], torch.Tensor)]
-        self.orders = [_order(args[i]) for i in self.given]
+        self.orders = [_dense_order(args[i]) for i in self.given]
         self.weights = _weights([i for i, f in enumerate(partition.fixed) if f], args)
         self.sizes = partition.sizes if partition.sizes is not None and partition.sizes.names else None
         tracer = _Tracer(partition.inner, args, partition.fixed, self.sizes)
@@ -486,13 +491,15 @@ class Program:
         graph = FlowGraph([outputs] if self.is_single else list(outputs), tracer.inputs)
         if self.sizes:
             graph.sizes, graph.extents = self.sizes.names, tracer.extents
-            self.shapes_of = self.sizes.shapes_of(tracer.results())
+            self.shapes_of = self.sizes.shapes_of(tracer.result_extents())
         with partition.context:
             self.compiled = CompiledGraph(graph, no_graphs=not partition.graphs)
         if dynamo_config._dump:
             report.dump(self.compiled.graph, dynamo_config._dump)
         self.model, self.inner = self.compiled._model, partition.inner
         self.types = [getattr(torch, "bool" if d.name == "boolean" else d.name) for _, d in self.compiled.results]
+        self.places = [o and tuple(map(o.index, range(len(o)))) for o in tracer.result_orders]
+        self.has_places = any(self.places)
         self.fixed_results = (
             None
             if self.sizes
@@ -516,6 +523,8 @@ class Program:
         new = self.new
         outputs = [new(*result) for result in results]
         self.model(*[_dense(args[i], order) for i, order in zip(self.given, self.orders)], *outputs, *numbers)
+        if self.has_places:
+            outputs = [x if axes is None else x.permute(axes) for x, axes in zip(outputs, self.places)]
         return outputs[0] if self.is_single else outputs
 
 
@@ -553,6 +562,7 @@ class _Tracer(torch.fx.Interpreter):
         super().__init__(inner, garbage_collect_values=False)
         self.args_given, self.values, self.inputs, self.symbols = args, [], [], {}
         self.sizes, self.extents = open_sizes, {}  # extents of inputs that have open ones
+        self.result_orders = []
         self.placeholders = [n for n in inner.graph.nodes if n.op == "placeholder"]  # other nodes may stand between them
         self.place = "cuda" if any(isinstance(a, torch.Tensor) and a.is_cuda for a in args) else "cpu"
         for i, (a, is_fixed) in enumerate(zip(args, fixed, strict=True)):
@@ -565,7 +575,7 @@ class _Tracer(torch.fx.Interpreter):
 
     def _input(self, i, x):
         """A symbol for a tensor as it lies in memory, with the tensor's axes."""
-        order = _order(x)
+        order = _dense_order(x)
         axes = order or range(x.dim())
         made = symbol(tuple(x.shape[d] for d in axes), dtypes.data_type(x.dtype), self.place)
         self.inputs.append(made)
@@ -585,11 +595,12 @@ class _Tracer(torch.fx.Interpreter):
             fake = [mode.from_tensor(a.detach()) if isinstance(a, torch.Tensor) else a for a in self.args_given]
             return self.run(*fake)
 
-    def results(self):
-        """The results as PyTorch traced them, tensors without elements, whose sizes may be open."""
+    def result_extents(self):
+        """Extents of the results in the order of memory, as PyTorch traced them: some may be open."""
         (output,) = (n for n in self.module.graph.nodes if n.op == "output")
-        values = torch.fx.node.map_arg(output.args[0], lambda n: n.meta["val"])
-        return list(values) if isinstance(values, (tuple, list)) else [values]
+        values = torch.fx.node.map_arg(output.args[0], lambda n: n.meta["val"].shape)
+        shapes = values if isinstance(output.args[0], (tuple, list)) else [values]
+        return [s if o is None else tuple([s[d] for d in o]) for s, o in zip(shapes, self.result_orders, strict=True)]
 
     def run_node(self, n):
         result = n.meta["val"] if n.op == "call_function" and _is_known(n.meta.get("val")) else super().run_node(n)
@@ -598,8 +609,17 @@ class _Tracer(torch.fx.Interpreter):
         elif n.op == "call_function":
             self.symbols[n] = self._apply(n, result)
         elif n.op == "output":
-            return torch.fx.node.map_arg(n.args[0], lambda a: self.symbols[a])
+            return torch.fx.node.map_arg(n.args[0], self._as_traced)
         return result
+
+    def _as_traced(self, n):
+        """A result as it lies in memory in PyTorch, whose views of it depend on that."""
+        made, order = self.symbols[n], _order(self.env[n])
+        self.result_orders.append(order)
+        if order is None:
+            return made
+        extents = tuple([made.shape[d] for d in order])
+        return _eager.node(ops.permute, [made], {"dims": order}, [(extents, made.dtype)], self.place)[0]
 
     def _apply(self, n, result):
         if aten.operation_of(n.target) is None:  # getitem

@@ -86,9 +86,9 @@ class OpenSizes:
         """An input that is a number: a size that is open, or itself."""
         return OpenSize(value, self.numbers[i]) if i in self.numbers else value
 
-    def shapes_of(self, results):
-        """A function of the sizes, in the order of the names: the extents of these tensors without elements."""
-        texts = ["(" + "".join(f"{text_of(n) or int(n)}, " for n in x.shape) + ")" for x in results]
+    def shapes_of(self, extents):
+        """A function of the sizes, in the order of the names: these extents, a tuple for each tensor."""
+        texts = ["(" + "".join(f"{text_of(n) or int(n)}, " for n in shape) + ")" for shape in extents]
         return eval(f"lambda {', '.join(self.names)}: ({''.join(f'{t}, ' for t in texts)})", {"math": math})
 
 
