@@ -461,6 +461,12 @@ class Models(Case):
             self.check(reductions, x)
         self.check(lambda x: x.to(torch.uint8), torch.tensor([-3.7, -1.0, 0.0, 2.9, 255.5]))
 
+        def differences(x):
+            return x.index_add(0, torch.tensor([0]), x[:1], alpha=-1), x + torch.scalar_tensor(-5, dtype=x.dtype)
+
+        with self.assertNoLogs("hidet", "WARNING"):
+            self.check(differences, torch.tensor([3, 200], dtype=torch.uint8))
+
     def test_order_in_memory(self):
         """Results lie in memory as PyTorch's do: views of them, which PyTorch makes, are valid for that order alone."""
         torch = self.torch
