@@ -500,6 +500,19 @@ class Models(Case):
                 torch.testing.assert_close((actual, x), (expected, y), check_stride=f is not with_gaps)
         self.check(lambda x: torch.linalg.svdvals(torch.as_strided(x[0].mT + 1, (5, 6), (6, 1))), images.contiguous())
 
+    def test_inputs_that_overlap(self):
+        """One is changed in place and returned: the result is the input's memory."""
+        torch = self.torch
+
+        def f(x, y):
+            return x + 1, y.mul_(2), x * y
+
+        first, second = torch.randn(5, 4), torch.empty(5, 4)
+        second.copy_(first)
+        actual, expected = self.compile(f)(first[:3], first[1:4]), f(second[:3], second[1:4])
+        torch.testing.assert_close((*actual, first), (*expected, second))
+        self.assertEqual(actual[1].data_ptr(), first[1:].data_ptr())
+
     def test_in_place(self):
         torch = self.torch
 

@@ -115,9 +115,11 @@ def _refuse_training(inputs, frozen):
 def compile_traced(gm, example_inputs, frozen, graphs, context, can_handle=None):
     """A function of the graph's inputs, which returns a tuple. [context]: the PassContext that it is compiled with; [can_handle]:
     the user's function that says of a node whether it is compiled."""
-    made = []
+    made, keeps_views = [], False
 
     def compiler(traced, inputs):
+        if not keeps_views and _has_lost_view(traced.graph):
+            raise _LostView
         mutated = _mutated()
         names = [n.name for n in traced.graph.nodes if n.op == "placeholder"]
         weights = {name for i, name in enumerate(names) if i < len(frozen) and frozen[i] and i not in mutated}
@@ -125,10 +127,17 @@ def compile_traced(gm, example_inputs, frozen, graphs, context, can_handle=None)
         made.append(_whole(fused) if len(inputs) == len(example_inputs) and _is_plain() else None)
         return make_boxed_func(fused.forward)
 
-    with torch.no_grad():
-        compiled = aot_autograd(fw_compiler=compiler, inference_compiler=compiler, decompositions=decompositions.table())(
-            operators.kept_whole(gm), example_inputs
-        )
+    def whole():
+        table = decompositions.table_with_views() if keeps_views else decompositions.table()
+        how = {"fw_compiler": compiler, "inference_compiler": compiler, "decompositions": table}
+        with torch.no_grad():
+            return aot_autograd(**how)(operators.kept_whole(gm), example_inputs)
+
+    try:
+        compiled = whole()
+    except _LostView:
+        keeps_views = True
+        compiled = whole()
     if len(made) == 1 and made[0]:
         return made[0]
 
@@ -169,6 +178,19 @@ def _whole(fused):
         return (made,) * len(results) if picks is None else tuple([made[i] for i in picks])
 
     return run
+
+
+class _LostView(Exception):
+    """A result that is a view of an input was taken apart, so that AOTAutograd would not find it in the input's memory."""
+
+
+def _has_lost_view(graph):
+    metadata, output = _metadata(), next(n for n in reversed(graph.nodes) if n.op == "output")
+    if metadata is None:
+        return False
+    results = output.args[0][metadata.num_mutated_inp_runtime_indices :]
+    aliases = [r for r, o in zip(results, metadata.output_info) if o.output_type == OutputType.alias_of_input]
+    return any(isinstance(r, torch.fx.Node) and r.op == "call_function" and not _is_view(r) for r in aliases)
 
 
 def _metadata():

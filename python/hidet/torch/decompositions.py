@@ -19,6 +19,11 @@ def table():
     return {**found, **_own()}
 
 
+def table_with_views():
+    """The same, without the views of which only the elements are left there."""
+    return {k: v for k, v in table().items() if k is not _aten.as_strided.default}
+
+
 def _own():
     return {
         _aten.__lshift__.Scalar: _aten.bitwise_left_shift.Tensor_Scalar,
