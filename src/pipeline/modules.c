@@ -7,11 +7,12 @@
 
 #include "base/file.h"
 
-// Where a file is: a folder on disk, or a folder of the library ("" is its root). [is_program]: it was made of the main file.
+// Where a file is: a folder on disk, or a folder of the library ("" is its root). [is_program]: it was made of the main
+// file.
 typedef struct origin {
     bool is_stdlib;
     const char *path, *folder; // [path]: the resolved one
-    bool is_program;
+    bool is_main, is_program;
 } origin;
 
 void pl_finder_init(pl_finder *f, arena *a, src_map *sources)
@@ -70,7 +71,7 @@ static const char *canonical(arena *a, const char *path)
 void pl_finder_add_main(pl_finder *f, src_file *file)
 {
     f->main_folder = file_folder(f->arena, file->name);
-    remember(f, canonical(f->arena, file->name), file, false, f->main_folder);
+    remember(f, canonical(f->arena, file->name), file, false, f->main_folder)->is_main = true;
 }
 
 void pl_finder_add_program(pl_finder *f, src_file *file)
@@ -118,7 +119,9 @@ void pl_finder_note(pl_finder *f, const char *path, const src_file *file)
 static src_file *from_disk(pl_finder *f, const char *path, bool is_stdlib, const char *folder)
 {
     src_file *file = read_module(f, path, is_stdlib, folder);
-    pl_finder_note(f, path, file);
+    const origin *p = file ? map_get_ptr(&f->origins, file) : NULL;
+    if (!p || !p->is_main) // which was given, and may be nowhere on disk
+        pl_finder_note(f, path, file);
     return file;
 }
 
