@@ -354,6 +354,20 @@ class Models(Case):
         self.assertEqual(len(logs.output), 1)
         self.assertIn("eigh", logs.output[0])
 
+    def test_number_that_is_a_size(self):
+        """A size beside integers is that of each run, not the first one's."""
+        torch = self.torch
+        f = lambda x: (x + x.shape[0], x == x.shape[0], x // x.shape[0])  # noqa: E731
+        compiled = self.compile(f, dynamic=True)
+        for n in (4, 7):
+            x = torch.arange(n * 3, dtype=torch.int16).reshape(n, 3)
+            torch.testing.assert_close(compiled(x), f(x))
+
+    def test_signs_of_nan(self):
+        torch = self.torch
+        x = torch.tensor([torch.nan, -2.0, -0.0, torch.inf])
+        self.check(lambda x: (x.sign(), x.sgn(), torch.heaviside(x, x * 0 + 3)), x)
+
     def test_overload_that_is_not_there(self):
         """A view of another type stays with PyTorch, and nothing around it."""
         torch = self.torch

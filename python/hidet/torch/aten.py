@@ -115,8 +115,8 @@ def _promote(name, inputs, fakes, result):
 
 
 def _cast_number(x, dtype, name):
-    """A number beside tensors of [dtype], operands of the operator [name]."""
-    if isinstance(x, bool) or not isinstance(x, (int, float)):
+    """A number beside tensors of [dtype], operands of the operator [name]. Sizes that are open stay as they are."""
+    if type(x) not in (int, float):
         return x
     if dtype == dtypes.boolean:
         return bool(x)
