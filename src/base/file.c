@@ -18,14 +18,28 @@
 enum { SLOTS = 4096 };
 static _Atomic(char *) temporaries[SLOTS];
 
+static atomic_bool is_ending;
+
+// What is made while the process ends is removed by who made it, unless it was seen.
+static void remove_if_ending(const char *path)
+{
+    if (!atomic_load(&is_ending))
+        return;
+    remove(path);
+    for (;;)
+        pause();
+}
+
 int file_slot_take(char *path)
 {
-    for (int i = 0; i < SLOTS; i++) {
+    int slot = -1;
+    for (int i = 0; slot < 0 && i < SLOTS; i++) {
         char *empty = NULL;
         if (atomic_compare_exchange_strong(&temporaries[i], &empty, path))
-            return i;
+            slot = i;
     }
-    return -1;
+    remove_if_ending(path);
+    return slot;
 }
 
 void file_slot_release(int slot)
@@ -44,6 +58,7 @@ void file_slot_drop(const char *path)
 
 void file_remove_temporaries(void)
 {
+    atomic_store(&is_ending, true);
     for (int i = 0; i < SLOTS; i++) {
         char *path = atomic_load(&temporaries[i]);
         if (path && path[strlen(path) - 1] == '/')

@@ -63,5 +63,6 @@ bool file_exists(const char *path);
 const char *file_folder(arena *a, const char *path);
 const char *file_join(arena *a, const char *folder, const char *name);
 
-// Removes temporary files of writes that are under way; async-signal-safe, for the handler of Ctrl-C.
+// Removes temporary files of writes that are under way; async-signal-safe, for the handler of Ctrl-C. The process ends then: other
+// threads that make such files do not go on.
 void file_remove_temporaries(void);

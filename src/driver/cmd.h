@@ -67,6 +67,9 @@ enum { CMD_GPU_SECONDS = 60 };  // that a kernel may take, where --gpu-timeout d
 // Ends the program although a kernel on the GPU does not, for which exit() would wait.
 _Noreturn void cmd_leave(int code);
 
+// Ends the program behind a signal, with CMD_INTERRUPTED and nothing half-written left behind. Async-signal-safe.
+_Noreturn void cmd_end_interrupted(void);
+
 // Versions, and where NVRTC was found; [nvrtc_path] as --nvrtc gives it, or NULL.
 void cmd_print_versions(FILE *out, const char *nvrtc_path);
 

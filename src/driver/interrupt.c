@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "driver/cmd.h"
 
 enum { MOST_NAMES = 8, TEXT_BYTES = 4096 };
@@ -69,8 +68,7 @@ static void *await(void *user)
     if (sigwait(&w->awaited, &number) != 0 || number == ENOUGH)
         return NULL;
     say(w);
-    file_remove_temporaries();
-    _exit(CMD_INTERRUPTED);
+    cmd_end_interrupted();
 }
 
 void cmd_interrupt_begin(cmd_interrupt *w, const test_suite *suite, bool rewrites)

@@ -2,12 +2,15 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "driver/cmd.h"
 #include "service/service.h"
+#include "toolchain/nvrtc.h"
+#include "toolchain/process.h"
 
 arena_oom cmd_oom;
 
@@ -32,12 +35,25 @@ static const command *find_command(const char *name)
     return NULL;
 }
 
-// Nothing half-written stays behind. Only async-signal-safe calls are made here.
+// Programs that run are ended first, for they write into our folders.
+_Noreturn void cmd_end_interrupted(void)
+{
+    tool_end_programs();
+    file_remove_temporaries();
+    _exit(CMD_INTERRUPTED);
+}
+
 static void interrupted(int signal_number)
 {
     (void)signal_number;
-    file_remove_temporaries();
-    _exit(CMD_INTERRUPTED);
+    cmd_end_interrupted();
+}
+
+// The handler of NVRTC has ended the program.
+static void exited(void)
+{
+    if (tool_nvrtc_is_compiling())
+        cmd_end_interrupted();
 }
 
 // What the caller wants ignored (nohup, a job in the background) stays ignored.
@@ -106,6 +122,7 @@ int main(int argc, char **argv)
         return CMD_INTERNAL;
     }
     catch_signals();
+    atexit(exited);
     argp_err_exit_status = CMD_USAGE;
     arena memory;
     arena_init(&memory, &cmd_oom);

@@ -4,6 +4,7 @@
 #include "toolchain/log.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -22,6 +23,14 @@ typedef struct work {
     pthread_t thread;
     bool threaded;
 } work;
+
+// Under way in all threads: signals are per process.
+static atomic_int compilations;
+
+bool tool_nvrtc_is_compiling(void)
+{
+    return atomic_load(&compilations) > 0;
+}
 
 // ---- options ----------------------------------------------------------------------------------------------------
 
@@ -91,7 +100,9 @@ static void compile_with(work *w, size_t option_count)
         return;
     }
     double start = tool_now_seconds();
+    atomic_fetch_add(&compilations, 1);
     w->result = api->nvrtcCompileProgram(w->program, (int)option_count, w->options);
+    atomic_fetch_sub(&compilations, 1);
     w->seconds += tool_now_seconds() - start;
 }
 

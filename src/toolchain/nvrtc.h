@@ -31,6 +31,9 @@ typedef struct tool_nvrtc {
 tool_nvrtc *tool_nvrtc_open(arena *a, diag_context *dx, const char *explicit_path);
 void tool_nvrtc_close(tool_nvrtc *nvrtc);
 
+// Whether some thread is in NVRTC. For a part of a compilation NVRTC has a handler of its own for SIGINT, which calls exit.
+bool tool_nvrtc_is_compiling(void);
+
 // The identity of a library, without loading it: the name of its file behind all links, its size, and the identity that
 // the linker gave it (or, without one, when it was written). Equal texts mean equal output.
 typedef struct tool_nvrtc_identity {

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -76,7 +78,60 @@ static bool give_up(arena *a, tool_run_result *out, const char *what, int number
     return false;
 }
 
-// The child: its own folder, no input, both outputs into the pipe, signals as a program expects them.
+// Programs that run, each the leader of a group, for tool_end_programs: signals are per process.
+enum { MOST_PROGRAMS = 1024 };
+static _Atomic(pid_t) programs[MOST_PROGRAMS];
+static atomic_bool is_ending;
+
+// The thread that ends the process does not come back.
+static void stop_if_ending(void)
+{
+    while (atomic_load(&is_ending))
+        pause();
+}
+
+static int note_program(pid_t pid)
+{
+    for (int i = 0; i < MOST_PROGRAMS; i++) {
+        pid_t none = 0;
+        if (atomic_compare_exchange_strong(&programs[i], &none, pid))
+            return i;
+    }
+    return -1;
+}
+
+// Whether anything of the group is left. Its leader is ours to wait for.
+static bool is_left(pid_t pid)
+{
+    waitpid(pid, NULL, WNOHANG);
+    return kill(-pid, 0) == 0;
+}
+
+static void end_by(int number)
+{
+    enum { WAITS = 200 };
+    const struct timespec five_ms = {0, 5000000};
+    for (int i = 0; i < MOST_PROGRAMS; i++) {
+        if (atomic_load(&programs[i]))
+            kill(-atomic_load(&programs[i]), number);
+    }
+    for (int waits = 0, left = 1; left && waits < WAITS; waits++) {
+        left = 0;
+        for (int i = 0; i < MOST_PROGRAMS; i++)
+            left += atomic_load(&programs[i]) && is_left(atomic_load(&programs[i]));
+        if (left)
+            nanosleep(&five_ms, NULL);
+    }
+}
+
+void tool_end_programs(void)
+{
+    atomic_store(&is_ending, true);
+    end_by(SIGTERM);
+    end_by(SIGKILL);
+}
+
+// The child: its own folder and group, no input, both outputs into the pipe, signals as a program expects them.
 static int start(const char *const *argv, const char *folder, int output, pid_t *child)
 {
     posix_spawn_file_actions_t actions;
@@ -87,7 +142,8 @@ static int start(const char *const *argv, const char *folder, int output, pid_t 
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
@@ -96,6 +152,20 @@ static int start(const char *const *argv, const char *folder, int output, pid_t 
     int error = posix_spawn(child, argv[0], &actions, &attributes, (char *const *)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
+// No signal comes between the start and the note of it. *[slot]: of the note.
+static int start_noted(const char *const *argv, const char *folder, int output, pid_t *child, int *slot)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = start(argv, folder, output, child);
+    *slot = error ? -1 : note_program(*child);
+    if (!error && atomic_load(&is_ending))
+        kill(-*child, SIGKILL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 
@@ -120,7 +190,7 @@ static const char *end_of(arena *a, int status)
 
 bool tool_run(arena *a, const tool_words *command, const char *folder, tool_run_result *out)
 {
-    int ends[2], status = 0;
+    int ends[2], status = 0, slot = -1;
     pid_t child;
     str_buf printed;
     str_buf_init(&printed, a);
@@ -129,12 +199,15 @@ bool tool_run(arena *a, const tool_words *command, const char *folder, tool_run_
     memcpy(argv, command->at.at, command->at.len * sizeof *argv);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return give_up(a, out, "cannot make a pipe", errno);
-    int error = start(argv, folder, ends[1], &child);
+    int error = start_noted(argv, folder, ends[1], &child, &slot);
     close(ends[1]);
     if (error == 0) {
         read_to_end(ends[0], &printed);
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)
             continue;
+        stop_if_ending();
+        if (slot >= 0)
+            atomic_store(&programs[slot], 0);
     }
     close(ends[0]);
     if (error)

@@ -26,5 +26,8 @@ typedef struct tool_run_result {
 // Runs [command] with [folder] as its working folder and nothing as its input. Returns whether it ended with exit code 0.
 // May be called by several threads.
 bool tool_run(arena *a, const tool_words *command, const char *folder, tool_run_result *out);
+// Ends the programs that run, and what they started, before the process ends: they would go on writing. Takes up to two seconds
+// where they do not want to. Async-signal-safe; calls of tool_run in other threads do not return any more.
+void tool_end_programs(void);
 // The first lines of what a program printed, in [a]: for messages.
 const char *tool_first_lines(arena *a, str printed);
