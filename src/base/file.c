@@ -56,9 +56,13 @@ void file_slot_drop(const char *path)
     }
 }
 
-void file_remove_temporaries(void)
+void file_stop_temporaries(void)
 {
     atomic_store(&is_ending, true);
+}
+
+void file_remove_temporaries(void)
+{
     for (int i = 0; i < SLOTS; i++) {
         char *path = atomic_load(&temporaries[i]);
         if (path && path[strlen(path) - 1] == '/')

@@ -63,6 +63,7 @@ bool file_exists(const char *path);
 const char *file_folder(arena *a, const char *path);
 const char *file_join(arena *a, const char *folder, const char *name);
 
-// Removes temporary files of writes that are under way; async-signal-safe, for the handler of Ctrl-C. The process ends then: other
-// threads that make such files do not go on.
+// Before the process ends: whoever makes a temporary file from now on removes it and does not go on. Async-signal-safe.
+void file_stop_temporaries(void);
+// Removes temporary files of writes that are under way; async-signal-safe, for the handler of Ctrl-C.
 void file_remove_temporaries(void);

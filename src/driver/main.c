@@ -38,6 +38,7 @@ static const command *find_command(const char *name)
 // Programs that run are ended first, for they write into our folders.
 _Noreturn void cmd_end_interrupted(void)
 {
+    file_stop_temporaries();
     tool_end_programs();
     file_remove_temporaries();
     _exit(CMD_INTERRUPTED);
