@@ -363,6 +363,15 @@ class Models(Case):
             x = torch.arange(n * 3, dtype=torch.int16).reshape(n, 3)
             torch.testing.assert_close(compiled(x), f(x))
 
+    def test_ranges_by_fractions(self):
+        torch = self.torch
+
+        def f(x):
+            of = [(0.5, 5, 1.5), (-1.5, 4, 2), (5, 0, -1.5), (2.7, 8, 1), (0, 3, 0.5)]
+            return [torch.arange(*r, dtype=t) + x.to(t) for r in of for t in (torch.int64, torch.uint8, torch.float32)]
+
+        self.check(f, torch.ones(()))
+
     def test_signs_of_nan(self):
         torch = self.torch
         x = torch.tensor([torch.nan, -2.0, -0.0, torch.inf])
