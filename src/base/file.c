@@ -20,7 +20,8 @@ static _Atomic(char *) temporaries[SLOTS];
 
 static atomic_bool is_ending;
 
-// What is made while the process ends is removed by who made it, unless it was seen.
+// The thread that ends the process may have looked at the slot of [path] before it was taken: then the thread that made the file
+// removes it, and stops.
 static void remove_if_ending(const char *path)
 {
     if (!atomic_load(&is_ending))
@@ -134,13 +135,13 @@ void file_stream_close(file_stream *f)
 
 bool file_read(arena *a, const char *path, str *out, const char **error)
 {
-    enum { MOST_BYTES = INT32_MAX };  // as ONNX has it
+    enum { MOST_BYTES = INT32_MAX };  // of what may be endless; a model of ONNX has no more, either
     file_stream f;
     if (!file_stream_open(a, path, &f, error))
         return false;
-    bool is_bounded = f.size >= 0, ok = file_stream_read(a, &f, is_bounded ? SIZE_MAX : MOST_BYTES, out, error);
+    bool is_bounded = f.size >= 0, ok = file_stream_read(a, &f, is_bounded ? SIZE_MAX : MOST_BYTES + (size_t)1, out, error);
     file_stream_close(&f);
-    if (ok && !is_bounded && out->len == MOST_BYTES) {
+    if (ok && !is_bounded && out->len > MOST_BYTES) {
         *error = "it is no regular file, and has 2 GiB or more";
         ok = false;
     }

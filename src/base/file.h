@@ -7,7 +7,7 @@
 #include "base/str.h"
 
 // Reads [path] ("-" is standard input). On failure returns false and sets *[error] to a text in [a]. What is no regular file may be
-// endless (/dev/zero): more than 2 GiB of it are a failure.
+// endless (/dev/zero): 2 GiB of it are a failure.
 bool file_read(arena *a, const char *path, str *out, const char **error);
 
 // A file that is read in pieces, because it says itself how long it is.
@@ -20,6 +20,7 @@ typedef struct file_stream {
 bool file_stream_open(arena *a, const char *path, file_stream *out, const char **error);
 // The next [most] bytes, or as many as there are.
 bool file_stream_read(arena *a, file_stream *f, size_t most, str *out, const char **error);
+// Closes what file_stream_open opened, but for standard input.
 void file_stream_close(file_stream *f);
 
 // Maps a regular file for reading, until file_unmap. Nothing of it is in memory before somebody looks at it. As for any mapping,

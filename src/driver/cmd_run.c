@@ -106,11 +106,12 @@ static const char *copy(run_request *q, const char *text, size_t len)
     return arena_strndup(&q->shared.memory, text, len);
 }
 
-// The name before '='. ONNX has others than identifiers, which mean the identifiers that they become.
-static const char *name_before(run_request *q, const char *text, size_t len)
+// The name before '='. ONNX has others than identifiers, which mean the identifiers that they become: *[is_made].
+static const char *name_before(run_request *q, const char *text, size_t len, bool *is_made)
 {
     const char *name = copy(q, text, len);
-    return cmd_run_name_length(text) == len ? name : str_identifier(&q->shared.memory, name, SIZE_MAX);
+    *is_made = cmd_run_name_length(text) != len;
+    return *is_made ? str_identifier(&q->shared.memory, name, SIZE_MAX) : name;
 }
 
 static double tolerance(struct argp_state *state, const char *text)
@@ -148,7 +149,8 @@ static void add_expectation(struct argp_state *state, const char *text)
     const char *equals = strchr(text, '=');
     if (!equals || equals == text || equals[1] != '@' || !equals[2])
         argp_error(state, "--expect takes NAME=@FILE, not '%s'", text);
-    run_expectation e = {.text = text, .name = name_before(q, text, (size_t)(equals - text)), .rtol = -1, .atol = -1};
+    run_expectation e = {.text = text, .rtol = -1, .atol = -1};
+    e.name = name_before(q, text, (size_t)(equals - text), &e.is_made);
     const char *path = equals + 2, *colon = strrchr(path, ':');
     bool has_tolerances = colon && (strncmp(colon, ":rtol=", 6) == 0 || strncmp(colon, ":atol=", 6) == 0);
     e.path = has_tolerances ? copy(q, path, (size_t)(colon - path)) : path;
@@ -214,7 +216,8 @@ void cmd_run_take_argument(struct argp_state *state, const char *text)
     run_request *q = state->input;
     size_t len = strcspn(text, "=");
     if (len && text[len] && (cmd_run_name_length(text) || !file_exists(text))) {
-        run_word word = {.text = text, .name = name_before(q, text, len), .value = text + len + 1};
+        run_word word = {.text = text, .value = text + len + 1};
+        word.name = name_before(q, text, len, &word.is_made);
         VEC_PUSH(&q->shared.memory, &q->words, word);
         return;
     }

@@ -50,10 +50,12 @@ static void interrupted(int signal_number)
     cmd_end_interrupted();
 }
 
-// The handler of NVRTC has ended the program.
-static void exited(void)
+// While its front end runs, NVRTC has a handler of its own for SIGINT, which calls exit(4): no code of ours.
+static void exited(int code, void *unused)
 {
-    if (tool_nvrtc_is_compiling())
+    enum { OF_NVRTC = 4 };
+    (void)unused;
+    if (code == OF_NVRTC && tool_nvrtc_is_compiling())
         cmd_end_interrupted();
 }
 
@@ -123,7 +125,7 @@ int main(int argc, char **argv)
         return CMD_INTERNAL;
     }
     catch_signals();
-    atexit(exited);
+    on_exit(exited, NULL);
     argp_err_exit_status = CMD_USAGE;
     arena memory;
     arena_init(&memory, &cmd_oom);

@@ -13,6 +13,7 @@
 typedef struct run_word {
     const char *text;   // "c=out:c.npy"
     const char *name;
+    bool is_made;       // the name, of one that is no identifier
     const char *value;  // behind the '='
     const ten_npy *file; // of @FILE, which is read once; NULL: not yet
 } run_word;
@@ -21,6 +22,7 @@ typedef struct run_word {
 typedef struct run_expectation {
     const char *text;
     const char *name;
+    bool is_made;
     const char *path;
     double rtol, atol;  // negative: not given
 } run_expectation;
@@ -155,6 +157,8 @@ void cmd_run_expand(run_state *r);
 
 // ---- run_bind.c ---------------------------------------------------------------------------------------------------
 
+// Whether a name that was made of another, [name] in [text], may be of several parameters; reports it.
+bool cmd_run_is_ambiguous(run_state *r, const char *text, const char *name);
 // Reads the words into the entry's arguments: types, shapes and sizes, checked against each other. False after reporting.
 bool cmd_run_bind(run_state *r);
 // Puts the tensors into simulated memory. False after reporting.

@@ -89,6 +89,25 @@ static bool wrong_word(run_state *r, const char *text, const char *why)
     return usage(r);
 }
 
+// Names that become one identifier are told apart by what is put behind it: w.0 and w_0 are w_0 and w_0_.
+static bool may_be(const char *name, const char *of)
+{
+    size_t len = strlen(of);
+    return strncmp(name, of, len) == 0 && name[len] == '_' && !name[len + strspn(name + len, "_0123456789")];
+}
+
+bool cmd_run_is_ambiguous(run_state *r, const char *text, const char *name)
+{
+    for (size_t i = 0; i < r->arguments.len; i++) {
+        const char *other = r->arguments.at[i].name;
+        if (!may_be(other, name))
+            continue;
+        wrong_word(r, text, arena_printf(&r->unit.memory, "may be of '%s' or of '%s': say which", name, other));
+        return true;
+    }
+    return false;
+}
+
 // Words that are nearly right.
 static bool not_understood(run_state *r, const run_word *w, const char *why)
 {
@@ -136,6 +155,8 @@ static bool take_word(run_state *r, const run_word *w)
     run_argument *a = find_argument(r, w->name);
     if (!a)
         return unknown_parameter(r, w->name);
+    if (w->is_made && cmd_run_is_ambiguous(r, w->text, w->name))
+        return false;
     if (strcmp(w->value, "out") == 0 || strncmp(w->value, "out:", 4) == 0)
         return take_output(r, w, a);
     if (a->spec)

@@ -85,6 +85,8 @@ static bool read_one(run_state *r, const run_expectation *e, run_reference *out)
         diag_report(&r->unit.diags, HDS0631, r->entry->span, r->entry->title ? r->entry->title : r->entry->name, e->name);
         return false;
     }
+    if (e->is_made && cmd_run_is_ambiguous(r, arena_printf(&r->unit.memory, "--expect %s", e->text), e->name))
+        return false;
     *out = (run_reference){.wanted = e, .argument = a};
     if (!ten_npy_read(&r->unit.memory, &r->unit.diags, e->path, DT_NONE, a->tensor.type, e->name, &out->tensor))
         return false;

@@ -32,6 +32,8 @@ static volatile sig_atomic_t is_interrupted;
 static void interrupted(int number)
 {
     (void)number;
+    if (is_interrupted)
+        cmd_end_interrupted();
     is_interrupted = 1;
 }
 
@@ -39,7 +41,7 @@ static void interrupted(int number)
 void cmd_tune_catch_interrupt(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
-    struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND}, old;
+    struct sigaction action = {.sa_handler = interrupted}, old;
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 // Note [what ptxas says of wgmma]
 // Accumulators belong to the tensor cores from wgmma.fence to wgmma.wait_group. Where ptxas cannot prove that no other
 // code touches them, it makes the program right by waiting after each instruction, two to three times slower, and says

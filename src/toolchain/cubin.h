@@ -46,7 +46,9 @@ typedef struct tool_ptx_locals {
     map bytes;
 } tool_ptx_locals;
 
+// Reads a PTX text once; [out] is in [a] and needs the text no more.
 void tool_ptx_locals_of(arena *a, str ptx, tool_ptx_locals *out);
+// 0 also if there is no such kernel.
 int64_t tool_ptx_local_bytes(const tool_ptx_locals *locals, const char *kernel);
 
 // NULL if there is no such kernel.

@@ -112,13 +112,16 @@ static void end_by(int number)
     enum { WAITS = 200 };
     const struct timespec five_ms = {0, 5000000};
     for (int i = 0; i < MOST_PROGRAMS; i++) {
-        if (atomic_load(&programs[i]))
-            kill(-atomic_load(&programs[i]), number);
+        pid_t pid = atomic_load(&programs[i]); // once: it may end meanwhile, and group 0 is our own
+        if (pid)
+            kill(-pid, number);
     }
     for (int waits = 0, left = 1; left && waits < WAITS; waits++) {
         left = 0;
-        for (int i = 0; i < MOST_PROGRAMS; i++)
-            left += atomic_load(&programs[i]) && is_left(atomic_load(&programs[i]));
+        for (int i = 0; i < MOST_PROGRAMS; i++) {
+            pid_t pid = atomic_load(&programs[i]);
+            left += pid && is_left(pid);
+        }
         if (left)
             nanosleep(&five_ms, NULL);
     }
@@ -131,7 +134,8 @@ void tool_end_programs(void)
     end_by(SIGKILL);
 }
 
-// The child: its own folder and group, no input, both outputs into the pipe, signals as a program expects them.
+// The child: its own folder and session, no input, both outputs into the pipe, signals as a program expects them. In a group of
+// our session it would be in the terminal's background, and stop for ever where it asks for a password.
 static int start(const char *const *argv, const char *folder, int output, pid_t *child)
 {
     posix_spawn_file_actions_t actions;
@@ -142,8 +146,7 @@ static int start(const char *const *argv, const char *folder, int output, pid_t 
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);

@@ -7,12 +7,13 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 
-static const char path[] = "/tmp/hds-stream-test";
+static char path[] = "/tmp/hds-stream-XXXXXX";
 
 static int set_up(void **state)
 {
@@ -20,6 +21,9 @@ static int set_up(void **state)
     const char *error;
     arena_init(&memory, NULL);
     *state = &memory;
+    int fd = mkstemp(path);
+    if (fd < 0 || close(fd) != 0)
+        return -1;
     return file_write(&memory, path, STR("0123456789"), &error) ? 0 : -1;
 }
 
