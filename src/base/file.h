@@ -6,14 +6,14 @@
 
 #include "base/str.h"
 
-// Reads [path] ("-" is standard input). On failure returns false and sets *[error] to a text in [a]. What is no regular file may be
-// endless (/dev/zero): 2 GiB of it are a failure.
+// Reads [path] ("-" is standard input). On failure returns false and sets *[error] to a text in [a]. What is no regular file may
+// be endless (/dev/zero): 2 GiB of it are a failure.
 bool file_read(arena *a, const char *path, str *out, const char **error);
 
 // A file that is read in pieces, because it says itself how long it is.
 typedef struct file_stream {
     int fd;
-    int64_t size;  // of what is left of a regular file; -1: nobody knows
+    int64_t size;  // of what is left of a regular file; -1: unknown
 } file_stream;
 
 // Opens [path] ("-" is standard input), which is no folder. On failure as file_read.

@@ -122,15 +122,32 @@ const char *str_text(str_buf *b)
     return b->at;
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool str_is_identifier(const char *text)
+{
+    bool ok = *text && !is_digit(*text);
+    for (const char *c = text; *c && ok; c++)
+        ok = is_letter(*c) || is_digit(*c) || *c == '_';
+    return ok;
+}
+
 const char *str_identifier(arena *a, const char *text, size_t most)
 {
     str_buf out;
     str_buf_init(&out, a);
     for (const char *c = text; *c && out.len < most; c++) {
-        bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'), is_digit = *c >= '0' && *c <= '9';
-        if (is_digit && !out.len)
+        if (is_digit(*c) && !out.len)
             str_addc(&out, 'v');
-        if (is_letter || is_digit)
+        if (is_letter(*c) || is_digit(*c))
             str_addc(&out, *c);
         else if (out.len && out.at[out.len - 1] != '_')
             str_addc(&out, '_');

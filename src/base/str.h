@@ -36,8 +36,10 @@ void str_addf(str_buf *b, const char *format, ...) __attribute__((format(printf,
 // The text so far; 0-terminated, valid until the next addition.
 const char *str_text(str_buf *b);
 
-// What a text that is no identifier is called where one is needed: "/conv1/Conv.0" is conv1_Conv_0, "142" is v142. Letters and digits
-// of ASCII, with an underscore for a run of anything else between them, at most [most] bytes.
+// Letters, digits and underscores of ASCII, of which the first is no digit.
+bool str_is_identifier(const char *text);
+// What a text that is no identifier is called where one is needed: "/conv1/Conv.0" is conv1_Conv_0, "142" is v142. Letters and
+// digits of ASCII, with an underscore for a run of anything else between them, at most [most] bytes.
 const char *str_identifier(arena *a, const char *text, size_t most);
 
 // Text of XML or HTML, between tags or in quotes: & < > and quotes as entities, and U+FFFD for characters that XML does not have.

@@ -329,14 +329,6 @@ static const char *identifier_of(const fg_graph *g, const map *types, const char
     return is_word(types, name) ? arena_printf(g->memory, "%s_", name) : name;
 }
 
-static bool is_identifier(const char *text)
-{
-    bool is = !isdigit((unsigned char)*text);
-    for (const char *c = text; *c; c++)
-        is = is && (unsigned char)*c < 0x80 && (isalnum((unsigned char)*c) || *c == '_');
-    return is;
-}
-
 const char *fg_output_name(const fg_graph *g, size_t number)
 {
     const char *given = g->tensors.at[g->outputs.at[number]].output_name;
@@ -344,7 +336,7 @@ const char *fg_output_name(const fg_graph *g, size_t number)
     map types; // of all tensors: for names that the model gives, of which there are few
     if (given)
         take_types(g, &types);
-    if (given && !is_identifier(given))
+    if (given && *given && !str_is_identifier(given))
         given = str_identifier(g->memory, given, SIZE_MAX);
     const char *name = fg_free_name(g, given ? identifier_of(g, &types, given) : plain);
     for (size_t i = 0; i < number; i++)

@@ -164,14 +164,6 @@ static bool node_failed(onnx_model *m, const Onnx__Node *n, const char *why)
     return onnx_failed(m, arena_printf(m->memory, "node '%s' (%s): %s", name, onnx_clean(m->memory, n->op_type), why));
 }
 
-static bool is_identifier(const char *text)
-{
-    bool ok = *text && !(*text >= '0' && *text <= '9');
-    for (const char *c = text; *c && ok; c++)
-        ok = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
-    return ok;
-}
-
 // The values of a graph, and those of the graphs around it.
 typedef struct scope {
     map values;
@@ -197,7 +189,7 @@ static bool check_attribute(onnx_model *m, const Onnx__Node *n, const Onnx__Attr
 {
     const char *output = n->n_output ? n->output[0] : "", *name = arena_printf(m->memory, "%s.%s", output, text_of(a->name));
     bool is_value = n->op_type && strcmp(n->op_type, "Constant") == 0;
-    if (!a->name || !is_identifier(a->name))
+    if (!a->name || !str_is_identifier(a->name))
         return node_failed(m, n, "an attribute has no name, or one that is no identifier");
     if (a->t && !onnx_add_weight(m, a->t, is_value ? output : name))
         return false;
@@ -213,7 +205,7 @@ static bool check_attribute(onnx_model *m, const Onnx__Node *n, const Onnx__Attr
 
 static bool check_node(onnx_model *m, const Onnx__Node *n, scope *values)
 {
-    if (!n->op_type || !is_identifier(n->op_type))
+    if (!n->op_type || !str_is_identifier(n->op_type))
         return node_failed(m, n, "its operator has no name, or one that is no identifier");
     for (size_t i = 0; i < n->n_input; i++)
         if (*n->input[i] && !has_value(values, n->input[i]))
@@ -278,7 +270,7 @@ static bool check_function(onnx_model *m, const Onnx__Function *f)
 {
     scope values = {0};
     map_init(&values.values, m->memory);
-    if (!f->name || !is_identifier(f->name))
+    if (!f->name || !str_is_identifier(f->name))
         return onnx_failed(m, "a function has no name, or one that is no identifier");
     for (size_t i = 0; i < f->n_input; i++)
         map_put(&values.values, f->input[i], strlen(f->input[i]), (void *)f);
@@ -290,11 +282,11 @@ static bool check_function(onnx_model *m, const Onnx__Function *f)
             return onnx_failed(m, arena_printf(m->memory, "output '%s' of function '%s' is made by no node",
                                                onnx_clean(m->memory, f->output[i]), f->name));
     for (size_t i = 0; i < f->n_attribute; i++)
-        if (!is_identifier(f->attribute[i]))
+        if (!str_is_identifier(f->attribute[i]))
             return onnx_failed(m, arena_printf(m->memory, "function '%s': an attribute's name is no identifier", f->name));
     for (size_t i = 0; i < f->n_attribute_proto; i++) {
         const Onnx__Attribute *a = f->attribute_proto[i];
-        if (!a->name || !is_identifier(a->name) || a->g || a->ref_attr_name)
+        if (!a->name || !str_is_identifier(a->name) || a->g || a->ref_attr_name)
             return onnx_failed(m, arena_printf(m->memory, "function '%s': an attribute's default has no name, or is a graph", f->name));
         if ((a->t && !onnx_add_weight(m, a->t, a->name)))
             return false;

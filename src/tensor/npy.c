@@ -16,8 +16,8 @@ struct ten_npy {
     const char *unreadable;       // NULL: it could be read
     const char *malformed, *help; // NULL: its header is right
     ten_npy_header header;
-    int64_t bytes, found; // of the data: by the header; in the file, bytes + 1 where there are more and nobody knows how many
-    bool has_more;      // so [found] is not the number
+    int64_t bytes, found; // of the data: by the header; in the file
+    bool has_more;        // there are more than [bytes]; [found] does not count them all
     str data;             // if it has the right size
 };
 
@@ -115,7 +115,7 @@ static bool measure(const ten_npy_header *h, int64_t *bytes)
     return ten_measure(&t) && mul_checked(t.count, h->item_bytes, bytes) && *bytes < most;
 }
 
-// The data is read if there is as much of it as there should be. Where nobody knows, a byte more says that there is too much.
+// The data is read if there is as much of it as there should be. Where that is unknown, a byte more says that there is too much.
 static bool read_data(source *s)
 {
     ten_npy *n = s->npy;
@@ -262,7 +262,8 @@ static bool check_size(input *in, const ten_npy *n, const ten_tensor *t)
     str_buf_init(&type, in->arena);
     ten_type_print(t->type, t->rank, t->shape, &type);
     diag_report(in->dx, HDS0636, nowhere, in->path,
-                arena_printf(in->arena, "%s%lld", n->has_more ? "more than " : "", (long long)(n->has_more ? n->bytes : n->found)),
+                arena_printf(in->arena, "%s%lld", n->has_more ? "more than " : "",
+                             (long long)(n->has_more ? n->bytes : n->found)),
                 str_text(&type), (long long)n->bytes);
     return false;
 }

@@ -11,8 +11,8 @@
 // A file as it was read.
 typedef struct ten_npy ten_npy;
 
-// Reads [path], once: it may be a pipe. No more of it than its header and what that promises. What is wrong with it is reported by
-// ten_npy_take.
+// Reads [path], once: it may be a pipe. No more of it than its header and what that promises. What is wrong with it is reported
+// by ten_npy_take.
 const ten_npy *ten_npy_open(arena *a, const char *path);
 // Type and shape, without data. NULL: something is wrong, or the type is one of those that NumPy has no name for.
 const ten_tensor *ten_npy_type(arena *a, const ten_npy *n);
